@@ -7,7 +7,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// given returns an error for the first part that is nil.
+// given returns an error naming the first nil element of parts, or nil if there is none.
+// function is the name of the exported function that the error begins with.
 func given(function string, parts []Automaton) error {
 	for i, p := range parts {
 		if err := check.Given("constraint: "+function, fmt.Sprintf("parts[%d]", i), p); err != nil {
@@ -17,9 +18,9 @@ func given(function string, parts []Automaton) error {
 	return nil
 }
 
-// Union returns the language of the sequences that at least one part accepts; without
-// parts, it is the empty language. The union is a lazy product. The error is a
-// [*LimitError] if the numbers of states multiply beyond 2⁶² (2³⁰ where int has 32 bits).
+// Union returns the language of the sequences that at least one part accepts. Without parts, it
+// is the empty language. The union is a lazy product. The error is a [*LimitError] if the
+// numbers of states multiply beyond 2⁶² (2³⁰ where int has 32 bits).
 func Union(parts ...Automaton) (Automaton, error) {
 	if len(parts) == 0 {
 		return Complement(Any{}), nil
@@ -45,13 +46,13 @@ func Union(parts ...Automaton) (Automaton, error) {
 	return u, nil
 }
 
-// complemented is implemented by languages that can return their own complement.
+// complemented is implemented by languages with their own method for the complement.
 type complemented interface{ Complement() Automaton }
 
-// Complement returns the language of the sequences that a does not accept. The complement
-// of a [Lexicon] is novelty: every sequence that is not in the lexicon, and it stays
-// correct as the lexicon grows. If a has a method Complement() Automaton, as complements
-// do, Complement returns the result of that method.
+// Complement returns the language of the sequences that a does not accept. The complement of a
+// [Lexicon] contains every sequence that is not in the lexicon, and stays correct as the
+// lexicon grows. If a has a method Complement() Automaton, Complement returns the result of
+// that method. The complement of a complement is therefore the original language.
 func Complement(a Automaton) Automaton {
 	check.Must("constraint: Complement", "a", a)
 	if c, ok := a.(complemented); ok {
@@ -60,8 +61,8 @@ func Complement(a Automaton) Automaton {
 	return complement{a}
 }
 
-// Any is the language of all sequences. A typical use is the middle part of a [Concat],
-// between a beginning and an ending.
+// Any is the language of all sequences. A typical use is as the middle part of a [Concat],
+// between a given prefix and a given suffix.
 type Any struct{}
 
 // States returns 1.
@@ -70,7 +71,7 @@ func (Any) States() int { return 1 }
 // Start returns 0.
 func (Any) Start() int { return 0 }
 
-// Next returns state.
+// Next returns state, because every token is allowed.
 func (Any) Next(state int, _ int32) int { return state }
 
 // Accepting returns true.
@@ -81,9 +82,9 @@ func (Any) Classes(levels int) ([]int32, int) {
 	return automata.Refine[Automaton](nil, levels)
 }
 
-// isAny reports whether a is Any by value or by pointer. A type that embeds Any
-// does so to change a part of it, and is a language of its own: no interface
-// could distinguish the two, and dropping it would drop a constraint.
+// isAny reports whether a is Any by value or by pointer. A type that embeds Any is a different
+// language, because it overrides some of Any's methods. Treating it as Any would drop a
+// constraint, so isAny compares concrete types.
 func isAny(a Automaton) bool {
 	switch a.(type) {
 	case Any, *Any:
@@ -92,11 +93,12 @@ func isAny(a Automaton) bool {
 	return false
 }
 
-// union is the lazy product of two automata, dead only when both are.
-// Its state is (p+1)·(States(b)+1) + (q+1), 0 standing for dead.
+// union is the lazy product automaton of a and b. A product state is dead only if its states in
+// a and b are both dead. The state is encoded as (p+1)·(States(b)+1) + (q+1), where p is the
+// state in a and q the state in b, each −1 if dead.
 type union struct {
 	a, b Automaton
-	base int // States(b)+1
+	base int // b.States() + 1, the radix of the state encoding
 	n    int
 }
 
@@ -127,8 +129,8 @@ func (u *union) Classes(levels int) (of []int32, n int) {
 	return automata.Refine([]Automaton{u.a, u.b}, levels)
 }
 
-// complement accepts where a is dead or does not accept. State 0 is dead in a;
-// state s+1 is state s of a.
+// complement is the automaton that accepts a sequence if a rejects it. State 0 means that a is
+// dead; state s+1 means that a is in state s.
 type complement struct{ a Automaton }
 
 func (c complement) Complement() Automaton { return c.a }

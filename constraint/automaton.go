@@ -5,24 +5,26 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Language is a set of token sequences, the form in which projection.Path and the
-// constrained kernels take a constraint. It is either a finite [Automaton] or a nested
-// language (package constraint/grammar), whose Automaton methods number the configurations
-// of its stack.
+// Language is a set of token sequences. It is the form of constraint that projection.Path and
+// the constrained kernels accept. A Language is either a finite [Automaton] or a nested
+// language from package constraint/grammar. The Automaton methods of a nested language number
+// the configurations of its stack.
 //
-// A type that is used as a literal and may be out of range, such as [Count], implements
-// [Validated]: Validate is called before a value is compiled or combined.
+// A type that users write as a literal, such as [Count], may hold values out of range. Such a
+// type implements [Validated], and its Validate method is called before the value is compiled
+// or combined.
 type Language interface {
 	Automaton
 }
 
-// Automaton is a deterministic automaton over token ids. It has finitely many states, except for
-// a nested language, see [Pushdown]. It accepts the sequences x_0 … x_{n−1} for which
+// Automaton is a deterministic automaton over token ids. The number of states is finite, except
+// for nested languages (see [Pushdown]). It accepts the sequences x_0 … x_{n−1} for which
 //
 //	s_0 = Start(), s_{i+1} = Next(s_i, x_i) ≥ 0, Accepting(s_n).
 //
-// Implementations are immutable and safe for concurrent use. For a token unknown to the language,
-// Next returns −1 or a state and must not panic. Package constrainttest checks this contract.
+// Implementations are immutable and safe for concurrent use. For a token unknown to the
+// language, Next returns −1 or a state and must not panic. Package constrainttest checks this
+// contract.
 type Automaton interface {
 	// States returns a bound on the state numbers: every state is in 0…States()−1. The
 	// bound may be far larger than the number of states that exist, so do not size
@@ -41,8 +43,9 @@ type Automaton interface {
 }
 
 // Validated is implemented by types whose values may be invalid. Validate returns nil for a
-// valid value, and otherwise an [*ArgumentError] or an error that wraps [ErrInfeasible]. It
-// is called where languages and sets are compiled, combined or bound.
+// valid value, and otherwise an [*ArgumentError] or an error that wraps [ErrInfeasible].
+// Validate is called when a language or set is compiled, combined with others, or bound to a
+// model.
 type Validated interface{ Validate() error }
 
 var (
@@ -51,8 +54,8 @@ var (
 	_ automata.Validated = Validated(nil)
 )
 
-// Finite is implemented by languages that may have infinitely many states. Finite then
-// returns an error that states why no table can hold the language, and nil otherwise.
+// Finite is implemented by languages that may have infinitely many states. The method Finite
+// returns an error that explains why no table can hold the language, or nil if a table can.
 // [Compile] and all other code that builds a table calls it.
 type Finite interface{ Finite() error }
 
@@ -61,28 +64,27 @@ var (
 	_ automata.Finite = Finite(nil)
 )
 
-// Classed is implemented by automata that know which tokens they do not distinguish: a
-// vocabulary of 32768 tokens often has only a few dozen classes. Every automaton of this
+// Classed is implemented by automata that can report classes of tokens with equal transitions.
+// A vocabulary of 32768 tokens often has only a few dozen classes. Every automaton of this
 // package with fewer classes than tokens is Classed.
 type Classed interface {
 	Automaton
 
-	// Classes returns the class of[t] ∈ 0…n−1 of every token t < levels. From any state,
-	// all tokens of one class lead to the same state. No class is empty. The slice may be
-	// the automaton's own and must not be modified.
+	// Classes returns the class of[t] ∈ 0…n−1 of every token t < levels. From any state, all
+	// tokens of one class lead to the same state. No class is empty. The slice may be shared
+	// with the automaton and must not be modified.
 	Classes(levels int) (of []int32, n int)
 }
 
-// Tabled is implemented by automata with a dense table over their classes, whose start
-// state is 0. [Compile] reads the table instead of exploring the automaton, so a compiler
-// of your own can return a table and leave minimisation to Compile.
+// Tabled is implemented by automata with a dense table over their classes, whose start state is
+// 0. [Compile] reads the table instead of exploring the automaton, so a custom compiler can
+// return a table and leave minimisation to Compile.
 type Tabled interface {
 	Classed
 
-	// Table returns next[s·classes + c], the state after a token of class c in state s, or
-	// −1 if it is dead. Classes are numbered as in Classes(Levels()), and the number of
-	// states is len(next)/classes. The slice is the automaton's own and must not be
-	// modified.
+	// Table returns next[s·classes + c], the state after a token of class c in state s, or −1
+	// if it is dead. Classes are numbered as in Classes(Levels()), and the number of states is
+	// len(next)/classes. The slice is shared with the automaton and must not be modified.
 	Table() (next []int32, classes int)
 
 	// Levels returns the number of tokens in the table.
@@ -101,9 +103,9 @@ func Accepts(a Automaton, x []int32) bool {
 	return a.Accepting(s)
 }
 
-// Pushdown is a deterministic pushdown automaton over tokens, which decides a nested
-// language. Pushdowns are created only by package constraint/grammar, and package
-// projection sums over them.
+// Pushdown is a deterministic pushdown automaton over tokens, which decides a nested language.
+// Only package constraint/grammar creates values of this type. Package projection computes sums
+// over the sequences that a Pushdown accepts.
 type Pushdown interface {
 	// Tokens returns the number of tokens.
 	Tokens() int

@@ -8,18 +8,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// compiled is implemented by languages that hold their minimal automaton, or nil if they
-// have none.
+// compiled is implemented by languages that may already hold their minimal automaton. Minimal
+// returns nil if the language does not hold one.
 type compiled interface{ Minimal() *DFA }
 
-// Compile explores the automaton a over tokens 0…levels−1 and returns the minimal [DFA] of
-// its language, in O(Q·K) calls of Next for Q reachable states and K token classes, and
-// O(Q·K·log Q) for minimisation. If a is a [Tabled] automaton with the same levels, its
-// table is read directly. If a has a method Minimal() *DFA, as a DFA or a type that embeds
-// one does, Compile uses the result of that method, whatever the limits are.
+// Compile explores the automaton a over tokens 0…levels−1 and returns the minimal [DFA] of its
+// language. With Q reachable states and K token classes, this takes O(Q·K) calls of Next and
+// O(Q·K·log Q) steps for minimisation. If a is a [Tabled] automaton with the same levels, its
+// table is read directly. If a has a method Minimal() *DFA, like [DFA] itself and any type that
+// embeds it, Compile returns the result of that method and ignores the limits.
 //
-// The error wraps [ErrInfeasible] if the language is empty, is a [*LimitError] if a limit
-// is exceeded, or is the context's cause.
+// The error wraps [ErrInfeasible] if the language is empty, is a [*LimitError] if a limit is
+// exceeded, or is the context's cause.
 func Compile(ctx context.Context, a Automaton, levels int, limits Limits) (*DFA, error) {
 	if levels < 1 {
 		return nil, &ArgumentError{"Compile", "levels", levels, "≥ 1"}
@@ -53,10 +53,10 @@ func Compile(ctx context.Context, a Automaton, levels int, limits Limits) (*DFA,
 	return finish(ctx, "Compile", table)
 }
 
-// NewDFA returns the minimal automaton of the language that a table decides: next[s·levels
-// + t] is the state after token t in state s, or −1 if there is none; accepting[s] reports
-// whether a sequence may end in s; state 0 is the start. The slices are not kept. The error
-// is an [*ArgumentError], wraps [ErrInfeasible] if the language is empty, or is the
+// NewDFA returns the minimal automaton equivalent to the given transition table. next[s·levels
+// + t] is the state after token t in state s, or −1 if there is none. accepting[s] reports
+// whether a sequence may end in state s. State 0 is the start. The slices are not kept. The
+// error is an [*ArgumentError], wraps [ErrInfeasible] if the language is empty, or is the
 // context's cause.
 func NewDFA(ctx context.Context, levels int, next []int32, accepting []bool) (*DFA, error) {
 	states := len(accepting)
@@ -77,7 +77,7 @@ func NewDFA(ctx context.Context, levels int, next []int32, accepting []bool) (*D
 	return finish(ctx, "NewDFA", t)
 }
 
-// tableOf returns the table of t, which still belongs to t.
+// tableOf returns t as an [automata.Table], whose transitions and classes share memory with t.
 func tableOf(t Tabled) *automata.Table {
 	table := &automata.Table{}
 	table.Class, _ = t.Classes(t.Levels())
@@ -88,8 +88,8 @@ func tableOf(t Tabled) *automata.Table {
 	return table
 }
 
-// finish minimises a table. The error wraps ErrInfeasible or is the cause of
-// the context.
+// finish minimises the table t and returns it as a DFA. The error wraps ErrInfeasible if the
+// language is empty, or is the cause of the context. name begins the error's message.
 func finish(ctx context.Context, name string, t *automata.Table) (*DFA, error) {
 	minimal, err := automata.Minimal(ctx, t)
 	if err != nil {

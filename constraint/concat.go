@@ -10,13 +10,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Concat compiles the language of the sequences x_1 x_2 … whose pieces x_j are in the
-// parts, in order, over tokens 0…levels−1. Without parts, the language holds only the empty
-// sequence. Since the boundaries between pieces are not known in advance, the subset
-// construction may need exponentially many states.
+// Concat compiles the concatenation of the parts over tokens 0…levels−1: a sequence is accepted
+// if it can be cut into consecutive pieces x_1 x_2 … with x_j in parts[j−1]. Without parts, the
+// language holds only the empty sequence. The automaton must track every possible position of
+// the cuts, so the subset construction may need exponentially many states.
 //
-// The error wraps [ErrInfeasible] if the language is empty, is a [*LimitError] if a limit
-// is exceeded, or is the context's cause.
+// The error wraps [ErrInfeasible] if the language is empty, is a [*LimitError] if a limit is
+// exceeded, or is the context's cause.
 func Concat(ctx context.Context, levels int, limits Limits, parts ...Automaton) (*DFA, error) {
 	if levels < 1 {
 		return nil, &ArgumentError{"Concat", "levels", levels, "≥ 1"}
@@ -53,8 +53,8 @@ func Concat(ctx context.Context, levels int, limits Limits, parts ...Automaton) 
 	return d, nil
 }
 
-// pair is a state of a concatenation: the state of the first part, −1 if dead,
-// and the states that the second part may be in, ascending.
+// pair is a state of the automaton that [concat] explores: the state first of the first part,
+// −1 if dead, and the ascending list rest of the states that the second part may be in.
 type pair struct {
 	first int
 	rest  []int32
@@ -68,7 +68,8 @@ func (p pair) key(buf []byte) []byte {
 	return buf
 }
 
-// concat explores the concatenation of a and b.
+// concat builds the automaton of the concatenation of a and b as a table that is not yet
+// minimal. A state of the table is a [pair].
 func concat(ctx context.Context, a Automaton, b *DFA, limits Limits) (*automata.Table, error) {
 	t := &automata.Table{}
 	t.Class, t.Width = automata.Refine([]Automaton{a, b}, b.Levels())

@@ -8,22 +8,22 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/automata"
 )
 
-// Unbounded, used as an upper bound such as Count.Max, means that there is no bound. The
-// lower bound of a sum without one is math.MinInt.
+// Unbounded, used as an upper bound such as Count.Max, means that there is no upper bound. To
+// leave a sum without a lower bound, use math.MinInt.
 const Unbounded = math.MaxInt
 
-// Count bounds how many sites take one of some levels:
+// Count bounds the number of sites whose level is in a given set:
 //
 //	Min ≤ #{i : x_i ∈ Levels} ≤ Max.
 //
-// It is used as a literal and is both a language of sequences of any length
-// ([Counting]) and a [Set].
+// Count is used as a literal. It is both a [Set] and a language ([Counting]) of sequences of
+// any length.
 //
-// Count{Levels: l, Min: 2, Max: Unbounded} means "at least two", Count{Levels: l, Max: 3}
-// means "at most three", and Count{Levels: l} means "none". There is no lower bound if Min
-// ≤ 0, and no upper bound if Max is [Unbounded].
+// Count{Levels: l, Min: 2, Max: Unbounded} means "at least two", Count{Levels: l, Max: 3} means
+// "at most three", and Count{Levels: l} means "none". There is no lower bound if Min ≤ 0, and
+// no upper bound if Max is [Unbounded].
 type Count struct {
-	Levels   []int32 // a level that occurs twice counts once
+	Levels   []int32 // levels that are counted; a duplicate level counts once
 	Min, Max int
 }
 
@@ -52,16 +52,16 @@ func (c Count) String() string {
 	return fmt.Sprintf("Count{Levels:%v Min:%d Max:%d}", c.Levels, c.Min, c.Max)
 }
 
-// Counts returns the levels that count and the bounds.
+// Counts returns c.Levels and the bounds on the count, with negative bounds replaced by 0.
 func (c Count) Counts() (levels []int32, least, most int) {
 	return c.Levels, max(c.Min, 0), max(c.Max, 0)
 }
 
-// upper returns the upper bound, if there is one.
+// upper returns the upper bound on the count, and whether there is one.
 func (c Count) upper() (int, bool) { return max(c.Max, 0), c.Max != Unbounded }
 
-// States returns one more than the largest count that must be distinguished: Max, or Min
-// if there is no upper bound.
+// States returns one more than the largest count that must be distinguished, which is Max, or
+// Min if there is no upper bound.
 func (c Count) States() int {
 	upper, ok := c.upper()
 	if !ok {
@@ -92,7 +92,7 @@ func (c Count) Next(state int, token int32) int {
 // Accepting reports whether state, a count, is at least Min.
 func (c Count) Accepting(state int) bool { return state >= c.Min }
 
-// Classes distinguishes the levels that count from the others.
+// Classes puts the levels that are counted into one class and all other levels into another.
 func (c Count) Classes(levels int) (of []int32, n int) {
 	in := c.membership(levels)
 	return automata.ClassesBy(levels, func(t int32) bool { return in[t] })
@@ -110,8 +110,8 @@ func (c Count) Len() int {
 	return n
 }
 
-// Violation stores, for each state, Min − count if there is a lower bound, then
-// count − Max if there is an upper one.
+// Violation stores, for each state, Min − count if there is a lower bound, then count − Max if
+// there is an upper bound.
 func (c Count) Violation(g []float64, x []int32) {
 	upper, bounded := c.upper()
 	eachState(c.Len(), g, x, func(g []float64, x []int32) {
@@ -130,7 +130,7 @@ func (c Count) Violation(g []float64, x []int32) {
 	})
 }
 
-// membership marks the levels that count.
+// membership returns a slice of length levels whose entry l is true if level l is counted.
 func (c Count) membership(levels int) []bool {
 	if levels < 0 || levels > math.MaxInt32 {
 		panic(fmt.Sprintf("constraint: levels = %d, want 0 … %d", levels, math.MaxInt32))
@@ -144,20 +144,20 @@ func (c Count) membership(levels int) []bool {
 	return in
 }
 
-// Counting is implemented by languages that depend only on how many sites take one of some
-// levels, such as [Count], used by value, by pointer or embedded in a struct. A consumer of
-// a Counting language need not walk an automaton, since the effect of one site on the count
-// does not depend on the other sites.
+// Counting is implemented by languages that depend only on the number of sites whose level is
+// in a given set. [Count] implements it, whether used by value, by pointer or embedded in a
+// struct. A consumer of a Counting language need not walk an automaton, since the effect of one
+// site on the count does not depend on the other sites.
 type Counting interface {
 	Automaton
 
-	// Counts returns the condition of the language, which holds exactly the sequences
-	// with
+	// Counts returns a set of levels and two bounds. A sequence x is in the language if and
+	// only if
 	//
 	//	least ≤ #{i : x_i ∈ levels} ≤ most.
 	//
-	// levels may contain duplicates and levels that a model does not have. least is 0 if
-	// there is no lower bound, and most is [Unbounded] if there is no upper bound. The
-	// slice must not be modified.
+	// levels may contain duplicates, and levels beyond those of the model. least is 0 if there
+	// is no lower bound, and most is [Unbounded] if there is no upper bound. The slice must not
+	// be modified.
 	Counts() (levels []int32, least, most int)
 }

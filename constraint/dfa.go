@@ -9,24 +9,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// DFA is the minimal automaton of its language as a dense table over token classes. No
-// state is dead, the start state is 0, states are numbered in breadth-first order, and
-// classes by their first token. Two DFAs over the same levels therefore have the same
-// language if and only if their tables are equal.
+// DFA is the minimal deterministic automaton of a language, stored as a dense table over token
+// classes. No state is dead and the start state is 0. States are numbered in breadth-first
+// order, and classes in the order of their first tokens. Two DFAs over the same levels
+// therefore have the same language if and only if their tables are equal.
 type DFA struct {
 	table automata.Table
 	name  string
 }
 
-// Named returns the same language with a name, such as its pattern, which is used in
-// messages only.
+// Named returns the same language with a name, for instance the pattern it was compiled from.
+// The name appears only in messages.
 func (d *DFA) Named(name string) *DFA {
 	n := *d
 	n.name = name
 	return &n
 }
 
-// String returns the name if the DFA has one.
+// String returns the name given by [DFA.Named], or "constraint.DFA" if there is none.
 func (d *DFA) String() string {
 	if d.name == "" {
 		return "constraint.DFA"
@@ -46,21 +46,21 @@ func (d *DFA) Start() int { return 0 }
 // Levels returns the number of tokens in the table; all other tokens are dead.
 func (d *DFA) Levels() int { return d.table.Levels() }
 
-// Next returns the successor from the table.
+// Next returns the state after token, or −1 if there is none.
 func (d *DFA) Next(state int, token int32) int { return d.table.Next(state, token) }
 
 // Accepting reports whether the sequence may end in state.
 func (d *DFA) Accepting(state int) bool { return d.table.Accepting(state) }
 
-// Classes returns the token classes. If levels = Levels(), the slice is the automaton's
-// own. Tokens beyond the table form a class of their own.
+// Classes returns the token classes. If levels = Levels(), the slice is shared with the DFA and
+// must not be modified. Tokens beyond the table form one additional class.
 func (d *DFA) Classes(levels int) (of []int32, n int) { return d.table.Classes(levels) }
 
-// Table returns the transitions next[s·classes + c]; the slice is the
-// automaton's own and must not be modified.
+// Table returns the transitions next[s·classes + c], the state after a token of class c in
+// state s, or −1. The slice is shared with the DFA and must not be modified.
 func (d *DFA) Table() (next []int32, classes int) { return d.table.Table() }
 
-// dfaMagic begins the binary form.
+// dfaMagic is the prefix of the binary form of a DFA.
 const dfaMagic = "gibbsite.dfa.1\n"
 
 // AppendBinary implements encoding.BinaryAppender. It writes the table and a checksum in a
@@ -84,11 +84,11 @@ func flag(b bool) byte {
 	return 0
 }
 
-// MarshalBinary implements encoding.BinaryMarshaler; see [DFA.AppendBinary].
+// MarshalBinary implements encoding.BinaryMarshaler. The format is that of [DFA.AppendBinary].
 func (d *DFA) MarshalBinary() ([]byte, error) { return d.AppendBinary(nil) }
 
-// UnmarshalBinary implements encoding.BinaryUnmarshaler on a zero DFA, as [ReadDFA] with
-// the default [Limits]. On an error d is unchanged.
+// UnmarshalBinary implements encoding.BinaryUnmarshaler on a zero DFA. It calls [ReadDFA] with
+// the default [Limits]. If it returns an error, d is unchanged.
 func (d *DFA) UnmarshalBinary(b []byte) error {
 	m, err := ReadDFA(context.Background(), b, Limits{})
 	if err != nil {
@@ -97,10 +97,10 @@ func (d *DFA) UnmarshalBinary(b []byte) error {
 	return d.become(m)
 }
 
-// ReadDFA returns the language that [DFA.AppendBinary] wrote. It minimises the table again,
-// in O(n log n) steps for n entries, so that the guarantees of [DFA] hold for files of any
-// origin. The error states what is damaged or out of range, is a [*LimitError], or is the
-// context's cause.
+// ReadDFA decodes a DFA from b, which must hold the output of [DFA.AppendBinary]. It minimises
+// the table again, in O(n log n) steps for n entries, so that the guarantees of [DFA] hold for
+// files of any origin. The error states what is damaged or out of range, is a [*LimitError], or
+// is the context's cause.
 func ReadDFA(ctx context.Context, b []byte, limits Limits) (*DFA, error) {
 	body, err := wire.Body(b, dfaMagic)
 	if err != nil {
@@ -136,10 +136,11 @@ func ReadDFA(ctx context.Context, b []byte, limits Limits) (*DFA, error) {
 	return read(ctx, t, name)
 }
 
-// dfaJSON is the form in JSON: next is states × classes, −1 dead.
+// dfaJSON is the JSON form of a DFA. Next is a table of states × classes in which −1 means
+// dead.
 type dfaJSON struct {
 	Name      string  `json:"name,omitempty"`
-	Class     []int32 `json:"class"` // of each token
+	Class     []int32 `json:"class"` // class of each token
 	Classes   int     `json:"classes"`
 	Next      []int32 `json:"next"`
 	Accepting []bool  `json:"accepting"`
@@ -173,7 +174,7 @@ func (d *DFA) UnmarshalJSON(b []byte) error {
 	return d.become(m)
 }
 
-// become sets a zero DFA to what was read.
+// become copies m into d. It returns an error if d is not a zero DFA.
 func (d *DFA) become(m *DFA) error {
 	if len(d.table.Final) > 0 {
 		return fmt.Errorf("constraint: DFA: reading into a language that is there already, want a zero DFA")
@@ -182,7 +183,7 @@ func (d *DFA) become(m *DFA) error {
 	return nil
 }
 
-// read returns the minimal automaton of a table after checking it.
+// read checks a table and returns the minimal automaton of its language, with the given name.
 func read(ctx context.Context, t automata.Table, name string) (*DFA, error) {
 	used := make([]bool, t.Width)
 	for token, c := range t.Class {

@@ -5,26 +5,26 @@ import (
 	"fmt"
 )
 
-// ErrInfeasible means that no sequence satisfies a constraint. All errors of this module
-// with this meaning wrap ErrInfeasible and name the constraint.
+// ErrInfeasible means that no sequence satisfies a constraint. Every error of this module that
+// reports such a constraint wraps ErrInfeasible and names the constraint.
 var ErrInfeasible = errors.New("no sequence satisfies the constraint")
 
-// LimitError reports that something grew beyond its bound.
+// LimitError reports that a count, such as a number of states, exceeded its bound.
 type LimitError struct {
-	What         string // what was counted, for instance "Regexp: states"
-	Value, Bound int    // the first count seen above Bound
+	What         string // name of the count, for instance "Regexp: states"
+	Value, Bound int    // the first value seen above Bound, and the bound itself
 }
 
-// Error names what grew, by how much, and its bound.
+// Error returns a message with the name of the count, its value and its bound.
 func (e *LimitError) Error() string {
 	return fmt.Sprintf("constraint: %s = %d, want ≤ %d", e.What, e.Value, e.Bound)
 }
 
 // ArgumentError reports an argument that is out of range.
 type ArgumentError struct {
-	Func, Arg string // "NewMask", "levels"
-	Value     any    // the value passed
-	Want      string // "≥ 1"
+	Func, Arg string // names of the function and the argument, for instance "NewMask" and "levels"
+	Value     any    // value that was passed
+	Want      string // allowed range, for instance "≥ 1"
 }
 
 // Error names the function, the argument, its value and the allowed range.
@@ -32,7 +32,8 @@ func (e *ArgumentError) Error() string {
 	return fmt.Sprintf("constraint: %s: %s = %v, want %s", e.Func, e.Arg, e.Value, e.Want)
 }
 
-// infeasible reports an empty language.
+// infeasible returns an error that wraps [ErrInfeasible], with a formatted message that names
+// the constraint.
 func infeasible(format string, args ...any) error {
 	return fmt.Errorf("constraint: %s: %w", fmt.Sprintf(format, args...), ErrInfeasible)
 }

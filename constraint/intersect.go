@@ -13,24 +13,24 @@ type Intersection struct {
 	parts  []Automaton
 	radix  []int
 	states int
-	rest   Automaton // what is left without the masks
+	rest   Automaton // intersection of the parts without their masks
 	mask   *Mask
 }
 
-// Product is implemented by intersections that know their parts, such as [Intersection].
+// Product is implemented by intersections that can list their parts, such as [Intersection].
 // [Intersect] replaces a Product by its parts.
 type Product interface {
 	Automaton
 
-	// Parts returns the languages that are intersected. The slice must not be modified.
+	// Parts returns the intersected languages. The slice must not be modified.
 	Parts() []Automaton
 }
 
-// Intersect returns the language of the sequences that every part accepts; without parts,
-// it is the language of all sequences. Products of products are flattened, and masks are
-// kept separate from the rest (see [Split]). The error is that of a part's Validate, or a
-// [*LimitError] if the numbers of states multiply beyond 2⁶² (2³⁰ where int has 32 bits).
-// In that case, [Compile] a part first.
+// Intersect returns the language of the sequences that every part accepts; without parts, it is
+// the language of all sequences. Products of products are flattened, and masks are kept
+// separate from the other parts (see [Split]). If the Validate method of a part returns an
+// error, Intersect returns that error. If the product of the numbers of states exceeds 2⁶² (2³⁰
+// where int has 32 bits), the error is a [*LimitError]. In that case, [Compile] a part first.
 func Intersect(parts ...Automaton) (*Intersection, error) {
 	if err := given("Intersect", parts); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func Intersect(parts ...Automaton) (*Intersection, error) {
 	return p, nil
 }
 
-// product returns the intersection without regard to masks.
+// product returns the intersection of the parts without separating their masks.
 func product(parts []Automaton) (*Intersection, error) {
 	p := &Intersection{parts: parts, states: 1}
 	for _, a := range parts {
@@ -82,7 +82,7 @@ func product(parts []Automaton) (*Intersection, error) {
 	return p, nil
 }
 
-// flatten appends parts to flat, a product by its parts.
+// flatten appends parts to flat, replacing every [Product] by its parts.
 func flatten(flat []Automaton, parts ...Automaton) []Automaton {
 	for _, a := range parts {
 		if p, ok := a.(Product); ok {
@@ -94,15 +94,15 @@ func flatten(flat []Automaton, parts ...Automaton) []Automaton {
 	return flat
 }
 
-// Parts returns the automata that are intersected. The slice is the
-// intersection's own and must not be modified.
+// Parts returns the automata that are intersected. The slice is shared with p and must not be
+// modified.
 func (p *Intersection) Parts() []Automaton { return p.parts }
 
-// Split returns the intersection of the parts without their masks, and one mask that allows
-// what all the parts' masks allow, or nil if there is no mask.
+// Split returns the intersection of the parts without their masks, and the combined mask, which
+// allows a level only if the mask of every part allows it. mask is nil if no part has a mask.
 func (p *Intersection) Split() (rest Automaton, mask *Mask) { return p.rest, p.mask }
 
-// String returns the names of the parts.
+// String returns the names of the parts, joined by " ∩ ".
 func (p *Intersection) String() string {
 	names := make([]string, len(p.parts))
 	for i, a := range p.parts {
@@ -124,7 +124,7 @@ func (p *Intersection) Start() int {
 	return s
 }
 
-// Next advances every part. The tuple is dead as soon as one part is.
+// Next advances every part. It returns −1 as soon as one part is dead.
 func (p *Intersection) Next(state int, token int32) int {
 	s, unit := 0, 1
 	for i, a := range p.parts {
@@ -151,7 +151,7 @@ func (p *Intersection) Accepting(state int) bool {
 	return true
 }
 
-// Classes returns the common refinement of the parts' classes.
+// Classes returns the coarsest classes that refine the token classes of every part.
 func (p *Intersection) Classes(levels int) (of []int32, n int) {
 	return automata.Refine(p.parts, levels)
 }

@@ -11,19 +11,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/automata"
 )
 
-// Lexicon is a set of token sequences, kept as the minimal acyclic automaton
-// of the set while sequences are added in any order (Daciuk, Mihov, Watson and
-// Watson 2000, algorithm 2). Common beginnings and common endings are stored
-// once.
+// Lexicon is a set of token sequences, stored as the minimal acyclic automaton of the set.
+// Sequences may be added in any order (Daciuk, Mihov, Watson and Watson 2000, algorithm 2).
+// Common prefixes and common suffixes are stored once.
 //
-// As an [Automaton], a Lexicon accepts the sequences of the set, and its [Complement] is
-// novelty. The zero value is an empty set ready to use. A Lexicon may be read by several
-// goroutines, but not while one adds to it. State numbers are valid until the next Add.
-// Products and complements always reflect the current set and need not be rebuilt.
+// As an [Automaton], a Lexicon accepts the sequences of the set, and its [Complement] accepts
+// all other sequences. The zero value is an empty set ready to use. A Lexicon may be read by
+// several goroutines, but not while one of them adds to it. State numbers are valid until the
+// next Add. Products and complements always reflect the current set and need not be rebuilt.
 type Lexicon struct {
 	store
-	seen  []bool         // tokens that occur, below rareToken
-	rare  map[int32]bool // the others
+	// whether each token below rareToken occurs in a sequence; tokens beyond the slice do not
+	seen  []bool
+	rare  map[int32]bool // tokens from rareToken on that occur in a sequence
 	words int
 	path  []int32
 }
@@ -98,8 +98,9 @@ func (l *Lexicon) Add(x []int32) bool {
 	}
 }
 
-// shares returns the depth from which the states of the path are shared, now that the new
-// sequence also ends in child; that ending may be a state of the path itself.
+// shares returns the depth from which on the states of l.path are shared with other sequences,
+// once the new sequence also leads to child. shared is the depth found so far; it is lowered if
+// child itself is a state of the path.
 func (l *Lexicon) shares(child int32, shared int) int {
 	for i, p := range l.path {
 		if i == shared {
@@ -112,7 +113,7 @@ func (l *Lexicon) shares(child int32, shared int) int {
 	return shared
 }
 
-// note marks the tokens of x as seen.
+// note records that the tokens of x occur in the set.
 func (l *Lexicon) note(x []int32) {
 	for _, t := range x {
 		if t >= rareToken {
@@ -129,8 +130,9 @@ func (l *Lexicon) note(x []int32) {
 	}
 }
 
-// rareToken is the first token that no real vocabulary has. A larger table by token would
-// let a single sequence claim its memory.
+// rareToken is the first token that is recorded in a map instead of a table indexed by token.
+// No real vocabulary reaches 2²² tokens. A larger table would let a single sequence claim too
+// much memory.
 const rareToken = 1 << 22
 
 func (l *Lexicon) knows(t int32) bool {
@@ -146,8 +148,8 @@ func (l *Lexicon) Contains(x []int32) bool { return Accepts(l, x) }
 // Len returns the number of sequences in the set.
 func (l *Lexicon) Len() int { return l.words }
 
-// Nodes returns the number of states that exist, not counting the dead state. No
-// deterministic automaton of the set has fewer.
+// Nodes returns the number of states, not counting the dead state. No deterministic automaton
+// of the set has fewer states.
 func (l *Lexicon) Nodes() int { return max(1, len(l.node)-len(l.spareNode)) }
 
 // All yields the sequences of the set in lexicographic order. The slice is overwritten in
@@ -160,7 +162,8 @@ func (l *Lexicon) All() iter.Seq[[]int32] {
 	}
 }
 
-// each yields the sequences that begin with x, which leads to s.
+// each yields the sequences of the set that begin with the prefix x, where s is the state that
+// x leads to. It reports whether the iteration should continue.
 func (l *Lexicon) each(s int32, x []int32, yield func([]int32) bool) bool {
 	if l.node[s].final && !yield(x) {
 		return false
@@ -173,13 +176,13 @@ func (l *Lexicon) each(s int32, x []int32, yield func([]int32) bool) bool {
 	return true
 }
 
-// States returns 2³⁰, or 2²² on machines of 32 bits, whatever the size of the set.
+// States returns 2³⁰, or 2²² where int has 32 bits, whatever the size of the set.
 func (l *Lexicon) States() int { return maxNodes }
 
 // Start returns 0.
 func (l *Lexicon) Start() int { return 0 }
 
-// Next follows the edge of token.
+// Next returns the state that the edge labelled token leads to, or −1 if there is no such edge.
 func (l *Lexicon) Next(state int, token int32) int {
 	if uint(state) >= uint(len(l.node)) {
 		return -1
@@ -192,8 +195,8 @@ func (l *Lexicon) Accepting(state int) bool {
 	return uint(state) < uint(len(l.node)) && l.node[state].final
 }
 
-// Classes puts all tokens that no sequence uses into one class. The classes may change when
-// a sequence is added.
+// Classes puts all tokens that occur in no sequence into one class, and every other token into
+// a class by itself. The classes may change when a sequence is added.
 func (l *Lexicon) Classes(levels int) (of []int32, n int) {
 	return automata.ClassesBy(levels, func(t int32) int32 {
 		if l.knows(t) {
@@ -203,8 +206,8 @@ func (l *Lexicon) Classes(levels int) (of []int32, n int) {
 	})
 }
 
-// AppendEdges appends the tokens that have a transition from state to tokens, in
-// ascending order, and the targets of these transitions to states.
+// AppendEdges lists the transitions that leave state. It appends their tokens, in ascending
+// order, to the slice tokens and their targets to the slice states.
 func (l *Lexicon) AppendEdges(tokens []int32, states []int, state int) ([]int32, []int) {
 	if state < 0 || state >= len(l.node) {
 		return tokens, states
@@ -215,8 +218,10 @@ func (l *Lexicon) AppendEdges(tokens []int32, states []int, state int) ([]int32,
 	return tokens, states
 }
 
-// AppendEdgesOf appends the transitions of all given states, one state after the other, as
-// [Lexicon.AppendEdges] does. After each state it appends the length of tokens to ends.
+// AppendEdgesOf lists the transitions that leave each of the given states, one state after the
+// other. It appends their tokens to the slice tokens and their targets to the slice to. After
+// each state, it appends the length of tokens to the slice ends. For a single state, use
+// [Lexicon.AppendEdges].
 func (l *Lexicon) AppendEdgesOf(tokens []int32, to, ends, states []int) ([]int32, []int, []int) {
 	const crowd = 64
 	var heads [crowd]node
@@ -251,17 +256,18 @@ func (l *Lexicon) AppendEdgesOf(tokens []int32, to, ends, states []int) ([]int32
 
 // nodes are the states of a lexicon and their transitions.
 type nodes struct {
-	node []node // node 0 is the start
+	node []node // states by number; node 0 is the start
 	edge []edge
 }
 
-// edge is a transition of a lexicon.
+// edge is a transition of a lexicon: its token and the number of the target state.
 type edge struct{ token, to int32 }
 
-// node is a state. Its edges are nodes.edge[at : at+edges], ascending by token.
+// node is a state of a lexicon. Its edges are nodes.edge[at : at+edges], in ascending order of
+// token.
 type node struct {
 	at, edges int32
-	refs      int32 // edges that lead here
+	refs      int32 // number of edges that lead to this state
 	final     bool
 }
 
@@ -270,7 +276,7 @@ func (l *nodes) edges(s int32) []edge {
 	return l.edge[n.at : n.at+n.edges : n.at+n.edges]
 }
 
-// follow returns the state after token, −1 if there is none.
+// follow returns the state that token leads to from s, or −1 if there is none.
 func (l *nodes) follow(s, token int32) int32 {
 	edges := l.edges(s)
 	for len(edges) > 8 { // halve, then look at each: 8 edges are one cache line
@@ -289,7 +295,8 @@ func (l *nodes) follow(s, token int32) int32 {
 	return -1
 }
 
-// put replaces the edge of e.token, or inserts e.
+// put replaces the edge with the token of e by e, or inserts e at its place if there is no such
+// edge. It returns the updated slice.
 func put(edges []edge, e edge) []edge {
 	i := sort.Search(len(edges), func(i int) bool { return edges[i].token >= e.token })
 	if i < len(edges) && edges[i].token == e.token {
@@ -299,7 +306,7 @@ func put(edges []edge, e edge) []edge {
 	return slices.Insert(edges, i, e)
 }
 
-// equal compares a state with (final, edges).
+// equal reports whether state s has the given finality and edges.
 func (l *nodes) equal(s int32, final bool, edges []edge) bool {
 	if l.node[s].final != final || int(l.node[s].edges) != len(edges) {
 		return false
@@ -312,15 +319,15 @@ func (l *nodes) equal(s int32, final bool, edges []edge) bool {
 	return true
 }
 
-// register finds the state of a lexicon with given edges. It is a hash table of states with
-// open addressing and linear probing, and does not contain the start.
+// register is a hash table that finds the state of a lexicon with given finality and edges. It
+// uses open addressing and linear probing. It does not contain the start state.
 type register struct {
-	slot []int32 // state, −1 empty; its hash is computed when it is needed
+	slot []int32 // state in each slot, −1 if empty; hashes are recomputed when needed
 	used int
 }
 
-// hashOf mixes finality and edges by multiplication with 2⁶⁴/φ (Knuth, The Art
-// of Computer Programming 3, section 6.4). Any mixing is correct.
+// hashOf returns a hash of the finality and edges of a state. It multiplies by 2⁶⁴/φ (Knuth,
+// The Art of Computer Programming 3, section 6.4). The choice of the hash affects only speed.
 func hashOf(final bool, edges []edge) uint32 {
 	h := uint64(len(edges))
 	if final {
@@ -334,7 +341,7 @@ func hashOf(final bool, edges []edge) uint32 {
 	return uint32(h >> 32)
 }
 
-// find returns the state that equals (final, edges), −1 if there is none.
+// find returns the registered state with the given finality and edges, or −1 if there is none.
 func (r *register) find(l *nodes, final bool, edges []edge) int32 {
 	if len(r.slot) == 0 {
 		return -1
@@ -349,7 +356,7 @@ func (r *register) find(l *nodes, final bool, edges []edge) int32 {
 	return -1
 }
 
-// insert enters state s, which must equal no state of the register.
+// insert adds state s, which must not equal any state already in the register.
 func (r *register) insert(l *nodes, s int32) {
 	if 4*r.used >= 3*len(r.slot) { // at most three quarters full: 3 probes or so
 		r.grow(l)
@@ -383,7 +390,8 @@ func (r *register) grow(l *nodes) {
 	}
 }
 
-// remove removes state s and moves back the states that it displaced.
+// remove removes state s and moves back the entries behind it that the probe for s had
+// displaced.
 func (r *register) remove(l *nodes, s int32) {
 	mask := uint32(len(r.slot) - 1)
 	i := hashOf(l.node[s].final, l.edges(s)) & mask
@@ -405,21 +413,23 @@ func (r *register) remove(l *nodes, s int32) {
 	r.slot[i] = -1
 }
 
-// maxNodes bounds the state numbers of a lexicon: 2³⁰, or 2²² where an int has 32
-// bits. It does not change as the lexicon grows, so that products stay valid.
+// maxNodes bounds the state numbers of a lexicon: 2³⁰, or 2²² where an int has 32 bits. The
+// bound does not change as the lexicon grows, so the state numbers of products stay valid.
 const maxNodes = 1 << (22 + 8*(^uint(0)>>63))
 
-// store holds the states of a lexicon, each once: a state equal to a registered one is
-// replaced by that one, and a state that no edge leads to is freed for reuse.
+// store holds the states of a lexicon without duplicates. Instead of a new state that equals a
+// registered state, the registered state is used. A state that no edge leads to is freed for
+// reuse.
 type store struct {
 	nodes
 	register  register
 	spareNode []int32
-	spareEdge [][]int32 // offsets of unused runs of edges, by size class
-	buf       []edge    // the state under construction
+	spareEdge [][]int32 // offsets of unused runs of edges, indexed by size class
+	buf       []edge    // edges of the state under construction
 }
 
-// intern returns the registered state with the edges l.buf, and makes one if there is none.
+// intern returns the registered state that has the edges l.buf and the given finality. It
+// creates the state if none exists.
 func (l *store) intern(final bool) int32 {
 	if s := l.register.find(&l.nodes, final, l.buf); s >= 0 {
 		return s
@@ -441,8 +451,8 @@ func (l *store) intern(final bool) int32 {
 	return s
 }
 
-// replace gives state s the edges l.buf. States that nothing leads to any more
-// are freed.
+// replace sets the edges of state s to l.buf and its finality to final. It frees the states
+// that no edge leads to any more.
 func (l *store) replace(s int32, final bool) {
 	for _, e := range l.buf {
 		l.node[e.to].refs++
@@ -459,7 +469,7 @@ func (l *store) replace(s int32, final bool) {
 	l.node[s].at, l.node[s].edges, l.node[s].final = at, int32(len(l.buf)), final
 }
 
-// release drops one reference to s.
+// release removes one reference to state s, and frees s if none is left.
 func (l *store) release(s int32) {
 	if l.node[s].refs--; l.node[s].refs > 0 {
 		return
@@ -472,7 +482,8 @@ func (l *store) release(s int32) {
 	l.spareNode = append(l.spareNode, s)
 }
 
-// takeEdges returns the offset of a run that can hold n edges.
+// takeEdges allocates a run of consecutive entries of l.edge that can hold n edges, and returns
+// the offset of the run.
 func (l *store) takeEdges(n int) int32 {
 	size := capacity(n)
 	if c := sizeClass(size); c < len(l.spareEdge) {
@@ -503,9 +514,9 @@ func (l *store) freeEdges(at, n int32) {
 	l.spareEdge[c] = append(l.spareEdge[c], at)
 }
 
-// capacity returns how many edges a run allocated for n can hold, up to a quarter more than
-// n. There are four sizes per doubling, so a state that gains edges one by one does not
-// leave a run of every length behind.
+// capacity returns the number of edges that a run allocated for n edges can hold, at most a
+// quarter more than n. There are four sizes per doubling. A state that gains edges one by one
+// therefore does not leave an unused run of every length.
 func capacity(n int) int {
 	if n < 8 {
 		return n
@@ -514,7 +525,7 @@ func capacity(n int) int {
 	return (n + step - 1) / step * step
 }
 
-// sizeClass numbers the sizes that capacity returns.
+// sizeClass returns a number that identifies a size returned by capacity.
 func sizeClass(size int) int {
 	if size < 8 {
 		return size
@@ -523,8 +534,9 @@ func sizeClass(size int) int {
 	return 8*l + size>>l
 }
 
-// turn sets the edge e of the start, which is not in the register. It works in place,
-// because the start of a large lexicon has an edge for every token.
+// turn sets the edge of the start state for the token of e to e. The start state is not in the
+// register. turn works in place, because the start state of a large lexicon has an edge for
+// every token.
 func (l *store) turn(e edge) {
 	l.node[e.to].refs++
 	edges := l.edges(0)

@@ -9,15 +9,15 @@ import (
 // Every compiler checks all three as it runs, and checks the context after a bounded number
 // of operations, whatever the input. The zero value is the recommended setting.
 type Limits struct {
-	// States bounds the states of every intermediate automaton, before minimisation. 0
-	// means 2¹⁸ = 262144. That is seven times the size of the minimal automaton of 134 000
-	// short strings (BenchmarkLexicon), and a pattern that explodes reaches it in a
-	// fraction of a second (TestRegexpExplosion).
+	// States bounds the states of every intermediate automaton, before minimisation. 0 means
+	// 2¹⁸ = 262144. That is seven times the number of states of the minimal automaton of 134
+	// 000 short strings (BenchmarkLexicon). A pattern whose number of states explodes reaches
+	// it in a fraction of a second (TestRegexpExplosion).
 	States int
 
-	// Bytes bounds the memory for tables, state sets and minimisation. Together they take
-	// 36 bytes for each entry (state, token class). 0 means 2²⁹ (512 MiB), enough for 2¹⁸
-	// states with 56 token classes.
+	// Bytes bounds the memory for tables, state sets and minimisation. Together these take 36
+	// bytes for each entry (state, token class). 0 means 2²⁹ (512 MiB), enough for 2¹⁸ states
+	// with 56 token classes.
 	Bytes int
 }
 
@@ -25,15 +25,15 @@ const (
 	defaultStates = 1 << 18
 	defaultBytes  = 1 << 29
 
-	// bytesPerEntry counts nine int32: two of tables, four of the list of
-	// transitions and three of their partition (see internal/automata).
+	// bytesPerEntry is the memory of one table entry: nine int32, two for tables, four for the
+	// list of transitions and three for its partition (see internal/automata).
 	bytesPerEntry = 36
 )
 
 // Check returns a [*LimitError] if an automaton under construction has more states than l
-// allows, or if its table entries (state, token class) and other bytes take more memory,
-// and an [*ArgumentError] for a negative limit. The error begins with name, the name of the
-// function that builds the automaton.
+// allows. It also returns one if the table entries (state, token class) and the other bytes
+// take more memory than l allows. For a negative limit, it returns an [*ArgumentError]. The
+// error begins with name, the name of the function that builds the automaton.
 func (l Limits) Check(name string, states, entries, other int) error {
 	switch {
 	case l.States < 0:
@@ -62,11 +62,11 @@ func (l Limits) Check(name string, states, entries, other int) error {
 	return nil
 }
 
-// maxStates bounds the states of lazy products, so that one more state still
-// fits an int.
+// maxStates bounds the number of states of a lazy product. One additional state must still fit
+// an int.
 const maxStates = math.MaxInt / 2
 
-// times multiplies numbers of states; where the product is too large it
+// times returns a·b for two numbers of states and true. If the product exceeds maxStates, it
 // returns a and false.
 func times(a, b int) (int, bool) {
 	if b > 0 && a > maxStates/b {
@@ -75,7 +75,8 @@ func times(a, b int) (int, bool) {
 	return a * b, true
 }
 
-// tooMany reports a product of states beyond maxStates, by its number of bits.
+// tooMany returns an error for a product of states a·b that exceeds maxStates. The error gives
+// the sizes in bits.
 func tooMany(name string, a, b int) error {
 	return &LimitError{name + ": bits of a state", bits.Len(uint(a)) + bits.Len(uint(b)), bits.Len(uint(maxStates))}
 }

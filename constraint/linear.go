@@ -9,23 +9,22 @@ import (
 //
 //	g_j(v) = Σ_k A[j].Value[k]·v[A[j].Index[k]] − B[j].
 //
-// It is used as a literal. On reals (Levels = 0), v is the series itself. On tokens (Levels
-// ≥ 1), v is the row-major table of sites × Levels probabilities, and a token sequence is
-// read as its one-hot table: entry i·Levels + l is 1 if x_i = l and 0 otherwise. With
-// Levels = 0, a token is read as the number of its level.
+// Linear is used as a literal. On reals (Levels = 0), v is the series itself. On tokens (Levels
+// ≥ 1), v is the row-major table of sites × Levels probabilities, and a token sequence is read
+// as its one-hot table: entry i·Levels + l is 1 if x_i = l and 0 otherwise. With Levels = 0, a
+// token is read as the number of its level.
 //
-// Sums are accumulated in float64, in the order of the row, without fused
-// multiply-add.
+// Sums are accumulated in float64, in the order of the row, without fused multiply-add.
 type Linear struct {
 	A      []Row
 	B      []float64
 	Levels int
 }
 
-// Validate checks the system against the length n of v: lengths agree, indices lie in
-// 0…n−1, numbers are finite (a bound may be +Inf, which means no bound), and n is a
-// multiple of Levels. The error is an [*ArgumentError], or wraps [ErrInfeasible] for a row
-// 0 ≤ b with b < 0.
+// Validate checks the system for vectors v of length n. Lengths must agree, indices must lie in
+// 0…n−1, and n must be a multiple of Levels. Numbers must be finite, except that a bound may be
+// +Inf, which means no bound. The error is an [*ArgumentError], or wraps [ErrInfeasible] for a
+// row 0 ≤ b with b < 0.
 func (l Linear) Validate(n int) error {
 	switch {
 	case l.Levels < 0:
@@ -62,8 +61,8 @@ func (l Linear) Validate(n int) error {
 // Len returns the number of rows.
 func (l Linear) Len() int { return len(l.A) }
 
-// Value stores g = A·v − B. It panics unless len(g) = Len(), and if an index lies
-// outside v: see [Linear.Validate].
+// Value stores g = A·v − B. It panics if len(g) ≠ Len() or if an index lies outside v. Call
+// [Linear.Validate] first to avoid this.
 func (l Linear) Value(g []float64, v []float32) {
 	l.checkLen("g", len(g), len(l.A))
 	for j, r := range l.A {
@@ -76,7 +75,7 @@ func (l Linear) Value(g []float64, v []float32) {
 	}
 }
 
-// Pull adds the vector–Jacobian product Aᵀ·w to dst; v is not read, but must
+// Pull adds the vector–Jacobian product Aᵀ·w to dst. The values of v are not used, but v must
 // have the length of dst.
 func (l Linear) Pull(dst, v []float32, w []float64) {
 	l.checkLen("dst", len(dst), len(v))
@@ -122,8 +121,8 @@ func (l Linear) Violation(g []float64, x []int32) {
 	})
 }
 
-// checkRow panics unless row j has a value for each index, a bound, and indices
-// below n.
+// checkRow panics unless row j has as many values as indices, has a bound, and has only indices
+// in 0…n−1.
 func (l Linear) checkRow(j, n int) {
 	r := l.A[j]
 	if len(l.B) != len(l.A) || len(r.Value) != len(r.Index) {
@@ -142,7 +141,7 @@ func (l Linear) checkLen(name string, got, want int) {
 	}
 }
 
-// checkTable panics unless the entries of a table have numbers that are int32.
+// checkTable panics unless sites·levels, the number of entries of a table, fits an int32.
 func checkTable(sites, levels int) {
 	if sites < 0 || levels < 0 || levels > 0 && sites > math.MaxInt32/levels {
 		panic(fmt.Sprintf("constraint: Linear: sites × levels = %d × %d, want 0 … %d entries", sites, levels, math.MaxInt32))
@@ -150,8 +149,8 @@ func checkTable(sites, levels int) {
 }
 
 // Linear returns the bounds of c as bounds on the expected count under a table of sites ×
-// levels probabilities, in the order of [Count.Violation]. On one-hot tables they agree
-// with those of c.
+// levels probabilities, in the order of [Count.Violation]. On a one-hot table, these bounds
+// hold exactly if the bounds of c do.
 func (c Count) Linear(sites, levels int) Linear {
 	checkTable(sites, levels)
 	in := c.membership(levels)
@@ -171,10 +170,10 @@ func (c Count) Linear(sites, levels int) Linear {
 	return l
 }
 
-// Linear returns the bounds of s as bounds on the expected sum under a table of sites ×
-// levels probabilities, in the order of [Sum.Violation]. On one-hot tables they agree with
-// those of s. Levels without a weight count as 0. It panics if the number of sites is fixed
-// and differs.
+// Linear returns the bounds of s as bounds on the expected sum under a table of sites × levels
+// probabilities, in the order of [Sum.Violation]. On a one-hot table, these bounds hold exactly
+// if the bounds of s do. Levels without a weight count as 0. Linear panics if s has a fixed
+// number of sites other than sites.
 func (s *Sum) Linear(sites, levels int) Linear {
 	if s.fixed && sites != len(s.rows) {
 		panic(fmt.Sprintf("constraint: sites = %d, want %d", sites, len(s.rows)))
@@ -196,7 +195,7 @@ func (s *Sum) Linear(sites, levels int) Linear {
 	return l
 }
 
-// atLeast appends r·v ≥ b.
+// atLeast appends the inequality r·v ≥ b to l.
 func (l *Linear) atLeast(r Row, b float64) {
 	negative := Row{Index: r.Index, Value: make([]float64, len(r.Value))}
 	for k, v := range r.Value {
@@ -205,7 +204,8 @@ func (l *Linear) atLeast(r Row, b float64) {
 	l.A, l.B = append(l.A, negative), append(l.B, -b)
 }
 
-// Row is a sparse row: Σ_k Value[k]·v[Index[k]]. An index may occur twice.
+// Row is a sparse row vector. Its product with v is Σ_k Value[k]·v[Index[k]]. An index may
+// occur twice.
 type Row struct {
 	Index []int32
 	Value []float64
@@ -227,7 +227,8 @@ func Rows(a []float64, columns int) []Row {
 	return rows
 }
 
-// dot returns the row times v, in float64 and in the order of the row.
+// dot returns the product of the row and v, summed in float64 in the order of the row's
+// entries.
 func (r Row) dot(v []float32) float64 {
 	sum := 0.0
 	for k, i := range r.Index {

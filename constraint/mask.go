@@ -8,36 +8,37 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Mask restricts the levels of individual sites: x_i ∈ allowed_i for every site i that it
-// names. Later sites are unrestricted. For a shorter sequence, only the sites it has are
-// checked.
+// Mask restricts the levels of the first sites of a sequence: x_i ∈ allowed_i for every site i
+// that the mask covers. Later sites are unrestricted. For a sequence shorter than the mask,
+// only the existing sites are checked.
 //
-// As an [Automaton], its state is the number of sites passed. Consumers that hold a weight
-// for every (site, level) should separate the mask from the language with [Split] and use
+// As an [Automaton], its state is the number of sites passed. Code that holds a weight for
+// every pair of site and level should separate the mask from the language with [Split] and use
 // [Mask.Apply].
 type Mask struct {
 	sites, levels int
-	words         int      // per site
-	bits          []uint64 // bit l of row i: level l is allowed at site i
+	words         int      // number of 64-bit words per site
+	bits          []uint64 // bit l of row i is set if level l is allowed at site i
 }
 
-// Masked is implemented by languages that can be split into a mask and the rest, such as
-// [Mask] and [Intersection].
+// Masked is implemented by languages that can be split into a mask and a remaining language,
+// such as [Mask] and [Intersection].
 //
-// A mask is an automaton like any other: its state is the site. A consumer that has a
-// weight for every (site, level) is faster with weights of −Inf instead, because a mask
-// distinguishes tokens that the rest of the language does not, and the cost of a trellis
-// grows with the number of token classes.
+// A mask is an automaton like any other: its state is the site. Code that has a weight for
+// every pair of site and level is faster if it sets the weights of forbidden levels to −Inf.
+// The reason is that a mask distinguishes tokens that the rest of the language does not, and
+// the cost of a trellis grows with the number of token classes.
 type Masked interface {
 	Automaton
 
-	// Split returns the two parts. A sequence is in the language if and only if it is in
-	// rest and mask allows all its tokens. mask is nil if the language has no mask.
+	// Split returns the language without its mask, and the mask. A sequence is in the language
+	// if and only if it is in rest and mask allows each of its tokens. mask is nil if the
+	// language has no mask.
 	Split() (rest Automaton, mask *Mask)
 }
 
-// Split splits a language as [Masked.Split] does. If a is not Masked, rest is a and mask is
-// nil.
+// Split separates a language into its mask and the rest by [Masked.Split]. If a is not Masked,
+// rest is a and mask is nil.
 func Split(a Automaton) (rest Automaton, mask *Mask) {
 	check.Must("constraint: Split", "a", a)
 	if m, ok := a.(Masked); ok {
@@ -46,10 +47,10 @@ func Split(a Automaton) (rest Automaton, mask *Mask) {
 	return a, nil
 }
 
-// NewMask returns the mask that allows the levels allowed[i] at site i. A nil allowed[i]
-// allows all levels; an empty non-nil one allows none. Tokens outside 0…levels−1 are not
-// allowed at any of the len(allowed) sites. The slices are not kept. The error is an
-// [*ArgumentError], or wraps [ErrInfeasible] if a site is left without a level.
+// NewMask returns the mask that allows the levels allowed[i] at site i. If allowed[i] is nil,
+// site i may take all levels. If it is empty but not nil, site i may take none. Tokens outside
+// 0…levels−1 are not allowed at any of the len(allowed) sites. The slices are not kept. The
+// error is an [*ArgumentError], or wraps [ErrInfeasible] if a site has no allowed level.
 func NewMask(levels int, allowed [][]int32) (*Mask, error) {
 	if levels < 1 {
 		return nil, &ArgumentError{"NewMask", "levels", levels, "≥ 1"}
@@ -81,7 +82,7 @@ func NewMask(levels int, allowed [][]int32) (*Mask, error) {
 
 func (m *Mask) allow(site, level int) { m.bits[site*m.words+level/64] |= 1 << (level % 64) }
 
-// Shape returns the number of sites that the mask names and the number of levels.
+// Shape returns the number of sites that the mask covers and the number of levels.
 func (m *Mask) Shape() (sites, levels int) { return m.sites, m.levels }
 
 // Allows reports whether site may take the level token.
@@ -116,7 +117,7 @@ func (m *Mask) Apply(w []float32) {
 	}
 }
 
-// Split returns the language of all sequences as the rest, and m as the mask.
+// Split returns [Any] as the rest and m as the mask.
 func (m *Mask) Split() (rest Automaton, mask *Mask) { return Any{}, m }
 
 // States returns one more than the number of sites.
@@ -125,7 +126,7 @@ func (m *Mask) States() int { return m.sites + 1 }
 // Start returns 0.
 func (m *Mask) Start() int { return 0 }
 
-// Next returns the next site, or −1 (dead) if the mask does not allow token at this one.
+// Next returns the next site, or −1 (dead) if the mask does not allow token at site state.
 func (m *Mask) Next(state int, token int32) int {
 	if !m.Allows(state, token) {
 		return -1
@@ -150,7 +151,8 @@ func (m *Mask) Classes(levels int) (of []int32, n int) {
 	})
 }
 
-// and returns the mask that allows what both allow; either may be nil.
+// and returns the mask that allows a level only if both m and o allow it. A nil mask allows
+// everything.
 func (m *Mask) and(o *Mask) *Mask {
 	if m == nil {
 		return o

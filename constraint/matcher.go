@@ -5,14 +5,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// matcher finds words of tokens in a sequence. It is the automaton of Aho and Corasick
-// (1975), whose state is the longest suffix of the sequence that begins a word.
+// matcher is the automaton of Aho and Corasick (1975), which finds given words of tokens in a
+// sequence. Its state is the longest suffix of the sequence that is a prefix of a word.
 type matcher struct {
-	of      []int32 // class of each token that occurs in a word; 0 for others
+	of      []int32 // class of each token that occurs in a word; 0 for all other tokens
 	classes int
-	next    []int32  // nodes × classes, never −1
-	found   []uint32 // bit i mod 32: word i ends at the node; 0 for most
-	until   bool     // accept once a word has been found (ContainsAny), or as long as none has (Avoids)
+	next    []int32  // transition table, nodes × classes; no entry is −1
+	found   []uint32 // set of the words that end at each node: bit i mod 32 is for word i
+	// true: accept once a word has been found (ContainsAny); false: accept as long as none has
+	// (Avoids)
+	until bool
 }
 
 // ContainsAny returns the language of the sequences in which at least one of the words
@@ -36,7 +38,8 @@ func (w *matcher) String() string {
 	return "Avoids"
 }
 
-// newMatcher builds the automaton.
+// newMatcher builds the automaton for the given words. name is the exported function that
+// errors mention.
 func newMatcher(name string, words [][]int32, until bool) (*matcher, error) {
 	w := &matcher{until: until, classes: 1}
 	nodes := 1
@@ -66,14 +69,14 @@ func newMatcher(name string, words [][]int32, until bool) (*matcher, error) {
 	return w, nil
 }
 
-// maxEntries bounds the table, to 256 MiB.
+// maxEntries bounds the number of entries of the transition table, which limits it to 256 MiB.
 const maxEntries = 1 << 26
 
-// maxToken bounds the tokens of words, since they index a table. It is far above every
-// vocabulary.
+// maxToken bounds the tokens of words, because a table is indexed by token. The bound is far
+// above the size of every vocabulary.
 const maxToken = 1 << 24
 
-// buildTrie builds the trie of the words; missing edges are −1.
+// buildTrie builds the trie of the words. Missing edges are −1.
 func (w *matcher) buildTrie(words [][]int32, nodes int) {
 	w.next = make([]int32, 0, nodes*w.classes)
 	node := func() int32 {
@@ -98,8 +101,9 @@ func (w *matcher) buildTrie(words [][]int32, nodes int) {
 	}
 }
 
-// link replaces missing edges by those of the longest proper suffix and
-// collects the words that end there, in breadth-first order.
+// link replaces each missing edge of a node by the edge of the node's longest proper suffix. It
+// also adds the words that end at that suffix to those of the node. Nodes are visited in
+// breadth-first order.
 func (w *matcher) link() {
 	suffix := make([]int32, len(w.found))
 	queue := []int32{0}
@@ -124,14 +128,14 @@ func (w *matcher) link() {
 	}
 }
 
-// States returns the number of nodes, and one for "found".
+// States returns the number of nodes plus one, for the state "found".
 func (w *matcher) States() int { return len(w.found) + 1 }
 
-// Start returns the empty suffix.
+// Start returns the state of the empty suffix, 0.
 func (w *matcher) Start() int { return 0 }
 
-// Next returns the longest suffix after token. Once a word is found, Avoids is
-// dead and ContainsAny stays in its last state.
+// Next returns the state of the longest suffix after token. Once a word is found, Avoids
+// returns −1 (dead) and ContainsAny stays in its last state.
 func (w *matcher) Next(state int, token int32) int {
 	if state == len(w.found) {
 		return state
@@ -149,7 +153,7 @@ func (w *matcher) Next(state int, token int32) int {
 	return -1
 }
 
-// step follows the suffix automaton.
+// step returns the node that token leads to from node, without regard to the words found.
 func (w *matcher) step(node, token int32) int32 {
 	c := int32(0)
 	if uint(token) < uint(len(w.of)) {
@@ -158,10 +162,11 @@ func (w *matcher) step(node, token int32) int32 {
 	return w.next[int(node)*w.classes+int(c)]
 }
 
-// Accepting reports whether a word was found, or none.
+// Accepting reports whether a word was found (ContainsAny), or whether none was (Avoids).
 func (w *matcher) Accepting(state int) bool { return (state == len(w.found)) == w.until }
 
-// Classes distinguishes the tokens of the words.
+// Classes puts every token that occurs in a word into a class by itself, and all other tokens
+// into one class.
 func (w *matcher) Classes(levels int) (of []int32, n int) {
 	return automata.ClassesBy(levels, func(t int32) int32 {
 		if int(t) < len(w.of) {
@@ -171,21 +176,21 @@ func (w *matcher) Classes(levels int) (of []int32, n int) {
 	})
 }
 
-// contains remembers the suffix and which words have occurred:
-// state = node·2^count + set.
+// contains is a matcher that also tracks which words have occurred. Its state is node·2^count +
+// set, where bit i of set means that word i has occurred.
 type contains struct {
 	*matcher
-	count int // of words
+	count int // number of words
 }
 
-// maxWords bounds the words of Contains, whose states multiply by two with
-// each: 2²⁰ sets.
+// maxWords bounds the number of words of Contains. Each word doubles the number of states, so
+// there are at most 2²⁰ sets of words.
 const maxWords = 20
 
 // Contains returns the language of the sequences in which every one of the words occurs as
-// consecutive tokens; words may overlap. Without words, it is the language of all
-// sequences. The error is a [*LimitError] for more than 20 words, since a state records the
-// set of words seen; other errors are those of [ContainsAny].
+// consecutive tokens; words may overlap. Without words, it is the language of all sequences.
+// The error is a [*LimitError] for more than 20 words, because a state records the set of words
+// seen. Other errors are those of [ContainsAny].
 func Contains(words ...[]int32) (Automaton, error) {
 	if len(words) > maxWords {
 		return nil, &LimitError{"Contains: words", len(words), maxWords}

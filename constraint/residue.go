@@ -2,19 +2,18 @@ package constraint
 
 import "fmt"
 
-// Residue is the language of the sequences whose weighted sum has one of the given
-// residues,
+// Residue is the language of the sequences whose weighted sum has one of the given residues,
 //
-//	Σ_i w_i(x_i) mod m ∈ residues,
+//	Σ_i w_i(x_i) mod m ∈ residues.
 //
-// as check digits require. An IBAN, for example, is 1 modulo 97.
+// Many check digits have this form. An IBAN, for example, is 1 modulo 97.
 type Residue struct {
 	weights
 	modulus int
 	good    []bool
 }
 
-// maxModulus keeps the table of good residues small.
+// maxModulus bounds the modulus, so that the table of allowed residues stays small.
 const maxModulus = 1 << 24
 
 // NewResidue returns the language of the sequences of any length with Σ_i weights[x_i] mod
@@ -58,8 +57,8 @@ func newResidue(name string, rows [][]int, fixed bool, modulus int, residues []i
 	return r, nil
 }
 
-// States returns the number of residues, multiplied by sites + 1 if the number of sites is
-// fixed.
+// States returns the modulus. If the number of sites is fixed, it returns the modulus times
+// sites + 1.
 func (r *Residue) States() int {
 	if r.fixed {
 		return r.modulus * (len(r.rows) + 1)
@@ -70,8 +69,9 @@ func (r *Residue) States() int {
 // Start returns the residue 0.
 func (r *Residue) Start() int { return 0 }
 
-// Next adds the weight of token. The state is the residue, plus site·modulus if the number
-// of sites is fixed.
+// Next adds the weight of token to the residue, or returns −1 if token has no weight or the
+// sequence is complete. The state is the residue, plus site·modulus if the number of sites is
+// fixed.
 func (r *Residue) Next(state int, token int32) int {
 	if state < 0 {
 		panic(fmt.Sprintf("constraint: Residue: state = %d, want ≥ 0", state))
@@ -90,8 +90,8 @@ func (r *Residue) Next(state int, token int32) int {
 	return site*r.modulus + r.reduce(residue+w)
 }
 
-// Accepting reports whether the residue is one of those allowed and the sequence is
-// complete.
+// Accepting reports whether the residue is allowed and, if the number of sites is fixed,
+// whether the sequence has that many tokens.
 func (r *Residue) Accepting(state int) bool {
 	if state < 0 {
 		panic(fmt.Sprintf("constraint: Residue: state = %d, want ≥ 0", state))

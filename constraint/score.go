@@ -2,12 +2,12 @@ package constraint
 
 import "fmt"
 
-// Score bounds a function that you supply,
+// Score is a constraint that bounds a user-defined function,
 //
-//	g(v) = F(v) − Threshold ≤ 0,
+//	g(v) = F(v) − Threshold ≤ 0.
 //
-// with its gradient, on one sample (see [Smooth] for the shape of v). If the function of
-// interest is not smooth, set Decide to evaluate it on tokens. A Score is used as a
+// It is evaluated, with its gradient, on one sample (see [Smooth] for the shape of v). If the
+// function of interest is not smooth, set Decide to evaluate it on tokens. A Score is used as a
 // literal. Its functions may be called from several goroutines at once.
 type Score struct {
 	// F evaluates the score of one sample. NaN means that the evaluation failed.
@@ -43,16 +43,17 @@ func (s Score) Validate() error {
 	return nil
 }
 
-// Leads reports whether F is set, so that Value and Pull may be called.
+// Leads reports whether F is set. Value and Pull may be called only if it is.
 func (s Score) Leads() bool { return s.F != nil }
 
-// Decides reports whether Decide or DecideAll is set, so that Violation may be called.
+// Decides reports whether Decide or DecideAll is set. Violation may be called only if one of
+// them is.
 func (s Score) Decides() bool { return s.Decide != nil || s.DecideAll != nil }
 
-// Len returns 1.
+// Len returns 1, the number of inequalities.
 func (s Score) Len() int { return 1 }
 
-// Value stores F(v) − Threshold.
+// Value stores F(v) − Threshold in g[0].
 func (s Score) Value(g []float64, v []float32) {
 	if len(g) != 1 {
 		panic(fmt.Sprintf("constraint: len(g) = %d, want 1", len(g)))
@@ -77,8 +78,8 @@ func (s Score) Pull(dst, v []float32, w []float64) {
 	s.Gradient(dst, v, w[0])
 }
 
-// Violation stores Decide(x) − Threshold for every state x. It panics if neither Decide nor
-// DecideAll is set.
+// Violation stores Decide(x) − Threshold for every state x in g. It panics if neither Decide
+// nor DecideAll is set.
 func (s Score) Violation(g []float64, x []int32) {
 	switch {
 	case s.DecideAll != nil:

@@ -2,9 +2,9 @@ package constraint
 
 import "fmt"
 
-// Set is a system of inequalities g_j(x) ≤ 0 on token sequences. g is signed: a negative
-// value is the margin by which x satisfies the inequality. Package constrainttest checks
-// the contract of a set.
+// Set is a system of inequalities g_j(x) ≤ 0 on token sequences. g is signed: a negative value
+// is the margin by which x satisfies the inequality. Package constrainttest checks that an
+// implementation keeps this contract.
 type Set interface {
 	// Len returns the number of inequalities.
 	Len() int
@@ -15,8 +15,9 @@ type Set interface {
 	Violation(g []float64, x []int32)
 }
 
-// Smooth is a system of inequalities g_j(v) ≤ 0 with derivatives, on one
-// sample: either sites × levels probability rows, row-major, or sites reals.
+// Smooth is a system of inequalities g_j(v) ≤ 0 with derivatives, evaluated on one sample v. A
+// sample is either a row-major table of sites × levels probabilities, or a series of sites real
+// numbers.
 type Smooth interface {
 	// Len returns the number of inequalities.
 	Len() int
@@ -30,7 +31,8 @@ type Smooth interface {
 	Pull(dst, v []float32, w []float64)
 }
 
-// eachState calls f for every state with its inequalities and its sites.
+// eachState splits g into rows of n inequalities and x into as many states, and calls f for
+// each pair. It panics if the lengths do not divide evenly.
 func eachState(n int, g []float64, x []int32, f func(g []float64, x []int32)) {
 	if n == 0 {
 		if len(g) != 0 {

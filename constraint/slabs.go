@@ -11,19 +11,19 @@ import (
 //
 //	Lower_j ≤ Σ_k A[j].Value[k]·v[A[j].Index[k]] ≤ Upper_j.
 //
-// An infinite bound means that the side is open, and equal bounds make an equation. Slabs
-// is used as a literal. As a [Smooth], the value of row j is the larger of its two
-// violations,
+// An infinite bound means that the side is open, and equal bounds make an equation. Slabs is
+// used as a literal. As a [Smooth], the value of row j is the larger of its two violations,
 //
-//	g_j(v) = max(a_j·v − Upper_j, Lower_j − a_j·v),
+//	g_j(v) = max(a_j·v − Upper_j, Lower_j − a_j·v).
 //
-// whose derivative jumps in the middle of the slab; there, that of the upper side is used.
+// The derivative of g_j jumps in the middle of the slab. At that point, the derivative of the
+// upper side is used.
 type Slabs struct {
 	A            []Row
 	Lower, Upper []float64
 }
 
-// Slabs returns the system as slabs that are open below. A and B are shared.
+// Slabs returns the system as slabs without lower bounds. The slices A and B are shared.
 func (l Linear) Slabs() Slabs {
 	lower := make([]float64, len(l.A))
 	for j := range lower {
@@ -32,16 +32,16 @@ func (l Linear) Slabs() Slabs {
 	return Slabs{A: l.A, Lower: lower, Upper: l.B}
 }
 
-// Split returns the system as slabs, without curved inequalities.
+// Split returns l as slabs. There are no curved inequalities, so the second result is nil.
 func (l Linear) Split() (Slabs, Curved) { return l.Slabs(), nil }
 
-// Split returns the system itself, without curved inequalities.
+// Split returns s itself. There are no curved inequalities, so the second result is nil.
 func (s Slabs) Split() (Slabs, Curved) { return s, nil }
 
-// Validate checks the system against the length n of v: lengths agree, indices lie in
-// 0…n−1, entries are finite, no bound is NaN, and no Lower is +Inf and no Upper −Inf. The
-// error is an [*ArgumentError], or wraps [ErrInfeasible] for a row whose bounds contradict
-// each other.
+// Validate checks the system for vectors v of length n. Lengths must agree, indices must lie in
+// 0…n−1, and entries must be finite. No bound may be NaN, no lower bound +Inf, and no upper
+// bound −Inf. The error is an [*ArgumentError], or wraps [ErrInfeasible] for a row whose bounds
+// contradict each other.
 func (s Slabs) Validate(n int) error {
 	if len(s.Lower) != len(s.A) || len(s.Upper) != len(s.A) {
 		return &ArgumentError{"Slabs", "len(Lower), len(Upper)",
@@ -71,8 +71,8 @@ func (s Slabs) Validate(n int) error {
 // Len returns the number of rows.
 func (s Slabs) Len() int { return len(s.A) }
 
-// Value stores the larger violation of each row, accumulated as in [Linear]. It
-// panics unless len(g) = Len(), and if an index lies outside v.
+// Value stores the larger of the two violations of each row. Sums are accumulated in float64,
+// in the order of the row. Value panics if len(g) ≠ Len() or if an index lies outside v.
 func (s Slabs) Value(g []float64, v []float32) {
 	check.Len("constraint", "g", len(g), len(s.A))
 	check.Len("constraint", "Upper", len(s.Upper), len(s.A))
@@ -84,8 +84,8 @@ func (s Slabs) Value(g []float64, v []float32) {
 	}
 }
 
-// Pull adds the vector–Jacobian product Σ_j w_j·(±a_j) to dst, with the sign of
-// the larger violation.
+// Pull adds the vector–Jacobian product Σ_j w_j·(±a_j) to dst, with + where the upper violation
+// is the larger and − where the lower is.
 func (s Slabs) Pull(dst, v []float32, w []float64) {
 	check.Len("constraint", "dst", len(dst), len(v))
 	check.Len("constraint", "w", len(w), len(s.A))

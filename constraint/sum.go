@@ -11,35 +11,37 @@ import (
 //	lower ≤ Σ_i w_i(x_i) ≤ upper,
 //
 // with integer weights. It is both a language and a [Set]. [NewSum] is for sequences of any
-// length, [NewSiteSum] for a fixed number of sites. For weights of both signs use
-// NewSiteSum, which knows how much the remaining sites can add.
+// length, [NewSiteSum] for a fixed number of sites. For weights of both signs use NewSiteSum,
+// which takes into account how much the remaining sites can add.
 type Sum struct {
 	weights
 	lower, upper int
 
-	// Any length: sums so far are low…high; beyond, they are dead or stay at
-	// the border that they cannot cross back.
+	// low and high bound the sums so far if the length is not fixed. A sum beyond a bound is
+	// dead, or, with stayLow or stayHigh, is clamped to the bound because it can never come
+	// back.
 	low, high         int
 	stayLow, stayHigh bool
 
-	// Fixed length: sums so far at site i are from[i]…to[i], their states
-	// begin at offset[i], and offset[sites+1] is the number of states.
+	// from[i] and to[i] bound the sums so far at site i if the length is fixed. The states of
+	// site i begin at offset[i], and offset[sites+1] is the number of states.
 	from, to, offset []int
 }
 
-// maxSum bounds partial sums, so that the number of them fits in a 32-bit int.
+// maxSum bounds the absolute value of partial sums. It ensures that their number fits a 32-bit
+// int.
 const maxSum = 1<<29 - 1
 
-// NewSum returns the language of the sequences of any length with lower ≤ Σ_i weights[x_i]
-// ≤ upper; math.MinInt and math.MaxInt leave a side open. Tokens beyond the weights are
-// dead. weights is copied.
+// NewSum returns the language of the sequences of any length with lower ≤ Σ_i weights[x_i] ≤
+// upper; use math.MinInt or math.MaxInt for no bound. Tokens beyond the weights are dead.
+// weights is copied.
 //
-// With weights of both signs, a partial sum beyond ±(2²⁹−1) is dead; reaching it takes 512
-// sites or more. Since partial sums may go that far and come back, the language cannot be
-// compiled to a table.
+// With weights of both signs, a partial sum beyond ±(2²⁹−1) is dead. Reaching such a sum takes
+// at least 512 sites. All partial sums within this range must be distinguished, so the language
+// cannot be compiled to a table.
 //
-// The error is an [*ArgumentError] if a weight exceeds 2²⁰ or a finite bound exceeds 2²⁹−1
-// in absolute value. It wraps [ErrInfeasible] if lower > upper.
+// The error is an [*ArgumentError] if a weight exceeds 2²⁰ or a finite bound exceeds 2²⁹−1 in
+// absolute value. It wraps [ErrInfeasible] if lower > upper.
 func NewSum(weights []int, lower, upper int) (*Sum, error) {
 	s, err := newSum("NewSum", [][]int{weights}, false, lower, upper)
 	if err != nil {
@@ -64,13 +66,13 @@ func NewSum(weights []int, lower, upper int) (*Sum, error) {
 	return s, nil
 }
 
-// NewSiteSum returns the language of the sequences of exactly len(weights) tokens with
-// lower ≤ Σ_i weights[i][x_i] ≤ upper; math.MinInt and math.MaxInt leave a side open.
-// Tokens beyond the weights of a site are dead. The rows are copied and may share memory.
+// NewSiteSum returns the language of the sequences of exactly len(weights) tokens with lower ≤
+// Σ_i weights[i][x_i] ≤ upper; use math.MinInt or math.MaxInt for no bound. Tokens beyond the
+// weights of a site are dead. The rows are copied and may share memory.
 //
-// Weights and bounds have the same ranges as in [NewSum]. The error wraps [ErrInfeasible]
-// if lower > upper or if the sites cannot reach the bounds, and is a [*LimitError] if more
-// than 2²⁹−1 partial sums must be distinguished.
+// Weights and bounds have the same ranges as in [NewSum]. The error wraps [ErrInfeasible] if
+// lower > upper or if no sequence reaches the bounds. It is a [*LimitError] if more than 2²⁹−1
+// partial sums must be distinguished.
 func NewSiteSum(weights [][]int, lower, upper int) (*Sum, error) {
 	s, err := newSum("NewSiteSum", weights, true, lower, upper)
 	if err != nil {
@@ -108,8 +110,8 @@ func NewSiteSum(weights [][]int, lower, upper int) (*Sum, error) {
 	return s, nil
 }
 
-// Finite returns an [*ArgumentError] if no table can hold the language: with weights of
-// both signs, over sequences of any length, partial sums have no bound.
+// Finite returns an [*ArgumentError] if no table can hold the language. This is so for weights
+// of both signs if the length is not fixed, because partial sums then have no bound.
 func (s *Sum) Finite() error {
 	if s.offset == nil && s.low == -maxSum && s.high == maxSum {
 		return &ArgumentError{"NewSum", "weights", "of both signs",
@@ -118,7 +120,8 @@ func (s *Sum) Finite() error {
 	return nil
 }
 
-// newSum checks what both forms require.
+// newSum checks the arguments that NewSum and NewSiteSum have in common and returns a Sum with
+// its weights and bounds.
 func newSum(name string, rows [][]int, fixed bool, lower, upper int) (*Sum, error) {
 	if lower > upper {
 		return nil, infeasible("%s: lower = %s, want ≤ upper = %s", name, side(lower), side(upper))
@@ -136,7 +139,7 @@ func newSum(name string, rows [][]int, fixed bool, lower, upper int) (*Sum, erro
 	return &Sum{weights: w, lower: lower, upper: upper}, nil
 }
 
-// side prints a bound.
+// side formats a bound, with ∞ for a missing one.
 func side(v int) string {
 	switch v {
 	case math.MinInt:
@@ -147,8 +150,8 @@ func side(v int) string {
 	return fmt.Sprint(v)
 }
 
-// States returns the number of partial sums, totalled over all sites if their number is
-// fixed.
+// States returns the number of partial sums that are distinguished, added up over all sites if
+// their number is fixed.
 func (s *Sum) States() int {
 	if s.fixed {
 		return s.offset[len(s.offset)-1]
@@ -156,7 +159,7 @@ func (s *Sum) States() int {
 	return s.high - s.low + 1
 }
 
-// Start returns the sum 0.
+// Start returns the state of the sum 0.
 func (s *Sum) Start() int {
 	if s.fixed {
 		return 0
@@ -164,7 +167,8 @@ func (s *Sum) Start() int {
 	return -s.low
 }
 
-// Next adds the weight of token.
+// Next adds the weight of token to the sum, or returns −1 (dead) if the sum leaves its range or
+// token has no weight.
 func (s *Sum) Next(state int, token int32) int {
 	if s.fixed {
 		return s.nextAt(state, token)
@@ -199,12 +203,13 @@ func (s *Sum) nextAt(state int, token int32) int {
 	return s.offset[site+1] + sum - s.from[site+1]
 }
 
-// site returns the number of tokens that lead to state.
+// site returns the number of tokens before state.
 func (s *Sum) site(state int) int {
 	return sort.Search(len(s.rows), func(i int) bool { return s.offset[i+1] > state })
 }
 
-// Accepting reports whether the sum is within the bounds and the sequence is complete.
+// Accepting reports whether the sum is within the bounds and, if the number of sites is fixed,
+// whether the sequence has that many tokens.
 func (s *Sum) Accepting(state int) bool {
 	if s.fixed {
 		return state >= s.offset[len(s.rows)]
@@ -218,7 +223,7 @@ func (s *Sum) Classes(levels int) (of []int32, n int) {
 	return s.classes(levels, func(v int) int { return v })
 }
 
-// Len returns the number of bounds that are not open, 0 to 2.
+// Len returns the number of finite bounds, 0 to 2.
 func (s *Sum) Len() int {
 	n := 0
 	if s.lower != math.MinInt {
@@ -230,9 +235,9 @@ func (s *Sum) Len() int {
 	return n
 }
 
-// Violation stores, for each state, lower − sum if there is a lower bound, then sum − upper
-// if there is an upper one, in units of the weights. It panics if a token has no weight, or
-// if the number of sites is fixed and the state's differs.
+// Violation stores, for each state, lower − sum if there is a lower bound, then sum − upper if
+// there is an upper bound, in units of the weights. It panics if a token has no weight, or if
+// the number of sites is fixed and a state has a different number.
 func (s *Sum) Violation(g []float64, x []int32) {
 	eachState(s.Len(), g, x, func(g []float64, x []int32) {
 		if s.fixed && len(x) != len(s.rows) {

@@ -8,18 +8,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// weights are integers per level, the same for every site or a row per site.
+// weights holds an integer weight for every level, either one row for all sites or one row per
+// site.
 type weights struct {
 	rows  [][]int
-	fixed bool // a row per site
+	fixed bool // true if there is one row per site
 }
 
-// maxWeight bounds single weights, so that partial sums never overflow an int
-// (see maxSum).
+// maxWeight bounds the absolute value of a single weight. Together with maxSum, it ensures that
+// partial sums never overflow an int.
 const maxWeight = 1 << 20
 
-// newWeights copies and checks a table of weights. Neighbouring rows that share
-// memory share it in the copy.
+// newWeights checks a table of weights and copies it. Consecutive rows that share memory share
+// memory in the copy too.
 func newWeights(name string, rows [][]int, fixed bool) (weights, error) {
 	w := weights{fixed: fixed}
 	for i, row := range rows {
@@ -40,7 +41,7 @@ func newWeights(name string, rows [][]int, fixed bool) (weights, error) {
 	return w, nil
 }
 
-// at returns the weight of a token at a site; ok is false if it has none.
+// at returns the weight of a token at a site. ok is false if the token has no weight.
 func (w *weights) at(site int, token int32) (v int, ok bool) {
 	if !w.fixed {
 		site = 0
@@ -67,8 +68,8 @@ func (w *weights) extremes(site int) (least, most int) {
 	return least, most
 }
 
-// classes puts tokens with the same weight at every site into one class, after applying of
-// to the weights.
+// classes puts two tokens into one class if their weights, mapped by of, are equal at every
+// site.
 func (w *weights) classes(levels int, of func(v int) int) ([]int32, int) {
 	if levels < 0 || levels > math.MaxInt32 {
 		panic(fmt.Sprintf("constraint: levels = %d, want 0 … %d", levels, math.MaxInt32))

@@ -2,24 +2,25 @@ package constraint
 
 import "github.com/gibbsite-go/gibbsite/internal/automata"
 
-// wordAt is the automaton of WordAt from the beginning. States, for the n-th word: 2k is
-// the gap after k < n words and 2k+1 the word after it, for k < n−1; then the gap before
-// the n-th word, then "found", then the states of the lexicon while the n-th word
-// continues.
+// wordAt is the automaton of [WordAt] for n > 0, which counts words from the beginning. State
+// 2k is the gap after k words, for k < n. State 2k+1 is the word after that gap, for k < n−1.
+// The remaining states are "found", numbered 2n−1, and then the states of the lexicon, which
+// track the n-th word.
 type wordAt struct {
 	words *Lexicon
 	n     int
-	gap   []bool // tokens that separate
+	gap   []bool // whether each token is a separator
 }
 
 // WordAt returns the language of the sequences whose n-th word is one of words. A word is a
-// maximal run of tokens that are not separators; n = 1 is the first word, n = −1 the last.
-// A sequence with fewer than |n| words is not in the language. Words and separators are
-// tokens here; see text.WordAt for text.
+// maximal run of tokens that are not separators; n = 1 is the first word, n = −1 the last. A
+// sequence with fewer than |n| words is not in the language. Words and separators are given as
+// tokens. To give them as text, use text.WordAt.
 //
-// The error is an [*ArgumentError] if n = 0 or a word is empty or contains a separator or a
-// negative token, wraps [ErrInfeasible] if there are no words, and is a [*LimitError] if n
-// < −16: counting from the end, a state must record which of the last |n| words match.
+// The error is an [*ArgumentError] if n = 0, or if a word is empty or contains a separator or a
+// negative token. It wraps [ErrInfeasible] if there are no words, and is a [*LimitError] if n <
+// −16. The limit exists because, when counting from the end, a state must record which of the
+// last |n| words match.
 func WordAt(words [][]int32, n int, separators []int32) (Automaton, error) {
 	if n == 0 {
 		return nil, &ArgumentError{"WordAt", "n", 0, "≠ 0: 1 is the first word, −1 the last"}
@@ -60,12 +61,13 @@ func WordAt(words [][]int32, n int, separators []int32) (Automaton, error) {
 	return w, nil
 }
 
-// maxFromEnd bounds how far from the end a word may be: 2¹⁶ histories.
+// maxFromEnd bounds the position of a word counted from the end. The automaton distinguishes up
+// to 2¹⁶ histories.
 const maxFromEnd = 16
 
 func (w wordAt) separates(t int32) bool { return uint(t) < uint(len(w.gap)) && w.gap[t] }
 
-// before is the state of the gap before the n-th word.
+// before returns the state of the gap before the n-th word.
 func (w wordAt) before() int { return 2 * (w.n - 1) }
 
 func (w wordAt) found() int  { return w.before() + 1 }
@@ -98,7 +100,8 @@ func (w wordAt) Next(state int, token int32) int {
 	return w.enter(state-w.inside(), token)
 }
 
-// enter follows the lexicon from its state s.
+// enter returns the state after token inside the n-th word, where s is the current state of the
+// lexicon.
 func (w wordAt) enter(s int, token int32) int {
 	if s = w.words.Next(s, token); s < 0 {
 		return -1
@@ -110,7 +113,8 @@ func (w wordAt) Accepting(state int) bool {
 	return state == w.found() || state >= w.inside() && w.words.Accepting(state-w.inside())
 }
 
-// Classes distinguishes separators, other tokens, and the tokens of the words.
+// Classes puts all separators into one class. Other tokens are distinguished only if they occur
+// in one of the words.
 func (w wordAt) Classes(levels int) (of []int32, n int) {
 	used, _ := w.words.Classes(levels)
 	return automata.ClassesBy(levels, func(t int32) [2]int32 {
@@ -121,12 +125,13 @@ func (w wordAt) Classes(levels int) (of []int32, n int) {
 	})
 }
 
-// wordFromEnd is the automaton from the end. Its state is place·2ⁿ + history: bit i of
-// history is set if the word i+1 before the current place matches. place is 0 in a gap, 1
-// in a word that does not match, and 2+s in a word at state s of the lexicon.
+// wordFromEnd is the automaton of [WordAt] for n < 0, which counts words from the end. Its
+// state is place·2^back + history. Bit i of history is set if the completed word i+1 words back
+// is one of the given words. place is 0 in a gap, 1 in a word that cannot match any more, and
+// 2+s in a word at state s of the lexicon.
 type wordFromEnd struct {
 	wordAt
-	back int // −n
+	back int // −n, the position of the word counted from the end
 }
 
 func (w wordFromEnd) States() int { return (2 + len(w.words.node)) << w.back }
@@ -151,7 +156,7 @@ func (w wordFromEnd) Next(state int, token int32) int {
 	return (w.words.Next(s, token)+2)<<w.back | history
 }
 
-// push appends the word that ends at place to the history.
+// push returns the history after the word that ends at place.
 func (w wordFromEnd) push(place, history int) int {
 	history = history << 1 & (1<<w.back - 1)
 	if place >= 2 && w.words.Accepting(place-2) {

@@ -19,22 +19,22 @@ import (
 
 // Config holds the options of a [Generator]. The zero value is the recommended setting.
 type Config struct {
-	// Bytes is the largest length of a text. 0 means 64.
+	// Bytes is the maximum length of a text in bytes. 0 means 64.
 	Bytes int
 
-	// Weight returns the relative probability of a text, in (0, 1]. A draw is kept with
-	// this probability and otherwise repeated, so small weights cost time. nil means 1 for
-	// all texts.
+	// Weight returns the relative probability of a text, in (0, 1]. A draw is accepted with
+	// this probability and otherwise repeated, so small weights make drawing slow. nil means 1
+	// for all texts.
 	Weight func(text string) float64
 
-	// Annotations treats unknown formats of a schema as annotations.
+	// Annotations treats unknown formats of a schema as annotations instead of errors.
 	Annotations bool
 
-	// Limits bounds the automata.
+	// Limits bounds the size of the automata.
 	Limits constraint.Limits
 }
 
-// defaultBytes is the length of the longest texts, unless Config.Bytes is given.
+// defaultBytes is the default of Config.Bytes.
 const defaultBytes = 64
 
 // Generator draws texts of a language. It is safe for concurrent use if Config.Weight is.
@@ -42,14 +42,14 @@ type Generator struct {
 	config Config
 	path   *projection.PathProjection
 	texts  text.Vocabulary
-	schema *node // of JSON
+	schema *node // schema that the generator was made from by JSON; otherwise nil
 
-	// is reports whether a text is valid, however it is spelled.
+	// is reports whether a text is valid, in any spelling.
 	is func(text string) bool
 }
 
 // JSON returns a generator of the JSON values described by a schema, each in its canonical
-// spelling (grammar.Canonical), which encoding/json can read. The error is that of
+// spelling (grammar.Canonical), which encoding/json can read. The error is an error of
 // [grammar.JSONSchema], or wraps [constraint.ErrInfeasible] if no text is short enough.
 func JSON(ctx context.Context, schema []byte, config Config) (*Generator, error) {
 	g, err := grammar.JSONSchema(ctx, schema, grammar.SchemaConfig{Spelling: grammar.Canonical, Annotations: config.Annotations, Limits: config.Limits})
@@ -70,7 +70,7 @@ func JSON(ctx context.Context, schema []byte, config Config) (*Generator, error)
 }
 
 // Grammar returns a generator of the texts of a grammar, given in the notation of
-// [grammar.Parse]. The error is that of [grammar.Parse], or wraps
+// [grammar.Parse]. The error is an error of [grammar.Parse], or wraps
 // [constraint.ErrInfeasible] if no text is short enough.
 func Grammar(ctx context.Context, source string, config Config) (*Generator, error) {
 	g, err := grammar.Parse(ctx, source, config.Limits)
@@ -80,8 +80,8 @@ func Grammar(ctx context.Context, source string, config Config) (*Generator, err
 	return over(ctx, g, config)
 }
 
-// Regexp returns a generator of the texts that a regular expression of package regexp matches
-// as a whole, with the errors of [text.Regexp].
+// Regexp returns a generator of the texts that a regular expression matches as a whole. The
+// syntax is that of package regexp. Errors are those of [text.Regexp].
 func Regexp(ctx context.Context, pattern string, config Config) (*Generator, error) {
 	v := padded()
 	d, err := text.Regexp(ctx, pattern, v, config.Limits)
@@ -97,7 +97,7 @@ func Regexp(ctx context.Context, pattern string, config Config) (*Generator, err
 	}}, d)
 }
 
-// padded is the vocabulary of bytes with a token for padding.
+// padded returns the vocabulary of all bytes and one padding token.
 func padded() text.Vocabulary {
 	v := text.Bytes()
 	v.Padding = []int32{int32(len(v.Tokens))}
@@ -131,18 +131,18 @@ func compile(ctx context.Context, x *Generator, l constraint.Language) (*Generat
 	return x, nil
 }
 
-// Count returns the number of texts.
+// Count returns the number of texts that the generator can draw, before any weights.
 func (x *Generator) Count(ctx context.Context) (*big.Int, error) { return x.path.Count(ctx, nil) }
 
-// Valid reports whether a text matches the description. JSON may have any spelling and
-// order of members.
+// Valid reports whether a text matches the description. JSON texts may have any spelling and
+// any order of members.
 func (x *Generator) Valid(text string) bool { return x.is(text) }
 
-// trials bounds the draws until one of them is kept.
+// trials bounds the number of draws until one is accepted.
 const trials = 1 << 20
 
 // Draw draws a text. It returns an error if src is nil, if a weight is not in [0, 1], or if
-// no text is kept in 2²⁰ draws, and the context's cause if the context ends.
+// none of 2²⁰ draws is accepted. If the context ends, it returns the context's cause.
 func (x *Generator) Draw(ctx context.Context, src rand.Source) (string, error) {
 	if check.Nil(src) {
 		return "", &constraint.ArgumentError{Func: "Draw", Arg: "src", Value: nil, Want: "a source of random numbers"}
@@ -177,14 +177,15 @@ func (x *Generator) Seeded(seed uint64) string {
 	return s
 }
 
-// Into decodes the JSON for a seed into the value that v points to. The error is that of
-// encoding/json, which means that the type cannot hold what the schema describes.
+// Into decodes the JSON for a seed into the value that v points to. The error is an error of
+// encoding/json. It means that the type of v cannot hold a value that the schema describes.
 func (x *Generator) Into(v any, seed uint64) error { return json.Unmarshal([]byte(x.Seeded(seed)), v) }
 
-// Values sets the arguments of a function for testing/quick: it is quick.Config.Values with
-// next = r.Uint64. Arguments of type string receive a text, all others the value decoded
-// from its JSON. It panics if [Generator.Into] returns an error, if a type or next is nil,
-// or if there are more types than arguments.
+// Values generates the arguments of a function for testing/quick. Call it from
+// quick.Config.Values with next = r.Uint64. Unless the generator was made by [JSON], an
+// argument of type string receives a text. All other arguments receive a value decoded from a
+// JSON text. It panics if [Generator.Into] returns an error, if a type or next is nil, or if
+// there are more types than arguments.
 func (x *Generator) Values(args []reflect.Value, types []reflect.Type, next func() uint64) {
 	check.Must("generate: Generator.Values", "next", next)
 	if len(args) < len(types) {
@@ -202,7 +203,8 @@ func (x *Generator) Values(args []reflect.Value, types []reflect.Type, next func
 	}
 }
 
-// extremes are what the first edges have most of; −1 stands for few bytes.
+// extremes holds the weights of bytes for the first edges. Each edge is a text with the largest
+// sum of weights. A weight of −1 for all bytes selects a short text.
 var extremes = []func(b int) float64{
 	func(int) float64 { return -1 },                      // the shortest
 	func(int) float64 { return 1 },                       // the longest
@@ -220,10 +222,11 @@ func one(is bool) float64 {
 }
 
 // Edges returns texts at the limits: the shortest, the longest, and those with the most
-// non-ASCII characters, escapes, nines and minus signs. For a schema, texts follow that
-// meet one of its limits exactly: each minimum and maximum of numbers, lengths and counts,
-// the first and last value of each enum, and each optional property, both missing and
-// present. No text is repeated. If the context ends, the sequence ends with its error.
+// non-ASCII characters, escapes, nines and minus signs. If the generator was made from a
+// schema, the sequence continues with texts that meet one limit of the schema exactly. The
+// limits are each minimum and maximum of numbers, lengths and counts, the first and last value
+// of each enum, and each optional property, both missing and present. No text is repeated. If
+// the context ends, the sequence ends with its error.
 func (x *Generator) Edges(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		seen := map[string]bool{}
@@ -266,14 +269,14 @@ func (x *Generator) Edges(ctx context.Context) iter.Seq2[string, error] {
 	}
 }
 
-// Instance is a text that breaks one keyword.
+// Instance is a text that violates one keyword of a schema.
 type Instance struct {
 	Text    string
-	Keyword string // a JSON pointer, "#/properties/a/minimum"
+	Keyword string // JSON pointer to the keyword, for instance "#/properties/a/minimum"
 }
 
-// Invalid returns texts that the schema rejects, one for each keyword that can be broken
-// while the others hold. Other programs should reject this JSON for the same reason. The
+// Invalid returns texts that the schema rejects, one for each keyword that can be violated
+// while the others hold. Other validators should reject these texts for the same reason. The
 // sequence is empty unless the generator was returned by [JSON]. If the context ends, the
 // sequence ends with its error.
 func (x *Generator) Invalid(ctx context.Context) iter.Seq2[Instance, error] {
@@ -294,7 +297,8 @@ func (x *Generator) Invalid(ctx context.Context) iter.Seq2[Instance, error] {
 	}
 }
 
-// one draws a text of a changed schema, "" if there is none within the limits.
+// one draws a text of the modified schema m. It returns "" if there is no text within the
+// limits.
 func (x *Generator) one(ctx context.Context, m mutation) (string, error) {
 	if err := context.Cause(ctx); err != nil {
 		return "", err

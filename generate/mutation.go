@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// node is a JSON value whose members keep their order.
+// node is a JSON value whose object members keep their order.
 type node struct {
-	raw   json.RawMessage // of a scalar
+	raw   json.RawMessage // JSON text of a scalar; nil for arrays and objects
 	items []*node
-	keys  []string // nil: no object
+	keys  []string // names of the members in order; nil unless the value is an object
 	field map[string]*node
 }
 
-// parse reads a schema, which is JSON.
+// parse parses the JSON text of a schema.
 func parse(data []byte) (*node, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	first, err := d.Token()
@@ -63,7 +63,7 @@ func next(d *json.Decoder) (*node, error) {
 	return parse(raw)
 }
 
-// made returns an object of members, names and nodes in turn.
+// made returns an object with the given members. pairs holds names and nodes in turn.
 func made(pairs ...any) *node {
 	n := &node{keys: []string{}, field: map[string]*node{}}
 	for i := 0; i < len(pairs); i += 2 {
@@ -86,7 +86,7 @@ func (n *node) set(key string, x *node) {
 	n.field[key] = x
 }
 
-// with returns a copy of an object with another member, without it if x is nil.
+// with returns a copy of an object in which the member key is x, or is missing if x is nil.
 func (n *node) with(key string, x *node) *node {
 	m := &node{keys: slices.Clone(n.keys), field: maps.Clone(n.field)}
 	if x != nil {
@@ -98,7 +98,7 @@ func (n *node) with(key string, x *node) *node {
 	return m
 }
 
-// and returns a copy of a schema to which another applies as well.
+// and returns a copy of the schema n to which the schema x is added as a further condition.
 func (n *node) and(x *node) *node {
 	all := &node{items: []*node{x}}
 	if old := n.field["allOf"]; old != nil {
@@ -133,27 +133,29 @@ func (n *node) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// number returns a whole number.
+// number returns the value of a whole number. ok is false if n is not a whole number.
 func (n *node) number() (int, bool) {
 	f, err := strconv.ParseFloat(string(n.raw), 64)
 	return int(f), err == nil && f == float64(int(f))
 }
 
-// mutation is a schema with one change.
+// mutation is a modified schema, with the JSON pointer of the keyword that was changed.
 type mutation struct {
 	schema  []byte
 	keyword string
 }
 
-// change is a way to write a schema anew because of a keyword: a schema that all values have
-// to satisfy in its place.
+// change returns modified versions of the schema s that differ from s because of one keyword.
+// Values must satisfy the modified schema instead of s.
 type change func(s *node, keyword string) []*node
 
-// deepest bounds how far a schema is looked into: recursion through $ref has no end.
+// deepest bounds the depth of nested schemas that mutations follows, because recursion through
+// $ref has no end.
 const deepest = 6
 
-// mutations returns the schemas in which one keyword is changed at one place that every value
-// has: where a property may be missing it is required, and arrays have an item.
+// mutations returns the schemas in which one keyword is changed by c. The changed part applies
+// to every value: properties on the way to it are made required, and arrays get at least one
+// item.
 func (n *node) mutations(c change) iter.Seq[mutation] {
 	return func(yield func(mutation) bool) {
 		n.within(n, "#", 0, c, func(s *node, keyword string) bool {
@@ -163,8 +165,8 @@ func (n *node) mutations(c change) iter.Seq[mutation] {
 	}
 }
 
-// within yields copies of s, with one change each, until yield returns false. root resolves
-// references.
+// within yields copies of s with one change each, until yield returns false. at is the JSON
+// pointer of s. References are resolved in root.
 func (s *node) within(root *node, at string, depth int, c change, yield func(s *node, keyword string) bool) bool {
 	if s.keys == nil || depth > deepest {
 		return true
@@ -223,14 +225,15 @@ func (s *node) within(root *node, at string, depth int, c change, yield func(s *
 	return true
 }
 
-// typed returns a schema of a type with keywords.
+// typed returns a schema for one type, with the given keywords. pairs holds keywords and their
+// values in turn.
 func typed(name string, pairs ...any) *node {
 	return made(append([]any{"type", scalar(name)}, pairs...)...)
 }
 
 func constant(x *node) *node { return made("const", x) }
 
-// about is the type of the values that a keyword is about.
+// about holds, for each keyword, the type of values that the keyword restricts.
 var about = map[string]string{
 	"minimum": "number", "maximum": "number", "exclusiveMinimum": "number", "exclusiveMaximum": "number", "multipleOf": "number",
 	"minLength": "string", "maxLength": "string", "pattern": "string", "format": "string",
@@ -240,7 +243,8 @@ var about = map[string]string{
 
 func escape(k string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(k) }
 
-// follow returns what a reference to a place in the document names, nil if it is none.
+// follow returns the schema to which a local reference (#/…) leads. It returns nil for other
+// references and if there is no such schema.
 func (n *node) follow(ref *node) *node {
 	var text string
 	if json.Unmarshal(ref.raw, &text) != nil || !strings.HasPrefix(text, "#") {
@@ -255,7 +259,8 @@ func (n *node) follow(ref *node) *node {
 	return at
 }
 
-// limits changes a schema so that values meet a limit exactly.
+// limits returns versions of the schema s whose values meet the limit set by the keyword k
+// exactly.
 func limits(s *node, k string) []*node {
 	x := s.field[k]
 	switch k {
@@ -285,7 +290,8 @@ func limits(s *node, k string) []*node {
 	return nil
 }
 
-// negations changes a schema so that values break a keyword and no other.
+// negations returns versions of the schema s whose values violate the keyword k but satisfy all
+// other keywords.
 func negations(s *node, k string) []*node {
 	x := s.field[k]
 	rest := s.with(k, nil)

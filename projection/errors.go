@@ -16,10 +16,10 @@ type WeightError struct {
 	Weight      float64
 }
 
-// Error implements error.
+// Error returns a message with the site, the level and the weight.
 func (e *WeightError) Error() string { return (*algebra.WeightError)(e).Error() }
 
-// explain names the constraint in errors that name sites only.
+// explain converts an error that names only a site to one that also names the constraint.
 func explain(name string, err error) error {
 	if err == nil {
 		return nil
@@ -35,15 +35,16 @@ func explain(name string, err error) error {
 	return fmt.Errorf("projection: %s: %w", name, err)
 }
 
-// NotConverged is the error of an iteration that ended before its conditions were met. The
+// NotConverged reports that an iteration ended before its stopping conditions were met. The
 // destination of the call then holds the best iterate.
 type NotConverged struct {
-	Method         string  // what iterated, for instance "proximal"
-	Residual, Want float64 // of the conditions, Residual > Want
-	Iterations     int     // that were made
+	Method         string  // the iteration, for instance "proximal"
+	Residual, Want float64 // residual of the stopping conditions and its bound; Residual > Want
+	Iterations     int     // number of iterations made
 }
 
-// Error implements error.
+// Error returns a message with the method, the residual, its bound and the number of
+// iterations.
 func (e *NotConverged) Error() string {
 	return fmt.Sprintf("%s: residual = %.3g after %d iterations, want ≤ %.3g", e.Method, e.Residual, e.Iterations, e.Want)
 }
@@ -51,8 +52,8 @@ func (e *NotConverged) Error() string {
 // InfeasibleError reports that no sequence of positive weight satisfies a constraint. It wraps
 // [constraint.ErrInfeasible].
 type InfeasibleError struct {
-	// Constraint is the name of the constraint or the type of its automaton. For an intersection
-	// it lists those of the parts.
+	// Constraint is the name of the constraint or the type of its automaton. For an
+	// intersection, it lists the names of the parts.
 	Constraint string
 
 	// Site is the first site at which no token of positive weight leads to a sequence of
@@ -61,13 +62,13 @@ type InfeasibleError struct {
 	Site int
 
 	// Clash names the parts of an intersection that exclude each other at this length,
-	// whatever the weights are: without any one of them there would be sequences. It is
-	// nil unless compiling found such parts. For the names of parts see
+	// regardless of the weights. Removing any one of them would allow some sequence. Clash is
+	// nil if compiling did not find such parts. For the names of parts see
 	// [constraint.DFA.Named].
 	Clash []string
 }
 
-// Error implements error.
+// Error returns a message with the constraint, the site and the clashing parts.
 func (e *InfeasibleError) Error() string {
 	why := ""
 	if len(e.Clash) == 1 {
@@ -81,10 +82,9 @@ func (e *InfeasibleError) Error() string {
 // Unwrap returns [constraint.ErrInfeasible].
 func (e *InfeasibleError) Unwrap() error { return constraint.ErrInfeasible }
 
-// clash returns parts that have no sequence in common, as empty reports, and every
-// one of which is needed for that: each part that can be left out is (deletion;
-// Chinneck, Feasibility and Infeasibility in Optimization, 2008, chapter 2). A part
-// stays if finding out is too costly.
+// clash returns a minimal set of parts that have no sequence in common: it removes every part
+// without which empty still reports true (deletion filter; Chinneck, Feasibility and
+// Infeasibility in Optimization, 2008, chapter 2). A part is kept if the test is too costly.
 func clash(parts []constraint.Automaton, empty func(parts []constraint.Automaton) bool) []constraint.Automaton {
 	left := slices.Clone(parts)
 	for i := 0; i < len(left); {

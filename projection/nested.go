@@ -17,38 +17,38 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
-// program is a language compiled for a shape: the unrolled automaton of package
-// trellis, or a nested language.
+// program is a language compiled for a shape: either an automaton unrolled by package trellis,
+// or a nested language.
 type program interface {
 	runner() runner
 	Count(ctx context.Context, v []float32) (*big.Int, error)
 	Accepts(x []int32) bool
-	// Usable reports whether the language or its mask may have token at a site.
+	// Usable reports whether the language or its mask may allow token at site.
 	Usable(site int, token int32) bool
-	// classes is the number of token classes.
+	// classes returns the number of token classes.
 	classes() int
 	automaton() constraint.Automaton
 }
 
-// runner is the scratch of one call, with the sums of package trellis.
+// runner is the scratch of one call. Its methods are those of trellis.Runner.
 type runner interface {
-	// Watch makes later calls, except Draw, fail with the cause of ctx once that has
-	// ended; Unwatch stops watching.
+	// Watch makes later calls, except Draw, fail with the cause of ctx once ctx has ended.
+	// Unwatch undoes Watch.
 	Watch(ctx context.Context)
 	Unwatch()
 	Filter(v []float32) (logZ float64, err error)
-	// FilterGiven is Filter with one-hot rows for tokens that are given; it may
-	// write them.
+	// FilterGiven is Filter where the row of each given token (≥ 0) counts as one-hot. It may
+	// overwrite those rows.
 	FilterGiven(v []float32, given []int32) (logZ float64, err error)
 	Draw(x []int32, src rand.Source)
 	MAP(x []int32, v []float32) (float64, error)
-	Marginals(dst []float64) error // logarithms
+	Marginals(dst []float64) error // stores log-probabilities
 	Descending(v []float32) (iter.Seq2[[]int32, float64], error)
 	Ascending(cost []float64) (iter.Seq2[[]int32, float64], error)
 	CheapestBy(x []int32, v []float32, p trellis.Pricer) (float64, error)
 }
 
-// unrolled is a finite language.
+// unrolled is the program of a language with finitely many states.
 type unrolled struct{ *trellis.Graph }
 
 func (u unrolled) runner() runner { return trellis.NewRunner(u.Graph) }
@@ -56,12 +56,12 @@ func (u unrolled) classes() int   { n, _, _ := u.Size(); return n }
 
 func (u unrolled) automaton() constraint.Automaton { return u.Graph }
 
-// nested is a nested language, perhaps with a mask.
+// nested is the program of a nested language, perhaps with a mask.
 type nested struct {
 	language      constraint.Automaton
 	graph         *pushdown.Graph
 	sites, levels int
-	allows        func(site int, token int32) bool // nil: everything
+	allows        func(site int, token int32) bool // mask; nil allows everything
 }
 
 func (n *nested) runner() runner {
@@ -71,7 +71,7 @@ func (n *nested) classes() int { _, k, _ := n.graph.Size(); return k }
 
 func (n *nested) automaton() constraint.Automaton { return n.language }
 
-// Usable considers the mask only.
+// Usable considers only the mask.
 func (n *nested) Usable(site int, token int32) bool { return n.may(site, token) }
 
 func (n *nested) may(site int, token int32) bool { return n.allows == nil || n.allows(site, token) }
@@ -91,11 +91,11 @@ func (n *nested) Accepts(x []int32) bool {
 	return n.graph.Accepts(x)
 }
 
-// nestedRunner adapts package pushdown.
+// nestedRunner implements runner for a nested language by package pushdown.
 type nestedRunner struct {
 	of     *nested
 	run    *pushdown.Runner
-	ctx    context.Context // of Watch, for the runners of Ascending
+	ctx    context.Context // context given to Watch, passed on to the runners of Ascending
 	masked []float32
 	cost   []float64
 }
@@ -105,7 +105,7 @@ func (r *nestedRunner) Watch(ctx context.Context) {
 	r.run.Watch(ctx)
 }
 
-// Unwatch stops what Watch began.
+// Unwatch undoes Watch.
 func (r *nestedRunner) Unwatch() {
 	r.ctx = nil
 	r.run.Unwatch()
@@ -155,7 +155,8 @@ func (r *nestedRunner) MAP(x []int32, v []float32) (float64, error) {
 	})
 }
 
-// CheapestBy prices all tokens first: the walk back visits sites out of order.
+// CheapestBy computes the prices of all tokens first, because the backward walk visits sites
+// out of order.
 func (r *nestedRunner) CheapestBy(x []int32, v []float32, p trellis.Pricer) (float64, error) {
 	n := r.of
 	if r.cost == nil {
@@ -195,8 +196,8 @@ func (r *nestedRunner) Descending(v []float32) (iter.Seq2[[]int32, float64], err
 	}, nil
 }
 
-// branch is the best sequence among those that begin like fixed and go on with
-// none of barred.
+// branch is the best sequence among those that agree with x in the first fixed tokens and whose
+// next token is not in barred.
 type branch struct {
 	x      []int32
 	cost   float64
@@ -204,7 +205,7 @@ type branch struct {
 	barred []int32
 }
 
-// before orders branches by cost, and equal ones by their sequences.
+// before orders branches by cost, and branches of equal cost by their sequences.
 func (b branch) before(o branch) bool {
 	if b.cost != o.cost {
 		return b.cost < o.cost
@@ -212,9 +213,9 @@ func (b branch) before(o branch) bool {
 	return slices.Compare(b.x, o.x) < 0
 }
 
-// Ascending partitions the language by where sequences part from those already
-// found (Lawler 1972): each step solves one problem of the best sequence for
-// every site after the last fixed one.
+// Ascending yields all sequences in ascending order of cost. It partitions the remaining
+// sequences by the site at which they first differ from those already found (Lawler 1972). Each
+// step solves one best-sequence problem for every site after the last fixed one.
 func (r *nestedRunner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], error) {
 	n := r.of
 	check.Len("projection", "cost", len(cost), n.sites*n.levels)
@@ -263,19 +264,19 @@ func (r *nestedRunner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], e
 	}, nil
 }
 
-// Nested languages allow nesting without a bound: brackets, JSON, and whatever else a pushdown
-// automaton decides. As a [constraint.Automaton] such a language has a state for every
-// configuration of its stack, numbered when first met, so that every consumer can check and
-// extend sequences. [Path], which sums over all sequences, uses the pushdown automaton itself:
-// its cost grows with the cube of the length and not with the number of configurations. If
-// nothing may contain itself and configurations are few, the cost is linear.
+// Nested is a language with unbounded nesting, such as brackets or JSON, which a pushdown
+// automaton decides. As a [constraint.Automaton], it has a state for every configuration of its
+// stack, which is numbered when it is first reached. Any code can therefore check and extend
+// sequences. [Path], which sums over all sequences, uses the pushdown automaton itself. Its
+// cost grows with the cube of the length and not with the number of configurations. If no part
+// may contain itself and there are few configurations, the cost is linear.
 //
-// The languages of package constraint/grammar are Nested, and so is a type that
-// embeds one.
+// The languages of package constraint/grammar implement Nested, and so does a type that embeds
+// one.
 type Nested interface {
 	constraint.Automaton
 
-	// Pushdown returns the automaton as package constraint/grammar compiles it; [Path] rejects
-	// any other.
+	// Pushdown returns the pushdown automaton. It must have been compiled by package
+	// constraint/grammar; [Path] rejects any other.
 	Pushdown() constraint.Pushdown
 }

@@ -16,40 +16,40 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
-// Path projects factorised categoricals onto a language, exactly: a distribution over
-// sites × levels moves to the nearest one whose most likely sequence is in the language.
-// A consumer that can draw jointly conditions on the language instead
-// ([PathProjection.Draw]), as package sampler/diffusion does.
+// Path projects a factorised categorical distribution onto a language, exactly. It finds the
+// nearest distribution over sites × levels whose likeliest sequence is in the language. Code
+// that can draw sequences jointly, such as package sampler/diffusion, should condition on the
+// language instead (see [PathProjection.Draw]).
 //
-// A Path is a recipe: Bind returns a [PathProjection] for a runner, Compile one for direct use.
-// The zero value of every field but Language is the recommended setting.
+// A Path is a recipe: Bind returns a [PathProjection] for a runner, and Compile returns one for
+// direct use. The zero value of every field but Language is the recommended setting.
 type Path struct {
 	// Language is the set of allowed sequences. Masks that were intersected with the language
-	// cost nothing. The depth of a [Nested] language is not bounded; the cost grows with the cube
-	// of the length if parts may contain themselves, and linearly if none does.
+	// cost nothing. The depth of a [Nested] language is not bounded. Its cost grows with the
+	// cube of the length if parts may contain themselves, and otherwise linearly.
 	Language constraint.Language
 
-	// Name is the name of the language in errors, by default its type.
+	// Name is the name of the language in errors. The default is the name of its type.
 	Name string
 
-	// Padded admits shorter sequences, filled up with the token Pad, which is then not a token of
-	// the language.
+	// Padded admits shorter sequences, which are filled with the token Pad. Pad is then not a
+	// token of the language.
 	Padded bool
-	Pad    int32 // a level of the model, if Padded
+	Pad    int32 // padding token, a level of the model; ignored unless Padded
 
-	// Divergence is what the projection minimises, Forward by default.
+	// Divergence is the divergence that the projection minimises. The default is Forward.
 	Divergence Divergence
 
-	// Margin is κ ≥ 1: after the projection the chosen token of every site is at least κ times as
-	// likely as any other. 0 means 1, with which tokens may be equally likely.
+	// Margin is κ ≥ 1. After the projection, the chosen token of every site is at least κ times
+	// as likely as any other token. 0 means 1, which allows ties.
 	Margin float64
 
-	// Revive lets a forward projection choose tokens of probability zero, at
-	// the finite cost that KL(x‖y) gives them. Otherwise −Inf is a mask.
+	// Revive lets a forward projection choose tokens of probability zero, at the finite cost
+	// that KL(x‖y) assigns to them. Otherwise, a log-weight of −Inf forbids a token.
 	Revive bool
 
-	// Limit bounds the number of edges of the unrolled automaton, or of sums over spans of a
-	// nested language; 0 means 1<<24.
+	// Limit bounds the number of edges of the unrolled automaton or, for a nested language, of
+	// sums over spans. 0 means 2²⁴.
 	Limit int
 }
 
@@ -66,10 +66,10 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (Projection,
 	return e, nil
 }
 
-// Compile unrolls the language over the sites. The error names a field that is out of range, is
-// an *[InfeasibleError], which wraps [constraint.ErrInfeasible] and names the parts of an
-// intersection that clash, if no sequence of that length is in the language, is a
-// *[constraint.LimitError] if the result is too large, or wraps the error of ctx.
+// Compile unrolls the language over the sites. If no sequence of that length is in the
+// language, the error is an *[InfeasibleError]. It wraps [constraint.ErrInfeasible] and names
+// the parts of an intersection that clash. Otherwise the error names a field that is out of
+// range, is a *[constraint.LimitError] if the result is too large, or wraps the cause of ctx.
 func (p Path) Compile(ctx context.Context, sites, levels int) (*PathProjection, error) {
 	margin, err := p.check()
 	if err != nil {
@@ -85,7 +85,7 @@ func (p Path) Compile(ctx context.Context, sites, levels int) (*PathProjection, 
 	return e, nil
 }
 
-// blame adds to an infeasibility the parts of the language that clash.
+// blame adds to an InfeasibleError the parts of the language that clash.
 func (p Path) blame(ctx context.Context, err error, sites, levels int) error {
 	var dead *InfeasibleError
 	product, ok := p.Language.(constraint.Product)
@@ -107,7 +107,7 @@ func (p Path) blame(ctx context.Context, err error, sites, levels int) error {
 	return err
 }
 
-// compile is Compile for a recipe in order.
+// compile is Compile for a recipe that has been checked.
 func (p Path) compile(ctx context.Context, sites, levels int, margin float64) (*PathProjection, error) {
 	name := p.Name
 	if name == "" {
@@ -141,7 +141,7 @@ func (p Path) projection(name string, g program, sites, levels int, margin float
 	}
 }
 
-// nest checks that a nested language has a sequence of the given length.
+// nest compiles a nested language and checks that it has a sequence of the given length.
 func (p Path) nest(ctx context.Context, g *pushdown.Graph, mask *constraint.Mask, sites, levels int) (*nested, error) {
 	limit := p.Limit
 	if limit == 0 {
@@ -171,7 +171,8 @@ func (p Path) nest(ctx context.Context, g *pushdown.Graph, mask *constraint.Mask
 	return n, err
 }
 
-// check returns the margin in force, or what is wrong with the recipe.
+// check returns the margin with the default applied, or an error that states what is wrong with
+// the recipe.
 func (p Path) check() (margin float64, err error) {
 	margin = p.Margin
 	if margin == 0 {
@@ -190,16 +191,16 @@ func (p Path) check() (margin float64, err error) {
 	return margin, nil
 }
 
-// Divergence is the direction of the Kullback–Leibler divergence that a projection
-// minimises.
+// Divergence is the direction of the Kullback–Leibler divergence that a projection minimises.
 type Divergence uint8
 
 const (
-	// Forward is min_y KL(x‖y), where x is the given distribution: y covers all of the mass of x.
-	// It is the projection of Cardei et al. 2025.
+	// Forward is min_y KL(x‖y), where x is the given distribution and y the result. y covers
+	// all of the mass of x. This is the projection of Cardei et al. (2025).
 	Forward Divergence = iota
 
-	// Reverse is min_y KL(y‖x): y stays within the support of x.
+	// Reverse is min_y KL(y‖x), where x is the given distribution and y the result. y stays
+	// within the support of x.
 	Reverse
 )
 
@@ -214,12 +215,12 @@ func (d Divergence) String() string {
 	return fmt.Sprintf("Divergence(%d)", uint8(d))
 }
 
-// MarshalText returns the name that String returns.
+// MarshalText returns the name "forward" or "reverse". It returns an error for any other value.
 func (d Divergence) MarshalText() ([]byte, error) {
 	return check.MarshalName("divergence", d, Reverse)
 }
 
-// UnmarshalText sets d to what has the name, for flags and files.
+// UnmarshalText sets d to the divergence with the given name, "forward" or "reverse".
 func (d *Divergence) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("divergence", d, Reverse, name)
 }

@@ -17,15 +17,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// PathProjection is a [Path] compiled for a shape. In all methods v holds log-weights, sites ×
-// levels, row-major, each row up to a constant, with −Inf for an impossible token. They define
-// the factorised distribution
+// PathProjection is a [Path] compiled for a shape. In all methods, v holds log-weights (sites ×
+// levels, row-major). Adding a constant to a row changes nothing, and −Inf marks an impossible
+// token. The log-weights define the factorised distribution
 //
 //	p(x) = ∏_i p_i(x_i),  p_i = softmax(v_i).
 //
-// Methods return an *[InfeasibleError] if no sequence of the language has positive probability, a
-// *[WeightError] for a NaN or +Inf, and the cause of the context, whose end interrupts a sum. A
-// nil v means zeros, the uniform distribution. Methods panic if a slice has the wrong length. A
+// Methods return an *[InfeasibleError] if no sequence of the language has positive probability,
+// a *[WeightError] for a NaN or +Inf, and the cause of the context if it ends. A nil v means
+// zeros, which is the uniform distribution. Methods panic if a slice has the wrong length. A
 // PathProjection is safe for concurrent use. After warm-up only KBest, Ascending and Count
 // allocate, except that draws and sums over nested languages allocate a little.
 type PathProjection struct {
@@ -34,30 +34,30 @@ type PathProjection struct {
 	sites, levels int
 	rule          lead.Rule
 
-	zeros func() []float32 // weights that nil stands for
+	zeros func() []float32 // returns the zeros that a nil v stands for
 	free  scratch.Stock[work]
 }
 
-// work is the working memory of one call.
+// work is the scratch of one call.
 type work struct {
 	run runner
 	row *lead.Row
 	x   []int32
 
-	of    *PathProjection // whose row is loaded
+	of    *PathProjection // projection whose row is loaded, and its log-weights
 	v     []float32
-	table []float64 // prices of the row, if kept
-	clean []float32 // a row without what is no number
+	table []float64 // prices of all tokens of the row, nil if they are computed one by one
+	clean []float32 // copy of a row in which NaN and +Inf are replaced by −Inf
 
-	cleaned bool // some row was
+	cleaned bool // true if some row needed such a copy
 }
 
-// tableShare is the number of tokens per class up to which pricing all of them
-// in order is cheaper than pricing one of each class (BenchmarkNearest).
+// tableShare is the number of tokens per class up to which all tokens are priced at once. For
+// more tokens per class, pricing one token of each class is cheaper (BenchmarkNearest).
 const tableShare = 4
 
-// take returns memory that no other call uses, for a call under ctx, or the cause of its
-// end.
+// take returns scratch that no other call uses, and makes it watch ctx. If ctx has ended, it
+// returns the cause.
 func (e *PathProjection) take(ctx context.Context) (*work, error) {
 	if poll.Err(ctx) != nil {
 		return nil, context.Cause(ctx)
@@ -67,13 +67,13 @@ func (e *PathProjection) take(ctx context.Context) (*work, error) {
 	return w, nil
 }
 
-// give returns memory to the others.
+// give returns scratch for reuse.
 func (e *PathProjection) give(w *work) {
 	w.run.Unwatch()
 	e.free.Give(w)
 }
 
-// weights returns v, or what nil stands for, after checking its length.
+// weights checks the length of v and returns it. If v is nil, it returns zeros.
 func (e *PathProjection) weights(v []float32) []float32 {
 	if v == nil {
 		return e.zeros()
@@ -89,16 +89,17 @@ func (e *PathProjection) Shape() (sites, levels int) { return e.sites, e.levels 
 //
 //	P(x) = p(x)·1[x ∈ C] / P(C),
 //
-// and returns log Z, the log of the total weight of the language under the unnormalised weights
-// exp(v); it equals log P(C) if the rows are normalised. v is not modified.
+// where C is the language, and returns log Z, the log of the total weight of the language under
+// the unnormalised weights exp(v). log Z equals log P(C) if the rows are normalised. v is not
+// modified.
 func (e *PathProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), e.sites)
 	return e.Sample(ctx, x0, v, src)
 }
 
-// DrawGiven is [PathProjection.Draw] with some tokens fixed: on entry x0 holds these tokens, and
-// −1 at the other sites. The rows of v at fixed sites may hold anything and may be overwritten;
-// each counts as 0 at the fixed token and −Inf elsewhere.
+// DrawGiven is [PathProjection.Draw] with some tokens fixed. On entry, x0 holds the fixed
+// tokens, and −1 at the other sites. The rows of v at fixed sites are not read and may be
+// overwritten. Each counts as 0 at the fixed token and −Inf elsewhere.
 func (e *PathProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), e.sites)
 	if v == nil {
@@ -122,12 +123,12 @@ func (e *PathProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32,
 	return logZ, nil
 }
 
-// Self returns e, so that a consumer of DrawGiven can find out whether a type embeds
-// e and may have a Draw of its own.
+// Self returns e. A consumer of DrawGiven uses it to detect a type that embeds e and may define
+// its own Draw.
 func (e *PathProjection) Self() any { return e }
 
 // Sample fills dst, any number of sequences one after the other, with independent exact draws,
-// each distributed as in [PathProjection.Draw]; all of them share the sums.
+// each distributed as in [PathProjection.Draw]. The sums are computed only once.
 func (e *PathProjection) Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	if len(dst)%e.sites != 0 {
 		panic(fmt.Sprintf("projection: len(dst) = %d, want a multiple of %d", len(dst), e.sites))
@@ -150,9 +151,10 @@ func (e *PathProjection) Sample(ctx context.Context, dst []int32, v []float32, s
 	return logZ, nil
 }
 
-// DrawUntil makes up to trials independent draws, as [PathProjection.Draw] does, until accept
-// returns true for one, and reports whether it did. It stores the last draw in x0. The draws
-// share the sums over the language. accept must not keep its argument.
+// DrawUntil makes independent draws, like those of [PathProjection.Draw], until accept returns
+// true for one, but at most trials. ok reports whether accept returned true. DrawUntil stores
+// the last draw in x0. The sums over the language are computed only once. accept must not keep
+// its argument.
 func (e *PathProjection) DrawUntil(ctx context.Context, x0 []int32, v []float32, src rand.Source, trials int, accept func(x []int32) bool) (logZ float64, ok bool, err error) {
 	check.Len("projection", "x0", len(x0), e.sites)
 	v = e.weights(v)
@@ -176,7 +178,7 @@ func (e *PathProjection) DrawUntil(ctx context.Context, x0 []int32, v []float32,
 	return logZ, false, nil
 }
 
-// LogZ returns log Σ_{x ∈ C} ∏_i exp(v[i,x_i]).
+// LogZ returns log Σ_{x ∈ C} ∏_i exp(v[i,x_i]), where C is the language.
 func (e *PathProjection) LogZ(ctx context.Context, v []float32) (float64, error) {
 	v = e.weights(v)
 	w, err := e.take(ctx)
@@ -188,8 +190,8 @@ func (e *PathProjection) LogZ(ctx context.Context, v []float32) (float64, error)
 	return logZ, explain(e.name, err)
 }
 
-// MAP stores in x the likeliest sequence of the language, the first in
-// lexicographic order among equals, and returns its log-weight Σ_i v[i,x_i].
+// MAP stores in x the likeliest sequence of the language and returns its log-weight Σ_i
+// v[i,x_i]. Among equally likely sequences, it chooses the first in lexicographic order.
 func (e *PathProjection) MAP(ctx context.Context, x []int32, v []float32) (logWeight float64, err error) {
 	check.Len("projection", "x", len(x), e.sites)
 	v = e.weights(v)
@@ -202,7 +204,8 @@ func (e *PathProjection) MAP(ctx context.Context, x []int32, v []float32) (logWe
 	return logWeight, explain(e.name, err)
 }
 
-// Marginals stores in dst (sites × levels) the probabilities P(x_i = l | x ∈ C).
+// Marginals stores in dst (sites × levels) the probabilities P(x_i = l | x ∈ C), where C is the
+// language.
 func (e *PathProjection) Marginals(ctx context.Context, dst []float64, v []float32) error {
 	err := e.LogMarginals(ctx, dst, v)
 	if err == nil {
@@ -213,9 +216,9 @@ func (e *PathProjection) Marginals(ctx context.Context, dst []float64, v []float
 	return err
 }
 
-// LogMarginals stores in dst (sites × levels) the logarithms of [PathProjection.Marginals]. They
-// still distinguish probabilities that are too small for a float64; −Inf marks a token that
-// cannot occur.
+// LogMarginals stores in dst (sites × levels) the log-probabilities log P(x_i = l | x ∈ C),
+// where C is the language. Unlike [PathProjection.Marginals], it distinguishes probabilities
+// that are too small for a float64. −Inf marks a token that cannot occur.
 func (e *PathProjection) LogMarginals(ctx context.Context, dst []float64, v []float32) error {
 	check.Len("projection", "dst", len(dst), e.sites*e.levels)
 	v = e.weights(v)
@@ -230,9 +233,9 @@ func (e *PathProjection) LogMarginals(ctx context.Context, dst []float64, v []fl
 	return w.run.Marginals(dst)
 }
 
-// KBest yields the sequences of the language that have positive probability, and their
-// log-weights, the likeliest first. The slice is overwritten by the next step, and v must not
-// change meanwhile. The iteration ends early once ctx has ended.
+// KBest yields the sequences of the language that have positive probability, with their
+// log-weights, in descending order. The yielded slice is overwritten by the next step. v must
+// not change during the iteration. The iteration stops early if ctx ends.
 func (e *PathProjection) KBest(ctx context.Context, v []float32) (iter.Seq2[[]int32, float64], error) {
 	v = e.weights(v)
 	w, err := e.take(ctx)
@@ -244,7 +247,7 @@ func (e *PathProjection) KBest(ctx context.Context, v []float32) (iter.Seq2[[]in
 	return until(ctx, seq), explain(e.name, err)
 }
 
-// until ends an iteration once ctx has ended.
+// until returns the iteration seq, except that it stops once ctx has ended.
 func until(ctx context.Context, seq iter.Seq2[[]int32, float64]) iter.Seq2[[]int32, float64] {
 	if seq == nil {
 		return nil
@@ -258,10 +261,10 @@ func until(ctx context.Context, seq iter.Seq2[[]int32, float64]) iter.Seq2[[]int
 	}
 }
 
-// Ascending yields the sequences of the language and their total costs Σ_i cost[i,x_i], the
-// cheapest first. Costs per site and token are arbitrary numbers; +Inf forbids a token. The slice
-// is overwritten by the next step, and cost must not change meanwhile. The iteration ends early
-// once ctx has ended.
+// Ascending yields the sequences of the language with their total costs Σ_i cost[i,x_i], in
+// ascending order. Costs of tokens are arbitrary numbers, and +Inf forbids a token. The yielded
+// slice is overwritten by the next step. cost must not change during the iteration. The
+// iteration stops early if ctx ends.
 func (e *PathProjection) Ascending(ctx context.Context, cost []float64) (iter.Seq2[[]int32, float64], error) {
 	check.Len("projection", "cost", len(cost), e.sites*e.levels)
 	w, err := e.take(ctx)
@@ -273,8 +276,8 @@ func (e *PathProjection) Ascending(ctx context.Context, cost []float64) (iter.Se
 	return until(ctx, seq), explain(e.name, err)
 }
 
-// Count returns the number of sequences in the language that have no token of weight −Inf, or the
-// number of all of them if v is nil.
+// Count returns the number of sequences in the language that have no token of log-weight −Inf.
+// If v is nil, it counts all sequences of the language.
 func (e *PathProjection) Count(ctx context.Context, v []float32) (*big.Int, error) {
 	if v != nil {
 		check.Len("projection", "v", len(v), e.sites*e.levels)
@@ -282,13 +285,13 @@ func (e *PathProjection) Count(ctx context.Context, v []float32) (*big.Int, erro
 	return e.program.Count(ctx, v)
 }
 
-// Automaton returns the language as it was compiled, unrolled over the sites: a view for further
-// algebra, in which padding is an ordinary token. A nested language is returned as it is, without
-// its masks.
+// Automaton returns the compiled language, unrolled over the sites, for use in further
+// combinations. Padding is an ordinary token in it. A nested language is returned unchanged,
+// without its masks.
 func (e *PathProjection) Automaton() constraint.Automaton { return e.program.automaton() }
 
-// String returns the name of the language: Name of the Path, or else the language's own
-// name or type.
+// String returns the field Name of the Path if it is set, and otherwise the name or type of the
+// language.
 func (e *PathProjection) String() string { return e.name }
 
 // Accepts reports whether x is in the language.
@@ -298,8 +301,8 @@ func (e *PathProjection) Accepts(x []int32) bool {
 }
 
 // Project replaces v by the nearest factorised distribution whose likeliest sequence is in the
-// language, as [PathProjection.Nearest] does. The returned violation is always 0. The other
-// arguments are not read.
+// language: see [PathProjection.Nearest]. The returned violation is always 0. sample, from, to
+// and src are ignored.
 func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	check.Len("projection", "v", len(v), e.sites*e.levels)
 	w, err := e.take(ctx)
@@ -320,13 +323,13 @@ func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, f
 //
 // over the factorised distributions y for which there is a sequence x in the language with
 // y_i(x_i) ≥ κ·y_i(l) for all sites i and levels l ≠ x_i. It stores that sequence in x and
-// returns the divergence in nats. Rows that already satisfy the condition are unchanged. A NaN or
-// +Inf at a token that the language cannot use at that site counts as −Inf. On an error v is
-// unchanged.
+// returns the divergence in nats. Rows that already satisfy the condition are unchanged. A NaN
+// or +Inf at a token that the language cannot use at that site counts as −Inf. If Nearest
+// returns an error, v is unchanged.
 //
-// The divergence separates over sites, so the problem is a shortest path with
-// one cost per site and token (see Cardei et al. 2025 for the projection; the
-// closed form of the rows is that of package lead).
+// The divergence is a sum over sites, so the problem is a shortest-path problem with one cost
+// per site and token. See Cardei et al. (2025) for the projection. Package lead computes each
+// row in closed form.
 func (e *PathProjection) Nearest(ctx context.Context, x []int32, v []float32) (divergence float64, err error) {
 	check.Len("projection", "x", len(x), e.sites)
 	check.Len("projection", "v", len(v), e.sites*e.levels)
@@ -364,9 +367,9 @@ func (e *PathProjection) nearest(w *work, x []int32, v []float32) (float64, erro
 	return divergence, nil
 }
 
-// load loads row i as it is, except that weights that are no numbers count as
-// impossible if the language cannot use their tokens there. It returns the row that
-// was loaded.
+// load loads row i and returns it. A NaN or +Inf counts as −Inf if the language cannot use the
+// token at the site. bad is the index of any other NaN or +Inf, or −1. ok is false if the row
+// cannot be used.
 func (w *work) load(i int) (row []float32, bad int, ok bool) {
 	levels := w.of.levels
 	row = w.v[i*levels : (i+1)*levels]
@@ -384,8 +387,8 @@ func (w *work) load(i int) (row []float32, bad int, ok bool) {
 	return w.clean, bad, ok
 }
 
-// Site implements [trellis.Pricer]: it normalises a row. If many tokens will be
-// asked for, it computes the costs of all of them at once.
+// Site implements [trellis.Pricer]. It normalises row i. If many tokens will be priced, it
+// computes the costs of all tokens at once.
 func (w *work) Site(i int) error {
 	row, bad, ok := w.load(i)
 	switch {
@@ -400,7 +403,8 @@ func (w *work) Site(i int) error {
 	return &algebra.DeadError{Site: i}
 }
 
-// Price implements [trellis.Pricer].
+// Price implements [trellis.Pricer]. It returns the divergence that results from making token
+// lead in the current row.
 func (w *work) Price(token int32) float64 {
 	if w.table != nil {
 		return w.table[token]
@@ -408,8 +412,9 @@ func (w *work) Price(token int32) float64 {
 	return w.row.Price(token)
 }
 
-// LogProb returns log P(x | x ∈ C) in nats, −Inf if x is not in the language or has
-// a token of weight −Inf. It panics if a token is not in 0 … levels−1.
+// LogProb returns log P(x | x ∈ C) in nats, where C is the language. It returns −Inf if x is
+// not in the language or has a token of log-weight −Inf. It panics if a token is not in 0 …
+// levels−1.
 func (e *PathProjection) LogProb(ctx context.Context, x []int32, v []float32) (float64, error) {
 	check.Len("projection", "x", len(x), e.sites)
 	v = e.weights(v)
@@ -432,7 +437,8 @@ func (e *PathProjection) LogProb(ctx context.Context, x []int32, v []float32) (f
 //
 //	E[Σ_i f[i,x_i] | x ∈ C] = Σ_{i,l} P(x_i = l | x ∈ C)·f[i,l],
 //
-// where f is sites × levels, in any unit. Values of f at tokens that cannot occur are ignored.
+// where C is the language and f is sites × levels, in any unit. Values of f at tokens that
+// cannot occur are ignored.
 func (e *PathProjection) Mean(ctx context.Context, f []float64, v []float32) (float64, error) {
 	check.Len("projection", "f", len(f), e.sites*e.levels)
 	p := make([]float64, len(f))
@@ -448,7 +454,7 @@ func (e *PathProjection) Mean(ctx context.Context, f []float64, v []float32) (fl
 	return sum, nil
 }
 
-// Entropy returns the entropy of p given the language, in nats:
+// Entropy returns the entropy in nats of p conditioned on the language C:
 //
 //	H = −Σ_{x ∈ C} P(x) log P(x) = log Z − E[Σ_i v[i,x_i] | x ∈ C].
 func (e *PathProjection) Entropy(ctx context.Context, v []float32) (float64, error) {

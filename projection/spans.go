@@ -12,22 +12,23 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Span is a part of a sequence, sites From … To−1, and the language of that part.
+// Span is a part of a sequence, the sites From … To−1, with the language of that part.
 type Span struct {
 	From, To int
 	Path     Path
 }
 
-// Spans projects parts of a sequence, such as the blanks of a form or the answer after a prompt,
-// each onto its own language. Sites outside all spans are free. Since the sites of a factorised
-// distribution are independent, so are the spans: draws and sums are exact and cost as much as
-// those of the individual spans together.
+// Spans projects parts of a sequence, such as the blanks of a form or the answer after a
+// prompt, each onto its own language. Sites outside all spans are free. The sites of a
+// factorised distribution are independent, so the spans are independent too. Draws and sums are
+// exact, and their cost is the total of those of the individual spans.
 //
-// Spans is a recipe: Bind returns a [SpansProjection] for a runner, Compile one for direct use.
-// The runner clamps given tokens, such as those of a prompt.
+// Spans is a recipe: Bind returns a [SpansProjection] for a runner, and Compile returns one for
+// direct use. Given tokens, such as those of a prompt, are clamped by the runner.
 type Spans []Span
 
-// Bind implements the projector of package sampler/diffusion.
+// Bind implements the projector interface of package sampler/diffusion. It compiles the spans,
+// and returns an error if samples < 1.
 func (s Spans) Bind(ctx context.Context, sites, levels, samples int) (Projection, error) {
 	if samples < 1 {
 		return nil, &constraint.ArgumentError{Func: "Spans.Bind", Arg: "samples", Value: samples, Want: "≥ 1"}
@@ -79,22 +80,23 @@ func (s Spans) Compile(ctx context.Context, sites, levels int) (*SpansProjection
 }
 
 // SpansProjection is [Spans] compiled for a shape. Log-weights and errors are those of a
-// [PathProjection]; errors name the span and the site in the whole sequence. It is safe for
-// concurrent use.
+// [PathProjection], except that errors name the span and the site within the whole sequence. A
+// SpansProjection is safe for concurrent use.
 type SpansProjection struct {
 	sites, levels int
-	parts         []*PathProjection // of the spans
-	all           []part            // of all sites, in order
+	parts         []*PathProjection // projections of the spans, in the order of the recipe
+	all           []part            // all spans and gaps between them, in order of sites
 }
 
-// part is a span, or sites between spans, which have no name.
+// part is a span, or the sites between two spans. In the second case its name is empty.
 type part struct {
 	from, to int
 	name     string
 	e        *PathProjection
 }
 
-// explain moves an error to where the part is.
+// explain converts an error about the part to one about the whole sequence: it shifts the site
+// and adds the name of the span.
 func (p part) explain(err error) error {
 	if err == nil {
 		return nil
@@ -119,11 +121,11 @@ func (p part) explain(err error) error {
 	return fmt.Errorf("%s: %w", p.name, err)
 }
 
-// Shape returns the sites and levels.
+// Shape returns the number of sites and of levels.
 func (p *SpansProjection) Shape() (sites, levels int) { return p.sites, p.levels }
 
-// Span returns the projection of span i, for sums over the sites of that span alone. Its
-// log-weights are rows From … To−1.
+// Span returns the projection of span i, for sums over the sites of that span alone. The
+// log-weights of its methods are the rows From … To−1 of the whole sequence.
 func (p *SpansProjection) Span(i int) *PathProjection { return p.parts[i] }
 
 // String returns the names of the spans' languages.
@@ -135,7 +137,7 @@ func (p *SpansProjection) String() string {
 	return strings.Join(names, ", ")
 }
 
-// of returns the rows of a part; nil stays nil.
+// of returns the rows of v that belong to a part, or nil if v is nil.
 func (p *SpansProjection) of(c part, v []float32) []float32 {
 	if v == nil {
 		return nil
@@ -143,7 +145,7 @@ func (p *SpansProjection) of(c part, v []float32) []float32 {
 	return v[c.from*p.levels : c.to*p.levels]
 }
 
-// Accepts reports whether every span of x is in its language.
+// Accepts reports whether every span of x is in the language of that span.
 func (p *SpansProjection) Accepts(x []int32) bool {
 	check.Len("projection", "x", len(x), p.sites)
 	for _, c := range p.all {
@@ -154,7 +156,7 @@ func (p *SpansProjection) Accepts(x []int32) bool {
 	return true
 }
 
-// each sums what do returns over the parts.
+// each calls do for every part and returns the sum of the results.
 func (p *SpansProjection) each(v []float32, do func(c part, v []float32) (float64, error)) (sum float64, err error) {
 	if v != nil {
 		check.Len("projection", "v", len(v), p.sites*p.levels)
@@ -169,8 +171,8 @@ func (p *SpansProjection) each(v []float32, do func(c part, v []float32) (float6
 	return sum, nil
 }
 
-// Project replaces the rows of every span by the nearest ones for its language: see
-// [PathProjection.Project].
+// Project replaces the rows of every span by the nearest rows for the language of the span: see
+// [PathProjection.Project]. Other rows do not change.
 func (p *SpansProjection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	check.Len("projection", "v", len(v), p.sites*p.levels)
 	return p.each(v, func(c part, v []float32) (float64, error) {
@@ -181,37 +183,36 @@ func (p *SpansProjection) Project(ctx context.Context, sample int, v []float32, 
 	})
 }
 
-// Draw stores in x0 an exact joint draw and returns log Z, the sum over the parts: see
-// [PathProjection.Draw].
+// Draw stores an exact joint draw of the whole sequence in x0 and returns log Z, which is the
+// sum of log Z over the parts: see [PathProjection.Draw].
 func (p *SpansProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), p.sites)
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.Draw(ctx, x0[c.from:c.to], v, src) })
 }
 
-// DrawGiven is Draw with some tokens fixed: see [PathProjection.DrawGiven].
+// DrawGiven is Draw with some tokens fixed. On entry, x0 holds the fixed tokens and −1 at the
+// other sites: see [PathProjection.DrawGiven].
 func (p *SpansProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), p.sites)
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.DrawGiven(ctx, x0[c.from:c.to], v, src) })
 }
 
-// Self returns the projection itself, so that runners recognise a type that embeds it and
-// has a Draw of its own.
+// Self returns p. Runners use it to detect a type that embeds p and may define its own Draw.
 func (p *SpansProjection) Self() any { return p }
 
-// LogZ returns the logarithm of the weight of all sequences whose spans are in their
-// languages.
+// LogZ returns the log of the total weight of all sequences whose spans are in their languages.
 func (p *SpansProjection) LogZ(ctx context.Context, v []float32) (float64, error) {
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.LogZ(ctx, v) })
 }
 
-// MAP stores in x the likeliest sequence and returns its log-weight: see
-// [PathProjection.MAP].
+// MAP stores the likeliest sequence in x and returns its log-weight: see [PathProjection.MAP].
 func (p *SpansProjection) MAP(ctx context.Context, x []int32, v []float32) (logWeight float64, err error) {
 	check.Len("projection", "x", len(x), p.sites)
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.MAP(ctx, x[c.from:c.to], v) })
 }
 
-// Marginals stores in dst, sites × levels, the probabilities P(x_i = l | x ∈ C).
+// Marginals stores in dst (sites × levels) the probabilities P(x_i = l | x ∈ C), where C is the
+// set of sequences whose spans are in their languages.
 func (p *SpansProjection) Marginals(ctx context.Context, dst []float64, v []float32) error {
 	check.Len("projection", "dst", len(dst), p.sites*p.levels)
 	_, err := p.each(v, func(c part, v []float32) (float64, error) {
@@ -220,7 +221,7 @@ func (p *SpansProjection) Marginals(ctx context.Context, dst []float64, v []floa
 	return err
 }
 
-// Entropy returns the entropy of a draw in nats.
+// Entropy returns the entropy of a joint draw in nats.
 func (p *SpansProjection) Entropy(ctx context.Context, v []float32) (float64, error) {
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.Entropy(ctx, v) })
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// Options sets the size of the space to enumerate, and states what else is known about the
-// part under test. The zero value enumerates all sequences of up to four tokens of three
-// levels.
+// Options sets the size of the space to enumerate, and the expected results if they are known.
+// The zero value enumerates all sequences of up to four tokens of three levels.
 type Options struct {
 	// Sites is the length of the sequences: 0 … Sites tokens for a language, exactly Sites
 	// for a set. 0 means 4.
@@ -23,30 +22,31 @@ type Options struct {
 	// reals. Levels^Sites must not exceed 2¹⁶.
 	Levels int
 
-	// Accepts, unless nil, returns the expected answer for a sequence, computed
-	// independently of the part: whether the language accepts x, or whether x satisfies
-	// every inequality of the set. It must not keep x.
+	// Accepts, unless nil, returns the expected answer for a sequence: whether the language
+	// accepts x, or whether x satisfies every inequality of the set. It must be computed
+	// independently of the implementation under test. It must not keep x.
 	Accepts func(x []int32) bool
 
 	// Violation, unless nil, stores the expected values of a set for one state, computed
-	// independently of the set. Values must agree within 1e-9 of the largest.
+	// independently of the set. Values must agree within 1e-9 times the largest absolute value.
 	Violation func(g []float64, x []int32)
 
-	// Count, unless nil, returns how many sequences of exactly Sites tokens are in the
-	// language, for instance by projection.Path. It is compared with the number found by
-	// enumeration.
+	// Count, unless nil, returns the number of sequences of exactly Sites tokens in the
+	// language, computed for instance by projection.Path. The test compares it with the number
+	// found by enumeration.
 	Count func(ctx context.Context) (int, error)
 
-	// Rounding is the relative error of the values of a [constraint.Smooth], 0 for
-	// 2⁻⁴⁰ (arithmetic in float64), about 2⁻²⁰ for a network in float32.
+	// Rounding is the relative rounding error of the values of a [constraint.Smooth]. 0 means
+	// 2⁻⁴⁰, which suits arithmetic in float64. Use about 2⁻²⁰ for a network in float32.
 	Rounding float64
 }
 
-// most is the largest number of sequences of one length that are enumerated: about a second
-// for an automaton that takes 10 µs per token.
+// most bounds the number of sequences of one length that are enumerated. Enumerating 2¹⁶
+// sequences takes about a second for an automaton that needs 10 µs per token.
 const most = 1 << 16
 
-// size fills in defaults and returns Levels^Sites.
+// size sets the defaults of unset fields and returns Levels^Sites. It returns an error if that
+// number is too large.
 func (o *Options) size() (int, error) {
 	if o.Sites == 0 {
 		o.Sites = 4
@@ -70,21 +70,21 @@ func (o *Options) size() (int, error) {
 	return n, nil
 }
 
-// TestAutomaton checks a language against the laws of [constraint.Automaton] on
-// every sequence of up to Options.Sites tokens:
+// TestAutomaton checks a language against the laws of [constraint.Automaton] on every sequence
+// of up to Options.Sites tokens:
 //
-//   - concurrent: goroutines that walk it at the same time all see what a single one sees;
+//   - concurrent: goroutines that walk the automaton at the same time get the same results as a
+//     single one;
 //   - start: Start is in 0…States()−1 and does not change;
 //   - range: Next is −1 or in 0…States()−1, also for tokens outside 0…Levels−1;
-//   - function: Next and Accepting return the same for the same arguments, in whatever
-//     order they are called;
-//   - predicate: the accepted sequences are those of Options.Accepts, and none continues
-//     from a dead state;
+//   - function: Next and Accepting return the same for the same arguments, regardless of the
+//     order of calls;
+//   - predicate: the accepted sequences are those of Options.Accepts, and none continues from a
+//     dead state;
 //   - count: the number of accepted sequences is that of Options.Count;
-//   - classes: tokens of one class of a [constraint.Classed] language lead from every
-//     state to the same state, and every class has a token;
-//   - table: the table of a [constraint.Tabled] language agrees with Next and
-//     Accepting.
+//   - classes: tokens of one class of a [constraint.Classed] language lead from every state to
+//     the same state, and every class has a token;
+//   - table: the table of a [constraint.Tabled] language agrees with Next and Accepting.
 //
 // The error names the law and a sequence that breaks it.
 func TestAutomaton(ctx context.Context, a constraint.Automaton, o Options) error {
@@ -121,7 +121,7 @@ type edge struct {
 	token int32
 }
 
-// walker records what the methods of an automaton return.
+// walker records the results of the methods of an automaton, for comparison with later calls.
 type walker struct {
 	laws.Part
 	a constraint.Automaton
@@ -129,11 +129,11 @@ type walker struct {
 
 	next     map[edge]int
 	final    map[int]bool
-	path     map[int][]int32 // a sequence that leads to each state
-	accepted int             // sequences of Sites tokens
+	path     map[int][]int32 // for each state, a sequence that leads to it
+	accepted int             // number of accepted sequences of exactly Sites tokens
 }
 
-// run returns the state after x, −1 if it is dead.
+// run returns the state after the sequence x, or −1 if it is dead.
 func run(a constraint.Automaton, x []int32) int {
 	s := a.Start()
 	for _, t := range x {
@@ -144,8 +144,8 @@ func run(a constraint.Automaton, x []int32) int {
 	return s
 }
 
-// together walks the automaton from several goroutines before anything else does, so that
-// whatever the automaton caches is first created concurrently.
+// together walks the automaton from several goroutines at once, and checks that all get the
+// same results. It runs first, so that anything the automaton caches is created concurrently.
 func (w *walker) together() error {
 	const walkers = 4
 	said, errs := make([][]bool, walkers), make([]error, walkers)
@@ -173,7 +173,7 @@ func (w *walker) together() error {
 	return nil
 }
 
-// list notes Next and Accepting for every state that a sequence reaches.
+// list records the results of Next and Accepting for every state that a sequence can reach.
 func (w *walker) list() error {
 	start, states := w.a.Start(), w.a.States()
 	if start < 0 || start >= states {
@@ -205,7 +205,7 @@ func (w *walker) list() error {
 	return nil
 }
 
-// judge compares the accepted sequences with the predicate, and counts them.
+// judge compares the accepted sequences with Options.Accepts and counts those of length Sites.
 func (w *walker) judge() error {
 	var wrong error
 	sequences(w.o.Levels, w.o.Sites, func(x []int32) {
@@ -240,7 +240,8 @@ func (w *walker) judge() error {
 	return wrong
 }
 
-// again queries every edge a second time, in another order.
+// again calls Next and Accepting a second time for every recorded edge, in another order, and
+// compares the results.
 func (w *walker) again() error {
 	states := make([]int, 0, len(w.path))
 	for s := range w.path {
@@ -266,7 +267,7 @@ func (w *walker) again() error {
 	return nil
 }
 
-// outside queries tokens that are not levels.
+// outside calls Next with tokens outside 0…Levels−1.
 func (w *walker) outside() error {
 	for s, path := range w.path {
 		for _, t := range []int32{-1, int32(w.o.Levels), 1 << 20, math.MaxInt32, math.MinInt32} {

@@ -1,5 +1,5 @@
-// Package constrainttest checks languages and sets, yours as well as those of this module,
-// against their laws:
+// Package constrainttest tests whether an implementation of a language or a set of inequalities
+// obeys the laws of its interface. Use it for your own implementations:
 //
 //	func TestMine(t *testing.T) {
 //		a := mine.Language{…}
@@ -8,8 +8,7 @@
 //		}
 //	}
 //
-// As in testing/fstest, each function returns nil if all laws hold, and otherwise an error
-// that names the broken law and a case that breaks it. Everything is checked by enumeration
-// of small spaces. The strongest test is Options.Accepts, set to an independent formula for
-// the language.
+// As in testing/fstest, each function returns nil if all laws hold, and otherwise an error that
+// names the broken law and a case that breaks it. The checks enumerate all sequences of a small
+// space. The strongest test is Options.Accepts, set to an independent formula for the language.
 package constrainttest

@@ -11,16 +11,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// TestSet checks a set of inequalities against the laws of [constraint.Set] on every
-// sequence of Options.Sites tokens:
+// TestSet checks a set of inequalities against the laws of [constraint.Set] on every sequence
+// of Options.Sites tokens:
 //
 //   - length: Len does not change, and Violation fills all of g and no more;
 //   - number: no value is NaN;
-//   - batch: a state has the same values alone as among others, and x is untouched;
-//   - sign: g ≤ 0 in every row exactly for the sequences of Options.Accepts;
-//   - value: g is that of Options.Violation, inside as well as outside;
+//   - batch: a state has the same values alone and in a batch, and x is not modified;
+//   - sign: all inequalities hold exactly for the sequences that Options.Accepts accepts;
+//   - value: g equals the values of Options.Violation, for feasible and infeasible sequences;
 //   - shape: slices whose lengths do not divide evenly panic;
-//   - concurrent: goroutines that call it at the same time see what a single one sees.
+//   - concurrent: goroutines that call Violation at the same time get the same values as a
+//     single one.
 func TestSet(ctx context.Context, s constraint.Set, o Options) error {
 	part, err := laws.Given("constrainttest", "s", s)
 	if err != nil {
@@ -59,14 +60,15 @@ type setChecker struct {
 	s constraint.Set
 	o Options
 	n int
-	x []int32   // all states
-	g []float64 // their values
+	x []int32   // all states, one after the other
+	g []float64 // values of all states, row-major
 }
 
-// unset marks what Violation must have overwritten: no value is a NaN of these bits.
+// unset is the value with which g is filled before a call, to detect entries that Violation
+// does not overwrite. Its bits are those of a NaN that no computation produces.
 var unset = math.Float64frombits(0x7ff8_dead_beef_0000)
 
-// marked returns n unset values.
+// marked returns a slice of n unset values.
 func marked(n int) []float64 { return slices.Repeat([]float64{unset}, n) }
 
 func isUnset(v float64) bool { return math.Float64bits(v) == math.Float64bits(unset) }
@@ -116,8 +118,9 @@ func (c *setChecker) single() error {
 	return nil
 }
 
-// near reports whether a value is the one wanted, within 1e-9 of the largest: far more
-// than the roundings of any sum over few sites, far less than a wrong weight.
+// near reports whether got equals want within 1e-9 times 1+largest, where largest is the
+// largest absolute value. The tolerance is far above the rounding errors of any sum over few
+// sites, and far below the effect of a wrong weight.
 func near(got, want, largest float64) bool {
 	return got == want || math.Abs(got-want) <= 1e-9*(1+largest)
 }
@@ -184,17 +187,17 @@ func (c *setChecker) together() error {
 	return nil
 }
 
-// TestSmooth checks inequalities with derivatives against the laws of
-// [constraint.Smooth], at random points: probability rows of Options.Sites ×
-// Options.Levels, or Sites reals if Levels is 1.
+// TestSmooth checks inequalities with derivatives against the laws of [constraint.Smooth] at
+// random points. A point is a table of Options.Sites × Options.Levels probabilities, or a
+// series of Sites reals if Levels is 1.
 //
 //   - length, number: as in [TestSet];
 //   - pure: Value and Pull give the same result when repeated, and do not modify v and w;
-//   - one-hot: on the rows of a token sequence the values of a [constraint.Set] are
-//     its violations;
-//   - pullback: Pull is the vector–Jacobian product wᵀ·∂g/∂v of finite
-//     differences, along directions within the rows, whose sums stay 1;
-//   - adds: Pull adds to dst;
+//   - one-hot: if s is also a [constraint.Set], Value on the one-hot rows of a token sequence
+//     equals Violation;
+//   - pullback: Pull agrees with the vector–Jacobian product wᵀ·∂g/∂v computed by finite
+//     differences, along directions that keep the sum of each row at 1;
+//   - adds: Pull adds to dst instead of overwriting dst;
 //   - shape: slices of a wrong length panic.
 func TestSmooth(ctx context.Context, s constraint.Smooth, o Options) error {
 	part, err := laws.Given("constrainttest", "s", s)
@@ -230,11 +233,12 @@ type smoothChecker struct {
 	r *rand.Rand
 }
 
-// points is the number of points at which derivatives are compared.
+// points is the number of random points at which each law is checked.
 const points = 8
 
-// point returns a point away from the edge of what is allowed: rows whose entries are
-// multiples of 2⁻¹⁶ and so are steps from them, which float32 holds exactly.
+// point returns a random point in the interior of the domain. The entries of rows are multiples
+// of 2⁻¹⁶. float32 therefore represents them, and the points at finite-difference steps from
+// them, exactly.
 func (c *smoothChecker) point() []float32 {
 	v := make([]float32, c.o.Sites*c.o.Levels)
 	if c.o.Levels == 1 {
@@ -310,8 +314,8 @@ func (c *smoothChecker) pure() error {
 	return nil
 }
 
-// near32 reports whether two float32 sums of few terms up to scale agree: 2⁻¹⁸ is 2⁶
-// roundings.
+// near32 reports whether two float32 sums of a few terms up to scale agree. The tolerance 2⁻¹⁸
+// allows for 2⁶ roundings.
 func near32(got, want, scale float64) bool {
 	return got == want || math.Abs(got-want) <= 0x1p-18*(scale+math.Abs(want))
 }
@@ -337,9 +341,9 @@ func (c *smoothChecker) corners() error {
 	return nil
 }
 
-// pullback compares Pull with central differences of two widths h and h/2: for smooth
-// functions their difference bounds the error of the narrower, beyond the rounding of
-// the values.
+// pullback compares Pull with central differences of two widths, h and h/2. For smooth
+// functions, the difference between the two bounds the error of the narrower one, apart from
+// the rounding errors of the values.
 func (c *smoothChecker) pullback() error {
 	const h = 0x1p-6
 	for range points {
@@ -371,8 +375,8 @@ func (c *smoothChecker) pullback() error {
 	return nil
 }
 
-// slope returns the central difference of wᵀg along entry i, at the expense of entry
-// from, and the size of the terms of wᵀg.
+// slope returns the central difference of wᵀg when entry i increases by h and entry from
+// decreases by h (from < 0: no entry decreases). size is the sum of the absolute terms of wᵀg.
 func (c *smoothChecker) slope(v []float32, w []float64, i, from int, h float32) (slope, size float64) {
 	at := func(h float32) (sum float64) {
 		y := slices.Clone(v)

@@ -2,38 +2,41 @@ package grammar
 
 import "slices"
 
-// arrays is the construction of one rule.
+// arrays builds the rule for the arrays that satisfy some schemas.
 type arrays struct {
 	*compiler
-	of          []*value // the schemas that hold
+	of          []*value // schemas that every array of the rule satisfies
 	l           *location
-	least, most int // items; most < 0: any number
+	least, most int // bounds on the number of items; most < 0 means no upper bound
 	contains    []contains
-	distinct    []*value // what items may be, if they are to be unique
+	distinct    []*value // possible values of the items if items must be unique; otherwise nil
 	at          map[slot]int32
 	todo        []slot
 	end         int32
 }
 
-// contains bounds the items from some index on that satisfy a schema.
+// contains is an assertion on the number of items that satisfy a schema, which is the field is.
+// Only items with index ≥ from are considered. The field lacks holds the negated schema.
 type contains struct {
-	is, lacks         *value
-	from, least, most int // most < 0: any number
+	is, lacks *value
+	// index of the first item considered, and bounds on the number of matching items; most < 0
+	// means no upper bound
+	from, least, most int
 }
 
-// kinds bounds those that one rule counts.
+// kinds bounds the number of contains assertions that one rule can count.
 const kinds = 4
 
-// slot is a place between items: how many items came before, how many of them satisfied
-// what is counted, all only as far as an assertion depends on it, and which of the distinct
-// values were among them, a bit for each.
+// slot is the state between two items of an array: the number of items before it, the numbers
+// of items that matched each contains assertion, and a bit set of the distinct values that
+// occurred. Each number is kept only as far as an assertion depends on it.
 type slot struct {
 	items   int
 	matched [kinds]int
 	seen    uint64
 }
 
-// array returns the rule for the arrays that satisfy all schemas.
+// array returns the rule for the arrays that satisfy all of the given schemas.
 func (c *compiler) array(all []*value, l *location) (int32, error) {
 	all = caring(all, "items", "prefixItems", "additionalItems", "contains", "minItems", "maxItems", "uniqueItems")
 	l, err := c.locationOf(all, l)
@@ -76,7 +79,7 @@ func (c *compiler) array(all []*value, l *location) (int32, error) {
 	return r, nil
 }
 
-// bounds notes what a schema says of the number of items.
+// bounds records the assertions of the schema s about the number of items.
 func (a *arrays) bounds(s *value) error {
 	if x := s.get("minItems"); x != nil {
 		n, err := countOf(x)
@@ -110,7 +113,8 @@ func (a *arrays) bounds(s *value) error {
 	return nil
 }
 
-// containsOf returns how many items contains asks for; most < 0 is any number.
+// containsOf returns the bounds that minContains and maxContains set for the keyword contains
+// of s. most < 0 means no upper bound.
 func containsOf(s *value) (least, most int, err error) {
 	least, most = 1, -1
 	for name, n := range map[string]*int{"minContains": &least, "maxContains": &most} {
@@ -178,8 +182,10 @@ func (a *arrays) grow(p slot) error {
 	return nil
 }
 
-// counted adds an item between two slots that satisfies subs: for each of contains from the first
-// on, one that matches, or one that need not, or must not, be counted.
+// counted adds an item that satisfies subs and leads from the state p to q. It handles the
+// contains assertions from index first on. For each of them it adds up to two variants: the
+// item matches and is counted, or the item is not counted. If the assertion has an upper bound,
+// an item that is not counted must not match.
 func (a *arrays) counted(first int, p, q slot, subs []*value, inner *location, at int32) error {
 	if first == len(a.contains) {
 		return a.all(subs, inner, at, a.place(q))
@@ -200,8 +206,8 @@ func (a *arrays) counted(first int, p, q slot, subs []*value, inner *location, a
 	return a.counted(first+1, p, q, with(k.is), inner, at)
 }
 
-// deepest returns the greatest number of first items that a schema of the
-// location, or what is counted, distinguishes.
+// deepest returns the number of leading items that some schema treats differently from later
+// items.
 func (a *arrays) deepest() int {
 	n := 0
 	for _, s := range append(slices.Clone(a.l.schemas), a.of...) {

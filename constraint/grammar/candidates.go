@@ -1,19 +1,21 @@
 package grammar
 
-// chooser is an automaton that knows with which bytes a text may go on at a state; all others are
-// dead.
+// chooser is an automaton that can list the bytes with which a text may continue from a state.
+// All other bytes are dead.
 type chooser interface {
 	automaton
-	// choices appends these bytes, and reports whether it has; otherwise any byte may be.
+	// choices appends the bytes with which a text may continue and returns true. It returns
+	// false if it cannot narrow them down, so that any byte must be tried.
 	choices(bytes []byte, state int32) ([]byte, bool)
 }
 
-// choices of a number.
+// choices returns the bytes that can occur in a number, whatever the state.
 func (a *numberAutomaton) choices(bytes []byte, _ int32) ([]byte, bool) {
 	return append(bytes, "0123456789.-+eE"...), true
 }
 
-// choices of a literal or a regular expression.
+// choices returns the bytes on the arcs of the current trie node if the terminal is a trie of
+// literals. For a regular expression it returns false.
 func (t terminal) choices(bytes []byte, state int32) ([]byte, bool) {
 	x, is := t.byteAutomaton.(*trie)
 	if !is {
@@ -22,7 +24,7 @@ func (t terminal) choices(bytes []byte, state int32) ([]byte, bool) {
 	return x.bytes(bytes, int(state)), true
 }
 
-// bytes appends those of the arcs of a node.
+// bytes appends the bytes on the arcs that leave the node at.
 func (t *trie) bytes(bytes []byte, at int) []byte {
 	if t.next == nil {
 		t.build()
@@ -33,7 +35,8 @@ func (t *trie) bytes(bytes []byte, at int) []byte {
 	return bytes
 }
 
-// choices of a string: by the stage, and where a test wants one of some texts.
+// choices returns the bytes that may follow at the current stage of the string. Inside the
+// string, it can list them only if a test requires the text to be one of a set of texts.
 func (a *stringAutomaton) choices(bytes []byte, q int32) ([]byte, bool) {
 	s := &a.states[q]
 	switch s.at {
@@ -58,7 +61,8 @@ func (a *stringAutomaton) choices(bytes []byte, q int32) ([]byte, bool) {
 	return bytes, false
 }
 
-// choices of names: only known ones, unless others may come.
+// choices returns the bytes that continue a known name. It returns false if names that the
+// schema does not list are allowed, too.
 func (r *nameRun) choices(bytes []byte, q int32) ([]byte, bool) {
 	k := r.o.keys
 	s := &k.states[q]

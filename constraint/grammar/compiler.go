@@ -9,56 +9,66 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/heap"
 )
 
-// compiler turns a schema into a network. Arrays and objects are built by what
-// builds their parts in turn, all.
+// compiler turns a schema into a network. It builds arrays and objects by calling the function
+// all for the schemas of their items and members.
 type compiler struct {
 	schemas
 	patterns
-	n          *network
-	compact    bool
-	canonical  bool
-	differ     bool // to see if there is any value: names that are not known are taken for different
-	anyOrder   bool
-	ids        map[*value]int32     // equal schemas have one, where parts are merged
-	like       []*value             // the first with each of them
-	automata   map[string]automaton // of scalars
-	locations  map[string]*location
-	rules      map[string]int32
-	freeNumber *numberAutomaton // shared where nothing is asked
+	n         *network
+	compact   bool
+	canonical bool
+	// true to treat unknown names as different from each other; set only to test whether any
+	// value satisfies the schema
+	differ   bool
+	anyOrder bool
+	// number of each schema; equal schemas share one number if parts are merged
+	ids       map[*value]int32
+	like      []*value             // first schema with each number
+	automata  map[string]automaton // automata of scalars, by kind and by the key of their schemas
+	locations map[string]*location
+	rules     map[string]int32
+	// automata of unrestricted numbers and strings, shared by all rules; nil until needed
+	freeNumber *numberAutomaton
 	freeString *stringAutomaton
-	building   map[*value]bool // under construction in place
-	merging    *conjunctions   // nil where parts are read side by side
-	written    map[fragment]bool
-	ends       map[fragment]int32
+	// schemas that are being expanded at the same place of the instance, to detect circular
+	// references
+	building map[*value]bool
+	// unions of conjunctions of schemas; nil if schemas are read side by side and combined by
+	// gates
+	merging *conjunctions
+	written map[fragment]bool
+	ends    map[fragment]int32
 
-	// all leads from in to out by the values that satisfy every schema; nil ones
-	// are satisfied by all.
+	// all adds to the network the values that satisfy every one of the schemas, between the
+	// nodes in and out. A nil schema is satisfied by every value.
 	all func(schemas []*value, l *location, in, out int32) error
 }
 
-// space lets white space pass at a place.
+// space allows white space at node at, unless the spelling is compact.
 func (c *compiler) space(at int32) {
 	if !c.compact {
 		c.n.space(at)
 	}
 }
 
-// location is a place in the instance: all schemas that apply there, however
-// they are combined. They agree on one order of the properties, so that their
-// automata read the same texts and may be combined by any Boolean function.
+// location is a place in the JSON instance, with all schemas that apply there, however these
+// are combined. All schemas of a location use one order of the properties. Their automata
+// therefore read the same texts and can be combined by any Boolean function.
 type location struct {
 	schemas []*value
 	key     string
 
-	names    []string // the properties, in order
-	loose    []string // names that are only required, or all: anywhere among the others
+	names []string // names of the properties with a fixed place, in order
+	// names that may occur anywhere among the members with other names: the last few names that
+	// are only required, or, with AnyOrder, the last few of all names
+	loose    []string
 	index    *nameIndex
-	patterns []string // of all patternProperties
+	patterns []string // patterns of all patternProperties of the schemas
 	children map[string]*location
 }
 
-// locate returns the location of the schemas and of all that they apply in
-// place.
+// locate returns the location where the given schemas apply, together with all subschemas that
+// they apply to the same value.
 func (c *compiler) locate(schemas []*value) (*location, error) {
 	l := &location{children: map[string]*location{}}
 	seen := map[*value]bool{}
@@ -104,16 +114,18 @@ func (c *compiler) locate(schemas []*value) (*location, error) {
 	return l, c.order(l)
 }
 
-// loosely bounds the names that may stand anywhere: an automaton remembers which of them
-// it has seen. Required names before the last six have a place in the order.
+// loosely bounds the number of names that may occur in any position, because an automaton must
+// track which of them it has seen. If more names are required, only the last six are free and
+// the earlier ones have a fixed place.
 const loosely = 6
 
-// freely is the same where all names may.
+// freely bounds the number of names that may occur in any position if AnyOrder is set. If there
+// are more names, only the last eight are free.
 const freely = 8
 
-// order merges the orders in which the schemas of l name their properties. A
-// name comes after those that some schema has before it; where schemas
-// disagree, the first one wins.
+// order merges the orders in which the schemas of l list their properties. A name is placed
+// after every name that some schema lists directly before it. Where schemas disagree, the first
+// schema decides.
 func (c *compiler) order(l *location) error {
 	type property struct {
 		after  []int // names that come after it
@@ -212,7 +224,8 @@ func (c *compiler) order(l *location) error {
 	return nil
 }
 
-// key returns the numbers of schemas that differ, in ascending order.
+// key returns a key made of the numbers of the schemas, without duplicates and in ascending
+// order. Nil schemas are ignored.
 func (c *compiler) key(schemas []*value) string {
 	ids := make([]int32, 0, len(schemas))
 	for _, s := range schemas {
@@ -233,11 +246,11 @@ func (c *compiler) id(s *value) int32 {
 	return i
 }
 
-// first returns the first schema that is equal to s.
+// first returns the first schema with the same number as s, which is equal to s.
 func (c *compiler) first(s *value) *value { return c.like[c.id(s)] }
 
-// number gives all parts of a document that are equal one number, so that what one of them
-// becomes stands for all.
+// number assigns the same number to all equal parts of a document, so that each distinct part
+// is compiled only once. known maps the encoding of a part to its number.
 func (c *compiler) number(v *value, known map[string]int32) (int32, error) {
 	k := []byte{byte(v.kind)}
 	switch v.kind {
@@ -279,8 +292,9 @@ func (c *compiler) number(v *value, known map[string]int32) (int32, error) {
 	return i, nil
 }
 
-// automaton returns the automaton of a kind of scalars that satisfy some schemas and are among
-// values, made once.
+// automaton returns the automaton of the scalars of one kind that satisfy the given schemas
+// and, if among is not empty, are among its values. It calls make only the first time and
+// caches the result.
 func (c *compiler) automaton(kind string, schemas, among []*value, make func() (automaton, error)) (automaton, error) {
 	k := kind + c.key(schemas) + "|" + c.key(among)
 	a, ok := c.automata[k]
@@ -294,13 +308,14 @@ func (c *compiler) automaton(kind string, schemas, among []*value, make func() (
 	return a, nil
 }
 
-// property returns the location of the value of a named property.
+// property returns the location of the value of the property called name.
 func (c *compiler) property(l *location, name string) (*location, error) {
 	return c.child(l, "."+name, func(s *value) ([]*value, error) { return c.valueOf(s, name) })
 }
 
-// other returns the location of the value of a property that is not named, whose name
-// matches a set of the patterns of l, or any of them where these are too many.
+// other returns the location of the value of a property that l does not list, if its name
+// matches exactly the given patterns of l. If l has more than several patterns, the location is
+// for a name that matches any of them.
 func (c *compiler) other(l *location, matched []string) (*location, error) {
 	return c.child(l, "other "+strings.Join(matched, "\x00"), func(s *value) ([]*value, error) {
 		subs := c.otherOf(s, matched)
@@ -311,8 +326,8 @@ func (c *compiler) other(l *location, matched []string) (*location, error) {
 	})
 }
 
-// otherOf returns the schemas that s has for a property that is not named, whose name
-// matches some patterns and no others.
+// otherOf returns the subschemas of s for a property that s does not list and whose name
+// matches exactly the given patterns.
 func (c *compiler) otherOf(s *value, matched []string) (subs []*value) {
 	if p := s.get("patternProperties"); p != nil {
 		for _, k := range p.keys {
@@ -327,7 +342,7 @@ func (c *compiler) otherOf(s *value, matched []string) (subs []*value) {
 	return subs
 }
 
-// item returns the location of an item of an array.
+// item returns the location of the item with index at of an array.
 func (c *compiler) item(l *location, at int) (*location, error) {
 	most := 0
 	for _, s := range l.schemas {
@@ -365,7 +380,7 @@ func (c *compiler) child(l *location, k string, of func(s *value) ([]*value, err
 	return m, nil
 }
 
-// valueOf returns the schemas that s has for a property.
+// valueOf returns the subschemas of s that apply to the value of the property called name.
 func (c *compiler) valueOf(s *value, name string) (subs []*value, err error) {
 	if x := s.get("properties").get(name); x != nil {
 		subs = append(subs, x)
@@ -396,7 +411,7 @@ func passes(tests []test, text string) bool {
 	return true
 }
 
-// prefix returns the schemas of the first items.
+// prefix returns the schemas that s gives for individual leading items, or nil.
 func prefix(s *value) []*value {
 	if p := s.get("prefixItems"); p != nil && p.kind == array {
 		return p.items
@@ -407,7 +422,8 @@ func prefix(s *value) []*value {
 	return nil
 }
 
-// itemOf returns the schema of an item, nil if it is free.
+// itemOf returns the schema that s gives for the item with index at, or nil if the item is
+// unrestricted.
 func itemOf(s *value, at int) *value {
 	if p := prefix(s); at < len(p) {
 		return p[at]

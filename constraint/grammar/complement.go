@@ -1,10 +1,10 @@
 package grammar
 
-// The complement of a schema is a union of conjunctions, too, by De Morgan's laws: each of its
-// assertions is refused by values of the type of which it speaks. Where not all of these are
-// known, as of minProperties, it is some of them.
+// The complement of a schema is also a union of conjunctions, by De Morgan's laws. An assertion
+// about one type is violated only by values of that type. For some assertions, such as
+// minProperties, only some of the violating values can be described.
 
-// complement writes the values that a schema refuses as a union of conjunctions.
+// complement returns the values that the schema s rejects, as a union of conjunctions.
 func (c *compiler) complement(s *value) ([]conjunction, error) {
 	return c.once(c.merging.complements, s, func(parts []part) (all []conjunction, err error) {
 		for i := range parts {
@@ -23,7 +23,8 @@ func (c *compiler) complement(s *value) ([]conjunction, error) {
 	})
 }
 
-// complementOf is complement of a part.
+// complementOf returns the values that the part p of a schema rejects, as a union of
+// conjunctions.
 func (c *compiler) complementOf(p *part) (all []conjunction, err error) {
 	switch p.op {
 	case opNever:
@@ -71,7 +72,7 @@ func (c *compiler) complementOf(p *part) (all []conjunction, err error) {
 	return all, nil
 }
 
-// none writes the values that all schemas refuse.
+// none returns the values that every one of the schemas rejects, as a union of conjunctions.
 func (c *compiler) none(subs []*value) ([]conjunction, error) {
 	all := []conjunction{{}}
 	for _, s := range subs {
@@ -86,7 +87,7 @@ func (c *compiler) none(subs []*value) ([]conjunction, error) {
 	return all, nil
 }
 
-// one writes the values that exactly one schema accepts.
+// one returns the values that exactly one of the schemas accepts, as a union of conjunctions.
 func (c *compiler) one(subs []*value) (all []conjunction, err error) {
 	for i, a := range subs {
 		u, err := c.union(a)
@@ -111,12 +112,13 @@ func (c *compiler) one(subs []*value) (all []conjunction, err error) {
 	return all, nil
 }
 
-// ofType returns a schema of values of one type, with more keywords.
+// ofType returns a schema for the values of type t that satisfy the given keywords. pairs holds
+// keywords and their values in turn.
 func (c *compiler) ofType(at *place, t string, pairs ...any) *value {
 	return c.plainly(made(at, append([]any{"type", word(at, t)}, pairs...)...))
 }
 
-// ofTypes returns a schema of values of some types.
+// ofTypes returns a schema for all values of the given types.
 func (c *compiler) ofTypes(at *place, types ...string) *value {
 	names := list(at)
 	for _, t := range types {
@@ -125,16 +127,17 @@ func (c *compiler) ofTypes(at *place, types ...string) *value {
 	return c.plainly(made(at, "type", names))
 }
 
-// plainly notes that a schema that is made has assertions about types.
+// plainly registers the new schema s as one with only assertions about types, and returns it.
 func (c *compiler) plainly(s *value) *value {
 	c.made[s] = []part{{op: opPlain, s: s}}
 	return s
 }
 
-// is is the conjunction of one schema.
+// is returns the conjunction that consists of the schema s alone.
 func is(s *value) conjunction { return conjunction{plains: []*value{s}} }
 
-// refusals writes the values that the assertions of s about types refuse.
+// refusals returns the values that violate an assertion of s about types, as a union of
+// conjunctions.
 func (c *compiler) refusals(s *value) (all []conjunction, err error) {
 	t, err := typesOf(s)
 	if err != nil {
@@ -169,14 +172,15 @@ func (c *compiler) refusals(s *value) (all []conjunction, err error) {
 	return all, nil
 }
 
-// noMultiple writes the numbers that are no multiple of d.
+// noMultiple returns the numbers that are not a multiple of d, as a conjunction.
 func (c *compiler) noMultiple(at *place, d decimal) conjunction {
 	s := c.ofType(at, "number")
 	s.numbers = &numberSpec{steps: []step{{by: d}}}
 	return is(s)
 }
 
-// refusal writes the values that one keyword of s refuses.
+// refusal returns the values that violate the keyword k of the schema s, as a union of
+// conjunctions. x is the value of the keyword.
 func (c *compiler) refusal(s *value, k string, x *value) (all []conjunction, err error) {
 	at := x.path
 	add := func(t string, pairs ...any) *value {
@@ -351,7 +355,8 @@ func (c *compiler) refusal(s *value, k string, x *value) (all []conjunction, err
 	return all, nil
 }
 
-// others writes the values that are none of some scalars.
+// others returns all values that differ from each of the given scalars, as a union of
+// conjunctions.
 func (c *compiler) others(values []*value) (all []conjunction, err error) {
 	var texts []string
 	var numbers []decimal
@@ -402,9 +407,9 @@ func (c *compiler) others(values []*value) (all []conjunction, err error) {
 	return append(all, is(c.ofTypes(at, types...))), nil
 }
 
-// wide returns tests that every text passes which some reading of a format accepts, so that what
-// fails them lacks it for sure. Where one only asks whether there is any value, they are those of
-// the common part.
+// wide returns tests that every text in the named format passes, under any reading of the
+// format. A text that fails them is therefore certainly not in the format. If the compiler only
+// checks whether any value exists, the tests accept just the undisputed texts.
 func (c *compiler) wide(s *value, name string) ([]test, error) {
 	if f := formats[name]; f.beyond != "" {
 		if c.n.below = true; !c.differ {

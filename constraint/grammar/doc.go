@@ -1,31 +1,31 @@
-// Package grammar compiles nested languages of texts of unbounded depth: brackets within
-// brackets, expressions, JSON described by a schema.
+// Package grammar compiles grammars and JSON Schemas to languages that constrain generated
+// text. The languages may nest to unbounded depth, as brackets, expressions and JSON values do.
 //
-// [Parse] reads a grammar in a notation with rules, repetition and regular expressions,
-// [ParseGBNF] and [ParseLark] read those of llama.cpp and Lark, and [JSONSchema] compiles a
-// JSON Schema. All return a [Grammar], which accepts or rejects texts. [Grammar.Over] converts a
+// [Parse] reads a grammar with rules, repetition and regular expressions. [ParseGBNF] and
+// [ParseLark] read the notations of llama.cpp and Lark, and [JSONSchema] compiles a JSON
+// Schema. All return a [Grammar], which accepts or rejects texts. [Grammar.Over] converts a
 // grammar to a language over the tokens of a vocabulary. The resulting [Language] is a
-// constraint.Language: projection.Path sums over it, draws from it and finds its best
-// sequence exactly, and package diffusion conditions on it. Rules that cannot contain
-// themselves are expanded in place, up to 2¹² states, so a schema without recursion is a
-// regular language, and sums over it take time linear in the length.
+// constraint.Language: projection.Path computes sums over its sequences, draws from it and
+// finds its best sequence, all exactly. Package diffusion conditions on it. Rules that cannot
+// contain themselves are expanded in place, up to 2¹² states. A schema without recursion is
+// therefore a regular language, and sums over it take time linear in the length.
 //
-// Sums over runs are sums over texts only if each text has exactly one run. Rules are
-// therefore determinised; rules that are called together form one level. A grammar that
-// remains ambiguous is reported as a [*ConflictError], so no text is ever counted twice.
+// A sum over runs of an automaton is a sum over texts only if each text has exactly one run.
+// Rules are therefore determinised. Rules that are called together are determinised together
+// and form one level. A grammar that remains ambiguous is reported as a [*ConflictError], so no
+// text is ever counted twice.
 //
 // # Masks
 //
-// A server that draws one token after the other does not need an automaton over tokens,
-// only the set of tokens that may come next. [Grammar.Masks] prepares these sets for a
-// vocabulary, [MasksOf] prepares them for any automaton over tokens, and a [Matcher]
-// follows one text. A token is in a mask if and only if the text can still be completed
-// after it. Nothing is computed in advance: states are created when a text first reaches
-// them, and are shared by all texts.
+// A server that draws one token after the other does not need an automaton over tokens, only
+// the set of tokens that may come next. [Grammar.Masks] prepares these sets for a vocabulary,
+// [MasksOf] prepares them for any automaton over tokens, and a [Matcher] follows one text. A
+// token is in a mask if and only if the text can still be completed after it. States are
+// created when a text first reaches them, and all texts share them.
 //
 // # JSON
 //
-// [JSONSchema] states which of the texts of a JSON value are in the language of a schema.
-// The standard's assertions are exact on these texts. An unknown feature is an error that
-// names its path.
+// The documentation of [JSONSchema] states which spellings of a JSON value are in the language
+// of a schema. On these texts, the assertions of the standard are exact. An unknown feature is
+// an error that names its path.
 package grammar

@@ -9,12 +9,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 )
 
-// tries bounds the moves that a search for a text makes: a tenth of a second. Real schemas
-// take some hundreds.
+// tries bounds the number of moves in a search for a text, which limits the search to about a
+// tenth of a second. Real schemas take some hundreds of moves.
 const tries = 1 << 16
 
-// likely are the bytes that a search tries first: those that end something, then those
-// that begin a short value.
+// likely lists all bytes in the order in which a search tries them: first those that end a
+// value, then those that begin a short value, then the rest.
 var likely = func() (order []byte) {
 	order = []byte(`}]"0:,tnfrueals1-.[{`)
 	for b := range 256 {
@@ -25,8 +25,8 @@ var likely = func() (order []byte) {
 	return order
 }()
 
-// search looks for a text, depth first. It reports whether there is one, and whether it
-// has looked at all texts if there is none.
+// search looks for a text of the language, depth first. found reports whether there is a text.
+// If there is none, all reports whether the search was complete.
 func (s *subsets) search() (found, all bool, err error) {
 	type place struct {
 		configuration
@@ -82,7 +82,7 @@ func (s *subsets) search() (found, all bool, err error) {
 	return false, true, nil
 }
 
-// empty reports whether it is certain that there is no text.
+// empty reports whether the language is certain to be empty.
 func (s *subsets) empty() (bool, error) {
 	if yes, sure := s.n.productive(); sure {
 		return !yes, nil
@@ -91,9 +91,8 @@ func (s *subsets) empty() (bool, error) {
 	return !found && all, err
 }
 
-// productive reports whether the end of the first rule is reached, through scalars that
-// have a text, where gates let everything pass, and whether that is sure to mean that
-// there is a text or none.
+// productive reports whether some run reaches the end of the first rule if all gates are open.
+// sure reports whether the answer is certain to tell whether the language has a text.
 func (n *network) productive() (yes, sure bool) {
 	sure = true
 	texts := map[automaton]bool{}
@@ -118,8 +117,9 @@ func (n *network) productive() (yes, sure bool) {
 	return yes, sure && (!yes || len(n.gates) == 0)
 }
 
-// leading finds the nodes that lead to the end of their rule, through scalars for which
-// spells holds, and through gates, if that is asked for, as if they were open.
+// leading returns, for every node, whether the end of its rule can be reached from it. A node
+// at which an automaton runs counts only if spells returns true for it. Gates count as open if
+// gates is true and as closed otherwise.
 func (n *network) leading(spells func(at int32) bool, gates bool) ([]bool, error) {
 	ok, rules := make([]bool, len(n.nodes)), make([]bool, len(n.rules))
 	reaches := func(to int32) bool { return ok[to] }
@@ -152,12 +152,12 @@ func (n *network) leading(spells func(at int32) bool, gates bool) ([]bool, error
 	return ok, nil
 }
 
-// leadsTo reports whether f holds for a node after a name.
+// leadsTo reports whether f returns true for some node that can follow a name.
 func (r *nameRun) leadsTo(f func(to int32) bool) bool {
 	return r.open && slices.ContainsFunc(r.t.others, func(to int32) bool { return to >= 0 && f(to) }) || r.knows(f)
 }
 
-// knows reports whether f holds for a node after a known name.
+// knows reports whether f returns true for some node that can follow a known name.
 func (r *nameRun) knows(f func(to int32) bool) bool {
 	n := len(r.o.l.names)
 	for i := r.m.passed; i < n+len(r.o.l.loose); i++ {
@@ -171,8 +171,8 @@ func (r *nameRun) knows(f func(to int32) bool) bool {
 	return false
 }
 
-// spells reports whether a scalar has a text, by a search of some states. If it is not
-// sure, has is true.
+// spells reports whether the automaton a accepts any text. It searches a limited number of
+// states. sure reports whether the answer is certain; if it is not, has is true.
 func spells(a automaton) (has, sure bool) {
 	if t, is := a.(*stringAutomaton); is {
 		if has, sure := t.completes(t.start()); sure {
@@ -206,16 +206,16 @@ func spells(a automaton) (has, sure bool) {
 	return false, true
 }
 
-// reasons bounds the keywords that an error names, and trials the schemas that are
-// compiled to find them.
+// Limits of the search for the reasons why a schema has no value: reasons is the number of
+// keywords that an error names, and trials the number of modified schemas that are compiled.
 const (
 	reasons = 8
 	trials  = 300
 )
 
-// explain returns the error of a schema that nothing satisfies. It names keywords that
-// exclude each other: without any of them, there would be a value. empty decides that for
-// the schema as it is at the time.
+// explain returns the error for a schema that no value satisfies. The error names keywords that
+// exclude each other: removing any one of them would admit a value. The function empty decides
+// whether the schema in its current, modified form has no value.
 func explain(root *value, empty func() bool) error {
 	r := &remover{empty: empty, seen: map[*value]bool{}}
 	if root.kind == object {
@@ -237,7 +237,8 @@ func explain(root *value, empty func() bool) error {
 	return &SchemaError{Path: root.path.String(), What: what, Empty: true}
 }
 
-// remover takes keywords away as long as nothing satisfies the rest.
+// remover removes keywords of a schema one by one, as long as no value satisfies the remaining
+// schema.
 type remover struct {
 	empty  func() bool
 	seen   map[*value]bool
@@ -245,8 +246,8 @@ type remover struct {
 	kept   []string
 }
 
-// without reports whether nothing satisfies the schema without something either, which
-// then stays away.
+// without calls remove and reports whether the schema still has no value. If it now has one,
+// without calls restore.
 func (r *remover) without(remove, restore func()) bool {
 	if r.trials++; r.trials > trials {
 		return false
@@ -274,7 +275,8 @@ func (r *remover) schema(v *value) {
 	}
 }
 
-// keyword goes into a keyword that is needed, or notes it.
+// keyword descends into the subschemas of a keyword that cannot be removed, or records the
+// keyword if it has none.
 func (r *remover) keyword(v *value, k string) {
 	x := v.field[k]
 	switch {
@@ -295,7 +297,8 @@ func (r *remover) keyword(v *value, k string) {
 	}
 }
 
-// part goes into a schema that stands among others.
+// part descends into the subschema x, which set can replace, unless the schema has no value
+// without x either.
 func (r *remover) part(x *value, set func(y *value)) {
 	if r.without(func() { set(truth(x.path, true)) }, func() { set(x) }) {
 		return

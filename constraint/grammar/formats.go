@@ -2,9 +2,10 @@ package grammar
 
 import "strings"
 
-// formats are patterns of package regexp for whole texts. What a format accepts lies between two
-// of them: within is the common part of its standard, beyond has all that anybody takes for it,
-// and is "" if within is precise.
+// formats holds patterns of package regexp for whole texts, by the name of the format. The
+// pattern within accepts the texts that the standard and all common implementations accept. The
+// pattern beyond accepts every text that any implementation accepts, and is "" if within is
+// exact.
 var formats = map[string]struct{ within, beyond string }{
 	"date":                  {date, ""},                                                        // RFC 3339, full-date
 	"time":                  {clock, `[0-9]{1,2}:[0-9]{2}` + anyText},                          // RFC 3339, full-time; a leap second in UTC only
@@ -55,7 +56,8 @@ const (
 	wideAtom         = `[\p{L}` + atomChars + "]+"
 )
 
-// identifier writes a URI or a reference to one, with more characters than those of ASCII.
+// identifier returns a pattern for URIs, or for URI references if relative is true. more lists
+// characters that are allowed in addition to those of ASCII.
 func identifier(more string, relative bool) string {
 	const free = `-A-Za-z0-9._~!$&'()*+,;=`
 	char := func(also string) string { return `(?:[` + free + also + more + `]|` + encoded + `)` }
@@ -70,8 +72,8 @@ func identifier(more string, relative bool) string {
 	return p + `(?:\?` + rest + `)?(?:#` + rest + `)?`
 }
 
-// expressions writes the patterns of ECMA-262 that nobody reads otherwise: characters, escapes of
-// one letter, classes, groups and quantifiers.
+// expressions returns a pattern for the ECMA-262 regular expressions that every implementation
+// reads in the same way: characters, escapes of one letter, classes, groups and quantifiers.
 func expressions() string {
 	const (
 		class      = `\[\^?(?:a-z|A-Z|0-9|[^\\\]\[^-]|\\[dDsSwWfnrtv\\\]^-])+\]`
@@ -87,7 +89,7 @@ func expressions() string {
 	return `\^?` + p + `\$?`
 }
 
-// ipv6 writes the alternatives of RFC 3986, section 3.2.2.
+// ipv6 returns a pattern with the alternatives of RFC 3986, section 3.2.2.
 func ipv6() string {
 	const h = `[0-9A-Fa-f]{1,4}`
 	tail := `(?:` + h + `:` + h + `|(?:` + ipv4Part + `\.){3}` + ipv4Part + `)`

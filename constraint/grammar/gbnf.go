@@ -38,10 +38,10 @@ func ParseGBNF(ctx context.Context, source string, limits constraint.Limits) (*G
 	return compileRules(ctx, &p.parser, definitions, limits)
 }
 
-// gbnf reads the notation of llama.cpp.
+// gbnf is a parser for the notation of llama.cpp.
 type gbnf struct{ parser }
 
-// line passes white space and comments, and the ends of lines if they mean nothing.
+// line skips white space and comments. It also skips line ends if ends is true.
 func (p *gbnf) line(ends bool) {
 	for p.at < len(p.source) {
 		switch c := p.source[p.at]; {
@@ -68,7 +68,7 @@ func (p *gbnf) name() string {
 	return p.source[from:p.at]
 }
 
-// grammar reads all rules; root comes first.
+// grammar reads all rules and returns them with the rule root first.
 func (p *gbnf) grammar() (rules []definition, err error) {
 	seen := map[string]bool{}
 	for p.line(true); p.at < len(p.source); p.line(true) {
@@ -103,8 +103,8 @@ func (p *gbnf) grammar() (rules []definition, err error) {
 	return rules, nil
 }
 
-// choice reads alternatives, over several lines if it is nested. The sign of another one may
-// begin the next line.
+// choice reads alternatives separated by |. If nested, they may extend over several lines. In
+// any case the next line may begin with |.
 func (p *gbnf) choice(nested bool) (*expression, error) {
 	return p.alternatives(func() (*expression, error) { return p.sequence(nested) }, func() bool {
 		at := p.at
@@ -135,7 +135,8 @@ func (p *gbnf) sequence(nested bool) (*expression, error) {
 	return s, nil
 }
 
-// repeats is repeated, where blanks may come before a sign, too.
+// repeats reads repetition operators after the expression x, as repeated does, but allows
+// blanks before each operator.
 func (p *gbnf) repeats(x *expression) (*expression, error) {
 	for {
 		at := p.at
@@ -185,7 +186,7 @@ func (p *gbnf) term() (*expression, error) {
 	return &expression{op: reference, text: name, at: at}, nil
 }
 
-// character reads one that may be escaped.
+// character reads one character, which may be written as an escape.
 func (p *gbnf) character() (string, error) {
 	rest := p.source[p.at:]
 	if rest[0] != '\\' {
@@ -222,7 +223,7 @@ func (p *gbnf) character() (string, error) {
 	return "", p.fail(at, `an escape that is none of \n, \r, \t, \\, \", \[, \], \-, \xHH, \uHHHH and \UHHHHHHHH`)
 }
 
-// class reads a class of characters and writes it for package regexp.
+// class reads a character class and returns it in the syntax of package regexp.
 func (p *gbnf) class() (*expression, error) {
 	at := p.at
 	var b strings.Builder

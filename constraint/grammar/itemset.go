@@ -5,15 +5,16 @@ import (
 	"slices"
 )
 
-// item is a place of a run: a node, and the state of its automaton.
+// item is a position of a run: a node of the network and, if an automaton runs at that node,
+// the state of the automaton.
 type item struct{ node, state int32 }
 
-// itemSet is a set of items under construction.
+// itemSet is a set of items that is being built.
 type itemSet struct {
 	n     *network
 	items []item
 	seen  map[item]bool
-	gates []int32 // that have an input here, in ascending order
+	gates []int32 // gates with at least one input in the set, in ascending order
 }
 
 func (s *itemSet) reset() {
@@ -21,7 +22,7 @@ func (s *itemSet) reset() {
 	clear(s.seen)
 }
 
-// enter adds the beginning of a node.
+// enter adds the initial item of the node at.
 func (s *itemSet) enter(at int32) {
 	if a := s.n.nodes[at].scalar; a != nil {
 		s.put(item{at, a.start()})
@@ -30,7 +31,7 @@ func (s *itemSet) enter(at int32) {
 	s.put(item{at, 0})
 }
 
-// put adds an item and what follows it without a byte.
+// put adds the item x and all items that can be reached from it without reading a byte.
 func (s *itemSet) put(x item) {
 	if s.seen[x] {
 		return
@@ -57,7 +58,8 @@ func (s *itemSet) put(x item) {
 	}
 }
 
-// close decides the gates, inner ones first.
+// close decides which gates are open, inner gates first, and adds the items to which open gates
+// lead. It then sorts the set.
 func (s *itemSet) close() {
 	var ended []bool
 	for i := 0; i < len(s.gates); i++ { // what a gate leads to comes after it
@@ -82,7 +84,7 @@ func (s *itemSet) close() {
 	})
 }
 
-// key returns the set as a string.
+// key returns a string that identifies the set.
 func key(items []item) string {
 	b := make([]byte, 0, 8*len(items))
 	for _, x := range items {

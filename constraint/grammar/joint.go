@@ -9,12 +9,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// joint is the language of the texts that pass all tests of a string, an automaton over bytes. Its
-// states are numbered as they are met.
+// joint is a byte automaton for the texts that pass all tests of a string. It assigns numbers
+// to its states when they are first reached.
 type joint struct {
 	tests  []test
 	number map[string]int
-	states [][]int32 // of the tests, −1 where one is dead
+	states [][]int32 // for each state, the states of the tests, −1 for a dead one
 	key    []byte
 	to     []int32
 }
@@ -28,7 +28,7 @@ func newJoint(tests []test) *joint {
 	return j
 }
 
-// find returns the number of the state in j.to.
+// find returns the number of the state whose tests are in the states j.to.
 func (j *joint) find() int {
 	j.key = j.key[:0]
 	for _, q := range j.to {
@@ -69,7 +69,7 @@ func (j *joint) Accepting(state int) bool {
 	return true
 }
 
-// Classes puts bytes together that all tests treat alike.
+// Classes puts bytes into one class if all tests treat them alike.
 func (j *joint) Classes(levels int) (of []int32, n int) {
 	of = make([]int32, levels)
 	keys := make([][]byte, levels)
@@ -106,12 +106,12 @@ func (j *joint) Classes(levels int) (of []int32, n int) {
 	return of, len(number)
 }
 
-// crowd bounds the states of the automaton of all tests of a string, and their product where that
-// automaton is too large.
+// crowd bounds the number of states of the combined automaton of all tests of a string. If that
+// automaton is too large, crowd bounds the product of the tests' numbers of states.
 const crowd = 1 << 12
 
-// joined returns a spec with one test, of the texts that pass all of them, or the spec itself where
-// the automaton of these has too many states.
+// joined returns spec with all its tests combined into one test. It returns spec itself if the
+// combined automaton would have too many states.
 func (c *compiler) joined(spec stringSpec) (stringSpec, error) {
 	var tests []test
 	wanted := false
@@ -155,7 +155,7 @@ func (c *compiler) joined(spec stringSpec) (stringSpec, error) {
 	return spec, nil
 }
 
-// among returns the spec of those of some texts that have the others' form.
+// among returns a spec for those texts of x that satisfy s.
 func (s stringSpec) among(x *trie) stringSpec {
 	if len(s.tests) == 1 && s.least == 0 && s.most < 0 {
 		return s
@@ -171,9 +171,10 @@ func (s stringSpec) among(x *trie) stringSpec {
 	return s
 }
 
-// crowded reports whether it may take too long to find out that no text passes all tests, where
-// some are to fail or there are more than two: their states together, times the length counted, are
-// more than crowd. Side by side such states are met as texts need them.
+// crowded reports whether deciding that no text passes all tests may take too long. It returns
+// true if some tests must fail or there are more than two tests, and the product of the numbers
+// of states and the counted length exceeds [crowd]. The tests are then read side by side, and
+// states are created only as texts reach them.
 func (s stringSpec) crowded() bool {
 	n, fails := max(1, s.least, s.most), false
 	for _, t := range s.tests {
@@ -185,18 +186,20 @@ func (s stringSpec) crowded() bool {
 	return (fails || len(s.tests) > 2) && n > crowd
 }
 
-// rests are the numbers of characters of the texts that an automaton accepts from each of its
-// states, all of which lead to an end.
+// rests holds, for every state of an automaton, the possible lengths in characters of the texts
+// that it accepts from there. Every state leads to an accepting one.
 type rests struct {
-	sets  []bitset // states from which it accepts a text of so many; the last has those for all more, too
-	least []int32  // of the shortest
+	// sets[n] contains the states from which a text of n characters is accepted; the last set
+	// also holds for all larger n
+	sets  []bitset
+	least []int32 // length of the shortest accepted text from each state
 }
 
-// restMoves bounds the work of restsOf: some milliseconds.
+// restMoves bounds the number of operations of restsOf, which corresponds to some milliseconds.
 const restMoves = 1 << 21
 
-// restsOf returns the rests of an automaton over the UTF-8 of texts, nil if that takes too long:
-// of lengths that are multiples of a number, for instance.
+// restsOf returns the rests of an automaton over UTF-8 bytes. It returns nil if the computation
+// takes too long, for instance if all lengths are multiples of some number.
 func restsOf(d *constraint.DFA) *rests {
 	n := d.States()
 	next, width := d.Table()
@@ -264,8 +267,8 @@ func restsOf(d *constraint.DFA) *rests {
 	}
 }
 
-// between reports whether a text of low … high characters ends after a state; high < 0: of low or
-// more.
+// between reports whether a text of low to high characters is accepted from state q. high < 0
+// means no upper bound.
 func (r *rests) between(q int32, low, high int) bool {
 	last := len(r.sets) - 1
 	for n := max(0, low, int(r.least[q])); high < 0 || n <= high; n++ {
@@ -279,7 +282,7 @@ func (r *rests) between(q int32, low, high int) bool {
 	return false
 }
 
-// endless reports whether there are texts of every length from the shortest on.
+// endless reports whether texts of every length from the shortest on are accepted from state q.
 func (r *rests) endless(q int32) bool {
 	for n := max(0, int(r.least[q])); n < len(r.sets); n++ {
 		if !r.sets[n].has(q) {

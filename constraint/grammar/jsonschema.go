@@ -18,11 +18,11 @@ type SchemaConfig struct {
 	// Compact allows no white space between the tokens of JSON.
 	Compact bool
 
-	// Spelling selects which texts of a value are in the language.
+	// Spelling selects which spellings of a JSON value are in the language.
 	Spelling Spelling
 
 	// AnyOrder lets the properties that a schema lists come in any order. If there are more
-	// than eight, this holds for the last eight, which come after the others. It requires
+	// than eight, only the last eight are free, and they come after the others. It requires
 	// Spelling Free.
 	AnyOrder bool
 
@@ -35,59 +35,60 @@ type SchemaConfig struct {
 	Limits constraint.Limits
 }
 
-// Spelling selects among the texts of a JSON value.
+// Spelling selects among the possible spellings of a JSON value.
 type Spelling uint8
 
 const (
-	// Free allows what JSON allows, as described at [JSONSchema].
+	// Free allows the spellings that are described at [JSONSchema]: white space, escapes and
+	// different orders of members, as far as JSON permits them.
 	Free Spelling = iota
 
-	// Canonical allows only one text for a value whose members are all listed in the
-	// schema. It has no white space, only the escapes that JSON requires, each in its
-	// shortest form (\n, \u001f), no exponents, no -0, no trailing zeros in fractions, and
-	// required names in the order of the schema. Members that no schema names may still
-	// come in any order.
+	// Canonical allows only one text for a value whose members are all listed in the schema.
+	// The text has no white space, no exponents, no -0 and no trailing zeros in fractions. It
+	// has only the escapes that JSON requires, each in its shortest form (\n, \u001f). Required
+	// names are in the order of the schema. Members that no schema names may still come in any
+	// order.
 	Canonical
 )
 
 // JSONSchema compiles a JSON Schema (drafts 4, 6, 7, 2019-09 and 2020-12). The error is a
 // [*SchemaError], a [*constraint.LimitError] or the cause of the context. A schema that no
-// value satisfies also yields a SchemaError, which names keywords that exclude each other.
-// If finding this out takes too long, [Grammar.Over] returns the error instead.
+// value satisfies also yields a SchemaError, which names keywords that exclude each other. If
+// detecting this takes too long, [Grammar.Over] returns the error instead.
 //
-// The language of a schema is a set of texts, and one JSON value has many texts. Schemas
-// are rewritten as unions of conjunctions (oneOf counts as a union if its schemas plainly
-// exclude each other), and the rules below apply to each conjunction. Schemas that cannot
-// be rewritten, because of not, oneOf, if or dependencies, are read side by side; the rules
-// then apply jointly to all schemas that apply at one place. Properties that at least one
-// of the schemas lists come in the order of the schema (in any order with AnyOrder), each
-// at most once, and all other members after them. Names that are only required may come
-// anywhere among those others, each at most once; if there are more than six, this holds
-// for the last six, and the earlier ones have a fixed place in the order. What applies to
-// one property imposes no order on the members of another's value, unless schemas that meet
-// there have more than five patterns of names. White space is as JSON allows it, or none.
-// Characters are spelled as themselves or by an escape; if a keyword restricts the string,
-// \u escapes are allowed up to U+00FF. Numbers that a keyword restricts have no exponent,
-// and no number has one if the schema uses negation (not, oneOf, if, dependencies). With
-// [Canonical] a value has one text, except for members that no schema names.
+// The language of a schema is a set of texts, and one JSON value can be spelled in many ways.
+// The following rules define which spellings are in the language. Schemas are rewritten as
+// unions of conjunctions (oneOf counts as a union if its schemas plainly exclude each other),
+// and the rules below apply to each conjunction. Schemas that cannot be rewritten, because of
+// not, oneOf, if or dependencies, are read side by side. The rules then apply jointly to all
+// schemas at one place of the value. Properties that at least one of the schemas lists come
+// first, in the order of the schema (in any order with AnyOrder). Each occurs at most once. All
+// other members follow. Names that are required but not listed may come anywhere among these
+// other members, each at most once. If there are more than six such names, only the last six
+// are free, and the earlier ones have a fixed place. The schema of one property imposes no
+// order on the members of another property's value, unless the schemas that apply there have
+// more than five patterns of names. White space is as JSON allows it, or none. Characters are
+// spelled as themselves or by an escape; if a keyword restricts the string, \u escapes are
+// allowed up to U+00FF. Numbers that a keyword restricts have no exponent, and no number has
+// one if the schema uses negation (not, oneOf, if, dependencies). With [Canonical] a value has
+// one spelling, except for the order of members that no schema names.
 //
-// On these texts the assertions are exact, with two exceptions that err on the safe side.
-// First, names unknown to the schema may repeat, so all of them together count as one
-// towards minProperties. Second, formats on which implementations differ (email, hostname,
-// time, date-time, duration, uri and its relatives, regex) accept only what all accept and,
-// below a negation, reject everything that a standard might accept. Where schemas are read
-// side by side, either case below a negation is a [*SchemaError]. A member that
-// additionalProperties, patternProperties or propertyNames rejects satisfies their negation
-// even if its name is repeated.
+// On these texts the assertions are exact, with two exceptions, both of which reject too much
+// rather than too little. First, names unknown to the schema may repeat, so all of them
+// together count as one towards minProperties. Second, formats on which implementations differ
+// (email, hostname, time, date-time, duration, uri and its relatives, regex) accept only texts
+// that all implementations accept. Below a negation, every text that some implementation
+// accepts counts as valid. Where schemas are read side by side, either exception below a
+// negation is a [*SchemaError]. A member that additionalProperties, patternProperties or
+// propertyNames rejects satisfies their negation even if its name is repeated.
 //
-// uniqueItems is exact for items with few possible values (an enum, a const, Booleans, a
-// short range of integers) and otherwise an error. An unknown format (unless
-// SchemaConfig.Annotations is set) and a lookaround or backreference within a pattern are
-// errors, too. Errors name the path. Keywords that no draft defines are annotations, which
-// [Grammar.Annotations] lists. $schema names the draft; without it, the schema is read as
-// 2020-12, extended by what only earlier drafts had. A dynamic reference leads to the
-// schema with its anchor in the root of the document, or to the only schema with that
-// anchor.
+// uniqueItems is exact for items with few possible values (an enum, a const, Booleans, a short
+// range of integers) and otherwise an error. An unknown format is an error unless
+// SchemaConfig.Annotations is set. A lookaround or backreference within a pattern is also an
+// error. Errors name the path. Keywords that no draft defines are annotations, which
+// [Grammar.Annotations] lists. $schema names the draft; without it, the schema is read as draft
+// 2020-12 plus the keywords that only earlier drafts define. A dynamic reference leads to the
+// schema with its anchor in the root of the document, or to the only schema with that anchor.
 func JSONSchema(ctx context.Context, schema []byte, config SchemaConfig) (*Grammar, error) {
 	meter := &poll.Meter{}
 	meter.Watch(ctx)
@@ -128,8 +129,9 @@ func JSONSchema(ctx context.Context, schema []byte, config SchemaConfig) (*Gramm
 	return &Grammar{name: "JSONSchema", limits: config.Limits, annotations: annotations, states: s}, nil
 }
 
-// schemaNetwork compiles a schema to a network, and returns the paths of annotations. differ says
-// whether names that are not known are taken for different.
+// schemaNetwork compiles a schema to a network. It also returns the paths of annotations.
+// differ states that names unknown to the schema are to be treated as different from each
+// other.
 func schemaNetwork(ctx context.Context, root *value, meter *poll.Meter, config SchemaConfig, differ bool) (*network, []string, error) {
 	if config.Spelling > Canonical {
 		return nil, nil, &constraint.ArgumentError{Func: "JSONSchema", Arg: "SchemaConfig.Spelling", Value: config.Spelling, Want: "Free or Canonical"}
@@ -160,8 +162,9 @@ func schemaNetwork(ctx context.Context, root *value, meter *poll.Meter, config S
 	return n, slices.Sorted(maps.Keys(c.annotated)), meter.Poll()
 }
 
-// newCompiler returns the compiler of a document that merges what holds together, or has
-// gates combine what it reads side by side.
+// newCompiler returns a compiler for the document root. If merges is true, the compiler
+// rewrites schemas as unions of conjunctions. Otherwise it reads schemas side by side and
+// combines them by gates.
 func newCompiler(ctx context.Context, root *value, meter *poll.Meter, config SchemaConfig, limits constraint.Limits, merges bool) *compiler {
 	canonical := config.Spelling == Canonical
 	c := &compiler{
@@ -179,7 +182,7 @@ func newCompiler(ctx context.Context, root *value, meter *poll.Meter, config Sch
 	return c
 }
 
-// schema compiles the document.
+// schema compiles the document and returns its network.
 func (c *compiler) schema() (*network, error) {
 	name := ""
 	if x := c.root.get("$schema"); x != nil && x.kind == str {
@@ -211,8 +214,9 @@ func (c *compiler) schema() (*network, error) {
 	return c.n, c.all([]*value{c.root}, l, in, end)
 }
 
-// every leads from in to out by the values that satisfy every schema; nil ones
-// are satisfied by all. What leads from in to out already is not written again.
+// every adds the values that satisfy every schema between the nodes in and out, reading the
+// schemas side by side. Nil schemas are satisfied by every value. Values that already lead from
+// in to out are not added again.
 func (c *compiler) every(schemas []*value, l *location, in, out int32) error {
 	schemas = slices.DeleteFunc(slices.Clone(schemas), func(s *value) bool { return s == nil })
 	for _, s := range schemas {
@@ -272,13 +276,15 @@ func (c *compiler) every(schemas []*value, l *location, in, out int32) error {
 	return nil
 }
 
-// fragment is what leads from in by the values that satisfy some schemas, by their numbers.
+// fragment identifies a part of the network: the values that satisfy some schemas, between two
+// nodes. schemas is the key of the schemas.
 type fragment struct {
 	in, out int32
 	schemas string
 }
 
-// end returns the node in which the values that satisfy every schema end, and nothing else.
+// end returns a node that is reached from in by exactly the values that satisfy every schema. l
+// is their location.
 func (c *compiler) end(schemas []*value, l *location, in int32) (int32, error) {
 	k := fragment{in, -2, c.key(schemas)}
 	if at, ok := c.ends[k]; ok {
@@ -292,7 +298,8 @@ func (c *compiler) end(schemas []*value, l *location, in int32) (int32, error) {
 	return at, nil
 }
 
-// partEnd is end of a part.
+// partEnd returns a node that is reached from in by exactly the values that satisfy the part p
+// of a schema.
 func (c *compiler) partEnd(p part, l *location, in int32) (int32, error) {
 	if p.op == opAll {
 		return c.end(p.subs, l, in)
@@ -331,7 +338,8 @@ func (c *compiler) part(p part, l *location, in, out int32) error {
 	return nil
 }
 
-// each runs the schemas side by side into a gate.
+// each reads the schemas side by side and adds a gate to the node out. The gate opens according
+// to decide, which receives for every schema whether it accepts the value.
 func (c *compiler) each(schemas []*value, l *location, in, out int32, decide func(ended []bool) bool) error {
 	var inputs []int32
 	for _, s := range schemas {
@@ -345,7 +353,8 @@ func (c *compiler) each(schemas []*value, l *location, in, out int32, decide fun
 	return nil
 }
 
-// enum leads from in to out by scalars: whole if an integer must be spelled as one.
+// enum adds the given scalars between the nodes in and out. If whole is true, integers must be
+// spelled without a fraction.
 func (c *compiler) enum(values []*value, whole bool, in, out int32) error {
 	var texts []string
 	var numbers []decimal
@@ -390,11 +399,12 @@ func (c *compiler) enum(values []*value, whole bool, in, out int32) error {
 	return nil
 }
 
-// nullOrBoolean is one scalar, since it stands wherever anything may.
+// nullOrBoolean reads null, true or false. It is one automaton because places where any value
+// is allowed are common.
 var nullOrBoolean = terminal{newTrie([]string{"null", "true", "false"}).build()}
 
-// typed leads from in to out by the values that satisfy the assertions of s
-// about types.
+// typed adds the values that satisfy the assertions of s about types, between the nodes in and
+// out.
 func (c *compiler) typed(s *value, l *location, in, out int32) error {
 	t, err := typesOf(s)
 	if err != nil {
@@ -452,7 +462,8 @@ func (c *compiler) typed(s *value, l *location, in, out int32) error {
 	return nil
 }
 
-// newNumber returns the automaton of numbers that s describes.
+// newNumber returns an automaton for the numbers that spec describes, shared if the spec has no
+// restriction. s is the schema that errors name.
 func (c *compiler) newNumber(spec numberSpec, s *value) (automaton, error) {
 	spec.canonical = c.canonical
 	if c.freeNumber != nil && spec.free() {
@@ -468,7 +479,8 @@ func (c *compiler) newNumber(spec numberSpec, s *value) (automaton, error) {
 	return a, nil
 }
 
-// newString returns the automaton of strings.
+// newString returns an automaton for the strings that spec describes, shared if the spec has no
+// restriction.
 func (c *compiler) newString(spec stringSpec) (automaton, error) {
 	spec.canonical = c.canonical
 	if len(spec.tests) > 0 || spec.least > 0 || spec.most >= 0 {

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// numberOf collects the keywords about numbers: whole if an integer must be
-// spelled as one, plain if all schemas must read the same texts.
+// numberOf collects the keywords of s about numbers. whole states that an integer must be
+// spelled without a fraction, plain that numbers have no exponent because several schemas must
+// read the same texts.
 func numberOf(s *value, t typeSet, whole, plain bool) (numberSpec, error) {
 	spec := numberSpec{integer: !t.number, whole: !t.number && whole, plain: plain}
 	for _, k := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"} {
@@ -40,8 +41,9 @@ func numberOf(s *value, t typeSet, whole, plain bool) (numberSpec, error) {
 	return spec, nil
 }
 
-// stringOf collects the keywords about strings: low if all schemas must read the
-// same texts, negated if failing s may make a value valid.
+// stringOf collects the keywords of s about strings. low states that several schemas must read
+// the same texts, so that \u escapes are restricted. negated states that s is below a negation,
+// where failing s may make a value valid.
 func (c *patterns) stringOf(s *value, low, negated bool) (stringSpec, error) {
 	spec := stringSpec{most: -1, low: low, tests: slices.Clip(s.tests)}
 	var err error
@@ -75,10 +77,11 @@ func (c *patterns) stringOf(s *value, low, negated bool) (stringSpec, error) {
 	return spec, nil
 }
 
-// typeSet is a set of the types of a JSON Schema.
+// typeSet is a set of the JSON Schema types.
 type typeSet struct{ null, boolean, object, array, number, integer, str bool }
 
-// typesOf reads the keyword type; without it, every type is allowed.
+// typesOf returns the types that the keyword type of s allows, or all types if s lacks the
+// keyword.
 func typesOf(s *value) (t typeSet, err error) {
 	x := s.get("type")
 	if x == nil {
@@ -113,7 +116,7 @@ func typesOf(s *value) (t typeSet, err error) {
 	return t, nil
 }
 
-// has reports whether a value is of one of the types.
+// has reports whether v is of one of the types in the set.
 func (t typeSet) has(v *value) bool {
 	switch v.kind {
 	case null:

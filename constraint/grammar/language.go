@@ -14,13 +14,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 )
 
-// Language is a [Grammar] over the tokens of a vocabulary. It contains the token sequences
-// that spell a text of the grammar, however the text is cut into tokens, followed by
-// padding if the vocabulary has any.
+// Language is a [Grammar] over the tokens of a vocabulary. It contains the token sequences that
+// spell a text of the grammar, in any division into tokens. If the vocabulary has padding
+// tokens, these may follow.
 //
-// It is a projection.Nested language: projection.Path sums over it without a bound on its
-// depth. As a constraint.Automaton it has one state for each configuration of its stack,
-// which is numbered and kept when it is first reached. It is safe for concurrent use.
+// Language is a projection.Nested language: projection.Path sums over it without a bound on its
+// depth. As a constraint.Automaton it has one state for each pair of a control state and a
+// stack. Such a state is numbered and stored when it is first reached. A Language is safe for
+// concurrent use.
 type Language struct {
 	name  string
 	graph *pushdown.Graph
@@ -31,21 +32,22 @@ type Language struct {
 	stacks  stacks
 }
 
-// configuration is a state and the number of a stack, 0 for the empty one.
-// padded is true if the text has ended.
+// configuration is a state of the pushdown automaton and the number of its stack, where 0 is
+// the empty stack. padded is true if the text has ended.
 type configuration struct {
 	state  int32
 	stack  int
 	padded bool
 }
 
-// stacks numbers stacks: equal ones have the same number, and copying one takes no time.
+// stacks assigns numbers to stacks. Equal stacks have the same number, so a stack is copied by
+// copying its number.
 type stacks struct {
-	list []frame // 0 is the empty stack
+	list []frame // top frame of every stack by its number; number 0 is the empty stack
 	push map[frame]int
 }
 
-// frame is a symbol on top of a stack.
+// frame is the top symbol of a stack and the number of the stack below it.
 type frame struct {
 	below  int
 	symbol int32
@@ -53,7 +55,8 @@ type frame struct {
 
 func newStacks() stacks { return stacks{make([]frame, 1), map[frame]int{}} }
 
-// over returns the stack of a symbol on top of another.
+// over returns the number of the stack with the symbol and the lower stack of f, and assigns
+// one if necessary.
 func (s *stacks) over(f frame) int {
 	if i, ok := s.push[f]; ok {
 		return i
@@ -76,17 +79,17 @@ func (g *Grammar) Over(ctx context.Context, v text.Vocabulary) (*Language, error
 	return g.OverPrepared(ctx, p)
 }
 
-// Vocabulary is a text.Vocabulary, checked and sorted once for any number of
-// grammars. It is immutable.
+// Vocabulary is a text.Vocabulary that has been checked and sorted. It can be used for any
+// number of grammars and is immutable.
 type Vocabulary struct {
 	sorted *pushdown.Vocabulary
 	once   sync.Once
 	masks  *maskVocabulary
 }
 
-// Prepare sorts a vocabulary; for a large one, this takes most of the time of
-// [Grammar.Over]. The slices of v are kept. The error is an [*constraint.ArgumentError] if
-// v is invalid.
+// Prepare checks and sorts a vocabulary. For a large vocabulary, this takes most of the time of
+// [Grammar.Over]. The slices of v are kept and must not be modified. The error is an
+// [*constraint.ArgumentError] if v is invalid.
 func Prepare(v text.Vocabulary) (*Vocabulary, error) {
 	spells, err := v.Spelling()
 	if err != nil {
@@ -95,7 +98,8 @@ func Prepare(v text.Vocabulary) (*Vocabulary, error) {
 	return &Vocabulary{sorted: pushdown.Prepare(v.Tokens, spells, v.Padding)}, nil
 }
 
-// OverPrepared is [Grammar.Over] for a vocabulary that [Prepare] has sorted.
+// OverPrepared returns the language of the grammar over the tokens of a vocabulary that
+// [Prepare] has sorted. Apart from that, it is the same as [Grammar.Over].
 func (g *Grammar) OverPrepared(ctx context.Context, v *Vocabulary) (*Language, error) {
 	if v == nil || v.sorted == nil {
 		return nil, &constraint.ArgumentError{Func: "OverPrepared", Arg: "v", Value: "nil", Want: "a vocabulary of Prepare"}
@@ -127,21 +131,21 @@ func (g *Grammar) OverPrepared(ctx context.Context, v *Vocabulary) (*Language, e
 // String returns the name of the grammar.
 func (l *Language) String() string { return l.name }
 
-// Pushdown returns the automaton over tokens, over which package projection sums. It makes
-// Language a projection.Nested.
+// Pushdown returns the pushdown automaton over tokens on which package projection computes
+// sums. The method makes Language a projection.Nested.
 func (l *Language) Pushdown() constraint.Pushdown { return l.graph }
 
 // Size returns the number of states, token classes and edges of the automaton
 // over tokens.
 func (l *Language) Size() (states, classes, edges int) { return l.graph.Size() }
 
-// States returns a bound that no state number reaches.
+// States returns a bound above every state number.
 func (l *Language) States() int { return unbounded }
 
 // Start returns the configuration before the first token.
 func (l *Language) Start() int { return 0 }
 
-// Next returns the configuration after a token, −1 if it is dead.
+// Next returns the configuration after token, or −1 if it is dead.
 func (l *Language) Next(state int, token int32) int {
 	v := l.graph.Vocabulary()
 	if token < 0 || int(token) >= len(v.Tokens) {
@@ -185,7 +189,7 @@ func (l *Language) Next(state int, token int32) int {
 	return l.find(c)
 }
 
-// Accepting reports whether a sequence may end in a configuration.
+// Accepting reports whether a sequence may end in the configuration with number state.
 func (l *Language) Accepting(state int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -217,7 +221,7 @@ func (l *Language) Classes(levels int) (of []int32, n int) {
 	return l.graph.Classes(levels)
 }
 
-// Grammar is a nested language of texts, as returned by [Parse], [ParseGBNF] and
+// Grammar is a nested language of texts, as returned by [Parse], [ParseGBNF], [ParseLark] and
 // [JSONSchema]. It is safe for concurrent use.
 type Grammar struct {
 	name        string
@@ -226,19 +230,20 @@ type Grammar struct {
 
 	mu      sync.RWMutex
 	states  *subsets
-	machine *pushdown.Machine // once it has been explored
-	runs    *runs             // once masks were asked for
+	machine *pushdown.Machine // explored pushdown automaton; nil until first needed
+	runs    *runs             // runs of the trimmed network; nil until masks are first requested
 }
 
-// String returns a name for errors.
+// String returns the name of the function that built the grammar, for error messages.
 func (g *Grammar) String() string { return g.name }
 
-// Annotations returns the JSON pointers of the keywords and formats that no draft defines,
-// in those parts of the schema that apply somewhere. They have no effect on the language.
+// Annotations returns the JSON pointers of the keywords and formats that no draft defines. Only
+// parts of the schema that apply somewhere are considered. Annotations have no effect on the
+// language.
 func (g *Grammar) Annotations() []string { return slices.Clone(g.annotations) }
 
-// Accepts reports whether text is in the language, in one pass. States of the underlying
-// automaton are created when a text needs them, and kept.
+// Accepts reports whether text is in the language, in one pass. It creates the states of the
+// underlying automaton as the text needs them, and keeps them.
 func (g *Grammar) Accepts(text string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -246,7 +251,7 @@ func (g *Grammar) Accepts(text string) bool {
 	return ok && err == nil
 }
 
-// explored returns the whole automaton.
+// explored returns the automaton with all its states, which it computes once.
 func (g *Grammar) explored(ctx context.Context) (*pushdown.Machine, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -263,7 +268,7 @@ func (g *Grammar) explored(ctx context.Context) (*pushdown.Machine, error) {
 	return g.machine, nil
 }
 
-// trimmed makes the runs of the trimmed network, once.
+// trimmed computes the runs of the trimmed network, once.
 func (g *Grammar) trimmed(ctx context.Context) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -22,15 +22,17 @@ import (
 //	%import common.NUMBER
 //	%ignore " "
 //
-// The rule start describes the whole text. Understood are rules and terminals, alternatives over
-// several lines, "text" and "text"i, "a".."z", /patterns/ with the flags i, m and s, groups, [optional
-// parts], ?, *, +, ~n and ~n..m, %ignore, and the terminals of %import common that are regular;
-// aliases, priorities and the marks ? and ! of rules shape a tree, and are read over. Patterns are those of
-// package regexp. Templates, %declare, %extend, %override and imports of other files are errors.
+// The rule start describes the whole text. The following are supported: rules and terminals,
+// alternatives over several lines, "text" and "text"i, "a".."z", /patterns/ with the flags i, m
+// and s, groups, [optional parts], ?, *, +, ~n and ~n..m, %ignore, and the terminals of %import
+// common that are regular. Aliases, priorities and the marks ? and ! of rules affect only
+// Lark's parse tree and are ignored. Patterns are those of package regexp. Templates, %declare,
+// %extend, %override and imports of other files are errors.
 //
-// The language has the texts that terminals spell side by side, with ignored ones between them.
-// Lark's lexer does not read all of these: where a keyword is also a name it decides for one of them.
-// What is deterministic, and the errors, are as in [Parse].
+// The language contains every concatenation of terminals that the rules allow, with ignored
+// terminals between them. Lark's lexer does not accept all of these texts: if a keyword also
+// matches a name, the lexer chooses one of the two. The requirement of determinism and the
+// errors are those of [Parse].
 func ParseLark(ctx context.Context, source string, limits constraint.Limits) (*Grammar, error) {
 	meter := &poll.Meter{}
 	meter.Watch(ctx)
@@ -42,22 +44,24 @@ func ParseLark(ctx context.Context, source string, limits constraint.Limits) (*G
 	return compileRules(ctx, &p.parser, definitions, limits)
 }
 
-// lark reads the notation of Lark.
+// lark is a parser for the notation of Lark.
 type lark struct {
 	parser
 	seen    map[string]bool
 	rules   []definition
 	ignored []*expression
-	lexical bool // in a terminal: nothing is ignored
+	lexical bool // true inside a terminal, where nothing is ignored
 }
 
-// ignoredRule is the rule of what is ignored, wholeRule that of the text.
+// Names of the rules that the parser adds: ignoredRule for the ignored terminals, and wholeRule
+// for the whole text.
 const (
 	ignoredRule = "%ignore"
 	wholeRule   = "%start"
 )
 
-// larkTerminals are those of Lark's common.lark that are regular, as patterns of package regexp.
+// larkTerminals holds the regular terminals of Lark's common.lark, as patterns of package
+// regexp.
 var larkTerminals = func() map[string]string {
 	const exponent, decimal = `[eE][+-]?[0-9]+`, `(?:[0-9]+\.[0-9]*|\.[0-9]+)`
 	float := `(?:[0-9]+` + exponent + `|` + decimal + `(?:` + exponent + `)?)`
@@ -72,7 +76,7 @@ var larkTerminals = func() map[string]string {
 	}
 }()
 
-// line passes white space and comments, and the ends of lines if they mean nothing.
+// line skips white space and comments. It also skips line ends if ends is true.
 func (p *lark) line(ends bool) {
 	for p.at < len(p.source) {
 		switch c := p.source[p.at]; {
@@ -101,7 +105,7 @@ func (p *lark) name() string {
 
 func terminalName(name string) bool { return name == strings.ToUpper(name) }
 
-// grammar reads all statements. The whole text comes first.
+// grammar reads all statements and returns the rules, with the rule for the whole text first.
 func (p *lark) grammar() ([]definition, error) {
 	for p.line(true); p.at < len(p.source); p.line(true) {
 		var err error
@@ -133,7 +137,7 @@ func (p *lark) grammar() ([]definition, error) {
 	return append([]definition{{wholeRule, whole}, {ignoredRule, again}}, p.rules...), nil
 }
 
-// define adds a rule or a terminal.
+// define adds the rule or terminal called name. at is its offset in the source.
 func (p *lark) define(at int, name string, body *expression) error {
 	if p.seen[name] {
 		return p.fail(at, "%s is defined twice", check.Clip(name))
@@ -143,7 +147,7 @@ func (p *lark) define(at int, name string, body *expression) error {
 	return nil
 }
 
-// directive reads %import or %ignore.
+// directive reads a %import or %ignore statement.
 func (p *lark) directive() error {
 	at := p.at
 	p.at++
@@ -187,7 +191,8 @@ func (p *lark) directive() error {
 	return nil
 }
 
-// imported reads the name of a terminal of common.lark, which may have another one here.
+// imported reads the name of a terminal of common.lark and defines that terminal. If renamed is
+// true, an arrow and a new name may follow.
 func (p *lark) imported(renamed bool) error {
 	at := p.at
 	name := p.name()
@@ -203,7 +208,7 @@ func (p *lark) imported(renamed bool) error {
 	return p.define(at, name, &expression{op: regular, text: pattern, at: at})
 }
 
-// definition reads a rule or a terminal.
+// definition reads the definition of a rule or terminal.
 func (p *lark) definition() error {
 	for p.pass('?') || p.pass('!') {
 	}
@@ -232,7 +237,7 @@ func (p *lark) definition() error {
 	return p.define(at, name, body)
 }
 
-// choice reads alternatives. The sign of another one may begin the next line.
+// choice reads alternatives separated by |. The next line may begin with |.
 func (p *lark) choice() (*expression, error) {
 	return p.alternatives(p.sequence, func() bool {
 		at := p.at
@@ -273,7 +278,8 @@ func (p *lark) sequence() (*expression, error) {
 	return s, nil
 }
 
-// repeats reads ?, *, +, ~n and ~n..m. What is ignored may follow a lexeme.
+// repeats reads a suffix ?, *, +, ~n or ~n..m and returns the repetition of x. If lexeme is
+// true, ignored terminals may follow each x.
 func (p *lark) repeats(x *expression, lexeme bool) (*expression, error) {
 	at := p.at
 	e := &expression{op: repetition, high: -1, at: at}
@@ -352,7 +358,7 @@ func (p *lark) term() (*expression, error) {
 	return &expression{op: reference, text: name, at: at}, nil
 }
 
-// flags reads the letters after a text or a pattern.
+// flags reads the letters that follow a text or a pattern.
 func (p *lark) flags() string {
 	from := p.at
 	for p.at < len(p.source) && p.source[p.at] >= 'a' && p.source[p.at] <= 'z' {
@@ -361,7 +367,7 @@ func (p *lark) flags() string {
 	return p.source[from:p.at]
 }
 
-// text reads a text or a range of characters.
+// text reads a text in double quotes or a range of characters.
 func (p *lark) text() (*expression, error) {
 	at := p.at
 	e, err := p.literal('"')

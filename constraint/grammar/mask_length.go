@@ -9,19 +9,26 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// never is a length that no text has.
+// never is a length greater than that of any text. It marks places from which no text can be
+// completed.
 const never = math.MaxInt32 / 4
 
-// lengths knows how many bytes complete a text, at least. It is for networks without gates.
+// lengths computes the least number of bytes that complete a text. It works for networks
+// without gates.
 type lengths struct {
-	r    *runs
-	node []int32            // from the beginning of a node to the end of its rule
-	in   map[item]distances // from a state of a scalar
-	on   map[[2]int]int32   // by stack and rule: from the end of the rule to that of the text
-	most int                // the longest that completes a rule from one of its nodes
+	r *runs
+	// least number of bytes from the beginning of each node to the end of its rule
+	node []int32
+	// distances from each state of an automaton in the network to the nodes that can follow the
+	// automaton
+	in map[item]distances
+	// least number of bytes from the end of a rule to the end of the text, by stack and rule
+	on   map[[2]int]int32
+	most int // the largest number of bytes needed to complete a rule from one of its nodes
 }
 
-// distances are the bytes from a state of a scalar to the nodes to which it leads.
+// distances holds the least numbers of bytes from a state of an automaton in the network to
+// each node that can follow the automaton.
 type distances []struct{ to, bytes int32 }
 
 func newLengths(r *runs) *lengths {
@@ -65,7 +72,8 @@ func newLengths(r *runs) *lengths {
 	return l
 }
 
-// rest returns the bytes from a state of a scalar to the end of the rule.
+// rest returns the least number of bytes from the item x to the end of the rule. x is a state
+// of an automaton in the network.
 func (l *lengths) rest(x item) int32 {
 	d, ok := l.in[x]
 	if !ok {
@@ -79,8 +87,8 @@ func (l *lengths) rest(x item) int32 {
 	return best
 }
 
-// distances searches a scalar breadth first, up to the first end, or until all nodes to which
-// names lead are found.
+// distances computes the distances from the item x by a breadth-first search of its automaton.
+// The search stops once every node that can follow the automaton has been found.
 func (l *lengths) distances(x item) (d distances) {
 	v := &l.r.n.nodes[x.node]
 	t := v.scalar.(*table)
@@ -126,8 +134,8 @@ func (l *lengths) distances(x item) (d distances) {
 	return d
 }
 
-// after returns the bytes from the end of a rule, called by the symbol on top of a stack, to the
-// end of the text.
+// after returns the least number of bytes from the end of a rule to the end of the text, where
+// the symbol on top of the stack has called the rule.
 func (l *lengths) after(stack int, rule int32) int32 {
 	if stack == 0 {
 		return 0
@@ -147,7 +155,7 @@ func (l *lengths) after(stack int, rule int32) int32 {
 	return d
 }
 
-// least returns the bytes that complete c, at least.
+// least returns the least number of bytes that complete the configuration c.
 func (l *lengths) least(c configuration) int {
 	if c.state < 0 {
 		return never
@@ -163,13 +171,14 @@ func (l *lengths) least(c configuration) int {
 	return int(d)
 }
 
-// MaskWithin is [Matcher.Mask] for a text with at most left tokens still to come. It allows
-// a token if the text can be completed by at most left−1 bytes after it. Every byte must be
-// a token, so a text that follows the masks always ends in time; texts that would end in
-// time only by longer tokens are rejected. If no token qualifies, the mask is empty. The
-// error is an [*constraint.ArgumentError] if left is negative or the vocabulary lacks a
-// byte, or wraps [errors.ErrUnsupported] for schemas with not, oneOf, if or dependencies
-// that have to be read side by side.
+// MaskWithin stores in dst the set of tokens that may come next if at most left tokens are
+// still to come. Otherwise it is like [Matcher.Mask]. It allows a token if at most left−1
+// further bytes can complete the text. Every byte must be a token, so a text that follows the
+// masks always ends in time. A text that could end in time only by using longer tokens is
+// rejected. If no token qualifies, the mask is empty. The error is an
+// [*constraint.ArgumentError] if left is negative or the vocabulary lacks a byte. It wraps
+// [errors.ErrUnsupported] for schemas whose not, oneOf, if or dependencies have to be read side
+// by side.
 func (p *Matcher) MaskWithin(dst []uint32, left int) error {
 	m := p.m
 	if left < 0 {
@@ -203,8 +212,9 @@ func (p *Matcher) MaskWithin(dst []uint32, left int) error {
 	})
 }
 
-// needs returns a function for the number of bytes (tokens, of an automaton over them) that complete
-// a text at least, and a bound on how much one token adds to it.
+// needs returns a function for the least number of bytes that complete a text from a
+// configuration, and an upper bound on the amount by which one token can increase this number.
+// For an automaton over tokens, tokens are counted instead of bytes.
 func (m *Masks) needs() (needs func(c configuration) int, most int, err error) {
 	if m.dfa != nil {
 		if m.left == nil {
@@ -223,7 +233,8 @@ func (m *Masks) needs() (needs func(c configuration) int, most int, err error) {
 	return m.lengths.least, m.v.longest * m.lengths.most, nil
 }
 
-// each calls f for the tokens of a mask that spell a text, and what they lead to.
+// each calls f for every token in mask that spells a text, with the configuration after the
+// token.
 func (m *Masks) each(at configuration, mask bitset, f func(t int32, c configuration)) error {
 	for w, x := range mask {
 		for ; x != 0; x &= x - 1 {
@@ -239,11 +250,12 @@ func (m *Masks) each(at configuration, mask bitset, f func(t int32, c configurat
 // Group is a set of tokens after which a text continues in the same way.
 type Group struct {
 	Tokens []int32
-	At     *Matcher // the matcher after one of the tokens
+	At     *Matcher // matcher after any one of the tokens
 }
 
-// Groups returns the tokens that may come next, grouped by what they lead to, without those
-// that end the text. It is one row of an automaton over tokens, computed on demand.
+// Groups returns the tokens that may come next, without those that end the text. Tokens that
+// lead to the same configuration form one group. The result is one row of an automaton over
+// tokens, computed on demand.
 func (p *Matcher) Groups() ([]Group, error) {
 	if p.at.padded {
 		return nil, nil

@@ -6,39 +6,49 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// A string of which a test and a length are asked has a state for every number of characters.
-// Its masks come from the same string without the length: tokens in the order of the characters that
-// a text needs at least which begins with them, so that a bound on the length cuts that order.
+// A string with a test and a bound on the length has a separate state for every number of
+// characters. Its masks are derived from the same string without the bound. For that string,
+// tokens are sorted by the least number of characters in a text that begins with the token. A
+// bound on the length then selects a prefix of that order.
 
-// patternKey is what strings share whose masks come from one pattern.
+// patternKey identifies the strings whose masks are derived from the same pattern: those with
+// the same test and spelling.
 type patternKey struct {
 	test      *constraint.DFA
 	canonical bool
 }
 
-// pattern is a string without a length.
+// pattern is a string with a test but without a bound on its length.
 type pattern struct {
 	free   *stringAutomaton
 	states *table
 	rests  *rests
-	needs  []int32 // of every state of free: the characters of the shortest rest, −1: only certain numbers
-	made   int     // states of which that is known
-	sets   map[int32]*patternSet
+	// for every state of free, the least number of characters that complete the string; −1 if
+	// not every larger number is possible
+	needs []int32
+	made  int // number of states whose entry in needs has been computed
+	sets  map[int32]*patternSet
 }
 
-// patternSet is what the tokens of a vocabulary do between two characters, from a state of the test.
+// patternSet describes the effect of the tokens of a vocabulary on a string, from a position
+// between two characters in a given state of the test.
 type patternSet struct {
-	tokens []int32 // after which the string goes on, by the characters that it needs at least
-	upTo   []int32 // how many need at most so many
-	base   bitset  // all
+	// tokens after which the string continues, sorted by the least number of characters that
+	// they and the rest of the string need
+	tokens []int32
+	upTo   []int32 // upTo[n] is the number of tokens that need at most n characters
+	base   bitset  // set of all tokens in the list tokens
 	odd    []oddToken
-	ends   bitset // tokens before whose quote the string may end
+	ends   bitset // tokens that contain a quote at which the string may end
 }
 
-// oddToken is a token after which the numbers of characters of the rest have gaps or an end.
+// oddToken is a token after which only certain lengths of the rest are possible, or only
+// lengths up to some bound. characters is the number of characters that the token adds, and
+// state is the state after it.
 type oddToken struct{ token, characters, state int32 }
 
-// patternOf returns the pattern of strings with a test and the set of its texts.
+// patternOf returns the pattern of the strings with the test and spelling of a, and creates it
+// if necessary.
 func (m *Masks) patternOf(a *stringAutomaton) *pattern {
 	k := patternKey{a.only(), a.canonical}
 	p := m.patterns[k]
@@ -50,8 +60,8 @@ func (m *Masks) patternOf(a *stringAutomaton) *pattern {
 	return p
 }
 
-// need returns the characters that complete the string from a state of free at least, −1 if not
-// every number from there on does.
+// need returns the least number of characters that complete the string from a state of free. It
+// returns −1 if not every larger number completes it, too.
 func (p *pattern) need(state int32) int32 {
 	for ; p.made < len(p.free.states); p.made++ {
 		s := &p.free.states[p.made]
@@ -80,7 +90,8 @@ func (p *pattern) need(state int32) int32 {
 	return p.needs[state]
 }
 
-// set returns what tokens do from a state of the test.
+// patternSet returns the effect of all tokens on the string from the state q of the test. The
+// result is cached.
 func (m *Masks) patternSet(p *pattern, q int32) *patternSet {
 	if s := p.sets[q]; s != nil {
 		return s
@@ -114,7 +125,7 @@ func (m *Masks) patternSet(p *pattern, q int32) *patternSet {
 	return s
 }
 
-// patternWalk finds the tokens of a patternSet.
+// patternWalk collects the tokens of a patternSet.
 type patternWalk struct {
 	*Masks
 	*pattern
@@ -123,8 +134,9 @@ type patternWalk struct {
 	needs  []int32
 }
 
-// walk adds the tokens below a node that lead on from a state, before which characters have been
-// counted, and begun in the text of the node.
+// walk adds the tokens below a trie node after which the string continues. state is the state
+// at the node, characters the number of characters read so far, and begun the number of
+// characters that have begun in the text of the node.
 func (w *patternWalk) walk(node, state, characters, begun int32) {
 	t := w.v.trie
 	last := t.skip[node]
@@ -168,8 +180,8 @@ func (w *patternWalk) add(token, state, characters int32) {
 	w.tokens, w.needs = append(w.tokens, token), append(w.needs, n+characters)
 }
 
-// patternMask returns the mask of a place between two characters of a string with one test, nil
-// if c is none.
+// patternMask returns the mask of c if c is between two characters of a string with one test.
+// Otherwise it returns nil.
 func (m *Masks) patternMask(c configuration) *mask {
 	items := m.r.states[c.state].items
 	if m.r.gated || len(items) != 1 {

@@ -5,31 +5,31 @@ import (
 	"slices"
 )
 
-// stringSet is what the tokens of a vocabulary do between two characters of a JSON string of
-// which nothing is asked but its length.
+// stringSet describes the effect of the tokens of a vocabulary on a JSON string that is
+// restricted only in its length, from a position between two characters.
 type stringSet struct {
-	inside bitset   // tokens after which the string goes on
-	within []bitset // those of them that take at most so many characters
-	exits  []exit   // the others, in the order of what follows the quote
+	inside bitset   // tokens after which the string continues
+	within []bitset // within[n] is the set of tokens in inside that add at most n characters
+	exits  []exit   // tokens that end the string, sorted by the text after the quote
 	after  *byteTrie
-	before *byteTrie // the same tokens by what is before the quote
+	before *byteTrie // trie of the tokens in exits by the text before the quote
 }
 
 // exit is a token that ends a string.
 type exit struct {
 	token      int32
-	characters int32 // before the quote
-	quote      int   // where it is in the text
+	characters int32 // number of characters before the quote
+	quote      int   // offset of the quote in the text of the token
 }
 
-// kinds of strings that spell characters differently.
+// Kinds of strings, by the spellings of characters that are allowed.
 const (
 	anySpelling = iota
-	lowSpelling // \u escapes up to U+00FF
+	lowSpelling // \u escapes only up to U+00FF
 	canonicalSpelling
 )
 
-// kind returns the kind of an automaton of strings.
+// kind returns the kind of strings that the automaton reads.
 func (a *stringAutomaton) kind() int {
 	switch {
 	case a.canonical:
@@ -85,7 +85,8 @@ func newStringSet(v *maskVocabulary, kind int) *stringSet {
 	return f
 }
 
-// sorted puts exits in the order of a text of each and returns the trie of these.
+// sorted sorts exits by the text that the given function returns for each, and returns a trie
+// of these texts.
 func sorted(exits []exit, text func(e exit) string) *byteTrie {
 	slices.SortFunc(exits, func(a, b exit) int {
 		return cmp.Or(cmp.Compare(text(a), text(b)), cmp.Compare(a.token, b.token))
@@ -97,15 +98,17 @@ func sorted(exits []exit, text func(e exit) string) *byteTrie {
 	return newByteTrie(list, func(i int) string { return text(exits[i]) })
 }
 
-// inString is a place between two characters of a JSON string where only its length matters.
+// inString is a position between two characters of a JSON string where only the length matters.
 type inString struct {
-	set        *stringSet
-	item       item
-	open       bool // whether the string may end here depends on a test that can still be passed
-	need, most int  // characters that must, and that may, still come; −1: any number
+	set  *stringSet
+	item item
+	// true if a test that can still be passed decides whether the string may end here
+	open       bool
+	need, most int // bounds on the number of characters still to come; most −1 means no upper bound
 }
 
-// stringAt returns the place of a string at which a state is, if that is all that it is.
+// stringAt returns the position within a string that the state q represents. ok is false if q
+// represents anything else, too.
 func (m *Masks) stringAt(q int32) (x inString, ok bool) {
 	for i, at := range m.r.states[q].items {
 		y, ok := m.stringItem(at)
@@ -121,8 +124,9 @@ func (m *Masks) stringAt(q int32) (x inString, ok bool) {
 	return x, true
 }
 
-// stringOf returns the string that an item reads, how many of its tests must be passed, and whether
-// the rest, which is watched, no longer matters.
+// stringOf returns the string automaton that an item reads and the number of tests that the
+// string must pass. ok reports whether the remaining tests, which are only watched, no longer
+// matter.
 func (r *runs) stringOf(at item) (a *stringAutomaton, wanted int, ok bool) {
 	t, is := r.n.nodes[at.node].scalar.(*table)
 	if !is {
@@ -178,13 +182,14 @@ func (m *Masks) stringItem(at item) (x inString, ok bool) {
 	return x, true
 }
 
-// openness is what texts can do from a state of a test.
+// openness classifies a state of a test by what later text can do to it.
 type openness uint8
 
 const (
-	narrow      openness = iota // some fail for good
-	recoverable                 // none does
-	universal                   // all pass
+	narrow openness = iota // some continuations make the test fail for good
+	// every continuation can still be completed to a text that passes the test
+	recoverable
+	universal // every text passes the test
 )
 
 type testState struct {
@@ -192,10 +197,12 @@ type testState struct {
 	state int
 }
 
-// patterns of which openness looks at more places than these are narrow.
+// openPlaces bounds the number of positions that openness explores. A test with more positions
+// counts as narrow.
 const openPlaces = 600
 
-// openness explores a test.
+// openness explores the test a from the given state and classifies the state. The result is
+// cached.
 func (r *runs) openness(a byteAutomaton, state int) openness {
 	k := testState{a, state}
 	if o, ok := r.opens[k]; ok {
@@ -234,7 +241,7 @@ func (r *runs) openness(a byteAutomaton, state int) openness {
 	return o
 }
 
-// closed returns the configuration after the quote that ends such a string.
+// closed returns the configuration after the quote that ends the string at c.
 func (m *Masks) closed(c configuration) configuration {
 	r := m.r
 	level := r.states[c.state].level
@@ -248,7 +255,7 @@ func (m *Masks) closed(c configuration) configuration {
 	return r.follow(c, r.encode(r.settle(level, r.find(level))))
 }
 
-// stringMask computes the mask at such a place.
+// stringMask computes the mask of c, whose position in a string is x.
 func (m *Masks) stringMask(c configuration, x inString) *mask {
 	k := &mask{base: x.set.inside, shared: true}
 	if x.most >= 0 && x.most < len(x.set.within)-1 {
@@ -270,7 +277,8 @@ func (m *Masks) stringMask(c configuration, x inString) *mask {
 	return k
 }
 
-// exits appends the tokens that end the string and go on from c.
+// exits appends to out the tokens below the given trie node that end the string and may
+// continue from c, the configuration at that node.
 func (m *Masks) exits(out []int32, node int32, c configuration, x inString) []int32 {
 	t := x.set.after
 	if lo, hi := t.from[node], t.from[node+1]; lo < hi && m.r.alive(c) {
@@ -288,8 +296,8 @@ func (m *Masks) exits(out []int32, node int32, c configuration, x inString) []in
 	return out
 }
 
-// leave adds the tokens below a node, by what is before their quote, before which the string that
-// a reads may end.
+// leave adds to may the tokens below a trie node that contain a quote at which the string may
+// end. The trie before holds the texts before the quote, and q is the state of a at the node.
 func leave(before *byteTrie, a automaton, node, q int32, may bitset) {
 	if tokens := before.tokens(node); len(tokens) > 0 && a.next(q, '"') >= 0 {
 		for _, token := range tokens {
@@ -303,10 +311,13 @@ func leave(before *byteTrie, a automaton, node, q int32, may bitset) {
 	}
 }
 
-// differs compares what may be read from two configurations, where they differ.
+// differs collects the tokens that may be read from exactly one of two configurations. It skips
+// subtrees in which both configurations behave alike.
 type differs struct {
 	*Masks
-	add, del []int32 // what may be read from the first, and all that was looked at
+	// add holds the tokens visited that the first configuration allows, and del all tokens
+	// visited
+	add, del []int32
 }
 
 func (w *differs) walk(node int32, c, d configuration) {
@@ -342,9 +353,9 @@ func (w *differs) pair(i int32, c, d configuration) {
 	w.walk(i, c, d)
 }
 
-// anyName returns the mask of a place in a name of which nothing is asked that a longer name
-// cannot have, although its value may depend on the name: all tokens that stay in the name, and
-// those others that go on from where its end leads.
+// anyName returns the mask at a position in a property name that can always be continued to a
+// valid name. It returns nil for any other position. The mask contains all tokens that stay
+// within the name, and the tokens that end the name and may continue after it.
 func (m *Masks) anyName(c configuration) *mask {
 	items := m.r.states[c.state].items
 	if len(items) != 1 || m.r.gated {
@@ -372,8 +383,8 @@ func (m *Masks) anyName(c configuration) *mask {
 	return &mask{base: set.inside, add: slices.Clip(m.endings(nil, set.before, 0, 0, c))}
 }
 
-// endings appends the tokens below a node, depth bytes before whose quote lead to c, that go on
-// after it.
+// endings appends the tokens below a trie node that may be read to their end. The trie before
+// holds the texts before the quote; the first depth bytes of a token lead to c.
 func (m *Masks) endings(out []int32, before *byteTrie, node int32, depth int, c configuration) []int32 {
 	if tokens := before.tokens(node); len(tokens) > 0 {
 		after := m.r.step(c, '"')
@@ -395,11 +406,13 @@ func (m *Masks) endings(out []int32, before *byteTrie, node int32, depth int, c 
 	return out
 }
 
-// typical are characters that names seldom begin with: after them a state reads other names.
+// typical lists characters with which names seldom begin. After reading one of them, a state
+// usually allows only unknown names.
 const typical = "Qz~\x7f"
 
-// otherName returns the mask of a place in a string as a difference to that of a state in which
-// only the length matters, if a character leads to one.
+// otherName returns the mask at a position in a property name as a difference from the mask of
+// a simpler state, in which only the length of the string matters. It returns nil if no
+// character in [typical] leads to such a state.
 func (m *Masks) otherName(c configuration) *mask {
 	for _, b := range []byte(typical) {
 		d := m.r.step(c, b)
@@ -431,8 +444,9 @@ func (m *Masks) otherName(c configuration) *mask {
 	return nil
 }
 
-// reading appends the tokens below a node that a string reads from state q of an item, and,
-// after its end, those that go on from after.
+// reading appends the tokens below a trie node that stay in the string which the item reads,
+// where q is the state of the string at the node. It also appends the tokens that end the
+// string and may continue from after.
 func (m *Masks) reading(out []int32, at item, node, q int32, after configuration) []int32 {
 	t, v := m.v.trie, m.r.n.nodes[at.node].scalar.(*table)
 	a, _, _ := m.r.stringOf(at)

@@ -9,16 +9,18 @@ func (b bitset) set(t int32)      { b[t>>5] |= 1 << (t & 31) }
 func (b bitset) clear(t int32)    { b[t>>5] &^= 1 << (t & 31) }
 func (b bitset) has(t int32) bool { return b[t>>5]>>(t&31)&1 == 1 }
 
-// byteTrie is a trie in preorder: the subtree of node i is i … skip[i]−1, and its first
-// child, if it has any, is i+1. Node 0 is the root.
+// byteTrie is a trie of token texts, with nodes in preorder. The subtree of node i consists of
+// the nodes i to skip[i]−1, and its first child, if there is one, is node i+1. Node 0 is the
+// root.
 type byteTrie struct {
 	label []byte
 	skip  []int32
-	from  []int32 // tokens of node i are list[from[i]:from[i+1]]
+	from  []int32 // tokens that end at node i are list[from[i]:from[i+1]]
 	list  []int32
 }
 
-// newByteTrie returns the trie of texts, which are in order; list[i] is their token.
+// newByteTrie returns the trie of the given texts, which must be sorted. text(i) is the text of
+// the token list[i].
 func newByteTrie(list []int32, text func(i int) string) *byteTrie {
 	t := &byteTrie{label: []byte{0}, skip: []int32{0}, from: []int32{0}, list: list}
 	path := []int32{0}
@@ -45,34 +47,38 @@ func newByteTrie(list []int32, text func(i int) string) *byteTrie {
 	return t
 }
 
-// tokens returns those of a node.
+// tokens returns the tokens whose text ends at node i.
 func (t *byteTrie) tokens(i int32) []int32 { return t.list[t.from[i]:t.from[i+1]] }
 
-// under returns the tokens of a subtree.
+// under returns the tokens in the subtree of node i.
 func (t *byteTrie) under(i int32) []int32 { return t.list[t.from[i]:t.from[t.skip[i]]] }
 
-// below returns the tokens of a subtree without those of its root.
+// below returns the tokens in the subtree of node i, without the tokens that end at i itself.
 func (t *byteTrie) below(i int32) []int32 { return t.list[t.from[i+1]:t.from[t.skip[i]]] }
 
-// maskVocabulary is a vocabulary, prepared once for the masks of any number of grammars.
+// maskVocabulary is a vocabulary that has been prepared for computing masks, for any number of
+// grammars.
 type maskVocabulary struct {
 	text  []string
 	ends  []int32 // tokens that end a text
-	spell []bool  // of every token, whether it spells its text
+	spell []bool  // for every token, whether it spells its text
 	trie  *byteTrie
 
-	longest int      // bytes of a token
-	lacks   int      // a byte that is no token, −1
-	kinds   []uint64 // of every node of trie: the kinds of bytes below it
-	tidy    []bool   // whether all tokens below it are whole characters, counted from the root
-	begun   []uint16 // of every token: the characters that begin in it
+	longest int      // largest number of bytes in a token
+	lacks   int      // a byte that is not a token by itself, −1 if there is none
+	kinds   []uint64 // for every node of trie, the kinds of bytes below it as a bit set
+	// for every node of trie, whether all tokens below it consist of whole characters, counted
+	// from the root
+	tidy  []bool
+	begun []uint16 // for every token, the number of characters that begin in it
 
-	strings [canonicalSpelling + 1]*stringSet // by kind
+	strings [canonicalSpelling + 1]*stringSet // sets of tokens for strings, by kind of string
 }
 
 func (v *maskVocabulary) words() int { return (len(v.text) + 31) / 32 }
 
-// forMasks prepares v for masks when they are first asked for.
+// forMasks returns the vocabulary prepared for masks. It prepares the vocabulary on the first
+// call.
 func (v *Vocabulary) forMasks() *maskVocabulary {
 	v.once.Do(func() {
 		order := v.sorted.Order()
@@ -97,7 +103,8 @@ func (v *Vocabulary) forMasks() *maskVocabulary {
 	return v.masks
 }
 
-// cut cuts a text into the longest tokens, up to where one may go on after its end.
+// cut divides a text into tokens, taking the longest possible token at each step. It stops
+// where a longer token might extend beyond the end of the text.
 func (v *maskVocabulary) cut(text string) (tokens []int32) {
 	t := v.trie
 	for text != "" {
@@ -128,7 +135,8 @@ func (v *maskVocabulary) cut(text string) (tokens []int32) {
 	return tokens
 }
 
-// kindOf groups the bytes that patterns often treat alike: the bit of each in a set of kinds.
+// kindOf groups bytes that patterns often treat alike. It holds, for every byte, the number of
+// its bit in a set of kinds.
 var kindOf = func() (kind [256]uint8) {
 	n := uint8(1)
 	for b := range 256 {
@@ -159,7 +167,7 @@ var kindOf = func() (kind [256]uint8) {
 
 const beyondASCII = 63
 
-// survey computes kinds and tidy.
+// survey computes the fields kinds, tidy and begun.
 func (v *maskVocabulary) survey() {
 	t := v.trie
 	n := len(t.label)
@@ -187,11 +195,11 @@ func (v *maskVocabulary) survey() {
 	}
 }
 
-// begins returns 1 for the first byte of a character, 0 for others.
+// begins returns 1 if b is the first byte of a UTF-8 character and 0 otherwise.
 func begins(b byte) int32 { return int32(bit(b&0xC0 != 0x80)) }
 
-// character is a place within the UTF-8 of a text: how many bytes of a character are still to
-// come and the bounds of the next one.
+// character is a position within a UTF-8 character: the number of bytes still to come, and the
+// bounds of the next byte. bad means that the bytes read are not UTF-8.
 type character struct {
 	left, low, high byte
 	bad             bool
@@ -212,15 +220,16 @@ func (c character) after(b byte) character {
 	return character{left, low, high, left == 0}
 }
 
-// mask is a set of tokens: those of base without del, add and more.
+// mask is a set of tokens in compact form: the tokens of base except those in del, and the
+// tokens in add and more.
 type mask struct {
-	base           bitset // nil: empty
+	base           bitset // the set to start from; nil means the empty set
 	add, del, more []int32
-	ends           bool // and those that end the text
-	shared         bool // base, add and del belong to others
+	ends           bool // true if tokens that end the text are included
+	shared         bool // true if base, add and del share memory with other masks
 }
 
-// own returns the bytes that belong to a mask.
+// own returns the number of bytes of memory that belong to this mask alone.
 func (k *mask) own() int {
 	n := cap(k.more)
 	if !k.shared {
@@ -229,7 +238,7 @@ func (k *mask) own() int {
 	return 4 * n
 }
 
-// write writes the set to dst.
+// write stores the set in dst.
 func (k *mask) write(dst bitset, v *maskVocabulary) {
 	if k.base != nil {
 		copy(dst, k.base)
@@ -252,7 +261,7 @@ func (k *mask) write(dst bitset, v *maskVocabulary) {
 	}
 }
 
-// setOf returns the mask of a list of tokens, which it keeps.
+// setOf returns the mask of a list of tokens. The mask may keep the slice.
 func (v *maskVocabulary) setOf(list []int32) *mask {
 	if len(list) <= v.words() {
 		return &mask{add: slices.Clip(list)}

@@ -9,30 +9,32 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 )
 
-// Masks determines which tokens may come next after any beginning of a text: exactly those
-// after which the text can still be completed, however long that takes. Moves and masks are
-// computed when a text needs them, and kept for all texts. A Masks is safe for concurrent
-// use; each text has a [Matcher] of its own.
+// Masks determines, for any prefix of a text, the set of tokens that may come next. A token is
+// allowed if and only if the text can still be completed after it, by any number of tokens.
+// Transitions and masks are computed when a text first needs them, and are cached for all
+// texts. A Masks is safe for concurrent use. Every text needs its own [Matcher].
 type Masks struct {
 	v *maskVocabulary
 
-	mu    *sync.RWMutex // guards the rest
-	r     *runs         // of a grammar; its lock is mu
+	mu    *sync.RWMutex // guards the fields below
+	r     *runs         // runs of the grammar, guarded by mu; nil for masks over an automaton
 	dfa   *constraint.DFA
 	class [][]int32 // tokens of each class of dfa
 	known map[configuration]*mask
-	kept  int     // bytes of the masks in known
-	bound int     // of them
-	found []int32 // scratch
+	kept  int     // memory of the masks in known, in bytes
+	bound int     // bound on kept, in bytes
+	found []int32 // scratch of dfaMask
 
 	patterns map[patternKey]*pattern
 
-	lengths *lengths // once MaskWithin was called
-	left    []int32  // of dfa: tokens to the nearest end, by state
+	lengths *lengths // least numbers of bytes to complete a text; nil until MaskWithin is called
+	// for every state of dfa, the least number of tokens to an accepting state; nil until
+	// MaskWithin is called
+	left []int32
 }
 
-// Masks prepares the masks of the grammar over a vocabulary. The vocabulary's padding
-// tokens end a text. The error is a [*constraint.LimitError], wraps
+// Masks prepares the masks of the grammar over a vocabulary. The padding tokens of the
+// vocabulary end a text. The error is a [*constraint.LimitError], wraps
 // [constraint.ErrInfeasible] if no text is in the language, or is the context's cause.
 func (g *Grammar) Masks(ctx context.Context, v *Vocabulary) (*Masks, error) {
 	if v == nil || v.sorted == nil {
@@ -73,14 +75,16 @@ func newMasks(m *Masks, v *Vocabulary, limits constraint.Limits) *Masks {
 	return m
 }
 
-// maskBytes bounds the memory of masks, and that of states, unless Limits.Bytes does.
+// maskBytes is the default bound on the memory of masks, and on that of states, in bytes. It
+// applies if Limits.Bytes is 0.
 const maskBytes = 1 << 28
 
-// Words returns the length of a mask in 32-bit words, with one bit for every token of the
+// Words returns the length of a mask in 32-bit words. A mask has one bit for every token of the
 // vocabulary.
 func (m *Masks) Words() int { return m.v.words() }
 
-// of returns the mask of a configuration.
+// of returns the mask of a configuration, which it computes if it is not cached. It acquires
+// mu, so the caller must not hold the lock.
 func (m *Masks) of(c configuration) (*mask, error) {
 	m.mu.RLock()
 	k := m.known[c]
@@ -97,7 +101,8 @@ func (m *Masks) of(c configuration) (*mask, error) {
 	return k, m.checked()
 }
 
-// get is of under the lock.
+// get looks up the mask of a configuration, or computes and caches it. The caller holds the
+// lock.
 func (m *Masks) get(c configuration) *mask {
 	if k := m.known[c]; k != nil {
 		return k
@@ -116,7 +121,8 @@ func (m *Masks) get(c configuration) *mask {
 	return k
 }
 
-// checked returns the error of what was computed, if there is one, and forgets it.
+// checked returns the error of the computations since the last call, or nil, and clears it. It
+// also returns an error if the memory exceeds the bound.
 func (m *Masks) checked() error {
 	if m.r == nil {
 		return nil
@@ -145,7 +151,8 @@ func (m *Masks) accepts(c configuration) bool {
 	return m.r.accepts(c)
 }
 
-// step reads a token. That the result can be completed is for alive to say.
+// step returns the configuration after a token. The result may be one that no text completes;
+// use alive to check.
 func (m *Masks) step(c configuration, token int32) configuration {
 	if m.dfa != nil {
 		return configuration{state: int32(m.dfa.Next(int(c.state), token))}
@@ -156,7 +163,8 @@ func (m *Masks) step(c configuration, token int32) configuration {
 	return c
 }
 
-// read reads a token from c. The state is −1 if no text continues with it.
+// read returns the configuration after a token. Its state is −1 if no text continues with the
+// token.
 func (m *Masks) read(c configuration, token int32) (configuration, error) {
 	if m.dfa != nil {
 		return m.step(c, token), nil
@@ -186,7 +194,7 @@ func (m *Masks) read(c configuration, token int32) (configuration, error) {
 	return c, m.checked()
 }
 
-// dfaMask computes the mask of a state of an automaton over tokens.
+// dfaMask computes the mask of state q of an automaton over tokens.
 func (m *Masks) dfaMask(q int32) *mask {
 	m.found = m.found[:0]
 	for _, tokens := range m.class {
@@ -197,7 +205,7 @@ func (m *Masks) dfaMask(q int32) *mask {
 	return m.v.setOf(slices.Clone(m.found))
 }
 
-// dfaLengths returns the tokens from every state to the nearest end.
+// dfaLengths returns, for every state, the least number of tokens to an accepting state.
 func (m *Masks) dfaLengths() []int32 {
 	into := make([][]int32, m.dfa.States())
 	left := make([]int32, len(into))
@@ -228,7 +236,7 @@ func (m *Masks) dfaLengths() []int32 {
 	return left
 }
 
-// make computes a mask.
+// make computes the mask of a configuration, by the fastest method that applies.
 func (m *Masks) make(c configuration) *mask {
 	if m.dfa != nil {
 		return m.dfaMask(c.state)
@@ -258,13 +266,14 @@ func (m *Masks) make(c configuration) *mask {
 	return m.v.setOf(slices.Clone(m.found))
 }
 
-// whole reports whether all tokens below a node leave a state as it is that goes on as it is with
-// bytes of some kinds.
+// whole reports whether every token below a trie node leads from a state back to the same
+// state. loop is the set of kinds of bytes on which the state does not change.
 func (m *Masks) whole(node int32, loop uint64) bool {
 	return m.v.kinds[node]&^loop == 0 && (m.v.tidy[node] || m.v.kinds[node]>>beyondASCII == 0)
 }
 
-// walk appends the tokens below a node that may be read from c.
+// walk appends to out the tokens below a trie node that may be read from c, the configuration
+// at that node.
 func (m *Masks) walk(out []int32, node int32, c configuration) []int32 {
 	t := m.v.trie
 	last := t.skip[node]
@@ -291,8 +300,8 @@ func (m *Masks) walk(out []int32, node int32, c configuration) []int32 {
 	return out
 }
 
-// loop returns the kinds of bytes with which a state goes on as it is; those beyond ASCII count
-// by whole characters.
+// loop returns the set of kinds of bytes on which state q does not change. For bytes beyond
+// ASCII, only whole characters are considered.
 func (r *runs) loop(q int32) uint64 {
 	s := &r.states[q]
 	if s.loop != nil {
@@ -311,13 +320,14 @@ func (r *runs) loop(q int32) uint64 {
 	return l
 }
 
-// loopPlace is a state of a string.
+// loopPlace is a state of a string automaton, the key of the cache of stringLoop.
 type loopPlace struct {
 	a *table
 	q int32
 }
 
-// stringLoop is loop of a state of a string.
+// stringLoop returns the set of kinds of bytes on which state q of the string automaton a does
+// not change. The result is cached.
 func (r *runs) stringLoop(a *table, q int32) uint64 {
 	k := loopPlace{a, q}
 	l, ok := r.loops[k]
@@ -328,8 +338,8 @@ func (r *runs) stringLoop(a *table, q int32) uint64 {
 	return l
 }
 
-// loops returns the kinds of bytes with which an automaton goes on as it is from state q; those
-// beyond ASCII count by whole characters.
+// loops returns the set of kinds of bytes on which an automaton with the transition function
+// next does not leave state q. For bytes beyond ASCII, only whole characters are considered.
 func loops(q int32, next func(q int32, b byte) int32) uint64 {
 	l := ^uint64(0)
 	for b := range 0x80 {

@@ -13,7 +13,7 @@ import (
 type Matcher struct {
 	m    *Masks
 	at   configuration
-	past []configuration // before every token that was accepted
+	past []configuration // configurations before each of the accepted tokens
 }
 
 // Matcher returns a matcher at the beginning of a text.
@@ -21,16 +21,16 @@ func (m *Masks) Matcher() *Matcher {
 	return &Matcher{m: m, at: m.start()}
 }
 
-// Fork returns an independent matcher at the same position, which can be rolled back as
-// far.
+// Fork returns an independent matcher at the same position. It keeps the history, so it can be
+// rolled back equally far.
 func (p *Matcher) Fork() *Matcher {
 	return &Matcher{m: p.m, at: p.at, past: slices.Clone(p.past)}
 }
 
-// Mask writes the set of tokens that may come next to dst, which must have Words() words.
-// Bit t mod 32 of word t/32 is set if token t is allowed, the layout that llama.cpp,
-// llguidance, vLLM and XGrammar use. Tokens that end a text are allowed where the text may
-// end, and after another such token. On an error dst is not written.
+// Mask stores in dst the set of tokens that may come next. dst must have Words() words. Bit t
+// mod 32 of word t/32 is set if token t is allowed. This is the layout that llama.cpp,
+// llguidance, vLLM and XGrammar use. A token that ends the text is allowed if the text may end
+// here, or if it has already ended. If Mask returns an error, dst is unchanged.
 func (p *Matcher) Mask(dst []uint32) error {
 	if len(dst) != p.m.Words() {
 		return &constraint.ArgumentError{Func: "Matcher.Mask", Arg: "len(dst)", Value: len(dst), Want: fmt.Sprintf("%d, as Words returns it", p.m.Words())}
@@ -74,7 +74,7 @@ func (p *Matcher) Accept(token int32) (bool, error) {
 	return true, nil
 }
 
-// Rollback takes back the last n tokens.
+// Rollback undoes the last n accepted tokens.
 func (p *Matcher) Rollback(n int) error {
 	if n < 0 || n > len(p.past) {
 		return &constraint.ArgumentError{Func: "Matcher.Rollback", Arg: "n", Value: n, Want: fmt.Sprintf("0 … %d, the tokens accepted", len(p.past))}
@@ -95,15 +95,17 @@ func (p *Matcher) MayEnd() bool {
 	return p.m.accepts(p.at)
 }
 
-// forced bounds the text that Forced returns.
+// forced bounds the number of bytes of the text that Forced returns.
 const forced = 1 << 12
 
-// Forced returns the text with which every completion continues, as long as only one byte
-// can come next, up to 4096 bytes. It is empty where the text may end. tokens spell a
-// beginning of that text, cut into the longest tokens. They stop where a token might be
-// longer than the rest of the forced text, so accepting them commits to nothing beyond the
-// text they spell. Over an automaton on tokens, tokens are those that are the only possible
-// next token, one after the other, and the text is theirs.
+// Forced returns the text with which every completion continues: the bytes that follow as long
+// as only one byte can come next, at most 4096 of them. It is empty if the text may end here.
+//
+// tokens spell a prefix of the forced text, divided into the longest possible tokens. They stop
+// where a token might extend beyond the forced text. Accepting them therefore commits to
+// nothing beyond the text they spell. For masks over an automaton on tokens, tokens lists the
+// tokens that are, one after the other, the only possible next token, and text is the text they
+// spell.
 func (p *Matcher) Forced() (text string, tokens []int32, err error) {
 	m := p.m
 	if p.at.padded {

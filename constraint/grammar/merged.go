@@ -6,30 +6,33 @@ import (
 	"slices"
 )
 
-// errGates means that a schema is not written as a union of conjunctions: its parts have to
-// be read side by side, and gates combine them.
+// errGates means that a schema cannot be written as a union of conjunctions. Its parts must be
+// read side by side and combined by gates.
 var errGates = errors.New("grammar: the schema needs gates")
 
-// conjunction is a set of assertions that hold together: schemas of opPlain and parts of opEnum.
+// conjunction is a set of assertions that must all hold: schemas with assertions about types
+// (opPlain), and lists of allowed scalars (opEnum).
 type conjunction struct {
 	plains []*value
 	enums  []*part
 }
 
-// alternatives bounds those of a place, products the pairs that combining two choices makes.
+// Limits of unions of conjunctions: alternatives is the number of conjunctions at one place,
+// and products the number of pairs when two unions are multiplied.
 const (
 	alternatives = 1 << 13
 	products     = 1 << 10
 )
 
-// conjunctions writes schemas as unions of conjunctions.
+// conjunctions caches the unions of conjunctions that are equivalent to schemas.
 type conjunctions struct {
-	unions, complements map[*value][]conjunction // nil while it is written
-	parts               map[*part]int            // numbers of opEnum
+	// unions for schemas and for their complements; a nil entry is still being computed
+	unions, complements map[*value][]conjunction
+	parts               map[*part]int // numbers of the opEnum parts
 	depth               int
 }
 
-// conjunctionKey identifies a conjunction.
+// conjunctionKey returns a string that identifies a conjunction.
 func (c *compiler) conjunctionKey(x conjunction) string {
 	k := make([]int32, 0, len(x.enums))
 	for _, p := range x.enums {
@@ -44,8 +47,8 @@ func (c *compiler) conjunctionKey(x conjunction) string {
 	return c.key(x.plains) + "|" + words(slices.Compact(k))
 }
 
-// merged leads from in to out by the values that satisfy every schema, written as a union of
-// conjunctions. Each of them has an order of properties of its own.
+// merged adds the values that satisfy every schema, between the nodes in and out. It writes
+// them as a union of conjunctions, each with its own order of properties.
 func (c *compiler) merged(schemas []*value, _ *location, in, out int32) error {
 	k := fragment{in, out, c.key(schemas)}
 	if c.written[k] {
@@ -76,7 +79,7 @@ func (c *compiler) merged(schemas []*value, _ *location, in, out int32) error {
 	return nil
 }
 
-// times returns the conjunctions of what satisfies both unions.
+// times returns the intersection of two unions of conjunctions, as a union of conjunctions.
 func (c *compiler) times(x, y []conjunction) ([]conjunction, error) {
 	switch {
 	case len(x) > 1 && len(y) > 1 && len(x)*len(y) > products:
@@ -121,8 +124,8 @@ func (c *compiler) times(x, y []conjunction) ([]conjunction, error) {
 	return z, nil
 }
 
-// absorbed returns the conjunctions without those that say all that another one says, which
-// has these values, too.
+// absorbed removes every conjunction whose assertions include all those of another one. Its
+// values already belong to the other conjunction.
 func absorbed(x []conjunction) []conjunction {
 	within := func(a, b conjunction) bool {
 		for _, p := range a.plains {
@@ -147,7 +150,8 @@ func absorbed(x []conjunction) []conjunction {
 	return left
 }
 
-// possible reports whether it is not plain to see that a conjunction has no value.
+// possible reports whether a conjunction may have a value. It returns false only if it is
+// evident that there is none.
 func (c *compiler) possible(x conjunction) (bool, error) {
 	t, err := types(x.plains)
 	if err != nil {
@@ -163,8 +167,9 @@ func (c *compiler) possible(x conjunction) (bool, error) {
 	return t.object && !c.clash(x, x, closer), nil
 }
 
-// once writes a schema as a union of conjunctions by a function of its parts, the first time it
-// is asked for. known has those that are written. A schema that contains itself is refused.
+// once returns a union of conjunctions for the schema s. The function of computes the union
+// from the parts of s, and once caches it in known. If s contains itself, once returns
+// errGates.
 func (c *compiler) once(known map[*value][]conjunction, s *value, of func(parts []part) ([]conjunction, error)) ([]conjunction, error) {
 	s = c.first(s)
 	if u, ok := known[s]; ok {
@@ -193,7 +198,7 @@ func (c *compiler) once(known map[*value][]conjunction, s *value, of func(parts 
 	return all, nil
 }
 
-// union writes a schema as a union of conjunctions.
+// union returns the values that satisfy s, as a union of conjunctions.
 func (c *compiler) union(s *value) ([]conjunction, error) {
 	return c.once(c.merging.unions, s, func(parts []part) ([]conjunction, error) {
 		all := []conjunction{{}}
@@ -210,7 +215,7 @@ func (c *compiler) union(s *value) ([]conjunction, error) {
 	})
 }
 
-// unionOf is union of a part.
+// unionOf returns the values that satisfy the part p of a schema, as a union of conjunctions.
 func (c *compiler) unionOf(p *part) (all []conjunction, err error) {
 	switch p.op {
 	case opPlain:
@@ -260,12 +265,12 @@ func (c *compiler) unionOf(p *part) (all []conjunction, err error) {
 	return all, nil
 }
 
-// and returns the types that are in both sets.
+// and returns the intersection of two sets of types.
 func (t typeSet) and(u typeSet) typeSet {
 	return typeSet{t.null && u.null, t.boolean && u.boolean, t.object && u.object, t.array && u.array, t.number && u.number, t.integer && u.integer, t.str && u.str}
 }
 
-// types returns those that all schemas allow.
+// types returns the types that every one of the schemas allows.
 func types(plains []*value) (typeSet, error) {
 	t := typeSet{true, true, true, true, true, true, true}
 	for _, s := range plains {
@@ -278,8 +283,8 @@ func types(plains []*value) (typeSet, error) {
 	return t, nil
 }
 
-// common returns the scalars that are in all enums, and whether numbers are to be spelled as
-// integers.
+// common returns the scalars that are in every one of the enums. whole reports whether integers
+// must be spelled without a fraction.
 func common(enums []*part) (values []*value, whole bool) {
 	for i, p := range enums {
 		whole = whole || p.whole
@@ -312,7 +317,7 @@ func sameScalar(a, b *value) bool {
 	return true
 }
 
-// conjunction leads from in to out by the values of one.
+// conjunction adds the values of the conjunction x, between the nodes in and out.
 func (c *compiler) conjunction(x conjunction, in, out int32) error {
 	t, err := types(x.plains)
 	if err != nil {
@@ -331,7 +336,9 @@ func (c *compiler) conjunction(x conjunction, in, out int32) error {
 	return c.together(x, t, in, out)
 }
 
-// together is typed for several schemas and enums.
+// together adds the values that satisfy several schemas and enums at once, between the nodes in
+// and out. t is the set of types that they all allow. For a single schema there is
+// [compiler.typed].
 func (c *compiler) together(x conjunction, t typeSet, in, out int32) error {
 	values, whole := common(x.enums)
 	enumerated := len(x.enums) > 0
@@ -429,7 +436,8 @@ func (c *compiler) together(x conjunction, t typeSet, in, out int32) error {
 	return nil
 }
 
-// own returns the location of schemas that hold together and agree with no others.
+// own returns a location for schemas that apply together, and only for these. Its order of
+// properties therefore need not agree with that of other schemas.
 func (c *compiler) own(plains []*value) (*location, error) {
 	l := &location{schemas: plains, key: "own " + c.key(plains)}
 	if known, ok := c.locations[l.key]; ok {
@@ -439,7 +447,7 @@ func (c *compiler) own(plains []*value) (*location, error) {
 	return l, c.order(l)
 }
 
-// disjoint reports whether it is plain to see that no value satisfies two of the schemas.
+// disjoint reports whether it is evident that no value satisfies two of the schemas.
 func (c *compiler) disjoint(subs []*value) bool {
 	if len(subs) > 8 && c.tagged(subs) {
 		return true
@@ -454,8 +462,8 @@ func (c *compiler) disjoint(subs []*value) bool {
 	return true
 }
 
-// tagged reports whether all schemas describe objects in which one required property tells them
-// apart by its text.
+// tagged reports whether all schemas describe objects with a common required property whose
+// value is a different text in each schema.
 func (c *compiler) tagged(subs []*value) bool {
 	texts := map[string]map[string]bool{} // of each name
 	for i, s := range subs {
@@ -511,10 +519,10 @@ func (c *compiler) tagged(subs []*value) bool {
 	return len(texts) > 0
 }
 
-// closer bounds how deep apart looks for a property that tells objects apart.
+// closer bounds the depth of the objects in which apart compares properties.
 const closer = 3
 
-// apart reports whether it is plain to see that no value satisfies both schemas.
+// apart reports whether it is evident that no value satisfies both schemas.
 func (c *compiler) apart(a, b *value, depth int) bool {
 	if depth > closer {
 		return false
@@ -537,7 +545,7 @@ func (c *compiler) apart(a, b *value, depth int) bool {
 	return true
 }
 
-// exclusive is apart of two conjunctions.
+// exclusive reports whether it is evident that no value satisfies both conjunctions.
 func (c *compiler) exclusive(x, y conjunction, depth int) bool {
 	t, err := types(append(slices.Clone(x.plains), y.plains...))
 	if err != nil {
@@ -556,7 +564,8 @@ func (c *compiler) exclusive(x, y conjunction, depth int) bool {
 	return c.clash(x, y, depth) || c.clash(y, x, depth)
 }
 
-// clash reports whether x requires a property that y forbids, or whose values are apart.
+// clash reports whether x requires a property that y forbids, or one whose schemas in x and y
+// exclude each other.
 func (c *compiler) clash(x, y conjunction, depth int) bool {
 	for _, s := range x.plains {
 		required := s.get("required")
@@ -586,8 +595,8 @@ func (c *compiler) clash(x, y conjunction, depth int) bool {
 	return false
 }
 
-// caring returns the schemas that have one of the keywords, each once, or the one that
-// restricts nothing.
+// caring returns the schemas that have at least one of the keywords, without duplicates. If
+// there are none, it returns [anything], which restricts nothing.
 func caring(all []*value, keywords ...string) (some []*value) {
 	for _, s := range all {
 		if s = onlyIf(s, keywords...); s != anything && !slices.Contains(some, s) {
@@ -600,7 +609,8 @@ func caring(all []*value, keywords ...string) (some []*value) {
 	return some
 }
 
-// locationOf returns the location of a rule: that of all schemas that apply, or its own.
+// locationOf returns the location of a rule. That is l if schemas are read side by side. If
+// they are merged, it is a location for the given schemas alone.
 func (c *compiler) locationOf(all []*value, l *location) (*location, error) {
 	if c.merging == nil {
 		return l, nil
@@ -608,7 +618,8 @@ func (c *compiler) locationOf(all []*value, l *location) (*location, error) {
 	return c.own(all)
 }
 
-// ruleKey names a rule of a kind.
+// ruleKey returns a string that identifies the rule for a kind of values that satisfy all
+// schemas at a location.
 func (c *compiler) ruleKey(kind string, all []*value, l *location) string {
 	return fmt.Sprintf("%s %q %s", kind, c.key(all), l.key)
 }

@@ -9,32 +9,35 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// networkBytes bounds the memory of a network, unless its caller allows less: 2¹⁸ nodes
-// with what leads from them.
+// networkBytes bounds the memory of a network in bytes, unless the caller sets a lower bound.
+// It is enough for 2¹⁸ nodes with their arcs.
 const networkBytes = 1 << 26
 
-// The memory of a network, with what slices that grow leave behind.
+// Estimated memory of the parts of a network in bytes, including the unused capacity of growing
+// slices.
 const (
 	nodeBytes = 192
 	arcBytes  = 16
-	trieBytes = 64 // of each byte
+	trieBytes = 64 // memory for each byte of a text
 )
 
-// network is a set of rules, each a nondeterministic automaton over bytes and
-// calls of other rules, with gates that combine runs over the same value.
+// network is a set of rules. Each rule is a nondeterministic automaton whose moves read bytes
+// or call other rules. Gates combine several runs over the same value by a Boolean function.
 type network struct {
-	name   string // of the function that builds it
+	name   string // name of the function that builds the network, for errors
 	nodes  []node
 	rules  []rule
-	gates  []gate            // a gate comes after those inside it
-	inputs map[int32][]int32 // the gates of which a node is an input
+	gates  []gate            // gates, in an order in which a gate comes after those inside it
+	inputs map[int32][]int32 // for every node, the gates that have it as an input
 
-	below bool // texts are missing: of many members whose names are not known, or in a negation of a format
+	// true if the network lacks some texts of the language, because of repeated unknown names
+	// or a format below a negation
+	below bool
 
 	meter       *poll.Meter
-	bytes, most int // that it has and may have
+	bytes, most int // memory used and its bound, in bytes
 
-	arcs  []arc // blocks from which the first slices of nodes are cut
+	arcs  []arc // blocks of memory from which the first slices of nodes are cut
 	links []int32
 }
 
@@ -46,10 +49,10 @@ func newNetwork(name string, m *poll.Meter, limits constraint.Limits) *network {
 	return n
 }
 
-// charge counts memory.
+// charge adds bytes to the memory used.
 func (n *network) charge(bytes int) { n.bytes += bytes }
 
-// fits returns an error if there is no memory for so many bytes more.
+// fits returns an error if the given number of additional bytes would exceed the bound.
 func (n *network) fits(bytes int) error {
 	if n.bytes+bytes > n.most {
 		return &constraint.LimitError{What: n.name + ": bytes", Value: n.bytes + bytes, Bound: n.most}
@@ -57,7 +60,7 @@ func (n *network) fits(bytes int) error {
 	return nil
 }
 
-// check counts work and returns an error if the network has grown too large or its
+// check adds work to the meter. It returns an error if the network has grown too large or the
 // context has ended.
 func (n *network) check(work int) error {
 	if err := n.fits(0); err != nil {
@@ -69,17 +72,19 @@ func (n *network) check(work int) error {
 	return nil
 }
 
-// node is a place in a rule.
+// node is a state of the automaton of a rule.
 type node struct {
-	arcs   []arc
-	free   []int32 // nodes reached without a byte
-	calls  []callArc
-	scalar automaton // runs from here; where it may end, free follows
-	ends   int32     // the rule that is complete here, −1
-	leads  bool      // the scalar is leading
+	arcs  []arc
+	free  []int32 // nodes reached without reading a byte
+	calls []callArc
+	// automaton that runs from this node, or nil; where it may end, the run continues at the
+	// nodes in free
+	scalar automaton
+	ends   int32 // rule that is complete at this node, −1 if none
+	leads  bool  // true if scalar implements leading
 }
 
-// lead returns the scalar if it says where it leads.
+// lead returns the scalar if it implements leading, and otherwise nil.
 func (v *node) lead() leading {
 	if !v.leads {
 		return nil
@@ -99,29 +104,31 @@ type rule struct {
 	start, end int32
 }
 
-// gate leads to out where decide holds for the inputs that have ended.
+// gate leads to the node out if decide returns true. The argument of decide tells which inputs
+// have been reached.
 type gate struct {
-	inputs []int32 // nodes
+	inputs []int32 // nodes of the network
 	decide func(ended []bool) bool
 	out    int32
 }
 
-// automaton is a deterministic automaton over bytes, whose states are numbered
-// as they are met.
+// automaton is a deterministic automaton over bytes. It assigns numbers to its states when they
+// are first reached.
 type automaton interface {
 	start() int32
-	next(state int32, b byte) int32 // −1: dead
+	next(state int32, b byte) int32 // state after b, −1 if it is dead
 	final(state int32) bool
 }
 
-// leading is an automaton whose final states lead to different nodes.
+// leading is an automaton whose final states can lead to different nodes of the network.
 type leading interface {
 	automaton
-	to(state int32) int32          // −1: none
-	targets(nodes []int32) []int32 // with all that to returns
+	to(state int32) int32 // node to which a final state leads, −1 if none
+	// targets appends to nodes every node that the method to can return
+	targets(nodes []int32) []int32
 }
 
-// carve returns an empty slice of capacity n, cut from a block.
+// carve cuts an empty slice of capacity n from a block of memory.
 func carve[E any](block *[]E, n int) []E {
 	if len(*block) < n {
 		*block = make([]E, max(n, 64))
@@ -165,7 +172,7 @@ func (n *network) arc(from int32, low, high byte, to int32) {
 	v.arcs = append(v.arcs, arc{low, high, to})
 }
 
-// space lets white space pass at a place, which has no arcs yet.
+// space allows white space at a node that has no arcs yet.
 func (n *network) space(at int32) {
 	n.charge(3 * arcBytes)
 	n.nodes[at].arcs = append(carve(&n.arcs, 4), arc{' ', ' ', at}, arc{'\t', '\n', at}, arc{'\r', '\r', at})
@@ -176,7 +183,7 @@ func (n *network) call(from, rule, to int32) {
 	n.nodes[from].calls = append(n.nodes[from].calls, callArc{rule, to})
 }
 
-// text leads from one node to another by the bytes of s.
+// text adds a path between two nodes that reads the bytes of s.
 func (n *network) text(from int32, s string, to int32) {
 	for i := range len(s) {
 		at := to
@@ -191,7 +198,7 @@ func (n *network) text(from int32, s string, to int32) {
 	}
 }
 
-// run leads from one node to another by a text of a.
+// run adds a path between two nodes that reads a text of the automaton a.
 func (n *network) run(from int32, a automaton, to int32) {
 	at := n.add()
 	n.nodes[at].scalar = a
@@ -199,7 +206,8 @@ func (n *network) run(from int32, a automaton, to int32) {
 	n.link(from, at)
 }
 
-// lead runs an automaton from a node, which says where its texts lead.
+// lead adds a run of the automaton a at a node. The automaton decides to which nodes its texts
+// lead.
 func (n *network) lead(from int32, a leading) {
 	at := n.add()
 	n.nodes[at].scalar = a
@@ -207,7 +215,7 @@ func (n *network) lead(from int32, a leading) {
 	n.link(from, at)
 }
 
-// join makes a gate of inputs and returns the node to which it leads.
+// join adds a gate with the given inputs and returns the node to which the gate leads.
 func (n *network) join(inputs []int32, decide func(ended []bool) bool) (out int32) {
 	out = n.add()
 	n.charge(nodeBytes + 2*arcBytes*len(inputs))
@@ -222,7 +230,8 @@ func (n *network) join(inputs []int32, decide func(ended []bool) bool) (out int3
 	return out
 }
 
-// rulesOfNodes returns the rule of every node, −1 where it has none.
+// rulesOfNodes returns the rule to which every node belongs, −1 for a node that no rule
+// reaches.
 func (n *network) rulesOfNodes() []int32 {
 	of := make([]int32, len(n.nodes))
 	for at := range of {
@@ -256,7 +265,7 @@ func (n *network) rulesOfNodes() []int32 {
 	return of
 }
 
-// words writes numbers as a key.
+// words encodes numbers as a string, for use as a map key.
 func words(x []int32) string {
 	var b []byte
 	for _, v := range x {

@@ -10,41 +10,43 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// numberSpec describes a set of JSON numbers. Where it restricts anything, a
-// number is spelled without an exponent.
+// numberSpec describes a set of JSON numbers. If it has any restriction, numbers are spelled
+// without an exponent.
 type numberSpec struct {
 	integer bool
-	whole   bool // no fraction, not even of zeros
-	plain   bool // no exponent, whatever else
+	whole   bool // true if a number has no fraction, not even one of zeros
+	plain   bool // true if a number has no exponent, even if there are no other restrictions
 	bounds  []bound
-	among   []decimal // if given: one of these
-	except  []decimal // none of these
+	among   []decimal // if not nil, the only numbers allowed
+	except  []decimal // numbers that are excluded
 	steps   []step
 
-	canonical bool // no exponent, no -0, no zero at the end of a fraction
+	// true if a number has no exponent, is not -0, and has no zero at the end of its fraction
+	canonical bool
 }
 
-// bound is a comparison with a constant.
+// bound compares a number with the constant at. excluded means that equality is not allowed.
 type bound struct {
 	at       decimal
-	lower    bool // x ≥ at, otherwise x ≤ at
+	lower    bool // true for x ≥ at, false for x ≤ at
 	excluded bool
 }
 
-// step is a divisor, or one of which the number must be no multiple.
+// step is a divisor. If want is true, the number must be a multiple of it; otherwise it must
+// not.
 type step struct {
 	by   decimal
 	want bool
 }
 
-// decimal is a number digit by digit: whole has no leading zero, fraction no
-// trailing one; zero is empty in both.
+// decimal is a number in decimal digits. whole has no leading zero and fraction no trailing
+// zero; both are empty for the number 0.
 type decimal struct {
 	negative        bool
 	whole, fraction string
 }
 
-// digits bounds the digits of constants in a schema.
+// digits bounds the number of digits of a constant in a schema.
 const digits = 400
 
 func parseDecimal(n json.Number) (decimal, error) {
@@ -65,17 +67,18 @@ func (s numberSpec) free() bool {
 	return !s.canonical && !s.integer && !s.plain && len(s.bounds) == 0 && s.among == nil && s.except == nil && s.steps == nil
 }
 
-// numberAutomaton reads a number and compares it, digit by digit, with all
-// constants of its spec.
+// numberAutomaton reads a number digit by digit and compares it with all constants of its spec
+// at the same time.
 type numberAutomaton struct {
 	numberSpec
 	free    bool
-	against []decimal // magnitudes
-	widest  int       // digits of the longest whole part
-	deepest int       // of the longest fraction
-	modulus int64     // of the value in units of 10^−places
+	against []decimal // magnitudes of all constants: bounds, allowed and excluded numbers
+	widest  int       // largest number of digits in the whole part of a constant
+	deepest int       // largest number of digits in the fraction of a constant
+	// modulus for the remainders of the value, which is counted in units of 10^−places
+	modulus int64
 	places  int
-	units   []int64 // of every step, which divide the modulus
+	units   []int64 // every divisor in units of 10^−places; the modulus is a multiple of each
 	number  map[numberState]int32
 	states  []numberState
 }
@@ -83,12 +86,15 @@ type numberAutomaton struct {
 type numberState struct {
 	at       numberPlace
 	negative bool
-	whole    int16 // digits, one more than the longest at most
-	places   int16 // of the fraction
+	whole    int16 // number of digits read in the whole part, at most widest+1
+	places   int16 // number of digits read in the fraction
 	nonzero  bool
-	zero     bool   // the last digit, where that matters
-	order    string // of the digits so far to each constant: <, = or >
-	rest     int64  // of the value by the modulus; −1: digits beyond the last place of all steps
+	zero     bool // true if the last digit was 0, kept only if the spelling is canonical
+	// result of comparing the digits read so far with each constant: '<', '=' or '>'
+	order string
+	// remainder of the value modulo modulus; −1 if there are nonzero digits beyond the last
+	// place of all divisors
+	rest int64
 }
 
 type numberPlace uint8
@@ -105,9 +111,10 @@ const (
 	exponentPart
 )
 
-// divisor bounds the divisor of multipleOf in units of its last place, multiple the least
-// common multiple of several where it takes a search to see whether a number goes on, multiples that
-// of others, and fewMultiples the multiples between two bounds that are compared one by one.
+// Limits of multipleOf: divisor bounds the divisor in units of its last place. multiple bounds
+// the least common multiple of several divisors if a search decides whether a number can be
+// completed, and multiples bounds it otherwise. fewMultiples bounds how many multiples between
+// two bounds are compared one by one.
 const (
 	divisor      = 10_000
 	multiple     = 1 << 14
@@ -150,7 +157,8 @@ func newNumber(spec numberSpec) (*numberAutomaton, error) {
 	return a, nil
 }
 
-// enumerate replaces steps by the numbers that are left of them, where these are few.
+// enumerate replaces the divisors and bounds of the spec by the list of numbers that satisfy
+// them, if these are few.
 func (s *numberSpec) enumerate() {
 	var low, high, by *big.Rat
 	for _, x := range s.steps {
@@ -191,7 +199,7 @@ func (s *numberSpec) enumerate() {
 	s.among, s.steps = among, nil
 }
 
-// rat returns the number.
+// rat returns the number as a big.Rat.
 func (d decimal) rat() *big.Rat {
 	v, _ := new(big.Rat).SetString("0" + d.whole + "." + d.fraction + "0")
 	if d.negative {
@@ -200,17 +208,19 @@ func (d decimal) rat() *big.Rat {
 	return v
 }
 
-// endless reports whether nothing is asked but multiples.
+// endless reports whether divisors are the only restriction, apart from integer, whole and
+// plain.
 func (s *numberSpec) endless() bool {
 	return !s.canonical && len(s.bounds) == 0 && s.among == nil && len(s.except) == 0
 }
 
-// looked bounds the multiples that completes tries.
+// looked bounds the number of multiples that completes tries.
 const looked = 1 << 10
 
-// completes reports whether more digits complete the number, where that takes no search. Digits
-// of the whole part lead to every remainder, and one of the wanted multiples is none of the others if
-// these do not divide all of them.
+// completes reports whether further digits can complete the number from state q. sure is false
+// if deciding this would take a search. It uses two facts. First, digits of the whole part can
+// lead to every remainder. Second, some multiple of the wanted divisors is a multiple of none
+// of the unwanted ones, unless an unwanted divisor divides all of them.
 func (a *numberAutomaton) completes(q int32) (yes, sure bool) {
 	if len(a.steps) == 0 || !a.endless() {
 		return false, false
@@ -319,7 +329,8 @@ func (a *numberAutomaton) next(q int32, b byte) int32 {
 	return a.find(s)
 }
 
-// wholeDigit compares one more digit of the whole part.
+// wholeDigit appends the digit b to the whole part and updates the comparison with each
+// constant.
 func (a *numberAutomaton) wholeDigit(s *numberState, b byte) {
 	at := int(s.whole)
 	order := []byte(s.order)
@@ -340,7 +351,8 @@ func compare(x, y byte) byte {
 	return '>'
 }
 
-// settle decides the order by the number of digits, once the whole part ends.
+// settle compares the numbers of digits with those of the constants, once the whole part has
+// ended.
 func (a *numberAutomaton) settle(s *numberState) {
 	order := []byte(s.order)
 	for i, d := range a.against {
@@ -439,7 +451,8 @@ func (a *numberAutomaton) final(q int32) bool {
 	return true
 }
 
-// sign compares the number with d, given the order of their magnitudes.
+// sign compares the number with d and returns −1, 0 or 1. order is the comparison of their
+// magnitudes.
 func (s numberState) sign(order byte, d decimal) int {
 	negative := s.negative && s.nonzero
 	switch {

@@ -4,54 +4,61 @@ import (
 	"slices"
 )
 
-// objects is the construction of one rule: members in the order of the
-// location, then others.
+// objects builds the rule for the objects that satisfy some schemas. The members with listed
+// names come first, in the order of the location, then the others.
 type objects struct {
 	*compiler
-	of          []*value // the schemas that hold
-	l           *location
-	required    map[string]bool
-	need        []int // need[i] is the first required name of the location from i on
+	of       []*value // schemas that every object of the rule satisfies
+	l        *location
+	required map[string]bool
+	// need[i] is the index of the first required name of the location from index i on
+	need        []int
 	needLoose   uint16
-	least, most int // members; most < 0: any number
+	least, most int // bounds on the number of members; most < 0 means no upper bound
 	names       *keys
 	some        []*some
-	watched     []byteAutomaton  // of other names: the patterns, and what some looks at
-	keys        *stringAutomaton // reads a name, and watches which it is and what it matches
-	at          map[member]int32
-	targets     map[member]*targets
-	entries     map[entry]int32
-	forks       map[string]int32 // nodes from which several entries are reached
-	todo        []member
-	end         int32
+	// automata that are run on unknown names: for the patterns, and for the assertions in the
+	// field some
+	watched []byteAutomaton
+	// automaton that reads the name of a member and determines which known name it is and which
+	// patterns it matches
+	keys    *stringAutomaton
+	at      map[member]int32
+	targets map[member]*targets
+	entries map[entry]int32
+	forks   map[string]int32 // nodes from which several entries are reached, by their key
+	todo    []member
+	end     int32
 }
 
-// member is a place between members: how many names of the location have
-// passed, how many members were there (as far as a bound depends on it), and
-// whether there was any.
+// member is the state between two members of an object: the number of names of the location
+// that have been passed, the numbers of known and other members (as far as a bound depends on
+// them), and whether there was any member.
 type member struct {
 	passed, known, others int
-	seen                  uint16 // of the loose names
-	found                 uint8  // of some, those that a member satisfied
+	seen                  uint16 // set of the loose names that occurred
+	found                 uint8  // set of the assertions in some that a member has satisfied
 	started               bool
 }
 
-// targets are the places after a name of a member, for all places that only differ in how
-// many names have passed: by the number of the name, and by the set of what is watched that
-// another name matches. −1 is none.
+// targets holds the nodes that follow a name, shared by all states that differ only in the
+// number of names passed. named is indexed by the number of a known name. others is indexed by
+// the set of watched automata that an unknown name matches. −1 means that the name is not
+// allowed.
 type targets struct {
 	named  map[int]int32
 	others []int32
 }
 
-// entry is what follows a name: its value, which satisfies the schemas, and a place.
+// entry identifies the part of a rule after a name: a value that satisfies the schemas, at the
+// location l, followed by the state in the field to.
 type entry struct {
 	to      member
 	schemas string
 	l       *location
 }
 
-// object returns the rule for the objects that satisfy all schemas.
+// object returns the rule for the objects that satisfy all of the given schemas.
 func (c *compiler) object(all []*value, l *location) (int32, error) {
 	all = caring(all, "properties", "patternProperties", "additionalProperties", "required", "minProperties", "maxProperties", "propertyNames")
 	l, err := c.locationOf(all, l)
@@ -103,7 +110,8 @@ func (c *compiler) object(all []*value, l *location) (int32, error) {
 	return r, nil
 }
 
-// bounds notes what a schema says of all members.
+// bounds records the assertions of the schema s that concern all members: required names, the
+// number of members and propertyNames.
 func (o *objects) bounds(s *value) error {
 	if x := s.get("required"); x != nil {
 		for _, k := range x.items {
@@ -147,12 +155,12 @@ func (o *objects) bounds(s *value) error {
 	return o.restrict(o.names, s.get("propertyNames"), 0)
 }
 
-// several bounds the patterns that a rule distinguishes: every set of them that a name may
-// match has a value of its own.
+// several bounds the number of patterns that a rule distinguishes, because every set of
+// patterns that a name may match needs its own value.
 const several = 5
 
-// reader returns the automaton of the names that propertyNames allows, which watches the
-// known names and the patterns.
+// reader returns an automaton for the names that propertyNames allows. The automaton also
+// tracks the known names and the patterns.
 func (o *objects) reader() (*stringAutomaton, error) {
 	spec := o.names.stringSpec
 	spec.canonical = o.canonical
@@ -186,9 +194,10 @@ func (o *objects) reader() (*stringAutomaton, error) {
 	return newString(spec), nil
 }
 
-// patterns returns those that are distinguished: all of the location, so that its rules agree
-// on the order within a value, or those of the schema if these are too many. Then the
-// values of all other names have one order.
+// patterns returns the patterns that the rule distinguishes. These are all patterns of the
+// location, so that its rules agree on the order of members within a value. If there are too
+// many, they are the patterns of the schemas of this rule, and the values of all unknown names
+// share one order.
 func (o *objects) patterns() []string {
 	if len(o.l.patterns) <= several {
 		return o.l.patterns
@@ -213,7 +222,8 @@ func (o *objects) place(m member) int32 {
 	return at
 }
 
-// after counts one more member.
+// after returns the state after one more member. It returns false if there are then too many
+// members.
 func (o *objects) after(m member, known bool) (member, bool) {
 	m.started = true
 	if known {
@@ -229,7 +239,8 @@ func (o *objects) after(m member, known bool) (member, bool) {
 	return m, true
 }
 
-// sure is the number of members with unknown names up to which they are counted.
+// sure returns the number up to which members with unknown names are counted. Such names may
+// repeat, so only one member is certain to count.
 func (o *objects) sure() int {
 	if o.differ {
 		return o.least
@@ -237,8 +248,8 @@ func (o *objects) sure() int {
 	return min(o.least, 1)
 }
 
-// grow adds what may come after a place: the end, or a member after a comma unless it is
-// the first.
+// grow adds the moves from the state m: the end of the object, and a name, preceded by a comma
+// unless it is the first.
 func (o *objects) grow(m member) error {
 	at := o.at[m]
 	open := o.need[m.passed] == len(o.l.names) // no name in order is missing
@@ -285,7 +296,7 @@ func (o *objects) grow(m member) error {
 	return nil
 }
 
-// named adds the target of known name i.
+// named adds the target of the known name with number i.
 func (o *objects) named(t *targets, m member, i int) error {
 	name := o.l.index.names[i]
 	t.named[i] = -1
@@ -313,7 +324,7 @@ func (o *objects) named(t *targets, m member, i int) error {
 	return err
 }
 
-// others adds the targets of the names that the location does not know.
+// others adds the targets of the names that the location does not list.
 func (o *objects) others(t *targets, m member) error {
 	patterns := o.patterns()
 	t.others = make([]int32, 1<<len(o.watched))
@@ -350,8 +361,9 @@ func (o *objects) others(t *targets, m member) error {
 	return nil
 }
 
-// either returns the node after the name of a member, whose value may be one of some or not; −1 if
-// no value is allowed. matches tells which tests accept the name.
+// either returns the node after the name of a member whose value may, but need not, satisfy one
+// of the assertions in some. It returns −1 if no value is allowed. matches reports whether a
+// test accepts the name.
 func (o *objects) either(subs []*value, matches func(t test) bool, inner *location, to member) (int32, error) {
 	choices := []struct {
 		subs []*value
@@ -395,7 +407,8 @@ func (o *objects) either(subs []*value, matches func(t test) bool, inner *locati
 	return at, nil
 }
 
-// member returns the node after the name of a member, −1 if no value is allowed.
+// member returns the node after the name of a member whose value satisfies all of subs, or −1
+// if no value is allowed.
 func (o *objects) member(subs []*value, inner *location, to member) (int32, error) {
 	for _, s := range subs {
 		if s != nil && s.kind == boolean && !s.truth {
@@ -414,7 +427,7 @@ func (o *objects) member(subs []*value, inner *location, to member) (int32, erro
 	return named, o.all(subs, inner, colon, o.place(to))
 }
 
-// nameRun reads the names that are possible at a place.
+// nameRun reads the names that are possible in one state of an object.
 type nameRun struct {
 	o    *objects
 	m    member
@@ -432,8 +445,8 @@ func (r *nameRun) next(state int32, b byte) int32 {
 	return to
 }
 
-// possible reports whether a known name that may come at this place has what is read for a
-// beginning, or another may.
+// possible reports whether the text read so far is a prefix of a known name that may come next,
+// or of an unknown name if one may.
 func (r *nameRun) possible(state int32) bool {
 	o := r.o
 	if o.keys.states[state].at == closed {
@@ -458,7 +471,8 @@ func (r *nameRun) possible(state int32) bool {
 	return tests[first] >= 0 && r.begins(int(tests[first]), func(int32) bool { return true })
 }
 
-// named returns the target of a known name, −1 if it may not come.
+// named returns the target of the known name with number i, or −1 if the name may not come
+// next.
 func (r *nameRun) named(i int) int32 {
 	n := len(r.o.l.names)
 	switch {
@@ -474,9 +488,9 @@ func (r *nameRun) named(i int) int32 {
 
 func (r *nameRun) final(state int32) bool { return r.to(state) >= 0 }
 
-// completes reports whether a name goes on from a state, where that takes no search: between
-// two characters of one that is known, if names may have any length and nothing else is asked
-// of them.
+// completes reports whether a name can be completed from a state, so that ok returns true for
+// the node after it. sure is false if deciding this would take a search. No search is needed
+// between two characters of a known name, if names are not restricted in length or otherwise.
 func (r *nameRun) completes(state int32, ok func(to int32) bool) (yes, sure bool) {
 	k := r.o.keys
 	s := &k.states[state]
@@ -495,7 +509,8 @@ func (r *nameRun) completes(state int32, ok func(to int32) bool) (yes, sure bool
 	return false, false
 }
 
-// begins reports whether f holds for a node after a known name below a node of the index.
+// begins reports whether f returns true for the node after some known name that passes through
+// node at of the index.
 func (r *nameRun) begins(at int, f func(to int32) bool) bool {
 	o := r.o
 	end := min(o.need[r.m.passed]+1, len(o.l.names))
@@ -516,7 +531,8 @@ func (r *nameRun) targets(nodes []int32) []int32 {
 	return nodes
 }
 
-// to returns where a name that ends in a state leads, −1 if it does not end.
+// to returns the node that follows a name which ends in the given state, or −1 if no name ends
+// there.
 func (r *nameRun) to(state int32) int32 {
 	s := &r.o.keys.states[state]
 	if s.at != closed {
@@ -540,20 +556,20 @@ func (r *nameRun) to(state int32) int32 {
 	return r.t.others[set]
 }
 
-// nameIndex is the trie of some names: a byteAutomaton, and which names begin with what
-// leads to a node.
+// nameIndex is a trie of names. It is a byteAutomaton and also records, for every trie node,
+// the names that pass through it.
 type nameIndex struct {
 	*trie
 	names  []string
-	number []int32   // of the name that ends at a node, −1
-	below  [][]int32 // the names that pass through a node, in ascending order
+	number []int32   // for every trie node, the number of the name that ends there, −1 if none
+	below  [][]int32 // for every trie node, the names that pass through it, in ascending order
 }
 
 func newNameIndex(names []string) *nameIndex {
 	return &nameIndex{trie: newTrie(names), names: names}
 }
 
-// build makes the numbers when they are first asked for.
+// build builds the trie and the numbers of names. It is called when they are first needed.
 func (x *nameIndex) build() {
 	x.trie.build()
 	x.number, x.below = make([]int32, len(x.ends)), make([][]int32, len(x.ends))
@@ -571,7 +587,7 @@ func (x *nameIndex) build() {
 	}
 }
 
-// at returns the number of the name that ends at a node, −1 if none does.
+// at returns the number of the name that ends at a trie node, or −1 if none does.
 func (x *nameIndex) at(node int32) int32 {
 	if x.number == nil {
 		x.build()
@@ -579,7 +595,8 @@ func (x *nameIndex) at(node int32) int32 {
 	return x.number[node]
 }
 
-// any reports whether f holds for a name from … to−1 below a node.
+// any reports whether f returns true for one of the names from … to−1 that pass through a trie
+// node.
 func (x *nameIndex) any(at, from, to int, f func(i int) bool) bool {
 	if x.below == nil {
 		x.build()
@@ -594,14 +611,18 @@ func (x *nameIndex) any(at, from, to int, f func(i int) bool) bool {
 	return false
 }
 
-// keys is what propertyNames says.
+// keys collects the restrictions that propertyNames sets on names. never means that no name is
+// allowed.
 type keys struct {
 	stringSpec
-	never   bool
-	negated bool // a name that fails the spec may be allowed
+	never bool
+	// true if the schema is below a negation, where a name that fails the spec may make the
+	// object valid
+	negated bool
 }
 
-// restrict adds what a schema for names says, which may only describe strings.
+// restrict adds to k the restrictions of the schema s on names. Assertions that cannot concern
+// strings are an error.
 func (c *compiler) restrict(k *keys, s *value, depth int) error {
 	if s == nil || s.kind == boolean {
 		k.never = k.never || s != nil && !s.truth
@@ -663,7 +684,7 @@ func (c *compiler) restrict(k *keys, s *value, depth int) error {
 	return nil
 }
 
-// has reports whether a name is allowed.
+// has reports whether the name is allowed.
 func (k *keys) has(name string) bool {
 	n := len([]rune(name))
 	return !k.never && n >= k.least && (k.most < 0 || n <= k.most) && passes(k.tests, name)

@@ -11,8 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// SyntaxError reports where and why a grammar cannot be read. Line and Column count from 1,
-// columns in characters.
+// SyntaxError reports where and why a grammar cannot be parsed. Line and Column count from 1,
+// and columns are counted in characters.
 type SyntaxError struct {
 	Line, Column int
 	What         string
@@ -25,11 +25,11 @@ func (e *SyntaxError) Error() string {
 // expression is a node of a parsed grammar.
 type expression struct {
 	op        form
-	text      string // of a literal, a pattern or a reference
+	text      string // source text of a literal or a pattern, or the name in a reference
 	parts     []*expression
-	except    []string // texts that a pattern does not have
-	low, high int      // of a repetition; high < 0: any number
-	at        int      // offset in the source
+	except    []string // texts that are excluded from a pattern
+	low, high int      // bounds of a repetition; high < 0 means no upper bound
+	at        int      // offset in the source, for errors
 }
 
 type form uint8
@@ -43,18 +43,18 @@ const (
 	repetition
 )
 
-// definition is one rule of a grammar.
+// definition is one rule of a grammar: a name and the expression it is defined as.
 type definition struct {
 	name string
 	body *expression
 }
 
-// parser reads the notation.
+// parser reads the notation of [Parse]. The parsers of other notations embed it.
 type parser struct {
 	source string
 	at     int
 	depth  int
-	open   bool // {,n} is {0,n}
+	open   bool // true if {,n} means {0,n}
 	meter  *poll.Meter
 }
 
@@ -65,7 +65,7 @@ func (p *parser) fail(at int, format string, args ...any) error {
 	return &SyntaxError{line + 1, column + 1, fmt.Sprintf(format, args...)}
 }
 
-// skip passes white space and comments.
+// skip skips white space and comments.
 func (p *parser) skip() {
 	for p.at < len(p.source) {
 		switch c := p.source[p.at]; {
@@ -90,7 +90,7 @@ func (p *parser) peek() byte {
 	return 0
 }
 
-// name reads a name, "" if there is none.
+// name reads a name. It returns "" if there is none.
 func (p *parser) name() string {
 	from := p.at
 	for p.at < len(p.source) {
@@ -103,7 +103,7 @@ func (p *parser) name() string {
 	return p.source[from:p.at]
 }
 
-// sign passes = or ::=.
+// sign skips white space and reads = or ::=. It reports whether it found one.
 func (p *parser) sign() bool {
 	p.skip()
 	for _, s := range []string{"::=", "="} {
@@ -147,7 +147,7 @@ func (p *parser) grammar() (rules []definition, err error) {
 	return rules, nil
 }
 
-// rest returns what an error shows of the source.
+// rest returns the next character of the source, or "the end", for error messages.
 func (p *parser) rest() string {
 	r, n := utf8.DecodeRuneInString(p.source[p.at:])
 	if n == 0 {
@@ -156,7 +156,7 @@ func (p *parser) rest() string {
 	return string(r)
 }
 
-// begins reports whether a rule begins here.
+// begins reports whether a rule begins at the current position.
 func (p *parser) begins() bool {
 	at := p.at
 	defer func() { p.at = at }()
@@ -170,7 +170,8 @@ func (p *parser) choice() (*expression, error) {
 	})
 }
 
-// alternatives reads sequences; more passes the sign that another one follows.
+// alternatives reads sequences separated by a sign. The function more reads the sign and
+// reports whether another sequence follows.
 func (p *parser) alternatives(sequence func() (*expression, error), more func() bool) (*expression, error) {
 	if p.depth++; p.depth > nesting {
 		return nil, p.fail(p.at, "%d parentheses within each other, want ≤ %d", p.depth, nesting)
@@ -188,7 +189,7 @@ func (p *parser) alternatives(sequence func() (*expression, error), more func() 
 	}
 }
 
-// pass passes a sign, if it comes next.
+// pass reads the byte sign if it comes next, and reports whether it did.
 func (p *parser) pass(sign byte) bool {
 	if p.peek() != sign {
 		return false
@@ -197,7 +198,8 @@ func (p *parser) pass(sign byte) bool {
 	return true
 }
 
-// group reads a choice in parentheses; skip passes what means nothing before the last.
+// group reads a choice in parentheses. The function skip skips white space before the closing
+// parenthesis.
 func (p *parser) group(choice func() (*expression, error), skip func()) (*expression, error) {
 	at := p.at
 	p.at++
@@ -238,7 +240,8 @@ func (p *parser) sequence() (*expression, error) {
 	}
 }
 
-// exception reads - and the texts that a pattern does not have: one, or a choice in parentheses.
+// exception reads a minus sign and the texts to exclude from the pattern x: one text, or a
+// choice in parentheses.
 func (p *parser) exception(x *expression) error {
 	if x.op != regular {
 		return p.fail(p.at, "- follows a pattern or a class, of which it excepts texts")
@@ -270,7 +273,7 @@ func (p *parser) exception(x *expression) error {
 	return nil
 }
 
-// terminal identifies a pattern with what it excepts.
+// terminal returns a string that identifies a pattern together with its excluded texts.
 func (e *expression) terminal() string {
 	return fmt.Sprintf("%s%q", e.text, e.except)
 }
@@ -301,7 +304,8 @@ func (p *parser) place(at int) string {
 	return fmt.Sprintf("line %d, column %d", e.Line, e.Column)
 }
 
-// until reads up to an end that no backslash precedes.
+// until reads up to the byte end, ignoring occurrences after a backslash. what names the
+// construct in errors.
 func (p *parser) until(end byte, what string) (string, error) {
 	from := p.at
 	for p.at++; p.at < len(p.source) && p.source[p.at] != '\n'; p.at++ {
@@ -320,7 +324,7 @@ func (p *parser) until(end byte, what string) (string, error) {
 	return "", p.fail(from, "the %s has no end on its line", what)
 }
 
-// literal reads a text with the escapes of Go.
+// literal reads a text in quotes, with the escapes of Go.
 func (p *parser) literal(quote byte) (*expression, error) {
 	from := p.at
 	var b strings.Builder
@@ -348,10 +352,11 @@ func (p *parser) literal(quote byte) (*expression, error) {
 	}
 }
 
-// most bounds the numbers of a repetition.
+// most bounds the numbers in a repetition.
 const most = 10_000
 
-// repeated reads *, +, ?, {m}, {m,} and {m,n}.
+// repeated reads the suffixes *, +, ?, {m}, {m,} and {m,n} of the expression x and returns the
+// resulting repetition.
 func (p *parser) repeated(x *expression) (*expression, error) {
 	for {
 		at := p.at

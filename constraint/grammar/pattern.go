@@ -12,7 +12,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// regexp compiles a whole-text pattern of package regexp to bytes.
+// compileRegexp compiles a pattern of package regexp to an automaton over bytes. The pattern
+// must match the whole text.
 func compileRegexp(ctx context.Context, pattern string, limits constraint.Limits) (byteAutomaton, error) {
 	d, err := text.Regexp(ctx, pattern, text.Bytes(), limits)
 	if errors.Is(err, constraint.ErrInfeasible) {
@@ -24,9 +25,9 @@ func compileRegexp(ctx context.Context, pattern string, limits constraint.Limits
 	return d, nil
 }
 
-// ecma compiles the tests of a JSON Schema pattern, which may match anywhere in
-// the text. Lookaheads are understood at the beginning, after ^: they become
-// tests of their own.
+// ecma compiles a JSON Schema pattern, which may match anywhere in the text, to a list of
+// tests. Lookaheads are supported only at the beginning, after ^, where each becomes a separate
+// test.
 func ecma(ctx context.Context, pattern string, limits constraint.Limits) ([]test, error) {
 	var tests []test
 	rest := pattern
@@ -59,8 +60,8 @@ func search(ctx context.Context, pattern string, limits constraint.Limits) (byte
 	return compileRegexp(ctx, `(?s:.*)(?:`+p+`)(?s:.*)`, limits)
 }
 
-// closing returns the index of the parenthesis that closes the one at open, −1
-// if there is none.
+// closing returns the index of the parenthesis that closes the one at index open, or −1 if
+// there is none.
 func closing(p string, open int) int {
 	depth, class := 0, false
 	for i := open; i < len(p); i++ {
@@ -114,12 +115,13 @@ func alternates(p string) bool {
 
 const ecmaSpace = `\t\n\x0B\f\r \x{A0}\x{FEFF}\x{2028}\x{2029}\p{Zs}`
 
-// ecmaNotSpace is the complement of ecmaSpace (TestSpaceOfPatterns).
+// ecmaNotSpace is the set of characters that are not in ecmaSpace, for use in a class.
+// TestSpaceOfPatterns checks this.
 const ecmaNotSpace = `\x00-\x08\x0E-\x1F!-\x{9F}\x{A1}-\x{167F}\x{1681}-\x{1FFF}\x{200B}-\x{2027}\x{202A}-\x{202E}` +
 	`\x{2030}-\x{205E}\x{2060}-\x{2FFF}\x{3001}-\x{FEFE}\x{FF00}-\x{10FFFF}`
 
-// translate writes an ECMA-262 pattern in the syntax of package regexp, where
-// the two differ: \uHHHH and \cX, what \s and . mean, escapes of letters.
+// translate rewrites an ECMA-262 pattern in the syntax of package regexp. The two differ in
+// \uHHHH and \cX, in the meaning of \s and ., and in escapes of letters.
 func translate(p string) (string, error) {
 	var b strings.Builder
 	class := false
@@ -175,8 +177,8 @@ func translate(p string) (string, error) {
 	return b.String(), nil
 }
 
-// translateEscape writes the escape whose letter is p[0] and returns how many
-// bytes it took.
+// translateEscape writes the translation of the escape whose letter is p[0]. It returns the
+// number of bytes of p that belong to the escape.
 func translateEscape(b *strings.Builder, p string, class bool) (int, error) {
 	c := p[0]
 	hexDigits := func(n int) bool {
@@ -231,13 +233,13 @@ func translateEscape(b *strings.Builder, p string, class bool) (int, error) {
 // patterns compiles the patterns and formats of a schema.
 type patterns struct {
 	ctx      context.Context
-	limits   constraint.Limits // of every automaton
+	limits   constraint.Limits // limits for the automaton of each pattern
 	compiled map[string][]test
 
-	lenient bool // formats that are not known are annotations
+	lenient bool // true if unknown formats are treated as annotations
 }
 
-// pattern returns the tests of a pattern, compiled once.
+// pattern returns the tests of the pattern p. The result is cached.
 func (c *patterns) pattern(p string, path *place) ([]test, error) {
 	if t, ok := c.compiled[p]; ok {
 		return t, nil
@@ -250,8 +252,8 @@ func (c *patterns) pattern(p string, path *place) ([]test, error) {
 	return t, nil
 }
 
-// format returns the tests of a format: of the texts that have it for sure. Where a schema is read
-// side by side with its negation that does not do if there are texts of which one cannot be sure.
+// format returns tests that only texts in the named format pass, under any reading of the
+// format. If negated is true, it returns an error for formats that have disputed texts.
 func (c *patterns) format(s *value, name string, negated bool) ([]test, error) {
 	f, ok := formats[name]
 	switch {
@@ -265,7 +267,7 @@ func (c *patterns) format(s *value, name string, negated bool) ([]test, error) {
 	return c.whole(s, name, f.within)
 }
 
-// whole returns the tests of a pattern of a format, compiled once.
+// whole returns a test for the given pattern of a format. The result is cached.
 func (c *patterns) whole(s *value, name, pattern string) ([]test, error) {
 	key := "format " + pattern
 	if t, ok := c.compiled[key]; ok {

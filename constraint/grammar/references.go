@@ -9,35 +9,40 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// references holds the schemas of a document by the references to them, and
-// which of them are negated.
+// references resolves the references between the schemas of a document. It also records which
+// schemas are below a negation.
 type references struct {
-	root     *value
-	legacy   bool // drafts up to 7: keywords next to $ref are ignored
-	strict   bool // drafts up to 4: 1.0 is no integer, and $id is id
-	older    bool // draft 2019-09: contains evaluates no items
-	third    bool // draft 3, or none is named
-	byID     map[string]*value
-	anchors  map[anchor]*value
-	dynamic  map[string][]*value  // the schemas with a $dynamicAnchor, by its name; "" is $recursiveAnchor
-	resource map[*value]*resource // of references and of schemas with a dynamic anchor
-	exact    bool                 // somewhere a schema is negated: only texts that all schemas read alike
-	negated  map[*value]bool      // where an approximation from below is none
+	root    *value
+	legacy  bool // drafts up to 7: keywords next to $ref are ignored
+	strict  bool // drafts up to 4: 1.0 is not an integer, and $id is spelled id
+	older   bool // draft 2019-09: contains does not evaluate items
+	third   bool // the schema names draft 3 or no draft
+	byID    map[string]*value
+	anchors map[anchor]*value
+	// schemas with a $dynamicAnchor, by its name; "" stands for $recursiveAnchor
+	dynamic map[string][]*value
+	// resource that contains each reference, and each schema with a dynamic anchor
+	resource map[*value]*resource
+	// true if some schema of the document is negated, so that all schemas must read the same
+	// texts
+	exact bool
+	// schemas below a negation, for which accepting too few texts is an error
+	negated map[*value]bool
 }
 
-// resource is a schema with an $id, to which references are relative.
+// resource is a schema with an $id. References inside it are relative to this $id.
 type resource struct {
 	root *value
 	uri  *url.URL
 }
 
-// anchor is a name within a resource; nil is any of them.
+// anchor is the name of an anchor within the resource root. A nil root means any resource.
 type anchor struct {
 	root *value
 	name string
 }
 
-// resolve finds the schema that a $ref names.
+// resolve returns the schema that a $ref refers to.
 func (c *references) resolve(ref *value) (*value, error) {
 	if ref.kind != str {
 		return nil, malformed(ref, "a string")
@@ -76,7 +81,8 @@ func (c *references) resolve(ref *value) (*value, error) {
 	return x, err
 }
 
-// follow returns what a JSON pointer names.
+// follow returns the value that a JSON pointer selects, starting from at. ref is the reference
+// that errors name.
 func (c *references) follow(ref, at *value, pointer string) (*value, error) {
 	for _, k := range strings.Split(pointer, "/")[min(1, len(pointer)):] {
 		if pointer == "" {
@@ -102,7 +108,7 @@ func (c *references) follow(ref, at *value, pointer string) (*value, error) {
 	return at, nil
 }
 
-// targets returns the schemas to which s refers.
+// targets returns the schemas to which the references in s lead.
 func (c *references) targets(s *value) (all []*value, err error) {
 	for _, k := range []string{"$ref", "$dynamicRef", "$recursiveRef"} {
 		ref := s.get(k)
@@ -121,9 +127,10 @@ func (c *references) targets(s *value) (all []*value, err error) {
 	return all, nil
 }
 
-// outermost returns the schema for which a dynamic reference stands: of those with the same
-// dynamic anchor the first one on the way from the root of the document. The root itself is on
-// every way; other ones depend on the way.
+// outermost returns the schema that the dynamic reference ref selects. Of the schemas with the
+// same dynamic anchor, it is the first on the path from the root of the document. A schema in
+// the root resource is on every path. Otherwise the choice would depend on the path, which is
+// an error unless only one schema has the anchor.
 func (c *references) outermost(ref, x *value) (*value, error) {
 	name := ""
 	if strings.HasSuffix(ref.path.String(), "$dynamicRef") {
@@ -150,7 +157,8 @@ func (c *references) refError(ref *value, what string) error {
 	return &SchemaError{Path: ref.path.String(), What: fmt.Sprintf("%s %s: %s", ref.path.name, check.Quote(ref.text), what), Unsupported: true}
 }
 
-// index records identifiers and whether a schema is negated anywhere.
+// index records the identifiers and anchors in the value v, which lies in the resource in, and
+// whether any schema is negated.
 func (c *references) index(v *value, in *resource) {
 	switch v.kind {
 	case array:
@@ -202,13 +210,14 @@ func (c *references) index(v *value, in *resource) {
 	}
 }
 
-// name notes an anchor.
+// name records an anchor.
 func (c *references) name(v *value, in *resource, name string) {
 	c.anchors[anchor{in.root, name}] = v
 	c.anchors[anchor{nil, name}] = v
 }
 
-// negate marks all schemas whose failure may make a value valid.
+// negate marks all schemas whose failure may make a value valid. below states that v is below a
+// negation.
 func (c *references) negate(v *value, below bool) {
 	if below {
 		if c.negated[v] {

@@ -20,21 +20,21 @@ import (
 //	factor  = number | "(" sum ")"
 //	number  = /[0-9]+(\.[0-9]+)?/
 //
-// A rule is a name, = or ::=, and alternatives separated by |, each a sequence of terms; a
-// semicolon may end it. A term is a name, a text in double or single quotes with Go's
-// escapes, a regular expression of package regexp between slashes (which matches a whole
+// A rule is a name, = or ::=, and alternatives separated by |. An alternative is a sequence of
+// terms. A semicolon may end the rule. A term is a name, a text in double or single quotes with
+// Go's escapes, a regular expression of package regexp between slashes (which matches a whole
 // terminal), a class such as [^a-z], or a choice in parentheses. The suffixes *, +, ?, {m},
 // {m,} and {m,n} repeat a term. # begins a comment. A minus sign after a regular expression or
-// a class excludes a text, or several that are separated by | in parentheses:
-// /[a-z]+/ - ("if" | "else").
+// a class excludes a text, or several that are separated by | in parentheses: /[a-z]+/ - ("if"
+// | "else").
 //
-// The grammar must be deterministic as a pushdown automaton that reads a byte at every
-// move. Non-recursive rules are expanded in place and the rest is determinised, so this
-// restricts only recursion: one byte must decide whether a text continues in a rule, enters
-// a recursive one, or leaves the rule. Recursion between brackets always satisfies this.
-// Otherwise the error is a [*ConflictError]. It is a [*SyntaxError] if the source cannot be
-// read, a [*constraint.LimitError] if the automaton grows beyond the limits, or the
-// context's cause. It wraps [constraint.ErrInfeasible] if no text is in the language.
+// The grammar must define a deterministic pushdown automaton that reads one byte at every move.
+// Rules that are not recursive are expanded in place and then determinised, so the requirement
+// concerns only recursion. The next byte must decide whether a text continues in a rule, enters
+// a recursive rule, or leaves the rule. Recursion between brackets always satisfies this. If
+// the requirement is not met, the error is a [*ConflictError]. It is a [*SyntaxError] if the
+// source cannot be parsed, a [*constraint.LimitError] if the automaton grows beyond the limits,
+// or the context's cause. It wraps [constraint.ErrInfeasible] if no text is in the language.
 func Parse(ctx context.Context, source string, limits constraint.Limits) (*Grammar, error) {
 	meter := &poll.Meter{}
 	meter.Watch(ctx)
@@ -46,7 +46,8 @@ func Parse(ctx context.Context, source string, limits constraint.Limits) (*Gramm
 	return compileRules(ctx, p, definitions, limits)
 }
 
-// compileRules compiles rules, the first of which describes the whole text.
+// compileRules compiles the rules that the parser p has read. The first rule describes the
+// whole text.
 func compileRules(ctx context.Context, p *parser, definitions []definition, limits constraint.Limits) (*Grammar, error) {
 	meter := p.meter
 	b := &rulebook{ctx: ctx, meter: meter, p: p, limits: limits, rules: map[string]*expression{}, terminals: map[string]automaton{}}
@@ -72,12 +73,12 @@ func compileRules(ctx context.Context, p *parser, definitions []definition, limi
 	return g, nil
 }
 
-// title is the name of a rule.
+// title is the name of a rule as a fmt.Stringer.
 type title string
 
 func (t title) String() string { return string(t) }
 
-// rulebook turns rules into a network.
+// rulebook compiles the rules of a grammar to a network.
 type rulebook struct {
 	ctx       context.Context
 	meter     *poll.Meter
@@ -86,13 +87,15 @@ type rulebook struct {
 	names     []string
 	rules     map[string]*expression
 	terminals map[string]automaton
-	cut       []string // rules that are called; others are expanded
+	cut       []string // rules that are called at run time; all other rules are expanded in place
 	called    map[string]bool
 	nullable  map[string]bool
-	uses      map[string][]string // the rules to which a rule refers, not through called ones
-	users     map[string][]string // the other way round
-	cycle     map[string]int32    // rules that refer to each other have the same number
-	looked    int                 // rules looked at since these numbers were given
+	uses      map[string][]string // for each rule, the rules to which it refers directly
+	users     map[string][]string // for each rule, the rules that refer to it directly
+	// number of each rule's set; rules that refer to each other, directly or not, are in one
+	// set
+	cycle  map[string]int32
+	looked int // number of rules visited since the sets were computed
 
 	n       *network
 	number  map[string]int32
@@ -100,7 +103,7 @@ type rulebook struct {
 	written map[stretch]bool
 }
 
-// check finds names without a rule and compiles the terminals.
+// check reports names that no rule defines, and compiles the terminals.
 func (b *rulebook) check() error {
 	for _, name := range b.names {
 		if err := b.checkIn(b.rules[name]); err != nil {
@@ -110,14 +113,15 @@ func (b *rulebook) check() error {
 	return b.findNullable()
 }
 
-// hope is an expression that is the empty text once some of its parts are.
+// hope is an expression of which it is not yet known whether it can be the empty text. missing
+// is the number of its parts for which this must still be found out.
 type hope struct {
 	above   *hope
 	missing int
-	rule    string // of which it is the whole
+	rule    string // rule whose whole body the expression is, or ""
 }
 
-// findNullable finds the rules that may be the empty text, in time linear in the source
+// findNullable finds the rules that can produce the empty text, in time linear in the source
 // (Dowling and Gallier 1984).
 func (b *rulebook) findNullable() error {
 	b.nullable = map[string]bool{}
@@ -216,14 +220,14 @@ func (b *rulebook) checkIn(e *expression) error {
 	return nil
 }
 
-// terminal makes a scalar of a byte automaton.
+// terminal adapts a byteAutomaton to the interface automaton.
 type terminal struct{ byteAutomaton }
 
 func (t terminal) start() int32                   { return int32(t.Start()) }
 func (t terminal) next(state int32, b byte) int32 { return int32(t.Next(int(state), int32(b))) }
 func (t terminal) final(state int32) bool         { return t.Accepting(int(state)) }
 
-// refersTo adds the rules to which an expression refers.
+// refersTo appends the names of the rules that an expression refers to.
 func refersTo(to []string, e *expression) []string {
 	if e.op == reference {
 		return append(to, e.text)
@@ -234,7 +238,7 @@ func refersTo(to []string, e *expression) []string {
 	return to
 }
 
-// link notes which rules refer to which.
+// link records which rules refer to which.
 func (b *rulebook) link() {
 	b.uses, b.users, b.called = map[string][]string{}, map[string][]string{}, map[string]bool{}
 	for _, name := range b.names {
@@ -250,8 +254,8 @@ func unique(names []string) []string {
 	return slices.Compact(names)
 }
 
-// cycles numbers the sets of rules that refer to each other (Tarjan 1972, without
-// recursion). Rules of different sets are in no cycle, and never will be.
+// cycles numbers the sets of rules that refer to each other (Tarjan 1972, without recursion).
+// Rules of different sets are on no common cycle, and cutting cycles never puts them on one.
 func (b *rulebook) cycles() {
 	b.cycle = map[string]int32{}
 	type visit struct {
@@ -307,7 +311,8 @@ func (b *rulebook) cycles() {
 	}
 }
 
-// leading returns the rules that lead to a rule without passing through a called one.
+// leading returns the rules from which the named rule can be reached through rules that are not
+// called.
 func (b *rulebook) leading(name string) (map[string]bool, error) {
 	found := map[string]bool{}
 	list := []string{name}
@@ -335,8 +340,8 @@ func (b *rulebook) leading(name string) (map[string]bool, error) {
 	return found, nil
 }
 
-// bracket makes rules of their own of what recurs between two texts of a
-// sequence, and then cuts cycles that are left at their first rule.
+// bracket makes a called rule of every recursion between two texts of a sequence. It then cuts
+// each remaining cycle at its first rule.
 func (b *rulebook) bracket() error {
 	b.link()
 	b.cycles()
@@ -363,8 +368,9 @@ func (b *rulebook) bracket() error {
 	return nil
 }
 
-// bracketIn brackets what recurs in an expression of a rule, where to are the rules that
-// lead to it. It reports whether there is any.
+// bracketIn makes called rules of the recursions between two texts in the expression e of the
+// named rule. to is the set of rules from which the named rule can be reached. It reports
+// whether there are any.
 func (b *rulebook) bracketIn(name string, e *expression, to map[string]bool) (changed bool) {
 	if len(to) == 0 {
 		return false
@@ -415,14 +421,14 @@ func (b *rulebook) bracketIn(name string, e *expression, to map[string]bool) (ch
 	return true
 }
 
-// stretch is an expression that leads from one node to another.
+// stretch is an expression that is still to be added to the network, between two nodes.
 type stretch struct {
 	e        *expression
 	from, to int32
 }
 
-// network writes the first rule and those that are called. A rule that is expanded twice
-// between the same nodes is written once.
+// network builds the network from the first rule and the called rules. If a rule would be
+// expanded twice between the same nodes, it is added only once.
 func (b *rulebook) network() (*network, error) {
 	b.n, b.number, b.written = newNetwork("Parse", b.meter, b.limits), map[string]int32{}, map[stretch]bool{}
 	top := b.n.rule(title(b.names[0]))
@@ -444,8 +450,8 @@ func (b *rulebook) network() (*network, error) {
 	return b.n, nil
 }
 
-// write leads from one node to another by the texts of an expression, later: rules may
-// be expanded within each other deeper than a stack is.
+// write schedules the expression e to be added between two nodes. It does not add the
+// expression at once, because rules may be nested too deeply for recursion.
 func (b *rulebook) write(e *expression, from, to int32) {
 	b.todo = append(b.todo, stretch{e, from, to})
 }
@@ -522,8 +528,8 @@ func (b *rulebook) repeat(e *expression, from, to int32) error {
 	return nil
 }
 
-// straighten writes rules that recur only at an end of their alternatives as
-// loops, which need no stack:
+// straighten rewrites rules that recur only at one end of their alternatives as loops, which
+// need no stack:
 //
 //	s = A s | B   is   s = A* B
 //	s = s A | B   is   s = B A*
@@ -549,7 +555,8 @@ func straighten(names []string, rules map[string]*expression) {
 
 func refers(e *expression, name string) bool { return e.op == reference && e.text == name }
 
-// loop takes the alternatives that trim shortens apart from the others.
+// loop rewrites the expression e of the named rule as a loop if possible. Alternatives that
+// trim can shorten are repeated; the others end the loop. order puts the two parts in sequence.
 func loop(e *expression, name string, trim func([]*expression) ([]*expression, bool), order func(again, end *expression) []*expression) *expression {
 	again := &expression{op: choice, at: e.at}
 	end := &expression{op: choice, at: e.at}

@@ -7,30 +7,31 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 )
 
-// runs follows the runs of a trimmed network, with stacks that are numbered, and knows of
-// every configuration whether some text completes it. Its methods note an error in err, once
-// there is one, and take what could not be computed for dead.
+// runs follows the runs of a trimmed network with numbered stacks, and determines for every
+// configuration whether some text completes it. Its methods store the first error in err and
+// treat results that could not be computed as dead.
 type runs struct {
 	*subsets
 	stacks
-	gated bool        // there are gates; what follows is for them
-	free  []bool      // nodes from which a rule is completed without a gate
-	of    []int32     // the rule of a node
-	under []condition // by stack
+	// true if the network has gates; free, under, lives, sums and tried are used only then
+	gated bool
+	free  []bool      // nodes from which the end of their rule can be reached without a gate
+	of    []int32     // rule of each node
+	under []condition // condition on the rest of a text for every stack, by its number
 	lives map[configuration]bool
 	sums  map[int32]*summary
-	tried map[int32]bool // states that took too many
+	tried map[int32]bool // states for which the search exceeded its bounds
 
 	opens map[testState]openness
-	loops map[loopPlace]uint64 // of strings
+	loops map[loopPlace]uint64 // sets of kinds of bytes on which states of strings do not change
 	err   error
 }
 
-// condition says which rules on top of a stack may be completed so that the rest can be, too,
-// without a gate.
+// condition tells which rules, when completed on top of a stack, let the rest of the text be
+// completed without a gate. depth is the height of the stack.
 type condition struct {
-	all   bool    // any
-	good  []int32 // these
+	all   bool    // true if every rule may be completed here
+	good  []int32 // rules that may be completed here; unused if all is true
 	depth int
 }
 
@@ -50,10 +51,10 @@ func (r *runs) fail(err error) {
 	}
 }
 
-// nowhere is a configuration from which nothing goes on.
+// nowhere is the dead configuration.
 var nowhere = configuration{state: -1}
 
-// move is the move of a state on a byte.
+// move returns the encoded move of state q on the byte b, computing it if necessary.
 func (r *runs) move(q int32, b byte) code {
 	s := &r.states[q]
 	if s.row != nil && s.row[b] != unknown {
@@ -68,8 +69,9 @@ func (r *runs) move(q int32, b byte) code {
 	return r.compute(q, b)
 }
 
-// bounded reports whether items are a string of which something is asked: it has a state for
-// every number of characters, of which a text needs a few moves.
+// bounded reports whether items consist of a single string with a restricted length or text.
+// Such a string has a state for every number of characters, and a text uses only a few moves of
+// each.
 func (r *runs) bounded(items []item) bool {
 	if len(items) != 1 {
 		return false
@@ -82,7 +84,8 @@ func (r *runs) bounded(items []item) bool {
 	return is && (a.least > 0 || a.most >= 0 || len(a.tests) > 0)
 }
 
-// compute is move where it is not known.
+// compute computes the encoded move of state q on b. On an error it returns dead and records
+// the error.
 func (r *runs) compute(q int32, b byte) code {
 	m, err := r.code(q, b)
 	if err != nil {
@@ -92,10 +95,11 @@ func (r *runs) compute(q int32, b byte) code {
 	return m
 }
 
-// wide is the number of items from which on moves are made when they are needed.
+// wide is the largest number of items for which all moves of a state are computed at once. For
+// larger states, moves are computed one by one when needed.
 const wide = 24
 
-// fill makes all moves of a state, one for the bytes that all items treat alike.
+// fill computes all moves of state q, one for each class of bytes that all items treat alike.
 func (r *runs) fill(q int32) {
 	s := &r.states[q]
 	if s.full {
@@ -164,7 +168,8 @@ func (r *runs) fill(q int32) {
 	}
 }
 
-// fillScalar is fill of a state within one scalar.
+// fillScalar computes all moves of state q, which consists of the single item x within an
+// automaton of the network.
 func (r *runs) fillScalar(q int32, x item) {
 	a := r.n.nodes[x.node].scalar
 	row := make([]code, 256)
@@ -195,10 +200,11 @@ func bit(b bool) byte {
 	return 0
 }
 
-// step reads a byte. That the result can be completed is for alive to say.
+// step returns the configuration after the byte b. The result may be one that no text
+// completes; use alive to check.
 func (r *runs) step(c configuration, b byte) configuration { return r.follow(c, r.move(c.state, b)) }
 
-// follow takes a move.
+// follow returns the configuration after the encoded move m.
 func (r *runs) follow(c configuration, m code) configuration {
 	if m == dead {
 		return nowhere
@@ -224,7 +230,8 @@ func (r *runs) follow(c configuration, m code) configuration {
 	return configuration{state: q, stack: top.below}
 }
 
-// seek is step as far as everything is known, and reports whether it is.
+// seek is step without computing anything new. It reports whether everything it needed was
+// already known.
 func (r *runs) seek(c configuration, b byte) (configuration, bool) {
 	row := r.states[c.state].row
 	if row == nil || row[b] == unknown {
@@ -253,7 +260,8 @@ func (r *runs) seek(c configuration, b byte) (configuration, bool) {
 	return configuration{state: q, stack: top.below}, ok
 }
 
-// push returns the stack of a symbol on top of another.
+// push returns the number of the stack with symbol on top of the stack below, and computes its
+// condition if there are gates.
 func (r *runs) push(below int, symbol int32) int {
 	i := r.over(frame{below, symbol})
 	if !r.gated || i < len(r.under) {
@@ -271,12 +279,12 @@ func (r *runs) push(below int, symbol int32) int {
 	return i
 }
 
-// accepts reports whether a text may end in c.
+// accepts reports whether a text may end in the configuration c.
 func (r *runs) accepts(c configuration) bool {
 	return c.stack == 0 && c.state >= 0 && r.subsets.accepts(c.state)
 }
 
-// alive reports whether some text completes c.
+// alive reports whether some text completes the configuration c.
 func (r *runs) alive(c configuration) bool {
 	if c.state < 0 || !r.gated {
 		return c.state >= 0
@@ -297,8 +305,8 @@ func (r *runs) alive(c configuration) bool {
 	return ok
 }
 
-// surely reports whether an item of c completes its rule, and what waits for it goes on,
-// without a gate.
+// surely reports whether c can be completed without a gate: some item can complete its rule,
+// and the rest of the stack can then be completed.
 func (r *runs) surely(c configuration) bool {
 	f := &r.under[c.stack]
 	return slices.ContainsFunc(r.states[c.state].items, func(x item) bool {
@@ -306,15 +314,15 @@ func (r *runs) surely(c configuration) bool {
 	})
 }
 
-// depths and patience bound the first two searches for a completion through gates: how much
-// higher the stack may grow, and how many configurations are looked at.
+// Bounds of the first two searches for a completion through gates: depths is the number of
+// frames by which the stack may grow, and patience the number of configurations visited.
 var (
 	depths   = [2]int{1, 3}
 	patience = [2]int{600, 2400}
 )
 
-// search looks for a text that completes c through gates: first for one nearby, then by what
-// every state of the level can return.
+// search looks for a text that completes c through gates. It first searches nearby
+// configurations. Then it computes what every state of the level can return.
 func (r *runs) search(c configuration) bool {
 	if r.tried[c.state] {
 		r.fail(errUndecided)
@@ -328,10 +336,12 @@ func (r *runs) search(c configuration) bool {
 	return r.summarise(c.state) && r.meets(c)
 }
 
-// errUndecided is the error where it is not known whether a text can be completed.
+// errUndecided means that the searches could not decide within their bounds whether a text can
+// be completed.
 var errUndecided = errors.New("grammar: masks: not, oneOf, if or dependencies leave it undecided within bounds whether the text can be completed")
 
-// dive looks for a completion with a stack no higher than deep.
+// dive looks for a completion of c with a stack no higher than deep, visiting at most patience
+// configurations. sure is false if the search was cut off.
 func (r *runs) dive(c configuration, deep, patience int) (ok, sure bool) {
 	type place struct {
 		c    configuration
@@ -384,8 +394,9 @@ func (r *runs) dive(c configuration, deep, patience int) (ok, sure bool) {
 	return false, true
 }
 
-// successors returns what may follow c, the ends of rules first, each once. A call of one
-// rule that completes without a gate is stepped over.
+// successors returns the configurations that may follow c, without duplicates and with those
+// that end a rule first. A call of a single rule that can be completed without a gate is
+// replaced by its return.
 func (r *runs) successors(c configuration) (next []configuration) {
 	var done []code
 	var later, last []configuration
@@ -414,31 +425,36 @@ func (r *runs) successors(c configuration) (next []configuration) {
 	return append(append(next, later...), last...)
 }
 
-// simple reports whether a level is one rule that completes without a gate.
+// simple reports whether a level consists of a single rule that can be completed without a
+// gate.
 func (r *runs) simple(rules []int32) bool {
 	return len(rules) == 1 && r.free[r.n.rules[rules[0]].start]
 }
 
-// returned is the move of a caller whose callee has completed some rules.
+// returned returns the encoded move of a caller after its callee has completed the rules in
+// ends. symbol is the stack symbol of the call.
 func (r *runs) returned(symbol int32, ends string) code {
 	w := r.waits[symbol]
 	return r.encode(r.settle(w.level, r.after(w, ends)))
 }
 
-// summary is what a state can return: the returns by their number, endOfText for the end.
+// summary lists the return symbols with which the level of a state can end when started in that
+// state. endOfText stands for the end of the text.
 type summary struct {
 	returns map[int32]bool
-	from    map[int32]bool    // states that go on here
-	callers map[[2]int32]bool // states and symbols that call this one
+	from    map[int32]bool // states of the same level that lead to this state
+	// pairs of a calling state and stack symbol whose callee starts in this state
+	callers map[[2]int32]bool
 }
 
 const endOfText = -2
 
-// summaries bounds the states that one search explores: a second, at most.
+// summaries bounds the number of states that one search explores. Exploring them takes about a
+// second.
 const summaries = 1 << 13
 
-// summarise explores what q can reach within its level, and in levels that are called from
-// there, and reports whether it could.
+// summarise computes the summary of q and of all states that it needs, in its level and in
+// called levels. It reports whether it could stay within the bounds.
 func (r *runs) summarise(q int32) bool {
 	if r.sums[q] != nil {
 		return true
@@ -479,10 +495,10 @@ func (r *runs) summarise(q int32) bool {
 	return true
 }
 
-// summaryRun is an exploration.
+// summaryRun is the working state of summarise.
 type summaryRun struct {
 	*runs
-	most  int // summaries
+	most  int // bound on the number of summaries
 	todo  []int32
 	gains []gain
 }
@@ -499,7 +515,7 @@ func (x *summaryRun) of(q int32) *summary {
 	return s
 }
 
-// add notes that a state can return r.
+// add records that the state q can return r.
 func (x *summaryRun) add(q, r int32) {
 	if s := x.of(q); !s.returns[r] {
 		s.returns[r] = true
@@ -507,7 +523,7 @@ func (x *summaryRun) add(q, r int32) {
 	}
 }
 
-// edge notes that from goes on at to.
+// edge records that the state from leads to the state to of the same level.
 func (x *summaryRun) edge(from, to int32) {
 	s := x.of(to)
 	if s.from[from] {
@@ -519,7 +535,7 @@ func (x *summaryRun) edge(from, to int32) {
 	}
 }
 
-// take notes a move that is no call.
+// take records the move m of the state from, which is not a call.
 func (x *summaryRun) take(from int32, m code) {
 	if m == dead {
 		return
@@ -531,7 +547,8 @@ func (x *summaryRun) take(from int32, m code) {
 	}
 }
 
-// back notes that the callee of a symbol, called by from, returned r.
+// back records that the callee of symbol, called by the state from, has returned the given
+// symbol.
 func (x *summaryRun) back(from, symbol, returned int32) {
 	q, err := x.resume(symbol, returned)
 	if err != nil {
@@ -574,7 +591,8 @@ func (x *summaryRun) explore(q int32) {
 	}
 }
 
-// meets reports whether what a state can return lets the rest be completed.
+// meets reports whether one of the returns in the summary of c's state lets the rest of the
+// stack be completed.
 func (r *runs) meets(c configuration) bool {
 	s := r.sums[c.state]
 	if s.returns[endOfText] && c.stack == 0 {

@@ -5,27 +5,27 @@ import (
 	"strings"
 )
 
-// schemas takes the schemas of a document apart.
+// schemas splits the schemas of a document into their assertions.
 type schemas struct {
 	references
 	made      map[*value][]part
-	annotated map[string]bool // paths of keywords and formats that no draft knows
+	annotated map[string]bool // paths of the keywords and formats that no draft defines
 }
 
-// part is one of the assertions whose conjunction a schema is.
+// part is one assertion of a schema. A schema is the conjunction of its parts.
 type part struct {
 	op     op
-	s      *value   // of opPlain
-	values []*value // of opEnum
-	whole  bool     // of opEnum: numbers are integers
+	s      *value   // schema of an opPlain part
+	values []*value // allowed scalars of an opEnum part
+	whole  bool     // for opEnum: integers must be spelled without a fraction
 	subs   []*value
 }
 
 type op uint8
 
 const (
-	opPlain op = iota // type and what belongs to types
-	opEnum            // one of the scalars values
+	opPlain op = iota // type, and the keywords that concern one type
+	opEnum            // equality with one of the scalars in values
 	opAll
 	opAny
 	opOne
@@ -33,7 +33,8 @@ const (
 	opNever
 )
 
-// assertions are the keywords of opPlain, by what they must be.
+// assertions holds the keywords of opPlain parts, with a function that checks the form of the
+// keyword's value.
 var assertions = map[string]func(v *value) bool{
 	"type": isStringOrList, "properties": isObject, "patternProperties": isObject, "additionalProperties": isSchema,
 	"required": isList, "minProperties": isCount, "maxProperties": isCount, "propertyNames": isSchema,
@@ -45,16 +46,17 @@ var assertions = map[string]func(v *value) bool{
 	"exclusiveMaximum": func(v *value) bool { return isNumber(v) || isBoolean(v) },
 }
 
-// refused are keywords of draft 3 that are not understood.
+// refused lists the keywords of draft 3 that are not supported.
 var refused = []string{"extends", "disallow", "divisibleBy"}
 
-// silent are keywords without assertions, and those that other keywords look at.
+// silent lists the keywords that assert nothing by themselves, and those that other functions
+// handle.
 var silent = []string{"$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$ref", "$dynamicRef", "$recursiveRef",
 	"$vocabulary", "$comment", "$defs", "definitions", "title", "description", "default", "deprecated", "readOnly", "writeOnly", "examples",
 	"contentEncoding", "contentMediaType", "contentSchema", "enum", "const", "allOf", "anyOf", "oneOf", "not", "if", "then", "else",
 	"dependencies", "dependentRequired", "dependentSchemas", "unevaluatedProperties", "unevaluatedItems"}
 
-// annotations notes the keywords and the format of a schema that no draft knows.
+// annotations records the keywords and the format of s that no draft defines.
 func (c *schemas) annotations(s *value) {
 	for _, k := range s.keys {
 		_, asserts := assertions[k]
@@ -80,12 +82,12 @@ func isStringOrList(v *value) bool {
 	return v.kind == str || v.kind == array
 }
 
-// plain reports whether the assertions of s about types apply.
+// plain reports whether s has assertions about types.
 func (c *schemas) plain(s *value) bool {
 	return slices.ContainsFunc(c.made[s], func(p part) bool { return p.op == opPlain })
 }
 
-// parts takes a schema apart, once.
+// parts returns the assertions of s. The result is cached.
 func (c *schemas) parts(s *value) ([]part, error) {
 	if p, ok := c.made[s]; ok {
 		return p, nil
@@ -172,8 +174,8 @@ func (c *schemas) split(s *value) (parts []part, err error) {
 	return append(append(append(parts, enums...), dependent...), rest...), err
 }
 
-// typeOnly reports whether type is the only assertion of s about types, which
-// enums have looked at.
+// typeOnly reports whether type is the only assertion of s about types. enums has already
+// applied that keyword to the listed values.
 func typeOnly(s *value) bool {
 	for _, k := range s.keys {
 		if assertions[k] != nil && k != "type" {
@@ -183,7 +185,7 @@ func typeOnly(s *value) bool {
 	return true
 }
 
-// conditions writes if/then/else as (¬if ∨ then) ∧ (if ∨ else).
+// conditions rewrites if/then/else as (¬if ∨ then) ∧ (if ∨ else).
 func (c *schemas) conditions(s *value) (parts []part) {
 	x := s.get("if")
 	if x == nil {
@@ -198,8 +200,8 @@ func (c *schemas) conditions(s *value) (parts []part) {
 	return parts
 }
 
-// enums writes enum and const as a choice of scalars and of schemas that
-// describe one array or object.
+// enums rewrites enum and const as a choice between scalars and schemas, where each schema
+// describes one array or object.
 func (c *schemas) enums(s *value) (parts []part, err error) {
 	for _, k := range []string{"enum", "const"} {
 		x := s.get(k)
@@ -246,7 +248,8 @@ func (c *schemas) enums(s *value) (parts []part, err error) {
 	return parts, nil
 }
 
-// scalarsOf returns the schema of some scalars of an enum of s.
+// scalarsOf returns a schema for the given scalars of an enum of s. It keeps the keyword type
+// of s.
 func scalarsOf(s, enum *value, scalars []*value) *value {
 	v := made(enum.path, "enum", list(enum.path, scalars...))
 	if t := s.get("type"); t != nil {
@@ -274,7 +277,7 @@ func constObject(v *value) *value {
 		"additionalProperties", truth(v.path, false))
 }
 
-// dependencies writes "if there is a property, then …" as a choice.
+// dependencies rewrites each dependency "if there is a property, then …" as a choice.
 func (c *schemas) dependencies(s *value) (parts []part, err error) {
 	for _, keyword := range []string{"dependencies", "dependentRequired", "dependentSchemas"} {
 		x := s.get(keyword)
@@ -299,7 +302,7 @@ func (c *schemas) dependencies(s *value) (parts []part, err error) {
 	return parts, nil
 }
 
-// draft notes what a draft says otherwise than the latest.
+// draft records the rules by which the named draft differs from the latest one.
 func (c *references) draft(name string) {
 	is := func(names ...string) bool {
 		return slices.ContainsFunc(names, func(n string) bool { return strings.Contains(name, n) })

@@ -9,24 +9,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// stringSpec describes a set of JSON strings: by the number of characters, and
-// by the required result of every test of the decoded text.
+// stringSpec describes a set of JSON strings by the number of characters and by the required
+// result of every test of the decoded text.
 type stringSpec struct {
-	least, most int // characters; most < 0: any number
+	least, most int // bounds on the number of characters; most < 0 means no upper bound
 	tests       []test
-	low         bool // \u escapes spell characters below U+0100 only
-	canonical   bool // every character has one spelling
+	low         bool // true if \u escapes are allowed only for characters below U+0100
+	canonical   bool // true if every character has exactly one spelling
 }
 
-// test wants a byte automaton to accept, or to refuse, the decoded text; one that is
-// watched wants nothing, and its state is there at the end.
+// test is an automaton that must accept (want is true) or reject the decoded text. A watched
+// test requires nothing, but its state is kept at the end of the string.
 type test struct {
 	a             byteAutomaton
 	want, watched bool
 }
 
-// byteAutomaton is a deterministic automaton over the UTF-8 bytes of texts; a
-// state < 0 is dead.
+// byteAutomaton is a deterministic automaton over the UTF-8 bytes of texts. A negative state is
+// dead.
 type byteAutomaton interface {
 	Start() int
 	Next(state int, b int32) int
@@ -38,22 +38,22 @@ type stringAutomaton struct {
 	stringSpec
 	number map[string]int32
 	states []stringState
-	alive  map[int32]bool // of places after \u00h
-	rests  *rests         // of the test, once measured
-	known  bool           // they are, or cannot be
+	alive  map[int32]bool // for states within a \u escape, whether some hex digits complete it
+	rests  *rests         // rests of the only test; nil if not measured or not known
+	known  bool           // true once rests has been measured
 	key    []byte         // scratch of find
-	fed    []int32        // and of feed
+	fed    []int32        // scratch of feed
 }
 
-// stringState is the place within a character, the characters so far, and the
-// states of the tests.
+// stringState is the position within a character, the number of characters read, and the states
+// of the tests.
 type stringState struct {
 	at    stage
-	left  uint8 // bytes or hex digits still to come
+	left  uint8 // number of bytes or hex digits of the character still to come
 	low   byte  // bounds of the next trailing byte
 	high  byte
-	code  uint16 // hex digits so far
-	lead  uint16 // a high surrogate before
+	code  uint16 // value of the hex digits read
+	lead  uint16 // high surrogate that precedes, 0 if none
 	count int
 	tests []int32
 }
@@ -66,8 +66,8 @@ const (
 	trailing
 	escaped // after a backslash
 	hex
-	second     // after a high surrogate: a backslash
-	secondSign // then a u
+	second     // after a high surrogate, where a backslash must follow
+	secondSign // after the backslash of the second surrogate, where u must follow
 	closed
 )
 
@@ -102,7 +102,8 @@ func (a *stringAutomaton) find(s stringState) int32 {
 	return i
 }
 
-// feed gives bytes of a character to the tests, whose states are kept until the next feed.
+// feed passes bytes of a character to the tests. It returns false if a required test fails. The
+// states of the tests are scratch that the next call overwrites.
 func (a *stringAutomaton) feed(s stringState, text ...byte) (stringState, bool) {
 	a.fed = append(a.fed[:0], s.tests...)
 	s.tests = a.fed
@@ -122,8 +123,9 @@ func (a *stringAutomaton) feed(s stringState, text ...byte) (stringState, bool) 
 	return s, true
 }
 
-// completes reports whether a text completes the string from a state, where that takes no
-// search: the length is free, at most one test is open, and it has no dead ends.
+// completes reports whether some text completes the string from state q. sure is false if
+// deciding this would take a search. No search is needed if the length is free and at most one
+// test is still open, provided that this test has no dead ends.
 func (a *stringAutomaton) completes(q int32) (yes, sure bool) {
 	s := &a.states[q]
 	if low, high := a.left(s); low > 0 || high >= 0 || s.at == escaped || s.at == hex {
@@ -148,7 +150,8 @@ func (a *stringAutomaton) completes(q int32) (yes, sure bool) {
 	return true, !escape || s.lead == 0 && !a.canonical && readsASCII(func(b byte) bool { return t.Next(int(s.tests[0]), int32(b)) >= 0 })
 }
 
-// left returns how many characters must and may come after a state; high < 0: any number.
+// left returns the least and largest number of characters that may still follow in state s.
+// high < 0 means no upper bound.
 func (a *stringAutomaton) left(s *stringState) (low, high int) {
 	if low, high = max(0, a.least-s.count), -1; a.most >= 0 {
 		high = a.most - s.count
@@ -156,7 +159,8 @@ func (a *stringAutomaton) left(s *stringState) (low, high int) {
 	return low, high
 }
 
-// only returns the automaton of the only test, nil if it is not one.
+// only returns the automaton of the string's only test. It returns nil if there is no test,
+// more than one, or a test of another type.
 func (a *stringAutomaton) only() *constraint.DFA {
 	if len(a.tests) != 1 || !a.tests[0].want {
 		return nil
@@ -165,7 +169,8 @@ func (a *stringAutomaton) only() *constraint.DFA {
 	return d
 }
 
-// measure returns the rests of the only test, nil if they are not known.
+// measure returns the rests of the only test, or nil if they are not known. The result is
+// cached.
 func (a *stringAutomaton) measure() *rests {
 	if !a.known {
 		a.known = true
@@ -176,8 +181,9 @@ func (a *stringAutomaton) measure() *rests {
 	return a.rests
 }
 
-// goesOn reports whether low … high characters after a state complete the string (high < 0: low or
-// more), where its only test tells.
+// goesOn reports whether low to high further characters complete the string from state s. high
+// < 0 means no upper bound. sure is false unless the string has exactly one test that decides
+// this.
 func (a *stringAutomaton) goesOn(s *stringState, low, high int) (yes, sure bool) {
 	d := a.only()
 	if d == nil {
@@ -203,8 +209,8 @@ func (a *stringAutomaton) goesOn(s *stringState, low, high int) (yes, sure bool)
 	return false, false
 }
 
-// spells reports whether f holds for a state of the only test after a character that an escape
-// which has begun can spell.
+// spells reports whether f returns true for the state of the only test after some character
+// that the current, unfinished escape can spell.
 func (a *stringAutomaton) spells(s *stringState, f func(q int32) bool) bool {
 	from, to := rune(0), rune(0x100)
 	if s.at == hex {
@@ -228,7 +234,7 @@ func (a *stringAutomaton) spells(s *stringState, f func(q int32) bool) bool {
 	return false
 }
 
-// readsASCII reports whether f holds for a printable character.
+// readsASCII reports whether f returns true for a printable ASCII character.
 func readsASCII(f func(b byte) bool) bool {
 	for b := byte(' '); b < 0x7F; b++ {
 		if f(b) {
@@ -238,7 +244,7 @@ func readsASCII(f func(b byte) bool) bool {
 	return false
 }
 
-// begin counts a character.
+// begin counts one more character. It returns false if there are then too many.
 func (a *stringAutomaton) begin(s stringState) (stringState, bool) {
 	s.count++
 	if a.most >= 0 {
@@ -248,7 +254,7 @@ func (a *stringAutomaton) begin(s stringState) (stringState, bool) {
 	return s, true
 }
 
-// character adds a whole character.
+// character returns the state after a whole character, or −1.
 func (a *stringAutomaton) character(s stringState, r rune) int32 {
 	s, ok := a.begin(s)
 	if ok {
@@ -352,8 +358,9 @@ func (a *stringAutomaton) inside(s stringState, b byte) int32 {
 	return a.find(s)
 }
 
-// leadByte returns how many bytes follow the first byte of a character beyond ASCII, 0 if it
-// is none, and the bounds of the second (RFC 3629, section 4).
+// leadByte returns the number of bytes that follow b, the first byte of a character beyond
+// ASCII, and the bounds of the second byte (RFC 3629, section 4). left is 0 if b is not such a
+// byte.
 func leadByte(b byte) (left, low, high byte) {
 	low, high = 0x80, 0xBF
 	switch {
@@ -377,8 +384,8 @@ func leadByte(b byte) (left, low, high byte) {
 	return left, low, high
 }
 
-// digit reads a hex digit. Where no test looks at the code, only what concerns
-// surrogates is kept of it.
+// digit reads a hex digit of a \u escape. If no test depends on the character, only the
+// information about surrogates is kept, not the character's code.
 func (a *stringAutomaton) digit(s stringState, b byte) int32 {
 	var d uint16
 	switch {
@@ -447,10 +454,11 @@ func (a *stringAutomaton) digit(s stringState, b byte) int32 {
 	return a.find(s)
 }
 
-// control reports whether a character needs a \u escape.
+// control reports whether r can be written only as a \u escape.
 func control(r rune) bool { return r < ' ' && !strings.ContainsRune("\b\f\n\r\t", r) }
 
-// viable reports whether some digits still make a character that lives.
+// viable reports whether some hex digits complete the escape at state q with a character that
+// is allowed.
 func (a *stringAutomaton) viable(q int32) bool {
 	if ok, known := a.alive[q]; known {
 		return ok
@@ -471,7 +479,7 @@ func (a *stringAutomaton) viable(q int32) bool {
 	return ok
 }
 
-// lengthOver is the set of texts of more characters than some number, a byteAutomaton.
+// lengthOver is a byteAutomaton for the texts with more characters than the given number.
 type lengthOver int
 
 func (n lengthOver) Start() int { return 0 }
@@ -485,11 +493,11 @@ func (n lengthOver) Next(q int, b int32) int {
 
 func (n lengthOver) Accepting(q int) bool { return q > int(n) }
 
-// trie is a finite set of texts: a byteAutomaton, made when it is first read. It is safe for
-// concurrent use afterwards.
+// trie is a byteAutomaton for a finite set of texts. It is built when it is first read, and is
+// safe for concurrent use afterwards.
 type trie struct {
 	texts []string
-	next  [][]trieArc // nil until then
+	next  [][]trieArc // arcs of every node; nil until the trie is built
 	ends  []bool
 }
 
@@ -500,7 +508,7 @@ type trieArc struct {
 
 func newTrie(texts []string) *trie { return &trie{texts: texts} }
 
-// build makes the trie.
+// build builds the trie and returns it.
 func (t *trie) build() *trie {
 	n := 1
 	for _, text := range t.texts {
@@ -548,7 +556,7 @@ func (t *trie) Accepting(at int) bool {
 	return t.ends[at]
 }
 
-// holds reports whether an automaton accepts a text.
+// holds reports whether the automaton a accepts a text.
 func holds(a byteAutomaton, text string) bool {
 	q := a.Start()
 	for i := 0; i < len(text) && q >= 0; i++ {

@@ -12,12 +12,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 )
 
-// ConflictError reports a grammar that is not deterministic: a run would have to choose
-// between two moves, so the weight of a run would not be the weight of a text.
+// ConflictError reports that a grammar is not deterministic. A run would have to choose between
+// two moves, so a text could have several runs and would be counted more than once.
 type ConflictError struct {
 	Rule string // rule in which the choice arises
-	Byte byte   // byte at which it arises
-	What string // the choice, "read it or call a rule" for instance
+	Byte byte   // byte at which the choice arises
+	What string // choice, for instance "read it or call a rule"
 }
 
 func (e *ConflictError) Error() string {
@@ -27,13 +27,13 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("grammar: rule %s is not deterministic: at byte %q a text may %s", check.Clip(e.Rule), e.Byte, e.What)
 }
 
-// subsets determinises a network level by level as states are asked for. A
+// subsets determinises a network level by level, and creates states only as they are needed. A
 // state is a set of items of the rules that were called together.
 type subsets struct {
 	n       *network
 	set     itemSet
 	levels  map[string]int32
-	rules   [][]int32 // of each level
+	rules   [][]int32 // rules of each level
 	number  map[string]int32
 	states  []state
 	symbols map[string]int32
@@ -42,23 +42,23 @@ type subsets struct {
 	list    []ret
 	resumed map[[2]int32]int32
 	calls   []pushdown.Move
-	first   []*[4]uint64 // by rule: its first bytes
+	first   []*[4]uint64 // first bytes of each rule as a bit set; nil until needed
 	start   int32
-	items   int // kept in all states
+	items   int // total number of items in all states
 	meter   poll.Meter
 }
 
 type state struct {
 	level int32
 	items []item
-	ends  string  // rules that may be complete here, as a key
+	ends  string  // rules that may be complete in this state, encoded as a string
 	row   []code  // moves by byte; nil if none is known
-	full  bool    // all are known
-	loop  *uint64 // kinds of bytes with which the state stays as it is, once known
+	full  bool    // true if all moves are known
+	loop  *uint64 // set of kinds of bytes on which the state does not change; nil until computed
 }
 
-// code is a move in 32 bits: its kind, and above that the state, the index in calls or
-// the symbol that is returned.
+// code is a move in 32 bits. The low bits are its kind. The high bits are the next state, the
+// index in calls or the return symbol.
 type code int32
 
 const (
@@ -66,7 +66,7 @@ const (
 	dead    code = -1
 )
 
-// decode returns the move of a code, dead if it is unknown.
+// decode returns the move that m encodes, or the dead move if m is unknown.
 func (s *subsets) decode(m code) pushdown.Move {
 	if m <= unknown {
 		return pushdown.Move{}
@@ -81,7 +81,7 @@ func (s *subsets) decode(m code) pushdown.Move {
 	}
 }
 
-// encode returns the code of a move.
+// encode returns the code of the move m. A call is appended to s.calls.
 func (s *subsets) encode(m pushdown.Move) code {
 	i := m.To
 	switch m.Kind {
@@ -96,14 +96,15 @@ func (s *subsets) encode(m pushdown.Move) code {
 	return code(i)<<2 | code(m.Kind)
 }
 
-// wait is a stack symbol: where each called rule goes on, in a level.
+// wait is a stack symbol. It records where the caller, of the given level, continues after each
+// of the called rules.
 type wait struct {
 	level, callee int32
 	calls         []callArc
 }
 
-// ret is a return symbol: which rules of the level are complete, and the byte
-// that was read beyond them (−1 if none was).
+// ret is a return symbol: the rules of the level that are complete, and the byte that was read
+// beyond their end (−1 if none).
 type ret struct {
 	level int32
 	ends  string
@@ -129,8 +130,8 @@ func (s *subsets) level(rules []int32) int32 {
 	return i
 }
 
-// find closes the set under construction and returns its number, −1 if it is
-// empty.
+// find closes the set under construction and returns the number of its state, or −1 if the set
+// is empty.
 func (s *subsets) find(level int32) int32 {
 	s.set.close()
 	if len(s.set.items) == 0 {
@@ -156,12 +157,12 @@ func (s *subsets) find(level int32) int32 {
 	return i
 }
 
-// accepts reports whether a text may end in state q of the top level.
+// accepts reports whether a text may end in state q, which must be of the top level.
 func (s *subsets) accepts(q int32) bool {
 	return s.states[q].level == s.states[s.start].level && s.states[q].ends != ""
 }
 
-// move returns what state q does on b.
+// move returns the move of state q on the byte b.
 func (s *subsets) move(q int32, b byte) (pushdown.Move, error) {
 	m, err := s.code(q, b)
 	if err != nil {
@@ -170,7 +171,7 @@ func (s *subsets) move(q int32, b byte) (pushdown.Move, error) {
 	return s.decode(m), nil
 }
 
-// known returns the move of q on b as far as it is known.
+// known returns the move of state q on b if it has been computed, and otherwise the dead move.
 func (s *subsets) known(q int32, b byte) pushdown.Move {
 	if row := s.states[q].row; row != nil {
 		return s.decode(row[b])
@@ -178,7 +179,7 @@ func (s *subsets) known(q int32, b byte) pushdown.Move {
 	return pushdown.Move{}
 }
 
-// code is move in 32 bits.
+// code returns the encoded move of state q on b. It computes and caches the move if necessary.
 func (s *subsets) code(q int32, b byte) (code, error) {
 	if row := s.states[q].row; row != nil && row[b] != unknown {
 		return row[b], nil
@@ -195,7 +196,7 @@ func (s *subsets) code(q int32, b byte) (code, error) {
 	return k, nil
 }
 
-// compute takes the step of the subset construction.
+// compute computes the move of state q on b by one step of the subset construction.
 func (s *subsets) compute(q int32, b byte) (pushdown.Move, error) {
 	from := s.states[q]
 	s.set.reset()
@@ -235,8 +236,8 @@ func (s *subsets) compute(q int32, b byte) (pushdown.Move, error) {
 	return s.settle(from.level, s.find(from.level)), nil
 }
 
-// settle returns the move to a state of the same level, or out of it where that
-// state only ends rules.
+// settle returns the move to the state to of the same level. If that state only ends rules, it
+// returns the corresponding return instead.
 func (s *subsets) settle(level, to int32) pushdown.Move {
 	switch {
 	case to < 0:
@@ -247,7 +248,7 @@ func (s *subsets) settle(level, to int32) pushdown.Move {
 	return pushdown.Move{Kind: pushdown.Inside, To: to}
 }
 
-// complete reports whether a state ends rules and does nothing else.
+// complete reports whether state q ends rules and has no moves.
 func (s *subsets) complete(q int32) bool {
 	for _, x := range s.states[q].items {
 		if v := &s.n.nodes[x.node]; v.scalar != nil || len(v.arcs) > 0 || len(v.calls) > 0 {
@@ -257,7 +258,7 @@ func (s *subsets) complete(q int32) bool {
 	return true
 }
 
-// beginning returns the calls whose rule may begin with b, each once.
+// beginning returns the calls whose rule can begin with b, sorted and without duplicates.
 func (s *subsets) beginning(calls []callArc, b byte) (begin []callArc) {
 	for _, c := range calls {
 		if !slices.Contains(begin, c) && s.begins(c.rule, b) {
@@ -273,7 +274,7 @@ func (s *subsets) beginning(calls []callArc, b byte) (begin []callArc) {
 	return begin
 }
 
-// begins reports whether b is a first byte of a rule.
+// begins reports whether rule r can begin with the byte b.
 func (s *subsets) begins(r int32, b byte) bool {
 	if s.first[r] == nil {
 		f := &[4]uint64{}
@@ -283,7 +284,7 @@ func (s *subsets) begins(r int32, b byte) bool {
 	return s.first[r][b>>6]>>(b&63)&1 == 1
 }
 
-// firstBytes adds the bytes with which a text may go on at a node.
+// firstBytes adds to set the bytes with which a text may continue at the node at.
 func (s *subsets) firstBytes(set *[4]uint64, at int32, seen map[int32]bool) {
 	if seen[at] {
 		return
@@ -318,7 +319,8 @@ func (s *subsets) firstBytes(set *[4]uint64, at int32, seen map[int32]bool) {
 	}
 }
 
-// enterCalls pushes what the calls return to and begins their rules with b.
+// enterCalls returns the move that calls all rules of calls and reads their first byte b. It
+// pushes a symbol that records where the caller continues.
 func (s *subsets) enterCalls(level int32, calls []callArc, b byte) (pushdown.Move, error) {
 	var rules []int32
 	key := []int32{level}
@@ -377,7 +379,7 @@ func (s *subsets) ret(r ret) int32 {
 	return i
 }
 
-// resume returns the state in which a caller goes on, −1 if it is dead.
+// resume returns the state in which a caller continues after a return, or −1 if it is dead.
 func (s *subsets) resume(symbol, returned int32) (int32, error) {
 	k := [2]int32{symbol, returned}
 	if q, ok := s.resumed[k]; ok {
@@ -405,7 +407,7 @@ func (s *subsets) resume(symbol, returned int32) (int32, error) {
 	return q, nil
 }
 
-// after returns the state of a caller once the given rules are complete.
+// after returns the state in which a caller continues once the rules in ends are complete.
 func (s *subsets) after(w wait, ends string) int32 {
 	s.set.reset()
 	for _, c := range w.calls {
@@ -422,7 +424,7 @@ func (s *subsets) conflict(level int32, b byte, what string) error {
 	return &ConflictError{Rule: s.n.rules[s.rules[level][0]].name.String(), Byte: b, What: what}
 }
 
-// read runs a text from the start and reports whether it is accepted.
+// read reads a text from the start and reports whether it is accepted.
 func (s *subsets) read(text string) (bool, error) {
 	q := s.start
 	if q < 0 {
@@ -456,13 +458,13 @@ func (s *subsets) read(text string) (bool, error) {
 	return len(stack) == 0 && s.accepts(q), nil
 }
 
-// unbounded is what States returns where numbers are given out as they are met:
-// 2³⁰, or 2²² where an int has 32 bits, so that products with other languages
-// still fit. No number reaches it.
+// unbounded is the value that States returns for automata whose states are numbered when they
+// are first reached: 2³⁰, or 2²² where int has 32 bits. The bound is low enough for products
+// with other languages to fit an int. No state number reaches it.
 const unbounded = 1 << (22 + 8*(^uint(0)>>63))
 
-// explore finds all states that a run can reach and returns the machine of
-// them, nil if no text is accepted.
+// explore finds all states that a run can reach and returns their automaton, or nil if no text
+// is accepted.
 func (s *subsets) explore(ctx context.Context, name string, limits constraint.Limits) (*pushdown.Machine, error) {
 	s.meter.Watch(ctx)
 	defer s.meter.Unwatch()
@@ -516,7 +518,7 @@ func (s *subsets) explore(ctx context.Context, name string, limits constraint.Li
 	return m.Minimal(ctx)
 }
 
-// exploration lists the states that a run can reach.
+// exploration is the set of states that a run can reach, as found so far.
 type exploration struct {
 	*subsets
 	list    []int32
@@ -533,9 +535,9 @@ func (x *exploration) reach(q int32) bool {
 	return true
 }
 
-// unambiguous checks the states at which a rule may be complete, but need not
-// be: no caller may go on with a byte with which the rule goes on, and none may
-// be complete itself, for then nothing would end both.
+// unambiguous checks the states in which a rule may, but need not, be complete. It returns an
+// error if a caller could continue with the same byte as the rule. It also returns an error if
+// the caller could be complete itself, because nothing would mark the end of both rules.
 func (x *exploration) unambiguous() error {
 	s := x.subsets
 	for _, q := range x.list {
@@ -573,7 +575,7 @@ func (x *exploration) unambiguous() error {
 	return nil
 }
 
-// machine writes the explored states as tables.
+// machine returns the explored states as a pushdown.Machine.
 func (s *subsets) machine() (*pushdown.Machine, error) {
 	m := &pushdown.Machine{Levels: len(s.rules), Start: s.start}
 	columns := map[string]uint8{}

@@ -2,9 +2,10 @@ package grammar
 
 import "slices"
 
-// trimmed returns the network without the nodes and moves from which no text completes
-// their rule, gates taken as open: without gates, whatever a run reaches can be completed.
-// The second result has the nodes from which a rule is completed without a gate.
+// trimmed returns the network without the nodes and moves from which the end of their rule
+// cannot be reached, even if all gates are open. In a network without gates, every state that a
+// run reaches can then be completed. The second result marks the nodes from which the end of
+// the rule can be reached without a gate.
 func (n *network) trimmed() (*network, []bool, error) {
 	t := &trimmer{network: n, tables: map[automaton]*table{}, never: map[int32]bool{}}
 	ok, err := t.completable(true)
@@ -45,7 +46,8 @@ func (n *network) trimmed() (*network, []bool, error) {
 	return &to, free, nil
 }
 
-// keep returns the elements for which f holds, x itself if these are all.
+// keep returns the elements of x for which f returns true. If these are all, it returns x
+// itself.
 func keep[E any](x []E, f func(E) bool) []E {
 	for i, e := range x {
 		if !f(e) {
@@ -61,11 +63,11 @@ func keep[E any](x []E, f func(E) bool) []E {
 	return x
 }
 
-// trimmer finds the nodes that lead to the end of their rules.
+// trimmer finds the nodes from which the end of their rule can be reached.
 type trimmer struct {
 	*network
 	tables map[automaton]*table
-	never  map[int32]bool // nodes that read names none of which lead on
+	never  map[int32]bool // nodes that read names, none of which leads to a useful node
 }
 
 func (t *trimmer) table(a automaton) *table {
@@ -77,8 +79,8 @@ func (t *trimmer) table(a automaton) *table {
 	return x
 }
 
-// completable finds the nodes from which the end of their rule is reached: through gates as
-// if they were open, or not through gates.
+// completable returns, for every node, whether the end of its rule can be reached. Gates count
+// as open if gates is true and as closed otherwise.
 func (t *trimmer) completable(gates bool) ([]bool, error) {
 	n := t.network
 	for {
@@ -111,18 +113,19 @@ func (t *trimmer) completable(gates bool) ([]bool, error) {
 	}
 }
 
-// table is an automaton without the states from which no text ends. Its moves are made when
-// they are needed.
+// table is an automaton without the states from which no text can be completed. Its moves are
+// computed when they are needed.
 type table struct {
 	automaton
-	leads leading // if it is one
-	ok    []bool  // nodes to which it may lead
+	leads leading // the automaton if it implements leading, otherwise nil
+	ok    []bool  // nodes to which a name may lead
 	rows  []*tableRow
 }
 
 type tableRow struct {
-	next  *[256]int32 // nil if none is known, unmade where one is not
-	alive int8        // 0: not known, 1: yes, −1: no
+	// next state by byte, unmade if not computed; nil if no move has been computed
+	next  *[256]int32
+	alive int8 // whether a text can be completed: 1 yes, −1 no, 0 not known
 	ends  int8
 }
 
@@ -176,7 +179,7 @@ func (t *table) next(q int32, b byte) int32 {
 	return to
 }
 
-// unmade is a move that is not known.
+// unmade marks a move that has not been computed.
 const unmade = -2
 
 var unmadeRow = func() (row [256]int32) {
@@ -186,7 +189,7 @@ var unmadeRow = func() (row [256]int32) {
 	return row
 }()
 
-// bytes returns those with which a text may go on at a state, likely ones first.
+// bytes returns the bytes with which a text may continue in state q, the likely ones first.
 func (t *table) bytes(q int32) []byte {
 	if a, is := t.automaton.(chooser); is {
 		if bytes, only := a.choices(nil, q); only {
@@ -196,7 +199,8 @@ func (t *table) bytes(q int32) []byte {
 	return likely
 }
 
-// completes reports whether a text ends after q, where that takes no search.
+// completes reports whether a text can be completed from state q. sure is false if deciding
+// this would take a search.
 func (t *table) completes(q int32) (yes, sure bool) {
 	switch a := t.automaton.(type) {
 	case *stringAutomaton:
@@ -209,8 +213,8 @@ func (t *table) completes(q int32) (yes, sure bool) {
 	return false, false
 }
 
-// live reports whether a text ends after q. All that a search without success has seen is
-// dead.
+// live reports whether a text can be completed from state q. If a search finds no completion,
+// all states that it visited are recorded as dead.
 func (t *table) live(q int32) bool {
 	r := t.at(q)
 	if r.alive != 0 {

@@ -2,24 +2,25 @@ package grammar
 
 import "slices"
 
-// evaluation is a way in which the keywords that apply in place may hold, and what they say then
-// of the members and items of a value.
+// evaluation is one combination of keywords that may hold for a value, with the members and
+// items that these keywords evaluate.
 type evaluation struct {
-	holds    []*value // schemas, besides those that always hold
+	holds    []*value // schemas that hold in this combination, besides those that always hold
 	names    []string
 	patterns []string
-	all      bool // members
+	all      bool // true if all members are evaluated
 
-	prefix   int // first items
+	prefix   int // number of leading items that are evaluated
 	contains []*value
 	allItems bool
 }
 
-// evaluations bounds the ways that are distinguished.
+// evaluations bounds the number of combinations that are distinguished.
 const evaluations = 64
 
-// unevaluated writes unevaluatedProperties and unevaluatedItems as a choice: for every way in
-// which the other keywords may hold, additionalProperties and items that know what these say.
+// unevaluated rewrites unevaluatedProperties and unevaluatedItems as a choice. For every
+// combination of the other keywords that may hold, it applies additionalProperties and items to
+// the members and items that this combination does not evaluate.
 func (c *schemas) unevaluated(s *value) (parts []part, err error) {
 	for _, k := range []string{"unevaluatedProperties", "unevaluatedItems"} {
 		x := s.get(k)
@@ -77,8 +78,8 @@ func (c *schemas) unevaluated(s *value) (parts []part, err error) {
 	return parts, nil
 }
 
-// evaluations returns the ways in which s may hold. The keyword, that of top, is not one of those
-// of which it is asked.
+// evaluations returns the combinations of keywords with which s may hold. keyword, in the
+// schema top, is the keyword being rewritten and is itself not considered.
 func (c *schemas) evaluations(s, top *value, keyword string, depth int) ([]evaluation, error) {
 	if depth > referred {
 		return nil, unsupported(top, keyword, "%d schemas apply one within another, want ≤ %d", depth, referred)
@@ -195,7 +196,9 @@ func (c *schemas) evaluations(s, top *value, keyword string, depth int) ([]evalu
 	return ways, nil
 }
 
-// evaluates returns what the keywords of s that are no schemas in place say.
+// evaluates returns the members and items that the keywords of s evaluate, without those of its
+// subschemas that apply to the same value. top states that s contains the keyword being
+// rewritten.
 func (c *schemas) evaluates(s *value, top bool, keyword string) (w evaluation) {
 	if p := s.get("properties"); p != nil {
 		w.names = p.keys
@@ -212,7 +215,7 @@ func (c *schemas) evaluates(s *value, top bool, keyword string) (w evaluation) {
 	return w
 }
 
-// and returns the way in which both hold.
+// and returns the combination of w and v.
 func (w evaluation) and(v evaluation) evaluation {
 	return evaluation{
 		holds: append(slices.Clip(w.holds), v.holds...), names: append(slices.Clip(w.names), v.names...),
@@ -221,7 +224,7 @@ func (w evaluation) and(v evaluation) evaluation {
 	}
 }
 
-// nothing reports whether no members and no items are spoken of.
+// nothing reports whether no members and no items are evaluated.
 func (w evaluation) nothing() bool {
 	return len(w.names)+len(w.patterns)+len(w.contains)+w.prefix == 0 && !w.all && !w.allItems
 }

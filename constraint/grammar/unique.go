@@ -7,12 +7,13 @@ import (
 	"slices"
 )
 
-// setEdges bounds what an array with uniqueItems distinguishes: every set of values that were
-// read, with each value that may come next. 11 values are fewer, and 64 of which an array has two.
+// setEdges bounds the number of transitions of an array with uniqueItems. There is one for
+// every set of values read and every value that may come next. The bound allows 11 values, or
+// 64 values in arrays of two items.
 const setEdges = 1 << 14
 
-// enumerate finds the values that items may be, of which an array has none twice. s has the
-// keyword.
+// enumerate finds the possible values of the items of an array with unique items. s is the
+// schema with the keyword uniqueItems.
 func (a *arrays) enumerate(s *value) error {
 	deepest := a.deepest()
 	for i := 0; i <= deepest && (a.most < 0 || i < a.most); i++ {
@@ -53,13 +54,14 @@ func (a *arrays) enumerate(s *value) error {
 	return nil
 }
 
-// rangeOfItems bounds the integers of a range.
+// rangeOfItems bounds the number of integers in a range that enumerate expands.
 const rangeOfItems = 64
 
-// referred bounds the schemas within each other that are asked for their values.
+// referred bounds the depth of nested schemas that values and evaluations follow.
 const referred = 32
 
-// values returns values among which are all that satisfy a schema, and whether it knows such.
+// values returns a finite list that contains every value that satisfies s. It returns false if
+// it finds no such list.
 func (c *compiler) values(s *value, depth int) ([]*value, bool) {
 	c.n.charge(nodeBytes)
 	switch {
@@ -126,10 +128,11 @@ func (c *compiler) values(s *value, depth int) ([]*value, bool) {
 	return all, true
 }
 
-// ignored reports whether keywords of s count for nothing next to its $ref.
+// ignored reports whether the keywords of s are ignored because s has a $ref.
 func (c *compiler) ignored(s *value) bool { return c.legacy && s.get("$ref") != nil }
 
-// integersOf returns the ends of a range in which the integers of a schema are, if it is short.
+// integersOf returns bounds on the integers that satisfy s. ok is false if the range is too
+// long or open.
 func integersOf(s *value) (low, high int64, ok bool) {
 	var ends [2]*big.Rat
 	for i, name := range []string{"inimum", "aximum"} {
@@ -159,7 +162,8 @@ func integersOf(s *value) (low, high int64, ok bool) {
 	return a.Int64(), b.Int64(), true
 }
 
-// sameValue reports whether two values are equal as JSON Schema says: members in any order.
+// sameValue reports whether two values are equal as JSON Schema defines it. The order of
+// members does not matter.
 func sameValue(a, b *value) bool {
 	switch {
 	case a.kind != b.kind:

@@ -18,7 +18,7 @@ import (
 // value is a JSON value whose objects keep the order of their keys.
 type value struct {
 	kind  kind
-	text  string // of a string
+	text  string // text of a string
 	num   json.Number
 	truth bool
 	items []*value
@@ -26,14 +26,17 @@ type value struct {
 	field map[string]*value
 	path  *place
 
-	// Of a schema that is made, besides its keywords:
-	tests   []test      // of strings
-	numbers *numberSpec // of numbers: steps and except
-	some    *some       // of objects and arrays
+	// additional tests of strings, for a schema that the compiler has made
+	tests []test
+	// additional restrictions of numbers (only steps and except), for a schema that the
+	// compiler has made
+	numbers *numberSpec
+	// additional assertion about objects and arrays, for a schema that the compiler has made
+	some *some
 }
 
-// some says that an object has a member, whose name passes tests, with a value that satisfies
-// a schema; or that an array has such an item from some index on.
+// some asserts that an object has a member whose name passes the tests in names and whose value
+// satisfies value. For arrays, it asserts that some item with index ≥ from satisfies value.
 type some struct {
 	names []test
 	from  int
@@ -51,8 +54,8 @@ const (
 	object
 )
 
-// place is where a value stands, a JSON pointer; nil is the root. Places share what is
-// above them.
+// place is the position of a value in a document, as a JSON pointer. nil is the root. Places
+// share the steps above them.
 type place struct {
 	above *place
 	name  string
@@ -60,7 +63,7 @@ type place struct {
 
 func (p *place) in(name string) *place { return &place{p, name} }
 
-// String writes the pointer.
+// String returns the JSON pointer.
 func (p *place) String() string {
 	var names []string
 	for ; p != nil; p = p.above {
@@ -71,14 +74,14 @@ func (p *place) String() string {
 	return strings.Join(names, "/")
 }
 
-// decoder reads the text of a schema, which is JSON.
+// decoder parses the text of a schema, which must be valid JSON.
 type decoder struct {
 	text  string
 	at    int
 	meter *poll.Meter
 }
 
-// decode parses JSON text. The error is a [*SchemaError] or that of the meter.
+// decode parses JSON text. The error is a [*SchemaError] or the error of the meter m.
 func decode(data []byte, m *poll.Meter) (*value, error) {
 	var syntax *json.SyntaxError
 	if err := json.Unmarshal(data, &json.RawMessage{}); errors.As(err, &syntax) {
@@ -87,11 +90,10 @@ func decode(data []byte, m *poll.Meter) (*value, error) {
 	return (&decoder{string(data), 0, m}).value(nil, 0)
 }
 
-// nesting bounds the depth of a schema, so that a hostile one cannot exhaust
-// the stack.
+// nesting bounds the depth of a schema, so that a malicious schema cannot exhaust the stack.
 const nesting = 1000
 
-// skip passes white space and, after it, what separates values, and returns what is next.
+// skip skips white space and the separators after it, and returns the next byte.
 func (d *decoder) skip() byte {
 	for strings.IndexByte(" \t\r\n,:", d.text[d.at]) >= 0 {
 		d.at++
@@ -99,8 +101,8 @@ func (d *decoder) skip() byte {
 	return d.text[d.at]
 }
 
-// string reads a string. A text that is not Unicode is an error: package json would read
-// U+FFFD in its stead, which it does not mean.
+// string reads a string. Text that is not valid Unicode is an error, because package json would
+// silently replace it by U+FFFD.
 func (d *decoder) string(at *place) (s string, err error) {
 	from, plain := d.at, true
 	for d.at++; d.text[d.at] != '"'; d.at++ {
@@ -196,7 +198,7 @@ func (v *value) get(name string) *value {
 	return v.field[name]
 }
 
-// made returns an object that stands at path, of names and values in turn.
+// made returns an object at the given place. pairs holds names and values in turn.
 func made(path *place, pairs ...any) *value {
 	v := &value{kind: object, field: map[string]*value{}, path: path}
 	for i := 0; i < len(pairs); i += 2 {
@@ -217,11 +219,11 @@ func count(path *place, n int) *value {
 	return &value{kind: number, num: json.Number(fmt.Sprint(n)), path: path}
 }
 
-// anything is the schema that restricts nothing.
+// anything is the schema without restrictions.
 var anything = &value{kind: object}
 
-// onlyIf returns s if it has one of the keywords or some, and otherwise the schema that
-// restricts nothing, so that rules are shared.
+// onlyIf returns s if it has one of the keywords or the field some. Otherwise it returns
+// [anything], so that rules can be shared.
 func onlyIf(s *value, keywords ...string) *value {
 	if s.some != nil {
 		return s
@@ -234,7 +236,8 @@ func onlyIf(s *value, keywords ...string) *value {
 	return anything
 }
 
-// countOf reads a number of things, which may be spelled 2.0.
+// countOf returns the value of a keyword that must be a whole number. The number may be spelled
+// 2.0.
 func countOf(v *value) (int, error) {
 	f, err := strconv.ParseFloat(string(v.num), 64)
 	if v.kind != number || err != nil || f < 0 || f > 1<<30 || f != float64(int(f)) {
@@ -243,10 +246,10 @@ func countOf(v *value) (int, error) {
 	return int(f), nil
 }
 
-// SchemaError reports what is malformed in a JSON Schema, or not supported by [JSONSchema],
-// and where.
+// SchemaError reports that a JSON Schema is malformed or not supported by [JSONSchema], and
+// where.
 type SchemaError struct {
-	Path string // JSON pointer, "#/properties/a/uniqueItems"
+	Path string // JSON pointer, for instance "#/properties/a/uniqueItems"
 	What string
 	// Unsupported is true if the schema may be valid but uses an unsupported feature.
 	Unsupported bool

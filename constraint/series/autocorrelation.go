@@ -1,11 +1,11 @@
 package series
 
-// autocorrelation bounds
+// autocorrelation is a pair of bounds, lower ≤ r ≤ upper, on the autocorrelation
 //
 //	r = Σ_t u_t·u_{t+lag} / Σ_t u_t²,  u_t = x_t − mean(x),
 //
-// of one channel, the usual (biased) estimate, which is at most 1 in absolute
-// value. Shift and scale of x do not matter. A constant channel has r = 0.
+// of one channel. This is the usual (biased) estimate, whose absolute value is at most 1. It
+// does not depend on the shift and scale of x. A constant channel has r = 0.
 type autocorrelation struct {
 	channel, channels, length, lag int
 	lower, upper                   float64
@@ -13,7 +13,7 @@ type autocorrelation struct {
 
 func (a autocorrelation) index(t int) int { return t*a.channels + a.channel }
 
-// value returns r, the mean and Σ u².
+// value returns r, the mean and Σ u² of the series x.
 func (a autocorrelation) value(x func(t int) float64) (r, mean, square float64) {
 	for t := range a.length {
 		mean += x(t)
@@ -33,9 +33,8 @@ func (a autocorrelation) value(x func(t int) float64) (r, mean, square float64) 
 	return cross / square, mean, square
 }
 
-// eachSlope calls f with ∂r/∂x_t = (∂cross − r·∂square)/square for every t. The derivative
-// through the mean subtracts the average of the first term; the second term's has average
-// 0.
+// eachSlope calls f with ∂r/∂x_t = (∂cross − r·∂square)/square for every t. Differentiating
+// through the mean subtracts the average of the first term. The second term has average 0.
 func (a autocorrelation) eachSlope(x func(t int) float64, f func(t int, slope float64)) {
 	r, mean, square := a.value(x)
 	if square == 0 {
@@ -61,16 +60,16 @@ func (a autocorrelation) eachSlope(x func(t int) float64, f func(t int, slope fl
 	}
 }
 
-// curves are autocorrelations; inequality 2j is r_j ≤ upper, 2j+1 is
-// lower ≤ r_j.
+// curves is a list of autocorrelations as inequalities. Inequality 2j is r_j ≤ upper and 2j+1
+// is lower ≤ r_j.
 type curves []autocorrelation
 
 func (c curves) Len() int { return 2 * len(c) }
 
-// Eval implements [constraint.Curved].
+// Eval implements [constraint.Curved]. It stores the values of all inequalities in g.
 func (c curves) Eval(g, z []float64) { eval(c, g, z) }
 
-// Gradient implements [constraint.Curved].
+// Gradient implements [constraint.Curved]. It stores the gradient of inequality j in dst.
 func (c curves) Gradient(dst []float64, j int, z []float64) {
 	clear(dst)
 	a := c[j/2]

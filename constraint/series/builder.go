@@ -20,8 +20,8 @@ type Builder struct {
 	err   error
 }
 
-// NewBuilder returns a builder with no constraints. Build returns an error for an invalid
-// shape, such as one with a channel of scale 0 because it is constant.
+// NewBuilder returns a builder with no constraints. If the shape is invalid, Build returns an
+// error. An example is a scale of 0, which a constant channel would have.
 func NewBuilder(shape Shape) *Builder {
 	b := &Builder{shape: shape, out: System{sites: shape.Length * shape.Channels}}
 	switch {
@@ -48,8 +48,8 @@ func NewBuilder(shape Shape) *Builder {
 	return b
 }
 
-// Build returns the system. It does not detect rows that exclude each other; the projection
-// does: see proximal.Projector.
+// Build returns the system, or the first error of the builder's methods. It does not detect
+// rows that exclude each other. The projection does: see proximal.Projector.
 func (b *Builder) Build() (*System, error) {
 	if b.err != nil {
 		return nil, b.err
@@ -107,8 +107,7 @@ func (b *Builder) ArgMax(c, t int) { b.extreme("ArgMax", "largest", c, t, 1) }
 // ArgMin requires that channel c be smallest at time t.
 func (b *Builder) ArgMin(c, t int) { b.extreme("ArgMin", "smallest", c, t, -1) }
 
-// Bounds keeps channel c within lower … upper at all times; −Inf and +Inf leave
-// a side open.
+// Bounds keeps channel c within lower … upper at all times; −Inf and +Inf mean no bound.
 func (b *Builder) Bounds(c int, lower, upper float64) {
 	if !b.at("Bounds", c, 0) {
 		return
@@ -118,8 +117,8 @@ func (b *Builder) Bounds(c int, lower, upper float64) {
 	}
 }
 
-// OHLC orders the prices of a period: low ≤ open, close ≤ high at all times.
-// The arguments are four different channels.
+// OHLC orders the prices of a period: low ≤ open ≤ high and low ≤ close ≤ high at all times.
+// The arguments must be four different channels.
 func (b *Builder) OHLC(open, high, low, close int) {
 	prices := []int{open, high, low, close}
 	for _, c := range prices {
@@ -139,8 +138,7 @@ func (b *Builder) OHLC(open, high, low, close int) {
 	}
 }
 
-// Trend makes channel c non-decreasing over from ≤ t < to, or non-increasing if
-// down.
+// Trend makes channel c non-decreasing over from ≤ t < to, or non-increasing if down is true.
 func (b *Builder) Trend(c, from, to int, down bool) {
 	if !b.within("Trend", c, from, to) {
 		return
@@ -154,12 +152,12 @@ func (b *Builder) Trend(c, from, to int, down bool) {
 	}
 }
 
-// Autocorrelation keeps the autocorrelation of channel c at the given lag within tolerance
-// of value,
+// Autocorrelation keeps the autocorrelation r of channel c at the given lag within the
+// tolerance of value,
 //
-//	r = Σ_t (x_t − x̄)(x_{t+lag} − x̄) / Σ_t (x_t − x̄)²,
+//	r = Σ_t (x_t − x̄)(x_{t+lag} − x̄) / Σ_t (x_t − x̄)².
 //
-// which is not convex in x.
+// Unlike the other constraints of a Builder, this constraint is not convex in x.
 func (b *Builder) Autocorrelation(c, lag int, value float64) {
 	if !b.at("Autocorrelation", c, 0) {
 		return
@@ -177,8 +175,8 @@ func (b *Builder) Autocorrelation(c, lag int, value float64) {
 	b.out.names = append(b.out.names, fmt.Sprintf("autocorrelation of %s at lag %d = %v", b.shape.channel(c), lag, value))
 }
 
-// Row adds lower ≤ a·x ≤ upper on the raw series, with a name for errors. Its
-// violation is measured in units of the largest scale among its channels.
+// Row adds lower ≤ a·x ≤ upper on the raw series. name appears in errors. The violation of the
+// row is measured in units of the largest scale among its channels.
 func (b *Builder) Row(name string, a constraint.Row, lower, upper float64) {
 	if b.err != nil {
 		return
@@ -191,7 +189,7 @@ func (b *Builder) Row(name string, a constraint.Row, lower, upper float64) {
 	b.row(name, a, lower, upper)
 }
 
-// extreme makes sign·x_t the largest of channel c.
+// extreme requires that sign·x_t be largest at time t of channel c.
 func (b *Builder) extreme(method, word string, c, t, sign int) {
 	if !b.at(method, c, t) {
 		return
@@ -204,20 +202,20 @@ func (b *Builder) extreme(method, word string, c, t, sign int) {
 	}
 }
 
-// order adds x[c,t] ≤ x[d,u].
+// order adds the row x[c,t] ≤ x[d,u].
 func (b *Builder) order(c, t, d, u int) {
 	name := fmt.Sprintf("%s at %d ≤ %s at %d", b.shape.channel(c), t, b.shape.channel(d), u)
 	b.row(name, b.difference(c, t, d, u, 1), math.Inf(-1), 0)
 }
 
-// equal adds a·x = value, up to the tolerance.
+// equal adds the equation a·x = value, within the tolerance of the shape.
 func (b *Builder) equal(name string, a constraint.Row, value float64) {
 	tau := float64(b.shape.tolerance() * b.unit(a))
 	b.row(name, a, value-tau, value+tau)
 }
 
-// row rewrites a raw row for standardised entries, in units of the largest
-// scale in it, and adds it.
+// row converts a row on raw values to one on standardised values, in units of the largest scale
+// among its channels, and adds it.
 func (b *Builder) row(name string, a constraint.Row, lower, upper float64) {
 	if b.err != nil {
 		return
@@ -242,7 +240,7 @@ func (b *Builder) row(name string, a constraint.Row, lower, upper float64) {
 	b.out.names[at] = name
 }
 
-// unit returns the largest scale among the channels of a row.
+// unit returns the largest scale among the channels of a row, or 1 if the row is empty.
 func (b *Builder) unit(a constraint.Row) float64 {
 	unit := 0.0
 	for _, i := range a.Index {
@@ -255,7 +253,7 @@ func (b *Builder) unit(a constraint.Row) float64 {
 	return unit
 }
 
-// total is factor·Σ x[c,t] over from ≤ t < to.
+// total returns the row factor·Σ x[c,t] over from ≤ t < to.
 func (b *Builder) total(c, from, to int, factor float64) (r constraint.Row) {
 	for t := from; t < to; t++ {
 		r.Index, r.Value = append(r.Index, int32(t*b.shape.Channels+c)), append(r.Value, factor)
@@ -263,7 +261,7 @@ func (b *Builder) total(c, from, to int, factor float64) (r constraint.Row) {
 	return r
 }
 
-// difference is factor·(x[c,t] − x[d,u]).
+// difference returns the row factor·(x[c,t] − x[d,u]).
 func (b *Builder) difference(c, t, d, u int, factor float64) constraint.Row {
 	n := b.shape.Channels
 	return constraint.Row{Index: []int32{int32(t*n + c), int32(u*n + d)}, Value: []float64{factor, -factor}}
@@ -281,7 +279,8 @@ func (b *Builder) at(method string, c, t int) bool {
 	return b.err == nil
 }
 
-// within reports whether from ≤ t < to is a range of times of channel c.
+// within reports whether from ≤ t < to is a nonempty range of times of channel c, and records
+// an error if it is not.
 func (b *Builder) within(method string, c, from, to int) bool {
 	if b.at(method, c, from) && (to <= from || to > b.shape.Length) {
 		b.refuse(method+": to", to, fmt.Sprintf("%d…%d", from+1, b.shape.Length))
@@ -293,5 +292,5 @@ func (b *Builder) refuse(arg string, value any, want string) {
 	b.err = &constraint.ArgumentError{Func: "series.Builder", Arg: arg, Value: value, Want: want}
 }
 
-// span names a range of times.
+// span formats a range of times for names.
 func span(from, to int) string { return fmt.Sprintf("t = %d…%d", from, to-1) }

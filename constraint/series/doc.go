@@ -1,5 +1,5 @@
-// Package series constrains real-valued series in raw units: means, sums, bounds, trends,
-// orders between channels, times of extremes, known entries, autocorrelations. A
-// [Builder] collects them for series of a [Shape] and compiles them to inequalities on
-// the standardised entries that a denoiser sees.
+// Package series constrains real-valued time series in raw units. It supports means, sums,
+// bounds, trends, orders between channels, times of extremes, known entries and
+// autocorrelations. A [Builder] collects them for series of a [Shape] and compiles them to
+// inequalities on the standardised entries that a denoiser sees.
 package series

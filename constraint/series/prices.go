@@ -7,31 +7,31 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Prices names the channels of a series that hold the prices of a period. It finishes
-// series whose prices are in order up to rounding:
+// Prices names the channels of a series that hold the open, high, low and close prices of a
+// period. Its method Finish corrects prices that violate their order only by rounding errors:
 //
 //	raw := shape.Raw(x)
 //	moved, err := series.Prices{Open: 0, High: 1, Low: 2, Close: 3, Tick: 0.01}.Finish(raw, shape.Channels, 0.02)
 //
-// Then low ≤ open, close ≤ high holds exactly in float64, on every row.
+// Afterwards, low ≤ open ≤ high and low ≤ close ≤ high hold exactly in float64 at every time.
 type Prices struct {
-	Open, High, Low, Close int // channels
+	Open, High, Low, Close int // channels of the four prices
 
-	// Tick is the price step: prices are rounded to its multiples, as exchanges quote them.
-	// It is 0.01 for cents; 0 means no rounding.
+	// Tick is the price step: prices are rounded to multiples of it, because exchanges quote
+	// such prices. It is 0.01 for cents. 0 means no rounding.
 	Tick float64
 }
 
-// Finish puts the prices of raw (length × channels) in order, in place, and returns the
-// largest distance that a price moved, including rounding to a tick. Open and close are
-// rounded to the nearest tick. High is rounded to the nearest tick but not below the larger
-// of open and close, low but not above the smaller.
+// Finish puts the prices of raw (length × channels) in order, in place, and returns the largest
+// distance that a price moved, including rounding to a tick. Open and close are rounded to the
+// nearest tick. High is rounded to the nearest tick that is not below open or close. Low is
+// rounded to the nearest tick that is not above open or close.
 //
-// It returns an error and changes nothing if channels are not four different ones of the
-// series, Tick is negative or not finite, a price is not finite or too large for its ticks
-// to be distinguished, or a price would have to move by more than most. A series whose
-// prices are out of order by more than rounding and tolerances explain must not be made to
-// look right.
+// Finish returns an error and changes nothing if the four channels are not different channels
+// of the series, or if Tick is negative or not finite. It also does so if a price is not finite
+// or too large to distinguish its ticks, or if a price would have to move by more than most.
+// The limit most exists because prices that are further out of order are wrong and must not be
+// made to look right.
 func (p Prices) Finish(raw []float64, channels int, most float64) (moved float64, err error) {
 	at := [4]int{p.Open, p.High, p.Low, p.Close}
 	for k, c := range at {
@@ -79,9 +79,9 @@ func (p Prices) Finish(raw []float64, channels int, most float64) (moved float64
 	return moved, nil
 }
 
-// round returns the nearest multiple of the tick. For a tick such as 0.01, of
-// which no float64 is a multiple, that is the float64 nearest to the decimal: a
-// tick of 1/n is divided by n.
+// round returns the nearest multiple of the tick. If the tick is 1/n, round computes k/n for
+// the nearest number of ticks k. The result is then the float64 nearest to the decimal number,
+// although a tick such as 0.01 is not a float64.
 func (p Prices) round(v float64) float64 {
 	if p.Tick == 0 {
 		return v

@@ -16,19 +16,19 @@ type Shape struct {
 	// Names are the names of the channels in errors; nil means 0, 1, 2, ….
 	Names []string
 
-	// Shift and Scale > 0 define the units: raw value = Shift[c] + Scale[c]·standardised
-	// value. nil means 0 and 1. Scales may differ between channels: rows over several
-	// channels are rewritten accordingly.
+	// Shift and Scale > 0 define the units: raw value = Shift[c] + Scale[c]·standardised value.
+	// nil means 0 and 1. Scales may differ between channels. Rows over several channels take
+	// this into account.
 	Shift, Scale []float64
 
-	// Tolerance is the half-width allowed to equations, in standardised units: |a·x − b| ≤
+	// Tolerance is the permitted deviation from an equation in standardised units: |a·x − b| ≤
 	// Tolerance. 0 means 0.005, so that results hold to 0.01 with a margin for rounding; a
-	// negative value means no tolerance. Narasimhan et al. 2025 judge their samples at
-	// 0.01.
+	// negative value means no tolerance. Narasimhan et al. (2025) evaluate their samples with a
+	// tolerance of 0.01.
 	Tolerance float64
 }
 
-// defaultTolerance is half of the 0.01 of Narasimhan et al. 2025.
+// defaultTolerance is half of the tolerance 0.01 of Narasimhan et al. (2025).
 const defaultTolerance = 0.005
 
 // affine returns the shift and the scale of channel c.
@@ -43,7 +43,7 @@ func (s *Shape) affine(c int) (shift, scale float64) {
 	return shift, scale
 }
 
-// tolerance returns the half-width of equations.
+// tolerance returns the permitted deviation from an equation, with the default applied.
 func (s *Shape) tolerance() float64 {
 	if s.Tolerance == 0 {
 		return defaultTolerance
@@ -59,12 +59,12 @@ func (s *Shape) channel(c int) string {
 	return fmt.Sprintf("channel %d", c)
 }
 
-// Raw converts a standardised series (length × channels, as drawn by a diffusion) to raw
-// units, Shift[c] + Scale[c]·x in float64.
+// Raw converts a standardised series (length × channels, as drawn by a diffusion) to raw units,
+// Shift[c] + Scale[c]·x in float64.
 //
 // A float32 holds seven digits, so rounding may break rows that a projection has satisfied
-// within its tolerance. See [Prices] for a case in which that must not happen. Raw panics
-// if len(x) is not Length·Channels, or if Shift or Scale is not nil and does not have
+// within its tolerance. [Prices] corrects this for prices, whose order must hold exactly. Raw
+// panics if len(x) is not Length·Channels, or if Shift or Scale is not nil and does not have
 // Channels entries.
 func (s Shape) Raw(x []float32) []float64 {
 	check.Len("series", "x", len(x), s.Length*s.Channels)

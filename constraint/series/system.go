@@ -12,17 +12,18 @@ import (
 type System struct {
 	slabs  constraint.Slabs
 	curves curves
-	names  []string // of the rows, then of the autocorrelations
+	names  []string // names of the rows, then of the autocorrelations
 	sites  int
 }
 
 // Len returns the number of rows plus two inequalities per autocorrelation.
 func (s *System) Len() int { return s.slabs.Len() + s.curves.Len() }
 
-// Split returns the linear rows and the other inequalities. Neither may be modified.
+// Split returns the linear rows and the autocorrelations. The results share memory with s and
+// must not be modified.
 func (s *System) Split() (constraint.Slabs, constraint.Curved) { return s.slabs, s.curves }
 
-// RowName describes row or inequality j, in raw units.
+// RowName returns a description of inequality j in raw units.
 func (s *System) RowName(j int) string {
 	if n := s.slabs.Len(); j >= n {
 		return s.names[n+(j-n)/2]

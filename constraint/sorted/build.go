@@ -21,16 +21,16 @@ import (
 )
 
 // Build sorts sequences of tokens 0 … levels−1 and writes them to the file path, or to its
-// target if path is a symbolic link. all may yield sequences in any order and more than
-// once; the slices it yields are not kept. The file appears only once it is complete.
+// target if path is a symbolic link. all may yield sequences in any order and may repeat
+// sequences. The slices that it yields are not kept. The file appears only once it is complete.
 // Meanwhile, the file path.lock keeps other processes from building it. Build returns the
-// number of distinct sequences. It needs memory for the tokens (1, 2 or 4 bytes each, for
-// up to 2⁸, 2¹⁶ or more levels) and 24 bytes per sequence.
+// number of distinct sequences. It needs memory for the tokens (1, 2 or 4 bytes each, for up to
+// 2⁸, 2¹⁶ or more levels) and 24 bytes per sequence.
 //
-// The error is an *[constraint.ArgumentError] for levels and tokens out of range, a
-// *[constraint.LimitError] for a set that [Open] would refuse, the context's cause, an
-// error that names the file if another process is building it, or an error of the operating
-// system. On an error no file is left behind.
+// The error is an *[constraint.ArgumentError] for levels or tokens out of range, and a
+// *[constraint.LimitError] for a set that is too large for [Open]. If another process is
+// building the file, the error names the file. Other errors are the context's cause and errors
+// of the operating system. If Build returns an error, it leaves no file behind.
 func Build(ctx context.Context, path string, levels int, all iter.Seq[[]int32]) (n int, err error) {
 	switch {
 	case levels < 1 || levels > 1<<31-1:
@@ -69,30 +69,30 @@ func Build(ctx context.Context, path string, levels int, all iter.Seq[[]int32]) 
 	return h.count, nil
 }
 
-// pollRecords is the number of sequences between two polls of the context.
+// pollRecords is the number of sequences between two checks of the context.
 const pollRecords = 1 << 12
 
-// chunkSize is the size of the pieces of memory in which sequences are collected,
-// so that nothing is copied as their number grows. A longer sequence has a chunk
-// of its own.
+// chunkSize is the number of bytes per chunk of memory in which sequences are collected. Chunks
+// avoid copying as the number of sequences grows. A sequence longer than chunkSize gets its own
+// chunk.
 const chunkSize = 1 << 24
 
-// builder collects sequences.
+// builder collects the encoded sequences of a file.
 type builder struct {
 	width   int
 	chunks  [][]byte
 	records []record
 }
 
-// record is a sequence: its first bytes, and where all of them are.
+// record is an encoded sequence: its first bytes as a sort key, and its position in the chunks.
 type record struct {
 	key    uint64
 	chunk  int32
 	at     int32
-	length int32 // in bytes
+	length int32 // length in bytes
 }
 
-// add adds a sequence.
+// add encodes and appends a sequence. It returns an error if a token is out of range.
 func (b *builder) add(x []int32, levels int) error {
 	size := len(x) * b.width
 	if size > 1<<30 {
@@ -126,10 +126,10 @@ func (b *builder) add(x []int32, levels int) error {
 	return nil
 }
 
-// of returns the bytes of a record.
+// of returns the encoded bytes of the record r.
 func (b *builder) of(r record) []byte { return b.chunks[r.chunk][r.at : r.at+r.length] }
 
-// sort sorts the records and drops repetitions.
+// sort sorts the records and removes duplicates.
 func (b *builder) sort() {
 	slices.SortFunc(b.records, func(p, q record) int {
 		if c := cmp.Compare(p.key, q.key); c != 0 {
@@ -152,12 +152,12 @@ func (b *builder) head() head {
 	return h
 }
 
-// save writes a temporary file next to the file and then renames it over the file.
+// save writes a temporary file in the same directory and then renames it to the final name.
 func (b *builder) save(file *durable.Lock, h head) error {
 	return file.Replace(func(w io.Writer) error { return b.write(w, h) })
 }
 
-// write writes the file.
+// write writes the header, the offsets, the tokens and the checksum.
 func (b *builder) write(w io.Writer, h head) error {
 	sum := crc64.New(table)
 	out := bufio.NewWriterSize(struct{ io.Writer }{io.MultiWriter(w, hash.Hash(sum))}, 1<<20)

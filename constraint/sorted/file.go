@@ -9,25 +9,26 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// The file: a head of headSize bytes, the places of the sequences (count + 1 words of
-// 8 bytes, in tokens), the tokens, big-endian, and a CRC-64 of all that.
+// A file consists of a header of headSize bytes, the offsets of the sequences (count + 1 words
+// of 8 bytes, in tokens), the tokens (big-endian), and a CRC-64 of all preceding bytes.
 const (
 	magic    = "gibbsite.sorted1"
 	headSize = len(magic) + 5*8
 )
 
-// table is the polynomial of the checksums.
+// table is the polynomial table of the CRC-64 checksums.
 var table = crc64.MakeTable(crc64.ECMA)
 
-// head is what the file begins with.
+// head is the header of a file.
 type head struct {
-	width   int // bytes of a token, 1, 2 or 4
-	count   int // sequences
-	tokens  int // of all sequences
-	longest int // tokens of the longest sequence
+	width   int // bytes per token: 1, 2 or 4
+	count   int // number of sequences
+	tokens  int // number of tokens of all sequences together
+	longest int // number of tokens of the longest sequence
 }
 
-// widthOf returns the bytes that a token takes.
+// widthOf returns the number of bytes that a token needs if there are the given number of
+// levels.
 func widthOf(levels int) int {
 	switch {
 	case levels <= 1<<8:
@@ -46,8 +47,7 @@ func (h head) appendTo(b []byte) []byte {
 	return binary.LittleEndian.AppendUint64(b, crc64.Checksum(b, table))
 }
 
-// readHead reads what appendTo has written and checks it against the size of the
-// file.
+// readHead decodes the header written by appendTo and checks it against the size of the file.
 func readHead(b []byte, size int) (h head, err error) {
 	if len(b) < headSize || string(b[:len(magic)]) != magic {
 		return h, fmt.Errorf("sorted: not a file of this package, or cut short")
@@ -77,6 +77,6 @@ func readHead(b []byte, size int) (h head, err error) {
 	return h, nil
 }
 
-// maxStates bounds the states of a lexicon, so that a small one fits on top: 2³¹, or
-// 2⁸ where an int has 32 bits.
+// maxStates bounds the number of states of a lexicon, so that a small lexicon can be layered on
+// top: 2³¹, or 2⁸ where int has 32 bits.
 const maxStates = 1 << (8 + 23*(^uint(0)>>63))

@@ -7,16 +7,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Layered is a set in two parts: a large one that does not change, Base, and a small one
-// that receives the added sequences, Top. Both must be set, and Base must not be closed
-// while the set is in use. A Layered may be read by several goroutines, but not while one
-// adds to it.
+// Layered is a set of sequences that is stored in two parts. Base is large and does not change.
+// Top is small and receives the added sequences. Both must be set, and Base must not be closed
+// while the set is in use. A Layered may be read by several goroutines, but not while one of
+// them adds to it.
 type Layered struct {
 	Base *Lexicon
 	Top  *constraint.Lexicon
 }
 
-// Check returns an error that names the part that is nil, or the error of Err.
+// Check returns an error if Base or Top is nil, or if the file of Base has changed since it was
+// opened.
 func (l Layered) Check() error {
 	switch {
 	case l.Base == nil:
@@ -27,10 +28,10 @@ func (l Layered) Check() error {
 	return l.Err()
 }
 
-// Err returns the error of Base: see [Lexicon.Err].
+// Err returns an error if the file of Base has changed since it was opened: see [Lexicon.Err].
 func (l Layered) Err() error { return l.base().Err() }
 
-// Validate returns Check().
+// Validate returns the error of [Layered.Check].
 func (l Layered) Validate() error { return l.Check() }
 
 // Contains reports whether x is in either part.
@@ -49,7 +50,7 @@ func (l Layered) States() int { return (l.base().States() + 1) * (l.top().States
 // Start returns the state before the first token.
 func (l Layered) Start() int { return l.join(l.base().Start(), l.top().Start()) }
 
-// Next advances both parts. The state is dead when both are.
+// Next advances the states of both parts. The result is dead (−1) only if both parts are dead.
 func (l Layered) Next(state int, token int32) int {
 	b, t := l.split(state)
 	if b >= 0 {
@@ -70,8 +71,8 @@ func (l Layered) Accepting(state int) bool {
 	return b >= 0 && l.base().Accepting(b) || t >= 0 && l.top().Accepting(t)
 }
 
-// AppendEdges appends the tokens that have a transition from state to tokens, in
-// ascending order, and the targets of these transitions to states.
+// AppendEdges lists the transitions that leave state. It appends their tokens, in ascending
+// order, to the slice tokens and their targets to the slice states.
 func (l Layered) AppendEdges(tokens []int32, states []int, state int) ([]int32, []int) {
 	check.Len("sorted", "states", len(states), len(tokens))
 	b, t := l.split(state)
@@ -107,16 +108,16 @@ func (l Layered) AppendEdges(tokens []int32, states []int, state int) ([]int32, 
 	return tokens, states
 }
 
-// split returns the states of the two parts, −1 for a part that is dead.
+// split returns the states of the two parts that state encodes, −1 for a part that is dead.
 func (l Layered) split(state int) (base, top int) {
 	n := l.top().States() + 1
 	return state/n - 1, state%n - 1
 }
 
-// join returns the state for the states of the two parts.
+// join returns the state that encodes the states of the two parts. It is the inverse of split.
 func (l Layered) join(base, top int) int { return (base+1)*(l.top().States()+1) + top + 1 }
 
-// base returns Base, which must be set.
+// base returns Base and panics if it is nil.
 func (l Layered) base() *Lexicon {
 	if l.Base == nil {
 		panic("sorted: Layered: Base is nil")
@@ -124,7 +125,7 @@ func (l Layered) base() *Lexicon {
 	return l.Base
 }
 
-// top returns Top, which must be set.
+// top returns Top and panics if it is nil.
 func (l Layered) top() *constraint.Lexicon {
 	if l.Top == nil {
 		panic("sorted: Layered: Top is nil")

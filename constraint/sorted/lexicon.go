@@ -17,36 +17,34 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Lexicon is a set of sequences in a file, mapped into memory. As an automaton, it accepts
-// the sequences of the set. A state is a prefix, identified by its length and the first
-// sequence that begins with it, and a transition is a binary search among the sequences
-// that follow. A Lexicon is immutable and safe for concurrent use until Close. The zero
-// value is the empty set.
+// Lexicon is a set of sequences in a file, mapped into memory. As an automaton, it accepts the
+// sequences of the set. A state is a prefix, identified by its length and by the first sequence
+// that begins with it. A transition is a binary search among the later sequences. A Lexicon is
+// immutable and safe for concurrent use until Close. The zero value is the empty set.
 //
-// If the file is truncated or written to while it is open, the process does not crash.
-// Instead, Err returns an error, and results that the methods returned before must not be
-// used. Replacing the file, as [Build] does, has no effect on an open Lexicon.
+// If the file is truncated or written to while it is open, the process does not crash. Instead,
+// Err returns an error, and results that the methods returned before must not be used.
+// Replacing the file, as [Build] does, has no effect on an open Lexicon.
 type Lexicon struct {
 	head
 	file   mapped
 	path   string
 	opened *os.File
-	was    os.FileInfo // of opened, when it was
+	was    os.FileInfo // file information of opened at the time of opening
 	failed atomic.Pointer[error]
 }
 
-// mapped is a mapped file.
+// mapped is a file that is mapped into memory.
 type mapped interface {
 	At(i int) byte
 	Len() int
 	Close() error
 }
 
-// Open maps a file that [Build] has written. It reads only the header; see
-// [Lexicon.Verify]. It returns a
-// *[constraint.LimitError] if the number of sequences times their length exceeds 2³¹ (2⁸
-// where an int has 32 bits), and otherwise an error of the operating system or one that states
-// what is wrong with the file.
+// Open maps a file that [Build] has written. It reads only the header; use [Lexicon.Verify] to
+// check the contents. It returns a *[constraint.LimitError] if the number of sequences times
+// their length exceeds 2³¹ (2⁸ where int has 32 bits). Other errors are those of the operating
+// system, or describe what is wrong with the file.
 func Open(path string) (*Lexicon, error) {
 	opened, err := os.Open(path)
 	if err != nil {
@@ -78,8 +76,8 @@ func (l *Lexicon) read() (err error) {
 	return err
 }
 
-// Close unmaps the file; the lexicon is the empty set afterwards. It must not be in use
-// during Close.
+// Close unmaps the file. Afterwards, the lexicon is the empty set. It must not be in use during
+// Close.
 func (l *Lexicon) Close() error {
 	if l.file == nil {
 		return nil
@@ -90,8 +88,8 @@ func (l *Lexicon) Close() error {
 }
 
 // Err returns an error if the file was truncated or written to since it was opened, and nil
-// otherwise. Call it after other methods, before their results are used, as a
-// novelty.Projector does.
+// otherwise. Call Err after other methods and before using their results. A novelty.Projector
+// does this.
 func (l *Lexicon) Err() error {
 	if err := l.failed.Load(); err != nil {
 		return *err
@@ -113,24 +111,25 @@ func (l *Lexicon) Err() error {
 	return *l.failed.Load()
 }
 
-// Validate returns [Lexicon.Err]. Code that compiles a language calls it before and after.
+// Validate returns the error of [Lexicon.Err]. Code that compiles a language calls it before
+// and after.
 func (l *Lexicon) Validate() error { return l.Err() }
 
-// fail keeps the first error.
+// fail stores err for the method Err, unless an error is already stored.
 func (l *Lexicon) fail(err error) {
 	err = fmt.Errorf("sorted: %s changed while it was open: %w", l.path, err)
 	l.failed.CompareAndSwap(nil, &err)
 }
 
-// fault is the panic of a read beyond the end of a mapped file, where
-// [debug.SetPanicOnFault] has asked for one.
+// fault is the panic value of a read beyond the end of a mapped file, when
+// [debug.SetPanicOnFault] is enabled.
 type fault interface {
 	runtime.Error
 	Addr() uintptr
 }
 
-// guard calls read, which reads the file, and reports whether read completed. A fault in
-// read becomes the error of Err.
+// guard calls read, which accesses the mapped file, and reports whether it completed. If the
+// access causes a memory fault, guard stores the error for the method Err.
 func (l *Lexicon) guard(read func()) (whole bool) {
 	old := debug.SetPanicOnFault(true)
 	defer func() {
@@ -147,10 +146,10 @@ func (l *Lexicon) guard(read func()) (whole bool) {
 	return true
 }
 
-// readable reports whether there is something to read and no fault has occurred so far.
+// readable reports whether the set is not empty and no error is stored.
 func (l *Lexicon) readable() bool { return l.count > 0 && l.failed.Load() == nil }
 
-// Verify reads the whole file and returns an error unless the contents are as written.
+// Verify reads the whole file and returns an error if the contents do not match the checksum.
 func (l *Lexicon) Verify() (err error) {
 	if l.file == nil {
 		return nil
@@ -180,7 +179,7 @@ func (l *Lexicon) verify() error {
 // Len returns the number of sequences.
 func (l *Lexicon) Len() int { return l.count }
 
-// word reads 8 bytes.
+// word reads the 8-byte word at offset at of the file.
 func (l *Lexicon) word(at int) uint64 {
 	var b [8]byte
 	for i := range b {
@@ -189,8 +188,8 @@ func (l *Lexicon) word(at int) uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// span returns where the tokens of sequence i begin, and how many there are. A damaged file
-// yields none rather than those of other sequences.
+// span returns the index of the first token of sequence i and the number of its tokens. If the
+// file is damaged at this place, the number is 0.
 func (l *Lexicon) span(i int) (at, n int) {
 	from, end := l.word(headSize+8*i), l.word(headSize+8*i+8)
 	if from > end || end > uint64(l.tokens) || end-from > uint64(l.longest) {
@@ -199,7 +198,7 @@ func (l *Lexicon) span(i int) (at, n int) {
 	return int(from), int(end - from)
 }
 
-// token returns token t of the tokens of all sequences.
+// token returns the token with index t in the concatenation of all sequences.
 func (l *Lexicon) token(t int) int32 {
 	at := headSize + 8*(l.count+1) + t*l.width
 	switch l.width {
@@ -211,10 +210,11 @@ func (l *Lexicon) token(t int) int32 {
 	return int32(l.file.At(at))<<24 | int32(l.file.At(at+1))<<16 | int32(l.file.At(at+2))<<8 | int32(l.file.At(at+3))
 }
 
-// prefix is a prefix that the sequences from first on have in common.
+// prefix is a state of the automaton: a prefix of the given length that the sequences from
+// first on have in common. at is the index of its first token.
 type prefix struct{ first, length, at int }
 
-// prefixOf takes a state apart.
+// prefixOf decodes a state.
 func (l *Lexicon) prefixOf(state int) prefix {
 	check.Index("sorted", "state", state, l.States())
 	p := prefix{first: state / (l.longest + 1), length: state % (l.longest + 1)}
@@ -222,11 +222,11 @@ func (l *Lexicon) prefixOf(state int) prefix {
 	return p
 }
 
-// state puts a state together.
+// state encodes the prefix of the given length of the sequence first as a state.
 func (l *Lexicon) state(first, length int) int { return first*(l.longest+1) + length }
 
-// next returns the token with which sequence i continues after p, ended if it is p itself,
-// or beyond if it does not begin with p.
+// next returns the token with which sequence i continues the prefix p. It returns ended if the
+// sequence equals p, and beyond if it does not begin with p.
 func (l *Lexicon) next(i int, p prefix) int32 {
 	at, n := l.span(i)
 	if n < p.length {
@@ -250,8 +250,8 @@ const (
 	beyond = -2
 )
 
-// after returns the first sequence from i on that is not p itself and does not
-// continue p with a token less than token.
+// after returns the index of the first sequence, from i on, that neither equals p nor continues
+// p with a token less than token.
 func (l *Lexicon) after(i int, p prefix, token int32) int {
 	less := func(j int) bool {
 		t := l.next(j, p)
@@ -269,13 +269,14 @@ func (l *Lexicon) after(i int, p prefix, token int32) int {
 	return i
 }
 
-// States returns the number of sequences times one more than the length of the longest.
+// States returns a bound on the state numbers: the number of sequences times one more than the
+// length of the longest, and at least 1.
 func (l *Lexicon) States() int { return max(1, l.count*(l.longest+1)) }
 
 // Start returns 0.
 func (l *Lexicon) Start() int { return 0 }
 
-// Next finds the first sequence that continues the prefix with token.
+// Next returns the state after token, or −1 if no sequence continues the prefix with token.
 func (l *Lexicon) Next(state int, token int32) int {
 	to := -1
 	if token >= 0 && l.readable() {
@@ -284,7 +285,7 @@ func (l *Lexicon) Next(state int, token int32) int {
 	return to
 }
 
-// step implements Next for a nonempty set.
+// step implements Next for a set that is not empty.
 func (l *Lexicon) step(state int, token int32) int {
 	p := l.prefixOf(state)
 	i := l.after(p.first, p, token)
@@ -302,15 +303,15 @@ func (l *Lexicon) Accepting(state int) (ok bool) {
 	return ok
 }
 
-// accepts implements Accepting for a nonempty set.
+// accepts implements Accepting for a set that is not empty.
 func (l *Lexicon) accepts(state int) bool {
 	p := l.prefixOf(state)
 	_, n := l.span(p.first)
 	return n == p.length
 }
 
-// appendEdges appends the tokens that have a transition from state to tokens, in ascending
-// order, and the targets to states.
+// appendEdges lists the transitions that leave state. It appends their tokens, in ascending
+// order, to the slice tokens and their targets to the slice states.
 func (l *Lexicon) appendEdges(tokens []int32, states []int, state int) (_ []int32, _ []int) {
 	if l.readable() && !l.guard(func() {
 		p := l.prefixOf(state)
@@ -336,7 +337,7 @@ func (l *Lexicon) Contains(x []int32) (ok bool) {
 	return ok
 }
 
-// contains implements Contains for a nonempty set.
+// contains implements Contains for a set that is not empty.
 func (l *Lexicon) contains(x []int32) bool {
 	state := l.Start()
 	for _, token := range x {
@@ -350,8 +351,8 @@ func (l *Lexicon) contains(x []int32) bool {
 	return l.accepts(state)
 }
 
-// Classes puts every token that can occur into a class of its own, and all others into one
-// class.
+// Classes puts every token that the file format can represent into a class by itself, and all
+// larger tokens into one class.
 func (l *Lexicon) Classes(levels int) (of []int32, n int) {
 	most := int32(1)<<(8*min(l.width, 3)) - 1
 	if l.width == 4 {

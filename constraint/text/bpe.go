@@ -14,38 +14,40 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/heap"
 )
 
-// BPE is a byte-level byte-pair encoding (GPT-2; Radford et al. 2019). The text is split
-// into words, contractions, numbers, signs and white space, as GPT-2 does or as the
-// patterns of a tokenizer.json define. Within each piece, the adjacent pair of tokens that
-// was learned first is merged, repeatedly, until no learned pair is left. Every text has an
-// encoding, whether it is valid UTF-8 or not, and decoding returns the same text, or its
-// normal form (NFC) if the file requests that.
+// BPE is a byte-level byte-pair encoding (GPT-2; Radford et al. 2019). The text is split into
+// words, contractions, numbers, signs and white space, as GPT-2 does or as the patterns of a
+// tokenizer.json define. Within each piece, the adjacent pair of tokens that was learned first
+// is merged, repeatedly, until no learned pair is left. Every text has an encoding, whether it
+// is valid UTF-8 or not, and decoding the tokens returns the same text, or its normal form
+// (NFC) if the file requests normalisation.
 //
-// [ReadBPE] and [ReadTokenizer] return one; use its Vocabulary to compile languages. A BPE
-// is immutable and safe for concurrent use.
+// [ReadBPE] and [ReadTokenizer] read a BPE from files. Use its Vocabulary to compile languages.
+// A BPE is immutable and safe for concurrent use.
 type BPE struct {
 	vocabulary Vocabulary
 	bytes      [256]int32
 	merges     map[[2]int32]merge
-	splits     []*split         // one after the other; none: GPT-2's
-	normal     bool             // form NFC before the encoding
-	whole      map[string]int32 // pieces that are tokens, merged or not; nil: none are
-	marks      []mark
+	splits     []*split // splits that are applied in turn; empty means the split of GPT-2
+	normal     bool     // true if texts are converted to the normal form NFC first
+	// pieces that are tokens by themselves, without merging; nil if there are none
+	whole map[string]int32
+	marks []mark
 }
 
-// mark is an added token.
+// mark is an added token, such as <|endoftext|>.
 type mark struct {
 	name        string
 	token       int32
-	left, right bool // takes white space before it, or after it
+	left, right bool // true if the mark also consumes white space before or after it
 }
 
-// merge is the token that a pair of tokens becomes, and its rank in the order of learning.
+// merge is the token that results from merging a pair of tokens, and the pair's rank in the
+// order of learning.
 type merge struct{ rank, token int32 }
 
-// newBPE makes an encoding of the text of each token and the pairs that are merged, in the
-// order in which they were learned. Tokens that are neither bytes nor results of merges
-// have no text.
+// newBPE returns an encoding with the given text of each token and the given pairs to merge, in
+// the order in which they were learned. Tokens that are neither bytes nor results of merges
+// have no text. who is the function that errors name.
 func newBPE(who string, tokens []string, pairs [][2]string) (*BPE, error) {
 	bad := func(arg string, value any, want string) error {
 		return &constraint.ArgumentError{Func: who, Arg: arg, Value: value, Want: want}
@@ -88,16 +90,16 @@ func newBPE(who string, tokens []string, pairs [][2]string) (*BPE, error) {
 	return b, nil
 }
 
-// Vocabulary returns the text of each token. Tokens that never occur in an encoding, such
-// as an end-of-text mark, are Forbidden. The vocabulary must not be modified.
+// Vocabulary returns the text of each token. Tokens that never occur in an encoding, such as an
+// end-of-text mark, are listed as Forbidden. The vocabulary must not be modified.
 func (b *BPE) Vocabulary() Vocabulary { return b.vocabulary }
 
 // Decode returns the text of tokens, skipping tokens that have none. It panics if a token
 // is out of range.
 func (b *BPE) Decode(x []int32) string { return b.vocabulary.Text(x) }
 
-// Encode appends the tokens of s to dst. Marks such as <|endoftext|> in s are treated as
-// plain text: see [BPE.EncodeMarked].
+// Encode appends the tokens of s to dst. Names of added tokens in s, such as <|endoftext|>, are
+// treated as plain text. To encode them as tokens, use [BPE.EncodeMarked].
 func (b *BPE) Encode(dst []int32, s string) []int32 {
 	var w word
 	if b.normal {
@@ -106,7 +108,7 @@ func (b *BPE) Encode(dst []int32, s string) []int32 {
 	return b.cut(dst, &w, s, b.splits)
 }
 
-// cut appends the tokens of a text that is still to be split.
+// cut appends the tokens of the text s, to which the given splits are still to be applied.
 func (b *BPE) cut(dst []int32, w *word, s string, splits []*split) []int32 {
 	switch {
 	case len(b.splits) == 0:
@@ -138,8 +140,8 @@ func (b *BPE) cut(dst []int32, w *word, s string, splits []*split) []int32 {
 	return dst
 }
 
-// Mark returns the added token with a name such as <|endoftext|>; ok is false if there is
-// none.
+// Mark returns the added token with the given name, such as <|endoftext|>. ok is false if there
+// is none.
 func (b *BPE) Mark(name string) (token int32, ok bool) {
 	for _, m := range b.marks {
 		if m.name == name {
@@ -149,10 +151,10 @@ func (b *BPE) Mark(name string) (token int32, ok bool) {
 	return 0, false
 }
 
-// EncodeMarked is Encode for a text in which the names of added tokens are encoded as those
-// tokens, as in the templates of chat models. If several names begin at the same place, the
-// longest is used. Use it only for texts that you trust: anyone who writes a name into the
-// text inserts the token.
+// EncodeMarked appends the tokens of s to dst, like Encode, but encodes the name of an added
+// token as that token. The templates of chat models contain such names. If several names begin
+// at the same place, the longest is used. Use it only for texts that you trust: anyone who
+// writes a name into the text inserts the token.
 func (b *BPE) EncodeMarked(dst []int32, s string) []int32 {
 	for len(s) > 0 {
 		at, m := len(s), mark{}
@@ -177,7 +179,7 @@ func (b *BPE) EncodeMarked(dst []int32, s string) []int32 {
 	return dst
 }
 
-// piece returns the length of the first piece of s according to GPT-2's pattern (the
+// piece returns the length in bytes of the first piece of s according to GPT-2's pattern (the
 // constant gpt2).
 func piece(s string) int {
 	for _, c := range []string{"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"} {
@@ -212,7 +214,7 @@ func piece(s string) int {
 
 func isSign(r rune) bool { return !unicode.IsSpace(r) && !unicode.IsLetter(r) && !unicode.IsNumber(r) }
 
-// run returns the length of the longest prefix of runes of a class.
+// run returns the length in bytes of the longest prefix of s whose runes are all in the class.
 func run(s string, class func(rune) bool) int {
 	for i, r := range s {
 		if !class(r) {
@@ -222,8 +224,9 @@ func run(s string, class func(rune) bool) int {
 	return len(s)
 }
 
-// word is scratch for one piece: a list of tokens, and a heap of the pairs that
-// may be merged, the one learned first on top and the leftmost of these.
+// word is scratch for encoding one piece. It is a linked list of tokens, and a heap of the
+// pairs that may be merged. The top of the heap is the pair that was learned first, and the
+// leftmost such pair.
 type word struct {
 	token      []int32
 	prev, next []int32
@@ -232,15 +235,15 @@ type word struct {
 
 type candidate struct {
 	merge
-	at          int32 // position of the left token
-	left, right int32 // the left token
+	at          int32 // position of the left token of the pair
+	left, right int32 // the two tokens of the pair when it was added to the heap
 }
 
 func (c candidate) before(d candidate) bool {
 	return c.rank < d.rank || c.rank == d.rank && c.at < d.at
 }
 
-// encode appends the tokens of one piece: n log n for n bytes.
+// encode appends the tokens of one piece, in O(n log n) steps for n bytes.
 func (w *word) encode(dst []int32, b *BPE, s string) []int32 {
 	w.token, w.prev, w.next, w.heap = w.token[:0], w.prev[:0], w.next[:0], w.heap[:0]
 	for i := range len(s) {
@@ -273,7 +276,7 @@ func (w *word) encode(dst []int32, b *BPE, s string) []int32 {
 	return dst
 }
 
-// offer adds the pair that begins at i to the heap if it was learned.
+// offer adds the pair that begins at position i to the heap, if the pair can be merged.
 func (w *word) offer(b *BPE, i int32) {
 	j := w.next[i]
 	if int(j) >= len(w.token) {
@@ -286,9 +289,8 @@ func (w *word) offer(b *BPE, i int32) {
 	w.heap = heap.Push(w.heap, candidate{m, i, w.token[i], w.token[j]}, candidate.before)
 }
 
-// printable returns the byte that each rune of a vocabulary file stands for:
-// GPT-2 writes the bytes that Latin-1 prints as they are and numbers the others
-// from 256 on.
+// printable returns the byte that each rune of a vocabulary file denotes. GPT-2 writes bytes
+// that are printable in Latin-1 as themselves, and assigns the runes from 256 on to the others.
 var printable = sync.OnceValue(func() map[rune]byte {
 	m := make(map[rune]byte, 256)
 	other := rune(256)
@@ -303,8 +305,8 @@ var printable = sync.OnceValue(func() map[rune]byte {
 	return m
 })
 
-// unprint returns the bytes that a token of a vocabulary file stands for; ok is
-// false if it has a rune that stands for none.
+// unprint returns the bytes that a token of a vocabulary file denotes. ok is false if the token
+// has a rune that denotes no byte.
 func unprint(s string) (text string, ok bool) {
 	b := make([]byte, 0, len(s))
 	m := printable()

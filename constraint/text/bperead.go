@@ -43,11 +43,11 @@ func ReadBPE(vocab, merges io.Reader) (*BPE, error) {
 	return assemble("ReadBPE", ids, nil, lines)
 }
 
-// ReadTokenizer reads the tokenizer.json of a byte-level BPE, such as those of GPT-2, Llama
-// 3, Qwen, LLaDA and Dream: model.type "BPE" (with ignore_merges or without); a
-// pre_tokenizer of type ByteLevel, or a Sequence of Splits at regular expressions and a
-// ByteLevel that does not split; the normalizer NFC, or none. Anything else that would
-// change tokens is an error that names it. Added tokens have no text: see [BPE.Mark].
+// ReadTokenizer reads the tokenizer.json of a byte-level BPE, such as those of GPT-2, Llama 3,
+// Qwen, LLaDA and Dream: model.type "BPE" (with ignore_merges or without); a pre_tokenizer of
+// type ByteLevel, or a Sequence of Splits at regular expressions and a ByteLevel that does not
+// split; the normalizer NFC, or none. Any other setting that would change tokens is an error
+// that names the setting. Added tokens have no text. Use [BPE.Mark] to find them.
 func ReadTokenizer(r io.Reader) (*BPE, error) {
 	if err := check.Given("text: ReadTokenizer", "r", r); err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func ReadTokenizer(r io.Reader) (*BPE, error) {
 	return b, nil
 }
 
-// keepWhole makes each token that is not an added one the encoding of its text.
+// keepWhole makes every token, apart from the added ones, the encoding of its own text.
 func (b *BPE) keepWhole(added map[int]string) {
 	b.whole = make(map[string]int32, len(b.vocabulary.Tokens))
 	b.vocabulary.Forbidden = b.vocabulary.Forbidden[:0]
@@ -146,7 +146,8 @@ func (b *BPE) keepWhole(added map[int]string) {
 	}
 }
 
-// isNFC reports whether a normalizer is NFC; ok is false if it is another one.
+// isNFC reports whether a normalizer is NFC. ok is false if it is a normalizer that is not
+// supported.
 func isNFC(b json.RawMessage) (nfc, ok bool) {
 	var n struct {
 		Type  string            `json:"type"`
@@ -165,7 +166,7 @@ func isNFC(b json.RawMessage) (nfc, ok bool) {
 	return true, n.Type == "NFC"
 }
 
-// preTokenizer is how a file says that texts are split.
+// preTokenizer is the part of a tokenizer.json that defines how texts are split into pieces.
 type preTokenizer struct {
 	Type     string          `json:"type"`
 	Prefix   bool            `json:"add_prefix_space"`
@@ -180,7 +181,7 @@ type preTokenizer struct {
 	Digits *bool `json:"individual_digits"`
 }
 
-// splits returns how to split; none means as GPT-2 does.
+// splits returns the splits that p defines. An empty result means the split of GPT-2.
 func (p *preTokenizer) splits() ([]*split, error) {
 	all, bytes, err := p.collect(nil, "pre_tokenizer")
 	switch {
@@ -210,8 +211,8 @@ func must(s *split, err error) *split {
 	return s
 }
 
-// collect appends the splits of p; bytes reports whether the type ByteLevel is among its
-// parts.
+// collect appends the splits of p to all. bytes reports whether one of its parts has the type
+// ByteLevel. name is the path that errors name.
 func (p *preTokenizer) collect(all []*split, name string) (_ []*split, bytes bool, err error) {
 	bad := func(arg string, value any, want string) ([]*split, bool, error) {
 		return nil, false, &constraint.ArgumentError{Func: "ReadTokenizer", Arg: name + arg, Value: value, Want: want}
@@ -263,7 +264,8 @@ func (p *preTokenizer) collect(all []*split, name string) (_ []*split, bytes boo
 	return bad(".type", check.Quote(p.Type), `"ByteLevel", "Split", "Digits" or "Sequence"`)
 }
 
-// assemble makes an encoding of the parts of files.
+// assemble makes a BPE from the parsed parts of a file: the token ids, the added tokens and the
+// lines of merges. who is the function that errors name.
 func assemble(who string, ids map[string]int, added map[int]string, lines []string) (*BPE, error) {
 	bad := func(arg string, value any, want string) (*BPE, error) {
 		return nil, &constraint.ArgumentError{Func: who, Arg: arg, Value: value, Want: want}

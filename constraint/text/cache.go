@@ -9,13 +9,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// Cache keeps compiled patterns, keyed by their text and the content of the vocabulary, so
-// a server compiles each pattern only once. The zero value is an empty cache ready to use.
-// A Cache is safe for concurrent use; two goroutines that request the same new pattern both
-// compile it. It holds at most Most patterns, each as large as the limits allow.
+// Cache caches compiled patterns by their text and the content of the vocabulary, so that a
+// server compiles each pattern only once. The zero value is an empty cache ready to use. A
+// Cache is safe for concurrent use; two goroutines that request the same new pattern both
+// compile it. It holds at most Most patterns, each at most as large as the limits allow.
 type Cache struct {
-	// Most is the number of patterns that are kept, 0 for 1024; beyond it, the least
-	// recently used one is dropped.
+	// Most is the maximum number of cached patterns; 0 means 1024. If there are more, the least
+	// recently used pattern is dropped.
 	Most int
 
 	mu   sync.Mutex
@@ -23,7 +23,8 @@ type Cache struct {
 	kept map[cacheKey]*cached
 }
 
-// defaultMost times the 200 kB of a pattern over 50 000 tokens is 200 MB.
+// defaultMost is the default of Cache.Most. A pattern over 50 000 tokens takes about 200 kB, so
+// 1024 patterns take about 200 MB.
 const defaultMost = 1024
 
 type cacheKey struct {
@@ -36,8 +37,8 @@ type cached struct {
 	used     uint64
 }
 
-// Regexp returns the same as the function [Regexp]. Errors are not cached, and a cached
-// result is returned whatever the limits are.
+// Regexp returns the same result as the function [Regexp]. Errors are not cached. A cached
+// result is returned even if it exceeds the given limits.
 func (c *Cache) Regexp(ctx context.Context, pattern string, v Vocabulary, limits constraint.Limits) (*constraint.DFA, error) {
 	if c.Most < 0 {
 		return nil, &constraint.ArgumentError{Func: "Cache", Arg: "Most", Value: c.Most, Want: "≥ 0"}
@@ -58,7 +59,7 @@ func (c *Cache) Regexp(ctx context.Context, pattern string, v Vocabulary, limits
 	return d, nil
 }
 
-// Len returns the number of patterns that are kept.
+// Len returns the number of cached patterns.
 func (c *Cache) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +101,7 @@ func (c *Cache) put(key cacheKey, d *constraint.DFA) {
 	}
 }
 
-// hash identifies the content of a vocabulary.
+// hash returns a SHA-256 digest of the content of the vocabulary.
 func (p *prepared) hash() [sha256.Size]byte {
 	p.once.Do(func() {
 		h := sha256.New()

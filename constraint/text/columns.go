@@ -6,21 +6,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/automata"
 )
 
-// columns builds a table over a large vocabulary row by row and keeps, instead
-// of one column per token, one per class of tokens whose columns are equal so
-// far. A row that distinguishes tokens of a class splits the class, which
-// copies its column.
+// columns builds a transition table over a large vocabulary row by row. It stores one column
+// for each class of tokens whose columns are equal so far, not one per token. A new row that
+// distinguishes tokens of a class splits the class and copies its column.
 type columns struct {
 	of   []int32   // class of each token
-	size []int32   // tokens of each class
-	col  [][]int32 // rows of each class
+	size []int32   // number of tokens in each class
+	col  [][]int32 // column of each class, one entry per row
 	rows int
 
-	// Scratch of add: the tokens of a row grouped by class and target.
+	// groups of the tokens of a row with the same class and target
 	group []group
-	in    []int32            // group of each listed token
-	first []int32            // first group of each class, −1
-	more  map[[2]int32]int32 // the other groups, by class and target
+	in    []int32            // index in group of each listed token
+	first []int32            // index in group of the first group of each class, −1 if none
+	more  map[[2]int32]int32 // indices in group of the other groups, by class and target
 }
 
 type group struct{ class, target, count, id int32 }
@@ -35,8 +34,8 @@ func newColumns(levels int) *columns {
 	}
 }
 
-// add appends the row that leads tokens[i] to targets[i] ≥ 0 and every token
-// that is not listed to −1. No token may be listed twice.
+// add appends a row in which tokens[i] leads to targets[i] ≥ 0. Every token that is not listed
+// leads to −1. No token may be listed twice.
 func (c *columns) add(tokens, targets []int32) {
 	c.collect(tokens, targets)
 	for k := range c.col {
@@ -75,7 +74,7 @@ func (c *columns) add(tokens, targets []int32) {
 	c.rows++
 }
 
-// collect groups the listed tokens.
+// collect divides the listed tokens into groups with the same class and target.
 func (c *columns) collect(tokens, targets []int32) {
 	c.group, c.in = c.group[:0], c.in[:0]
 	clear(c.more)
@@ -103,10 +102,10 @@ func (c *columns) open(class, target int32) int32 {
 	return int32(len(c.group) - 1)
 }
 
-// entries returns the size of the table so far.
+// entries returns the number of entries of the table so far.
 func (c *columns) entries() int { return c.rows * len(c.col) }
 
-// table returns the rows as a table.
+// table returns all rows as a table. accepting[r] states whether the state of row r accepts.
 func (c *columns) table(accepting []bool) *automata.Table {
 	k := len(c.col)
 	t := &automata.Table{Class: c.of, Width: k, To: make([]int32, c.rows*k), Final: accepting}

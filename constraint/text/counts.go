@@ -11,12 +11,12 @@ import (
 )
 
 // WordCount compiles the language of the token sequences whose text has a number of words
-// in a range. A word is a maximal run of runes that are not in separators; how it is cut
-// into tokens does not matter. Text that is not UTF-8 is not in the language.
+// within the range words. A word is a maximal run of runes that are not in separators. It may
+// be divided into tokens in any way. Text that is not UTF-8 is not in the language.
 //
-// The error is an [*constraint.ArgumentError] for a negative Max or separators that
-// are not UTF-8, wraps [constraint.ErrInfeasible] if Min > Max or no tokens spell
-// such a text, or is that of [Lift].
+// The error is an [*constraint.ArgumentError] for a negative Max or separators that are not
+// UTF-8. It wraps [constraint.ErrInfeasible] if Min > Max or no tokens spell such a text. Other
+// errors are those of [Lift].
 func WordCount(ctx context.Context, v Vocabulary, limits constraint.Limits, words Range, separators string) (*constraint.DFA, error) {
 	const name = "WordCount"
 	c, k, err := separated(name, limits, words, separators)
@@ -26,9 +26,8 @@ func WordCount(ctx context.Context, v Vocabulary, limits constraint.Limits, word
 	return k.compile(ctx, name, fmt.Sprintf("WordCount(%v, %s)", words, check.Quote(separators)), wordCount{c}, v, limits)
 }
 
-// Characters compiles the language of the token sequences whose text has a number of
-// runes in a range. Text that is not UTF-8 is not in the language. Errors are those of
-// [WordCount].
+// Characters compiles the language of the token sequences whose number of runes is within the
+// range runes. Text that is not UTF-8 is not in the language. Errors are those of [WordCount].
 func Characters(ctx context.Context, v Vocabulary, limits constraint.Limits, runes Range) (*constraint.DFA, error) {
 	const name = "Characters"
 	c, err := runes.counter(name, limits)
@@ -38,13 +37,13 @@ func Characters(ctx context.Context, v Vocabulary, limits constraint.Limits, run
 	return newKinds().compile(ctx, name, fmt.Sprintf("Characters(%v)", runes), characters{c}, v, limits)
 }
 
-// Sentences compiles the language of the token sequences whose text is a number of
-// sentences in a range, the last one complete. A sentence begins with a rune that is not
-// white space. It ends with one or more runes of ends, such as ".!?", optionally followed
-// by closing quotes and brackets, before white space or the end of the text: "3.14" does
-// not end a sentence, and "Dr. No." is two. Text that is not UTF-8 is not in the language.
-// Errors are those of [WordCount], and an [*constraint.ArgumentError] for ends without
-// runes or with white space.
+// Sentences compiles the language of the token sequences whose text consists of a number of
+// complete sentences within the range sentences. A sentence begins with a rune that is not
+// white space. It ends with one or more runes of ends, such as ".!?", optionally followed by
+// closing quotes and brackets, before white space or the end of the text. Therefore, "3.14"
+// does not end a sentence, and "Dr. No." counts as two sentences. Text that is not UTF-8 is not
+// in the language. Errors are those of [WordCount], and an [*constraint.ArgumentError] for ends
+// without runes or with white space.
 func Sentences(ctx context.Context, v Vocabulary, limits constraint.Limits, sentences Range, ends string) (*constraint.DFA, error) {
 	const name = "Sentences"
 	c, err := sentences.counter(name, limits)
@@ -64,10 +63,10 @@ func Sentences(ctx context.Context, v Vocabulary, limits constraint.Limits, sent
 	return k.compile(ctx, name, fmt.Sprintf("Sentences(%v, %s)", sentences, check.Quote(ends)), sentenceCount{c}, v, limits)
 }
 
-// closing holds the runes that may follow the end of a sentence.
+// closing lists the quotes and brackets that may follow the end of a sentence.
 const closing = "\"'’”»›)]}"
 
-// whiteSpace returns the runes of Unicode's property White_Space.
+// whiteSpace returns all runes with Unicode's property White_Space.
 func whiteSpace() string {
 	var all []rune
 	for _, in := range unicode.White_Space.R16 {
@@ -78,7 +77,7 @@ func whiteSpace() string {
 	return string(all)
 }
 
-// characters counts runes; its state is their number.
+// characters is an automaton that counts runes. Its state is the count.
 type characters struct{ counter }
 
 func (c characters) States() int                    { return c.states() }
@@ -86,8 +85,8 @@ func (c characters) Start() int                     { return 0 }
 func (c characters) Next(state int, kind int32) int { return c.next(state) }
 func (c characters) Accepting(state int) bool       { return c.enough(state) }
 
-// wordCount reads kinds 0 and 1, a separator. Its state is twice the number of
-// words that have begun, and 1 more within a word.
+// wordCount is an automaton that counts words. It reads kind 1 for a separator and kind 0 for
+// any other rune. Its state is twice the number of words that have begun, plus 1 within a word.
 type wordCount struct{ counter }
 
 func (c wordCount) States() int { return 2 * c.states() }
@@ -109,14 +108,17 @@ func (c wordCount) Next(state int, kind int32) int {
 
 func (c wordCount) Accepting(state int) bool { return c.enough(state / 2) }
 
-// sentenceCount reads kinds 0, 1 white space, 2 what closes and 3 what ends. Its state is
-// three times the number of sentences that have begun, plus one of the constants below.
+// sentenceCount is an automaton that counts sentences. It reads kind 1 for white space, 2 for a
+// closing quote or bracket, 3 for a rune that ends a sentence, and 0 for any other rune. Its
+// state is three times the number of sentences that have begun, plus one of the constants
+// below.
 type sentenceCount struct{ counter }
 
 const (
-	between = iota // sentences
-	within         // one
-	ending         // one that is over if white space or nothing follows
+	between = iota // between two sentences
+	within         // within a sentence
+	// after a rune that ends the sentence if white space or the end of the text follows
+	ending
 )
 
 func (c sentenceCount) States() int { return 3 * c.states() }

@@ -7,11 +7,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/document"
 )
 
-// decode turns a token of a file into its text.
+// decode converts a token as written in a file to its text.
 type decode func(token string) string
 
-// newDecoder returns the effect of the file's decoder on one token. Without a decoder,
-// tokens are joined by blanks, since models without one begin words in this way.
+// newDecoder returns the function by which the file's decoder converts one token. If the file
+// has no decoder, tokens are joined by blanks, because models without a decoder mark the
+// beginning of words in this way.
 func newDecoder(root, model *document.Value) (decode, error) {
 	d := root.Get("decoder")
 	if d != nil && !d.Is(document.Null) {
@@ -29,7 +30,7 @@ func newDecoder(root, model *document.Value) (decode, error) {
 	return nil, kind.Errorf("a model of type %s without a decoder, want a decoder", kind.Brief())
 }
 
-// step returns what one decoder does.
+// step returns the function by which a single decoder converts one token.
 func step(d *document.Value) (decode, error) {
 	kind := d.Get("type")
 	if !kind.Is(document.String) {
@@ -70,8 +71,8 @@ func step(d *document.Value) (decode, error) {
 	return nil, kind.Errorf("a decoder of type %s, want ByteLevel, Metaspace, WordPiece, BPEDecoder, ByteFallback, Replace, Fuse or Sequence", kind.Brief())
 }
 
-// sequence returns the combined effect of several decoders. Strip is omitted where it works
-// on the fused text as a whole.
+// sequence returns the combined function of several decoders. A Strip that applies to the whole
+// joined text, after Fuse, is ignored.
 func sequence(d *document.Value) (decode, error) {
 	list := d.Get("decoders")
 	if !list.Is(document.Array) {
@@ -104,8 +105,8 @@ func sequence(d *document.Value) (decode, error) {
 	}, nil
 }
 
-// wordPiece removes the prefix of a token that continues a word, and puts a blank before
-// other tokens. Without a prefix every token is a word.
+// wordPiece returns a decoder that removes the prefix from a token that continues a word, and
+// puts a blank before every other token. If prefix is empty, every token is a word.
 func wordPiece(prefix string) decode {
 	return func(token string) string {
 		if rest, ok := strings.CutPrefix(token, prefix); ok && prefix != "" {
@@ -115,7 +116,8 @@ func wordPiece(prefix string) decode {
 	}
 }
 
-// byteFallback reads tokens <0x00> … <0xFF> as bytes.
+// byteFallback converts the tokens <0x00> … <0xFF> to single bytes, and returns other tokens
+// unchanged.
 func byteFallback(token string) string {
 	if len(token) == len("<0x00>") && strings.HasPrefix(token, "<0x") && token[5] == '>' {
 		if b, err := strconv.ParseUint(token[3:5], 16, 8); err == nil {
@@ -125,8 +127,8 @@ func byteFallback(token string) string {
 	return token
 }
 
-// byteLevel reads the runes of a token as bytes (Radford et al. 2019, GPT-2); a token with
-// other runes is plain text.
+// byteLevel converts the runes of a token to bytes (Radford et al. 2019, GPT-2). A token that
+// contains other runes is returned unchanged.
 func byteLevel(token string) string {
 	if text, ok := unprint(token); ok {
 		return text
@@ -134,7 +136,7 @@ func byteLevel(token string) string {
 	return token
 }
 
-// option returns the string called name, or its default.
+// option returns the string member of v with the given name, or otherwise if there is none.
 func option(v *document.Value, name, otherwise string) string {
 	if s := v.Get(name); s.Is(document.String) {
 		return s.Text

@@ -1,16 +1,18 @@
-// Package text compiles languages of texts to languages of token sequences. A
-// [Vocabulary], your own or that of a tokenizer.json ([ReadVocabulary]), gives every
-// token its text; [Regexp], [Contains], [Avoids], [WordAt], [Words] and the numbers of
-// [WordCount], [Characters], [Sentences] and [WordLengths] compile a language of texts to
-// the smallest automaton of the token sequences that spell one, however the text is cut
-// into tokens, and [Lift] does so for any automaton over bytes. A [Cache] keeps compiled
-// patterns by vocabulary. [BPE] encodes texts as tokens.
+// Package text compiles constraints on text, such as regular expressions, to automata over the
+// tokens of a vocabulary. A [Vocabulary] defines the text of every token. It may be your own or
+// that of a tokenizer.json ([ReadVocabulary]).
 //
-// Languages are first determinised over classes of runes and bytes, where they are small,
-// and only then converted to tokens, by one walk of each byte state through the trie of the
-// vocabulary. A compilation that grows too large returns a constraint.LimitError. A
-// language that no token sequence spells is reported as constraint.ErrInfeasible, and a
-// pattern that does not parse as a [*PatternError].
+// [Regexp], [Contains], [Avoids], [WordAt] and [Words] constrain the contents of a text.
+// [WordCount], [Characters], [Sentences] and [WordLengths] constrain numbers of words, runes
+// and sentences. Each returns the smallest automaton that accepts the token sequences spelling
+// such a text, in any division into tokens. [Lift] does the same for any automaton over bytes.
+// A [Cache] caches compiled patterns. [BPE] encodes texts as tokens.
+//
+// Languages are first determinised over classes of runes and bytes, where automata are small.
+// Only then are they converted to tokens by walking the trie of the vocabulary. A compilation
+// that grows too large returns a constraint.LimitError. A language that no token sequence
+// spells is reported as constraint.ErrInfeasible, and a pattern that does not parse as a
+// [*PatternError].
 //
 // All values are immutable and safe for concurrent use.
 package text

@@ -11,8 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// kinds divides runes into those that are listed, each with a kind, and the others,
-// which are of kind 0.
+// kinds assigns a kind to every rune. Listed runes have kinds from 1 on, and all other runes
+// have kind 0.
 type kinds struct {
 	of map[rune]int32
 	n  int32
@@ -20,8 +20,8 @@ type kinds struct {
 
 func newKinds() *kinds { return &kinds{map[rune]int32{}, 1} }
 
-// separated checks the arguments of a function that counts between separators, and
-// returns the counter and kinds of which 1 is the separators.
+// separated checks the arguments of a function that counts words between separators. It returns
+// the counter, and kinds in which the separators have kind 1.
 func separated(name string, limits constraint.Limits, r Range, separators string) (counter, *kinds, error) {
 	c, err := r.counter(name, limits)
 	if err == nil {
@@ -32,8 +32,8 @@ func separated(name string, limits constraint.Limits, r Range, separators string
 	return c, k, err
 }
 
-// one puts every rune of a string into one new kind, whatever its kind was before, and
-// returns the new kind.
+// one gives all runes of a string one new kind, replacing earlier kinds, and returns the new
+// kind.
 func (k *kinds) one(s string) (kind int32) {
 	kind = k.n
 	k.n++
@@ -43,8 +43,8 @@ func (k *kinds) one(s string) (kind int32) {
 	return kind
 }
 
-// each returns the kinds of the runes of a string, each rune of which has one of its
-// own.
+// each returns the kinds of the runes of a string. It gives a new kind of its own to every rune
+// that has none.
 func (k *kinds) each(s string) []int32 {
 	var all []int32
 	for _, r := range s {
@@ -75,7 +75,8 @@ func (k *kinds) classes() *runeClasses {
 	return c
 }
 
-// compile converts an automaton over kinds of runes to the tokens of a vocabulary.
+// compile converts an automaton over kinds of runes to an automaton over the tokens of a
+// vocabulary. name is the function that errors name, and title the name of the result.
 func (k *kinds) compile(ctx context.Context, name, title string, a constraint.Automaton, v Vocabulary, limits constraint.Limits) (*constraint.DFA, error) {
 	p, err := prepare(v)
 	if err != nil {
@@ -92,7 +93,7 @@ func (k *kinds) compile(ctx context.Context, name, title string, a constraint.Au
 	return d.Named(title), nil
 }
 
-// valid checks that an argument is text.
+// valid returns an error if the argument s is not valid UTF-8.
 func valid(name, arg, s string) error {
 	if !utf8.ValidString(s) {
 		return &constraint.ArgumentError{Func: name, Arg: arg, Value: check.Quote(s), Want: "UTF-8"}

@@ -11,19 +11,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Lift converts a language of texts to one over the tokens of a vocabulary: bytes is an
-// automaton over the tokens 0…255, and the result accepts a token sequence exactly if bytes
-// accepts the joined bytes of its tokens, followed by padding if the vocabulary has any.
-// Every way to cut a text into tokens is accepted.
+// Lift converts an automaton over bytes to one over the tokens of a vocabulary. The tokens of
+// the automaton bytes are 0…255. The result accepts a token sequence if and only if bytes
+// accepts the joined texts of its tokens. Padding may follow if the vocabulary has any. Every
+// way to divide a text into tokens is accepted.
 //
-// The vocabulary is walked once, and tokens that lead from every state of the minimal byte
-// automaton to the same state are treated as one from then on. If too many kinds of tokens
-// remain, each state walks the vocabulary instead, so that tokens share the work on common
-// prefixes and dead prefixes cost nothing. That takes at most O(Q·T) steps for Q states and
-// T prefixes. A large vocabulary is sorted only once: the last four are cached by content.
+// Two tokens are equivalent if they lead from every state of the minimal byte automaton to the
+// same state. Lift walks the vocabulary once to find the equivalence classes. If there are too
+// many, it walks the trie of the vocabulary once for each state, so that common prefixes are
+// read once and dead prefixes are skipped. This takes at most O(Q·T) steps for Q states and T
+// prefixes. The last four large vocabularies are cached by content, so each is sorted only
+// once.
 //
 // The error wraps [constraint.ErrInfeasible] if no token sequence spells a text of the
-// language, is an [*constraint.ArgumentError] if the vocabulary is invalid, a
+// language. It is an [*constraint.ArgumentError] if the vocabulary is invalid, a
 // [*constraint.LimitError] if a limit is exceeded, or the context's cause.
 func Lift(ctx context.Context, bytes constraint.Automaton, v Vocabulary, limits constraint.Limits) (*constraint.DFA, error) {
 	p, err := prepare(v)
@@ -40,7 +41,7 @@ func Lift(ctx context.Context, bytes constraint.Automaton, v Vocabulary, limits 
 	return lift(ctx, "Lift", d, p, limits)
 }
 
-// lift does the work of Lift for a compiled byte automaton.
+// lift implements Lift for a compiled byte automaton.
 func lift(ctx context.Context, name string, bytes *constraint.DFA, p *prepared, limits constraint.Limits) (*constraint.DFA, error) {
 	most := mostPairs
 	if limits.Bytes > 0 {
@@ -60,7 +61,7 @@ func lift(ctx context.Context, name string, bytes *constraint.DFA, p *prepared, 
 	return d, err
 }
 
-// spell converts an automaton over classes of runes to tokens.
+// spell converts an automaton over classes of runes to one over tokens.
 func spell(ctx context.Context, name string, overRunes *constraint.DFA, runes *runeClasses, p *prepared, limits constraint.Limits) (*constraint.DFA, error) {
 	d, err := constraint.Compile(ctx, newSpelled(overRunes, runes, &p.used), 256, limits)
 	if errors.Is(err, constraint.ErrInfeasible) {
@@ -72,7 +73,8 @@ func spell(ctx context.Context, name string, overRunes *constraint.DFA, runes *r
 	return lift(ctx, name, d, p, limits)
 }
 
-// liftRows lifts state by state.
+// liftRows builds the table over tokens by walking the trie of the vocabulary once for each
+// byte state.
 func liftRows(ctx context.Context, name string, bytes *constraint.DFA, p *prepared, limits constraint.Limits) (*automata.Table, error) {
 	w := &lifter{trie: p.trie, number: make([]int32, bytes.States()+1)}
 	w.next, w.classes = bytes.Table()
@@ -109,19 +111,20 @@ func liftRows(ctx context.Context, name string, bytes *constraint.DFA, p *prepar
 	return rows.table(accepting), nil
 }
 
-// lifter walks the trie from one byte state after the other.
+// lifter walks the trie of a vocabulary, starting from one byte state at a time.
 type lifter struct {
-	next            []int32 // table of the byte automaton
-	classes         int
-	of              []int32
-	trie            *trie
-	number          []int32 // row of each byte state, −1
-	queue           []int32 // byte states by row
-	stack           []int32 // byte state at each depth
-	tokens, targets []int32 // the row: live tokens and where they lead
+	next    []int32 // table of the byte automaton
+	classes int
+	of      []int32
+	trie    *trie
+	number  []int32 // row of each byte state, −1 if it has none yet
+	queue   []int32 // byte state of each row
+	stack   []int32 // byte state at each depth of the trie
+	// tokens that are alive in the current row, and the rows to which they lead
+	tokens, targets []int32
 }
 
-// find returns the row of a byte state.
+// find returns the row of the byte state s, and assigns one if necessary.
 func (w *lifter) find(s int32) int32 {
 	if w.number[s] < 0 {
 		w.number[s] = int32(len(w.queue))
@@ -130,7 +133,7 @@ func (w *lifter) find(s int32) int32 {
 	return w.number[s]
 }
 
-// walk lists the tokens that are alive in byte state s.
+// walk lists the tokens that are alive in byte state s, with the rows to which they lead.
 func (w *lifter) walk(s int32) {
 	t := w.trie
 	w.stack[0] = s

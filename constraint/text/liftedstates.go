@@ -9,11 +9,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// mostPairs bounds the functions of liftOnce and the table of their successors, 64 MiB.
+// mostPairs bounds the number of pairs in the functions of liftOnce plus the size of the table
+// of their successors. It limits their memory to 64 MiB.
 const mostPairs = 1 << 23
 
-// liftOnce lifts by the functions that tokens compute. It returns nil if these have
-// more than the given number of pairs (state, state) together.
+// liftOnce builds the table over tokens from the functions between byte states that tokens
+// compute. It returns nil if these functions have more than most pairs (state, state) in total.
 func liftOnce(ctx context.Context, name string, bytes *constraint.DFA, vocabulary *trie, tokens int, padding []int32, limits constraint.Limits, most int) (*automata.Table, error) {
 	next, classes := bytes.Table()
 	of, _ := bytes.Classes(256)
@@ -33,8 +34,8 @@ func liftOnce(ctx context.Context, name string, bytes *constraint.DFA, vocabular
 	return l.table(name, f, token, padding, limits)
 }
 
-// walk returns the function of each token, none where there is none. ok is false if
-// there are too many pairs.
+// walk returns the number of the function that each token computes, none for a token without a
+// text. ok is false if the functions have more than most pairs.
 func (f *functions) walk(ctx context.Context, t *trie, tokens, most int) (token []int32, ok bool, err error) {
 	token = make([]int32, tokens)
 	for i := range token {
@@ -69,19 +70,18 @@ func (f *functions) walk(ctx context.Context, t *trie, tokens, most int) (token 
 	return token, true, nil
 }
 
-// liftedStates are the byte states that token sequences reach, in the order of a
-// breadth-first search.
+// liftedStates lists the byte states that token sequences can reach, in breadth-first order.
 type liftedStates struct {
 	bytes  *constraint.DFA
-	number []int32 // of each byte state, none
+	number []int32 // number of each byte state, none if it is not reached
 	queue  []int32
-	padded int32 // number of the state after padding, −1
+	padded int32 // number of the state after padding, −1 if there is no padding
 
-	// The byte states that tokens lead to from s: to[first[s]:first[s+1]].
+	// The byte states to which tokens lead from state s are to[first[s]:first[s+1]].
 	first, to []int32
 }
 
-// arcs lists where tokens lead.
+// arcs fills first and to. token holds the function of each token.
 func (l *liftedStates) arcs(f *functions, token []int32) {
 	used := make([]bool, f.len())
 	for _, id := range token {
@@ -110,7 +110,7 @@ func (l *liftedStates) arcs(f *functions, token []int32) {
 	}
 }
 
-// reach fills the queue.
+// reach fills the queue with the byte states that can be reached.
 func (l *liftedStates) reach(ctx context.Context, name string, padding bool, limits constraint.Limits) error {
 	l.queue = append(l.queue, 0)
 	l.number[0] = 0
@@ -140,7 +140,7 @@ func (l *liftedStates) reach(ctx context.Context, name string, padding bool, lim
 	return nil
 }
 
-// table writes the rows of the queue over classes of tokens.
+// table returns the table over classes of tokens, with one row for each state in the queue.
 func (l *liftedStates) table(name string, f *functions, token, padding []int32, limits constraint.Limits) (*automata.Table, error) {
 	// Functions that agree on the states that are reached are one class.
 	var columns lists

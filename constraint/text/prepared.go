@@ -6,21 +6,22 @@ import (
 	"sync"
 )
 
-// prepared is a vocabulary with what every compilation over it needs. It is
+// prepared is a vocabulary together with data that every compilation over it needs. It is
 // immutable.
 type prepared struct {
-	vocabulary Vocabulary // copied, but for the texts
-	text       []bool     // by token: it spells its text
-	padding    []int32    // each once
-	used       [256]bool  // bytes that occur
+	vocabulary Vocabulary // copy of the vocabulary; the texts are shared
+	text       []bool     // for every token, whether it spells its text
+	padding    []int32    // padding tokens without duplicates
+	used       [256]bool  // bytes that occur in some token
 	trie       *trie
 
-	once   sync.Once // of digest, see hash
+	once   sync.Once // guards the computation of digest by hash
 	digest [sha256.Size]byte
 }
 
-// prepare returns the prepared form of a vocabulary. The last few are cached by content:
-// sorting 50 000 texts takes longer than the rest of the compilation of most patterns.
+// prepare returns the prepared form of a vocabulary. The last few results are cached by
+// content, because sorting 50 000 texts takes longer than all other steps of compiling a
+// typical pattern.
 func prepare(v Vocabulary) (*prepared, error) {
 	if p := kept.find(v); p != nil {
 		return p, nil
@@ -40,15 +41,15 @@ func prepare(v Vocabulary) (*prepared, error) {
 	return p, nil
 }
 
-// keptVocabularies is how many vocabularies are kept: one takes some megabytes, and
-// few programs have more than two at a time.
+// keptVocabularies is the number of prepared vocabularies that are cached. One takes some
+// megabytes, and few programs use more than two at a time.
 const keptVocabularies = 4
 
-// keptTokens is the least size of a vocabulary that is cached: smaller ones are prepared in
-// microseconds and would displace large ones.
+// keptTokens is the least number of tokens of a vocabulary that is cached. Smaller vocabularies
+// are prepared in microseconds and would displace large ones.
 const keptTokens = 1024
 
-// shelf keeps prepared vocabularies, the last used first.
+// shelf is a cache of prepared vocabularies, with the last used first.
 type shelf struct {
 	mu   sync.Mutex
 	list []*prepared
@@ -56,8 +57,8 @@ type shelf struct {
 
 var kept shelf
 
-// find returns the prepared form of v, nil if it is not kept. Identical strings compare by
-// address, so a token takes only a nanosecond or two.
+// find returns the cached prepared form of v, or nil. Identical strings compare by address, so
+// comparing a token takes only a nanosecond or two.
 func (s *shelf) find(v Vocabulary) *prepared {
 	if len(v.Tokens) < keptTokens {
 		return nil
@@ -75,7 +76,8 @@ func (s *shelf) find(v Vocabulary) *prepared {
 	return nil
 }
 
-// add puts p first and drops the last entry if there are too many.
+// add moves or inserts p at the front of the cache and drops the last entry if there are too
+// many.
 func (s *shelf) add(p *prepared) {
 	if len(p.vocabulary.Tokens) < keptTokens {
 		return
@@ -91,7 +93,7 @@ func (s *shelf) add(p *prepared) {
 	s.list = list
 }
 
-// unique returns ids without repetitions.
+// unique returns ids without duplicates.
 func unique(ids []int32) []int32 {
 	seen := make(map[int32]bool, len(ids))
 	var u []int32

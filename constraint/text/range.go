@@ -7,11 +7,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// Range bounds a number: Min ≤ n ≤ Max.
+// Range is a range of whole numbers n with Min ≤ n ≤ Max.
 //
-// Range{Min: 2, Max: constraint.Unbounded} means "at least two", Range{Max: 3} "at most
-// three", Range{Min: 8, Max: 8} "exactly eight", and Range{} "none". There is no lower
-// bound if Min ≤ 0, and no upper bound if Max is [constraint.Unbounded].
+// Range{Min: 2, Max: constraint.Unbounded} means "at least two", Range{Max: 3} "at most three",
+// Range{Min: 8, Max: 8} "exactly eight", and Range{} "none". There is no lower bound if Min ≤
+// 0, and no upper bound if Max is [constraint.Unbounded].
 type Range struct{ Min, Max int }
 
 // String returns the range in mathematical notation, such as "2…5" or "≥ 2".
@@ -26,12 +26,12 @@ func (r Range) String() string {
 	return fmt.Sprintf("%d…%d", least, most)
 }
 
-// counter counts up to the largest number that a range distinguishes.
+// counter counts up to the largest number that a range needs to distinguish.
 type counter struct {
-	least, most int // most is −1 where there is no bound
+	least, most int // bounds on the count; most is −1 if there is no upper bound
 }
 
-// counter checks the range for the function that is given it.
+// counter checks the range and returns a counter for it. name is the function that errors name.
 func (r Range) counter(name string, limits constraint.Limits) (counter, error) {
 	c := counter{min(max(r.Min, 0), math.MaxInt32-1), min(max(r.Max, 0), math.MaxInt32-1)}
 	switch {
@@ -45,7 +45,7 @@ func (r Range) counter(name string, limits constraint.Limits) (counter, error) {
 	return c, limits.Check(name, c.states(), 0, 0)
 }
 
-// states returns the number of counts that are distinguished.
+// states returns the number of different counts.
 func (c counter) states() int {
 	if c.most >= 0 {
 		return c.most + 1
@@ -53,7 +53,7 @@ func (c counter) states() int {
 	return c.least + 1
 }
 
-// next returns the count after n, −1 if there are too many.
+// next returns the count after n, or −1 if it would exceed the upper bound.
 func (c counter) next(n int) int {
 	if n == c.most {
 		return -1
@@ -61,5 +61,5 @@ func (c counter) next(n int) int {
 	return min(n+1, c.states()-1)
 }
 
-// enough reports whether n may be the last count.
+// enough reports whether n is at least the lower bound.
 func (c counter) enough(n int) bool { return n >= c.least }

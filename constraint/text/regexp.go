@@ -10,14 +10,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// PatternError reports a regular expression that cannot be compiled. It unwraps to the
-// reason, for instance a *syntax.Error.
+// PatternError reports a regular expression that cannot be compiled. Unwrap returns the cause,
+// for instance a *syntax.Error.
 type PatternError struct {
-	Pattern string // as it was given
-	Err     error  // what is wrong with it
+	Pattern string // pattern as given by the caller
+	Err     error  // the cause
 }
 
-// Error quotes the pattern and the reason, truncated if they are long.
+// Error returns a message with the pattern and the cause, each truncated if long.
 func (e *PatternError) Error() string {
 	return fmt.Sprintf("text: pattern %s: %s", check.Quote(e.Pattern), check.Clip(e.Err.Error()))
 }
@@ -25,23 +25,21 @@ func (e *PatternError) Error() string {
 // Unwrap returns Err.
 func (e *PatternError) Unwrap() error { return e.Err }
 
-// Regexp compiles a regular expression over a vocabulary of multi-byte tokens
-// to the minimal automaton of the token sequences whose joined text matches as
-// a whole.
+// Regexp compiles a regular expression over a vocabulary of multi-byte tokens to the minimal
+// automaton of the token sequences whose joined text matches as a whole.
 //
-// The syntax is that of package regexp (RE2). The match is anchored at both
-// ends, as if the pattern were \A(?:pattern)\z: greediness and captures make no
-// difference, and ^, $, \b, \B and all flags mean what they mean there. The
-// text is UTF-8: a rune may be spread over several tokens, and text that is not
-// valid UTF-8 is not in the language (package regexp would read each bad byte
-// as U+FFFD).
+// The syntax is that of package regexp (RE2). The match is anchored at both ends, as if the
+// pattern were \A(?:pattern)\z. Greediness and captures make no difference. ^, $, \b, \B and
+// all flags have the same meaning as in package regexp. The text must be UTF-8, and a rune may
+// be spread over several tokens. Text that is not valid UTF-8 is not in the language. Package
+// regexp, in contrast, would read each invalid byte as U+FFFD.
 //
-// The program of regexp/syntax is determinised over classes of runes, minimised, expanded
-// to bytes and lifted to tokens as by [Lift]; see [Cache] for patterns that are used
+// The program of regexp/syntax is determinised over classes of runes, minimised, expanded to
+// bytes and converted to tokens by [Lift]. Use a [Cache] for patterns that are compiled
 // repeatedly.
 //
-// The error is a [*PatternError] if the pattern does not parse, wraps
-// [constraint.ErrInfeasible] if no token sequence spells a match, is a
+// The error is a [*PatternError] if the pattern does not parse, and wraps
+// [constraint.ErrInfeasible] if no token sequence spells a match. It is a
 // [*constraint.LimitError] if a limit is exceeded, an [*constraint.ArgumentError] if the
 // vocabulary is invalid, or the context's cause.
 func Regexp(ctx context.Context, pattern string, v Vocabulary, limits constraint.Limits) (*constraint.DFA, error) {
@@ -52,7 +50,7 @@ func Regexp(ctx context.Context, pattern string, v Vocabulary, limits constraint
 	return regexpOver(ctx, pattern, p, limits)
 }
 
-// regexpOver does the work of Regexp.
+// regexpOver implements Regexp for a prepared vocabulary.
 func regexpOver(ctx context.Context, pattern string, p *prepared, limits constraint.Limits) (*constraint.DFA, error) {
 	const name = "Regexp"
 	re, err := syntax.Parse(pattern, syntax.Perl)

@@ -6,21 +6,22 @@ import (
 	"unicode"
 )
 
-// runeClasses divides the runes that UTF-8 can encode into intervals, and the intervals
-// into classes that a program does not distinguish.
+// runeClasses divides the runes that UTF-8 can encode into intervals, and the intervals into
+// classes. A regexp program treats all runes of a class alike.
 type runeClasses struct {
-	low   []rune  // interval j is low[j]…low[j+1]−1; the last low is MaxRune+1
-	class []int32 // of each interval, −1 for surrogates
-	rep   []rune  // a rune of each class
+	low   []rune  // interval j is low[j]…low[j+1]−1; the last entry is MaxRune+1
+	class []int32 // class of each interval, −1 for surrogates
+	rep   []rune  // an example rune of each class
 	inst  [][]bool
 	// inst[pc][c] reports whether instruction pc consumes class c; nil if it
 	// consumes no rune. Equal instructions share the slice.
 }
 
-const surrogateLow, surrogateHigh = 0xD800, 0xE000 // UTF-16 surrogates, which UTF-8 excludes
+// surrogateLow and surrogateHigh bound the UTF-16 surrogates, which UTF-8 excludes.
+const surrogateLow, surrogateHigh = 0xD800, 0xE000
 
-// newRuneClasses returns the classes of prog. Where prog looks at positions,
-// newline and word characters are classes of their own.
+// newRuneClasses returns the classes of prog. If prog has assertions about positions, newline
+// and word characters are in separate classes.
 func newRuneClasses(prog *syntax.Prog) *runeClasses {
 	r := &runeClasses{}
 	distinct, of := consumers(prog)
@@ -77,8 +78,9 @@ func newRuneClasses(prog *syntax.Prog) *runeClasses {
 	return r
 }
 
-// consumers returns the different rune-consuming instructions of prog, and for
-// each instruction which of them it equals, −1 if it consumes nothing.
+// consumers returns the distinct instructions of prog that consume a rune. of holds, for every
+// instruction, the index of the equal one in distinct, or −1 if the instruction consumes
+// nothing.
 func consumers(prog *syntax.Prog) (distinct []*syntax.Inst, of []int) {
 	seen := map[string]int{}
 	for pc := range prog.Inst {
@@ -101,7 +103,7 @@ func consumers(prog *syntax.Prog) (distinct []*syntax.Inst, of []int) {
 	return distinct, of
 }
 
-// boundaries returns where the answer of an instruction may change.
+// boundaries returns the runes at which the result of an instruction may change.
 func boundaries(i *syntax.Inst) []rune {
 	switch {
 	case i.Op == syntax.InstRuneAny:
@@ -125,18 +127,18 @@ func boundaries(i *syntax.Inst) []rune {
 	return low
 }
 
-// kind is what empty-width assertions depend on: a class of runes, or that
-// there is no rune.
+// kind is the information about a rune on which empty-width assertions depend: a class of
+// runes, or the absence of a rune.
 type kind uint8
 
 const (
 	kindEdge    kind = iota // begin or end of the text
-	kindNewline             // \n
-	kindWord                // [0-9A-Za-z_]
+	kindNewline             // the rune \n
+	kindWord                // a rune of [0-9A-Za-z_]
 	kindOther
 )
 
-// example is a rune of each kind, as syntax.EmptyOpContext takes it.
+// example holds a rune of each kind, as an argument of syntax.EmptyOpContext.
 var example = [...]rune{kindEdge: -1, kindNewline: '\n', kindWord: 'a', kindOther: ' '}
 
 func kindOf(r rune) kind {

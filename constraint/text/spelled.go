@@ -9,25 +9,27 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/automata"
 )
 
-// spelled is the byte automaton of an automaton over rune classes. Its state
-// is a rune state and a node of the decoding tree.
+// spelled is an automaton over bytes that is equivalent to a given automaton over rune classes.
+// Its state is a pair of a state of the rune automaton and a node of the UTF-8 decoding tree.
 type spelled struct {
-	next  []int32      // table of the rune automaton, by state and class
-	width int          // classes of it
-	final []bool       // by state of it
-	nodes [][256]int32 // −1 invalid, n ≥ 0 node n, −2−c: a rune of class c is complete
-	used  *[256]bool   // bytes of the vocabulary; others are dead
+	next  []int32 // table of the rune automaton, by state and class
+	width int     // number of classes of the rune automaton
+	final []bool  // whether each state of the rune automaton accepts
+	// successors of each node by byte: −1 is invalid, n ≥ 0 is node n, −2−c is a complete rune
+	// of class c
+	nodes [][256]int32
+	used  *[256]bool // bytes that occur in the vocabulary; all others are dead
 
-	// What may follow, as sets of words 64-bit words over classes: the classes
-	// that runes beginning with a node can have, and those alive in a state. A node
-	// of which none is alive is dead.
+	// number of 64-bit words in a set of classes. ends holds, for every node, the classes of
+	// the runes that begin with the node. alive holds, for every state, the classes that are
+	// not dead. A node is dead in a state if the two sets are disjoint.
 	words int
 	ends  []uint64
 	alive []uint64
 }
 
-// newSpelled builds the decoding tree, which distinguishes only what d
-// distinguishes.
+// newSpelled builds the decoding tree for the automaton d over the classes r. The tree
+// distinguishes only runes that d distinguishes.
 func newSpelled(d *constraint.DFA, r *runeClasses, used *[256]bool) *spelled {
 	s := &spelled{used: used}
 	s.next, s.width = d.Table()
@@ -69,8 +71,8 @@ func newSpelled(d *constraint.DFA, r *runeClasses, used *[256]bool) *spelled {
 	return b.spelled
 }
 
-// look fills ends and alive. Children of a node come before it, the root apart,
-// which none leads to.
+// look computes ends and alive. It relies on the order of nodes: the children of a node come
+// before the node, and only the root, number 0, comes first.
 func (s *spelled) look() {
 	s.words = (s.width + 63) / 64
 	s.ends = make([]uint64, len(s.nodes)*s.words)
@@ -97,7 +99,7 @@ func (s *spelled) look() {
 	}
 }
 
-// leads reports whether a rune that begins with node can be read in state q.
+// leads reports whether some rune that begins with node can be read in state q.
 func (s *spelled) leads(q, node int) bool {
 	for i, w := range s.alive[q*s.words : (q+1)*s.words] {
 		if w&s.ends[node*s.words+i] != 0 {
@@ -128,7 +130,8 @@ func (s *spelled) Next(state int, b int32) int {
 	return q * len(s.nodes)
 }
 
-// Accepting requires a text that does not end within a rune.
+// Accepting reports whether the text may end in state. A text that ends within a rune is not
+// accepted.
 func (s *spelled) Accepting(state int) bool {
 	return state%len(s.nodes) == 0 && s.final[state/len(s.nodes)]
 }
@@ -146,7 +149,7 @@ func (s *spelled) Classes(levels int) (of []int32, n int) {
 	})
 }
 
-// columnKey returns the bytes of a column.
+// columnKey returns a column as a string, for use as a map key.
 func columnKey(column []int32) string {
 	key := make([]byte, 0, 4*len(column))
 	for _, v := range column {
@@ -155,13 +158,14 @@ func columnKey(column []int32) string {
 	return string(key)
 }
 
-// decoder builds the tree of spelled, bottom up, equal nodes shared.
+// decoder builds the decoding tree of spelled from the bottom up, sharing equal nodes.
 type decoder struct {
 	*spelled
 	low    []rune
 	class  []int32
 	shared map[[256]int32]int32
-	even   map[[2]int32]int32 // entries for runes of one class only, by class and length
+	// nodes for runes of a single class, by class and number of trailing bytes
+	even map[[2]int32]int32
 }
 
 func dead() (node [256]int32) {
@@ -171,7 +175,7 @@ func dead() (node [256]int32) {
 	return node
 }
 
-// interval returns the interval of rune r ≤ MaxRune.
+// interval returns the index of the interval that contains the rune r ≤ MaxRune.
 func (b *decoder) interval(r rune) int {
 	j, ok := slices.BinarySearch(b.low, r)
 	if !ok {
@@ -180,7 +184,7 @@ func (b *decoder) interval(r rune) int {
 	return j
 }
 
-// leaf returns the entry of a complete rune.
+// leaf returns the tree entry of a complete rune, or −1 if the rune is invalid.
 func (b *decoder) leaf(r rune) int32 {
 	if r > unicode.MaxRune {
 		return -1
@@ -191,8 +195,9 @@ func (b *decoder) leaf(r rune) int32 {
 	return -1
 }
 
-// build returns the entry for the runes from first on that n trailing bytes distinguish;
-// those below least are overlong. All-dead nodes are −1.
+// build returns the tree entry for the runes that begin at first and share all but their last n
+// bytes. Runes below least would be overlong and are invalid. The entry is −1 if all of them
+// are invalid.
 func (b *decoder) build(first rune, n int, least rune) int32 {
 	last := first + 1<<(6*n) - 1
 	if last < least || first > unicode.MaxRune {
@@ -210,7 +215,7 @@ func (b *decoder) build(first rune, n int, least rune) int32 {
 	return entry
 }
 
-// node does the work of build, byte by byte.
+// node builds the tree node for build, byte by byte.
 func (b *decoder) node(first rune, n int, least rune) int32 {
 	node := dead()
 	alive := false

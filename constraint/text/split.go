@@ -7,25 +7,25 @@ import (
 	"unicode/utf8"
 )
 
-// split cuts a text before its pieces are encoded: each match of a pattern is a piece, and
-// so is the text between matches.
+// split divides a text into pieces before encoding. Each match of the pattern is a piece, and
+// so is the text between two matches.
 type split struct {
 	pattern *regexp.Regexp
 
-	// blanks is set if the pattern ends with |\s+(?!\S)|\s+, of which the expression
-	// has the last part, as its only group. White space before other text then
-	// leaves its last rune to the next piece, unless it is the only one.
+	// blanks is true if the original pattern ends with |\s+(?!\S)|\s+. The compiled pattern
+	// then has only the last part, as its only group. If white space before other text matches
+	// this group, its last rune belongs to the next piece, unless it is the only rune.
 	blanks bool
 }
 
-// gpt2 is the pattern of the type ByteLevel.
+// gpt2 is the pattern by which the pre-tokenizer type ByteLevel splits a text.
 const gpt2 = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 
-// white is the white space of Unicode, as the contents of a class.
+// white lists the white space of Unicode, for use inside a character class.
 const white = `\t-\r \x{85}\p{Z}`
 
-// newSplit compiles a pattern of a tokenizer.json, whose \s is that of Unicode.
-// Lookarounds other than the one at the end of GPT-2's pattern are an error.
+// newSplit compiles a pattern of a tokenizer.json, where \s means the white space of Unicode. A
+// lookaround is an error, unless it is the one at the end of GPT-2's pattern.
 func newSplit(pattern string) (*split, error) {
 	s := &split{}
 	const tail = `|\s+(?!\S)|\s+`
@@ -68,7 +68,8 @@ func newSplit(pattern string) (*split, error) {
 	return s, err
 }
 
-// next returns the first match in text, and whether there is one that is not empty.
+// next returns the bounds of the first match in text. ok is false if there is no match or the
+// match is empty.
 func (s *split) next(text string) (from, to int, ok bool) {
 	m := s.pattern.FindStringSubmatchIndex(text)
 	if m == nil || m[1] == m[0] {

@@ -11,10 +11,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// determinise runs the subset construction over rune classes. A state is the
-// set of instructions that a match may wait at — consuming ones, assertions
-// and the final one, closed under everything else — and the kind of the rune
-// before, which assertions look at together with the rune after.
+// determinise runs the subset construction over rune classes. A state is a set of instructions
+// at which a match may wait, and the kind of the preceding rune. The set contains instructions
+// that consume a rune, assertions and the final instruction, and is closed under all other
+// instructions. An assertion depends on the kinds of the preceding and the following rune.
 func determinise(ctx context.Context, name string, prog *syntax.Prog, runes *runeClasses, limits constraint.Limits) (*automata.Table, error) {
 	d := &subsets{
 		prog: prog, runes: runes,
@@ -51,29 +51,30 @@ func determinise(ctx context.Context, name string, prog *syntax.Prog, runes *run
 	return t, nil
 }
 
-// subsets numbers sets of instructions.
+// subsets assigns numbers to sets of instructions.
 type subsets struct {
 	prog   *syntax.Prog
 	runes  *runeClasses
-	looks  bool // the program has assertions
+	looks  bool // true if the program has assertions
 	number map[string]int32
 	states []subset
-	bytes  int // memory of the states
-	work   int // instructions visited since they were last counted
+	bytes  int // memory of the states in bytes
+	work   int // number of instructions visited since the last poll of the context
 
-	set   []uint32 // the set under construction
-	seen  []uint32 // seen[pc] = round: pc was visited in this round
+	set   []uint32 // set of instructions under construction
+	seen  []uint32 // seen[pc] is the last round in which pc was visited
 	round uint32
 	key   []byte
 	todo  []uint32
 }
 
 type subset struct {
-	set    []uint32 // ascending
+	set    []uint32 // instructions in ascending order
 	before kind
 }
 
-// kindOf returns the kind of a rune, as far as the program distinguishes kinds.
+// kindOf returns the kind of a rune. If the program has no assertions, all runes are of one
+// kind.
 func (d *subsets) kindOf(r rune) kind {
 	if d.looks {
 		return kindOf(r)
@@ -81,7 +82,7 @@ func (d *subsets) kindOf(r rune) kind {
 	return kindOther
 }
 
-// begin empties the set under construction.
+// begin starts a new, empty set.
 func (d *subsets) begin() {
 	d.set = d.set[:0]
 	d.round++
@@ -91,7 +92,8 @@ func (d *subsets) begin() {
 	}
 }
 
-// add puts an instruction into the set, or those that it leads to for free.
+// add adds the instruction pc to the set. If pc does not consume a rune, it adds the
+// instructions to which pc leads instead.
 func (d *subsets) add(pc uint32) {
 	d.todo = append(d.todo[:0], pc)
 	for len(d.todo) > 0 {
@@ -114,7 +116,7 @@ func (d *subsets) add(pc uint32) {
 	}
 }
 
-// find returns the number of the set under construction, −1 if it is empty.
+// find returns the number of the set under construction, or −1 if it is empty.
 func (d *subsets) find(before kind) int32 {
 	if len(d.set) == 0 {
 		return -1
@@ -134,8 +136,8 @@ func (d *subsets) find(before kind) int32 {
 	return id
 }
 
-// satisfied returns the set of s together with what its assertions let through
-// between the runes before and after. The result is d.set.
+// satisfied returns the set of s, extended by the instructions behind assertions that hold
+// between the preceding rune and a rune of kind after. The result is d.set.
 func (d *subsets) satisfied(s subset, after kind) []uint32 {
 	d.begin()
 	for _, pc := range s.set {
@@ -165,7 +167,7 @@ func (d *subsets) matches(s subset) bool {
 	return false
 }
 
-// step returns the number of the state after a rune of class c.
+// step returns the number of the state after a rune of class c, or −1.
 func (d *subsets) step(s subset, c int) int32 {
 	set, before := s.set, d.kindOf(d.runes.rep[c])
 	if d.looks {
@@ -181,19 +183,20 @@ func (d *subsets) step(s subset, c int) int32 {
 	return d.find(before)
 }
 
-// functions are the partial functions from byte states to byte states that texts
-// compute: the transition monoid of the byte automaton, as far as a vocabulary
-// needs it. Tokens that compute the same function are one class, however many
-// bytes they have, so that the vocabulary is walked once and not once a state.
+// functions holds the partial functions from byte states to byte states that texts compute.
+// They are the part of the byte automaton's transition monoid that a vocabulary needs. Tokens
+// that compute the same function form one class. The vocabulary is therefore walked only once,
+// instead of once for each state.
 type functions struct {
 	next    []int32 // table of the byte automaton
 	classes int
 	of      []int32 // class of each byte
-	child   []int32 // function after a byte class, by function and class; unknown, none
+	// function after one more byte, by function and byte class; may be unknown or none
+	child []int32
 	lists
 }
 
-// newFunctions begins with the identity, which is function 0.
+// newFunctions returns a set of functions that contains only the identity, as function 0.
 func newFunctions(next []int32, classes int, of []int32, states int) *functions {
 	f := &functions{next: next, classes: classes, of: of}
 	for s := range int32(states) {
@@ -204,14 +207,15 @@ func newFunctions(next []int32, classes int, of []int32, states int) *functions 
 	return f
 }
 
-// grow allocates the children of the youngest function.
+// grow allocates the entries of child for the newest function.
 func (f *functions) grow() {
 	for range f.classes {
 		f.child = append(f.child, unknown)
 	}
 }
 
-// after returns function id followed by a byte, none if that is defined nowhere.
+// after returns the function that applies function id and then reads the byte b, or none if it
+// is defined for no state.
 func (f *functions) after(id int32, b byte) int32 {
 	at := int(id)*f.classes + int(f.of[b])
 	if f.child[at] != unknown {
@@ -232,29 +236,28 @@ func (f *functions) after(id int32, b byte) int32 {
 }
 
 const (
-	none    = -1 // defined nowhere
+	none    = -1 // function that is defined for no state
 	unknown = -2
 )
 
-// lists are partial functions, each kept once, as pairs of arguments and values in
+// lists stores partial functions without duplicates, as pairs of arguments and values in
 // ascending order of the arguments.
 type lists struct {
 	from, to []int32
 	first    []int32 // list i is from[first[i]:first[i+1]]
 	number   map[uint64]int32
-	same     []int32 // the next list of the same hash, none
+	same     []int32 // next list with the same hash, none if there is none
 }
 
 // len returns the number of lists.
 func (l *lists) len() int { return max(0, len(l.first)-1) }
 
-// put appends a pair to the list under construction.
+// put appends the pair (from, to) to the list under construction.
 func (l *lists) put(from, to int32) {
 	l.from, l.to = append(l.from, from), append(l.to, to)
 }
 
-// intern ends the list under construction and returns its number, none if it is
-// empty.
+// intern completes the list under construction and returns its number, or none if it is empty.
 func (l *lists) intern() int32 {
 	if l.number == nil {
 		l.number, l.first = map[uint64]int32{}, []int32{0}

@@ -8,27 +8,28 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/document"
 )
 
-// gaps is how many token ids a file may leave out: they take 16 bytes each.
+// gaps bounds the number of token ids that a file may leave unused. Each unused id takes 16
+// bytes.
 const gaps = 1 << 20
 
 // ReadVocabulary reads the vocabulary of a tokenizer.json of Hugging Face's tokenizers. The
 // text of a token is the bytes that the decoder produces for it. It understands BPE models
 // (byte level, with byte fallback, or with an end-of-word suffix), WordPiece, Unigram and
-// WordLevel models, and the decoders ByteLevel, Metaspace, WordPiece, BPEDecoder,
-// ByteFallback, Replace, Fuse, Strip and Sequence.
+// WordLevel models, and the decoders ByteLevel, Metaspace, WordPiece, BPEDecoder, ByteFallback,
+// Replace, Fuse, Strip and Sequence.
 //
 // Special tokens (marks of begin and end, masks, unknown) are Forbidden, the token that the
-// file pads with is Padding, and other added tokens are texts. Ids without a token, or with
-// an empty text, are Forbidden.
+// file pads with is Padding, and other added tokens are texts. Ids without a token, or with an
+// empty text, are Forbidden.
 //
-// A token has the same text everywhere. Where the decoder treats the ends of a text
-// differently, the vocabulary has the text of a token in the middle. With Metaspace,
-// WordPiece and WordLevel, every word, even the first, begins with a blank; with an
-// end-of-word suffix, every word, even the last, ends with one. Neither Strip at the ends
-// of the whole text nor the clean-up of blanks before punctuation is applied.
+// A token has the same text at every position. If the decoder treats the ends of a text
+// differently, the vocabulary uses the text that a token has in the middle. With Metaspace,
+// WordPiece and WordLevel, every word, even the first, begins with a blank; with an end-of-word
+// suffix, every word, even the last, ends with a blank. Neither Strip at the ends of the whole
+// text nor the clean-up of blanks before punctuation is applied.
 //
-// Any sequence of tokens that spells a text counts, not only the tokenizer's own encoding;
-// merges and scores are not read. To encode texts with a byte-level BPE, use
+// A language accepts every sequence of tokens that spells a text, not only the tokenizer's own
+// encoding. Merges and scores are therefore ignored. To encode texts with a byte-level BPE, use
 // [ReadTokenizer].
 //
 // Errors name the line, the column, the value found and the values allowed.
@@ -48,10 +49,10 @@ func ReadVocabulary(r io.Reader) (Vocabulary, error) {
 	return v, nil
 }
 
-// tokenizer is a file on its way to a vocabulary.
+// tokenizer is a parsed tokenizer.json from which a vocabulary is built.
 type tokenizer struct {
 	root, model *document.Value
-	tokens      []string // as the file writes them
+	tokens      []string // tokens as written in the file, by id
 	known       []bool
 	forbidden   map[int]bool
 }
@@ -90,7 +91,7 @@ func (t *tokenizer) vocabulary() (v Vocabulary, err error) {
 	return v, nil
 }
 
-// readModel reads the tokens of the model.
+// readModel reads the tokens of the model and their ids.
 func (t *tokenizer) readModel() error {
 	vocab := t.model.Get("vocab")
 	switch {
@@ -128,7 +129,7 @@ func (t *tokenizer) readModel() error {
 	return nil
 }
 
-// readAdded reads the tokens that were added to those of the model.
+// readAdded reads the added tokens and marks the special ones as forbidden.
 func (t *tokenizer) readAdded() error {
 	added := t.root.Get("added_tokens")
 	if added == nil || added.Is(document.Null) {
@@ -154,7 +155,8 @@ func (t *tokenizer) readAdded() error {
 	return nil
 }
 
-// add notes the token of an id; there are about as many entries as ids.
+// add records that the id v belongs to token. entries, the number of tokens in the file, limits
+// how large the id may be.
 func (t *tokenizer) add(v *document.Value, token string, entries int) error {
 	id, ok := v.Int()
 	if most := 2*entries + gaps; !ok || id < 0 || id >= most {
@@ -171,7 +173,7 @@ func (t *tokenizer) add(v *document.Value, token string, entries int) error {
 	return nil
 }
 
-// padding returns the id that the file pads with, −1 if it names none.
+// padding returns the id of the padding token, or −1 if the file has none.
 func (t *tokenizer) padding() (int, error) {
 	v := t.root.Get("padding").Get("pad_id")
 	if v == nil {

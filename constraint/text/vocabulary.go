@@ -13,20 +13,20 @@ import (
 // only Tokens. It is never modified by this package, and the caller must not modify it
 // during a compilation.
 type Vocabulary struct {
-	// Tokens[t] is the text of token t, in bytes. It need not be valid UTF-8: a vocabulary
-	// may cut a rune into several tokens. Tokens with the same text are interchangeable. A
-	// token with an empty text is an error unless it is Forbidden or Padding, since it
-	// could be inserted anywhere, any number of times.
+	// Tokens[t] is the text of token t, in bytes. It need not be valid UTF-8, because a
+	// vocabulary may divide a rune into several tokens. Tokens with the same text are
+	// interchangeable. A token with an empty text is an error unless it is Forbidden or
+	// Padding, because it could be inserted anywhere, any number of times.
 	Tokens []string
 
-	// Forbidden tokens never occur: masks, begin-of-text marks and the like,
-	// whatever their text.
+	// Forbidden lists tokens that never occur, such as masks and begin-of-text marks. Their
+	// text does not matter.
 	Forbidden []int32
 
-	// Padding tokens may follow a complete text, any number of them in any order, and only
-	// padding may follow them; their text does not matter. A language with padding over
-	// exactly L sites is therefore the language of the texts of at most L tokens. Leave it
-	// empty for texts that fill all sites.
+	// Padding lists tokens that may follow a complete text, any number of them in any order.
+	// Only padding may follow a padding token. The text of these tokens does not matter. A
+	// language with padding over exactly L sites is therefore the language of the texts of at
+	// most L tokens. Leave it empty for texts that fill all sites.
 	Padding []int32
 }
 
@@ -49,8 +49,8 @@ func Bytes() Vocabulary {
 	return v
 }
 
-// Text returns the text of the sequence x: the texts of its tokens, joined,
-// without Forbidden and Padding ones. It panics if a token is out of range.
+// Text returns the text of the sequence x: the joined texts of its tokens, without those of
+// Forbidden and Padding tokens. It panics if a token is out of range.
 func (v Vocabulary) Text(x []int32) string {
 	var b strings.Builder
 	for _, t := range x {
@@ -62,9 +62,8 @@ func (v Vocabulary) Text(x []int32) string {
 	return b.String()
 }
 
-// Spelling checks the vocabulary and reports for every token whether it spells
-// its text: whether it is neither Forbidden nor Padding. The error is an
-// [*constraint.ArgumentError].
+// Spelling checks the vocabulary. It reports for every token whether the token spells its text,
+// which is so unless it is Forbidden or Padding. The error is an [*constraint.ArgumentError].
 func (v Vocabulary) Spelling() ([]bool, error) {
 	if len(v.Tokens) == 0 {
 		return nil, &constraint.ArgumentError{Func: "Vocabulary", Arg: "len(Tokens)", Value: 0, Want: "≥ 1"}
@@ -94,18 +93,17 @@ func (v Vocabulary) Spelling() ([]bool, error) {
 	return text, nil
 }
 
-// trie holds the texts of a vocabulary, one node per distinct prefix, in
-// preorder.
+// trie holds the texts of a vocabulary. It has one node per distinct prefix, in preorder.
 type trie struct {
 	symbol   []byte
-	depth    []int32 // ≥ 1; the root is not stored
+	depth    []int32 // depth of each node, ≥ 1; the root is not stored
 	end      []int32 // the subtree of node i is i…end[i]−1
-	from, to []int32 // token[from:to] end at the node
-	token    []int32 // ordered by text, then id
+	from, to []int32 // token[from[i]:to[i]] are the tokens whose text ends at node i
+	token    []int32 // tokens ordered by text, then by id
 	longest  int
 }
 
-// newTrie builds the trie of the tokens that stand for text.
+// newTrie builds the trie of the tokens that spell their text.
 func newTrie(v Vocabulary, text []bool) *trie {
 	t := &trie{}
 	for id, ok := range text {
@@ -140,7 +138,7 @@ func newTrie(v Vocabulary, text []bool) *trie {
 	return t
 }
 
-// close ends the subtrees of nodes.
+// close ends the subtrees of the given nodes.
 func (t *trie) close(nodes []int32) {
 	for _, n := range nodes {
 		t.end[n] = int32(len(t.symbol))

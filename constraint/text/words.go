@@ -11,9 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Contains compiles the language of the token sequences whose text contains
-// every one of the strings, however it is cut into tokens. Errors are those of
-// [constraint.Contains] and [Lift].
+// Contains compiles the language of the token sequences whose text contains every one of the
+// strings, in any division into tokens. Errors are those of [constraint.Contains] and [Lift].
 func Contains(ctx context.Context, v Vocabulary, limits constraint.Limits, words ...string) (*constraint.DFA, error) {
 	a, err := constraint.Contains(bytesOf(words)...)
 	if err != nil {
@@ -22,9 +21,8 @@ func Contains(ctx context.Context, v Vocabulary, limits constraint.Limits, words
 	return Lift(ctx, a, v, limits)
 }
 
-// Avoids compiles the language of the token sequences whose text contains
-// none of the strings, however it is cut into tokens. Errors are those of
-// [constraint.Avoids] and [Lift].
+// Avoids compiles the language of the token sequences whose text contains none of the strings,
+// in any division into tokens. Errors are those of [constraint.Avoids] and [Lift].
 func Avoids(ctx context.Context, v Vocabulary, limits constraint.Limits, words ...string) (*constraint.DFA, error) {
 	a, err := constraint.Avoids(bytesOf(words)...)
 	if err != nil {
@@ -33,9 +31,9 @@ func Avoids(ctx context.Context, v Vocabulary, limits constraint.Limits, words .
 	return Lift(ctx, a, v, limits)
 }
 
-// WordAt compiles the language of the token sequences whose n-th word is one of words. A
-// word is a maximal run of bytes that are not in separators; how the text is cut into
-// tokens does not matter. Errors are those of [constraint.WordAt] and [Lift].
+// WordAt compiles the language of the token sequences whose n-th word is one of words. A word
+// is a maximal run of bytes that are not in separators. The text may be divided into tokens in
+// any way. Errors are those of [constraint.WordAt] and [Lift].
 func WordAt(ctx context.Context, v Vocabulary, limits constraint.Limits, n int, separators string, words ...string) (*constraint.DFA, error) {
 	a, err := constraint.WordAt(bytesOf(words), n, bytesOf([]string{separators})[0])
 	if err != nil {
@@ -44,7 +42,7 @@ func WordAt(ctx context.Context, v Vocabulary, limits constraint.Limits, n int, 
 	return Lift(ctx, a, v, limits)
 }
 
-// bytesOf returns the words as sequences of bytes.
+// bytesOf returns every word as a sequence of its bytes.
 func bytesOf(words []string) [][]int32 {
 	out := make([][]int32, len(words))
 	for i, s := range words {
@@ -56,14 +54,14 @@ func bytesOf(words []string) [][]int32 {
 	return out
 }
 
-// Words compiles the language of the token sequences in whose text every word is one of the
-// list. A word is a maximal run of runes that are not in separators; how it is cut into
-// tokens does not matter. A text without words is in the language; intersect it with
-// [WordCount] to require a number of words.
+// Words compiles the language of the token sequences whose text uses only words of the list. A
+// word is a maximal run of runes that are not in separators. It may be divided into tokens in
+// any way. A text without words is in the language. To require a number of words, intersect the
+// language with [WordCount].
 //
-// The error is an [*constraint.ArgumentError] if the list is empty, a word is empty or
-// contains a separator, or an argument is not UTF-8; it wraps [constraint.ErrInfeasible] if
-// no tokens spell such a text; other errors are those of [Lift].
+// The error is an [*constraint.ArgumentError] if the list is empty, a word is empty or contains
+// a separator, or an argument is not UTF-8. It wraps [constraint.ErrInfeasible] if no tokens
+// spell such a text. Other errors are those of [Lift].
 func Words(ctx context.Context, v Vocabulary, limits constraint.Limits, separators string, list ...string) (*constraint.DFA, error) {
 	const name = "Words"
 	if err := valid(name, "separators", separators); err != nil {
@@ -94,8 +92,9 @@ func Words(ctx context.Context, v Vocabulary, limits constraint.Limits, separato
 	return k.compile(ctx, name, fmt.Sprintf("Words(%s, %d words)", check.Quote(separators), w.words.Len()), w, v, limits)
 }
 
-// wordList reads kinds: 1 a separator, others from 2 on the runes of the words. Its
-// state is 0 between words, and otherwise 1 more than that of the lexicon, which begins at 0.
+// wordList is an automaton for texts whose words are all in a lexicon. It reads kind 1 for a
+// separator and kinds from 2 on for the runes of the words. Its state is 0 between words, and
+// otherwise one more than the state of the lexicon.
 type wordList struct{ words *constraint.Lexicon }
 
 func (w wordList) States() int { return w.words.States() + 1 }
@@ -119,9 +118,9 @@ func (w wordList) Next(state int, kind int32) int {
 
 func (w wordList) Accepting(state int) bool { return state == 0 || w.words.Accepting(state-1) }
 
-// WordLengths compiles the language of the token sequences in which the length of every word
-// of the text, in runes, is within the range runes. A word is a maximal run of runes that are not in
-// separators; how it is cut into tokens does not matter. Errors are those of [WordCount].
+// WordLengths compiles the language of the token sequences in which every word of the text has
+// a length in runes within the range runes. A word is a maximal run of runes that are not in
+// separators. It may be divided into tokens in any way. Errors are those of [WordCount].
 func WordLengths(ctx context.Context, v Vocabulary, limits constraint.Limits, runes Range, separators string) (*constraint.DFA, error) {
 	const name = "WordLengths"
 	c, k, err := separated(name, limits, runes, separators)
@@ -132,8 +131,9 @@ func WordLengths(ctx context.Context, v Vocabulary, limits constraint.Limits, ru
 	return k.compile(ctx, name, fmt.Sprintf("WordLengths(%v, %s)", runes, check.Quote(separators)), wordLengths{c}, v, limits)
 }
 
-// wordLengths reads kinds 0 and 1, a separator. Its state is the number of runes of
-// the word, 0 between words.
+// wordLengths is an automaton that bounds the lengths of words. It reads kind 1 for a separator
+// and kind 0 for any other rune. Its state is the number of runes of the current word, 0
+// between words.
 type wordLengths struct{ counter }
 
 func (w wordLengths) States() int { return w.states() }

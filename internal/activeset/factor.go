@@ -6,23 +6,23 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// factor is the thin QR factorisation of the tight rows, one column of Q and of
-// R for each, in the order in which they entered.
+// factor is the thin QR factorisation of the tight rows. Q and R have one column for each tight
+// row, in the order in which rows became tight.
 type factor struct {
 	n    int
-	in   *inside   // of a metric, else nil
-	rows []int     // the tight rows
-	q    []float64 // column k is k·n … (k+1)·n−1
-	r    []float64 // column k has k+1 numbers, from k·n
+	in   *inside   // data of the metric, nil if there is none
+	rows []int     // tight rows
+	q    []float64 // column k of Q is q[k·n:(k+1)·n]
+	r    []float64 // column k of R has k+1 numbers, starting at k·n
 
-	z []float64 // of direction: what a row has outside the span of Q
-	y []float64 // Qᵀ times that row
-	c []float64 // its coefficients in terms of the tight rows
+	z []float64 // result of direction: component of a row outside the span of Q
+	y []float64 // result of direction: Qᵀ times the row
+	c []float64 // result of direction: coefficients of the row in terms of the tight rows
 }
 
 func (f *factor) col(k int) []float64 { return f.q[k*f.n : (k+1)*f.n] }
 
-// empty forgets all columns.
+// empty removes all columns.
 func (f *factor) empty() {
 	f.rows = f.rows[:0]
 	if f.in != nil {
@@ -30,7 +30,7 @@ func (f *factor) empty() {
 	}
 }
 
-// reach adds the storage of one more column.
+// reach allocates the memory of one more column if necessary.
 func (f *factor) reach() {
 	if need := (len(f.rows) + 1) * f.n; len(f.q) < need {
 		f.q = append(f.q, make([]float64, max(need, 2*len(f.q))-len(f.q))...)
@@ -38,8 +38,8 @@ func (f *factor) reach() {
 	}
 }
 
-// direction stores z = (I − QQᵀ)a, y = Qᵀa and c = R⁻¹y for row j, and returns
-// ‖z‖. It orthogonalises again while the norm halves.
+// direction stores z = (I − QQᵀ)a, y = Qᵀa and c = R⁻¹y for row j, and returns ‖z‖. It
+// orthogonalises again as long as a pass at least halves the norm.
 func (f *factor) direction(a *Rows, j int) float64 {
 	if f.in != nil {
 		return f.oblique(a, j)
@@ -68,7 +68,8 @@ func (f *factor) direction(a *Rows, j int) float64 {
 	return norm
 }
 
-// add appends the row that direction was called for.
+// add appends row j to the tight rows. direction must have been called for j, and norm is its
+// result.
 func (f *factor) add(j int, norm float64) {
 	f.reach()
 	k := len(f.rows)
@@ -85,7 +86,7 @@ func (f *factor) add(j int, norm float64) {
 	f.rows = append(f.rows, j)
 }
 
-// drop removes column k, and makes R triangular again by rotations.
+// drop removes column k and makes R triangular again by rotations.
 func (f *factor) drop(k int) {
 	last := len(f.rows) - 1
 	n := f.n
@@ -113,7 +114,7 @@ func (f *factor) drop(k int) {
 	}
 }
 
-// rotate turns the plane of two columns.
+// rotate rotates the columns u and w in their common plane.
 func rotate(u, w []float64, cos, sin float64) {
 	w = w[:len(u)]
 	for i, x := range u {
@@ -140,7 +141,7 @@ func (f *factor) forward(b []float64) {
 	}
 }
 
-// imageOf stores P times row j.
+// imageOf stores P times row j in in.image.
 func (f *factor) imageOf(a *Rows, j int) {
 	in := f.in
 	in.index = in.index[:0]
@@ -152,8 +153,8 @@ func (f *factor) imageOf(a *Rows, j int) {
 	simd.Fold(in.image, f.n, in.p, in.index, a.Value[from:to])
 }
 
-// within stores y = R⁻ᵀA_T·P·a and c = R⁻¹y for row j, and returns
-// ‖a‖² − ‖y‖², the square of what the row has outside the span of the tight ones.
+// within stores y = R⁻ᵀA_T·P·a and c = R⁻¹y for row a = a_j. It returns aᵀPa − ‖y‖², the
+// squared norm in the metric of the component of a outside the span of the tight rows.
 func (f *factor) within(a *Rows, j int) (square float64) {
 	f.imageOf(a, j)
 	count := len(f.rows)
@@ -167,8 +168,8 @@ func (f *factor) within(a *Rows, j int) (square float64) {
 	return a.dot(j, f.in.image) - dot(f.y, f.y)
 }
 
-// oblique is direction in the metric: z = P·(a − A_Tᵀc), and the norm is that of P⁻¹.
-// It corrects c while the norm is small.
+// oblique is direction in a metric. It computes z = P·(a − A_Tᵀc), and its result is the norm
+// of z in P⁻¹. It corrects c while the norm is small.
 func (f *factor) oblique(a *Rows, j int) float64 {
 	f.within(a, j)
 	in := f.in
@@ -193,11 +194,12 @@ func (f *factor) oblique(a *Rows, j int) float64 {
 	return norm
 }
 
-// correctBelow is the norm of what a row has outside the span of the others below
-// which its coefficients are corrected.
+// correctBelow is the norm of a row's component outside the span of the tight rows below which
+// its coefficients are corrected.
 const correctBelow = 0.1
 
-// less takes w times the tight rows off d and their images off z.
+// less subtracts the tight rows, times w, from in.d, and their images, times w, from f.z. It
+// negates w.
 func (f *factor) less(a *Rows, w []float64) {
 	for k, row := range f.rows {
 		w[k] = -w[k]
@@ -206,7 +208,8 @@ func (f *factor) less(a *Rows, w []float64) {
 	simd.Fold(f.z, f.n, f.q, f.in.at, w)
 }
 
-// short is direction without z, for rows that are far from the span of the others.
+// short returns the same norm as direction but need not compute z, which saves time for rows
+// that are far from the span of the others.
 func (f *factor) short(a *Rows, j int) float64 {
 	if f.in != nil {
 		if square := f.within(a, j); square > farEnough {
@@ -216,5 +219,5 @@ func (f *factor) short(a *Rows, j int) float64 {
 	return f.direction(a, j)
 }
 
-// farEnough is a square that cancellation leaves eight digits of.
+// farEnough is a squared norm above which cancellation leaves at least eight digits.
 const farEnough = 1e-8

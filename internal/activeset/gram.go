@@ -2,25 +2,24 @@ package activeset
 
 import "math"
 
-// Gram solves the problem of a [Metric] for larger n. For the tight rows T it keeps the
-// Cholesky factor of their Gram matrix A_T·P·A_Tᵀ instead of an orthogonal basis, and rows
-// stay sparse. An iteration costs about n·q + q² operations, and a new metric costs only
-// the rows of P. The price is that rows count as dependent sooner. A Gram is not safe for
-// concurrent use. Once warm it allocates nothing.
+// Gram solves the same problem as [Metric], for larger n. For the set T of tight rows, it
+// maintains the Cholesky factor of their Gram matrix A_T·P·A_Tᵀ instead of an orthogonal basis,
+// and rows stay sparse. With q tight rows, an iteration costs about n·q + q² operations, and a
+// new metric costs only the computation of P. A disadvantage is that rows count as dependent
+// sooner. A Gram is not safe for concurrent use. After warm-up, its methods do not allocate.
 type Gram struct {
-	a      Rows // as given
+	a      Rows // rows as given
 	inner  *Solver
 	in     *inside
-	norm   []float64 // of rows, in the metric
-	lo, hi []float64 // of the rows scaled to norm 1
+	norm   []float64 // norm of each row in the metric
+	lo, hi []float64 // bounds of the rows scaled to norm 1
 	limit  []float64
 	u      []float64
 	zero   []float64
 	x      []float64
 }
 
-// NewGram returns a solver for the sparse rows of a. It has no metric until Factor is
-// called.
+// NewGram returns a solver for the sparse rows of a. Factor must be called before Solve.
 func NewGram(a Rows) *Gram {
 	n, m := a.N, len(a.Lo)
 	f := &Gram{
@@ -42,7 +41,7 @@ func NewGram(a Rows) *Gram {
 	return f
 }
 
-// Factor sets P; apply stores P·src in dst. It costs n products with unit vectors.
+// Factor sets the metric P. apply must store P·src in dst; it is called for the n unit vectors.
 func (f *Gram) Factor(apply func(dst, src []float64)) {
 	n := f.a.N
 	for i := range n {
@@ -53,7 +52,7 @@ func (f *Gram) Factor(apply func(dst, src []float64)) {
 	f.Refresh(0)
 }
 
-// Refresh rescales the rows first, first+1, …, which have changed.
+// Refresh rescales the rows with numbers from first on. Call it after those rows have changed.
 func (f *Gram) Refresh(first int) {
 	n := f.a.N
 	for j := first; j < len(f.norm); j++ {
@@ -78,7 +77,7 @@ func (f *Gram) Refresh(first int) {
 	}
 }
 
-// Solve does the same as [Metric.Solve].
+// Solve solves the problem of [Metric] for the point v: see [Metric.Solve].
 func (f *Gram) Solve(change, u, v, limit []float64, m int, least float64) Status {
 	for j, g := range f.norm[:m] {
 		t := f.a.dot(j, v)
@@ -98,7 +97,8 @@ func (f *Gram) Solve(change, u, v, limit []float64, m int, least float64) Status
 	return status
 }
 
-// Conflict is [Solver.Conflict], for the rows as given.
+// Conflict returns rows that exclude each other, with weights for the rows as given: see
+// [Solver.Conflict].
 func (f *Gram) Conflict() (rows []int, weights []float64) {
 	rows, weights = f.inner.Conflict()
 	for k, j := range rows {

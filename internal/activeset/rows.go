@@ -6,20 +6,21 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Rows is the system lo ≤ A·x ≤ hi with rows of norm 1 (or 0), sparse or dense.
-// The slices are read in every call, so a caller may change them between calls.
+// Rows is the system lo ≤ A·x ≤ hi, sparse or dense, whose rows have norm 1 (or 0). Solvers
+// read the slices in every call, so the caller may change them between calls.
 type Rows struct {
-	N          int       // variables
-	Start, End []int32   // row j is Start[j] … End[j]−1 of Index and Value
-	Index      []int32   // nil: dense, row j is j·N … (j+1)·N−1 of Value
-	Value      []float64 // of the entries
-	Lo, Hi     []float64 // −Inf or +Inf where a side is open
+	N          int     // number of variables
+	Start, End []int32 // the entries of row j are Start[j] … End[j]−1 of Index and Value
+	// variables of the entries; nil means dense rows, where row j is Value[j·N:(j+1)·N]
+	Index  []int32
+	Value  []float64 // values of the entries
+	Lo, Hi []float64 // bounds; −Inf or +Inf where there is none
 }
 
 // dense returns row j of a dense system.
 func (r *Rows) dense(j int) []float64 { return r.Value[j*r.N : (j+1)*r.N] }
 
-// dot returns row j times x.
+// dot returns the product of row j and x.
 func (r *Rows) dot(j int, x []float64) float64 {
 	if r.Index == nil {
 		return dot(r.dense(j), x)
@@ -46,7 +47,7 @@ func (r *Rows) axpy(j int, a float64, x []float64) {
 	}
 }
 
-// dot returns the inner product of two vectors of one length.
+// dot returns the inner product of two vectors of equal length.
 func dot(x, y []float64) float64 { return simd.Dot64(x, y[:len(x)]) }
 
 // axpy adds a·x to y.
@@ -61,15 +62,15 @@ func largest(x []float64) float64 {
 	return top
 }
 
-// inside is what a factor in the metric P has besides R, with RᵀR = A_T·P·A_Tᵀ. Column
-// k of q is P·a_k, from place at[k] on.
+// inside holds the data of a factor in a metric P, apart from R, where RᵀR = A_T·P·A_Tᵀ. Column
+// k is P·a_k for the k-th tight row. It is stored in factor.q from index at[k] on.
 type inside struct {
-	p     []float64 // by row
+	p     []float64 // matrix P, row-major
 	at    []int32
-	image []float64 // P·a of the entrant
-	d     []float64 // the entrant less what the tight rows explain, P·d = z
-	w     []float64 // by tight row
-	index []int32   // of a sparse product, in P
+	image []float64 // P·a for the row a that enters
+	d     []float64 // row that enters minus its component along the tight rows; P·d = z
+	w     []float64 // scratch by tight row
+	index []int32   // scratch: offsets in p for a sparse product
 	coef  []float64
 }
 
@@ -84,14 +85,14 @@ func (in *inside) product(dst, d []float64) {
 	simd.Fold(dst, len(d), in.p, in.index, in.coef)
 }
 
-// keep stores the image of the entrant in a place that is not in use: those behind
-// the end of at.
+// keep stores the image of the row that enters as a new column. It uses a free place, whose
+// index is stored in at beyond len(at).
 func (in *inside) keep(q []float64) {
 	in.at = in.at[:len(in.at)+1]
 	copy(q[in.at[len(in.at)-1]:], in.image)
 }
 
-// forget gives up the place of column k.
+// forget frees the place of column k.
 func (in *inside) forget(k int) {
 	place, last := in.at[k], len(in.at)-1
 	copy(in.at[k:], in.at[k+1:])

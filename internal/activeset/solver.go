@@ -6,63 +6,67 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Status tells how a Solve ended.
+// Status is the result of a Solve.
 type Status int8
 
 const (
 	Solved     Status = iota // x is the minimiser
-	Infeasible               // no x satisfies the rows that must hold: see Conflict
-	Limit                    // the iteration did not end; x is its last point
+	Infeasible               // no x satisfies the rows that must hold; see Conflict
+	Limit                    // the iteration did not converge; x is its last point
 )
 
-// The numbers that decide, for rows of norm 1 and data of order 1.
+// Tolerances and limits of the method, for rows of norm 1 and data of order 1.
 const (
-	holds     = 1e-12 // violations below it are none
-	dependent = 1e-6  // distance from the span of the tight rows
-	vanishes  = 1e-9  // distance at which a row is within that span, whatever else
-	pivotal   = 1e-11 // coefficients below it are zero
-	harris    = 1e-11 // by how much multipliers may leave their range in a ratio test
-	drift     = 1e-8  // residuals of tight rows that call for a repair
-	rounding  = 1e-13 // violations of dependent rows that are none, times their coefficients
-	settled   = 1e-9  // violations of dependent rows that pass for it after a repair
-	wrong     = 1e-10 // multipliers of the wrong sign that are dropped at the end
-	takesPart = 1e-9  // coefficients of rows in a conflict
+	holds = 1e-12 // violations below this count as satisfied
+	// distance from the span of the tight rows below which a row counts as nearly dependent
+	dependent = 1e-6
+	// distance from the span of the tight rows below which a row always counts as dependent
+	vanishes = 1e-9
+	pivotal  = 1e-11 // coefficients below this count as zero
+	harris   = 1e-11 // amount by which multipliers may leave their range in a ratio test
+	drift    = 1e-8  // residual of a tight row that triggers a repair
+	// violation of a dependent row, relative to its coefficients, that counts as rounding
+	rounding = 1e-13
+	settled  = 1e-9 // violation of a dependent row that is accepted after a repair
+	// amount by which a multiplier must have the wrong sign to be dropped at the end
+	wrong     = 1e-10
+	takesPart = 1e-9 // least coefficient of a row that is reported in a conflict
 
-	stale       = 40  // changes of the factorisation before the end builds it anew
-	mostDoubts  = 50  // repairs on account of infeasibility
-	mostRepairs = 200 // repairs on account of drift
-	effort      = 50  // steps per row and variable
+	stale       = 40  // number of changes after which the final factorisation is computed anew
+	mostDoubts  = 50  // maximum number of repairs because of suspected infeasibility
+	mostRepairs = 200 // maximum number of repairs because of drift
+	effort      = 50  // maximum number of steps per row and variable
 )
 
-// state is where the multiplier of a row is.
+// state describes the multiplier of a row.
 type state int8
 
 const (
-	free   state = iota // at 0
-	tight               // within its range, and the row at a bound
-	capped              // at ±cap
+	free   state = iota // the multiplier is 0
+	tight               // the multiplier is within its range, and the row is at a bound
+	capped              // the multiplier is at ±cap
 )
 
-// Solver solves a sequence of problems for the same rows, each starting from multipliers
-// that the caller keeps. The result depends on nothing else. A Solver is not safe for
-// concurrent use. Once warm it allocates nothing.
+// Solver solves a sequence of problems with the same rows. Each Solve starts from multipliers
+// that the caller passes, and its result depends only on its arguments and the rows. A Solver
+// is not safe for concurrent use. After warm-up, its methods do not allocate.
 type Solver struct {
 	factor
 	a     Rows
-	m     int // rows that take part
+	m     int // number of rows in use
 	v     []float64
-	limit []float64 // cap, by row
-	u     []float64 // multiplier, by row
+	limit []float64 // cap of each row
+	u     []float64 // multiplier of each row
 	at    []state
-	side  []int8 // of tight rows: at hi if > 0, at lo if < 0, both if 0
-	skip  []int  // the round in which a dependent row was found to hold
+	side  []int8 // for tight rows, the bound: > 0 is hi, < 0 is lo, 0 is both
+	skip  []int  // for each row, the round in which it was found to be dependent and satisfied
 
-	x, base   []float64 // base is v less what capped rows pull
-	w, t      []float64 // by tight row
-	scale     float64   // of the data
-	round     int       // counts changes of the tight rows
-	built     int       // the round of the last factorisation
-	doubted   int       // the round of the last repair for infeasibility
+	x, base   []float64 // present point, and v minus the contribution of the capped rows
+	w, t      []float64 // scratch by tight row
+	scale     float64   // scale of the data
+	round     int       // number of changes of the set of tight rows
+	built     int       // round of the last factorisation
+	doubted   int       // round of the last repair because of suspected infeasibility
 	doubts    int
 	repairs   int
 	ops       int
@@ -85,9 +89,10 @@ func New(a Rows) *Solver {
 	}
 }
 
-// Conflict returns rows that exclude each other, and their weights, after a Solve that
-// ended Infeasible: Σ_j w_j·a_j is zero, yet Σ_j w_j·(a_j·x) would have to be below 0. No
-// row can be left out. The slices are valid until the next Solve.
+// Conflict returns rows that exclude each other, and their weights w, after a Solve that
+// returned Infeasible. Σ_j w_j·a_j is zero, but the bounds of the rows would require Σ_j
+// w_j·(a_j·x) < 0. No row can be omitted from the proof. The slices are valid until the next
+// Solve.
 func (s *Solver) Conflict() (rows []int, weights []float64) { return s.conflict, s.influence }
 
 // Steps returns the number of steps of the last Solve.
@@ -104,8 +109,8 @@ func (s *Solver) bounded(j int, u float64) bool {
 	return !math.IsInf(s.a.Lo[j], -1)
 }
 
-// put makes row j tight on the side of multiplier u, unless it is within least
-// of the span of the others.
+// put makes row j tight at the bound that belongs to the sign of u. If the row is within least
+// of the span of the other tight rows, it becomes free instead.
 func (s *Solver) put(j int, u, least float64) {
 	norm := s.short(&s.a, j)
 	if norm <= least {
@@ -116,7 +121,7 @@ func (s *Solver) put(j int, u, least float64) {
 	s.at[j], s.side[j] = tight, s.facing(j, u)
 }
 
-// facing returns the side of row j for a multiplier of the sign of u.
+// facing returns the side of row j for a multiplier with the sign of u.
 func (s *Solver) facing(j int, u float64) int8 {
 	switch {
 	case s.a.Lo[j] == s.a.Hi[j]:
@@ -127,7 +132,7 @@ func (s *Solver) facing(j int, u float64) int8 {
 	return -1
 }
 
-// bound returns the value at which the tight row j is held.
+// bound returns the bound at which the tight row j is held.
 func (s *Solver) bound(j int) float64 {
 	if s.side[j] < 0 {
 		return s.a.Lo[j]
@@ -147,7 +152,7 @@ func (s *Solver) span(j int) (lo, hi float64) {
 	return lo, hi
 }
 
-// leave drops the k-th tight row with the multiplier u, 0 or ±cap.
+// leave removes the k-th tight row. u is its new multiplier, 0 or ±cap.
 func (s *Solver) leave(k int, u float64) {
 	j := s.rows[k]
 	s.u[j], s.at[j] = u, free
@@ -158,7 +163,7 @@ func (s *Solver) leave(k int, u float64) {
 	s.round++
 }
 
-// off returns how far the tight rows are from their bounds.
+// off returns the largest distance of a tight row from its bound.
 func (s *Solver) off() float64 {
 	worst := 0.0
 	for _, j := range s.rows {
@@ -169,8 +174,7 @@ func (s *Solver) off() float64 {
 	return worst
 }
 
-// clamp puts multipliers into their range, from which rounding may have moved
-// them.
+// clamp moves multipliers back into their range, which rounding may have made them leave.
 func (s *Solver) clamp() {
 	for _, j := range s.rows {
 		lo, hi := s.span(j)
@@ -178,17 +182,16 @@ func (s *Solver) clamp() {
 	}
 }
 
-// withdraw gives up a row that was entering or has become dependent.
+// withdraw frees row j, which was entering or has become dependent.
 func (s *Solver) withdraw(j int) { s.u[j], s.at[j] = 0, free }
 
-// repair starts again from the tight rows: factorisation, point and multipliers.
+// repair recomputes the factorisation, the point and the multipliers from the tight rows.
 func (s *Solver) repair() {
 	s.rebuild()
 	s.clean()
 }
 
-// rebuild factorises the tight rows anew. Those that turn out to be dependent
-// become free.
+// rebuild factorises the tight rows anew. Rows that turn out to be dependent become free.
 func (s *Solver) rebuild() {
 	was := s.rows
 	s.empty()
@@ -204,9 +207,8 @@ func (s *Solver) rebuild() {
 	s.built = s.round
 }
 
-// clean solves for the tight rows and drops, one at a time, those whose
-// multiplier is furthest out of its range, until none is. A multiplier above
-// its cap stays there.
+// clean solves for the tight rows and removes the row whose multiplier is furthest outside its
+// range, until all are within their range. A multiplier above its cap stays at the cap.
 func (s *Solver) clean() {
 	for {
 		s.solve()
@@ -228,8 +230,8 @@ func (s *Solver) clean() {
 	s.refine()
 }
 
-// settle takes the point and the multipliers from the factorisation, and drops a
-// multiplier that is out of its range by more than rounding explains.
+// settle recomputes the point and the multipliers from the factorisation. It removes a row
+// whose multiplier is outside its range by more than rounding explains.
 func (s *Solver) settle() {
 	if s.round-s.built > stale {
 		s.rebuild()
@@ -259,8 +261,9 @@ func (s *Solver) settle() {
 	}
 }
 
-// solve stores the x nearest to base with the tight rows at their bounds, and
-// their multipliers. With Rᵀw = b it is x = base − Q(Qᵀbase − w), Ru = Qᵀbase − w.
+// solve computes the x nearest to base for which the tight rows are at their bounds b, and
+// their multipliers u. With Rᵀw = b, the solution is x = base − Q(Qᵀbase − w) and Ru = Qᵀbase −
+// w.
 func (s *Solver) solve() {
 	if s.in != nil {
 		s.solveInside()
@@ -294,7 +297,7 @@ func (s *Solver) solve() {
 	}
 }
 
-// refine mends x and the multipliers by what the rows themselves miss.
+// refine corrects x and the multipliers by the residuals of the tight rows.
 func (s *Solver) refine() {
 	if s.in != nil {
 		s.refineInside()
@@ -324,7 +327,8 @@ func (s *Solver) refine() {
 	}
 }
 
-// solveInside is solve in the metric: with RᵀR·u = A_T·base − b it is x = base − P·A_Tᵀu.
+// solveInside is solve in a metric P. With RᵀR·u = A_T·base − b, the solution is x = base −
+// P·A_Tᵀu.
 func (s *Solver) solveInside() {
 	in := s.in
 	clear(in.d)
@@ -342,7 +346,7 @@ func (s *Solver) solveInside() {
 	s.refineInside()
 }
 
-// refineInside mends x and the multipliers by what the rows miss.
+// refineInside corrects x and the multipliers by the residuals of the tight rows, in a metric.
 func (s *Solver) refineInside() {
 	count := len(s.rows)
 	s.w = s.w[:count]
@@ -360,10 +364,10 @@ func (s *Solver) refineInside() {
 	}
 }
 
-// Solve stores in x the minimiser for rows 0 … m−1 and the point v, and in u the
-// multipliers, x = v − Aᵀu. It starts from the multipliers in u. A positive multiplier
-// belongs to hi. limit is the cap of every row, 0 … +Inf. least is a lower bound for the
-// scale of the data, to which tolerances are relative, or 0 if there is none. x may be v.
+// Solve stores in x the minimiser for rows 0 … m−1 and the point v, and in u the multipliers, x
+// = v − Aᵀu. It starts from the multipliers in u. A positive multiplier belongs to hi. limit
+// holds the cap of every row, 0 … +Inf. Tolerances are relative to the scale of the data, and
+// least is a lower bound for that scale (0 if there is none). x and v may be the same slice.
 func (s *Solver) Solve(x, u, v, limit []float64, m int, least float64) Status {
 	s.v, s.u, s.limit, s.m = v, u, limit, m
 	s.begin(least)
@@ -395,7 +399,7 @@ func (s *Solver) Solve(x, u, v, limit []float64, m int, least float64) Status {
 	return status
 }
 
-// begin starts from the multipliers in u.
+// begin initialises a Solve from the multipliers in u.
 func (s *Solver) begin(least float64) {
 	s.round, s.built, s.doubted, s.doubts, s.repairs, s.ops = 1, 1, 0, 0, 0, 0
 	s.empty()
@@ -420,8 +424,8 @@ func (s *Solver) begin(least float64) {
 	}
 }
 
-// recall makes rows tight or capped as the multipliers in u say, and reports
-// whether there are any.
+// recall makes rows tight or capped according to the multipliers in u, and reports whether
+// there are any.
 func (s *Solver) recall() (warm bool) {
 	for j, u := range s.u[:s.m] {
 		switch {
@@ -438,16 +442,16 @@ func (s *Solver) recall() (warm bool) {
 	return warm
 }
 
-// entrant is a row that is on the wrong side of a bound.
+// entrant is a row that violates a bound and is about to become tight.
 type entrant struct {
 	row   int
-	dir   float64 // in which its multiplier goes
-	bound float64 // to which it is to come
-	slack float64 // by how much its multiplier may change
-	end   float64 // where it is then: 0 or ±cap
+	dir   float64 // direction in which its multiplier changes, 1 or −1
+	bound float64 // bound that the row should reach
+	slack float64 // largest possible change of its multiplier
+	end   float64 // multiplier after that change: 0 or ±cap
 }
 
-// pick returns the row furthest on the wrong side, if there is one.
+// pick returns the row with the largest violation. ok is false if no row is violated.
 func (s *Solver) pick() (e entrant, ok bool) {
 	worst := holds * max(s.scale, largest(s.x))
 	e.row = -1
@@ -477,8 +481,8 @@ func (s *Solver) pick() (e entrant, ok bool) {
 	return e, true
 }
 
-// aim fills in where an entrant goes. One that was at its cap comes back to the
-// same bound, an equation perhaps on to the other cap.
+// aim sets the bound, slack and end of an entrant. A row that was at its cap returns to the
+// same bound. An equation may continue to the other cap.
 func (s *Solver) aim(e *entrant) {
 	j := e.row
 	e.slack, e.end = s.limit[j], math.Copysign(s.limit[j], e.dir)
@@ -494,16 +498,16 @@ func (s *Solver) aim(e *entrant) {
 	}
 }
 
-// blocker is the tight row whose multiplier is first to leave its range.
+// blocker is the tight row whose multiplier is the first to leave its range during a step.
 type blocker struct {
-	length float64 // of the step there, +Inf if there is none
+	length float64 // step length at which the multiplier leaves its range, +Inf if never
 	at     int
-	end    float64 // its multiplier then, 0 or ±cap
+	end    float64 // multiplier of the row after that step, 0 or ±cap
 }
 
-// ratio finds the blocker of a step of the entrant in direction dir. Among those
-// that leave their range within a tolerance of the first it takes the one with
-// the largest coefficient (Harris 1973).
+// ratio finds the blocker of a step of the entrant in direction dir. Among the rows that leave
+// their range at nearly the same length as the first, it chooses the one with the largest
+// coefficient (Harris 1973).
 func (s *Solver) ratio(dir float64) blocker {
 	far := math.Inf(1)
 	for k, j := range s.rows {
@@ -526,8 +530,8 @@ func (s *Solver) ratio(dir float64) blocker {
 	return b
 }
 
-// leeway returns by how much the multiplier of the tight row j may change in the
-// direction of d, |d|, and where it is then.
+// leeway returns the possible change of the multiplier of the tight row j in direction d, the
+// rate |d|, and the multiplier at the end of that change.
 func (s *Solver) leeway(j int, d float64) (slack, rate, end float64) {
 	lo, hi := s.span(j)
 	if d < 0 {
@@ -536,8 +540,8 @@ func (s *Solver) leeway(j int, d float64) (slack, rate, end float64) {
 	return max(hi-s.u[j], 0), d, hi
 }
 
-// enter lets a row enter, and those that block it go. It reports whether the
-// whole iteration is over, and how.
+// enter makes the entrant tight and removes the rows that block it. over reports whether the
+// whole iteration must end, with status end.
 func (s *Solver) enter(e entrant) (end Status, over bool) {
 	for {
 		if s.ops++; s.ops > effort*(s.n+s.m) {
@@ -578,7 +582,8 @@ func (s *Solver) enter(e entrant) (end Status, over bool) {
 	}
 }
 
-// move takes a step of the multiplier of the entrant.
+// move changes the multiplier of the entrant by a step of the given length, and updates x and
+// the other multipliers.
 func (s *Solver) move(e entrant, length, norm float64) {
 	step := float64(e.dir * length)
 	for k, j := range s.rows {
@@ -590,7 +595,7 @@ func (s *Solver) move(e entrant, length, norm float64) {
 	}
 }
 
-// admit makes the entrant tight. If some tight row has drifted off it repairs.
+// admit makes the entrant tight. If a tight row has drifted from its bound, it makes a repair.
 func (s *Solver) admit(e entrant, norm float64) {
 	j := e.row
 	s.add(j, norm)
@@ -612,9 +617,9 @@ func (s *Solver) admit(e entrant, norm float64) {
 	}
 }
 
-// doubt deals with a row within the span of the tight ones. It reports whether
-// the row is to be passed over: it holds as far as numbers can tell, or the
-// factorisation was worth repairing before anything is claimed.
+// doubt handles a row that lies in the span of the tight rows. It reports whether the row
+// should be skipped. This is the case if the row holds within numerical accuracy, or if a
+// repair was made and the rows must be tested again.
 func (s *Solver) doubt(e entrant, miss float64, blocked bool) bool {
 	total := 1.0
 	for _, c := range s.c {
@@ -639,8 +644,7 @@ func (s *Solver) doubt(e entrant, miss float64, blocked bool) bool {
 	return true
 }
 
-// prove stores the rows that exclude each other: the entrant and those that it
-// depends on.
+// prove stores the rows that exclude each other: the entrant and the rows on which it depends.
 func (s *Solver) prove(e entrant) {
 	s.conflict, s.influence = append(s.conflict, e.row), append(s.influence, e.dir)
 	for k, j := range s.rows {

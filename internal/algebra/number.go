@@ -7,9 +7,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Number is M·2^(512·E), where M = 0 or 2^-256 ≤ M < 2^256, and E = 0 if M = 0: a float64
-// with an unbounded exponent. A sum loses terms below 2^-256 of its value, as a float64
-// loses terms below 2^-53.
+// Number is a nonnegative float64 with an unbounded exponent. Its value is M·2^(512·E), where M
+// = 0 or 2^-256 ≤ M < 2^256, and E = 0 if M = 0. A sum loses terms below 2^-256 of its value,
+// as a float64 loses terms below 2^-53.
 type Number struct {
 	M float64
 	E int64
@@ -23,7 +23,8 @@ const (
 	wordDown = 0x1p-512
 )
 
-// Normal restores the range of M after one sum or product.
+// Normal returns x with M in the range that Number requires. M may be out of range by the
+// result of one sum or product.
 func (x Number) Normal() Number {
 	switch {
 	case x.M == 0:
@@ -39,8 +40,8 @@ func (x Number) Normal() Number {
 // Times returns x·y.
 func (x Number) Times(y Number) Number { return Number{x.M * y.M, x.E + y.E}.Normal() }
 
-// Plus returns x + y. It aligns exponents. Neighbouring exponents matter: 2^255·2^0
-// and 2^-256·2^512 differ by a factor of two.
+// Plus returns x + y. Terms whose exponents E differ by 1 must both be added, because 2^255·2^0
+// and 2^-256·2^512 differ only by a factor of two.
 func (x Number) Plus(y Number) Number {
 	switch {
 	case x.M == 0:
@@ -62,7 +63,7 @@ func (x Number) Plus(y Number) Number {
 // Over returns x/y.
 func (x Number) Over(y Number) Number { return Number{x.M / y.M, x.E - y.E}.Normal() }
 
-// Log returns the natural logarithm, −Inf of zero.
+// Log returns the natural logarithm of x, or −Inf if x is 0.
 func (x Number) Log() float64 {
 	if x.M == 0 {
 		return math.Inf(-1)
@@ -79,16 +80,16 @@ func Exp(x float64) Number {
 	return Number{simd.Exp(x - float64(e*(wordBits*math.Ln2))), int64(e)}.Normal()
 }
 
-// Scaled returns x·2^n for a normal x > 0.
+// Scaled returns x·2^n as a Number, for a normal float64 x > 0.
 func Scaled(x float64, n int32) Number {
 	e := (int64(Exponent(x)+n) + wordBits/2) >> 9
 	return Number{math.Float64frombits(math.Float64bits(x) + uint64(int64(n)-e*wordBits)<<52), e}
 }
 
-// Exponent returns n with 2^n ≤ x < 2^(n+1), for a normal x > 0.
+// Exponent returns the integer n with 2^n ≤ x < 2^(n+1), for a normal float64 x > 0.
 func Exponent(x float64) int32 { return int32(math.Float64bits(x)>>52) - 1023 }
 
-// Power returns 2^n, 0 far below and +Inf far above.
+// Power returns 2^n. It returns 0 if n < −1000 and +Inf if n > 1000.
 func Power(n int32) float64 {
 	switch {
 	case n < -1000:
@@ -99,7 +100,7 @@ func Power(n int32) float64 {
 	return math.Float64frombits(uint64(n+1023) << 52)
 }
 
-// Ratio returns x/top as a float64, 0 where it is below its range.
+// Ratio returns x/top as a float64, or 0 if the ratio is too small for a float64.
 func (x Number) Ratio(top Number) float64 {
 	switch d := x.E - top.E; {
 	case x.M == 0 || d < -1:
@@ -124,21 +125,22 @@ func (x Number) Less(y Number) bool {
 	return x.M < y.M
 }
 
-// List holds numbers mantissa·2^exponent, with a mantissa that is 0 or near 1, for sums of
-// many products with one logarithm at the end. The zero value is empty.
+// List holds numbers mantissa·2^exponent, where the mantissa is 0 or near 1. It is used for
+// sums of many products with a single logarithm at the end. The zero value is empty.
 type List struct {
 	mantissa []float64
 	exponent []int32
 }
 
-// The exponent of 0 is far below that of any product of others, and both are far
-// from the ends of int32.
+// nothing is the exponent of the number 0, far below that of any product of other numbers.
+// longest bounds all other exponents. Sums of two of them are far from overflowing an int32.
 const (
 	nothing = -1 << 29
 	longest = 1 << 27
 )
 
-// Load sets x to the exponentials of logs, and reports whether their exponents fit.
+// Load sets x to the exponentials of logs. It returns false if one of them is too large or too
+// small.
 func (x *List) Load(logs []float64) bool {
 	if cap(x.mantissa) < len(logs) {
 		x.mantissa, x.exponent = make([]float64, len(logs)), make([]int32, len(logs))
@@ -158,7 +160,7 @@ func (x *List) Load(logs []float64) bool {
 	return true
 }
 
-// LogDot returns log Σ_k x[i_k]·y[j_k], or −Inf for an empty sum. i and j have the same
+// LogDot returns log Σ_k x[i[k]]·y[j[k]], or −Inf for an empty sum. i and j must have the same
 // length.
 func (x *List) LogDot(y *List, i, j []int32) float64 {
 	j = j[:len(i)]
@@ -180,7 +182,7 @@ func (x *List) LogDot(y *List, i, j []int32) float64 {
 	return simd.Log(sum) + float64(float64(top)*math.Ln2)
 }
 
-// halves holds 2^-n; smaller terms are lost in a sum of float64.
+// halves[n] is 2^-n. Terms that are smaller than the last entry are lost in a sum of float64.
 var halves = func() (h [128]float64) {
 	for n := range h {
 		h[n] = math.Ldexp(1, -n)
@@ -204,5 +206,5 @@ func LogSum(x []float64) float64 {
 	return top + simd.Log(sum)
 }
 
-// Unit returns a uniform multiple of 2^-53 in [0,1). It consumes one value of src.
+// Unit returns a uniform random multiple of 2^-53 in [0,1). It consumes one value of src.
 func Unit(src rand.Source) float64 { return float64(src.Uint64()>>11) * 0x1p-53 }

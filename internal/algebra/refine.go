@@ -7,24 +7,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Edges holds labelled edges between elements 0…n−1; no element has two edges with the same
-// label. The zero value is empty.
+// Edges holds the labelled edges of a graph with elements 0…n−1. No element has two outgoing
+// edges with the same label. The zero value is empty.
 type Edges struct{ tail, label, head []int32 }
 
-// Add adds an edge with a label ≥ 0 from one element to another.
+// Add adds an edge from one element to another. Its label must be ≥ 0.
 func (e *Edges) Add(from, label, to int32) {
 	e.tail, e.label, e.head = append(e.tail, from), append(e.label, label), append(e.head, to)
 }
 
-// Refine returns the block of every element in the coarsest partition that is finer than
-// first (block numbers below blocks) and in which the elements of a block have edges of the
-// same labels to the same blocks. Blocks are numbered in no particular order. The error is
-// the context's cause.
+// Refine computes the coarsest partition that refines the partition first and in which all
+// elements of a block have edges with the same labels to the same blocks. first holds block
+// numbers below blocks. Refine returns the block of every element and the number n of blocks.
+// Blocks are numbered in no particular order. The error is the context's cause.
 //
-// It is Hopcroft's algorithm in the form for partial automata (Valmari 2012,
-// "Fast brief practical DFA minimization"): one partition of the elements and one
-// of the edges refine each other, always relabelling the smaller half, O(m log n) for n
-// elements and m edges. Missing edges cost nothing.
+// This is Hopcroft's algorithm in the form for partial automata (Valmari 2012, "Fast brief
+// practical DFA minimization"). A partition of the elements and one of the edges refine each
+// other, and the smaller half is always the one that is relabelled. It takes O(m log n) steps
+// for n elements and m edges. Missing edges cost nothing.
 func (e *Edges) Refine(ctx context.Context, first []int32, blocks int) (block []int32, n int, err error) {
 	var meter poll.Meter
 	meter.Watch(ctx)
@@ -60,11 +60,11 @@ func (e *Edges) Refine(ctx context.Context, first []int32, blocks int) (block []
 	return elements.set, elements.sets(), meter.Err()
 }
 
-// Group lists the indices of key by value: the indices with value k are
-// list[from[k]:from[k+1]], ascending. Indices with negative values are omitted.
+// Group sorts the indices of key by value: the indices i with key[i] = k are
+// list[from[k]:from[k+1]], in ascending order. Indices with negative values are omitted.
 func Group(key []int32, keys int) (from, list []int32) { return group(nil, key, keys) }
 
-// group is Group until the context of the meter ends; then lists are incomplete.
+// group implements Group with a meter. If the meter's context ends, the results are incomplete.
 func group(meter *poll.Meter, key []int32, keys int) (from, list []int32) {
 	from = make([]int32, keys+1)
 	for _, k := range key {
@@ -100,20 +100,20 @@ func maxOf(x []int32) int32 {
 	return most
 }
 
-// partition divides elements into sets; marking elements and then splitting
+// partition divides elements into sets. An algorithm marks elements and then calls split, which
 // separates the marked from the unmarked elements of each set.
 type partition struct {
-	elem        []int32 // elements, set by set
-	place       []int32 // elem[place[e]] = e
+	elem        []int32 // elements, ordered by set
+	place       []int32 // position of each element: elem[place[e]] = e
 	set         []int32 // set of each element
 	first, past []int32 // set s is elem[first[s]:past[s]]
-	marked      []int32 // the first marked[s] of them are marked
-	touched     []int32 // sets with marks
+	marked      []int32 // number of marked elements in each set; they come first in the set
+	touched     []int32 // sets with marked elements
 	meter       *poll.Meter
 }
 
-// newPartition makes one set of the elements of each key < keys that occurs. Once the
-// context of the meter has ended, the partition is good for nothing.
+// newPartition returns a partition with one set for each key in 0…keys−1 that occurs. If the
+// meter's context ends, the partition is incomplete and must not be used.
 func newPartition(meter *poll.Meter, key []int32, keys int) *partition {
 	p := &partition{place: make([]int32, len(key)), set: make([]int32, len(key)), meter: meter}
 	var from []int32
@@ -145,7 +145,7 @@ func (p *partition) sets() int { return len(p.first) }
 
 func (p *partition) members(s int) []int32 { return p.elem[p.first[s]:p.past[s]] }
 
-// mark marks an element that has no mark yet.
+// mark marks the element e, which must not be marked yet.
 func (p *partition) mark(e int32) {
 	s := p.set[e]
 	i, j := p.place[e], p.first[s]+p.marked[s]
@@ -158,8 +158,8 @@ func (p *partition) mark(e int32) {
 	p.marked[s]++
 }
 
-// split makes the smaller part of every set with marks a set of its own and
-// clears all marks, unless the context of the meter ends.
+// split makes a new set of the smaller part of every set with marked elements, and clears all
+// marks. If the meter's context ends, it stops early.
 func (p *partition) split() {
 	for _, s := range p.touched {
 		cut := p.first[s] + p.marked[s]

@@ -6,25 +6,27 @@ import (
 	"math/rand/v2"
 )
 
-// Ring is a semiring over values T, with the two inner loops of the engines. Its
-// implementations are empty structs, so a generic engine is compiled separately for each.
+// Ring is a semiring over values of type T, with the two inner loops of the dynamic programs.
+// Its implementations are empty structs, so that generic code is compiled separately for each.
 type Ring[T any] interface {
 	Zero() T
 	One() T
 	IsZero(x T) bool
 	Add(x, y T) T
 	Mul(x, y T) T
-	Axpy(dst, src []T, k T)                    // dst[i] += k·src[i]
-	Along(dst, src []T, arrows []Arrow, w []T) // dst[a.To] += src[a.From]·w[a.W]
-	// Choose returns the index of a term of a sum: a random one with probability
-	// proportional to the term, or the first of the greatest.
+	Axpy(dst, src []T, k T) // Axpy computes dst[i] += k·src[i]
+	// Along computes dst[a.To] += src[a.From]·w[a.W] for each arrow a
+	Along(dst, src []T, arrows []Arrow, w []T)
+	// Choose returns the index of one term of a sum. In a semiring of sums, the index is random
+	// with probability proportional to the term. In a semiring of maxima, it is that of the
+	// first largest term.
 	Choose(terms []T, src *rand.Rand) int
 }
 
-// Arrow leads from one place to another. Its weight is entry W of a site's weights.
+// Arrow is an edge from one place to another. Its weight is entry W of the weights of a site.
 type Arrow struct{ From, To, W int32 }
 
-// Sums is (+, ×) on numbers.
+// Sums is the semiring (+, ×) over numbers.
 type Sums struct{}
 
 func (Sums) Zero() Number           { return Number{} }
@@ -113,7 +115,7 @@ func (Sums) Choose(terms []Number, src *rand.Rand) int {
 	return last
 }
 
-// Best is (max, +) on log-weights.
+// Best is the semiring (max, +) over log-weights.
 type Best struct{}
 
 func (Best) Zero() float64            { return math.Inf(-1) }
@@ -149,7 +151,8 @@ func (Best) Choose(terms []float64, _ *rand.Rand) int {
 	return top
 }
 
-// Counts is (+, ×) on whole numbers; nil is zero. Values are never modified.
+// Counts is the semiring (+, ×) over whole numbers. nil represents zero. Values are never
+// modified.
 type Counts struct{}
 
 func (Counts) Zero() *big.Int         { return nil }
@@ -184,5 +187,5 @@ func (c Counts) Along(dst, src []*big.Int, arrows []Arrow, w []*big.Int) {
 	}
 }
 
-// Choose panics: there are no draws from counts.
+// Choose panics, because drawing from counts is not supported.
 func (Counts) Choose([]*big.Int, *rand.Rand) int { panic("algebra: counts are not drawn from") }

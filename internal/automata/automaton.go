@@ -8,8 +8,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Automaton is a deterministic automaton over token ids. It equals constraint.Automaton:
-// this package imports no public package of the module.
+// Automaton is a deterministic automaton over token ids. It is identical to
+// constraint.Automaton, which this package cannot import: it imports no public package of the
+// module.
 type Automaton interface {
 	States() int
 	Start() int
@@ -26,15 +27,16 @@ func Name(a any) string {
 	return strings.TrimPrefix(fmt.Sprintf("%T", a), "*")
 }
 
-// Validated and Finite are constraint.Validated and constraint.Finite in all but name.
+// Validated and Finite are identical to constraint.Validated and constraint.Finite, apart from
+// the package.
 type (
 	Validated interface{ Validate() error }
 	Finite    interface{ Finite() error }
 )
 
-// Validate returns the error of a [Validated] language about its own fields, since a
-// literal may be out of range. A nil value, even one inside an interface, is not a
-// language. Every compiler of languages calls Validate.
+// Validate returns the error of the language's Validate method if it implements [Validated],
+// and otherwise nil. The value nil is an error, even inside an interface. Every compiler of
+// languages calls Validate.
 func Validate(a any) error {
 	if check.Nil(a) {
 		if a == nil {
@@ -48,8 +50,8 @@ func Validate(a any) error {
 	return nil
 }
 
-// Tabulable returns the error of [Validate], or else that of a [Finite] language that no
-// table can hold. All code that builds a table calls it.
+// Tabulable returns an error if a language is invalid by [Validate], or if it implements
+// [Finite] and no table can hold it. All code that builds a table calls Tabulable.
 func Tabulable(a any) error {
 	if err := Validate(a); err != nil {
 		return err

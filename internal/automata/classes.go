@@ -5,13 +5,15 @@ import (
 	"math"
 )
 
-// classed automata know which tokens they do not distinguish, see constraint.Classed.
+// classed is implemented by automata that can report classes of tokens with equal transitions.
+// It is identical to constraint.Classed, apart from the embedded interface.
 type classed interface {
 	Classes(levels int) (of []int32, n int)
 }
 
-// Classes returns the token classes of a, or one class for each token if a knows none.
-// The slice may be the automaton's own. It panics if levels < 0.
+// Classes returns the token classes of a. If a does not report classes, every token is a class
+// by itself. The slice may be shared with the automaton and must not be modified. Classes
+// panics if levels < 0.
 func Classes(a Automaton, levels int) (of []int32, n int) {
 	checkLevels(levels)
 	if c, ok := a.(classed); ok {
@@ -20,14 +22,14 @@ func Classes(a Automaton, levels int) (of []int32, n int) {
 	return Identity(levels), levels
 }
 
-// checkLevels panics unless tokens 0 … levels−1 are int32.
+// checkLevels panics unless the tokens 0…levels−1 fit an int32.
 func checkLevels(levels int) {
 	if levels < 0 || levels > math.MaxInt32 {
 		panic(fmt.Sprintf("automata: levels = %d, want 0 … %d", levels, math.MaxInt32))
 	}
 }
 
-// Identity puts every token into a class of its own.
+// Identity returns classes in which every token is a class by itself.
 func Identity(levels int) []int32 {
 	checkLevels(levels)
 	of := make([]int32, levels)
@@ -37,7 +39,7 @@ func Identity(levels int) []int32 {
 	return of
 }
 
-// Representatives returns the first token of each of n classes.
+// Representatives returns the smallest token of each of n classes.
 func Representatives(of []int32, n int) []int32 {
 	rep := make([]int32, n)
 	for t := len(of) - 1; t >= 0; t-- {
@@ -46,7 +48,8 @@ func Representatives(of []int32, n int) []int32 {
 	return rep
 }
 
-// ClassesBy numbers tokens by a key, in order of first appearance.
+// ClassesBy puts tokens with equal keys into one class. Classes are numbered in order of first
+// appearance. It returns the class of each token and the number of classes.
 func ClassesBy[K comparable](levels int, key func(token int32) K) (of []int32, n int) {
 	checkLevels(levels)
 	of = make([]int32, levels)
@@ -63,7 +66,7 @@ func ClassesBy[K comparable](levels int, key func(token int32) K) (of []int32, n
 	return of, len(seen)
 }
 
-// Refine returns the coarsest classes that are finer than those of every part.
+// Refine returns the coarsest classes that refine the token classes of every part.
 func Refine[A Automaton](parts []A, levels int) (of []int32, n int) {
 	checkLevels(levels)
 	of, n = make([]int32, levels), min(levels, 1)

@@ -8,18 +8,18 @@ import (
 	"hash/fnv"
 )
 
-// canonEntries bounds the table that Digest minimises, 16 MB of it. Larger
-// languages count by the automaton as it is.
+// canonEntries bounds the number of table entries of an automaton that Digest minimises, which
+// limits the table to 16 MB. Larger automata are hashed without minimisation.
 const canonEntries = 1 << 22
 
-// errLarge stops an exploration that has become too large.
+// errLarge stops an exploration that has exceeded canonEntries.
 var errLarge = errors.New("the automaton is too large to minimise")
 
-// Digest returns a hash of the sequences of the given number of tokens, each below levels,
-// that a accepts. Automata that are the same within that many steps have the same digest,
-// whatever their state numbers and token classes. Automata with up to 2²² table entries are
-// minimised first, so any two automata of the same language agree if all of their states
-// are reached before the last step. The error is the cause of the context.
+// Digest returns a hash of the set of sequences that a accepts, for sequences of sites tokens
+// below levels. It does not depend on state numbers and token classes: automata with equal
+// transitions within sites steps have the same digest. Automata with up to 2²² table entries
+// are minimised first. Two such automata of the same language therefore have the same digest if
+// all their states are reached before the last step. The error is the cause of the context.
 func Digest(ctx context.Context, a Automaton, sites, levels int) (uint64, error) {
 	h := fnv.New64a()
 	t, err := explore(ctx, a, levels, sites, func(_, entries int) error {
@@ -60,7 +60,7 @@ func flag(b bool) int32 {
 	return 0
 }
 
-// words adds numbers to a hash.
+// words writes numbers to a hash.
 func words(h hash.Hash, v ...int32) {
 	var b [4]byte
 	for _, w := range v {

@@ -1,4 +1,5 @@
-// Package automata holds what every compiler of finite automata needs: token classes,
-// dense tables over them, and the unique minimal table of a language. Packages constraint
-// and constraint/text build on it. It knows neither limits nor the meaning of tokens.
+// Package automata provides what all compilers of finite automata have in common: token
+// classes, dense transition tables over these classes, and minimisation to the unique minimal
+// table of a language. Packages constraint and constraint/text are built on it. It does not
+// enforce limits and does not interpret tokens.
 package automata

@@ -7,22 +7,23 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Costs for a [poll.Meter], in operations: a state is looked up by its number, and
-// user-defined automata and large products are slow to compute a transition.
+// Costs for a [poll.Meter] in operations: StateWork for visiting a state, which includes a
+// look-up by its number, and NextWork for computing a transition. Transitions of user-defined
+// automata and of large products are slow.
 const (
 	StateWork = 256
 	NextWork  = 8
 )
 
 // Explore tabulates the automaton a over tokens 0…levels−1, with states numbered in
-// breadth-first order. After every state it calls check with the number of states and of
-// table entries so far, and returns its error if there is one. The only other error is
-// the cause of the context.
+// breadth-first order. After every state, it calls check with the numbers of states and of
+// table entries so far. If check returns an error, Explore returns that error. The only other
+// error is the cause of the context.
 func Explore(ctx context.Context, a Automaton, levels int, check func(states, entries int) error) (*Table, error) {
 	return explore(ctx, a, levels, math.MaxInt, check)
 }
 
-// explore is Explore of what a does within so many tokens.
+// explore is Explore, restricted to the states that sequences of at most sites tokens reach.
 func explore(ctx context.Context, a Automaton, levels, sites int, check func(states, entries int) error) (*Table, error) {
 	t := &Table{}
 	t.Class, t.Width = Classes(a, levels)
@@ -36,10 +37,11 @@ func explore(ctx context.Context, a Automaton, levels, sites int, check func(sta
 	return t, nil
 }
 
-// walk visits the states that a reaches within the given number of tokens, in
-// breadth-first order, by which they are numbered: whether a sequence may end there,
-// where each of some tokens leads, −1 if it is dead or one too many, and how many
-// states there are so far. The error is that of visit or the cause of the context.
+// walk visits the states that sequences of at most sites tokens reach, in breadth-first order,
+// and numbers them in this order. For every state it calls visit. final reports whether a
+// sequence may end there. to holds the number of the state after each of the given tokens, or
+// −1 if it is dead or beyond the last site. states is the number of states so far. The error is
+// that of visit or the cause of the context.
 func walk(ctx context.Context, a Automaton, tokens []int32, sites int, visit func(final bool, to []int32, states int) error) error {
 	var meter poll.Meter
 	meter.Watch(ctx)

@@ -9,14 +9,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Table is an automaton as a table: for every state a row of targets by token class, with
-// start state 0. Before [Minimal] it may have states that are dead, not reached or
-// equivalent.
+// Table is an automaton as a dense table. It has a row for every state, which holds the next
+// state by token class. The start state is 0. Unless it was returned by [Minimal], a table may
+// have states that are dead, unreachable or equivalent.
 type Table struct {
-	Class []int32 // of each token; its length is the number of levels
+	Class []int32 // class of each token; the length is the number of levels
 	Width int     // number of classes
-	To    []int32 // states × Width, −1 dead
-	Final []bool  // by state: a sequence may end there
+	To    []int32 // next states, states × Width; −1 is dead
+	Final []bool  // whether a sequence may end in each state
 }
 
 // States returns the number of states.
@@ -25,10 +25,10 @@ func (t *Table) States() int { return len(t.Final) }
 // Start returns 0.
 func (t *Table) Start() int { return 0 }
 
-// Levels returns the number of tokens that the table knows; others are dead.
+// Levels returns the number of tokens in the table. All other tokens are dead.
 func (t *Table) Levels() int { return len(t.Class) }
 
-// Next looks the successor up.
+// Next returns the state after token, or −1 if it is dead.
 func (t *Table) Next(state int, token int32) int {
 	if uint(token) >= uint(len(t.Class)) {
 		return -1
@@ -48,8 +48,8 @@ func (t *Table) Accepting(state int) bool {
 	return t.Final[state]
 }
 
-// Classes returns the token classes. With levels = Levels() the slice is the
-// table's own; tokens beyond form a class of their own.
+// Classes returns the token classes. If levels = Levels(), the slice is shared with the table
+// and must not be modified. Tokens beyond the table form one additional class.
 func (t *Table) Classes(levels int) (of []int32, n int) {
 	if levels == len(t.Class) {
 		return t.Class, t.Width
@@ -62,14 +62,14 @@ func (t *Table) Classes(levels int) (of []int32, n int) {
 	})
 }
 
-// Table returns the targets and the number of classes.
+// Table returns the next states and the number of classes. The slice is shared with t.
 func (t *Table) Table() (next []int32, classes int) { return t.To, t.Width }
 
-// row returns the targets of state s.
+// row returns the next states of state s by class.
 func (t *Table) row(s int) []int32 { return t.To[s*t.Width : (s+1)*t.Width] }
 
-// mergeClasses unites classes whose columns are equal and numbers them by
-// their first token, unless the context of the meter ends.
+// mergeClasses merges classes whose columns are equal and numbers classes by their first token.
+// If the meter's context ends, it stops early.
 func (t *Table) mergeClasses(meter *poll.Meter) {
 	k := t.Width
 	hash := make([]uint64, k)
@@ -130,8 +130,8 @@ func (t *Table) equalColumns(c, d int) bool {
 	return true
 }
 
-// number returns the table with its states in breadth-first order from start, or a part of
-// it once the context of the meter has ended.
+// number returns a copy of the table with its states in breadth-first order from start. If the
+// meter's context ends, the copy is incomplete.
 func (t *Table) number(meter *poll.Meter, start int32) *Table {
 	n := len(t.Final)
 	id := make([]int32, n)
@@ -159,9 +159,9 @@ func (t *Table) number(meter *poll.Meter, start int32) *Table {
 	return d
 }
 
-// trim removes the states that the start does not reach and those that reach no
-// accepting state. It reports whether the start is left; once the context of the meter has
-// ended it removes nothing and returns false.
+// trim removes the states that cannot be reached from the start and those from which no
+// accepting state can be reached. It reports whether the start state remains. If the meter's
+// context ends, it removes nothing and returns false.
 func (t *Table) trim(meter *poll.Meter) bool {
 	n := len(t.Final)
 	reached := make([]bool, n)
@@ -224,8 +224,8 @@ func (t *Table) trim(meter *poll.Meter) bool {
 	return live[0] && t.keep(meter, live)
 }
 
-// keep drops the states that are not live. It reports false, and drops none, once the
-// context of the meter has ended.
+// keep removes the states that are not live. If the meter's context ends, it removes nothing
+// and returns false.
 func (t *Table) keep(meter *poll.Meter, live []bool) bool {
 	id := make([]int32, len(live))
 	n := int32(0)
@@ -257,9 +257,9 @@ func (t *Table) keep(meter *poll.Meter, live []bool) bool {
 	return true
 }
 
-// Minimal returns the unique minimal table of the language of t, without changing t: no
-// state is dead, states are numbered in breadth-first order and classes by their first
-// token. It returns nil if the language is empty. The error is the cause of the context.
+// Minimal returns the unique minimal table of the language of t, and leaves t unchanged. In the
+// result, no state is dead, states are numbered in breadth-first order and classes by their
+// first token. It returns nil if the language is empty. The error is the cause of the context.
 func Minimal(ctx context.Context, t *Table) (*Table, error) {
 	var meter poll.Meter
 	meter.Watch(ctx)

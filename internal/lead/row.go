@@ -9,41 +9,43 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Row solves, for one probability row x at a time,
+// Row computes, for one row x of probabilities at a time, the nearest row y in which token v
+// leads by the margin κ,
 //
 //	min_y KL(x‖y)  or  min_y KL(y‖x)  subject to  y_v ≥ κ·y_u for all u ≠ v,
 //
-// in closed form. Let S be the shortest prefix of the other entries, sorted
-// descending, after which the next one is at most the common value
+// in closed form. Sort the other entries in descending order. Let S be their shortest prefix
+// such that the next entry is at most the common value
 //
 //	c = (x_v + Σ_S x)/(κ+|S|)                       forward,
 //	c = exp[(κ·ln(x_v/κ) + Σ_S ln x)/(κ+|S|)]       reverse.
 //
-// Then y_u = c on S, y_v = κc and y = x elsewhere; the forward solution sums to
-// one, the reverse one is divided by its sum Z. The costs are
-// Σ_{S∪v} x·log(x/y) and −log Z.
+// Then y_u = c on S, y_v = κc, and y = x elsewhere. The forward solution sums to one, and the
+// reverse solution is divided by its sum Z. The costs are Σ_{S∪v} x·log(x/y) for the forward
+// divergence and −log Z for the reverse one.
 //
-// From one token to the next less likely one the cost grows, and so does S. Hence all
-// costs take one sort and two pointers, the cheapest few take only the part of the order
-// that they touch, and any single one takes a bisection.
+// The less likely a token, the larger are its cost and S. All costs therefore take one sort and
+// a scan with two pointers. The cheapest few costs need only a part of the sorted order, and a
+// single cost needs a bisection.
 type Row struct {
 	rule
 
 	logp  []float64 // log-probabilities of the row
-	order []int32   // tokens; the first sorted by descending probability
-	known int       // how many that are
+	order []int32   // tokens; the first known ones are sorted by descending probability
+	known int       // number of sorted tokens
 
-	// By rank, as far as known.
-	prob []float64 // probability
-	mass []float64 // mass[n]: the sum of the first n probabilities
-	logs []float64 // logs[n]: Σ x·log x (forward) or Σ log x (reverse) of those
+	// probability of each sorted token
+	prob []float64
+	mass []float64 // mass[n] is the sum of the first n probabilities
+	logs []float64 // logs[n] is Σ x·log x (forward) or Σ log x (reverse) over the first n tokens
 
-	behind []float64 // reverse: log of the sum of all but the first n
-	cost   []float64 // by rank, as far as asked for
-	size   int       // |S| of the last of them
+	// for the reverse divergence, log of the sum of all probabilities except the first n
+	behind []float64
+	cost   []float64 // cost by rank, for the ranks requested so far
+	size   int       // |S| for the last rank in cost
 }
 
-// New returns scratch for rows of the given number of levels.
+// New returns a Row for rows of the given number of levels, under the given rule.
 func New(levels int, by Rule) *Row {
 	r := &Row{
 		rule:  by.compile(),
@@ -56,8 +58,9 @@ func New(levels int, by Rule) *Row {
 	return r
 }
 
-// Load normalises a row of log-weights. It returns the index of a weight that
-// is NaN or +Inf, or −1; ok is false if all are −Inf.
+// Load normalises a row of log-weights and makes it the current row. bad is the index of a
+// weight that is NaN or +Inf, or −1. ok is false if there is such a weight or all weights are
+// −Inf.
 func (r *Row) Load(w []float32) (bad int, ok bool) {
 	top := float32(math.Inf(-1))
 	for l, x := range w {
@@ -96,10 +99,11 @@ func (r *Row) Load(w []float32) (bad int, ok bool) {
 	return -1, true
 }
 
-// fewRanks is how many ranks are found one by one before the rest is sorted.
+// fewRanks is the number of ranks that are found one by one. If more are needed, the rest is
+// sorted.
 const fewRanks = 8
 
-// find makes order[:n+1] known and reports whether there are that many tokens.
+// find sorts the tokens up to rank n, and reports whether there are more than n tokens.
 func (r *Row) find(n int) bool {
 	if n >= len(r.order) {
 		return false
@@ -123,7 +127,7 @@ func (r *Row) find(n int) bool {
 	return true
 }
 
-// sortAll makes the whole order known.
+// sortAll sorts all tokens.
 func (r *Row) sortAll() {
 	slices.SortFunc(r.order[r.known:], r.likelier)
 	for r.known < len(r.order) {
@@ -131,7 +135,7 @@ func (r *Row) sortAll() {
 	}
 }
 
-// likelier orders tokens by descending probability, then by number.
+// likelier compares tokens by descending probability, then by number.
 func (r *Row) likelier(a, b int32) int {
 	if c := cmp.Compare(r.logp[b], r.logp[a]); c != 0 {
 		return c
@@ -139,7 +143,7 @@ func (r *Row) likelier(a, b int32) int {
 	return cmp.Compare(a, b)
 }
 
-// note adds the token at rank known to the sums.
+// note adds the token at rank r.known to the sums and increments r.known.
 func (r *Row) note() {
 	lp := r.logp[r.order[r.known]]
 	p := simd.Exp(lp)
@@ -161,23 +165,23 @@ func entropyTerm(p, logp float64) float64 {
 	return float64(p * logp)
 }
 
-// Rule defines which row is nearest, and the cost of making a token lead. The zero value
-// is the forward divergence without a margin.
+// Rule defines the distance between rows, and thereby the cost of making a token lead. The zero
+// value is the forward divergence without a margin.
 type Rule struct {
-	Reverse bool    // min KL(y‖x) instead of min KL(x‖y)
-	Margin  float64 // κ ≥ 1, 0 for 1
-	Gap     bool    // the cost is max_u x_u − x_v instead
-	Revive  bool    // forward: a token of weight zero may become the greatest
+	Reverse bool    // minimise KL(y‖x) instead of KL(x‖y)
+	Margin  float64 // κ ≥ 1; 0 means 1
+	Gap     bool    // use max_u x_u − x_v as the cost of token v instead
+	Revive  bool    // forward only: a token of probability zero may be made to lead
 }
 
-// rule is a Rule with what follows from it.
+// rule is a Rule with precomputed values.
 type rule struct {
 	Rule
 	logKappa float64
-	plain    bool // forward, without margin or gap
+	plain    bool // forward divergence, without margin or gap
 }
 
-// compile puts the default in and takes the logarithm of the margin.
+// compile sets the default of the margin and precomputes its logarithm.
 func (r Rule) compile() rule {
 	if r.Margin == 0 {
 		r.Margin = 1
@@ -185,9 +189,9 @@ func (r Rule) compile() rule {
 	return rule{r, simd.Log(r.Margin), !r.Reverse && r.Margin == 1 && !r.Gap}
 }
 
-// Pool replaces the log-weights w of the loaded row by the log-probabilities of the
-// nearest row in which v is greatest (see [Row]). Skip rows that are [Row.Satisfied]:
-// then projecting twice changes nothing, bit for bit.
+// Pool replaces the log-weights w of the loaded row by the log-probabilities of the nearest row
+// in which v is greatest (see [Row]). Do not call it for rows that are [Row.Satisfied].
+// Projecting twice then changes nothing, bit for bit.
 func (r *Row) Pool(w []float32, v int32) {
 	if r.Reverse {
 		r.poolReverse(w, v)
@@ -200,9 +204,9 @@ func (r *Row) Pool(w []float32, v int32) {
 	r.lift(w, v, float32(logc))
 }
 
-// level returns log c of the forward solution. No sort is needed: c solves
-// Σ_u (x_u−c)₊ = κc − x_v, the left side convex and falling, so that Newton's
-// iteration from below is monotone and ends after finitely many steps.
+// level returns log c of the forward solution for token v. It needs no sort. c solves Σ_u
+// (x_u−c)₊ = κc − x_v, where the left side is convex and decreasing in c. Newton's iteration
+// from below is therefore monotone and ends after finitely many steps.
 func (r *Row) level(v int32) float64 {
 	own := simd.Exp(r.logp[v])
 	c := own / r.Margin
@@ -223,9 +227,8 @@ func (r *Row) level(v int32) float64 {
 	}
 }
 
-// poolReverse is Pool for KL(y‖x).
-//
-// The same iteration finds log c, from logarithms.
+// poolReverse is Pool for KL(y‖x). It finds log c by the same Newton iteration as level,
+// applied to logarithms.
 func (r *Row) poolReverse(w []float32, v int32) {
 	own := r.logp[v] - r.logKappa
 	c := own
@@ -255,7 +258,7 @@ func (r *Row) poolReverse(w []float32, v int32) {
 	r.lift(w, v, float32(c-logZ))
 }
 
-// Satisfied reports whether v is greatest in w by the margin.
+// Satisfied reports whether v has the greatest log-weight in w, by the margin.
 func (r *Row) Satisfied(w []float32, v int32) bool {
 	own := float64(w[v])
 	for u, x := range w {
@@ -266,8 +269,8 @@ func (r *Row) Satisfied(w []float32, v int32) bool {
 	return true
 }
 
-// lift stores log(κc) as the weight of v, rounded so that the margin over the
-// weight log c of others holds.
+// lift stores log(κc) as the log-weight of v. It rounds up, so that the margin over the
+// log-weight log c of other tokens holds.
 func (r *Row) lift(w []float32, v int32, logc float32) {
 	goal := float64(logc) + r.logKappa
 	w[v] = float32(goal)
@@ -276,8 +279,8 @@ func (r *Row) lift(w []float32, v int32, logc float32) {
 	}
 }
 
-// At returns the token of the given rank by cost and its cost; ok is false if
-// there is none, or none of finite cost.
+// At returns the token of the given rank by cost, and its cost. ok is false if there is no such
+// token or its cost is infinite.
 func (r *Row) At(rank int) (token int32, cost float64, ok bool) {
 	if !r.find(rank) {
 		return -1, math.Inf(1), false
@@ -296,9 +299,9 @@ func (r *Row) At(rank int) (token int32, cost float64, ok bool) {
 	return r.order[rank], r.cost[rank], !math.IsInf(r.cost[rank], 1)
 }
 
-// second returns the forward price of rank 1 without a margin: the two likeliest
-// tokens share their mass, and nothing else can be above the half of it. Searches
-// need little else.
+// second returns the forward cost of rank 1 without a margin. The two likeliest tokens share
+// their mass equally, and no other token can exceed half of it. Searches mostly need this cost.
+// size is |S|.
 func (r *Row) second() (cost float64, size int) {
 	if r.logp[r.order[0]] == r.logp[r.order[1]] {
 		return 0, 0
@@ -308,13 +311,13 @@ func (r *Row) second() (cost float64, size int) {
 	return max(0, r.logs[2]-float64(total*c)), 1
 }
 
-// Cost returns the cost of the given rank, which [Row.At] has been asked for.
+// Cost returns the cost of the given rank, for which [Row.At] must have been called.
 func (r *Row) Cost(rank int) float64 { return r.cost[rank] }
 
-// Token returns the token of the given rank, which [Row.At] has been asked for.
+// Token returns the token of the given rank, for which [Row.At] must have been called.
 func (r *Row) Token(rank int) int32 { return r.order[rank] }
 
-// Costs stores the cost of every token in dst, +Inf where there is none.
+// Costs stores the cost of every token in dst, +Inf for a token that cannot lead.
 func (r *Row) Costs(dst []float64) {
 	r.sortAll()
 	for rank := range r.order {
@@ -323,13 +326,13 @@ func (r *Row) Costs(dst []float64) {
 	}
 }
 
-// Price returns the cost of one token, +Inf if there is none.
+// Price returns the cost of one token, +Inf if the token cannot lead.
 func (r *Row) Price(v int32) float64 {
 	cost, _ := r.price(v, 0)
 	return cost
 }
 
-// price returns the cost of token v and |S|, which is at least from.
+// price returns the cost of token v and |S|. from is a lower bound on |S|.
 func (r *Row) price(v int32, from int) (cost float64, size int) {
 	switch {
 	case math.IsInf(r.logp[v], -1) && !r.Revive:
@@ -343,12 +346,12 @@ func (r *Row) price(v int32, from int) (cost float64, size int) {
 	return r.forwardPrice(v, from)
 }
 
-// among reports whether v is one of the first n tokens in order.
+// among reports whether v is one of the first n tokens in sorted order.
 func (r *Row) among(v int32, n int) bool {
 	return n > 0 && r.find(n-1) && r.likelier(r.order[n-1], v) >= 0
 }
 
-// beyond returns the rank of the n-th token, counted without v.
+// beyond returns the rank of the token at position n in sorted order when v is not counted.
 func (r *Row) beyond(v int32, n int) int {
 	if r.among(v, n+1) {
 		return n + 1
@@ -356,11 +359,11 @@ func (r *Row) beyond(v int32, n int) int {
 	return n
 }
 
-// few is how many sizes of S are tried one by one before bisection.
+// few is the number of sizes of S that are tried one by one before bisection.
 const few = 8
 
-// least returns the size of S: the least n ≥ from that is enough. What is enough
-// stays enough, because the entries descend.
+// least returns the size of S: the least n ≥ from for which enough returns true. If enough is
+// true for n, it is true for all larger n, because the entries descend.
 func (r *Row) least(v int32, from int, enough func(n int) bool) int {
 	for n := from; n < from+few; n++ {
 		if enough(n) {
@@ -371,7 +374,7 @@ func (r *Row) least(v int32, from int, enough func(n int) bool) int {
 	return from + sort.Search(len(r.order)-from, func(i int) bool { return enough(from + i) })
 }
 
-// forwardPrice returns the cost in KL(x‖y).
+// forwardPrice returns the cost of token v in KL(x‖y), and |S|. from is a lower bound on |S|.
 func (r *Row) forwardPrice(v int32, from int) (cost float64, size int) {
 	lp := r.logp[v]
 	p := simd.Exp(lp)
@@ -398,7 +401,8 @@ func (r *Row) forwardPrice(v int32, from int) (cost float64, size int) {
 	return max(0, logs-float64(total*c)-float64(p*r.logKappa)), n
 }
 
-// reversePrice returns the cost in KL(y‖x), in logarithms throughout.
+// reversePrice returns the cost of token v in KL(y‖x), and |S|, computed in logarithms
+// throughout. from is a lower bound on |S|.
 func (r *Row) reversePrice(v int32, from int) (cost float64, size int) {
 	lp := r.logp[v]
 	own := float64(r.Margin * (lp - r.logKappa))

@@ -2,10 +2,11 @@ package pushdown
 
 import "github.com/gibbsite-go/gibbsite/internal/algebra"
 
-// backward holds the adjoints of a filter.
+// backward holds the adjoints of a filter: the derivatives of its sum by its weights and span
+// sums.
 type backward struct {
-	whole  [][][][]algebra.Number // of filter.whole, nil if nobody asks for them
-	weight [][]algebra.Number     // of filter.weight
+	whole  [][][][]algebra.Number // adjoints of filter.whole; nil if they are not needed
+	weight [][]algebra.Number     // adjoints of filter.weight
 	bars   []*chart[algebra.Number]
 }
 
@@ -13,7 +14,8 @@ func newBackward(g *Graph, sites int) *backward {
 	return &backward{weight: grid[algebra.Number](sites, len(g.weights)), bars: make([]*chart[algebra.Number], len(g.levels))}
 }
 
-// outer computes the adjoints of the whole sequence, those of its sum being one.
+// outer computes the adjoints of the weights in the chart of the whole sequence. one is the
+// adjoint of the sum.
 func (b *backward) outer(f *filter[algebra.Number, algebra.Sums], one algebra.Number) {
 	bar := b.bar(f, f.g.top, 0)
 	for q, final := range f.top.level.final {
@@ -24,7 +26,7 @@ func (b *backward) outer(f *filter[algebra.Number, algebra.Sums], one algebra.Nu
 	b.adjoint(f, f.top, bar, span{-1, -1}, nil)
 }
 
-// bar returns an empty chart for adjoints.
+// bar returns the chart for adjoints of level lv, cleared from position from on.
 func (b *backward) bar(f *filter[algebra.Number, algebra.Sums], lv int32, from int) *chart[algebra.Number] {
 	if b.bars[lv] == nil {
 		b.bars[lv] = f.newChart(lv)
@@ -33,8 +35,8 @@ func (b *backward) bar(f *filter[algebra.Number, algebra.Sums], lv int32, from i
 	return b.bars[lv]
 }
 
-// adjoint runs forward backward: from the adjoints of what leaves x to those of
-// weights and of what it calls.
+// adjoint runs the recursion of forward in reverse. From the adjoints of the sums that leave
+// the span x, it computes the adjoints of the weights and of the spans called inside x.
 func (b *backward) adjoint(f *filter[algebra.Number, algebra.Sums], ch, bar *chart[algebra.Number], x span, out [][]algebra.Number) {
 	v := ch.level
 	left := make([]algebra.Number, len(v.exits))
@@ -82,7 +84,8 @@ func (b *backward) adjoint(f *filter[algebra.Number, algebra.Sums], ch, bar *cha
 	}
 }
 
-// unjoin is the adjoint of join. A call of weight zero has an adjoint, too.
+// unjoin is the reverse of join: it adds the contributions of call k at site j to the adjoints.
+// A call of weight zero has an adjoint, too.
 func (b *backward) unjoin(f *filter[algebra.Number, algebra.Sums], ch, bar *chart[algebra.Number], j, k int) {
 	c := ch.level.calls[k]
 	src := f.whole[j][c.start]
@@ -103,13 +106,13 @@ func (b *backward) unjoin(f *filter[algebra.Number, algebra.Sums], ch, bar *char
 	bar.calls[j][k] = bar.calls[j][k].Plus(sum)
 }
 
-// unsure is log₂ of the weight of a span, relative to its sites, below which
-// what spans raise may show in it.
+// unsure is a threshold for log₂ of the weight of a span, relative to the product of the totals
+// of its sites. Below it, values that spans raised to their minimum may change the result.
 const unsure = -400
 
-// whole is the sums and adjoints of the whole sequence in numbers: parts that do
-// not nest may be arbitrarily unlikely, such as a text that is one number from
-// end to end. What it calls comes from spans.
+// whole computes the sums and adjoints of the top level with Number values. Parts of the
+// sequence that do not nest may be arbitrarily unlikely, for instance a text that is a single
+// number from beginning to end. The sums of nested levels are taken from spans.
 type whole struct {
 	sum  *filter[algebra.Number, algebra.Sums]
 	back *backward
@@ -121,8 +124,9 @@ func newWhole(s *spans) *whole {
 	return &whole{sum: f, back: newBackward(s.g, s.sites)}
 }
 
-// run computes the adjoints of the weights of the whole sequence. ok is false
-// where a span is too unlikely to be known.
+// run computes the adjoints of the weights in the top level. ok is false if the sum is zero, if
+// the weight of some span is too small to be known accurately, or if the scale of the spans
+// runs too far above the totals.
 func (w *whole) run(s *spans, leave []turned) (ok bool) {
 	f, v := w.sum, &s.g.levels[s.g.top]
 	if s.over > -unsure/5 {
@@ -149,7 +153,8 @@ func (w *whole) run(s *spans, leave []turned) (ok bool) {
 	return z.M != 0
 }
 
-// take fills in what a start weighs at every site.
+// take copies the sums of the start at every site from leave to w.sum.whole. ok is false if one
+// of the sums is too small to be known accurately.
 func (w *whole) take(s *spans, start int32, leave *turned) (ok bool) {
 	f, l := w.sum, &s.levels[s.g.starts[start].level]
 	for r, x := range l.start {

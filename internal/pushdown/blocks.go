@@ -6,27 +6,27 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// blockSize is how many tokens of a class are summed together: a draw looks at
-// the sums of blocks and then at one block.
+// blockSize is the maximum number of tokens in a block. Sums are stored per block of a class,
+// so that a draw reads the sums of the blocks and then only one block.
 const blockSize = 256
 
-// blocks is the tokens of all classes, cut into blocks.
+// blocks holds the tokens of all classes, divided into blocks.
 type blocks struct {
-	token []int32 // by class
+	token []int32 // tokens, ordered by class
 	from  []int32 // block b is token[from[b]:from[b+1]]
-	class []int32 // the blocks of class k are class[k]…class[k+1]
+	class []int32 // the blocks of class k are class[k]…class[k+1]−1
 
-	wholes []int32   // where blocks of full size begin that follow each other
-	ones   []float64 // blockSize of them
+	wholes []int32   // offsets at which consecutive blocks of full size begin
+	ones   []float64 // blockSize ones
 }
 
 func (b *blocks) count() int { return len(b.from) - 1 }
 
-// greatestSum bounds the total of a site: it needs the greatest weight only
-// roughly.
+// greatestSum bounds the sum of the weights of a site. It is high enough that the greatest
+// weight need only be known roughly.
 const greatestSum = 0x1p200
 
-// sample returns the greatest of some weights.
+// sample returns the greatest of a sample of the weights of a row.
 func (b *blocks) sample(row []float32) float64 {
 	m, step := float32(math.Inf(-1)), len(b.token)/16+1
 	for i := 0; i < len(b.token); i += step {
@@ -35,8 +35,8 @@ func (b *blocks) sample(row []float32) float64 {
 	return float64(m)
 }
 
-// sum stores Σ e^(row[t]−shift) of every block; terms is scratch. The result is
-// their total, and the sums are not complete where it is beyond its bound.
+// sum stores Σ e^(row[t]−shift) over the tokens t of every block in dst, and returns the total.
+// terms is scratch. If the total exceeds greatestSum, the sums are incomplete.
 func (b *blocks) sum(dst []float64, row []float32, shift float64, terms []float64) (total float64) {
 	for i := 0; i < len(dst) && total <= greatestSum; {
 		// As many blocks as fit at once.
@@ -67,7 +67,7 @@ func (b *blocks) sum(dst []float64, row []float32, shift float64, terms []float6
 	return total
 }
 
-// plain adds in four lanes.
+// plain returns the sum of x, added in four lanes.
 func plain(x []float64) float64 {
 	var a, b, c, d float64
 	for len(x) >= 4 {
@@ -80,7 +80,7 @@ func plain(x []float64) float64 {
 	return (a + c) + (b + d)
 }
 
-// top returns the greatest weight of the tokens, NaN if there is one among them.
+// top returns the greatest weight of the tokens, or NaN if one of them is NaN.
 func (b *blocks) top(row []float32) float64 {
 	m := float32(math.Inf(-1))
 	for _, t := range b.token {
@@ -93,7 +93,7 @@ func (b *blocks) top(row []float32) float64 {
 	return float64(m)
 }
 
-// alive reports whether a class has a token of positive weight.
+// alive reports whether a class has a token whose log-weight exceeds −Inf.
 func (b *blocks) alive(class int, row []float32) bool {
 	for _, t := range b.token[b.from[b.class[class]]:b.from[b.class[class+1]]] {
 		if row[t] > float32(math.Inf(-1)) {
@@ -103,6 +103,6 @@ func (b *blocks) alive(class int, row []float32) bool {
 	return false
 }
 
-// block is how many exponentials are taken at once, so that they stay in the
-// cache between the kernel and the sum.
+// block is the number of exponentials computed at a time, few enough for all of them to stay in
+// the cache until they are summed.
 const block = 2048

@@ -7,7 +7,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// builder numbers what is reachable.
+// builder numbers the reachable parts of a Graph under construction.
 type builder struct {
 	*Graph
 	l       *lifter
@@ -17,8 +17,8 @@ type builder struct {
 	half    []map[outcome]int32
 }
 
-// grow adds the edges of new states and the returns of new exits to a level, until the
-// context of the meter ends.
+// grow adds the edges of new states and the returns of new exits to a level. It reports whether
+// there were any. If the meter's context ends, it stops early.
 func (b *builder) grow(lv int32, done *int, meter *poll.Meter) (grown bool) {
 	v := &b.levels[lv]
 	for ; *done < len(v.states); *done++ {
@@ -50,7 +50,8 @@ func (b *builder) grow(lv int32, done *int, meter *poll.Meter) (grown bool) {
 	return grown
 }
 
-// node numbers what follows a return.
+// node returns the node at which a level continues after the outcome o of a return, and numbers
+// it if it is new.
 func (b *builder) node(lv int32, o outcome) node {
 	switch o.kind {
 	case Dead:
@@ -77,7 +78,7 @@ func (b *builder) node(lv int32, o outcome) node {
 	return node{-1, h}
 }
 
-// state numbers a state in its level.
+// state returns the number of machine state q within level lv, and assigns one if necessary.
 func (b *builder) state(lv, q int32) int32 {
 	if b.local[q] < 0 {
 		v := &b.levels[lv]
@@ -100,7 +101,8 @@ func (b *builder) edge(es *[]algebra.Arrow, kind Kind, lv, from, to, class int32
 	b.weights[w] = append(b.weights[w], class)
 }
 
-// callOf numbers the call of an outcome in a level.
+// callOf returns the number within level lv of the call that the outcome o describes, and
+// assigns one if necessary.
 func (b *builder) callOf(lv int32, o outcome) int32 {
 	b.enterStart(o.b)
 	v, callee := &b.levels[lv], b.starts[o.b].level
@@ -140,7 +142,7 @@ func (b *builder) exitOf(lv, k int32) int32 {
 	return int32(len(v.exits) - 1)
 }
 
-// pad adds a state after accepted texts, where only padding goes on.
+// pad adds the state after an accepted text, in which only padding tokens may follow.
 func (b *builder) pad() {
 	if len(b.v.Pad) == 0 {
 		return

@@ -5,30 +5,30 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// chart is all that one level does from one start, from the site of its call
-// on. Position j is the boundary before site j.
+// chart holds the sums inside one level for a single start and call site, for all positions
+// after that site. Position j is the boundary before site j.
 type chart[T any] struct {
 	level   *level
-	states  [][]T   // [position][state]
-	calls   [][]T   // [site][call]
-	halves  [][]T   // [site][half]
-	returns [][][]T // [group][exit of the callee][site]
+	states  [][]T   // sums by position and state
+	calls   [][]T   // sums by site and call
+	halves  [][]T   // sums by site and half-position
+	returns [][][]T // sums of returns by group, exit of the callee and site
 }
 
-// filter holds the weights of the sites and what levels weigh as a whole.
+// filter holds the weights of the sites and the sums of whole spans.
 type filter[T any, R algebra.Ring[T]] struct {
 	ring   R
 	g      *Graph
 	sites  int
-	weight [][]T // [site][weight of an edge]
-	// whole[c][s][κ][e−c−1] is the weight of start s called at site c that
-	// leaves by exit κ at site e; nil for what cannot be called there.
+	weight [][]T // weight of each edge at each site
+	// whole[c][s][κ][e−c−1] is the sum over spans that start s opens at site c and that end by
+	// exit κ at site e. It is nil for a start that cannot be called at c.
 	whole [][][][]T
-	need  [][]bool // [site][start]
+	need  [][]bool // by site and start, whether the start may be called there
 	top   *chart[T]
-	free  []*chart[T] // by level
-	far   int         // the last position that is reachable
-	meter *poll.Meter // may be nil; once it has ended, results mean nothing
+	free  []*chart[T] // one spare chart for each level
+	far   int         // the last position that a run can reach
+	meter *poll.Meter // may be nil; once the context of the meter has ended, results are meaningless
 }
 
 func newFilter[T any, R algebra.Ring[T]](g *Graph, sites int) *filter[T, R] {
@@ -48,7 +48,7 @@ func (f *filter[T, R]) newChart(lv int32) *chart[T] {
 	return c
 }
 
-// clear empties positions from…to of a chart.
+// clear sets positions from…to of a chart to zero.
 func (f *filter[T, R]) clear(c *chart[T], from, to int) {
 	for j := from; j < to; j++ {
 		f.fill(c.states[j])
@@ -63,7 +63,7 @@ func (f *filter[T, R]) clear(c *chart[T], from, to int) {
 	}
 }
 
-// chartOf returns the one spare chart of a level, empty on from…to.
+// chartOf returns the spare chart of a level, cleared at positions from…to.
 func (f *filter[T, R]) chartOf(lv int32, from, to int) *chart[T] {
 	if f.free[lv] == nil {
 		f.free[lv] = f.newChart(lv)
@@ -72,11 +72,12 @@ func (f *filter[T, R]) chartOf(lv int32, from, to int) *chart[T] {
 	return f.free[lv]
 }
 
-// siteWork is what a site costs a chart in addition to what it joins, in operations.
+// siteWork is the cost of a site in a chart, in operations, apart from the cost of its edges
+// and calls.
 const siteWork = 64
 
-// forward fills ch for x up to the boundary end, and stores what leaves it in
-// out, unless that is nil.
+// forward fills the chart ch for the span x up to position end. It stores the sums that leave
+// the span in out, unless out is nil.
 func (f *filter[T, R]) forward(ch *chart[T], x span, end int, out [][]T) {
 	r := f.ring
 	v := ch.level
@@ -126,7 +127,7 @@ func (f *filter[T, R]) forward(ch *chart[T], x span, end int, out [][]T) {
 	}
 }
 
-// seed places the weight 1 where x begins.
+// seed sets the weight 1 at the state or call with which the span x begins.
 func (f *filter[T, R]) seed(ch *chart[T], x span, end int) {
 	if x.s < 0 {
 		ch.states[0][f.g.begin] = f.ring.One()
@@ -141,7 +142,7 @@ func (f *filter[T, R]) seed(ch *chart[T], x span, end int) {
 	f.join(ch, x.c, k, end)
 }
 
-// join adds what call k of site j gives at all sites before end.
+// join adds the returns of call k of site j at all sites before end.
 func (f *filter[T, R]) join(ch *chart[T], j, k, end int) {
 	c := ch.level.calls[k]
 	src := f.whole[j][c.start]
@@ -152,8 +153,8 @@ func (f *filter[T, R]) join(ch *chart[T], j, k, end int) {
 	}
 }
 
-// inside fills whole for everything that can be called, from the last site to
-// the first, and the chart of the whole sequence.
+// inside fills whole for everything that can be called, from the last site to the first, and
+// then the chart of the whole sequence. It returns the total sum.
 func (f *filter[T, R]) inside() T {
 	f.far = f.g.reach(f.need, func(site int, w int32) bool { return !f.ring.IsZero(f.weight[site][w]) })
 	for c := f.sites - 1; c >= 0; c-- {
@@ -166,7 +167,7 @@ func (f *filter[T, R]) inside() T {
 	return f.outer()
 }
 
-// weigh adds up the weights of a site from those of its classes.
+// weigh computes the edge weights of a site as sums of the weights of token classes.
 func (f *filter[T, R]) weigh(site int, class []T) {
 	for w, classes := range f.g.weights {
 		x := f.ring.Zero()
@@ -190,7 +191,7 @@ func (f *filter[T, R]) outer() T {
 	return z
 }
 
-// leaving returns what all has of start s called at site c, emptied.
+// leaving returns the entry of all for the start s called at site c, cleared.
 func (f *filter[T, R]) leaving(all [][][][]T, c int, s int32) [][]T {
 	x := &all[c][s]
 	if *x == nil {
@@ -202,7 +203,7 @@ func (f *filter[T, R]) leaving(all [][][][]T, c int, s int32) [][]T {
 	return *x
 }
 
-// fill stores zeros.
+// fill sets all entries of x to zero.
 func (f *filter[T, R]) fill(x []T) {
 	zero := f.ring.Zero()
 	for i := range x {

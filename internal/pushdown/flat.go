@@ -1,6 +1,6 @@
 package pushdown
 
-// flatStates bounds the states of a machine without the calls that end.
+// flatStates bounds the number of states of a machine in which calls have been expanded.
 const flatStates = 1 << 12
 
 // Flat returns a machine for the same language that calls only recursive levels. All other
@@ -28,19 +28,20 @@ func (m *Machine) Flat() *Machine {
 	return &f.to
 }
 
-// place is a state below a stack of calls that are read in place, of a level that is called as
-// before, or the first.
+// place identifies a state of the flattened machine: the machine state q, the stack of expanded
+// calls below it, and the level root that was entered by an actual call, or the top level.
 type place struct{ root, stack, q int32 }
 
-// frame is the symbol of a call on top of a stack; 0 is the empty stack.
+// frame is the symbol of an expanded call on top of a stack. Number 0 is the empty stack.
 type frame struct{ below, symbol int32 }
 
-// symbol is one of a call, made at places of a root and a stack.
+// symbol identifies a stack symbol of the flattened machine: a symbol of the original machine,
+// pushed at a place with the given root and stack.
 type symbol struct{ root, stack, symbol int32 }
 
 type flattener struct {
 	*Machine
-	recurs  []bool // by level
+	recurs  []bool // whether each level is recursive
 	to      Machine
 	frames  []frame
 	stacks  map[frame]int32
@@ -50,7 +51,7 @@ type flattener struct {
 	levels  map[int32]int32
 }
 
-// at returns the state of a place.
+// at returns the state number of a place, and assigns one if necessary.
 func (f *flattener) at(x place) int32 {
 	i, ok := f.places[x]
 	if !ok {
@@ -96,7 +97,8 @@ func (f *flattener) move(x place, a Move) Move {
 	return Move{}
 }
 
-// symbol returns the number of a symbol, and makes what it resumes.
+// symbol returns the number of a stack symbol. If the symbol is new, it also creates the row of
+// Resume.
 func (f *flattener) symbol(x symbol) int32 {
 	g, ok := f.symbols[x]
 	if !ok {
@@ -113,8 +115,9 @@ func (f *flattener) symbol(x symbol) int32 {
 	return g
 }
 
-// recursive reports of every level whether it is left when levels that call no others, and
-// those that no others call, are taken away in turn: a level that may call itself again is.
+// recursive reports which levels may be recursive. It repeatedly removes levels that call no
+// remaining level, and levels that no remaining level calls. The levels that remain are
+// reported; they include every level that can call itself.
 func (m *Machine) recursive() []bool {
 	n := m.Levels
 	left := make([]bool, n)

@@ -10,19 +10,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Graph is a machine over tokens. It is immutable.
+// Graph is a pushdown automaton over tokens, made from a Machine by [Lift]. It is immutable.
 type Graph struct {
 	m       *Machine
 	v       *Vocabulary
 	members [][]int32 // tokens of each class
-	class   []int32   // of each token, −1 if it is dead everywhere
-	weights [][]int32 // classes of each weight: W_j[w] = Σ of their sums
+	class   []int32   // class of each token, −1 if it is dead in every state
+	// classes of each edge weight: the weight W_j[w] at site j is the sum over their tokens
+	weights [][]int32
 	levels  []level
 	starts  []start
-	order   []int32 // reachable starts, each after its sub
-	top     int32   // the level of the machine's start
-	local   []int32 // number of a state in its level, −1 if unreachable
-	begin   int32   // local number of the start
+	order   []int32 // reachable starts, in an order in which each comes after its sub
+	top     int32   // level of the machine's start state
+	local   []int32 // number of each machine state within its level, −1 if unreachable
+	begin   int32   // number of the machine's start state within the top level
 	plan    *plan
 	blocks  blocks
 }
@@ -68,7 +69,7 @@ func (g *Graph) Machine() *Machine { return g.m }
 // Vocabulary returns the vocabulary to which the machine was lifted.
 func (g *Graph) Vocabulary() *Vocabulary { return g.v }
 
-// Spells reports whether a token is alive somewhere and is not padding.
+// Spells reports whether token is alive in some state and is not a padding token.
 func (g *Graph) Spells(token int32) bool {
 	return g.class[token] >= 0 && !slices.Contains(g.v.Pad, token)
 }
@@ -84,7 +85,7 @@ func (g *Graph) Classes(levels int) (of []int32, n int) {
 	})
 }
 
-// halfCall returns the call with which a start at a half-position begins.
+// halfCall returns the index in v of the call with which start s begins at a half-position.
 func (g *Graph) halfCall(v *level, s int) int {
 	x := g.starts[s]
 	for k, c := range v.calls {
@@ -95,10 +96,10 @@ func (g *Graph) halfCall(v *level, s int) int {
 	panic("pushdown: a start without its call")
 }
 
-// reach finds which starts may be called at which site, in any context, and how
-// far any run comes. It ignores which call a return belongs to, so that it
-// costs no more than the edges of every site. alive reports which edges of a
-// site have a weight; need is [site][start].
+// reach sets need, indexed by site and start, to whether the start may be called at the site in
+// any context. It returns the last position that a run can reach. alive reports whether an edge
+// weight of a site is positive. reach does not match returns to their calls, so it costs no
+// more than reading the edges of every site, and may mark too many starts.
 func (g *Graph) reach(need [][]bool, alive func(site int, w int32) bool) (far int) {
 	n := len(g.levels)
 	here, next := make([][]bool, n), make([][]bool, n)
@@ -152,7 +153,7 @@ func (g *Graph) reach(need [][]bool, alive func(site int, w int32) bool) (far in
 	return len(need)
 }
 
-// resume follows the returns of one site until nothing is new.
+// resume follows the returns of one site until no new state, exit or call is found.
 func (g *Graph) resume(next, called, left, calls [][]bool) {
 	for again := true; again; {
 		again = false
@@ -184,7 +185,8 @@ func (g *Graph) resume(next, called, left, calls [][]bool) {
 	}
 }
 
-// enter marks the start of a call at site j, and those it calls in turn.
+// enter marks the start of call k as needed, and the starts that it calls in turn at the same
+// site.
 func (g *Graph) enter(need []bool, lv int32, k int, next, called [][]bool) {
 	for {
 		c := g.levels[lv].calls[k]
@@ -200,8 +202,8 @@ func (g *Graph) enter(need []bool, lv int32, k int, next, called [][]bool) {
 	}
 }
 
-// Count returns the number of sequences of the given length whose tokens are all allowed at
-// their sites. The error is the context's cause.
+// Count returns the number of accepted sequences of the given length in which may allows every
+// token at its site. The error is the context's cause.
 func (g *Graph) Count(ctx context.Context, sites int, may func(site int, token int32) bool) (*big.Int, error) {
 	f := newFilter[*big.Int, algebra.Counts](g, sites)
 	f.meter = new(poll.Meter)
@@ -230,7 +232,8 @@ func (g *Graph) Count(ctx context.Context, sites int, may func(site int, token i
 	return n, f.meter.Err()
 }
 
-// Cells returns the largest number of span sums that a runner for the given length keeps.
+// Cells returns the maximum number of span sums that a runner stores for sequences of the given
+// length.
 func (g *Graph) Cells(sites int) int {
 	n := 0
 	for _, s := range g.order {

@@ -7,27 +7,29 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
 )
 
-// call pushes the symbol of its group and enters the start.
+// call pushes the symbol of its group and enters the callee at the given start.
 type call struct{ group, start int32 }
 
-// group is the calls of a level that push one symbol and enter one level.
+// group holds the calls of a level that push the same symbol and enter the same level.
 type group struct {
 	symbol, callee int32
 	calls          []int32
-	resume         []node // by exit of the callee
+	resume         []node // for each exit of the callee, the node at which the caller continues
 }
 
-// node is where a level goes on: at a state, at a half-position, or nowhere
-// (both −1).
+// node is a place at which a level continues: a state, a half-position, or nothing if both
+// fields are −1.
 type node struct{ state, half int32 }
 
-// half is a half-position: the rest of its token calls or leaves the level.
+// half is a half-position. The rest of its token makes a call or leaves the level by an exit;
+// the other field is −1.
 type half struct{ call, exit int32 }
 
-// level is one level of a graph, with numbers of its own for what is reachable
-// in it.
+// level is one level of a graph. It numbers the states, calls and exits that are reachable in
+// the level.
 type level struct {
-	states []int32 // of the machine; its number of states is the padding state
+	// machine state of each state; the number of machine states stands for the padding state
+	states []int32
 	final  []bool
 	in     []algebra.Arrow
 	call   []algebra.Arrow
@@ -35,18 +37,18 @@ type level struct {
 	calls  []call
 	groups []group
 	halves []half
-	exits  []int32 // of the reader
+	exits  []int32 // exit of the reader for each exit of the level
 }
 
-// start is how a level is entered: at state q, or (q < 0) at a half-position
-// whose next move is a call of symbol with the start sub. depth is the number
-// of such calls: a start is computed after its sub.
+// start describes how a level is entered: at state q, or, if q < 0, at a half-position whose
+// next move calls start sub and pushes symbol. depth is the number of such calls. A start is
+// computed after its sub.
 type start struct {
 	level, q, symbol, sub, depth int32
 }
 
-// fan is the edges of one kind in a level, by target: those to t are
-// at[t]…at[t+1].
+// fan holds the edges of one kind in a level, sorted by target. The edges to target t have
+// indices at[t]…at[t+1]−1.
 type fan struct{ at, from, w []int32 }
 
 func newFan(es []algebra.Arrow, targets int) fan {
@@ -63,34 +65,34 @@ func newFan(es []algebra.Arrow, targets int) fan {
 	return f
 }
 
-// merged is the exits of a callee after which a level goes on at one place.
+// merged lists the exits of a callee after which the caller continues at the same place.
 type merged struct {
 	place int32
 	exits []int32
 }
 
-// arrangement is a level in the order in which package code of spans goes
-// through it.
+// arrangement holds a level in the order in which spans processes it.
 type arrangement struct {
 	in, call, out fan
-	places        []node     // where the level goes on after returns
-	nodes         [][]merged // by group
-	callOf        [][]int32  // [group][number of the start in the callee]: the call, −1
+	places        []node     // nodes at which the level continues after returns
+	nodes         [][]merged // for each group, the exits of the callee by place
+	// call by group and by number of the start in the callee, −1 if there is none
+	callOf [][]int32
 }
 
-// round is the returns of one group that are complete at one time: exits feed
-// half-positions, which feed exits with shorter rests, so that rounds go by
-// descending depth of exits.
+// round is a set of returns of one group that are complete at the same time. Exits lead to
+// half-positions, and half-positions lead to exits with a shorter rest of the token. Rounds are
+// therefore ordered by descending depth of exits.
 type round struct {
 	depth, level, group int32
 	nodes               []merged
 }
 
-// plan is what spans need to know about a graph.
+// plan holds the precomputed order in which spans processes a graph.
 type plan struct {
 	levels []arrangement
 	rounds []round
-	number []int32 // of every start in its level
+	number []int32 // number of each start within its level
 }
 
 func newBlocks(g *Graph) blocks {
@@ -114,8 +116,8 @@ func newBlocks(g *Graph) blocks {
 	return b
 }
 
-// newPlan takes the depth of every exit of the reader: how many more returns
-// may follow in its token.
+// newPlan returns the plan of a graph. depth holds, for every exit of the reader, the number of
+// returns that may still follow in its token.
 func newPlan(g *Graph, depth []int32) *plan {
 	p := &plan{levels: make([]arrangement, len(g.levels)), number: make([]int32, len(g.starts))}
 	starts := make([]int32, len(g.levels))
@@ -178,7 +180,8 @@ func (p *plan) add(r round) {
 	p.rounds = append(p.rounds, r)
 }
 
-// depths counts the returns that may follow each exit within its token.
+// depths returns, for each exit, the largest number of returns that may follow it within its
+// token.
 func depths(after [][]outcome) []int32 {
 	d := make([]int32, len(after))
 	known := make([]bool, len(after))

@@ -11,61 +11,64 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// limit bounds what a lift may keep: pairs of a state and a token class.
+// limit bounds the number of pairs of a state and a token class that a lift stores.
 const limit = 1 << 24
 
-// lifter reads every token from every state.
+// lifter reads every token from every state and groups tokens with equal outcomes into classes.
 type lifter struct {
 	reader
 	v       *Vocabulary
 	numbers map[outcome]int32
 	list    []outcome
 	classes map[string]int32
-	rows    [][]pair // of each class
-	class   []int32  // of each token, −1 if it is dead everywhere
+	rows    [][]pair // pairs of a state and an outcome for each class
+	class   []int32  // class of each token, −1 if it is dead in every state
 	pairs   int
 	key     []byte
 
-	// What texts do is remembered: most of them do what another has done.
+	// cache of the effects of texts; most texts have the effect of an earlier one
 	memory  memory
-	most    int // cursors that it may keep
+	most    int // maximum number of cursors in memory
 	scratch []cursor
-	ran     []ran // by state: its last outcome
+	ran     []ran // last outcome computed for each state
 }
 
-// pair means that a token leads state q to outcome o.
+// pair means that a token, read in state q, has the outcome with number o.
 type pair struct{ q, o int32 }
 
-// cursor is where the text read so far leads from a state. Where it calls or
-// returns, ago bytes before its end, now is the state that does so: the rest is
-// read at the end of the token.
+// cursor is the position that the text read so far reaches from the state from. If ago is 0, it
+// is in state now. Otherwise, state now makes a call or return ago bytes before the end of the
+// text, and the rest is read at the end of the token.
 type cursor struct{ from, now, ago int32 }
 
-// prefix is what a text does, and its number in the memory of a generation.
+// prefix is the effect of a text on all states, with its number in the memory of the given
+// generation.
 type prefix struct {
 	cursors    []cursor
 	id         int32
 	generation int
 }
 
-// memory numbers what texts do.
+// memory caches and numbers the effects of texts.
 type memory struct {
 	generation int
 	number     map[string]int32
 	list       [][]cursor
-	step       []int32 // [number][class of a byte]: 1 + the number after it, 0 if unknown
-	nested     []bool  // some cursor calls or returns
-	class      []int32 // 1 + the class of tokens that do this, 0 if unknown
-	kept       int
+	// 1 + the number of the effect after one more byte, by number and byte class; 0 if unknown
+	step   []int32
+	nested []bool  // whether some cursor of each effect makes a call or return
+	class  []int32 // 1 + the class of the tokens with each effect, 0 if unknown
+	kept   int
 }
 
-// remembered bounds the cursors in a memory, which is emptied beyond.
+// remembered bounds the number of cursors in a memory. If there would be more, the memory is
+// cleared.
 const remembered = 1 << 21
 
 type ran struct{ token, ago, outcome int32 }
 
-// read walks the sorted tokens as a trie, with the states that live at every
-// prefix, and groups tokens by what they do.
+// read walks the sorted tokens as a trie, together with the states that are alive at every
+// prefix, and groups tokens by their effect.
 func (l *lifter) read(ctx context.Context) error {
 	n := int32(l.m.States())
 	root := prefix{generation: -1}
@@ -101,7 +104,8 @@ func (l *lifter) read(ctx context.Context) error {
 	return nil
 }
 
-// classify adds a token to the class of those that do the same.
+// classify adds token t to the class of the tokens with the same outcomes. p is the effect of
+// its text.
 func (l *lifter) classify(t int32, p *prefix) error {
 	if len(p.cursors) == 0 {
 		return nil
@@ -157,8 +161,8 @@ func (l *lifter) classify(t int32, p *prefix) error {
 	return nil
 }
 
-// members returns the tokens of each class, in ascending order: what is read of
-// a row lies side by side.
+// members returns the tokens of each class in ascending order. The classes are parts of one
+// slice.
 func (l *lifter) members() [][]int32 {
 	from, list := algebra.Group(l.class, len(l.rows))
 	m := make([][]int32, len(l.rows))
@@ -168,7 +172,7 @@ func (l *lifter) members() [][]int32 {
 	return m
 }
 
-// extend returns what p does with one byte more.
+// extend returns the effect of the text of p followed by the byte b.
 func (l *lifter) extend(p *prefix, b byte) prefix {
 	m := &l.memory
 	l.remember(p)
@@ -199,7 +203,7 @@ func (l *lifter) extend(p *prefix, b byte) prefix {
 	return next
 }
 
-// remember gives a prefix its number in the memory.
+// remember stores the effect p in the memory and sets its number.
 func (l *lifter) remember(p *prefix) {
 	m := &l.memory
 	if p.generation == m.generation {
@@ -240,8 +244,8 @@ func (l *lifter) number(o outcome) int32 {
 	return i
 }
 
-// Lift converts m, which must have passed [Machine.Check], to the tokens of v. The error is
-// that of ctx or a [*constraint.LimitError].
+// Lift converts m, which must have passed [Machine.Check], to the tokens of v. The error is the
+// cause of ctx or a [*constraint.LimitError].
 func Lift(ctx context.Context, m *Machine, v *Vocabulary) (*Graph, error) {
 	l := newLifter(m, v)
 	if err := l.read(ctx); err != nil {
@@ -259,7 +263,8 @@ func newLifter(m *Machine, v *Vocabulary) *lifter {
 	return l
 }
 
-// trim keeps what is reachable from the start, level by level. The error is that of ctx.
+// trim returns the graph of the parts that are reachable from the start, level by level. The
+// error is the cause of ctx or a [*constraint.LimitError].
 func (l *lifter) trim(ctx context.Context) (*Graph, error) {
 	var meter poll.Meter
 	meter.Watch(ctx)
@@ -300,15 +305,17 @@ func (l *lifter) trim(ctx context.Context) (*Graph, error) {
 	return g, meter.Poll()
 }
 
-// Vocabulary holds the text of every token, sorted once for any number of lifts. It is
+// Vocabulary holds the text of every token, sorted for any number of calls of Lift. It is
 // immutable.
 type Vocabulary struct {
 	Tokens []string
-	Pad    []int32 // tokens that may follow an accepted text, and only each other
-	order  []int32 // tokens with a text, sorted by it
-	shared []int32 // bytes that a token shares with the one before
-	rest   []byte  // the other bytes of all tokens, one after the other
-	upto   []int32 // where those of a token end
+	// tokens that may follow an accepted text; after one of them, only such tokens may follow
+	Pad   []int32
+	order []int32 // tokens that spell a text, sorted by text
+	// for each token in order, the number of leading bytes shared with the previous token
+	shared []int32
+	rest   []byte  // remaining bytes of all tokens in order, concatenated
+	upto   []int32 // for each token in order, the end of its bytes in rest
 }
 
 // Prepare sorts the tokens for which spells is true (all tokens if it is nil). Tokens in
@@ -346,6 +353,6 @@ func Prepare(tokens []string, spells []bool, pad []int32) *Vocabulary {
 	return v
 }
 
-// Order returns the tokens that spell a text, in the order of their texts. The slice is v's
-// own and must not be modified.
+// Order returns the tokens that spell a text, in the order of their texts. The slice is shared
+// with v and must not be modified.
 func (v *Vocabulary) Order() []int32 { return v.order }

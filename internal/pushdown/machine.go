@@ -2,14 +2,14 @@ package pushdown
 
 import "fmt"
 
-// Kind tells what a state does with a byte.
+// Kind is the kind of a [Move]: what a state does on a byte.
 type Kind uint8
 
 const (
 	Dead   Kind = iota
-	Inside      // continue at To
-	Call        // push Symbol, continue at To, in another level
-	Return      // pop γ, continue at Resume[γ][Symbol]
+	Inside      // continue at state To in the same level
+	Call        // push Symbol and continue at state To, in another level
+	Return      // pop the stack symbol γ and continue at Resume[γ][Symbol]
 )
 
 // Move is one entry of a machine's table.
@@ -22,18 +22,19 @@ type Move struct {
 // Machine is a deterministic pushdown automaton over bytes without ε-moves. It accepts a
 // text if the run ends in an Accept state with an empty stack. It is immutable.
 type Machine struct {
-	// Class[b] < Classes is the column of byte b.
+	// Class[b] < Classes is the class of byte b.
 	Class   [256]uint8
 	Classes int
 
-	// Moves[q·Classes+c] is what state q does on a byte of class c.
+	// Moves[q·Classes+c] is the move of state q on a byte of class c.
 	Moves []Move
 
-	// Resume[γ][ρ] is the state after a return, −1 if dead.
+	// Resume[γ][ρ] is the state of a caller that pushed γ after its callee returned ρ, or −1 if
+	// it is dead.
 	Resume [][]int32
 
-	// Level[q] < Levels is the level of state q. Inside and Resume stay in the
-	// level of the caller.
+	// Level[q] < Levels is the level of state q. Moves of kind Inside, and the states in
+	// Resume, stay in the level of the caller.
 	Level  []int32
 	Levels int
 
@@ -87,8 +88,8 @@ func (m *Machine) Check() error {
 
 func (m *Machine) move(q int32, b byte) Move { return m.Moves[int(q)*m.Classes+int(m.Class[b])] }
 
-// Config is a configuration of a machine: a state and the stack of symbols, the innermost
-// last.
+// Config is a configuration of a machine: a state and the stack of symbols, with the top of the
+// stack last.
 type Config struct {
 	State int32
 	Stack []int32

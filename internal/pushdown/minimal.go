@@ -32,21 +32,22 @@ func (m *Machine) Minimal(ctx context.Context) (*Machine, error) {
 	return p.machine(), nil
 }
 
-// parts are the states, the symbols of calls and those of returns of a machine,
-// numbered in this order, and their blocks.
+// parts numbers the states, the call symbols and the return symbols of a machine consecutively,
+// in this order. block holds the block of each part after refinement.
 type parts struct {
 	*Machine
 	live      []bool
 	used      []bool
-	call, ret int32 // the numbers of the first symbols
+	call, ret int32 // numbers of the first call symbol and of the first return symbol
 	block     []int32
 	blocks    int
 }
 
-// edges returns what the parts do: a state leads by the class of a byte and the kind of its
-// move to a state and to a symbol, a symbol of a call by one of a return to a state, and
-// the other way round. first distinguishes states by their level and by whether a text may
-// end in them, and separates them from symbols.
+// edges returns labelled edges between the parts that represent the machine's tables. A state
+// has edges to the next state and to the symbol of each move, labelled by byte class and kind.
+// A call symbol has an edge to a state, labelled by a return symbol, and a return symbol has
+// one labelled by a call symbol. first is the initial partition. It distinguishes states by
+// their level and by whether a text may end in them, and separates states from symbols.
 func (p *parts) edges() (edges algebra.Edges, first []int32) {
 	returns := 0
 	for _, row := range p.Resume {
@@ -99,7 +100,8 @@ func (p *parts) edges() (edges algebra.Edges, first []int32) {
 	return edges, first
 }
 
-// machine writes the blocks as tables, in the order of their first members.
+// machine returns the machine whose states and symbols are the blocks, numbered in the order of
+// their first members.
 func (p *parts) machine() *Machine {
 	number, first := make([]int32, p.blocks), []int32{} // of every block among those of its kind
 	for i := range number {
@@ -169,8 +171,8 @@ func (p *parts) machine() *Machine {
 	return to
 }
 
-// living reports which states are reached and lead to the end of a text or of
-// their level, in time linear in the tables.
+// living reports which states can be reached and lead to the end of a text or of their level.
+// It takes time linear in the size of the tables.
 func (m *Machine) living(meter *poll.Meter) ([]bool, error) {
 	n := len(m.Level)
 	into, callers := make([][]int32, n), make([][]int32, len(m.Resume)) // moves, by where they lead and by symbol
@@ -260,12 +262,12 @@ func (m *Machine) living(meter *poll.Meter) ([]bool, error) {
 	return reached, nil
 }
 
-// ends reports whether a text may end in q.
+// ends reports whether a text may end in state q.
 func (m *Machine) ends(q int32) bool { return m.Accept[q] && m.Level[q] == m.Level[m.Start] }
 
 func (m *Machine) row(q int32) []Move { return m.Moves[int(q)*m.Classes : int(q+1)*m.Classes] }
 
-// leads reports whether a move leads to a state of live or out of its level.
+// leads reports whether the move a leads to a live state or out of its level.
 func (m *Machine) leads(a Move, live []bool) bool {
 	switch a.Kind {
 	case Inside:

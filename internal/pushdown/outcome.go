@@ -2,15 +2,15 @@ package pushdown
 
 import "encoding/binary"
 
-// outcome is what the bytes of a token, or the rest of them, do from a state:
-// nothing that lives (Dead), Inside (to state a), Call (symbol a, start b) or
-// Return (exit a).
+// outcome is the effect of the bytes of a token, or of its remaining bytes, in some state. It
+// is Dead, Inside (continuing at state a), Call (pushing symbol a and entering start b) or
+// Return (by exit a).
 type outcome struct {
 	kind Kind
 	a, b int32
 }
 
-// exit is a return with the rest of its token.
+// exit is a return symbol together with the remaining bytes of the token.
 type exit struct {
 	symbol int32
 	rest   string
@@ -18,16 +18,17 @@ type exit struct {
 
 // reader runs texts through a machine and numbers starts and exits.
 type reader struct {
-	m      *Machine
-	exits  map[exit]int32
-	after  [][]outcome      // by exit and symbol: what follows the return
-	alike  map[string]int32 // exit by its row of after
+	m     *Machine
+	exits map[exit]int32
+	// outcome of the remaining bytes after a return, by exit and symbol of the call
+	after  [][]outcome
+	alike  map[string]int32 // exits by their row of after, to merge equal ones
 	starts []start
 	find   map[start]int32
 }
 
-// run reads text from q. Moves that match inside the text cancel; the first one
-// that does not is the outcome.
+// run returns the outcome of reading text in state q. Calls and returns that match inside the
+// text cancel. The first move that does not cancel determines the outcome.
 func (r *reader) run(q int32, text string) outcome {
 	type frame struct {
 		symbol, to int32
@@ -64,8 +65,8 @@ func (r *reader) run(q int32, text string) outcome {
 	return outcome{Call, open[0].symbol, s}
 }
 
-// exit returns the number of an exit, −1 if nothing lives after it. Exits that
-// go on alike for every symbol are one.
+// exit returns the number of the exit x, or −1 if every continuation after it is dead. Exits
+// with equal outcomes for every symbol share a number.
 func (r *reader) exit(x exit) int32 {
 	if i, ok := r.exits[x]; ok {
 		return i
@@ -97,8 +98,8 @@ func (r *reader) exit(x exit) int32 {
 	return id
 }
 
-// enter returns the number of the start at q with the rest of a token, which
-// does not return below q.
+// enter returns the number of the start that enters state q with the remaining bytes rest,
+// which must not return below q.
 func (r *reader) enter(q int32, rest string) int32 {
 	s := start{level: r.m.Level[q], q: -1, symbol: -1, sub: -1}
 	if o := r.run(q, rest); o.kind == Inside {

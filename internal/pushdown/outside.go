@@ -7,25 +7,25 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// outside computes the adjoints of the sums of spans: the derivatives of log Z, so that
-// weight times adjoint is the probability of an edge. Panels run as in spans, the whole
-// sequence first, then tiles from the first to the last: whoever calls a row from an
-// earlier tile has passed it what its exits are worth. A panel is replayed from what
-// returned to it, which spans keep, and then read backward.
+// outside computes the adjoints of the sums in spans: the derivatives of log Z by the weights.
+// Weight times adjoint is therefore the probability of an edge. The whole sequence is processed
+// first, then the tiles from the first to the last. By then, all calls from earlier tiles have
+// added to the adjoints of a row's exits. A panel is first replayed forward from its returns,
+// which spans stores, and then read backward.
 //
 // # Range
 //
-// An adjoint has the inverse scale of its value, so that value times adjoint is a
-// probability. An adjoint is zero where its value is; what is smaller than 2^-360
-// otherwise is raised to it, and lost is the greatest probability that this made:
-// as in spans, zero means impossible. Smaller probabilities than bound allows, and
-// adjoints above 2^400, are refused (ok = false).
+// An adjoint has the inverse scale of its value, so that value times adjoint is a probability.
+// An adjoint is zero exactly if its value is zero, so zero means impossible, as in spans. Any
+// other adjoint below 2^-360 is raised to 2^-360, and the field lost holds the greatest
+// probability that this created. run returns ok = false if an adjoint exceeds 2^400. Callers
+// must not rely on probabilities below the bound that run returns.
 type outside struct {
 	joints
-	weight [][]float64 // [site][weight of an edge]: adjoint by all that is nested
+	weight [][]float64 // adjoint of each edge weight at each site, for nested levels
 	top    *tape
 	whole  *whole
-	w      []int32 // scratch
+	w      []int32 // scratch: indices of edge weights
 }
 
 func newOutside(s *spans) *outside {
@@ -33,8 +33,8 @@ func newOutside(s *spans) *outside {
 		whole: newWhole(s), weight: grid[float64](s.sites, len(s.g.weights))}
 }
 
-// run computes the adjoints of the last inside. bound is log₂ of the
-// probability above which they are right.
+// run computes the adjoints for the last call of spans.inside. bound is log₂ of the probability
+// above which they are accurate. ok is false if values or adjoints are out of range.
 func (o *outside) run() (bound float64, ok bool) {
 	s := o.s
 	if s.faint {
@@ -75,7 +75,7 @@ func (o *outside) run() (bound float64, ok bool) {
 	return bound, !o.wide && !s.faint && !s.wide
 }
 
-// openTop makes the tape of the whole sequence, whose sum is z.
+// openTop opens the tape of the whole sequence, whose sum is z.
 func (o *outside) openTop(z float64) {
 	s := o.s
 	if o.top == nil {
@@ -98,7 +98,8 @@ func (o *outside) openTop(z float64) {
 	}
 }
 
-// open makes the tape of a level for a tile, nil if it has no rows there.
+// open opens and replays the tape of a level for the tile first…last−1. It returns nil if the
+// level has no rows there.
 func (o *outside) open(lv, first, last int) *tape {
 	s := o.s
 	l := &s.levels[lv]
@@ -122,8 +123,8 @@ func (o *outside) open(lv, first, last int) *tape {
 	return t
 }
 
-// ended polls the meter, and treats its end like wide: the result is not used
-// any more.
+// ended reports whether an adjoint is out of range or the meter's context has ended. In both
+// cases the results must not be used.
 func (o *outside) ended() bool {
 	o.wide = o.wide || o.s.meter.Poll() != nil
 	return o.wide
@@ -152,8 +153,8 @@ func (o *outside) backward(open []*tape) {
 	}
 }
 
-// edges takes the adjoints of what follows site e to its weights and to the
-// states before it.
+// edges propagates the adjoints after site e to the edge weights of the site and to the states
+// before it.
 func (o *outside) edges(t *tape, e int) {
 	n, w, out := t.width, o.s.weight[e], o.weight[e]
 	for q, from := range t.kept[(e-t.first)*len(t.live):][:len(t.live)] {
@@ -184,9 +185,9 @@ func (o *outside) edges(t *tape, e int) {
 	t.bar, t.next = t.next, t.bar
 }
 
-// enter prepares the adjoints of what site e leads to: its states on the scale
-// before them, the exits as callers of earlier tiles have left them, and the
-// calls from all returns after e.
+// enter prepares the adjoints after site e. The adjoints of states are rescaled to the scale
+// before the site. The adjoints of exits are read from the results of callers in earlier tiles.
+// The adjoints of calls are computed from all returns after e.
 func (o *outside) enter(t *tape, e int) {
 	s, n, states, calls := o.s, t.width, len(t.live), len(t.level.calls)
 	shift := t.scale[e] - t.scale[e+1]
@@ -223,17 +224,18 @@ func (o *outside) enter(t *tape, e int) {
 	}
 }
 
-// of returns the adjoint of a weight: by all that is nested, and by the whole
-// sequence.
+// of returns the adjoint of weight w at the given site in two parts: from nested levels and
+// from the top level.
 func (o *outside) of(site, w int) (nested float64, whole algebra.Number) {
 	return o.weight[site][w], o.whole.back.weight[site][w]
 }
 
-// joints takes adjoints from returns to their calls and to what these entered.
+// joints propagates adjoints from returns to their calls and to the spans that these calls
+// entered.
 type joints struct {
 	s     *spans
-	leave []turned // by level: store.leave and its adjoint
-	tapes []*tape  // by level
+	leave []turned // for each level, a copy of store.leave and its adjoint
+	tapes []*tape  // tape of each level, nil if there is none
 
 	limits
 
@@ -244,7 +246,7 @@ type joints struct {
 	ways         []way
 }
 
-// calling appends the calls of a group at a site.
+// calling appends the calls of a group at site e to list.
 func (t *tape) calling(list []calling, group, e int) []calling {
 	v := t.level
 	listed := t.listed[(e-t.first)*len(v.calls):][:len(v.calls)]
@@ -256,8 +258,8 @@ func (t *tape) calling(list []calling, group, e int) []calling {
 	return list
 }
 
-// calls computes the adjoints of the calls of a group at site e, and those of
-// what they enter in later tiles.
+// calls computes the adjoints of the calls of a group at site e. It also adds to the adjoints
+// of the spans that they enter in later tiles.
 func (o *joints) calls(t *tape, group, e int) {
 	n, rest := t.width, &t.returned[group]
 	if len(rest.at) == 0 {
@@ -288,7 +290,8 @@ func (o *joints) calls(t *tape, group, e int) {
 	}
 }
 
-// look makes b hold site e and, if there is enough behind it, some before it.
+// look moves the window b to end at site e. If there are enough returns after e, the window
+// also includes some sites before e.
 func (o *joints) look(t *tape, b *behind, group, e int) {
 	b.low, b.high, b.pieces = e, e, 0
 	if len(t.returned[group].at) < o.s.least {
@@ -310,9 +313,9 @@ func (o *joints) look(t *tape, b *behind, group, e int) {
 	}
 }
 
-// between adds to bar what the adjoints of returns from…upto−1 give to calls, and
-// passes them on to what the calls enter in later tiles. It leaves the values of
-// the calls in o.x.
+// between adds to bar the adjoints of the given calls, from the returns numbered from…upto−1 of
+// the group. It also adds to the adjoints of the spans that the calls enter in later tiles. It
+// leaves the values of the calls in o.x.
 func (o *joints) between(t *tape, group int, calls []calling, from, upto int, bar []float64) {
 	n, terms, rest := t.width, upto-from, &t.returned[group]
 	callee := t.level.groups[group].callee
@@ -350,7 +353,7 @@ func (o *joints) between(t *tape, group int, calls []calling, from, upto int, ba
 	}
 }
 
-// lists stores the ways of returns of rows with the given scale.
+// lists stores in o.ways all exits of the returns in list, for rows with the given scale.
 func (o *joints) lists(t *tape, list []piece, exits int, scale []int32) {
 	o.ways = o.ways[:0]
 	for i := range list {
@@ -362,8 +365,8 @@ func (o *joints) lists(t *tape, list []piece, exits int, scale []int32) {
 	}
 }
 
-// returns records the adjoints of what returns at site e in a round, and passes
-// them to the rows of its tile that it left.
+// returns records the adjoints of the returns of a round at site e. It adds them to the
+// adjoints of the rows that were left, if these belong to the same tile.
 func (o *joints) returns(t *tape, r *round, e int) {
 	v, n := t.level, t.width
 	group := int(r.group)
@@ -410,28 +413,28 @@ func (o *joints) returns(t *tape, r *round, e int) {
 	}
 }
 
-// listing is the row that a call enters and the exponent on which what returns
-// of it counts; its vector has been brought there by by.
+// listing is the row that a call enters, with the exponent of its returns. by is the change of
+// exponent that was applied to the vector of the call.
 type listing struct{ row, exponent, by int32 }
 
-// calling is a call of a tape whose adjoint is asked for.
+// calling is a call at some site of a tape.
 type calling struct {
 	listing
 	site, call int
 }
 
-// behind is the adjoints of the calls of a group at several sites, as far as they
-// come from the returns that were known at the greatest of them. One pass over
-// these serves all calls.
+// behind holds adjoints of the calls of a group at several consecutive sites. It includes only
+// the contributions of the returns that were known at the last of these sites. One pass over
+// the returns serves all the calls.
 type behind struct {
-	low, high int // the sites
+	low, high int // first and last of the sites
 	pieces    int
-	from      [aheadEnds + 1]int // the first call of site high − i
-	bar       []float64          // [call][row]
+	from      [aheadEnds + 1]int // from[i] is the index of the first call of site high − i
+	bar       []float64          // adjoints by call and row
 }
 
-// way is a return by one exit: its number, where turned has it after the entry of
-// its row, and the exponent of its row over that of the caller.
+// way is a return by one exit: its index in turned relative to the entry of the row, the number
+// of the return, and the exponent of the row relative to the caller.
 type way struct {
 	at              int
 	piece, exponent int32

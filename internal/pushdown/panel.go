@@ -2,32 +2,34 @@ package pushdown
 
 import "math"
 
-// panel is the rows of one level whose calls lie in one tile, at the site that is
-// being read. Vectors hold a value of every row.
+// panel holds the rows of one level that are called at the sites of one tile, at the site being
+// processed. A vector holds one value for each row.
 type panel struct {
 	level       *level
 	of          *arrangement
-	keep        *store // nil for the top level
-	first, last int    // the tile
-	lo, n       int    // its rows: lo…lo+n of the level
-	width       int    // n, rounded up to what the kernels like
-	cols        int    // of width, those in use: the rest is rows that begin later
+	keep        *store // stored sums of the level; nil for the top level
+	first, last int    // the tile is first…last−1
+	lo, n       int    // first row and number of rows: the rows of the level are lo…lo+n−1
+	width       int    // n rounded up to a multiple of 16 for the vector kernels
+	cols        int    // number of columns in use; later columns are rows that begin later
 	scale       []int32
-	bound       float64 // of offset + total before the row, for overshoot
+	// largest value of offset plus log₂ of the total before the row, from which the excess of
+	// the scale is computed
+	bound float64
 
-	here, next   []float64 // [state]
+	here, next   []float64 // vectors by state, before and after the site
 	live, coming []bool
-	call         []float64 // calls of all sites of the tile and after it
-	callAt       []int32   // [site − first][call]: where in call, −1
-	leave        []float64 // [exit] at this site
+	call         []float64 // vectors of the calls at all sites from the first of the tile on
+	callAt       []int32   // index in call by site − first and call, −1 if there is none
+	leave        []float64 // vectors by exit, at this site
 	leaves       []bool
-	back         []float64 // [place] at this site
+	back         []float64 // vectors by place of a return, at this site
 	backs        []bool
-	joins        []join  // by group
-	ahead        []ahead // by round
+	joins        []join  // calls so far of each group
+	ahead        []ahead // precomputed returns of each round
 }
 
-// resize returns a slice of n entries, cleared.
+// resize returns a slice of n zeros, which reuses the memory of x if possible.
 func resize[T any](x []T, n int) []T {
 	if cap(x) < n {
 		return make([]T, n)
@@ -58,7 +60,8 @@ func (p *panel) begin(first, last, lo, n int, scale []int32) {
 	}
 }
 
-// come returns n entries of what comes to a state, zeros at first.
+// come returns the first n entries of the vector for the state after the site. It clears the
+// vector on the first use at a site.
 func (p *panel) come(state int32, n int) []float64 {
 	y := p.next[int(state)*p.width:][:n]
 	if !p.coming[state] {
@@ -68,7 +71,8 @@ func (p *panel) come(state int32, n int) []float64 {
 	return y
 }
 
-// callOf returns the vectors from that of call k of site e on, the present one.
+// callOf returns the vectors of calls, starting with that of call k at site e. Site e must be the
+// site being processed.
 func (p *panel) callOf(e, k int) []float64 {
 	at := &p.callAt[(e-p.first)*len(p.level.calls)+k]
 	if *at < 0 {
@@ -77,7 +81,7 @@ func (p *panel) callOf(e, k int) []float64 {
 	return p.call[*at:]
 }
 
-// newCall returns where the vector of a call at the present site begins.
+// newCall appends a zero vector for a call and returns its index in call.
 func (p *panel) newCall() int32 {
 	at := len(p.call)
 	if cap(p.call) < at+p.width {
@@ -90,53 +94,53 @@ func (p *panel) newCall() int32 {
 	return int32(at)
 }
 
-// store is what is kept of a level.
+// store holds the results of a level that later steps need.
 type store struct {
-	site, start []int32 // of the rows, by ascending site
+	site, start []int32 // call site and start of each row, by ascending site
 	offset      []int32
-	before      []int32     // rows before a site
-	leave       [][]float64 // [site·exits + κ][row]: nil where nothing leaves
-	back        [][]float64 // [site·places + p][row]: what returns there
-	scale       [][]int32   // [tile][position]: P
+	before      []int32     // number of rows called before each site
+	leave       [][]float64 // sums by site·exits + exit and by row; nil if nothing leaves there
+	back        [][]float64 // sums of returns by site·places + place and by row
+	scale       [][]int32   // exponent P of the scale, by tile and position
 }
 
-// join lists the calls of a group so far: where their vectors are, and which
-// rows they enter.
+// join lists the calls of a group so far: the indices of their vectors in panel.call, and the
+// rows that they enter.
 type join struct {
 	at, row []int32
 	runs    []run
-	inTile  int // calls at sites of the tile: the first
+	inTile  int // number of calls at sites of the tile; they come first
 }
 
-// run is neighbours in a join that were called in one tile, from the number
-// given on. Returns of them count on one exponent, to which their vectors have
-// been brought.
+// run is a sequence of consecutive calls in a join that were made in the same tile. from is the
+// index of its first call. The vectors of its calls have been scaled so that all returns use
+// one exponent.
 type run struct {
 	from, tile, exponent int32
-	dense                bool // the rows follow each other
+	dense                bool // true if the rows that the calls enter are consecutive
 }
 
-// ahead is what leaves callees at several ends, by the exits of a round, summed
-// over the calls that were known at the first of these ends: whoever is called
-// after the tile is known for every end. One pass over their vectors serves all
-// ends.
+// ahead holds the sums of returns at several consecutive sites for the exits of one round. The
+// sums cover the calls that were known at the first of these sites. Rows called after the tile
+// are known at every site. One pass over their vectors serves all the sites.
 type ahead struct {
-	from, ends  int       // the ends from…from+ends−1
-	begin, upto int       // the calls
-	scale       int32     // of the caller at from
-	width       int       // columns of x
-	x           []float64 // [end − from][node][row]
+	from, ends  int       // the sites are from…from+ends−1
+	begin, upto int       // the calls are begin…upto−1
+	scale       int32     // exponent of the caller's scale at site from
+	width       int       // number of columns of x
+	x           []float64 // sums of returns, indexed by end − from, node and row
 	any         [aheadEnds]bool
 }
 
 const (
 	aheadEnds  = 16
-	aheadLeast = 24 // fewer calls are not worth it
-	aheadDrift = 60 // log₂ of what the scale may change by
+	aheadLeast = 24 // least number of calls for which precomputing returns pays off
+	// largest change of the scale, in log₂, for which precomputed returns are still used
+	aheadDrift = 60
 )
 
-// put adds a call that enters a row of a tile. It returns log₂ of what its vector
-// is to be multiplied by, so that what returns counts on the exponent of its run.
+// put adds a call that enters the given row of a tile. It returns log₂ of the factor by which
+// the vector of the call must be multiplied, so that its returns use the exponent of its run.
 func (j *join) put(at, row, tile, exponent int32) (by int32) {
 	n := len(j.runs)
 	if n == 0 || j.runs[n-1].tile != tile || exponent-j.runs[n-1].exponent > drift || j.runs[n-1].exponent-exponent > drift {
@@ -149,13 +153,14 @@ func (j *join) put(at, row, tile, exponent int32) (by int32) {
 	return exponent - j.runs[n-1].exponent
 }
 
-// drift is log₂ of what a call may be brought by to the exponent of its run.
+// drift is the largest change of exponent, in log₂, by which a call may be scaled to join a
+// run.
 const drift = 11
 
-// arena gives out slices that live until it is emptied.
+// arena allocates slices that remain valid until it is emptied.
 type arena struct {
 	chunks [][]float64
-	used   int // of the last chunk in use
+	used   int // number of entries in use in the current chunk
 	chunk  int
 }
 
@@ -188,10 +193,14 @@ func grid[T any](n, m int) [][]T {
 }
 
 const (
-	tileSites = 64       // rows of one start fill two strips of the kernel
-	lowest    = 0x1p-600 // smaller values are raised to it
-	faint     = 0x1p-300 // smaller weights are dropped
-	remote    = -411     // log₂ of what a return weighs at least: times lowest and drift it is normal
-	vanishing = -422     // log₂ of what lowest may be multiplied by: the product is normal
-	highest   = 100      // log₂ of the greatest value
+	// number of sites in a tile; the rows of one start then fill two strips of the vector
+	// kernel
+	tileSites = 64
+	lowest    = 0x1p-600 // minimum of a nonzero value; smaller values are raised to it
+	faint     = 0x1p-300 // minimum of an edge weight; smaller weights are dropped
+	// log₂ of the minimum weight of a return; its product with lowest and drift is still a
+	// normal float64
+	remote    = -411
+	vanishing = -422 // log₂ of the smallest factor for lowest that gives a normal float64
+	highest   = 100  // log₂ of the largest value of a row
 )

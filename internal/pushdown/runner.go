@@ -11,66 +11,65 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Runner is the scratch of one worker for sequences of a fixed length. Log
-// weights v are sites × levels, row-major.
+// Runner computes sums, draws, marginals and best sequences over a Graph, for sequences of a
+// fixed length. It is the scratch of one worker. Log-weights v are sites × levels, row-major.
 type Runner struct {
 	g      *Graph
 	sites  int
 	levels int
 	v      []float32
-	meter  poll.Meter // of the context that Watch was given
+	meter  poll.Meter // meter of the context given to Watch
 	sum    *filter[algebra.Number, algebra.Sums]
 	best   *filter[float64, algebra.Best]
-	class  [][]algebra.Number // [site][class]
-	top    [][]float64        // [site][class]: the greatest log-weight
+	class  [][]algebra.Number // sum of weights by site and class
+	top    [][]float64        // greatest log-weight by site and class
 	terms  [block]float64
 	logZ   float64
 
 	spans *spans
-	tile  int         // of spans
-	least int         // of spans
-	exact bool        // the last Filter needed numbers
-	block [][]float64 // [site][block of tokens], divided by e^shift
-	sums  [][]float64 // [site][class]
-	shift []float64   // [site]
-	down  []float64   // [site]: log of what relative weights were divided by
+	tile  int         // number of sites in a tile of spans
+	least int         // minimum number of calls for which spans precomputes several sites
+	exact bool        // true if the last Filter used numbers of type algebra.Number
+	block [][]float64 // sums by site and block of tokens, divided by e^shift
+	sums  [][]float64 // sums by site and class, divided by e^shift
+	shift []float64   // shift of the log-weights of each site
+	down  []float64   // log of the factor by which the relative weights of each site were divided
 	most  [1]int32
 	walk  spanWalk
 
-	random rand.Rand // of the draw
+	random rand.Rand // random numbers of the current draw
 
 	outer   adjoints
 	classes []float64 // scratch: logs of adjoints
 	nested  []float64
 	back    *backward
-	parts   []algebra.Number // scratch of a draw: the classes of an edge
+	parts   []algebra.Number // scratch of a draw: weights of the classes of an edge
 	numbers walk[algebra.Number, algebra.Sums]
 	logs    walk[float64, algebra.Best]
 }
 
-// adjoints is the derivatives of the last sum of spans by its weights; bound is
-// log₂ of the least probability inside a nested level that they know.
+// adjoints computes the derivatives of the last sum of spans by its weights. bound is log₂ of
+// the smallest probability inside a nested level for which the derivatives are accurate.
 type adjoints interface {
 	run() (bound float64, ok bool)
 	of(site, w int) (nested float64, whole algebra.Number)
 }
 
-// NewRunner returns a runner for sequences of the given length, whose weights have rows
-// of levels ≥ g.Tokens(); levels beyond the tokens are dead.
+// NewRunner returns a runner for sequences of sites tokens. Rows of weights have levels ≥
+// g.Tokens() entries, and levels beyond the tokens are dead.
 func NewRunner(g *Graph, sites, levels int) *Runner {
 	return &Runner{g: g, sites: sites, levels: levels, tile: tileSites, least: aheadLeast}
 }
 
-// Watch makes later calls, except Draw, fail with the cause of ctx once ctx has ended.
-// After such an error r holds no sums.
+// Watch makes later calls, except Draw, fail with the cause of ctx once ctx has ended. After
+// such an error, r has no results.
 func (r *Runner) Watch(ctx context.Context) { r.meter.Watch(ctx) }
 
 // Unwatch undoes Watch.
 func (r *Runner) Unwatch() { r.meter.Unwatch() }
 
-// Filter sums the weights exp(Σ_i v[i,x_i]) of the language and returns the log
-// of the sum. The error is a [*algebra.DeadError] or a [*algebra.WeightError]. v is kept until
-// the next Filter.
+// Filter computes log Σ_x exp(Σ_i v[i,x_i]) over the sequences x of the language. The error is
+// a [*algebra.DeadError] or a [*algebra.WeightError]. v is kept until the next Filter.
 func (r *Runner) Filter(v []float32) (logZ float64, err error) {
 	check.Len("pushdown", "v", len(v), r.sites*r.levels)
 	r.v, r.exact = nil, false
@@ -92,7 +91,7 @@ func (r *Runner) Filter(v []float32) (logZ float64, err error) {
 	return logZ, nil
 }
 
-// filterSpans is Filter in float64; ok is false where that does not do.
+// filterSpans is Filter in float64. ok is false if the range of float64 is not sufficient.
 func (r *Runner) filterSpans(v []float32) (logZ float64, ok bool, err error) {
 	if r.spans == nil {
 		b := &r.g.blocks
@@ -125,8 +124,8 @@ func (r *Runner) filterSpans(v []float32) (logZ float64, ok bool, err error) {
 	return logZ + shift, ok, nil
 }
 
-// rowSums stores the sums of the blocks and classes of site i, divided by e to
-// the shift.
+// rowSums computes the sums of the blocks and classes of site i, divided by e^shift for a
+// suitable shift. It returns the total.
 func (r *Runner) rowSums(i int, row []float32) (total float64, err error) {
 	b, sums := &r.g.blocks, r.sums[i]
 	shift := b.sample(row)
@@ -163,8 +162,8 @@ func (r *Runner) rowSums(i int, row []float32) (total float64, err error) {
 	return total, nil
 }
 
-// weigh sums the blocks of site i, divided by e to the shift, and reports whether
-// their total has come out in the middle of the range of a float64.
+// weigh computes the sums of the blocks of site i, divided by e^shift. ok reports whether their
+// total is well within the range of a float64.
 func (r *Runner) weigh(i int, row []float32, shift float64) (total float64, ok bool) {
 	if !(math.Abs(shift) <= math.MaxFloat32) {
 		return 0, false
@@ -173,7 +172,7 @@ func (r *Runner) weigh(i int, row []float32, shift float64) (total float64, ok b
 	return total, total >= 1/greatestSum && total <= greatestSum
 }
 
-// filterNumbers is Filter in numbers without limits.
+// filterNumbers is Filter with numbers of type algebra.Number, which have an unbounded range.
 func (r *Runner) filterNumbers(v []float32) (logZ float64, err error) {
 	if r.sum == nil {
 		r.sum = newFilter[algebra.Number, algebra.Sums](r.g, r.sites)
@@ -216,7 +215,8 @@ func (r *Runner) makeTops() {
 
 func (r *Runner) dead(far int) error { return &algebra.DeadError{Site: max(0, min(far, r.sites-1))} }
 
-// tops stores the greatest log-weight of every class of site i.
+// tops stores the greatest log-weight of every class at site i. weight returns the log-weight
+// of a token.
 func (r *Runner) tops(i int, weight func(t int32) float64) error {
 	for k, tokens := range r.g.members {
 		m := math.Inf(-1)
@@ -232,7 +232,7 @@ func (r *Runner) tops(i int, weight func(t int32) float64) error {
 	return nil
 }
 
-// rowTops is tops for the weights of a row.
+// rowTops is tops with the log-weights of a row.
 func (r *Runner) rowTops(i int, row []float32) error {
 	r.makeTops()
 	for k, tokens := range r.g.members {
@@ -252,7 +252,7 @@ func (r *Runner) rowTops(i int, row []float32) error {
 	return nil
 }
 
-// classSum returns Σ exp(row[t]) over the tokens, whose greatest weight is top.
+// classSum returns Σ exp(row[t]) over the given tokens t. top is their greatest log-weight.
 func (r *Runner) classSum(row []float32, tokens []int32, top float64) algebra.Number {
 	if math.IsInf(top, -1) {
 		return algebra.Number{}
@@ -270,8 +270,8 @@ func (r *Runner) classSum(row []float32, tokens []int32, top float64) algebra.Nu
 }
 
 // Best stores in x the sequence of the language with the greatest sum of weight(i, x_i) and
-// returns the sum; of several it takes the first in the order of the automaton. weight is
-// called once for every token of every class, site by site.
+// returns the sum. Among sequences with equal sums, it returns the first in the order of the
+// automaton. weight is called once for every token of every class, site by site.
 func (r *Runner) Best(x []int32, weight func(site int, token int32) float64) (float64, error) {
 	check.Len("pushdown", "x", len(x), r.sites)
 	if r.best == nil {
@@ -312,7 +312,8 @@ func (r *Runner) Best(x []int32, weight func(site int, token int32) float64) (fl
 	return total, nil
 }
 
-// Draw stores in x an exact draw of the distribution of the last Filter.
+// Draw stores in x an exact draw from the distribution of the last Filter. It panics if there
+// was no successful Filter.
 func (r *Runner) Draw(x []int32, src rand.Source) {
 	check.Len("pushdown", "x", len(x), r.sites)
 	r.mustFilter()
@@ -346,7 +347,8 @@ func (r *Runner) Draw(x []int32, src rand.Source) {
 	r.parts = terms
 }
 
-// drawSpans is Draw after sums of spans: an edge, a class, a block, a token.
+// drawSpans is Draw after Filter in float64. For every site, it draws an edge, then a class, a
+// block and a token.
 func (r *Runner) drawSpans(x []int32, random *rand.Rand) {
 	b, n := &r.g.blocks, r.levels
 	r.walk.s = r.spans
@@ -376,7 +378,8 @@ func (r *Runner) mustFilter() {
 }
 
 // Marginals stores in dst (sites × levels) the log-probabilities log P(x_i = t) of the last
-// Filter, or −Inf for tokens that cannot occur. It can fail only if a context is watched.
+// Filter, or −Inf for tokens that cannot occur. It returns an error only if a watched context
+// ends.
 func (r *Runner) Marginals(dst []float64) error {
 	check.Len("pushdown", "dst", len(dst), r.sites*r.levels)
 	r.mustFilter()
@@ -389,8 +392,8 @@ func (r *Runner) Marginals(dst []float64) error {
 	return r.marginalsOfNumbers(dst)
 }
 
-// marginalsOfSpans is Marginals in float64 and by the vector. It reports whether
-// that does: probabilities of what is nested lie above a bound.
+// marginalsOfSpans is Marginals in float64 by vector kernels. It returns false if probabilities
+// in nested levels are too small for this.
 func (r *Runner) marginalsOfSpans(dst []float64) bool {
 	if r.outer == nil {
 		r.outer = newOutside(r.spans)
@@ -431,7 +434,8 @@ func (r *Runner) marginalsOfSpans(dst []float64) bool {
 	return true
 }
 
-// tokens stores in out what tokens have of what their class has at site i.
+// tokens stores in out the log-probabilities of the tokens at site i. class holds, for each
+// class, the log of the adjoint of its sum.
 func (r *Runner) tokens(i int, out, class []float64) {
 	of, row := r.g.class, r.v[i*r.levels:(i+1)*r.levels]
 	row, dst := row[:len(of)], out[:len(of)]
@@ -447,7 +451,8 @@ func (r *Runner) tokens(i int, out, class []float64) {
 	}
 }
 
-// marginalsOfNumbers is Marginals without limits.
+// marginalsOfNumbers is Marginals with numbers of type algebra.Number, which have an unbounded
+// range.
 func (r *Runner) marginalsOfNumbers(dst []float64) error {
 	if !r.exact {
 		if _, err := r.filterNumbers(r.v); err != nil {
@@ -498,7 +503,8 @@ func (r *Runner) marginalsOfNumbers(dst []float64) error {
 	return nil
 }
 
-// spread divides the adjoints of edges among tokens.
+// spread stores in dst the log-probabilities of all tokens, from the adjoints of the edge
+// weights.
 func (r *Runner) spread(dst []float64) {
 	class := make([]algebra.Number, len(r.g.members))
 	r.classes = resize(r.classes, len(class))

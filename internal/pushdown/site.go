@@ -6,42 +6,43 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// spans computes the same sums as a filter of numbers, in float64 and by the
-// vector: all rows of a level whose calls lie in one tile of sites go through the
-// sites together. A row is a start at the site of its call. Tiles are computed
-// from the last to the first, and the whole sequence at the end, so that whatever
-// is called after the tile is known for every end; what is called inside it is
-// known when it returns.
+// spans computes the same sums as a filter of type algebra.Number, but in float64 by vector
+// kernels. A row is a start together with the site of its call. All rows of a level that are
+// called within one tile of sites are processed together. Tiles are computed from the last to
+// the first, and the whole sequence at the end. Calls at sites after the tile are therefore
+// known for every end, and calls inside the tile are known when they return.
 //
 // # Range
 //
-// A value of a row at position e stands for value·2^(P(e)+offset), where P
-// belongs to tile and level and keeps the rows that live near 1, and the offset
-// to the row; it is at most 2^100, and what is not zero and below 2^-600 is raised
-// to it: a value is zero if and only if nothing leads there. Weights of a site
-// below 2^-300 of their total are dropped, and returns below 2^-400 on the scale
-// of their caller are raised. All weights are relative to the total of their
-// site, so that what is changed is at most 2^-600·2^over, or 2^-300·2^over, of
-// everything, over being how far P runs above the total. Sums where that may show
-// are refused (ok = false). A filter of numbers has no such limits and takes over.
+// A value x of a row at position e represents x·2^(P(e)+offset). P depends on the tile and the
+// level and keeps the values of live rows near 1. The offset depends on the row. x is at most
+// 2^100. Nonzero values below 2^-600 are raised to 2^-600, so a value is zero if and only if no
+// run leads there. Weights of a site below 2^-300 of the site's total are dropped, and returns
+// below 2^-400 on the scale of their caller are raised. All weights are relative to the total
+// of their site. The changes therefore amount to at most 2^-600·2^over, or 2^-300·2^over, of
+// the sum, where over is the largest excess of P over the total. If they could affect the
+// result, the computation fails (ok = false), and a filter of type algebra.Number, which has no
+// such limits, is used instead.
 type spans struct {
 	g      *Graph
 	sites  int
-	tile   int         // sites of a tile
-	least  int         // calls from which several ends go together
-	weight [][]float64 // [site][weight of an edge], relative
-	total  []float64   // [position]: log₂ of the product of the totals before it
+	tile   int         // number of sites in a tile
+	least  int         // minimum number of calls for which several sites are precomputed
+	weight [][]float64 // relative weight by site and edge
+	total  []float64   // by position, log₂ of the product of the totals of all sites before it
 	need   [][]bool
 	far    int
-	meter  *poll.Meter // may be nil
+	meter  *poll.Meter // meter of the context; may be nil
 
 	levels []store
 	panels []*panel
 	tops   *panel
-	states [][]float64 // of the top level: [position]
+	states [][]float64 // values of the top level by position and state
 	memory arena
 
-	dropped, faint, wide bool // raised to lowest, smaller than faint or remote, out of range
+	// whether values were raised to lowest, whether weights below faint or returns below remote
+	// occurred, and whether a value was out of range
+	dropped, faint, wide bool
 	over                 float64
 
 	// Scratch.
@@ -49,7 +50,8 @@ type spans struct {
 	coef, x, low []float64
 }
 
-// begin starts the rows that are called at site e, and lists the calls of it.
+// begin moves the panel to the position after site e and starts the rows that are called at
+// that site.
 func (s *spans) begin(p *panel, e int) {
 	p.here, p.next = p.next, p.here
 	p.live, p.coming = p.coming, p.live
@@ -77,7 +79,7 @@ func (s *spans) begin(p *panel, e int) {
 	p.cols = max(16, (rows+15)&^15)
 }
 
-// panelOf returns the open panel of a level, nil if there is none.
+// panelOf returns the open panel of a level, or nil if there is none.
 func (s *spans) panelOf(lv int32) *panel {
 	p := s.panels[lv]
 	if s.tops != nil && s.tops.n > 0 {
@@ -91,14 +93,15 @@ func (s *spans) panelOf(lv int32) *panel {
 	return p
 }
 
-// raise replaces smaller values by lowest.
+// raise replaces nonzero values below lowest by lowest.
 func (s *spans) raise(x []float64) {
 	if simd.Raise(x, 1, lowest) {
 		s.dropped = true
 	}
 }
 
-// terms collects the edges to a target.
+// terms collects the edges that lead to target and have a positive weight and a live source. It
+// reports whether there are any.
 func (s *spans) terms(p *panel, f *fan, target int, w []float64) bool {
 	at, coef, live, n := s.at[:0], s.coef[:0], p.live, int32(p.width)
 	for i := f.at[target]; i < f.at[target+1]; i++ {
@@ -110,7 +113,7 @@ func (s *spans) terms(p *panel, f *fan, target int, w []float64) bool {
 	return len(at) > 0
 }
 
-// within reads site e as far as it stays inside the level or calls.
+// within processes the moves of site e that stay inside the level or make a call.
 func (s *spans) within(p *panel, e int) {
 	w, n := s.weight[e], p.cols
 	for q := range p.coming {
@@ -132,7 +135,7 @@ func (s *spans) within(p *panel, e int) {
 	}
 }
 
-// shift brings what comes after site e to its scale.
+// shift rescales the vectors after site e from the scale at e to the scale at e+1.
 func (s *spans) shift(p *panel, e int) {
 	by, n := algebra.Power(p.scale[e]-p.scale[e+1]), p.cols
 	for q := 0; q < len(p.coming); q++ {
@@ -151,8 +154,8 @@ func (s *spans) shift(p *panel, e int) {
 	}
 }
 
-// list adds the calls of site e to those that may return later; noted, unless nil,
-// receives of each.
+// list adds the calls of site e to the joins of their groups, so that they can return later. It
+// calls noted, unless it is nil, for each call.
 func (s *spans) list(p *panel, e int, noted func(group int, call int32, l listing)) {
 	calls := p.callAt[(e-p.first)*len(p.level.calls):]
 	for i := range p.level.groups {
@@ -174,8 +177,8 @@ func (s *spans) list(p *panel, e int, noted func(group int, call int32, l listin
 	}
 }
 
-// returns adds what leaves callees at site e by the exits of round i, for all
-// rows of a caller at once: one sum over all calls for each node,
+// returns adds the sums that leave callees at site e by the exits of round i, for all rows of a
+// caller at once. For each node, it computes one sum over all calls,
 //
 //	X[row] = Σ_j K_j[row]·R_j[e].
 func (s *spans) returns(p *panel, i, e int) {
@@ -233,8 +236,8 @@ func (s *spans) returns(p *panel, i, e int) {
 	}
 }
 
-// look makes a hold the end e, unless there is too little ahead: then a.upto =
-// a.begin.
+// look ensures that a covers site e. If there are too few calls for this to pay off, it sets
+// a.upto = a.begin.
 func (s *spans) look(p *panel, r *round, a *ahead, e int) {
 	j := &p.joins[r.group]
 	if e < a.from+a.ends {
@@ -265,7 +268,7 @@ func (s *spans) look(p *panel, r *round, a *ahead, e int) {
 	simd.Fold(a.x, a.width, p.call, j.at[a.begin:a.upto], s.coef)
 }
 
-// rise multiplies x by 2^n. Nothing vanishes.
+// rise multiplies x by 2^n. No nonzero value becomes zero.
 func (s *spans) rise(x []float64, n int32) {
 	if n < 0 && simd.Raise(x, 1, 0x1p-1000*algebra.Power(-n)) {
 		s.dropped = true
@@ -282,9 +285,9 @@ func add(dst, x []float64) {
 	}
 }
 
-// leaving stores in coef, a row of it for each node, next apart, what leaves the
-// callees of calls begin…upto−1 at site e, for a caller on the given scale. It
-// reports whether anything does.
+// leaving stores in coef the sums that leave the callees of calls begin…upto−1 at site e, on
+// the given scale of the caller. coef has a row of stride next for each node. It reports
+// whether any sum is nonzero.
 func (s *spans) leaving(p *panel, r *round, e int, scale int32, begin, upto int, coef []float64, next int) (any bool) {
 	if begin == upto {
 		return false
@@ -339,7 +342,7 @@ func (s *spans) leaving(p *panel, r *round, e int, scale int32, begin, upto int,
 	return any
 }
 
-// factor returns 2^n and notes where that is too small or too great.
+// factor returns 2^n. It records if the result is too small (faint) or too large (wide).
 func (s *spans) factor(n int32) float64 {
 	if n < vanishing {
 		s.faint = true

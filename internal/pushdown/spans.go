@@ -20,7 +20,7 @@ func newSpans(g *Graph, sites, tile, least int) *spans {
 	return s
 }
 
-// rows numbers what may be called.
+// rows numbers the rows: all pairs of a start and a site at which it may be called.
 func (s *spans) rows() {
 	s.far = s.g.reach(s.need, func(site int, w int32) bool { return s.weight[site][w] != 0 })
 	for lv := range s.levels {
@@ -46,8 +46,8 @@ func (s *spans) rows() {
 	}
 }
 
-// inside computes everything and returns log Z on the scale of the weights; ok
-// is false if a filter of numbers must do it, or the meter has ended.
+// inside computes all sums and returns log Z on the scale of the weights. ok is false if the
+// range of float64 is not sufficient or the meter's context has ended.
 func (s *spans) inside() (logZ float64, ok bool) {
 	s.memory.empty()
 	s.wide, s.over = false, math.Inf(-1)
@@ -107,7 +107,7 @@ func (s *spans) inside() (logZ float64, ok bool) {
 	return simd.Log(z) + float64(exponent*math.Ln2), true
 }
 
-// sum returns the sum over the whole sequence.
+// sum returns the sum over the whole sequence, on the scale of the last position.
 func (s *spans) sum() (z float64) {
 	for q, final := range s.g.levels[s.g.top].final {
 		if final {
@@ -117,9 +117,9 @@ func (s *spans) sum() (z float64) {
 	return z
 }
 
-// relative stores the weights of a site, given the sums of its classes, divided
-// by a power of two that makes their total a number between 1 and 2. It returns
-// the logarithm of that power.
+// relative stores the edge weights of a site, given the sums of its classes and their total. It
+// divides them by the power of two that brings the total between 1 and 2, and returns the
+// logarithm of that power.
 func (s *spans) relative(site int, class []float64, total float64) (by float64) {
 	n := algebra.Exponent(total)
 	down := algebra.Power(-n)
@@ -138,7 +138,7 @@ func (s *spans) relative(site int, class []float64, total float64) (by float64) 
 	return float64(n) * math.Ln2
 }
 
-// open makes the panel of a level for a tile and reports whether it has rows.
+// open prepares the panel of a level for a tile and reports whether it has rows.
 func (s *spans) open(lv, tile, first, last int) bool {
 	l := &s.levels[lv]
 	lo, hi := int(l.before[first]), int(l.before[last])
@@ -177,7 +177,7 @@ func (s *spans) openTop() {
 	s.states[0][s.g.begin] = 1
 }
 
-// each calls do for the panels that have rows.
+// each calls do for every panel that has rows.
 func (s *spans) each(do func(p *panel)) {
 	if s.tops != nil && s.tops.n > 0 {
 		do(s.tops)
@@ -190,7 +190,8 @@ func (s *spans) each(do func(p *panel)) {
 	}
 }
 
-// step reads site e: edges, then the returns round by round, then what begins.
+// step processes site e: first edges, then returns round by round, then the rows and calls that
+// begin.
 func (s *spans) step(e int) {
 	s.each(func(p *panel) { s.edges(p, e) })
 	for i := range s.g.plan.rounds {
@@ -225,8 +226,8 @@ func (s *spans) edges(p *panel, e int) {
 	}
 }
 
-// close adds what returned, keeps what a draw will ask for and restores the
-// scale.
+// close adds the returns of the site to the states after it, stores the values that draws need,
+// and rescales the panel.
 func (s *spans) close(p *panel, e int) {
 	n := p.cols
 	rows := min(p.n, int(p.keep.before[e])-p.lo)
@@ -254,7 +255,7 @@ func (s *spans) close(p *panel, e int) {
 	}
 }
 
-// raiseCalls raises the calls of site e.
+// raiseCalls raises the nonzero values of the calls of site e to the minimum.
 func (s *spans) raiseCalls(p *panel, e int) {
 	for _, at := range p.callAt[(e-p.first)*len(p.level.calls):] {
 		if at >= 0 {
@@ -263,7 +264,7 @@ func (s *spans) raiseCalls(p *panel, e int) {
 	}
 }
 
-// put keeps the values of the rows of a panel.
+// put stores the values x of the panel's rows in entry i of kept.
 func (p *panel) put(kept [][]float64, i int, x []float64, s *spans) {
 	if len(x) == 0 || kept == nil { // nothing leaves the whole sequence
 		return
@@ -274,7 +275,7 @@ func (p *panel) put(kept [][]float64, i int, x []float64, s *spans) {
 	copy(kept[i][p.lo:], x)
 }
 
-// rescale moves the scale so that the greatest values of the rows lie around 1.
+// rescale changes the scale so that the greatest values of the rows lie around 1.
 func (s *spans) rescale(p *panel, e int) {
 	n := p.cols
 	at, coef := s.at[:0], s.coef[:0]

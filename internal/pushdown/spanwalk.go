@@ -6,7 +6,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
 )
 
-// spanWalk is the walker through the sums of spans.
+// spanWalk implements walker on the sums of spans.
 type spanWalk struct {
 	s      *spans
 	random *rand.Rand
@@ -14,14 +14,14 @@ type spanWalk struct {
 	terms  []float64
 	steps  []step
 
-	view // under way
+	view // the span being walked
 
-	// The chart of one row: states by position from its start, calls by site from
-	// its call.
+	// stateOf and callOf hold the chart of one row: states by position after its call, and
+	// calls by site from its call on.
 	stateOf, callOf []float64
 }
 
-// spanTask is a row (−1: the whole sequence) that leaves by an exit at site e.
+// spanTask is a row that leaves by an exit at site e. Row −1 is the whole sequence.
 type spanTask struct{ level, row, e, exit int }
 
 func (d *spanWalk) put(x float64, s step) {
@@ -30,7 +30,8 @@ func (d *spanWalk) put(x float64, s step) {
 	}
 }
 
-// pick draws one of the terms in proportion.
+// pick draws one of the collected terms with probability proportional to its value, and clears
+// the list.
 func (d *spanWalk) pick() step {
 	total := 0.0
 	for _, x := range d.terms {
@@ -41,8 +42,8 @@ func (d *spanWalk) pick() step {
 	return s
 }
 
-// among draws the number of one of the terms x ≥ 0 in proportion. total is their
-// sum, added from the first to the last.
+// among draws the index of one of the terms x ≥ 0 with probability proportional to its value.
+// total is their sum, added from the first to the last.
 func (d *spanWalk) among(x []float64, total float64) int {
 	u, i := float64(d.random.Float64()*total), 0
 	for ; i < len(x)-1 && u >= x[i]; i++ {
@@ -53,7 +54,7 @@ func (d *spanWalk) among(x []float64, total float64) int {
 	return i
 }
 
-// draw calls emit with the edge that was drawn for every site.
+// draw draws a sequence and calls emit with the edge drawn at every site.
 func (d *spanWalk) draw(random *rand.Rand, emit func(site int, w int32)) {
 	d.random = random
 	d.todo = append(d.todo[:0], spanTask{int(d.s.g.top), -1, -1, -1})
@@ -90,7 +91,8 @@ func (d *spanWalk) before(state int32, j int) {
 	}
 }
 
-// turned returns the half-position, which is a place already.
+// turned returns half unchanged, because in spans a half-position is already a place of a
+// return.
 func (d *spanWalk) turned(half step, _ int) step { return half }
 
 func (d *spanWalk) called(s step, j int) step {
@@ -105,7 +107,8 @@ func (d *spanWalk) calls(call int32, j int) {
 	d.halves(call, no, j)
 }
 
-// halves puts the half-positions of site j before a call or an exit.
+// halves adds the half-positions of site j that lead to the given call or exit to the candidate
+// steps.
 func (d *spanWalk) halves(call, exit int32, j int) {
 	for i, to := range d.of.places {
 		if to.half < 0 {
@@ -117,7 +120,7 @@ func (d *spanWalk) halves(call, exit int32, j int) {
 	}
 }
 
-// view is a row with its chart.
+// view is the row being walked, with its chart.
 type view struct {
 	spanTask
 	weight [][]float64
@@ -125,14 +128,14 @@ type view struct {
 	of     *arrangement
 	keep   *store
 	scale  []int32
-	c      int // the site of the call, −1
+	c      int // site of the call, −1 for the whole sequence
 	half   bool
-	at     int // the row, as stored
+	at     int // index of the row in store
 	state  []float64
 	call   []float64
 }
 
-// look makes the chart of a row.
+// look computes the chart of the row of task t.
 func (d *spanWalk) look(t spanTask) {
 	s := d.s
 	d.view = view{spanTask: t, weight: s.weight, v: &s.g.levels[t.level], of: &s.g.plan.levels[t.level]}
@@ -161,19 +164,19 @@ func (d *spanWalk) look(t spanTask) {
 	}
 }
 
-// states returns the values at a position.
+// states returns the values of the states at position j.
 func (w *view) states(j int) []float64 {
 	n := len(w.v.states)
 	return w.state[(j-w.c-1)*n:][:n]
 }
 
-// callsAt returns the values at a site.
+// callsAt returns the values of the calls at site j.
 func (w *view) callsAt(j int) []float64 {
 	n := len(w.v.calls)
 	return w.call[(j-w.c)*n:][:n]
 }
 
-// returned is what returns to a place at a site.
+// returned returns the sum of the returns to a place at site j.
 func (w *view) returned(j, place int) float64 {
 	if x := w.keep.back[j*len(w.of.places)+place]; x != nil {
 		return x[w.at]
@@ -218,7 +221,7 @@ func along(dst, src []float64, f *fan, w []float64) {
 	}
 }
 
-// arrive puts the edges at site j to a target.
+// arrive adds the edges that lead to target at site j to the candidate steps.
 func (d *spanWalk) arrive(f *fan, target, j int) {
 	if j <= d.c {
 		return // the call itself is the first thing
@@ -229,7 +232,7 @@ func (d *spanWalk) arrive(f *fan, target, j int) {
 	}
 }
 
-// callers puts the calls that may have returned to a place at site e.
+// callers adds the calls that may have returned to a place at site e to the candidate steps.
 func (d *spanWalk) callers(e int, place int32) {
 	w := &d.view
 	for g, nodes := range w.of.nodes {

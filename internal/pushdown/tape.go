@@ -6,28 +6,28 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
 )
 
-// tape is a panel with its values at all sites and, at the site that is being
-// read backward, the adjoints of its states, calls and exits: its slots.
+// tape is a panel that stores its values at all sites. At the site being read backward, it
+// holds the adjoints of states, calls and exits; these are its slots, in this order.
 type tape struct {
 	*panel
 	out outward
 
 	values []float64
-	kept   []int32   // [site − first][state]: where in values, −1
-	listed []listing // [site − first][call]
-	count  []int32   // [site − first][group]: calls in the join before the site
+	kept   []int32   // index in values by site − first and state, −1 if the state is not live
+	listed []listing // listing by site − first and call
+	count  []int32   // number of calls in the join of each group before each site
 
-	exponents [][]int32 // of joins: [group][call]
+	exponents [][]int32 // exponents of the calls in the joins, by group and call
 
-	bar, next []float64 // [slot]
+	bar, next []float64 // adjoint vectors by slot
 	alive     []bool
-	returned  []returned // by group
-	behind    []behind   // by group
+	returned  []returned // returns of each group
+	behind    []behind   // window of call adjoints of each group
 	pieces    []float64
 }
 
-// returned is the adjoints of what returned to a group: where they are in
-// pieces, at which site, and by which exits.
+// returned holds the adjoints of the returns of a group: their indices in pieces, their sites
+// and their exits.
 type returned struct {
 	at   []int32
 	list []piece
@@ -38,7 +38,7 @@ type piece struct {
 	exits []int32
 }
 
-// outward is the edges of a level by their state, to slots.
+// outward holds the edges of a level by source state, with slots as targets.
 type outward struct{ at, to, w []int32 }
 
 func newTape(p *panel) *tape {
@@ -62,7 +62,7 @@ func newTape(p *panel) *tape {
 	return t
 }
 
-// open empties a tape whose panel has begun.
+// open clears a tape whose panel has just begun.
 func (t *tape) open() {
 	v := t.level
 	slots := len(v.states) + len(v.calls) + len(v.exits)
@@ -74,14 +74,14 @@ func (t *tape) open() {
 	}
 }
 
-// rows is how many rows were called before site e.
+// rows returns the number of rows that were called before site e.
 func (t *tape) rows(e int) int { return min(t.n, int(t.keep.before[e])-t.lo) }
 
 func (t *tape) called(e, k int) []float64 {
 	return t.call[t.callAt[(e-t.first)*len(t.level.calls)+k]:][:t.width]
 }
 
-// slotOf returns the slot of a place, −1 for none.
+// slotOf returns the slot of a place.
 func (t *tape) slotOf(place int) int {
 	to := t.of.places[place]
 	if to.state >= 0 {
@@ -97,8 +97,8 @@ func (t *tape) slotOf(place int) int {
 // slot returns the adjoints of a slot.
 func (t *tape) slot(i int) []float64 { return t.bar[i*t.width:][:t.width] }
 
-// limits keeps adjoints in range: lost is the greatest probability that raising
-// one made, wide says that one was too great.
+// limits keeps adjoints in range. lost is the greatest probability that raising an adjoint
+// created. wide is true if an adjoint was too great.
 type limits struct {
 	lost float64
 	wide bool
@@ -107,10 +107,10 @@ type limits struct {
 const (
 	adjointLow  = 0x1p-360
 	adjointHigh = 0x1p400
-	adjointStep = 64 // log₂ of what a scale may change by at a site
+	adjointStep = 64 // log₂ of the largest change of a scale at one site
 )
 
-// sift bounds the adjoints of the values f and reports whether any is left.
+// sift bounds the adjoints bar of the values f. It reports whether any is nonzero.
 func (o *limits) sift(bar, f []float64) (any bool) {
 	f = f[:len(bar)]
 	for i, b := range bar {
@@ -131,7 +131,8 @@ func (o *limits) sift(bar, f []float64) (any bool) {
 	return any
 }
 
-// share is a part of the adjoint of a value f.
+// share returns the product y·by as an adjoint of the value f, raised to the minimum if
+// necessary.
 func (o *limits) share(f, y, by float64) float64 {
 	if f == 0 || y == 0 {
 		return 0
@@ -145,7 +146,7 @@ func (o *limits) share(f, y, by float64) float64 {
 	return b
 }
 
-// replay reads site e forward, as spans did, with what is known to return.
+// replay processes site e forward as spans did, using the stored returns.
 func (t *tape) replay(s *spans, e int) {
 	p, n := t.panel, t.width
 	for q, yes := range p.live {
@@ -175,7 +176,7 @@ func (t *tape) replay(s *spans, e int) {
 	t.list(s, e)
 }
 
-// list is spans.list, and notes what it did.
+// list calls spans.list for the panel and records the calls that it adds.
 func (t *tape) list(s *spans, e int) {
 	at := len(t.listed)
 	for range t.level.calls {
@@ -190,17 +191,18 @@ func (t *tape) list(s *spans, e int) {
 	})
 }
 
-// turned is what leaves a level and its adjoints, all ends of a row next to each
-// other: a caller that is read backward asks for one row at many ends, where
-// store.leave holds many rows at one end.
+// turned holds the sums that leave a level and their adjoints, with all ends of a row next to
+// each other. Reading a caller backward needs one row at many ends, whereas store.leave holds
+// many rows at one end.
 type turned struct {
 	exits int
-	at    []int // of each row: entry at + end·exits + κ, for the ends after its call
+	// for each row, an offset: the value for exit k at end e has the index offset + e·exits + k
+	at    []int
 	value []float64
 	bar   []float64
 }
 
-// turn copies what leaves the rows of a level and empties their adjoints.
+// turn copies the sums that leave the rows of a level and clears their adjoints.
 func (u *turned) turn(l *store, exits, sites int) {
 	u.exits, u.at = exits, resize(u.at, len(l.site))
 	n := 0
@@ -225,8 +227,7 @@ func (u *turned) turn(l *store, exits, sites int) {
 	}
 }
 
-// read stores in dst the adjoints of rows lo…lo+len(dst) that leave by exit k at
-// site e.
+// read stores in dst the adjoints of rows lo…lo+len(dst)−1 for exit k at site e.
 func (u *turned) read(dst []float64, lo, e, k int) {
 	i := e*u.exits + k
 	for a, at := range u.at[lo : lo+len(dst)] {

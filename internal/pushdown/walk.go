@@ -6,23 +6,25 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
 )
 
-// walker goes back through spans, nested ones after the one that they are in, each with
-// its chart. Its methods put the ways in which a value came about, of which pick takes one.
+// walker walks backward through spans and their charts. A nested span is walked after the span
+// that contains it. Its methods collect the possible ways in which a value arose, and pick
+// chooses one of them.
 type walker interface {
-	// next takes the next span and puts how it ends: at j, a boundary or the site of a
-	// half-position. It was called at site c, −1 for the whole sequence, sub says whether
-	// it begins at a half-position.
+	// next starts the next span and collects the ways in which it ends. j is the boundary at
+	// which it ends, or the site of a half-position. c is the site of the call, −1 for the
+	// whole sequence. sub reports whether the span begins at a half-position.
 	next() (c int, sub bool, j int, ok bool)
 
-	before(state int32, j int)        // puts what leads over site j to a state
-	calls(call int32, j int)          // puts what leads to a call at site j
-	pick() step                       // takes one of the ways
-	turned(half step, j int) step     // picks what returned to a half-position of site j
-	called(returned step, j int) step // picks the call that returned at site j, to be walked later
+	before(state int32, j int)    // collects the ways over site j to a state
+	calls(call int32, j int)      // collects the ways to a call at site j
+	pick() step                   // chooses one of the collected ways
+	turned(half step, j int) step // chooses the return that led to a half-position of site j
+	// chooses the call that returned at site j, whose span is walked later
+	called(returned step, j int) step
 }
 
-// follow walks all spans and calls emit with the edge whose weight was charged at every
-// site.
+// follow walks all spans. For every site, it calls emit with the edge at which the weight of
+// the site's token was charged.
 func follow(w walker, emit func(site int, w int32)) {
 	for c, sub, j, ok := w.next(); ok; c, sub, j, ok = w.next() {
 		for s := w.pick(); ; {
@@ -50,26 +52,26 @@ func follow(w walker, emit func(site int, w int32)) {
 	}
 }
 
-// step is one way in which a value came about.
+// step is one way in which a value arose.
 type step struct {
 	kind     stepKind
-	from     int32 // state, or half-position
-	w        int32 // edge: its weight
-	group, k int32 // of a return: group and exit of the callee
-	site     int   // of a call
-	row      int32 // of the callee
+	from     int32 // state or half-position from which the step leads
+	w        int32 // weight of an edge
+	group, k int32 // for a return, the group and the exit of the callee
+	site     int   // site of a call
+	row      int32 // row of the callee
 }
 
 type stepKind uint8
 
 const (
-	byEnd stepKind = iota // of the whole sequence
+	byEnd stepKind = iota // the step is the end of the whole sequence
 	byEdge
 	byReturn
 	byHalf
 )
 
-// walk is the walker through charts.
+// walk implements walker on charts.
 type walk[T any, R algebra.Ring[T]] struct {
 	f      *filter[T, R]
 	random *rand.Rand
@@ -77,20 +79,20 @@ type walk[T any, R algebra.Ring[T]] struct {
 	terms  []T
 	steps  []step
 
-	task // under way
+	task // the span being walked
 	ch   *chart[T]
 }
 
-// task is a span that leaves by exit κ at site e.
+// task is a span that leaves by an exit at site e.
 type task struct {
 	span
 	e, exit int
 }
 
-// span is a call: start s at site c. The whole sequence has s = −1, c = −1.
+// span is a call: start s at site c. The whole sequence has s = −1 and c = −1.
 type span struct{ c, s int }
 
-// trace chooses one sequence.
+// trace chooses one sequence and calls emit with the edge of every site.
 func (d *walk[T, R]) trace(f *filter[T, R], src *rand.Rand, emit func(site int, w int32)) {
 	// What was summed is walked to its end, which costs less than the sums.
 	meter := f.meter
@@ -134,7 +136,7 @@ func (d *walk[T, R]) next() (c int, sub bool, j int, ok bool) {
 	return d.c, f.g.starts[d.s].q < 0, d.e, true
 }
 
-// arrive puts the edges at site j to a target.
+// arrive adds the edges that lead to target at site j to the candidate steps.
 func (d *walk[T, R]) arrive(edges []algebra.Arrow, target int32, j int) {
 	if j <= d.c {
 		return // the call itself is the first thing
@@ -147,10 +149,12 @@ func (d *walk[T, R]) arrive(edges []algebra.Arrow, target int32, j int) {
 	}
 }
 
-// no is a number of nothing, where −1 stands for what a node or a half-position lacks.
+// no is a value that matches no state, half-position, call or exit. Missing ones are marked by
+// −1 instead.
 const no = -2
 
-// halves puts the half-positions of site j before a call or an exit.
+// halves adds the half-positions of site j that lead to the given call or exit to the candidate
+// steps.
 func (d *walk[T, R]) halves(call, exit int32, j int) {
 	here := d.ch.halves[j]
 	for h, x := range d.ch.level.halves {
@@ -160,7 +164,8 @@ func (d *walk[T, R]) halves(call, exit int32, j int) {
 	}
 }
 
-// returns puts what returned at site j to a state or a half-position.
+// returns adds the returns at site j that lead to the given state or half-position to the
+// candidate steps.
 func (d *walk[T, R]) returns(state, half int32, j int) {
 	groups, returns := d.ch.level.groups, d.ch.returns
 	for i := range groups {

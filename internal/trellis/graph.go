@@ -17,23 +17,23 @@ import (
 type Graph struct {
 	sites, levels int
 
-	// Tokens of class k are tokens[first[k]:first[k+1]], ascending; classes
-	// maps back.
+	// tokens lists all tokens by class. The tokens of class k are tokens[first[k]:first[k+1]],
+	// in ascending order. classes holds the class of each token.
 	tokens  []int32
 	first   []int32
 	classes []int32
 
-	layers []*layer // one per site; equal layers are shared
-	states [][]int  // automaton states of the nodes, sites+1 entries
-	offset []int    // of the nodes of each site in an array over all nodes
-	widest int      // the greatest number of nodes at a site
+	layers []*layer // one layer per site; equal layers are shared
+	states [][]int  // automaton state of each node, for sites+1 positions
+	offset []int    // offset of the nodes of each position in arrays over all nodes
+	widest int      // largest number of nodes at a position
 }
 
 // Shape returns the number of sites and of levels.
 func (g *Graph) Shape() (sites, levels int) { return g.sites, g.levels }
 
-// Size returns the number of token classes, of nodes over all sites, and of
-// edges over all sites (shared layers counted once each).
+// Size returns the number of token classes, the number of nodes over all sites, and the number
+// of edges over all sites. A layer that consecutive sites share is counted once.
 func (g *Graph) Size() (classes, nodes, edges int) {
 	var last *layer
 	for _, l := range g.layers {
@@ -45,8 +45,8 @@ func (g *Graph) Size() (classes, nodes, edges int) {
 	return len(g.first) - 1, g.offset[g.sites+1], edges
 }
 
-// Accepts reports whether the automaton accepts x, whatever the weights. It
-// panics unless len(x) = sites.
+// Accepts reports whether the automaton accepts x, regardless of weights. It panics unless
+// len(x) = sites.
 func (g *Graph) Accepts(x []int32) bool {
 	g.checkSequence(x)
 	q := int32(0)
@@ -60,8 +60,8 @@ func (g *Graph) Accepts(x []int32) bool {
 	return true
 }
 
-// scanned is the length of a row that is read from its beginning to its end faster
-// than it is searched.
+// scanned is the largest length of a row of edges that is searched linearly. For short rows,
+// this is faster than binary search.
 const scanned = 8
 
 // edge returns the edge of l that leaves node q with token, or none.
@@ -92,7 +92,7 @@ func (g *Graph) edge(l *layer, q, token int32) int32 {
 // class returns the tokens of class k.
 func (g *Graph) class(k int32) []int32 { return g.tokens[g.first[k]:g.first[k+1]] }
 
-// group sorts the tokens by class.
+// group sorts the tokens by class and fills tokens, first and classes.
 func (g *Graph) group(m *machine) {
 	g.classes = make([]int32, len(m.kind))
 	for v, i := range m.kind {
@@ -101,8 +101,9 @@ func (g *Graph) group(m *machine) {
 	g.first, g.tokens = algebra.Group(g.classes, len(m.first))
 }
 
-// dead returns the error for weights that leave no sequence; it names the first site at which no
-// live column continues.
+// dead returns the error for weights under which no sequence is left. It names the first site
+// at which no alive column continues a run. alive reports whether a column of a site has a
+// token of positive weight.
 func (g *Graph) dead(alive func(t int, column int32) bool) error {
 	seen := make([]bool, g.widest)
 	seen[0] = true
@@ -123,7 +124,8 @@ func (g *Graph) dead(alive func(t int, column int32) bool) error {
 	return &algebra.DeadError{Site: g.sites}
 }
 
-// checkTable panics unless a table has sites·levels entries.
+// checkTable panics unless n, the length of a table, is sites·levels. name is the argument that
+// the panic names.
 func (g *Graph) checkTable(name string, n int) {
 	if n != g.sites*g.levels {
 		panic(fmt.Sprintf("trellis: len(%s) = %d, want %d", name, n, g.sites*g.levels))
@@ -137,8 +139,8 @@ func (g *Graph) checkSequence(x []int32) {
 	}
 }
 
-// A Graph is itself an automaton, of the sequences of its length that it
-// accepts: its states are the nodes, numbered site after site.
+// A Graph is itself an automaton. It accepts the sequences of its length that the original
+// automaton accepts. Its states are the nodes, numbered site by site.
 
 // States returns the number of nodes.
 func (g *Graph) States() int { return g.offset[g.sites+1] }
@@ -146,12 +148,12 @@ func (g *Graph) States() int { return g.offset[g.sites+1] }
 // Start returns 0.
 func (g *Graph) Start() int { return 0 }
 
-// Next returns the node after token, or −1.
+// Next returns the node after token, or −1 if there is none.
 func (g *Graph) Next(state int, token int32) int {
 	return g.NextAt(g.site(state), state, token)
 }
 
-// NextAt is Next for a node whose site t is known, which saves a search.
+// NextAt is Next for a node whose site t is known, which saves the search for the site.
 func (g *Graph) NextAt(t, state int, token int32) int {
 	if t == g.sites {
 		return none
@@ -164,10 +166,10 @@ func (g *Graph) NextAt(t, state int, token int32) int {
 	return g.offset[t+1] + int(l.to[e])
 }
 
-// Accepting reports whether the node is at the end.
+// Accepting reports whether the node belongs to the last position.
 func (g *Graph) Accepting(state int) bool { return state >= g.offset[g.sites] }
 
-// site returns the site of a node.
+// site returns the position of a node.
 func (g *Graph) site(state int) int {
 	return sort.Search(g.sites+1, func(t int) bool { return g.offset[t+1] > state })
 }

@@ -8,27 +8,29 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/heap"
 )
 
-// Ascending yields the accepted sequences of finite cost with their costs, the cheapest first,
-// for costs as in [Runner.Cheapest]. The order of sequences of equal cost is the same in every
-// run. The slice is overwritten by the next step; cost must not change meanwhile. Errors are
-// those of Cheapest.
+// Ascending yields the accepted sequences of finite cost with their costs, in ascending order.
+// The cost of a sequence x is Σ_i cost[i,x_i], as in [Runner.Cheapest]. The order of sequences
+// of equal cost is the same in every run. The yielded slice is overwritten by the next step.
+// cost must not change during the iteration. Errors are those of Cheapest.
 //
-// This is recursive enumeration (Jiménez and Marzal 1999): each node keeps a heap of candidates
-// for its next best suffix, and requests another one from a successor only when a candidate is
-// taken. The k-th sequence costs O(sites·log) time and memory after the first.
+// This is the recursive enumeration algorithm (Jiménez and Marzal 1999). Each node keeps a heap
+// of candidates for its next best suffix. It requests another suffix from a successor only when
+// a candidate is taken from the heap. The k-th sequence costs O(sites·log) time and memory
+// after the first.
 func (r *Runner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], error) {
 	r.g.checkTable("cost", len(cost))
 	return ascending(r, cost, 1)
 }
 
-// Descending yields the accepted sequences of positive weight with their
-// log-weights, the heaviest first, for log-weights as in [Runner.MAP].
+// Descending yields the accepted sequences of positive weight with their log-weights, in
+// descending order. The log-weight of a sequence x is Σ_i v[i,x_i], as in [Runner.MAP].
 func (r *Runner) Descending(v []float32) (iter.Seq2[[]int32, float64], error) {
 	r.g.checkTable("v", len(v))
 	return ascending(r, v, -1)
 }
 
-// ascending yields the sequences in order of the costs sign·v, with sign times their costs.
+// ascending yields the sequences in ascending order of the costs sign·v, each with sign times
+// its cost.
 func ascending[W float32 | float64](r *Runner, v []W, sign float64) (iter.Seq2[[]int32, float64], error) {
 	if err := costs(r, v, sign, nil); err != nil {
 		return nil, err
@@ -50,34 +52,35 @@ func ascending[W float32 | float64](r *Runner, v []W, sign float64) (iter.Seq2[[
 	}, nil
 }
 
-// enumeration is the state of one walk through the sequences by cost.
+// enumeration is the state of one iteration over the sequences by cost.
 type enumeration[W float32 | float64] struct {
 	g       *Graph
 	sumAt   []int
 	best    bestState
 	v       []W
 	sign    float64
-	nodes   []suffixes // by node
-	classes []ranking  // by site and column
+	nodes   []suffixes // suffixes of each node
+	classes []ranking  // ranking of tokens by site and column
 }
 
 // suffixes holds the suffixes of one node that have been found so far.
 type suffixes struct {
-	found   []suffix // in order of cost
-	heap    []suffix // candidates; each successor of a found one is among them
+	found   []suffix // suffixes found, in increasing order of cost
+	heap    []suffix // candidates for the next suffix; they include each successor of a found one
 	started bool
-	pushed  int // the successors of found[:pushed] are in the heap
+	pushed  int // number of found suffixes whose successors are in the heap
 }
 
-// suffix takes the rank-th cheapest token on edge e and then the k-th cheapest
-// suffix of the node that e leads to.
+// suffix is a path from a node to the end. It takes the rank-th cheapest token on edge e and
+// then the k-th cheapest suffix of the node to which e leads.
 type suffix struct {
 	cost          float64
 	e, rank, k    int32
 	token, target int32
 }
 
-// before orders by cost and then, so that runs agree, by what is taken.
+// before orders suffixes by cost, then by token and then by k, so that the order is the same in
+// every run.
 func (s suffix) before(o suffix) bool {
 	switch {
 	case s.cost != o.cost:
@@ -88,8 +91,8 @@ func (s suffix) before(o suffix) bool {
 	return s.k < o.k
 }
 
-// has reports whether node q of site t has a k-th suffix, and finds it; those
-// before it must have been found.
+// has reports whether node q of site t has a k-th suffix, counting from 0. It computes that
+// suffix if necessary. The suffixes before it must have been found.
 func (e *enumeration[W]) has(t int, q, k int32) bool {
 	if t == e.g.sites {
 		return k == 0
@@ -126,8 +129,8 @@ func (e *enumeration[W]) has(t int, q, k int32) bool {
 	return true
 }
 
-// push completes a candidate of a node of site t and adds it to the heap,
-// unless there is no such token or its cost is infinite.
+// push completes a candidate for a node of site t and adds it to the heap. It does nothing if
+// there is no such token or the cost is infinite.
 func (e *enumeration[W]) push(t int, n *suffixes, s suffix) {
 	l := e.g.layers[t]
 	s.target = l.to[s.e]
@@ -142,8 +145,8 @@ func (e *enumeration[W]) push(t int, n *suffixes, s suffix) {
 	}
 }
 
-// cost returns the cost of the k-th suffix of node q, which has been found
-// unless it is the first.
+// cost returns the cost of the k-th suffix of node q at site t. Unless k is 0, that suffix must
+// have been found.
 func (e *enumeration[W]) cost(t int, q, k int32) float64 {
 	i := e.g.offset[t] + int(q)
 	if k == 0 {
@@ -152,7 +155,7 @@ func (e *enumeration[W]) cost(t int, q, k int32) float64 {
 	return e.nodes[i].found[k].cost
 }
 
-// read stores the k-th sequence in x and returns its cost.
+// read stores the sequence with index k in x and returns its cost.
 func (e *enumeration[W]) read(x []int32, k int32) float64 {
 	q, cost := int32(0), 0.0
 	for t := range x {
@@ -173,8 +176,8 @@ type ranking struct {
 	ready bool
 }
 
-// token returns the rank-th cheapest token of column c at site t and its cost;
-// the ranks before it must have been asked for.
+// token returns the cost and the number of the rank-th cheapest token of column c at site t.
+// The ranks before it must have been requested. ok is false if there is no such token.
 func (e *enumeration[W]) token(t int, c, rank int32) (cost float64, token int32, ok bool) {
 	i := e.sumAt[t] + int(c)
 	if rank == 0 {

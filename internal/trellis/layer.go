@@ -5,28 +5,32 @@ import (
 	"slices"
 )
 
-// layer holds the edges from the nodes of one site to those of the next.
+// layer holds the edges from the nodes of one site to those of the next. A column is a token
+// class that has an edge in the layer.
 type layer struct {
-	n, next int     // nodes here and at the next site
-	live    []int32 // classes with an edge, ascending: the columns
+	n, next int     // number of nodes at this site and at the next
+	live    []int32 // classes with an edge, in ascending order: the columns
 	column  []int32 // column of each class, or none
-	tokens  []int32 // the allowed tokens of those classes, class by class
-	end     []int32 // where the tokens of each column end
-	block   []int32 // number of the first block of tokens of each column, and of blocks
-	largest int     // tokens in the largest class
+	tokens  []int32 // allowed tokens of the columns, column by column
+	end     []int32 // end of the tokens of each column in tokens
+	// number of the first block of each column; the last entry is the number of blocks
+	block   []int32
+	largest int // number of tokens in the largest class
 
-	// Where columns are marked, see split; nil elsewhere.
-	marks [][]uint16 // by column: the levels that are its tokens
-	cut   []int32    // by block: where its tokens begin
+	// by column, a bit for each level that is one of its tokens; nil if columns are not marked
+	// (see split)
+	marks [][]uint16
+	// by block, the index in tokens at which it begins; nil if columns are not marked
+	cut []int32
 
-	logSize float64 // log of the number of tokens and columns
+	logSize float64 // log of the number of tokens plus the number of columns
 
-	// The edges of node q are row[q]:row[q+1], by column.
+	// row[q]:row[q+1] is the range of edges of node q in col and to, ordered by column.
 	row []int32
 	col []int32
 	to  []int32
 
-	dense []uint64 // see newDense; nil where the rows are sparse
+	dense []uint64 // edges as full rows, see newDense; nil if the rows are sparse
 }
 
 // holds reports whether token is among the allowed tokens of column k.
@@ -38,7 +42,7 @@ func (l *layer) holds(k, token int32) bool {
 // class returns the allowed tokens of column k.
 func (l *layer) class(k int) []int32 { return l.tokens[l.begin(int32(k)):l.end[k]] }
 
-// begin returns where the tokens of column k begin.
+// begin returns the index in tokens at which the tokens of column k begin.
 func (l *layer) begin(k int32) int32 {
 	if k == 0 {
 		return 0
@@ -46,34 +50,34 @@ func (l *layer) begin(k int32) int32 {
 	return l.end[k-1]
 }
 
-// wide reports whether class sums of l may be taken in float32: there must be
-// much to sum, or there is nothing to gain.
+// wide reports whether class sums of l may be computed in float32. This is faster only if there
+// are many tokens in few columns.
 func (l *layer) wide() bool {
 	return len(l.tokens) >= wideTokens && len(l.tokens) >= 2*len(l.live)
 }
 
-// wideTokens is the number of tokens of a site from which class sums are taken
-// in float32: below it a vector kernel gains less than the accuracy is worth
+// wideTokens is the least number of tokens of a site for which class sums are computed in
+// float32. With fewer tokens, the gain in speed is not worth the loss of accuracy
 // (BenchmarkFilter).
 const wideTokens = 256
 
-// lanes is the number of nodes whose sums run together in a dense layer: each
-// has its own accumulator, so that additions overlap, and with eight the
-// compiler runs out of registers (BenchmarkFFBS: 0.24 ns per edge for six, 0.37
-// for eight, 0.32 for four).
+// lanes is the number of nodes whose sums are computed together in a dense layer. Each has its
+// own accumulator, so that additions overlap. With eight, the compiler runs out of registers
+// (BenchmarkFFBS: 0.24 ns per edge for six, 0.37 for eight, 0.32 for four).
 const lanes = 6
 
-// dead is the node number of missing edges in a dense layer; its value is 0.
+// dead is the node number that marks missing edges in a dense layer. The value of this node is
+// 0.
 const dead = 255
 
-// denseFill is the least share of present edges for which reading the missing
-// ones is cheaper than reading column numbers (BenchmarkFilter).
+// denseFill is the least share of present edges for which a dense layer is faster. Reading
+// missing edges then costs less than reading column numbers (BenchmarkFilter).
 const denseFill = 0.4
 
-// newDense returns the edges of l as full rows: entry b·columns+k holds, byte by
-// byte from the lowest, the nodes that column k leads to from the nodes lanes·b,
-// lanes·b+1, …. A byte as an index into an array of 256 needs no bounds check,
-// which is why layers before more than 255 nodes have none.
+// newDense returns the edges of l as full rows, or nil if this would not be faster. Entry
+// b·columns+k holds, byte by byte from the lowest, the nodes to which column k leads from the
+// nodes lanes·b, lanes·b+1, …. A byte as an index into an array of 256 entries needs no bounds
+// check. Layers with more than 255 nodes at the next site are therefore never dense.
 func newDense(l *layer) []uint64 {
 	columns := len(l.live)
 	if l.next > dead || l.n < lanes/2 ||
@@ -95,8 +99,8 @@ func newDense(l *layer) []uint64 {
 	return d
 }
 
-// denseSums stores in dst[q] = Σ_k s[k]·ahead[target of q by column k], k over
-// cols, for all nodes q.
+// denseSums stores dst[q] = Σ_k s[k]·ahead[target of node q by column k] for all nodes q, where
+// k runs over cols.
 func (l *layer) denseSums(dst []float64, cols []int32, s []float64, ahead *[256]float64) {
 	columns := len(l.live)
 	s = s[:len(cols)]
@@ -117,22 +121,21 @@ func (l *layer) denseSums(dst []float64, cols []int32, s []float64, ahead *[256]
 	}
 }
 
-// blockTokens is the number of tokens of a class that are summed into one
-// block, or of levels where columns are marked: a draw from a large class reads
-// one block of it, not all.
+// blockTokens is the number of tokens of a class that are summed into one block. A draw from a
+// large class reads one block instead of the whole class.
 const blockTokens = 512
 
-// groupLevels is how many levels an entry of marks stands for.
+// groupLevels is the number of levels whose bits an entry of marks holds.
 const groupLevels = 16
 
 // markWork is the time to read a token by its number, relative to the time to check whether a
-// level is marked (BenchmarkTwoClasses): columns are marked if that is faster.
+// level is marked (BenchmarkTwoClasses). It decides whether marking columns is faster.
 const markWork = 4
 
-// split cuts columns into blocks. Where columns are few and large their levels are
-// marked by bits, so that a vector kernel sums them in place, and blocks are ranges
-// of levels; otherwise tokens are listed, and blocks are ranges of the list. like, if
-// not nil, is a layer whose marks hold here, too, if its tokens are the same.
+// split divides columns into blocks. If columns are few and large, their levels are marked by
+// bits, so that a vector kernel sums them in place, and blocks are ranges of levels. Otherwise,
+// blocks are ranges of the list of tokens. like is a layer whose marks are shared if its tokens
+// are the same; it may be nil.
 func (l *layer) split(levels int, like *layer) {
 	marked := l.wide() && len(l.live) <= markWork*len(l.tokens)/levels
 	l.block = make([]int32, len(l.end)+1)
@@ -152,7 +155,7 @@ func (l *layer) split(levels int, like *layer) {
 	}
 }
 
-// mark sets the bits of the tokens of every column, and where the blocks begin.
+// mark sets the bits of the tokens of every column, and computes where the blocks begin.
 func (l *layer) mark(levels int) {
 	l.marks = make([][]uint16, len(l.end))
 	for k := range l.end {
@@ -171,7 +174,7 @@ func (l *layer) mark(levels int) {
 	l.cut = append(l.cut, int32(len(l.tokens)))
 }
 
-// part returns where the tokens of block b of column k are among those of the layer.
+// part returns the range in l.tokens of the tokens in block b of column k.
 func (l *layer) part(k int32, b int) (from, to int32) {
 	if l.marks != nil {
 		b += int(l.block[k])
@@ -181,7 +184,8 @@ func (l *layer) part(k int32, b int) (from, to int32) {
 	return from, min(from+blockTokens, l.end[k])
 }
 
-// allowed returns the number of tokens with weight in each column of site t.
+// allowed returns, for each column of site t, the number of tokens whose log-weight in v is not
+// −Inf. A nil v allows all tokens.
 func (l *layer) allowed(v []float32, t, levels int) []int {
 	n := make([]int, len(l.live))
 	for k := range n {
@@ -194,8 +198,7 @@ func (l *layer) allowed(v []float32, t, levels int) []int {
 	return n
 }
 
-// leastSums stores the least sum of token cost and value ahead over the edges of
-// every node.
+// leastSums stores, for every node, the least sum of token cost and value ahead over its edges.
 func (l *layer) leastSums(here, cost, ahead []float64) {
 	edge := 0
 	col, to := l.col, l.to[:len(l.col)]
@@ -210,8 +213,8 @@ func (l *layer) leastSums(here, cost, ahead []float64) {
 	}
 }
 
-// sparseSums is nodeSum for all nodes. Nodes are in order
-// of their number of edges, so that the inner loop is predictable.
+// sparseSums stores Σ sum·ahead over the edges of every node and returns the largest result.
+// Nodes are ordered by their number of edges, which makes the inner loop predictable.
 func (l *layer) sparseSums(here, sums, ahead []float64) (top float64) {
 	edge := 0
 	col, to := l.col, l.to[:len(l.col)]
@@ -240,7 +243,7 @@ func (l *layer) nodeSum(q int32, sums, ahead []float64) float64 {
 	return sum
 }
 
-// sumTerms stores the sums of terms over classes in s and returns their sum.
+// sumTerms stores the sum of the terms of each class in s and returns the total.
 func (l *layer) sumTerms(s, terms []float64) (total float64) {
 	if len(s) == len(terms) { // every class is one token
 		copy(s, terms)

@@ -14,32 +14,34 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Config describes what [Compile] unrolls the automaton over.
+// Config sets the length and the tokens of the sequences over which [Compile] unrolls an
+// automaton.
 type Config struct {
 	// Sites is the length of the sequences and Levels the number of tokens, both ≥ 1.
 	Sites, Levels int
 
 	// Padded admits shorter sequences: an accepted sequence of length n ≤ Sites is followed by
 	// Sites−n times the token Pad. Padding is not passed to the automaton, so Pad cannot be a
-	// letter of the language.
+	// token of the language.
 	Padded bool
 	Pad    int32
 
-	// Allows, if not nil, reports whether a site may take a token: a mask in addition to
-	// the automaton. It is called only while compiling. Padding is always allowed.
+	// Allows, if not nil, is a mask in addition to the automaton: it reports whether a site may
+	// take a token. It is called only while compiling. Padding is always allowed.
 	Allows func(site int, token int32) bool
 
-	// Limit is the largest number of edges to store; 0 means 1<<24 (about 128 MiB).
+	// Limit bounds the number of edges to store. 0 means 2²⁴ (about 128 MiB).
 	Limit int
 }
 
-// defaultLimit keeps a compiled graph near 128 MiB: two int32 per edge.
+// defaultLimit is the default of Config.Limit. It limits a graph to about 128 MiB, with two
+// int32 per edge.
 const defaultLimit = 1 << 24
 
-// maxSites bounds the number of sites of a graph, which stores data for each.
+// maxSites bounds the number of sites of a graph.
 const maxSites = math.MaxInt32
 
-// check returns an error unless the shape makes sense.
+// check returns an error if a field of the configuration is out of range.
 func (c Config) check() error {
 	return cmp.Or(
 		check.If(c.Sites < 1, "trellis: Compile: sites = %d, want ≥ 1", c.Sites),
@@ -51,13 +53,12 @@ func (c Config) check() error {
 	)
 }
 
-// tooLarge is the error of an unrolled automaton that has too many edges.
+// tooLarge returns the error for an unrolled automaton with too many edges.
 func tooLarge(edges, limit int) error {
 	return &constraint.LimitError{What: "edges of the unrolled automaton", Value: edges, Bound: limit}
 }
 
-// DeadError is the error of compiling and of sums for a language without a sequence of
-// positive weight.
+// DeadError is the error for a language without a sequence of positive weight.
 type DeadError = algebra.DeadError
 
 // none marks a missing state, class or edge.
@@ -66,34 +67,34 @@ const none = -1
 // padState is the automaton state after the first padding token.
 const padState = -2
 
-// machine is the part of an automaton that sequences of the wanted length can
-// see, with tokens merged into classes as far as the states met so far allow.
+// machine is the part of an automaton that sequences of the configured length can reach. Tokens
+// are merged into classes as far as the states found so far allow.
 type machine struct {
 	a      constraint.Automaton
 	config Config
 
 	state []int         // automaton state of each id, in order of discovery
-	id    map[int]int32 // and back
+	id    map[int]int32 // id of each automaton state
 
-	// The automaton may know tokens that it does not distinguish; what follows is about
-	// one token of each such kind.
-	kind []int32 // kind of each token
+	// kind of each token. The automaton may report that it does not distinguish certain tokens;
+	// such tokens are of one kind. The fields below refer to kinds.
+	kind []int32
 	rep  []int32 // smallest token of each kind
 
 	class  []int32 // class of each kind
 	first  []int32 // smallest kind of each class
-	parent []int32 // class that each class was split from
+	parent []int32 // class from which each class was split
 
-	// rows[q][k] is the id reached from q by class k, none if dead. A row has
-	// as many entries as there were classes when it was made; a younger class
-	// behaves as the class it was split from. nil: not needed within the
+	// rows[q][k] is the id of the state after a token of class k in state q, or none if it is
+	// dead. A row has as many entries as there were classes when it was made. A newer class
+	// behaves like the class from which it was split. A nil row was not needed within the
 	// length.
 	rows [][]int32
 
-	to []int32 // scratch: one row by kind
+	to []int32 // scratch: next states by kind
 }
 
-// explore discovers every state that can be met within config.Sites tokens.
+// explore discovers every state that can be reached within config.Sites tokens.
 func explore(ctx context.Context, a constraint.Automaton, config Config) (*machine, error) {
 	m := &machine{
 		a: a, config: config,
@@ -126,8 +127,8 @@ func explore(ctx context.Context, a constraint.Automaton, config Config) (*machi
 	return m, nil
 }
 
-// kinds asks the automaton which tokens it does not distinguish. Padding has a kind of
-// its own.
+// kinds groups tokens that the automaton reports as equivalent into kinds. Padding has its own
+// kind.
 func (m *machine) kinds() {
 	of, n := automata.Classes(m.a, m.config.Levels)
 	m.kind = slices.Clone(of)
@@ -149,7 +150,7 @@ func (m *machine) kinds() {
 	}
 }
 
-// discover returns the id of an automaton state.
+// discover returns the id of an automaton state, and assigns one if necessary.
 func (m *machine) discover(state int) int32 {
 	if id, ok := m.id[state]; ok {
 		return id
@@ -161,7 +162,8 @@ func (m *machine) discover(state int) int32 {
 	return id
 }
 
-// step returns the automaton state after reading token, none if dead.
+// step returns the automaton state after reading token in the given state, or none if it is
+// dead. It handles padding.
 func (m *machine) step(state int, token int32) int {
 	switch {
 	case m.config.Padded && token == m.config.Pad:
@@ -178,13 +180,13 @@ func (m *machine) step(state int, token int32) int {
 	return none
 }
 
-// accepting reports whether a sequence may end in the state of id q.
+// accepting reports whether a sequence may end in the state with id q.
 func (m *machine) accepting(q int32) bool {
 	return m.state[q] == padState || m.a.Accepting(m.state[q])
 }
 
-// expand reads every kind of token in state q, splitting classes whose tokens
-// it distinguishes.
+// expand computes the next state of q for every kind of token. It splits the classes whose
+// tokens lead to different states.
 func (m *machine) expand(q int) {
 	state := m.state[q]
 	last, lastID := none, int32(none) // runs of equal targets need no look-up
@@ -205,7 +207,7 @@ func (m *machine) expand(q int) {
 	m.rows[q] = row
 }
 
-// split refines the classes so that to is constant on each.
+// split refines the classes so that all kinds of a class have the same entry in m.to.
 func (m *machine) split() {
 	type key struct{ class, to int32 }
 	var fresh map[key]int32
@@ -228,7 +230,7 @@ func (m *machine) split() {
 	}
 }
 
-// row stores the targets of state q by class in dst.
+// row stores the next states of state q by class in dst.
 func (m *machine) row(dst []int32, q int32) {
 	for k := copy(dst, m.rows[q]); k < len(dst); k++ {
 		dst[k] = dst[m.parent[k]] // a parent is older than its child

@@ -12,100 +12,109 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Runner is the scratch of one worker on one graph. Its methods do not allocate once its buffers
-// have grown, except on the first use of each operation.
+// Runner computes sums, draws, marginals and best sequences over one graph. It is the scratch
+// of one worker. Its methods do not allocate once its buffers have grown, except on the first
+// use of each operation.
 type Runner struct {
 	g *Graph
 	v []float32 // weights of the last Filter
 
-	given []int32 // tokens that FilterGiven is given, nil otherwise
+	given []int32 // tokens passed to FilterGiven, nil otherwise
 
-	meter poll.Meter // of the context that Watch was given
+	meter poll.Meter // meter of the context given to Watch
 
 	method method
 	logZ   float64
 
-	shift []float64 // by site: what the weights were shifted by
-	sum   []float64 // by site and column: the sums over classes
-	logs  []float64 // their logs, where they were asked for
+	shift []float64 // by site, the amount subtracted from the log-weights
+	sum   []float64 // by site and column, the sum over the class
+	// logarithms of the class sums, for the method logarithm; nil until first needed
+	logs  []float64
 	sumAt []int     // offset of each site in sum
-	total []float64 // by site: the log of the sum of sums
+	total []float64 // by site, the log of the total of its class sums
 
-	term   []float64 // by site and token: the terms of sum, where they are kept
+	// terms of the class sums, by site and token; stored only for some sites
+	term   []float64
 	termAt []int     // offset of each site in term
-	value  []float64 // by node: the sum over all that can follow, or its log
-	scale  []int     // by site: values are in units of 2^scale
-	top    []int     // by site: binary exponent of the greatest value
-	unit   []float64 // by site: 2^(scale−scale of the next site)
+	value  []float64 // by node, the sum over all continuations, or its log
+	scale  []int     // by site, the exponent of the values' unit 2^scale
+	top    []int     // by site, the binary exponent of the greatest value
+	unit   []float64 // by site, 2^(scale − scale of the next site)
 
-	cols   []int32   // by site, as sum: the columns whose sum is not zero
-	nonz   []float64 // the sums of those columns, for one site
-	colN   []int     // by site: how many there are
-	active []int32   // by node: those that can be met, site by site
-	count  []int     // by site: how many of active, or none for all nodes
-	seen   []bool    // scratch of the widest site
+	cols []int32   // by site, with the offsets of sum, the columns whose sum is not zero
+	nonz []float64 // class sums of the columns in cols, for one site
+	colN []int     // by site, the number of columns in cols
+	// by node, the nodes that can be reached under the weights, listed site by site
+	active []int32
+	// by site, the number of nodes listed in active, or none if all nodes count as reachable
+	count []int
+	seen  []bool // scratch for the widest site
 
-	block   []float64 // by wide site and block of tokens: their sum
+	block   []float64 // by wide site and block of tokens, the sum of the block
 	blockAt []int     // offset of each site in block
-	lone    []int32   // by site: the only token that has weight, or none
-	deep    []bool    // by wide site: some class sum is too small for sum
-	kept    []float32 // the weights that the sums of wide sites are of, nil if too many
-	fresh   []bool    // by site: they are, and without an error
-	rest    []uint8   // by site: how many rows not to copy, because copies were of no use
-	wait    []uint8   // by site: what rest was at the last such copy
-	tops    []float64 // by block of levels: their shifts, of one site
+	lone    []int32   // by site, the only token with weight, or none
+	deep    []bool    // by wide site, whether some class sum is too small to be in sum
+	// copy of the weights from which the sums of wide sites were computed; nil if there are too
+	// many
+	kept  []float32
+	fresh []bool // by site, whether kept and the sums are valid for the site
+	// by site, the number of rows still not to be copied, because earlier copies were of no use
+	rest []uint8
+	wait []uint8   // by site, the value of rest after the last useless copy
+	tops []float64 // shifts of the blocks of levels of one site
 
-	row    []float32 // gathered weights of one site
+	row    []float32 // weights of one site, gathered
 	prob   []float32
 	weight []float64 // scratch of a draw
 	ahead  [256]float64
 
-	// Of FilterUntil: where it stands.
+	// state of FilterUntil: the stopper, and whether it has stopped the filter
 	stop            Stopper
 	stopped, paused bool
-	work            int // since stop was asked
+	work            int // operations since the last call of stop
 	phase           phase
-	passed          int     // sites of the phase that are done
-	shifted         float64 // what their weights were shifted by, in linear
-	lossless        bool    // no value has lost anything that matters, in linear
-	dead            bool    // no node can be met
+	passed          int     // number of sites of the current phase that are done
+	shifted         float64 // in linear, the sum of the shifts of the sites done so far
+	lossless        bool    // in linear, whether no value has lost a significant part to underflow
+	dead            bool    // true if no node can be reached
 
-	long struct { // scratch of logarithms
+	long struct { // scratch of the method logarithm
 		sum, ahead algebra.List
 		fits       bool
 	}
 
-	front       []float64 // forward values, for marginals
-	logarithmic *Runner   // for marginals that numbers lose, nil until then
+	front []float64 // forward values, for Marginals
+	// separate runner with the method logarithm, for marginals that are too small for scaled
+	// numbers; nil until needed
+	logarithmic *Runner
 	best        *bestState
 }
 
-// method is how the sums of the last Filter were taken.
+// method is the number format of the sums of the last Filter.
 type method uint8
 
 const (
-	scaled    method = iota // numbers, scaled site by site
-	logarithm               // logarithms
+	scaled    method = iota // float64 numbers, scaled site by site
+	logarithm               // logarithms of the sums
 )
 
-// lowestSum is the least class sum of which a float64 has lost nothing that
-// matters, 2^-1000.
+// lowestSum is the least class sum that has lost no significant part in float64: 2^-1000.
 const lowestSum = 0x1p-1000
 
-// loose is the greatest binary exponent that values keep without being scaled:
-// scaling costs a pass over the nodes.
+// loose is the greatest binary exponent for which values are not rescaled, because rescaling
+// costs a pass over the nodes.
 const loose = 64
 
-// keptWait is how many times at most a row is not copied after copies were of no use:
-// once after the first, then 3, 7 and 15 times. Rows that change every time need no
-// copies.
+// keptWait bounds the number of rows that are not copied after copies were of no use. After the
+// first useless copy, one row is not copied, then 3, 7 and 15 rows. Rows that change every time
+// need no copies.
 const keptWait = 15
 
-// keptTables is the greatest number of weights of which a Runner keeps a copy,
-// 64 MiB, to see which rows are what they were.
+// keptTables bounds the number of weights that a Runner copies in order to detect unchanged
+// rows. The copy takes at most 64 MiB.
 const keptTables = 1 << 24
 
-// NewRunner returns scratch for g.
+// NewRunner returns a Runner for g.
 func NewRunner(g *Graph) *Runner {
 	r := &Runner{
 		g:       g,
@@ -157,14 +166,15 @@ func NewRunner(g *Graph) *Runner {
 	return r
 }
 
-// Watch makes later calls fail with the cause of ctx once ctx has ended, except FilterUntil,
-// which has its own stopper. After such an error r holds no sums.
+// Watch makes later calls fail with the cause of ctx once ctx has ended. FilterUntil is an
+// exception, because it has its own stopper. After such an error, r has no results.
 func (r *Runner) Watch(ctx context.Context) { r.meter.Watch(ctx) }
 
 // Unwatch undoes Watch.
 func (r *Runner) Unwatch() { r.meter.Unwatch() }
 
-// watched returns what a filter asks whether to stop, nil if nothing.
+// watched returns the meter of the watched context as a Stopper, or nil if no context is
+// watched.
 func (r *Runner) watched() Stopper {
 	if r.meter.Context() == nil {
 		return nil
@@ -190,8 +200,8 @@ func (r *Runner) columns(t int) []int32 {
 	return r.cols[r.sumAt[t] : r.sumAt[t]+r.colN[t]]
 }
 
-// nodes returns the nodes of site t that can be met under the weights; all is
-// true if no list was made because it would be (nearly) all of them.
+// nodes returns the nodes of site t that can be reached under the weights. all is true if the
+// nodes were not listed because (nearly) all of them are reachable.
 func (r *Runner) nodes(t int) (list []int32, all bool) {
 	if r.count[t] == none {
 		return nil, true
@@ -200,31 +210,30 @@ func (r *Runner) nodes(t int) (list []int32, all bool) {
 	return r.active[o : o+r.count[t]], false
 }
 
-// bestState is the scratch of the (min,+) semiring.
+// bestState is the scratch for best sequences, in the semiring (min, +).
 type bestState struct {
-	cost  []float64 // by site and column: the least cost in the class
-	arg   []int32   // and the smallest token that has it
-	value []float64 // by node: the least cost of all that can follow
+	cost  []float64 // by site and column, the least cost in the class
+	arg   []int32   // by site and column, the smallest token with the least cost
+	value []float64 // by node, the least cost of all continuations
 }
 
-// Stopper decides whether a long call stops: Done is called every few sites with the
-// number of elementary operations since the last call.
+// Stopper decides whether a long call is to stop early. Done is called every few sites with the
+// number of elementary operations since the last call. It returns true to stop.
 type Stopper interface{ Done(work int) bool }
 
 // phase is a pass of the filter over the sites.
 type phase uint8
 
 const (
-	summing  phase = iota // the class sums
-	sweeping              // the nodes that can be met
-	backward              // the values
+	summing  phase = iota // computes the class sums
+	sweeping              // lists the nodes that can be reached
+	backward              // computes the values of the nodes
 )
 
 // enter begins a phase.
 func (r *Runner) enter(p phase) { r.phase, r.passed, r.shifted, r.lossless = p, 0, 0, true }
 
-// halt counts the work of a site, in addition to siteWork, and reports whether the filter
-// is to stop.
+// halt adds the work of a site, plus siteWork, and reports whether the filter must stop.
 func (r *Runner) halt(work int) bool {
 	if r.stop == nil {
 		return false
@@ -236,14 +245,14 @@ func (r *Runner) halt(work int) bool {
 	return r.stopped
 }
 
-// siteWork is what a site costs in every phase in addition to its levels or edges, in
-// operations.
+// siteWork is the cost of a site in every phase, in operations, apart from its levels or edges.
 const siteWork = 64
 
-// askEvery is the number of operations between two checks for a stop.
+// askEvery is the number of operations between two calls of Stopper.Done.
 const askEvery = poll.Every
 
-// infinite returns the error for the first token of weight +Inf or NaN.
+// infinite returns the error for the first of the tokens whose log-weight at site t is +Inf or
+// NaN, or nil.
 func (r *Runner) infinite(t int, tokens []int32) error {
 	for _, v := range tokens {
 		if w := float64(r.v[t*r.g.levels+int(v)]); math.IsNaN(w) || math.IsInf(w, 1) {
@@ -254,8 +263,9 @@ func (r *Runner) infinite(t int, tokens []int32) error {
 }
 
 // MAP stores in x the sequence of greatest weight for the log-weights v (sites × levels; −Inf
-// forbids) and returns the log of that weight. Among equals it takes the first in lexicographic
-// order. Errors and panics are those of [Runner.Filter], whose results stay valid.
+// forbids) and returns the log of that weight. Among sequences of equal weight, it chooses the
+// first in lexicographic order. Errors and panics are those of [Runner.Filter]. The results of
+// an earlier Filter stay valid.
 func (r *Runner) MAP(x []int32, v []float32) (logWeight float64, err error) {
 	r.g.checkTable("v", len(v))
 	cost, err := best(r, x, v, -1, nil)
@@ -263,34 +273,34 @@ func (r *Runner) MAP(x []int32, v []float32) (logWeight float64, err error) {
 }
 
 // Cheapest stores in x the sequence of least total cost and returns that cost: the sum of
-// cost[i,x_i] (sites × levels; +Inf forbids). Among equals it takes the first in lexicographic
-// order. It returns a [*algebra.WeightError] for a NaN or −Inf among the tokens the automaton can
-// use, and a [*algebra.DeadError] for an empty language.
+// cost[i,x_i] (sites × levels; +Inf forbids). Among sequences of equal cost, it chooses the
+// first in lexicographic order. It returns a [*algebra.WeightError] for a NaN or −Inf among the
+// tokens the automaton can use, and a [*algebra.DeadError] for an empty language.
 func (r *Runner) Cheapest(x []int32, cost []float64) (float64, error) {
 	r.g.checkTable("cost", len(cost))
 	return best(r, x, cost, 1, nil)
 }
 
-// Pricer prices tokens by their weight: within a site the cost must not grow
-// with the weight.
+// Pricer sets the costs of tokens. At each site, the cost must not increase with the weight of
+// the token.
 type Pricer interface {
-	// Site is called before the calls of Price for site t.
+	// Site is called before the first call of Price for site t.
 	Site(t int) error
 
-	// Price returns the cost of a token, +Inf to forbid it.
+	// Price returns the cost of a token at the current site, or +Inf to forbid the token.
 	Price(token int32) float64
 }
 
-// CheapestBy is [Runner.Cheapest] for costs that fall with the weights v, sites × levels: it
-// prices only the heaviest token of every class, the first among equals. It returns an error if p
-// does or if a weight is NaN or +Inf.
+// CheapestBy is [Runner.Cheapest] for costs that decrease with the log-weights v (sites ×
+// levels). It calls p only for the heaviest token of every class, and for the first of them if
+// several are equal. It returns an error if p returns one or if a weight is NaN or +Inf.
 func (r *Runner) CheapestBy(x []int32, v []float32, p Pricer) (float64, error) {
 	r.g.checkTable("v", len(v))
 	return best(r, x, v, -1, p)
 }
 
-// best runs the (min,+) recursion on the costs sign·v, or those of p unless that is nil,
-// and follows the least ones.
+// best computes the least costs by the (min, +) recursion and stores the sequence of least cost
+// in x. The costs are sign·v, or those of p unless p is nil.
 func best[W float32 | float64](r *Runner, x []int32, v []W, sign float64, p Pricer) (float64, error) {
 	g := r.g
 	g.checkSequence(x)
@@ -314,7 +324,8 @@ func best[W float32 | float64](r *Runner, x []int32, v []W, sign float64, p Pric
 	return b.value[0], nil
 }
 
-// costs runs the recursion: the costs of the classes, and then of the nodes.
+// costs computes the least cost of every class, and then of every node. The costs are sign·v,
+// or those of p unless p is nil.
 func costs[W float32 | float64](r *Runner, v []W, sign float64, p Pricer) error {
 	g := r.g
 	if r.best == nil {
@@ -350,8 +361,8 @@ func costs[W float32 | float64](r *Runner, v []W, sign float64, p Pricer) error 
 	return r.backwardCosts()
 }
 
-// backwardCosts fills the values of the nodes, or fails if nothing has finite
-// cost.
+// backwardCosts computes the least cost of all continuations of every node. It returns an error
+// if no sequence has a finite cost.
 func (r *Runner) backwardCosts() error {
 	g, b := r.g, r.best
 	clear(b.value[g.offset[g.sites]:])
@@ -369,7 +380,8 @@ func (r *Runner) backwardCosts() error {
 	return nil
 }
 
-// leastCosts stores the least cost of every column and its smallest token.
+// leastCosts stores the least cost of every column and the smallest token with that cost, for
+// the costs sign·row.
 func leastCosts[W float32 | float64](t int, l *layer, cost []float64, arg []int32, row []W, sign float64) error {
 	for k := range l.end {
 		least, at := math.Inf(1), int32(none)
@@ -390,19 +402,19 @@ func leastCosts[W float32 | float64](t int, l *layer, cost []float64, arg []int3
 }
 
 // Draw stores in x an exact draw from the distribution w(x)/Z of the last Filter. It uses one
-// value of src per site, a second one if the token drawn shares its class with others, and a
-// third one if these are many. It panics unless a Filter succeeded and len(x) = sites.
+// value of src per site, a second one if the class of the token has other tokens, and a third
+// one if there are many of them. It panics unless a Filter succeeded and len(x) = sites.
 //
-// The sums were taken backward, so the draw runs forward: at state q of site i
-// the token is l with probability proportional to exp(v[i,l])·Z(what follows),
-// by inverse CDF with 53 random bits.
+// Filter sums backward, so the draw runs forward. At site i it chooses token l with probability
+// proportional to exp(v[i,l]) times the sum over all continuations, by inverse CDF with 53
+// random bits.
 func (r *Runner) Draw(x []int32, src rand.Source) {
 	r.g.checkSequence(x)
 	r.mustFilter()
 	r.walk(x, 0, 0, src)
 }
 
-// walk draws from node q of site t on.
+// walk draws the tokens from site t on, starting at node q.
 func (r *Runner) walk(x []int32, t int, q int32, src rand.Source) {
 	pick := r.pickEdge
 	if r.method == logarithm {
@@ -415,15 +427,15 @@ func (r *Runner) walk(x []int32, t int, q int32, src rand.Source) {
 	}
 }
 
-// mustFilter panics unless there is something to draw from.
+// mustFilter panics unless there was a successful Filter.
 func (r *Runner) mustFilter() {
 	if r.v == nil {
 		panic("trellis: no successful Filter")
 	}
 }
 
-// pickEdge returns the edge of node q at the quantile u. The value of q is the
-// sum of the same terms in the same order, so no second pass is needed.
+// pickEdge returns the edge of node q at the quantile u of the distribution over its edges. The
+// value of q is the sum of the same terms in the same order, so no second pass is needed.
 func (r *Runner) pickEdge(t int, q int32, u float64) int32 {
 	l := r.g.layers[t]
 	ahead, sums := r.values(t+1), r.sums(t)
@@ -440,7 +452,7 @@ func (r *Runner) pickEdge(t int, q int32, u float64) int32 {
 	return last
 }
 
-// pickLog is pickEdge on logarithms.
+// pickLog is pickEdge for the method logarithm.
 func (r *Runner) pickLog(t int, q int32, u float64) int32 {
 	l := r.g.layers[t]
 	ahead, sums := r.values(t+1), r.sums(t)
@@ -457,8 +469,7 @@ func (r *Runner) pickLog(t int, q int32, u float64) int32 {
 	return last
 }
 
-// pickToken returns a token of column k with probability proportional to its
-// weight.
+// pickToken draws a token of column k with probability proportional to its weight.
 func (r *Runner) pickToken(t int, l *layer, k int32, src rand.Source) int32 {
 	tokens := l.class(int(k))
 	if len(tokens) == 1 {
@@ -483,8 +494,8 @@ func (r *Runner) pickToken(t int, l *layer, k int32, src rand.Source) int32 {
 	return tokens[pickTerm(weight, total, src)]
 }
 
-// pickWide is pickToken where classes are large: a block by its sum, then a
-// token of the block.
+// pickWide is pickToken for wide layers. It draws a block with probability proportional to its
+// sum, and then a token of the block.
 func (r *Runner) pickWide(t int, l *layer, k int32, tokens []int32, src rand.Source) int32 {
 	if v := r.lone[t]; v != none {
 		return v
@@ -505,8 +516,8 @@ func (r *Runner) pickWide(t int, l *layer, k int32, tokens []int32, src rand.Sou
 	return tokens[at[0]]
 }
 
-// pickTerm returns one of several with probability proportional to its weight, which
-// sum to total in their order.
+// pickTerm draws an index with probability proportional to its weight. total is the sum of the
+// weights, added in their order.
 func pickTerm(weights []float64, total float64, src rand.Source) (last int) {
 	goal, sum := algebra.Unit(src)*total, 0.0
 	for i, w := range weights {
@@ -520,8 +531,9 @@ func pickTerm(weights []float64, total float64, src rand.Source) (last int) {
 	return last
 }
 
-// LogProb returns log w(x)/Z under the last Filter, or −Inf if x is not accepted. It panics
-// unless a Filter succeeded and len(x) = sites.
+// LogProb returns log w(x)/Z under the last Filter, or −Inf if x is not accepted. w(x) is the
+// weight of x and Z the sum over all sequences. LogProb panics unless a Filter succeeded and
+// len(x) = sites.
 func (r *Runner) LogProb(x []int32) float64 {
 	g := r.g
 	g.checkSequence(x)
@@ -539,17 +551,17 @@ func (r *Runner) LogProb(x []int32) float64 {
 	return sum - r.logZ
 }
 
-// Ahead returns the log of the total weight of everything that can follow a state of the graph: 0
-// at the end, −Inf if nothing can follow. The state must have been reached before. It panics
-// unless the last filter was a successful [Runner.FilterLogs].
+// Ahead returns the log of the total weight of all continuations from a state of the graph. It
+// is 0 at the end, and −Inf if there is no continuation. The state must be one that Start or
+// Next returned. It panics unless the last filter was a successful [Runner.FilterLogs].
 func (r *Runner) Ahead(state int) float64 {
 	r.mustLogs()
 	return r.value[state]
 }
 
-// DrawFrom stores in x, from the site of state on, an exact draw of what follows the state, and
-// returns that site. It panics unless the last filter was a successful [Runner.FilterLogs] and
-// len(x) = sites.
+// DrawFrom draws a continuation from the given state exactly. It stores the tokens in x, from
+// the site of the state on, and returns that site. It panics unless the last filter was a
+// successful [Runner.FilterLogs] and len(x) = sites.
 func (r *Runner) DrawFrom(x []int32, state int, src rand.Source) (site int) {
 	g := r.g
 	g.checkSequence(x)
@@ -559,7 +571,7 @@ func (r *Runner) DrawFrom(x []int32, state int, src rand.Source) (site int) {
 	return site
 }
 
-// mustLogs panics unless the last filter was one of logarithms.
+// mustLogs panics unless the last filter was a successful FilterLogs.
 func (r *Runner) mustLogs() {
 	r.mustFilter()
 	if r.method != logarithm {
@@ -567,20 +579,20 @@ func (r *Runner) mustLogs() {
 	}
 }
 
-// Filter runs the sums backward over the sites for the log-weights v, laid out
-// sites × levels, and returns
+// Filter computes the sums over all continuations, from the last site to the first, for the
+// log-weights v (sites × levels). It returns
 //
 //	log Z = log Σ_{x accepted} ∏_i exp(v[i,x_i]).
 //
-// It returns a [*algebra.DeadError] if the sum is empty and a [*algebra.WeightError] for a NaN or
-// +Inf among the tokens that the automaton can use (others are not read). r keeps a reference to
-// v until the next Filter. It panics unless len(v) = sites·levels.
+// It returns a [*algebra.DeadError] if the sum is empty and a [*algebra.WeightError] for a NaN
+// or +Inf among the tokens that the automaton can use (others are not read). r keeps a
+// reference to v until the next Filter. It panics unless len(v) = sites·levels.
 func (r *Runner) Filter(v []float32) (logZ float64, err error) {
 	logZ, err = r.FilterUntil(v, r.watched(), false)
 	return logZ, r.cause(err)
 }
 
-// cause returns err, or what ended the context that is watched.
+// cause returns err, or the cause of the watched context if that context stopped the filter.
 func (r *Runner) cause(err error) error {
 	if err == ErrStopped && r.meter.Err() != nil {
 		return r.meter.Err()
@@ -588,10 +600,10 @@ func (r *Runner) cause(err error) error {
 	return err
 }
 
-// FilterGiven is [Runner.Filter] for a v in which the row of every site i with given[i] ≥ 0 is 0
-// at token given[i] and −Inf elsewhere. The rows of v at these sites are not read, and may be
-// overwritten. Only Draw may follow. It panics unless len(given) = sites and its tokens are
-// levels.
+// FilterGiven is [Runner.Filter] for a v in which the row of every site i with given[i] ≥ 0 is
+// 0 at token given[i] and −Inf elsewhere. The rows of v at these sites are not read, and may be
+// overwritten. Of the methods that use a filter's results, only Draw may be called afterwards.
+// It panics unless len(given) = sites and its tokens are levels.
 func (r *Runner) FilterGiven(v []float32, given []int32) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
 	r.g.checkSequence(given)
@@ -615,7 +627,7 @@ func (r *Runner) FilterGiven(v []float32, given []int32) (logZ float64, err erro
 	return logZ, err
 }
 
-// FilterLogs is [Runner.Filter] with logarithms throughout, so that no value loses precision,
+// FilterLogs is [Runner.Filter] with logarithms throughout. Every value keeps its precision,
 // however small its share of the total. [Runner.Ahead] and [Runner.DrawFrom] require it.
 func (r *Runner) FilterLogs(v []float32) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
@@ -630,10 +642,10 @@ func (r *Runner) FilterLogs(v []float32) (logZ float64, err error) {
 //
 //	dst[i,l] = log P(x_i = l) = log Σ_{x: x_i=l} w(x)/Z
 //
-// under the distribution of the last Filter, −Inf for tokens that cannot occur. If float64 loses
-// tokens that are unlikely but possible, Marginals filters again with logarithms, in separate
-// scratch: draws are the same before and after. It returns an error only if a context is watched,
-// and panics unless a Filter succeeded and len(dst) = sites·levels.
+// under the distribution of the last Filter, −Inf for tokens that cannot occur. If scaled
+// numbers lose tokens that are unlikely but possible, Marginals filters again with logarithms.
+// It uses separate scratch for this, so draws are not affected. It returns an error only if a
+// context is watched, and panics unless a Filter succeeded and len(dst) = sites·levels.
 func (r *Runner) Marginals(dst []float64) error {
 	g := r.g
 	g.checkTable("dst", len(dst))
@@ -676,9 +688,9 @@ func (r *Runner) Marginals(dst []float64) error {
 // ErrStopped is returned by a FilterUntil that was stopped.
 var ErrStopped = errors.New("trellis: stopped")
 
-// FilterUntil is [Runner.Filter], except that stop can end it early with [ErrStopped]; a nil stop
-// never does. After ErrStopped r holds no results. If again is true, FilterUntil continues where
-// it was stopped, with the same v.
+// FilterUntil is [Runner.Filter], except that stop can end it early with the error
+// [ErrStopped]. A nil stop never ends it. After ErrStopped, r has no results. If again is true,
+// FilterUntil continues where it was stopped. v must then be unchanged.
 func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
 	if !again || !r.paused {
@@ -694,8 +706,8 @@ func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float6
 	return logZ, err
 }
 
-// filter goes through the phases from the present one on, with numbers and,
-// where these are not exact, with logarithms.
+// filter runs the remaining phases, with scaled numbers first. If these are not accurate
+// enough, it repeats the phases with logarithms.
 func (r *Runner) filter() (logZ float64, err error) {
 	for {
 		if r.phase == summing {
@@ -732,7 +744,7 @@ func (r *Runner) filter() (logZ float64, err error) {
 	}
 }
 
-// begin begins the first phase of a method.
+// begin starts the first phase of a method.
 func (r *Runner) begin(m method) {
 	r.method = m
 	if m == logarithm && r.logs == nil {
@@ -744,7 +756,7 @@ func (r *Runner) begin(m method) {
 // LogZ returns the result of the last successful Filter.
 func (r *Runner) LogZ() float64 { return r.logZ }
 
-// allSums takes the class sums of every site.
+// allSums computes the class sums of every site.
 func (r *Runner) allSums() error {
 	for ; r.passed < len(r.g.layers); r.passed++ {
 		if r.halt(r.g.levels) {
@@ -757,9 +769,9 @@ func (r *Runner) allSums() error {
 	return nil
 }
 
-// sweep lists the nodes that are reachable under the weights, if that is likely to save work
-// later: after sites at which few tokens are left. It reports whether every site that it examines
-// has such a node, unless it is stopped.
+// sweep lists the nodes that are reachable under the weights. It does so only where this is
+// likely to save work later, which is after sites at which few tokens are left. It returns
+// false if a site has no reachable node, or if it is stopped.
 func (r *Runner) sweep() bool {
 	g := r.g
 	r.count[0] = none // one node
@@ -813,7 +825,7 @@ func (r *Runner) sweep() bool {
 	return true
 }
 
-// zero returns the representation of a sum of nothing.
+// zero returns the representation of an empty sum.
 func (r *Runner) zero() float64 {
 	if r.method == logarithm {
 		return math.Inf(-1)
@@ -821,9 +833,9 @@ func (r *Runner) zero() float64 {
 	return 0
 }
 
-// linear fills values and scales from the last site to the first, and logZ. done
-// is false if a site or the whole underflowed, clean true if nothing underflowed
-// that could matter.
+// linear computes values, scales and logZ with scaled numbers, from the last site to the first.
+// done is false if the values of a site or the total underflowed. clean is true if no
+// significant part of a value underflowed.
 func (r *Runner) linear() (done, clean bool) {
 	g := r.g
 	last := r.values(g.sites)
@@ -859,13 +871,13 @@ func (r *Runner) linear() (done, clean bool) {
 	return true, r.lossless
 }
 
-// clean reports whether no node of site t has lost a part of its value that
-// could matter, given that those of the next site have not.
+// clean reports whether no node of site t has lost a significant part of its value, given that
+// no node of the next site has.
 //
-// The values ahead are at most 2^loose, class sums at most the number of tokens,
-// so each product that is lost, or whose factors are, is below 2^(−1074+loose+32), and a value above 2^low has 2^(900−978+31) of
-// itself in that way at most. A smaller value must be that of a node that leads
-// nowhere.
+// The values of the next site are at most 2^loose, and class sums are at most the number of
+// tokens. Each product that is lost, or that has a lost factor, is therefore below
+// 2^(−1074+loose+32). A value above 2^low loses at most the fraction 2^(900−978+31) in this
+// way. A smaller value is acceptable only for a node that leads nowhere.
 func (r *Runner) clean(t int, l *layer) bool {
 	list, all := r.nodes(t)
 	here := r.values(t)
@@ -885,8 +897,8 @@ func (r *Runner) clean(t int, l *layer) bool {
 	return true
 }
 
-// leadsNowhere reports whether every edge of node q has a class without weight or
-// a target without value.
+// leadsNowhere reports whether, on every edge of node q, the class has no weight or the target
+// has the value 0.
 func (r *Runner) leadsNowhere(t int, l *layer, q int32) bool {
 	sums, ahead := r.sums(t), r.values(t+1)
 	for e := l.row[q]; e < l.row[q+1]; e++ {
@@ -897,7 +909,7 @@ func (r *Runner) leadsNowhere(t int, l *layer, q int32) bool {
 	return true
 }
 
-// layerSums fills the values of site t from those of the next, in its units,
+// layerSums computes the values of site t from those of the next site, in units of the latter,
 // and returns the greatest.
 func (r *Runner) layerSums(t int, l *layer) (top float64) {
 	list, all := r.nodes(t)
@@ -926,10 +938,9 @@ func (r *Runner) layerSums(t int, l *layer) (top float64) {
 	return top
 }
 
-// The bounds of certified. An exponential below exp(logTiny) or a product below
-// it is lost by a float64 (2^-1074). Losses are accepted when they are below
-// exp(−margin) of the result: 1e-17 of it. A node whose value is above 2^low in
-// the units of its site has lost nothing that matters to it.
+// Bounds for certified. float64 loses an exponential or a product below exp(logTiny) = 2^-1074.
+// Losses below exp(−margin) ≈ 1e-17 of the result are accepted. A node whose value is above
+// 2^low, in the units of its site, has lost no significant part.
 const (
 	logTiny = -1074 * math.Ln2
 	margin  = 39
@@ -939,17 +950,16 @@ const (
 // lowest is 2^low.
 const lowest = 0x1p-900
 
-// certified reports whether everything that linear may have lost to underflow
-// is negligible.
+// certified reports whether the total of all terms that linear may have lost to underflow is
+// negligible.
 //
-// At site t a term of a sum is at most tiny = exp(logTiny) too small for each
-// token, times the greatest value ahead, or for each column, in the units of the
-// values ahead. What comes before multiplies it by no more than the sums of all class
-// sums. So
+// At site t, each token may have lost at most exp(logTiny) times the greatest value of the next
+// site, and each column at most exp(logTiny), in the units of the next site's values. The sites
+// before t multiply this loss by at most the totals of their class sums. Therefore
 //
 //	log lost_t ≤ Σ_{i<t} total_i + log(tokens + columns) + logTiny + (scale_{t+1} + top_{t+1})·log 2,
 //
-// top being the binary exponent of the greatest value, or 0 if that is larger, to be
+// where top is the binary exponent of the greatest value, or 0 if 0 is larger. The bound is
 // compared with log Z without its shifts.
 func (r *Runner) certified() bool {
 	g := r.g
@@ -970,12 +980,11 @@ func (r *Runner) certified() bool {
 	return true
 }
 
-// logarithms is linear with the logs of the values, for weights of any size. It
-// returns false if nothing has weight.
+// logarithms computes the same values as linear, but as logarithms, for weights of any size. It
+// returns false if no sequence has weight.
 //
-// Between logarithms the sums of a site run on numbers with an exponent of their
-// own, mantissa·2^exponent: that takes one logarithm a node instead of an
-// exponential an edge.
+// Within a site, it uses numbers mantissa·2^exponent ([algebra.List]). This takes one logarithm
+// per node instead of one exponential per edge.
 func (r *Runner) logarithms() bool {
 	g := r.g
 	clear(r.values(g.sites))
@@ -1006,10 +1015,11 @@ func (r *Runner) logarithms() bool {
 	return !math.IsInf(r.logZ, -1)
 }
 
-// logWork is what an edge costs in logarithms, in edges of linear.
+// logWork is the cost of an edge in logarithms, relative to its cost in linear.
 const logWork = 8
 
-// nodeLog returns log Σ exp(sum + ahead) over the edges of node q.
+// nodeLog returns log Σ exp(sum + ahead) over the edges of node q, where sums and ahead are
+// logarithms.
 func (r *Runner) nodeLog(l *layer, q int32, sums, ahead []float64) float64 {
 	from, end := l.row[q], l.row[q+1]
 	cols, targets := l.col[from:end], l.to[from:end]
@@ -1031,7 +1041,7 @@ func (r *Runner) nodeLog(l *layer, q int32, sums, ahead []float64) float64 {
 }
 
 // scaledMarginals is Marginals with scaled numbers instead of logarithms. It returns false if a
-// product was lost or nearly so, or if the context that is watched has ended.
+// product underflowed or came close to it, or if the watched context has ended.
 func (r *Runner) scaledMarginals(dst, here, next, post []float64) bool {
 	g := r.g
 	here[0] = 1
@@ -1058,9 +1068,9 @@ func (r *Runner) scaledMarginals(dst, here, next, post []float64) bool {
 	return true
 }
 
-// pushForward sums the forward values here over the edges of site t: into next
-// by target, with class sums, and into post by column, with values ahead
-// instead. It returns false if a product of numbers above 0 is below 2^low.
+// pushForward sums the forward values here over the edges of site t. It sums here·(class sum)
+// into next by target, and here·(value ahead) into post by column. It returns false if a
+// nonzero product is below 2^low.
 func (r *Runner) pushForward(t int, l *layer, here, next, post []float64) bool {
 	clear(next)
 	clear(post)
@@ -1082,8 +1092,8 @@ func (r *Runner) pushForward(t int, l *layer, here, next, post []float64) bool {
 	return true
 }
 
-// spread stores in row t of dst the log-probabilities of the tokens, given
-// their weights and what base makes of the sum of their column.
+// spread stores in row t of dst the log-probabilities of the tokens: each log-weight plus
+// base(post[k]), where k is the column of the token.
 func (r *Runner) spread(dst []float64, t int, l *layer, post []float64, base func(float64) float64) {
 	for k := range l.end {
 		if b := base(post[k]); !math.IsInf(b, -1) {
@@ -1094,7 +1104,7 @@ func (r *Runner) spread(dst []float64, t int, l *layer, post []float64, base fun
 	}
 }
 
-// logMarginals is Marginals on logarithms.
+// logMarginals is Marginals for the method logarithm.
 func (r *Runner) logMarginals(dst, here, next, post []float64) {
 	g := r.g
 	here[0] = 0
@@ -1122,8 +1132,8 @@ func (r *Runner) logMarginals(dst, here, next, post []float64) {
 	}
 }
 
-// classSums stores the sums over classes of site t, in the way of r.method,
-// and the list of columns whose sum is not zero.
+// classSums computes the class sums of site t by the current method, and lists the columns
+// whose sum is not zero.
 func (r *Runner) classSums(t int) error {
 	l := r.g.layers[t]
 	s := r.sums(t)
@@ -1153,8 +1163,8 @@ func (r *Runner) classSums(t int) error {
 	return nil
 }
 
-// sinks reports whether the sum of some class is below lowestSum although one of
-// its tokens has weight.
+// sinks reports whether the sum of some class is below lowestSum although one of its tokens has
+// weight.
 func (r *Runner) sinks(t int, l *layer, s []float64) bool {
 	row := r.v[t*r.g.levels : (t+1)*r.g.levels]
 	for k, w := range s {
@@ -1165,8 +1175,8 @@ func (r *Runner) sinks(t int, l *layer, s []float64) bool {
 	return false
 }
 
-// greatest returns the greatest weight of the tokens, which must not be NaN or
-// +Inf.
+// greatest returns the greatest log-weight of the tokens at site t. It returns an error if one
+// of them is NaN or +Inf.
 func (r *Runner) greatest(t int, tokens []int32) (float64, error) {
 	row := r.v[t*r.g.levels : (t+1)*r.g.levels]
 	m := float32(math.Inf(-1))
@@ -1184,8 +1194,8 @@ func (r *Runner) greatest(t int, tokens []int32) (float64, error) {
 	return float64(m), nil
 }
 
-// doubleSums stores Σ exp(w − shift) of every class in float64, and the terms
-// where a draw will want them.
+// doubleSums stores Σ exp(w − shift) of every class in float64, and the terms if draws will
+// need them.
 func (r *Runner) doubleSums(t int, l *layer, s []float64) error {
 	m, err := r.greatest(t, l.tokens)
 	if err != nil {
@@ -1218,8 +1228,8 @@ func (r *Runner) doubleSums(t int, l *layer, s []float64) error {
 	return nil
 }
 
-// terms returns where the terms of the class sums of site t are kept, by
-// token as in the layer; nil where there are too many.
+// terms returns the stored terms of the class sums of site t, in the order of the layer's
+// tokens. It returns nil if they are not stored because there are too many.
 func (r *Runner) terms(t int) []float64 {
 	if r.termAt[t+1] == r.termAt[t] {
 		return nil
@@ -1227,8 +1237,8 @@ func (r *Runner) terms(t int) []float64 {
 	return r.term[r.termAt[t]:r.termAt[t+1]]
 }
 
-// logSums stores the logs of the class sums, each shifted by its own greatest
-// weight, and no common shift.
+// logSums stores the logs of the class sums. Each class is shifted by its own greatest weight;
+// there is no common shift.
 func (r *Runner) logSums(t int, l *layer, s []float64) error {
 	row := r.v[t*r.g.levels : (t+1)*r.g.levels]
 	for k := range s {
@@ -1250,22 +1260,20 @@ func (r *Runner) logSums(t int, l *layer, s []float64) error {
 	return nil
 }
 
-// The class sums of wideSums. An exponential below exp(logTiny32) is lost by the
-// float32 kernels; a class is summed with a shift of its own where what may be
-// lost is not below exp(−margin32) of its sum. Below exp(logDeep) of the
-// greatest weight a class sum is no number for linear any more.
+// Bounds for wideSums. The float32 kernels lose an exponential below exp(logTiny32). A class is
+// summed again with its own shift if the loss may exceed exp(−margin32) of its sum. If a class
+// sum is below exp(logDeep) times the greatest weight, linear cannot represent it.
 const (
 	logTiny32 = -87.4
 	margin32  = 20
 	logDeep   = -690
 )
 
-// wideSums is doubleSums with exponentials in float32, relative error about
-// 1e-7. The row is shifted by its greatest weight if the automaton can use half
-// of the tokens, and otherwise by the greatest of those it can use; classes of which
-// the kernel may have lost too much are shifted by their own. A row that is what it
-// was at the last Filter costs a comparison, and one with a single token little
-// more.
+// wideSums is doubleSums with exponentials in float32, relative error about 1e-7. If the
+// automaton can use half of the tokens, the row is shifted by its greatest weight. Otherwise it
+// is shifted by the greatest weight of a usable token. A class that may have lost too much is
+// summed again with its own shift. If a row has not changed since the last Filter, it is only
+// compared. A row with a single token takes little more time.
 func (r *Runner) wideSums(t int, l *layer, s []float64) error {
 	if r.given != nil && r.given[t] >= 0 {
 		r.fresh[t], r.deep[t] = false, false
@@ -1300,7 +1308,7 @@ func (r *Runner) wideSums(t int, l *layer, s []float64) error {
 	return nil
 }
 
-// only stores the sums of a row whose only token is v, of weight w.
+// only stores the class sums of a row in which only token v has weight, with log-weight w.
 func (r *Runner) only(t int, l *layer, s []float64, v int32, w float64) {
 	clear(s)
 	r.shift[t], r.total[t], r.lone[t] = w, math.Inf(-1), none
@@ -1310,8 +1318,8 @@ func (r *Runner) only(t int, l *layer, s []float64, v int32, w float64) {
 	}
 }
 
-// loneToken returns the only token of the row with a weight above −Inf, none if
-// there are others.
+// loneToken returns the only token of the row with a weight above −Inf, or none if there are
+// several or none.
 func loneToken(row []float32) int32 {
 	never := float32(math.Inf(-1))
 	n := len(row)
@@ -1335,7 +1343,7 @@ func loneToken(row []float32) int32 {
 	return int32(m)
 }
 
-// singleSums takes the sums of a row with several tokens.
+// singleSums computes the class sums of a row with several tokens in float32.
 func (r *Runner) singleSums(t int, l *layer, s []float64, row []float32) error {
 	var total [1]float64
 	if 2*len(l.tokens) < len(row) {
@@ -1372,7 +1380,7 @@ func (r *Runner) singleSums(t int, l *layer, s []float64, row []float32) error {
 	return nil
 }
 
-// gatherRow stores the weights of tokens in w and returns the greatest.
+// gatherRow stores the weights of the tokens in w and returns the greatest.
 func gatherRow(w, row []float32, tokens []int32) float32 {
 	m := float32(math.Inf(-1))
 	for i, v := range tokens {
@@ -1385,14 +1393,14 @@ func gatherRow(w, row []float32, tokens []int32) float32 {
 	return m
 }
 
-// blocks returns where the sums of the blocks of column k at site t are kept.
+// blocks returns the sums of the blocks of column k at site t. The slice is part of r.block.
 func (r *Runner) blocks(t int, l *layer, k int) []float64 {
 	o := r.blockAt[t]
 	return r.block[o+int(l.block[k]) : o+int(l.block[k+1])]
 }
 
-// gather sums the weights p of all levels by class, block by block: listed ones in
-// four partial sums each.
+// gather sums the weights p of all levels by class, block by block. Each block is added in four
+// partial sums.
 func (r *Runner) gather(t int, l *layer, s []float64, p []float32) {
 	for k := range s {
 		tokens := l.class(k)
@@ -1420,10 +1428,10 @@ func (r *Runner) gather(t int, l *layer, s []float64, p []float32) {
 	}
 }
 
-// gatherMarked is [Runner.gather] where columns are marked, from the row itself: a
-// block is exponentiated with a shift of its own and summed while it is in the first
-// cache, and brought to the shift of the site, the greatest of the blocks', at the end.
-// It is false if there is a NaN, +Inf or no weight.
+// gatherMarked is [Runner.gather] for marked columns. It reads the row itself. Each block is
+// exponentiated with its own shift and summed while it is in the first-level cache. At the end,
+// the sums are converted to the shift of the site, which is the greatest of the blocks' shifts.
+// It returns false if there is a NaN, a +Inf or no weight.
 func (r *Runner) gatherMarked(t int, l *layer, s []float64, row []float32) bool {
 	const groups = blockTokens / groupLevels
 	shift := math.Inf(-1)
@@ -1467,8 +1475,8 @@ func (r *Runner) gatherMarked(t int, l *layer, s []float64, row []float32) bool 
 	return true
 }
 
-// blockSums stores the sums of the blocks of column k, whose weights are p, and
-// returns their sum.
+// blockSums stores the sums of the blocks of column k and returns the total. p holds the
+// weights of the column's tokens.
 func (r *Runner) blockSums(t int, l *layer, k int, p []float32) (sum float64) {
 	blocks, begin := r.blocks(t, l, k), l.begin(int32(k))
 	for b := range blocks {
@@ -1479,9 +1487,9 @@ func (r *Runner) blockSums(t int, l *layer, k int, p []float32) (sum float64) {
 	return sum
 }
 
-// settle sums the classes again that are so much smaller than the greatest
-// weight that the kernel may have lost part of them, each shifted by its own
-// greatest weight, and stores the total.
+// settle sums again those classes that are so small, compared with the greatest weight, that
+// the kernel may have lost part of them. Each is shifted by its own greatest weight. settle
+// then stores the total.
 func (r *Runner) settle(t int, l *layer, s []float64, row []float32) {
 	all := 0.0
 	for k := range s {
@@ -1498,11 +1506,12 @@ func (r *Runner) settle(t int, l *layer, s []float64, row []float32) {
 	r.total[t] = simd.Log(all)
 }
 
-// lossy is exp(logTiny32+margin32), rounded up.
+// lossy is exp(logTiny32+margin32), rounded up. A class is summed again if its sum is below
+// lossy times its number of tokens.
 const lossy = 5.4e-30
 
-// ownSum returns the sum of column k shifted by its greatest weight m, 0 if that
-// is −Inf.
+// ownSum returns the sum of column k shifted by its greatest log-weight m. The sum is 0 if m is
+// −Inf.
 func (r *Runner) ownSum(t int, l *layer, k int, row []float32) (sum, m float64) {
 	tokens := l.class(k)
 	w := r.row[:len(tokens)]
@@ -1515,7 +1524,7 @@ func (r *Runner) ownSum(t int, l *layer, k int, row []float32) (sum, m float64) 
 	return r.blockSums(t, l, k, w), m
 }
 
-// wideLogs stores the logs of the class sums of wideSums in s.
+// wideLogs stores in s the logs of the class sums that wideSums computed.
 func (r *Runner) wideLogs(t int, l *layer, s []float64) {
 	row := r.v[t*r.g.levels : (t+1)*r.g.levels]
 	for k, w := range r.sum[r.sumAt[t]:r.sumAt[t+1]] {

@@ -19,10 +19,10 @@ type unroller struct {
 	m *machine
 	g *Graph
 
-	target []int32 // scratch: a row by class
+	target []int32 // scratch: next states by class
 	mark   []int32 // scratch by state: node number at the next site, or none
-	degree []int32 // scratch by state: edges, 0 between uses
-	usable []bool  // by class: some token of it is allowed at the site
+	degree []int32 // scratch by state: number of edges, 0 between uses
+	usable []bool  // by class, whether some token of the class is allowed at the site
 	meter  poll.Meter
 }
 
@@ -43,13 +43,13 @@ func newUnroller(m *machine, g *Graph) *unroller {
 	return u
 }
 
-// allows reports whether the mask leaves token at site t.
+// allows reports whether the mask allows token at site t.
 func (u *unroller) allows(t int, token int32) bool {
 	c := &u.m.config
 	return c.Allows == nil || c.Padded && token == c.Pad || c.Allows(t, token)
 }
 
-// prepare fills usable for site t.
+// prepare fills u.usable for site t.
 func (u *unroller) prepare(t int) {
 	if u.m.config.Allows == nil {
 		return
@@ -59,14 +59,14 @@ func (u *unroller) prepare(t int) {
 	}
 }
 
-// same reports whether sites t and t+1 take the same tokens and reach holds
-// the same states for both.
+// same reports whether sites t and t+1 allow the same tokens and have the same slice of states
+// in reach.
 func (u *unroller) same(reach [][]int32, t int) bool {
 	return u.m.config.Allows == nil && &reach[t][0] == &reach[t+1][0]
 }
 
-// forward returns, for every site and the end, the states that can be reached
-// there, ascending. Sites with the same states share the slice.
+// forward returns, for every site and the end, the states that can be reached there, in
+// ascending order. Sites with the same states share the slice.
 func (u *unroller) forward(ctx context.Context) ([][]int32, error) {
 	sites := u.m.config.Sites
 	reach := make([][]int32, sites+1)
@@ -109,7 +109,7 @@ func (u *unroller) forward(ctx context.Context) ([][]int32, error) {
 	return reach, nil
 }
 
-// backward drops the states that lead nowhere and stores the layers.
+// backward removes the states that do not lead to acceptance, and stores the layers.
 func (u *unroller) backward(ctx context.Context, reach [][]int32) error {
 	limit := u.m.config.Limit
 	if limit == 0 {
@@ -159,8 +159,8 @@ func (u *unroller) backward(ctx context.Context, reach [][]int32) error {
 	return nil
 }
 
-// layer connects those states of from that reach nodes, and returns them in
-// order of their number of edges; not all of them once the context has ended.
+// layer returns the layer from those states of from that lead to nodes, and these states,
+// ordered by their number of edges. If the context ends, it is incomplete.
 func (u *unroller) layer(from, nodes []int32) (l *layer, here []int32) {
 	for n, q := range nodes {
 		u.mark[q] = int32(n)
@@ -203,12 +203,12 @@ func (u *unroller) layer(from, nodes []int32) (l *layer, here []int32) {
 	return l, here
 }
 
-// leads reports whether class k, leading to a state, gives an edge.
+// leads reports whether a transition by class k to the given state becomes an edge.
 func (u *unroller) leads(k int, state int32) bool {
 	return state != none && u.mark[state] != none && u.usable[k]
 }
 
-// names returns the automaton states of ids.
+// names returns the automaton states of the given ids.
 func (u *unroller) names(ids []int32) []int {
 	s := make([]int, len(ids))
 	for i, q := range ids {
@@ -217,8 +217,7 @@ func (u *unroller) names(ids []int32) []int {
 	return s
 }
 
-// columns renumbers the classes of the edges of site t into columns and lists
-// their tokens.
+// columns numbers the classes that have edges at site t as columns, and lists their tokens.
 func (u *unroller) columns(l *layer, t int) {
 	l.column = make([]int32, len(u.m.first))
 	for k := range l.column {
@@ -250,9 +249,9 @@ func (u *unroller) columns(l *layer, t int) {
 	}
 }
 
-// Unroll is Compile for a language given by a user: it first validates the language, and errors
-// begin with who and the name of the language. The error wraps constraint.ErrInfeasible if the
-// language has no sequence of the given length.
+// Unroll compiles a language supplied by a user, like [Compile]. It first validates the
+// language, and errors begin with who and the name of the language. The error wraps
+// constraint.ErrInfeasible if the language has no sequence of sites tokens.
 func Unroll(ctx context.Context, who string, a constraint.Automaton, sites, levels int) (*Graph, error) {
 	if err := automata.Validate(a); err != nil {
 		return nil, fmt.Errorf("%s: %w", who, err)
@@ -271,9 +270,10 @@ func Unroll(ctx context.Context, who string, a constraint.Automaton, sites, leve
 	return g, nil
 }
 
-// Compile unrolls the automaton; the mask of constraint.Split stays a mask. It returns an
-// [*algebra.DeadError] if nothing is accepted, a [*constraint.LimitError] if the result would be
-// too large, and the error of ctx if ctx ends first.
+// Compile unrolls the automaton over the sites of config. If constraint.Split separates a mask
+// from the automaton, the mask is applied to the sites directly. Compile returns an
+// [*algebra.DeadError] if no sequence is accepted, a [*constraint.LimitError] if the result
+// would be too large, and the cause of ctx if ctx ends first.
 func Compile(ctx context.Context, a constraint.Automaton, config Config) (*Graph, error) {
 	if err := config.check(); err != nil {
 		return nil, err

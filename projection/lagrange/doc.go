@@ -1,8 +1,9 @@
-// Package lagrange projects onto bounds on scores, which no automaton describes: an augmented
-// Lagrangian, guided by derivatives, searches for a sequence that satisfies them, and the nearest
-// rows follow from that sequence.
+// Package lagrange projects onto bounds on differentiable scores, such as the output of a
+// classifier, which no automaton describes. It searches for a sequence that satisfies the
+// bounds by an augmented Lagrangian, guided by derivatives. The nearest rows are then computed
+// from that sequence.
 //
-// A [Projector] is the recipe. Where a constraint is a language, package projection is
-// exact and faster. For a masked diffusion, which never reconsiders a token,
-// sampler/diffusion/scored finds sequences that this package does not.
+// A [Projector] is the recipe. Where a constraint is a language, package projection is exact
+// and faster. A masked diffusion never changes a token once it is set. For such a model,
+// sampler/diffusion/scored finds sequences that this package does not find.
 package lagrange

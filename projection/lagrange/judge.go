@@ -7,26 +7,26 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Validator is a constraint that may be invalid: Validate is called before any other
-// method.
+// Validator is a constraint that may be invalid. Validate is called before any other method.
 type Validator interface {
 	// Validate returns an error that states what is wrong with the constraint, or nil.
 	Validate() error
 }
 
-// Partial is a constraint whose Value and Pull, or whose Violation, may be unusable, as is the
-// case for a [constraint.Score]. For a constraint that is not Partial, all methods are usable.
+// Partial is a constraint whose Value and Pull, or whose Violation, may be unusable. An example
+// is [constraint.Score]. For a constraint that is not Partial, all methods are usable.
 type Partial interface {
-	// Leads reports whether the constraint has derivatives: whether Value and
-	// Pull may be called.
+	// Leads reports whether the constraint has derivatives, so that Value and Pull may be
+	// called.
 	Leads() bool
 
-	// Decides reports whether the constraint decides about sequences: whether Violation
+	// Decides reports whether the constraint can be evaluated on sequences, so that Violation
 	// may be called.
 	Decides() bool
 }
 
-// asSet makes a smooth constraint decide about sequences.
+// asSet returns s itself if its Violation is usable, and otherwise a set that evaluates s at
+// one-hot rows.
 func asSet(s constraint.Smooth, sites, levels int) constraint.Set {
 	set, ok := s.(constraint.Set)
 	if p, partial := s.(Partial); partial && !p.Decides() {
@@ -38,14 +38,15 @@ func asSet(s constraint.Smooth, sites, levels int) constraint.Set {
 	return oneHot{s, sites, levels}
 }
 
-// oneHot judges sequences by the value of a smooth constraint at their one-hot
-// rows. It allocates; a Set does not.
+// oneHot evaluates a smooth constraint on sequences, by its value at their one-hot rows. It
+// allocates memory in every call, unlike a Set.
 type oneHot struct {
 	constraint.Smooth
 	sites, levels int
 }
 
-// Violation implements [constraint.Set].
+// Violation implements [constraint.Set]. It stores the values of the constraint at the one-hot
+// rows of each sequence.
 func (o oneHot) Violation(g []float64, x []int32) {
 	v := make([]float32, o.sites*o.levels)
 	m := o.Len()
@@ -58,18 +59,19 @@ func (o oneHot) Violation(g []float64, x []int32) {
 	}
 }
 
-// target is what a search is for: a recipe with its defaults, and the shape.
+// target holds the problem that a search solves: a recipe with its defaults, and the shape.
 type target struct {
-	recipe        Projector
-	smooth        constraint.Smooth
-	judge         constraint.Set
-	within        *projection.PathProjection // the language, or all sequences
-	free          bool                       // there is no language
+	recipe Projector
+	smooth constraint.Smooth
+	judge  constraint.Set
+	// compiled language, which contains all sequences if free is true
+	within        *projection.PathProjection
+	free          bool // true if the recipe has no language
 	sites, levels int
 	name          string
 }
 
-// violationOf returns the largest of g, NaN if one is.
+// violationOf returns the largest entry of g, or NaN if one entry is NaN.
 func violationOf(g []float64) float64 {
 	worst := math.Inf(-1)
 	for _, v := range g {

@@ -7,7 +7,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// lagrangian is the function that a [Projector] descends on, of the logits z of y:
+// lagrangian is the function that a [Projector] minimises by gradient descent. Its argument is
+// z, the logits of y:
 //
 //	L(z) = KL(x‖y) + Σ_j λ_j·Δ_j + (μ/2)·Σ_j Δ_j²,
 //	y = softmax(z),  ϕ = softmax((z + noise)/θ),  Δ_j = max(0, g_j(ϕ) + raise_j).
@@ -16,26 +17,27 @@ import (
 //
 //	∇L = (y − x) + (1/θ)·ϕ ⊙ (G − ⟨ϕ, G⟩),  G = Σ_{j: Δ_j > 0} (λ_j + μ·Δ_j)·∂g_j/∂ϕ,
 //
-// leaves logits of −Inf alone: their y, x and ϕ are 0.
+// is 0 at logits of −Inf, where y, x and ϕ are 0.
 type lagrangian struct {
 	smooth constraint.Smooth
 	levels int
 	theta  float32
 
 	x     []float32 // probabilities of the given distribution
-	noise []float32 // Gumbel, fixed through an outer loop
+	noise []float32 // Gumbel noise, constant during an outer loop
 	mu    float64
 
-	lambda []float64 // multipliers
-	raise  []float64 // how much g is raised
-	g      []float64 // values at ϕ, raised
-	weight []float64 // λ + μ·Δ
-	force  []float64 // sum of the weights so far
+	lambda []float64 // multiplier of each inequality
+	raise  []float64 // amount by which each g_j is raised
+	g      []float64 // raised values g_j at ϕ
+	// weight of each inequality in the gradient: λ_j + μ·Δ_j if it is violated, otherwise 0
+	weight []float64
+	force  []float64 // sum of the weights of each inequality over all steps so far
 
 	y, phi, pull, grad []float32
 }
 
-// gradient evaluates ∇L at z into l.grad, and g.
+// gradient evaluates ∇L at z and stores it in l.grad. It also updates l.g.
 func (l *lagrangian) gradient(z []float32) {
 	violated := false
 	simd.Softmax(l.y, z, l.levels)
@@ -60,17 +62,18 @@ func (l *lagrangian) gradient(z []float32) {
 	}
 }
 
-// stepLimit bounds how far a gradient step moves a logit: see [Projector].
+// stepLimit bounds the change of a logit in one gradient step: see [Projector].
 const stepLimit = 1
 
-// descend takes a gradient step of size eta at most.
+// descend makes a gradient step. eta is the step size, and no logit moves by more than
+// stepLimit.
 func (l *lagrangian) descend(z []float32, eta float32) {
 	for i, d := range l.grad {
 		z[i] -= max(-stepLimit, min(stepLimit, float32(eta*d)))
 	}
 }
 
-// ascend moves the multipliers after an outer loop.
+// ascend updates the multipliers and μ after an outer loop.
 func (l *lagrangian) ascend() {
 	for j, g := range l.g {
 		if g > 0 {
@@ -80,10 +83,10 @@ func (l *lagrangian) ascend() {
 	l.mu = min(float64(muGrowth*l.mu), lastMu)
 }
 
-// perturb makes the noise of an outer loop from bits.
+// perturb computes the Gumbel noise of an outer loop from random bits.
 func (l *lagrangian) perturb(bits []uint32) { simd.Gumbel(l.noise, bits) }
 
-// finite reports whether all values of the constraint are numbers.
+// finite reports whether all values of the constraint are finite.
 func (l *lagrangian) finite() bool {
 	for _, g := range l.g {
 		if g != g || math.IsInf(g, 0) {

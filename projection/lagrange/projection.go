@@ -9,14 +9,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// Projection is a [Projector] compiled for a shape. Log-weights v and errors about them are those
-// of [projection.PathProjection]. If the functions of the constraint are safe for concurrent use,
-// different samples may be projected concurrently, but each by only one goroutine at a time.
-// Project allocates nothing after warm-up unless those functions do.
+// Projection is a [Projector] compiled for a shape. Log-weights v are sites × levels, with the
+// errors of [projection.PathProjection]. If the functions of the constraint are safe for
+// concurrent use, different samples may be projected concurrently, but each by only one
+// goroutine at a time. Project allocates nothing after warm-up unless those functions do.
 type Projection struct {
 	target
 
-	lambda []float64 // by slot, what the last projection of the sample ended with
+	lambda []float64 // for each sample, the multipliers at the end of its last projection
 
 	idle scratch.Stock[search]
 }
@@ -26,8 +26,8 @@ func (a *Projection) Shape() (sites, levels int) { return a.sites, a.levels }
 
 // Project replaces v by the nearest distribution found whose likeliest sequence satisfies the
 // constraint, and returns the largest violation of that sequence, at most the tolerance. If the
-// likeliest sequence already satisfies the constraint, v does not change. The noise is drawn from
-// src. The multipliers start from those of the last projection of the sample (see
+// likeliest sequence already satisfies the constraint, v does not change. The noise is drawn
+// from src. The search starts from the multipliers of the sample's last projection (see
 // [Projection.Reset]).
 //
 // If no sequence was found, the error is a *[projection.NotConverged], and v and the violation
@@ -45,8 +45,8 @@ func (a *Projection) Project(ctx context.Context, sample int, v []float32, from,
 	return violation, err
 }
 
-// Nearest is Project with multipliers that start from zero. It also stores the sequence in x, and
-// returns KL(x‖y) in nats and the largest violation of the sequence.
+// Nearest is like Project, but starts from multipliers of zero. It also stores the sequence
+// found in x, and returns KL(x‖y) in nats and the largest violation of that sequence.
 func (a *Projection) Nearest(ctx context.Context, x []int32, v []float32, src rand.Source) (divergence, violation float64, err error) {
 	check.Len("lagrange", "x", len(x), a.sites)
 	s := a.take()
@@ -55,24 +55,24 @@ func (a *Projection) Nearest(ctx context.Context, x []int32, v []float32, src ra
 	return s.project(ctx, x, v, s.start, src)
 }
 
-// Reset forgets the multipliers of a sample, which must not be projected at the same time. It
-// panics unless 0 ≤ sample < samples, as given to Bind.
+// Reset sets the multipliers of a sample to zero. The sample must not be projected at the same
+// time. Reset panics unless 0 ≤ sample < samples, as given to Bind.
 func (a *Projection) Reset(sample int) {
 	m := a.smooth.Len()
 	clear(a.lambda[sample*m : (sample+1)*m])
 }
 
-// Copy gives sample dst the multipliers of sample src, for particles that are
-// resampled. Neither must be projected at the same time.
+// Copy copies the multipliers of sample src to sample dst. Use it when particles are resampled.
+// Neither sample may be projected at the same time.
 func (a *Projection) Copy(dst, src int) {
 	m := a.smooth.Len()
 	copy(a.lambda[dst*m:(dst+1)*m], a.lambda[src*m:(src+1)*m])
 }
 
-// take returns a search that nobody uses.
+// take returns a search that is not in use.
 func (a *Projection) take() *search {
 	return a.idle.Take(func() *search { return newSearch(&a.target) })
 }
 
-// give puts a search back.
+// give returns a search for reuse.
 func (a *Projection) give(s *search) { a.idle.Give(s) }

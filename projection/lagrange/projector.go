@@ -11,42 +11,43 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projector projects onto constraints that a differentiable function describes:
-// scores of classifiers and regressors, or black boxes with a differentiable
-// surrogate. It looks for the distribution y nearest to x in KL(x‖y) whose
-// decoded sequence, the likeliest one, satisfies
+// Projector projects onto constraints that are described by a differentiable function, such as
+// the score of a classifier or regressor. A black box also works if it has a differentiable
+// surrogate. Projector searches for the distribution y nearest to x in KL(x‖y) whose decoded
+// sequence, the likeliest one, satisfies
 //
 //	g_j(decode(y)) ≤ Tolerance for all j,
 //
-// by the augmented Lagrangian of Cardei et al. 2025 (Algorithm 1) on the logits of y. For
-// a constraint that is a language use [projection.Path], which is exact and faster; if a
-// part of it is, put that part into Path here.
+// by the augmented Lagrangian of Cardei et al. 2025 (Algorithm 1) on the logits of y. For a
+// constraint that is a language, use [projection.Path], which is exact and faster. If a part of
+// the constraint is a language, put that part into the field Path.
 //
-// An outer loop draws Gumbel noise, holds it, and takes Inner gradient steps on
+// Each outer loop draws Gumbel noise, keeps it fixed, and makes Inner gradient steps on
 //
 //	KL(x‖y) + Σ_j λ_j·Δ_j + (μ/2)·Σ_j Δ_j²,  Δ_j = max(0, g_j(ϕ)),
 //
-// where ϕ is the relaxed draw softmax((log y + noise)/Temperature). Then λ_j ← λ_j + μ·Δ_j and μ
-// ← min(2μ, 1000), starting from λ = 0 and μ = 1 as in the paper. (Replacing g by √c·g has the
-// same effect as multiplying μ by c.) The search ends as soon as the decoded sequence satisfies
-// the constraint. The result is then brought nearer: tokens that the search changed without need
-// are changed back, and costly ones are exchanged for cheaper ones, together with tokens at up to
-// two more sites, as long as the constraint holds. The final rows are, in closed form, the
-// nearest ones whose likeliest tokens are this sequence (see
+// where ϕ is the relaxed draw softmax((log y + noise)/Temperature). Then λ_j ← λ_j + μ·Δ_j and
+// μ ← min(2μ, 1000), starting from λ = 0 and μ = 1 as in the paper. (Replacing g by √c·g has
+// the same effect as multiplying μ by c.) The search ends as soon as the decoded sequence
+// satisfies the constraint. The divergence is then reduced. Tokens that the search changed
+// without need are changed back, and costly ones are exchanged for cheaper ones, together with
+// tokens at up to two other sites, as long as the constraint holds. The final rows are the
+// nearest ones whose likeliest tokens are this sequence, computed in closed form (see
 // [projection.PathProjection.Nearest]).
 //
-// In tests where the exact projection is known, the result equals it for counts and is on average
-// at most a twentieth further away for weighted sums (TestGrid, TestKLGap).
+// In tests where the exact projection is known, the result equals it for counts and is on
+// average at most a twentieth further away for weighted sums (TestGrid, TestKLGap).
 //
-// Algorithm 1 of the paper continues while the violation is *below* the tolerance; that is a
-// misprint. It does not specify the growth of μ, Temperature and the tolerance; the defaults here
-// come from TestGrid. Four things are added here. No step moves a logit by more than 1, because
-// multipliers grow without bound where the relaxation is stuck, and logits of 10⁶ never return.
-// After 50 outer loops the search starts again. After every third loop, tokens of the decoded
-// sequence are changed one by one as long as the violation falls; this reaches rare sets that the
-// relaxation circles around (TestGradients). If ϕ satisfies the constraint but the decoded
-// sequence does not (relaxations differ from draws, and surrogates from what they replace), g is
-// raised by the decoded violation; otherwise the gradient of the constraint would stay zero.
+// Algorithm 1 of the paper continues while the violation is *below* the tolerance, which is a
+// misprint. It does not specify the growth of μ, Temperature and the tolerance; the defaults
+// here come from TestGrid. This implementation adds four things. First, no step moves a logit
+// by more than 1. Multipliers grow without bound if the relaxation is stuck, and logits of 10⁶
+// would never recover. Second, the search restarts after 50 outer loops. Third, after every
+// third loop, tokens of the decoded sequence are changed one by one as long as the violation
+// decreases. This reaches rare sets that the relaxation circles around (TestGradients). Fourth,
+// ϕ may satisfy the constraint although the decoded sequence does not, because relaxations
+// differ from draws and surrogates from the functions they replace. In this case g is raised by
+// the decoded violation; otherwise the gradient of the constraint would stay zero.
 //
 // A Projector is a recipe: the zero value of every field but Constraint is the recommended
 // setting. Bind and Compile return a [Projection].
@@ -54,41 +55,44 @@ type Projector struct {
 	// Constraint guides the search, on sites × levels probability rows.
 	Constraint constraint.Smooth
 
-	// Judge decides about decoded sequences. The default is Constraint itself:
-	// by its Violation if it is a Set (for a [Partial], if it decides), otherwise
-	// by its Value at the one-hot rows of the sequence.
+	// Judge evaluates decoded sequences. The default is Constraint itself. Its Violation is
+	// used if Constraint is a Set (and, for a [Partial], if Decides returns true). Otherwise
+	// its Value at the one-hot rows of the sequence is used.
 	Judge constraint.Set
 
-	// Path holds the language that sequences must also be in, if any, and the margin by which the
-	// likeliest tokens lead. Here the margin is 1.001 by default, so that rounding does not
-	// affect the decoded result. Divergence and Revive do not apply.
+	// Path holds the language to which sequences must also belong, if any, and the margin of
+	// the likeliest tokens over all others. Here the default margin is 1.001, so that rounding
+	// does not affect the decoded result. Divergence and Revive are ignored.
 	Path projection.Path
 
-	// Tolerance is δ ≥ 0: violations up to δ count as none.
+	// Tolerance is δ ≥ 0. A violation of at most δ counts as satisfied.
 	Tolerance float64
 
-	Step  float64 // η, 0 for 0.2 (the paper's for texts; 1 for molecules)
-	Inner int     // gradient steps with the same noise, 0 for 10 (the paper's for texts; 100 for molecules)
-	Outer int     // bound on outer loops, 0 for 1000 (the paper's)
+	Step float64 // step size η; 0 means 0.2 (the paper's value for texts; it uses 1 for molecules)
+	// gradient steps with the same noise; 0 means 10 (the paper's value for texts; it uses 100
+	// for molecules)
+	Inner int
+	Outer int // maximum number of outer loops; 0 means 1000 (the paper's value)
 
-	Temperature float64 // θ, 0 for 1
+	Temperature float64 // temperature θ; 0 means 1
 }
 
-// Defaults of a Projector; the sources are with the fields. Those without one
-// come from TestGrid.
+// Defaults of a Projector. Their sources are stated at the fields. Values without a source were
+// chosen by TestGrid.
 const (
 	defaultStep        = 0.2
 	defaultInner       = 10
 	defaultOuter       = 1000
 	defaultTemperature = 1
-	defaultLead        = 1.001 // four digits more than the rounding of a float32 near 1
+	// default margin; its excess over 1 is 10⁴ times the rounding error of a float32 near 1
+	defaultLead = 1.001
 
-	firstMu  = 1    // the paper's
-	lastMu   = 1000 // the paper's for molecules
-	muGrowth = 2    // TestGrid
+	firstMu  = 1    // initial μ, the paper's value
+	lastMu   = 1000 // largest μ, the paper's value for molecules
+	muGrowth = 2    // factor by which μ grows, chosen by TestGrid
 )
 
-// fill checks the recipe and puts the defaults in.
+// fill checks the recipe and sets defaults.
 func (k *Projector) fill() error {
 	if k.Constraint == nil {
 		return fmt.Errorf("lagrange: Constraint is nil")
@@ -158,7 +162,7 @@ func (k *Projector) fill() error {
 }
 
 // Bind compiles the recipe for samples of the given shape. The result is a *[Projection]. The
-// error names a field that is out of range, states what is wrong with the constraint, or is the
+// error names a field that is out of range, states what is wrong with the constraint, or is an
 // error of [projection.Path.Compile] for the language.
 func (k Projector) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if samples < 1 {
@@ -171,7 +175,8 @@ func (k Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 	return a, nil
 }
 
-// Compile is Bind for direct use, with one sample, number 0. Errors are those of Bind.
+// Compile is Bind for direct use. It compiles the recipe for one sample, with number 0. Errors
+// are those of Bind.
 func (k Projector) Compile(ctx context.Context, sites, levels int) (*Projection, error) {
 	return k.compile(ctx, sites, levels, 1)
 }

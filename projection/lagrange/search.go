@@ -15,36 +15,36 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// ranks is how many tokens of a site an exchange looks at, the cheapest ones.
+// ranks is the number of tokens of a site that an exchange considers, the cheapest ones.
 const ranks = 16
 
 // offer is a token that a site could take.
 type offer struct {
 	token int32
-	cost  float64 // the divergence of making it lead
+	cost  float64 // divergence that results from making the token lead
 }
 
-// rowsKept is how many inequalities an exchange looks at, those that pulled
-// most. The judge looks at all.
+// rowsKept is the number of inequalities that an exchange considers: those with the largest
+// accumulated weight. The judge evaluates all inequalities.
 const rowsKept = 8
 
-// none is no offer, and no site.
+// none stands for no offer, or for no site.
 const none = -1
 
-// lot is an offer with its price.
+// lot is an offer with its price, by its index in search.offers.
 type lot struct {
 	offer int32
 	price float64
 }
 
-// remedy is a token of a site by what it costs for the fall of the violation.
+// remedy is a change of one token. price is its cost per unit by which the violation decreases.
 type remedy struct {
 	site  int
 	token int32
 	price float64
 }
 
-// tries is how many remedies are judged before a repair gives up.
+// tries is the number of remedies that a repair evaluates before it gives up.
 const tries = 32
 
 // search is the scratch of one projection by a [Projection].
@@ -53,26 +53,27 @@ type search struct {
 	loss lagrangian
 	bits []uint32
 
-	logx, z           []float32
-	decoded, last     []int32   // by z, and at the previous judgement
-	best, first, swap []int32   // least violation; likeliest of x; scratch
-	found, least      []float64 // violations: of decoded, of best
-	start             []float64 // multipliers of the recipe, for Nearest
+	logx, z       []float32
+	decoded, last []int32 // sequence decoded from z, and the last sequence that was evaluated
+	// sequence with the least violation, likeliest sequence of x, and scratch
+	best, first, swap []int32
+	found, least      []float64 // violations of decoded and of best
+	start             []float64 // initial multipliers for Nearest
 	row               *lead.Row
-	gain              []float64 // what changing a token back saves
+	gain              []float64 // for each site, the amount saved by changing its token back
 	order             []int32
-	width             int       // offers per site
-	offers            []offer   // by site
-	chosen            []int     // inequalities
-	slope             []float32 // derivatives of one of those
-	adds              []float64 // what an offer adds to them: offers × rowsKept
+	width             int       // number of offers per site
+	offers            []offer   // offers, site by site
+	chosen            []int     // inequalities that exchanges consider
+	slope             []float32 // derivatives of one chosen inequality, or of a sum of inequalities
+	adds              []float64 // change of each chosen inequality by each offer, offers × rowsKept
 	slack             []float64
-	market            []lot // offers by price
+	market            []lot // offers ordered by price
 	remedies          []remedy
-	few               []int32   // changed sequences, of one site
-	fewFound          []float64 // what they violate
-	scans             int       // how many more a repair may judge
-	banned            int       // the site that exchanges leave as it is, or none
+	few               []int32   // modified sequences that differ from the best one at one site
+	fewFound          []float64 // violations of the sequences in few
+	scans             int       // number of sequences that the repair may still evaluate
+	banned            int       // site that exchanges do not change, or none
 	kept              []int32
 	keptGain          []float64
 	keptLeast, was    []float64
@@ -106,7 +107,7 @@ func newSearch(a *target) *search {
 	}
 }
 
-// load reads the given distribution and finds its likeliest tokens.
+// load normalises the given distribution and finds its likeliest tokens.
 func (s *search) load(v []float32) error {
 	k := s.of.levels
 	simd.LogSoftmax(s.logx, v, k)
@@ -125,7 +126,7 @@ func (s *search) load(v []float32) error {
 	return nil
 }
 
-// judge stores the violations of x in g.
+// judge stores the violations of x in g. It returns an error if one is NaN.
 func (s *search) judge(g []float64, x []int32) error {
 	s.of.judge.Violation(g, x)
 	if w := violationOf(g); w != w {
@@ -134,7 +135,7 @@ func (s *search) judge(g []float64, x []int32) error {
 	return nil
 }
 
-// price lists the cheapest tokens of every site, and what the present ones cost.
+// price lists the cheapest tokens of every site, and computes the costs of the present tokens.
 func (s *search) price() {
 	k := s.of.levels
 	for i, l := range s.best {
@@ -150,7 +151,7 @@ func (s *search) price() {
 	}
 }
 
-// choose lists the inequalities to look at.
+// choose lists the inequalities that exchanges consider.
 func (s *search) choose() {
 	force := s.loss.force
 	s.chosen = s.chosen[:0]
@@ -163,7 +164,7 @@ func (s *search) choose() {
 	}
 }
 
-// point puts the rows at which derivatives are taken at s.best.
+// point sets l.phi to the one-hot rows of s.best, at which derivatives are taken.
 func (s *search) point() {
 	clear(s.loss.phi)
 	for i, token := range s.best {
@@ -171,14 +172,14 @@ func (s *search) point() {
 	}
 }
 
-// pull stores the derivatives there of the inequalities by their weights in s.slope.
+// pull stores the derivatives of the weighted sum of the inequalities at l.phi in s.slope.
 func (s *search) pull() {
 	clear(s.slope)
 	s.loss.smooth.Pull(s.slope, s.loss.phi, s.loss.weight)
 }
 
-// lead replaces v by the nearest rows to x in which the tokens of s.best lead,
-// and returns the divergence.
+// lead replaces v by the nearest rows in which the tokens of s.best lead, and returns the
+// divergence.
 func (s *search) lead(v []float32) (divergence float64) {
 	k := s.of.levels
 	for i, l := range s.best {
@@ -193,7 +194,7 @@ func (s *search) lead(v []float32) (divergence float64) {
 	return divergence
 }
 
-// project moves v, stores the sequence in x and leaves the multipliers in lambda.
+// project projects v, stores the sequence found in x, and updates the multipliers lambda.
 func (s *search) project(ctx context.Context, x []int32, v []float32, lambda []float64, src rand.Source) (divergence, violation float64, err error) {
 	a := s.of
 	check.Len("lagrange", "v", len(v), a.sites*a.levels)
@@ -221,12 +222,12 @@ func (s *search) project(ctx context.Context, x []int32, v []float32, lambda []f
 	return divergence, violation, nil
 }
 
-// exchange makes s.best cheaper by changes that its constraint seems to allow: a
-// costly token for a cheaper one at the same site, while at most two others make up
-// for it. What it seems to allow is taken from its derivatives at the sequence; the
-// judge decides. Where no such change is left, sites of high cost get their likeliest
-// token back, whatever others then cost, and the search goes on from there; what comes
-// of it is kept if it is cheaper.
+// exchange reduces the cost of s.best. It replaces a costly token by a cheaper one at the same
+// site, while the tokens of at most two other sites change to compensate. Derivatives at the
+// sequence tell which changes the constraint probably allows, and the judge makes the decision.
+// When no such change is left, it tries to give sites of high cost their likeliest token back,
+// even if this makes other sites more expensive, and continues from there. The result is kept
+// if it is cheaper.
 func (s *search) exchange() {
 	s.price()
 	s.choose()
@@ -252,7 +253,7 @@ func (s *search) exchange() {
 	}
 }
 
-// kicks is how many sites get their likeliest token back for a try.
+// kicks is the number of sites for which exchange tries to restore the likeliest token.
 const kicks = 8
 
 // descend exchanges tokens until no exchange saves anything.
@@ -266,9 +267,9 @@ func (s *search) descend() {
 	}
 }
 
-// kick gives a site its likeliest token back and descends, first without changing that
-// site. It returns false if the constraint does not seem to allow that at a price of up
-// to twice what it saves.
+// kick gives a site its likeliest token back and then calls descend, first without changing
+// that site. It returns false if, by the derivatives, the constraint does not allow this at a
+// price of at most twice the saving.
 func (s *search) kick(site int) bool {
 	first := int32(site * s.width)
 	gives := s.gain[site] - s.offers[first].cost
@@ -295,8 +296,8 @@ func sum(v []float64) (total float64) {
 	return total
 }
 
-// derive stores what every offer adds to the chosen inequalities, by their derivatives
-// at s.best, and how much they can bear.
+// derive computes the change of each chosen inequality by each offer, from the derivatives at
+// s.best. It also computes the slack of each chosen inequality.
 func (s *search) derive() {
 	k, l := s.of.levels, &s.loss
 	s.point()
@@ -319,12 +320,13 @@ func (s *search) derive() {
 	}
 }
 
-// slopeRounding is what sums of some float32 may be off by, relatively.
+// slopeRounding is the relative rounding error that is assumed for sums of a few float32
+// numbers.
 const slopeRounding = 1e-6
 
-// list puts the offers that could be part of an exchange in the order of their price,
-// which is what they cost beyond the present token of their site: less than what a
-// site can save and more.
+// list sorts the offers that could be part of an exchange by price. The price is the cost
+// beyond that of the site's present token. Offers are included if their price is less than the
+// largest possible saving of a site plus more.
 func (s *search) list(more float64) {
 	most := 0.0
 	for i, g := range s.gain {
@@ -340,8 +342,8 @@ func (s *search) list(more float64) {
 	slices.SortFunc(s.market, func(a, b lot) int { return cmp.Or(cmp.Compare(a.price, b.price), cmp.Compare(a.offer, b.offer)) })
 }
 
-// allowed reports whether the chosen inequalities, to first order, bear up to three
-// offers together.
+// allowed reports whether up to three offers together keep the chosen inequalities satisfied,
+// to first order.
 func (s *search) allowed(offers ...int32) bool {
 	for c := range s.chosen {
 		worse := 0.0
@@ -357,9 +359,9 @@ func (s *search) allowed(offers ...int32) bool {
 	return true
 }
 
-// trade looks for one exchange that saves something and that the judge accepts, and
-// makes it: a site takes a cheaper token, and what others have to take for it is what
-// partners finds.
+// trade looks for an exchange that saves something and that the judge accepts, and makes it.
+// One site takes a cheaper token. The function partners finds the changes at other sites that
+// compensate for it.
 func (s *search) trade(partners func(first int32, gives, least float64) (b, c int32, saved float64)) bool {
 	for i, g := range s.gain {
 		if i == s.banned {
@@ -378,7 +380,7 @@ func (s *search) trade(partners func(first int32, gives, least float64) (b, c in
 	return false
 }
 
-// take makes offers the tokens of their sites if the judge accepts that.
+// take makes the given offers the tokens of their sites if the judge accepts the result.
 func (s *search) take(offers ...int32) bool {
 	copy(s.swap, s.best)
 	for _, n := range offers {
@@ -397,8 +399,9 @@ func (s *search) take(offers ...int32) bool {
 	return true
 }
 
-// second finds the cheapest offer to combine with a first one, which saves the amount
-// gives; none if the first one needs no other. It returns least if nothing saves more.
+// second finds the cheapest offer to combine with the offer first, which saves the amount
+// gives. It returns none if first needs no partner. saved is least if nothing saves more than
+// least.
 func (s *search) second(first int32, gives, least float64) (b, c int32, saved float64) {
 	if gives > least && s.allowed(first) {
 		return none, none, gives
@@ -415,7 +418,8 @@ func (s *search) second(first int32, gives, least float64) (b, c int32, saved fl
 	return none, none, least
 }
 
-// third finds the two cheapest offers that go with a first one.
+// third finds the two cheapest offers to combine with the offer first, which saves the amount
+// gives. saved is least if nothing saves more than least.
 func (s *search) third(first int32, gives, least float64) (b, c int32, saved float64) {
 	b, c, saved = none, none, least
 	site, looks := int(first)/s.width, 0
@@ -440,12 +444,12 @@ func (s *search) third(first int32, gives, least float64) (b, c int32, saved flo
 	return b, c, saved
 }
 
-// looksMost is the number of exchanges of three sites with the same first offer
-// after which no more are considered.
+// looksMost bounds the number of exchanges of three sites that are considered for the same
+// first offer.
 const looksMost = 1 << 16
 
-// tradeLeast is the least saving in nats that is worth evaluating; it also
-// keeps rounding errors from undoing exchanges forever.
+// tradeLeast is the least saving, in nats, that is worth evaluating. It also prevents rounding
+// errors from undoing exchanges forever.
 const tradeLeast = 1e-6
 
 // keep makes s.swap the best sequence if the language and the judge accept it.
@@ -462,10 +466,9 @@ func (s *search) keep() bool {
 	return true
 }
 
-// simplify changes tokens of s.best to cheaper ones, the costliest first and the
-// cheapest token first, wherever the sequence stays within the tolerance and the
-// language. What remains is a sequence of which no single change makes it cheaper,
-// among the tokens that are offered.
+// simplify changes tokens of s.best to cheaper ones, as long as the sequence stays within the
+// tolerance and the language. It visits the costliest site first and tries its cheapest token
+// first. Afterwards, no change of a single token to an offered one makes the sequence cheaper.
 func (s *search) simplify() {
 	s.price()
 	s.order = s.order[:0]
@@ -496,8 +499,8 @@ func (s *search) simplify() {
 	}
 }
 
-// run searches until the decoded sequence satisfies the constraint or loops run
-// out, and returns how many there were. s.best is the result.
+// run searches until the decoded sequence satisfies the constraint or the loops are used up. It
+// returns the number of loops. The result is s.best.
 func (s *search) run(ctx context.Context, src rand.Source) (loops int, err error) {
 	r, l := &s.of.recipe, &s.loss
 	s.restart()
@@ -540,13 +543,12 @@ func (s *search) run(ctx context.Context, src rand.Source) (loops int, err error
 	return loops, nil
 }
 
-// loopsPerStart is the number of outer loops after which a search starts again,
-// from x and the first multipliers, with other noise: no search of TestGrid takes
-// as many, and one that takes more oscillates between two constraints under
-// multipliers that nothing lowers.
+// loopsPerStart is the number of outer loops after which a search restarts from x and the
+// initial multipliers, with new noise. No search of TestGrid takes as many loops. A search that
+// takes more oscillates between two constraints, because nothing reduces the multipliers.
 const loopsPerStart = 50
 
-// restart begins at x.
+// restart resets the logits to x, μ to its initial value and the raised amounts to zero.
 func (s *search) restart() {
 	copy(s.z, s.logx)
 	clear(s.loss.raise)
@@ -554,7 +556,7 @@ func (s *search) restart() {
 	s.loss.mu = firstMu
 }
 
-// draw makes new noise.
+// draw draws new noise.
 func (s *search) draw(src rand.Source) {
 	for i := 0; i < len(s.bits); i += 2 {
 		b := src.Uint64()
@@ -566,8 +568,8 @@ func (s *search) draw(src rand.Source) {
 	s.loss.perturb(s.bits)
 }
 
-// look judges the decoded sequence, unless it is what was judged last, and
-// reports whether it satisfies the constraint.
+// look evaluates the decoded sequence, unless it is the last sequence that was evaluated. It
+// reports whether the sequence satisfies the constraint.
 func (s *search) look(ctx context.Context) (done bool, err error) {
 	if err := s.decode(ctx, s.decoded); err != nil {
 		return false, err
@@ -587,7 +589,7 @@ func (s *search) look(ctx context.Context) (done bool, err error) {
 	return worst <= s.of.recipe.Tolerance, nil
 }
 
-// decode stores the likeliest sequence under z: of the language, if there is one.
+// decode stores in x the likeliest sequence under z, within the language if there is one.
 func (s *search) decode(ctx context.Context, x []int32) error {
 	if s.of.free {
 		simd.ArgMax(x, s.z, s.of.levels) // the likeliest tokens, the first among equals
@@ -597,8 +599,8 @@ func (s *search) decode(ctx context.Context, x []int32) error {
 	return err
 }
 
-// raise tightens what the relaxed draw satisfies and the decoded sequence does
-// not, by the violation of the sequence, and slowly slackens what the sequence
+// raise tightens the inequalities that the relaxed draw satisfies and the decoded sequence
+// violates, by the amount of the violation. It slowly relaxes those that the decoded sequence
 // satisfies.
 func (s *search) raise() {
 	worst := violationOf(s.found)
@@ -616,9 +618,10 @@ func (s *search) raise() {
 	}
 }
 
-// repair looks for a sequence without violation by changes of one token: from the
-// decoded sequence, then from the likeliest one under x, then, if that was of no use
-// before, from a few that are drawn from x. What violates least becomes s.best. It reports whether there is no violation.
+// repair looks for a feasible sequence by changing one token at a time. It starts from the
+// decoded sequence, then from the likeliest one under x. If again is true, it also starts from
+// a few sequences drawn from x. s.best becomes the sequence with the least violation. repair
+// reports whether that sequence is feasible.
 func (s *search) repair(ctx context.Context, src rand.Source, again bool) (done bool, err error) {
 	copy(s.was, s.found)
 	copy(s.kept, s.best)
@@ -662,8 +665,8 @@ func (s *search) repair(ctx context.Context, src rand.Source, again bool) (done 
 	return violationOf(s.least) <= s.of.recipe.Tolerance, err
 }
 
-// mend changes tokens of s.best one by one, each so that the violation falls, until
-// there is none or no change of one token to one of the cheapest makes it fall.
+// mend changes tokens of s.best one by one, each so that the violation decreases. It stops when
+// there is no violation, or when no change of one token to one of the cheapest decreases it.
 func (s *search) mend(ctx context.Context) error {
 	for range repairs * len(s.best) {
 		if violationOf(s.least) <= s.of.recipe.Tolerance {
@@ -682,22 +685,22 @@ func (s *search) mend(ctx context.Context) error {
 }
 
 const (
-	repairEvery = 3 // outer loops between two repairs
-	repairs     = 2 // changes per site
-	starts      = 6 // sequences that a repair begins at
+	repairEvery = 3 // number of outer loops between two repairs
+	repairs     = 2 // maximum number of changes per site
+	starts      = 6 // number of sequences from which a repair starts
 
-	// scanMost is the largest number of entries of one-hot rows that a scan
-	// writes, and scanStates roughly the number of sequences that the scans of
-	// a repair judge.
+	// scanMost bounds the number of entries of one-hot rows that a scan writes. scanStates
+	// roughly bounds the number of sequences that the scans of a repair evaluate.
 	scanMost   = 1 << 28
 	scanStates = 1 << 16
 )
 
-// cheapestRise is the price in nats of changes that cost less, or nothing.
+// cheapestRise is the least price of a change, in nats. Changes that cost less are treated as
+// costing this much.
 const cheapestRise = 1e-3
 
-// rank lists the changes of s.best that lower the chosen inequalities most, to first
-// order, for what they take from the log-probability.
+// rank lists the changes of one token of s.best with the best ratio of loss in log-probability
+// to decrease of the chosen inequalities, to first order.
 func (s *search) rank() {
 	k := s.of.levels
 	s.remedies = s.remedies[:0]
@@ -723,8 +726,8 @@ func (s *search) rank() {
 	}
 }
 
-// lower makes the first of the remedies a part of s.best that the language accepts and
-// by which the violation falls.
+// lower makes the first remedy that the language accepts and that decreases the violation. It
+// reports whether there is one.
 func (s *search) lower() bool {
 	for _, r := range s.remedies {
 		copy(s.swap, s.best)
@@ -742,9 +745,9 @@ func (s *search) lower() bool {
 	return false
 }
 
-// scan judges all changes of one token to one of the cheapest, whatever the derivatives
-// say of them, and makes that which lowers the violation most for what it takes from
-// the log-probability. It reports whether there is one.
+// scan evaluates all changes of one token of s.best to one of the cheapest, without regard to
+// derivatives. It makes the change with the best ratio of decrease of the violation to loss in
+// log-probability. It reports whether there is one.
 func (s *search) scan() bool {
 	n, now, best := len(s.best), violationOf(s.least), math.Inf(1)
 	site, token := none, int32(0)
@@ -788,8 +791,8 @@ func (s *search) scan() bool {
 	return true
 }
 
-// slopes stores the derivatives of the sum of the chosen inequalities that are violated
-// at s.best in s.slope: of all chosen ones where the judge has others.
+// slopes stores in s.slope the derivatives of the sum of the chosen inequalities that s.best
+// violates. If the judge has other inequalities than the constraint, it sums all chosen ones.
 func (s *search) slopes() {
 	l := &s.loss
 	s.point()

@@ -6,13 +6,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// basis is an orthonormal basis of the rows of a Jacobian, J = RQ with R lower
-// trapezoidal. Rows that depend on those before them are left out.
+// basis is an orthonormal basis of the rows of a Jacobian, J = RQ, where R is lower trapezoidal
+// and the rows of Q are the basis. Rows of J that depend on earlier rows are left out.
 type basis struct {
 	n, m  int
-	q     []float64 // m × n: Q, the first rank rows
-	r     []float64 // m × m: R
-	pivot []int     // by row of Q: the row of J that it comes from
+	q     []float64 // Q, an m × n matrix of which the first rank rows are in use
+	r     []float64 // R, an m × m matrix
+	pivot []int     // for each row of Q, the row of J from which it was computed
 	y     []float64 // scratch
 }
 
@@ -20,17 +20,18 @@ func newBasis(n, m int) *basis {
 	return &basis{n: n, m: m, q: make([]float64, m*n), r: make([]float64, m*m), pivot: make([]int, 0, m), y: make([]float64, m)}
 }
 
-// dependent is what is left of a row of norm 1 that counts as none: between the square
-// root of the rounding error and what equations of a problem differ by.
+// dependent is the relative norm of the remainder below which a row counts as dependent on
+// earlier rows. It lies between the square root of the rounding error and the differences
+// between equations in real problems.
 const dependent = 1e-8
 
-// reset forgets all rows.
+// reset removes all rows.
 func (b *basis) reset() { b.pivot = b.pivot[:0] }
 
-// next returns the storage of the next row of J.
+// next returns the memory for the next row of J.
 func (b *basis) next() []float64 { k := len(b.pivot); return b.q[k*b.n : (k+1)*b.n] }
 
-// add takes the row j of J from where next said.
+// add adds row j of J, which the caller has stored in the slice returned by next.
 func (b *basis) add(j int) {
 	k, row := len(b.pivot), b.next()
 	r := b.r[j*b.m : (j+1)*b.m]
@@ -48,8 +49,8 @@ func (b *basis) add(j int) {
 	b.pivot = append(b.pivot, j)
 }
 
-// remove subtracts from v its component along the rows kept, and adds the
-// coordinates of that component to r.
+// remove subtracts from v its component in the span of the basis, and adds the coordinates of
+// that component to r.
 func (b *basis) remove(v, r []float64) {
 	for range 2 { // the second round removes what rounding left
 		for k := range b.pivot {
@@ -63,7 +64,7 @@ func (b *basis) remove(v, r []float64) {
 	}
 }
 
-// least adds to dst the x of least norm with Jx = −h, as far as the rows kept go.
+// least adds to dst the x of least norm with Jx = −h, for the rows of J that are not left out.
 func (b *basis) least(dst, h []float64) {
 	y := b.y[:len(b.pivot)]
 	for k, j := range b.pivot {

@@ -11,29 +11,29 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projector moves real-valued predictions onto equations h(z) = 0, as physics-constrained flow
-// matching does (Utkarsh, Cai, Edelman, Gómez-Bombarelli and Rackauckas 2025): by one
-// Gauss–Newton step in every step of a diffusion or flow but the last, and to the nearest
-// solution in the last step.
+// Projector moves real-valued predictions toward solutions of equations h(z) = 0. In every step
+// of a diffusion or flow except the last, it makes one Gauss–Newton step. In the last step, it
+// moves to the nearest solution. This is physics-constrained flow matching (Utkarsh, Cai,
+// Edelman, Gómez-Bombarelli and Rackauckas 2025).
 //
-// A Projector is a recipe, used as a literal. Bind compiles it for a runner, Compile to a
+// A Projector is a recipe, used as a literal. Bind compiles it for a runner. Compile returns a
 // [Solver] for direct use.
 type Projector struct {
-	// Equations holds h. Its functions must be = 0, not ≤ 0.
+	// Equations holds h. Its functions must be 0 at a solution, not ≤ 0.
 	Equations constraint.Curved
 
-	// Tolerance is the largest |h_j| of a solution, in float64; 0 means 1e-10.
+	// Tolerance is the largest |h_j| that a solution may have, in float64. 0 means 1e-10.
 	Tolerance float64
 }
 
 const defaultTolerance = 1e-10
 
-// Bind compiles the recipe for real states of the given number of sites; levels must be 1. If to
-// > 0, Project moves a state by one [Solver.Step] and returns max |h_j| before the step. If to =
-// 0, Project replaces the state by the result of [Solver.Solve] and returns max |h_j| there,
-// before rounding to float32. Different samples may be projected concurrently; after warm-up
-// nothing allocates. It returns the errors of [Projector.Compile], and an error if levels ≠ 1 or
-// samples < 1.
+// Bind compiles the recipe for real states of the given number of sites; levels must be 1. If
+// to > 0, Project moves a state by one [Solver.Step] and returns max |h_j| before the step. If
+// to = 0, Project replaces the state by the result of [Solver.Solve] and returns max |h_j|
+// there, before rounding to float32. Different samples may be projected concurrently. After
+// warm-up, Project does not allocate. Bind returns the errors of [Projector.Compile], and an
+// error if levels ≠ 1 or samples < 1.
 func (p Projector) Bind(_ context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if levels != 1 || samples < 1 {
 		return nil, fmt.Errorf("newton: levels = %d, samples = %d, want 1 and ≥ 1", levels, samples)
@@ -81,7 +81,8 @@ type work struct {
 	z      []float64
 }
 
-// Project implements [projection.Projection]; see [Projector.Bind].
+// Project implements [projection.Projection]. It makes one Gauss–Newton step if to > 0, and
+// otherwise solves the equations. See [Projector.Bind].
 func (p *bound) Project(_ context.Context, _ int, v []float32, _, to float64, _ rand.Source) (violation float64, err error) {
 	check.Len("newton", "v", len(v), p.solver.n)
 	w := p.free.Take(func() *work { return &work{p.solver.clone(), make([]float64, p.solver.n)} })

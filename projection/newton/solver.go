@@ -11,30 +11,32 @@ import (
 )
 
 const (
-	mostSteps = 2000  // along the solutions
-	mostReach = 200   // onto them
-	settled   = 1e-9  // gradient at which the nearest point is found, for states of order 1
-	loose     = 1e-6  // gradient that a point may have at which no step brings anything
-	leastGain = 1e-4  // part of the predicted decrease that a step must bring (Armijo)
-	rounding  = 1e-14 // of the objective, relative
-	halvings  = 50    // of a step
-	polished  = 100   // how far below the tolerance a solution is sought
-	longest   = 1e3   // step, in gradients
+	mostSteps = 2000 // maximum number of steps along the set of solutions
+	mostReach = 200  // maximum number of steps to reach the set of solutions
+	// largest gradient at which the nearest point counts as found, for states of order 1
+	settled   = 1e-9
+	loose     = 1e-6  // largest gradient that is accepted if no step makes progress
+	leastGain = 1e-4  // fraction of the predicted decrease that a step must achieve (Armijo rule)
+	rounding  = 1e-14 // relative rounding error of the objective
+	halvings  = 50    // maximum number of times that a step is halved
+	polished  = 100   // factor by which the residual should fall below the tolerance
+	longest   = 1e3   // maximum length of a step, in multiples of the gradient
 )
 
-// Solver projects one state after the other onto the same equations. A single Solver is not safe
-// for concurrent use, but different clones may be used concurrently. It allocates nothing.
+// Solver projects one state after the other onto the same equations. A Solver is not safe for
+// concurrent use. Its methods do not allocate.
 type Solver struct {
 	n         int
 	equations constraint.Curved
 	tolerance float64
 
-	basis          *basis
-	h, trial, kept []float64 // equations, at the present point, a trial and before
+	basis *basis
+	// values of the equations at the present point, at a trial point, and saved values
+	h, trial, kept []float64
 	at, from       []float64
 	step, delta    []float64
 	goal           []float64
-	before, last   []float64 // point and step
+	before, last   []float64 // previous point and previous step
 }
 
 func newSolver(f constraint.Curved, n int, tolerance float64) *Solver {
@@ -46,17 +48,17 @@ func newSolver(f constraint.Curved, n int, tolerance float64) *Solver {
 	}
 }
 
-// clone returns a solver for the same equations.
+// clone returns an independent solver for the same equations.
 func (s *Solver) clone() *Solver { return newSolver(s.equations, s.n, s.tolerance) }
 
 // Step stores in z the result of one Gauss–Newton step from v,
 //
 //	z = v − Jᵀ(JJᵀ)⁻¹h(v),  J = ∂h/∂z at v,
 //
-// which for linear equations is the nearest solution, and returns max |h_j(v)|. Equations
-// whose gradients depend linearly on those of earlier equations are left out of the step.
-// z and v may be the same slice. If v or h(v) is not finite, Step returns an error and
-// does not change z.
+// and returns max |h_j(v)|. For linear equations, the result is the nearest solution. Equations
+// whose gradients depend linearly on those of earlier equations are left out of the step. z and
+// v may be the same slice. If v or h(v) is not finite, Step returns an error and does not
+// change z.
 func (s *Solver) Step(z, v []float64) (residual float64, err error) {
 	if residual, err = s.begin(z, v); err != nil {
 		return residual, err
@@ -75,10 +77,10 @@ func (s *Solver) Step(z, v []float64) (residual float64, err error) {
 //	argmin_z ½‖z−v‖²  over  h(z) = 0:
 //
 // Damped Gauss–Newton steps reach a solution. Steps along the set of solutions, each projected
-// back onto that set, then come nearer to v (with the step length of Barzilai and Borwein 1988).
-// For linear h one step suffices. z and v may be the same slice. If the iteration fails, the
-// error is a *[projection.NotConverged] and z the best iterate. If v or h(v) is not finite, Solve
-// returns an error and does not change z.
+// back onto that set, then reduce the distance to v (with the step length of Barzilai and
+// Borwein 1988). For linear h, one step suffices. z and v may be the same slice. If the
+// iteration fails, the error is a *[projection.NotConverged] and z the best iterate. If v or
+// h(v) is not finite, Solve returns an error and does not change z.
 func (s *Solver) Solve(z, v []float64) error {
 	if _, err := s.begin(z, v); err != nil {
 		return err
@@ -111,7 +113,7 @@ func (s *Solver) Solve(z, v []float64) error {
 	return nil
 }
 
-// begin checks v and evaluates the equations there.
+// begin checks v, evaluates the equations at v and returns the largest |h_j|.
 func (s *Solver) begin(z, v []float64) (residual float64, err error) {
 	check.Len("newton", "z", len(z), s.n)
 	check.Len("newton", "v", len(v), s.n)
@@ -130,8 +132,8 @@ func (s *Solver) begin(z, v []float64) (residual float64, err error) {
 	return largest(s.h), nil
 }
 
-// linearise makes a basis of the gradients at the present point, and reports whether
-// they are finite.
+// linearise computes a basis of the gradients at the present point. It returns an error if a
+// gradient is not finite.
 func (s *Solver) linearise() error {
 	s.basis.reset()
 	for j := range s.h {
@@ -147,8 +149,8 @@ func (s *Solver) linearise() error {
 	return nil
 }
 
-// reach solves the equations from the present point by Gauss–Newton steps, cut in half
-// until Σ|h_j| falls, and returns their number. It ends where none does.
+// reach moves the present point to a solution by Gauss–Newton steps, and returns the number of
+// steps. Each step is halved until Σ|h_j| decreases. It stops if no step decreases it.
 func (s *Solver) reach() (steps int) {
 	for ; steps < mostReach && largest(s.h) > s.tolerance/polished; steps++ {
 		if s.linearise() != nil {
@@ -174,8 +176,8 @@ func (s *Solver) reach() (steps int) {
 	return steps
 }
 
-// slope stores what is left of goal − z along the solutions in step, and returns its
-// largest entry.
+// slope stores in step the component of goal − z along the set of solutions, and returns its
+// largest entry in absolute value.
 func (s *Solver) slope() float64 {
 	if s.linearise() != nil {
 		return math.Inf(1)
@@ -187,8 +189,7 @@ func (s *Solver) slope() float64 {
 	return largest(s.step)
 }
 
-// length returns the length of the next step, after one of the given length from before
-// along last.
+// length returns the length of the next step. was is the length of the previous step.
 func (s *Solver) length(was float64) float64 {
 	move, bend := 0.0, 0.0
 	for i, x := range s.at {
@@ -202,8 +203,9 @@ func (s *Solver) length(was float64) float64 {
 	return min(move/bend, longest)
 }
 
-// advance moves along step, cut in half until the distance to goal falls enough, and
-// back onto the solutions; false: nowhere.
+// advance moves along step and then back onto the set of solutions. It halves the length until
+// the distance to goal decreases enough. It returns false, and does not move, if no length
+// succeeds.
 func (s *Solver) advance(length float64) bool {
 	was, gain := s.distance(), simd.Dot64(s.step, s.step)
 	copy(s.kept, s.h)
@@ -223,7 +225,7 @@ func (s *Solver) advance(length float64) bool {
 	return false
 }
 
-// distance is ½‖z − goal‖².
+// distance returns ½‖z − goal‖².
 func (s *Solver) distance() float64 {
 	sum := 0.0
 	for i, x := range s.goal {

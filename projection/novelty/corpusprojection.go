@@ -16,14 +16,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// CorpusProjection is a [Projection] whose set is a [Corpus]. The transitions of the corpus give
-// the exact probability of the set, hence of novelty, and exact joint draws of new sequences. The
-// set is not compiled, so additions to it take effect at once. For a [Sparse] corpus, tokens
-// without a transition cost nothing. Sums omit at most 1e-11 of the result; draws omit at most
-// 6e-11 of the weight of the new sequences.
+// CorpusProjection is a [Projection] whose set is a [Corpus]. By walking the transitions of the
+// corpus, it computes the probability that a draw is new, and draws new sequences jointly, both
+// exactly. The set is not compiled, so additions take effect immediately. For a [Sparse]
+// corpus, tokens without a transition cost nothing. Sums omit at most 1e-11 of the result;
+// draws omit at most 6e-11 of the weight of the new sequences.
 //
-// Path.Limit bounds the number of transitions that are kept for draws when most of the
-// distribution's mass is in the set.
+// Path.Limit bounds the number of transitions that are stored for draws. They are stored only
+// if most of the distribution's mass is in the set.
 type CorpusProjection struct {
 	*Projection
 	trials int
@@ -31,21 +31,22 @@ type CorpusProjection struct {
 
 	walks scratch.Stock[exits]
 
-	mu       sync.Mutex
-	others   *projection.PathProjection // the language of novelty where it nests
-	othersAt int                        // words when others was compiled, −1: never
+	mu sync.Mutex
+	// compiled language of the new sequences, if the language is nested; nil until needed
+	others   *projection.PathProjection
+	othersAt int // number of sequences in the corpus when others was compiled, −1 if never
 }
 
-// defaultTrials is the number of rejections after which rejection ends:
-// P(novel) is then likely below 5 %, and summing over the new sequences pays.
+// defaultTrials is the number of rejections after which Draw stops rejecting. P(novel) is then
+// probably below 5 %, and summing over the new sequences is faster.
 const defaultTrials = 64
 
-// defaultLimit is that of [projection.Path].
+// defaultLimit is the default of Path.Limit.
 const defaultLimit = 1 << 24
 
-// certain is the probability of novelty below which 1 − P(known) has lost too
-// many digits, and the new sequences are summed instead: eleven are left at 0.1
-// (TestLexicalProbability asks for ten).
+// certain is the probability of novelty below which the new sequences are summed directly,
+// because 1 − P(known) loses too many digits. At 0.1, eleven digits are left
+// (TestLexicalProbability requires ten).
 const certain = 0.1
 
 func newCorpus(s *Projection, trials, limit int) *CorpusProjection {
@@ -59,7 +60,8 @@ func newCorpus(s *Projection, trials, limit int) *CorpusProjection {
 	return c
 }
 
-// LogZ returns the log of the total weight of the new sequences,
+// LogZ returns the log of the total weight of the new sequences of the language C, where D is
+// the set,
 //
 //	log Σ_{x ∈ C, x ∉ D} ∏_i exp(v[i,x_i]).
 func (s *CorpusProjection) LogZ(ctx context.Context, v []float32) (float64, error) {
@@ -74,8 +76,8 @@ func (s *CorpusProjection) LogZ(ctx context.Context, v []float32) (float64, erro
 	return all + novel, err
 }
 
-// LogProb returns the exact log-probability that a draw from p, restricted to
-// the language if there is one, is new: log(1 − P(D)).
+// LogProb returns the exact log-probability that a draw is new: log(1 − P(D)), where D is the
+// set. If there is a language, P is the distribution restricted to the language.
 func (s *CorpusProjection) LogProb(ctx context.Context, v []float32) (float64, error) {
 	v = s.weights(v)
 	s.Projection.mu.RLock()
@@ -87,9 +89,9 @@ func (s *CorpusProjection) LogProb(ctx context.Context, v []float32) (float64, e
 	return s.novel(ctx, v, all)
 }
 
-// Draw stores in x0 an exact draw from p restricted to new sequences, and returns LogZ.
-// It first draws without regard to novelty and rejects known sequences. After too many
-// rejections it draws the site and token at which the sequence leaves the corpus.
+// Draw stores in x0 an exact draw from p restricted to new sequences, and returns LogZ. It
+// first draws without regard to novelty and rejects known sequences. After too many rejections,
+// it draws the site and token at which a new sequence leaves the corpus, and then the rest.
 func (s *CorpusProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("novelty", "x0", len(x0), s.sites)
 	v = s.weights(v)
@@ -123,8 +125,8 @@ func (s *CorpusProjection) Draw(ctx context.Context, x0 []int32, v []float32, sr
 	return all + novel, s.failed()
 }
 
-// novel returns the log-probability of novelty within the language, given the log
-// of its weight.
+// novel returns the log-probability that a draw from the language is new. all is the log of the
+// total weight of the language.
 func (s *CorpusProjection) novel(ctx context.Context, v []float32, all float64) (float64, error) {
 	w := s.walk(ctx)
 	defer s.rest(w)
@@ -149,7 +151,8 @@ func (s *CorpusProjection) novel(ctx context.Context, v []float32, all float64) 
 	return logZ - all, err
 }
 
-// leave sums over the new sequences by where they leave the corpus.
+// leave computes the log-probability of novelty by summing over the places where new sequences
+// leave the corpus.
 func (s *CorpusProjection) leave(w *exits, g *trellis.Graph, v []float32) (float64, error) {
 	novel, err := w.novel(g, v, s.limit)
 	if err == nil {
@@ -166,13 +169,13 @@ func (s *CorpusProjection) leave(w *exits, g *trellis.Graph, v []float32) (float
 	return novel, nil
 }
 
-// graph returns the unrolled language, false if the language nests.
+// graph returns the unrolled language. It returns false if the language is nested.
 func (s *CorpusProjection) graph() (*trellis.Graph, bool) {
 	g, ok := s.within.Automaton().(*trellis.Graph)
 	return g, ok
 }
 
-// walk returns scratch that no other call uses, for a call under ctx.
+// walk returns scratch that no other call uses, and makes it watch ctx.
 func (s *CorpusProjection) walk(ctx context.Context) *exits {
 	w := s.walks.Take(func() *exits {
 		w := &exits{walk: walk{corpus: s.corpus, sites: s.sites, levels: s.levels}}
@@ -188,7 +191,7 @@ func (s *CorpusProjection) walk(ctx context.Context) *exits {
 	return w
 }
 
-// rest gives scratch back.
+// rest returns scratch for reuse.
 func (s *CorpusProjection) rest(w *exits) {
 	w.meter.Unwatch()
 	if w.run != nil {
@@ -197,9 +200,8 @@ func (s *CorpusProjection) rest(w *exits) {
 	s.walks.Give(w)
 }
 
-// complement returns the trellis of the new sequences of a language that nests.
-// The automaton reads padding as a token, because the set holds whole rows of
-// tokens.
+// complement returns the compiled language of the new sequences, for a nested language. The
+// automaton reads padding as an ordinary token, because the set holds whole rows of tokens.
 func (s *CorpusProjection) complement(ctx context.Context) (*projection.PathProjection, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -225,10 +227,10 @@ func (s *CorpusProjection) complement(ctx context.Context) (*projection.PathProj
 }
 
 // Sample fills dst, any number of sequences one after the other, with new and different
-// sequences, and adds them to the set. Each is a draw from p restricted to sequences that are new
-// at that point; starting from an empty set, this is sampling without replacement. Sample returns
-// the number of sequences made. The error states why there are fewer than asked for; it is an
-// *[projection.InfeasibleError] if nothing new is left.
+// sequences, and adds them to the set. Each is a draw from p restricted to sequences that are
+// new at that point. Starting from an empty set, this is sampling without replacement. Sample
+// returns the number of sequences made. If this is less than the number requested, the error
+// states why. It is an *[projection.InfeasibleError] if no new sequence is left.
 func (s *CorpusProjection) Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (made int, err error) {
 	v = s.weights(v)
 	if len(dst)%s.sites != 0 {

@@ -10,50 +10,51 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
-// exits sums over the new sequences themselves, for distributions of which nearly
-// everything is known, where 1 − P(known) has no digits left. A new sequence
-// follows the corpus up to some site and leaves it there; what follows then is
-// free within the language. So
+// exits sums over the new sequences directly. It is used if nearly all of the distribution's
+// mass is in the corpus, so that 1 − P(known) has no significant digits left. A new sequence
+// follows the corpus up to some site and leaves it there. The rest is free within the language.
+// So
 //
 //	P(new) = Σ_prefix P(prefix)·P(the next token leaves | prefix)
 //
-// with probabilities given the language, all terms positive. The prefixes that
-// were visited are kept, so that new sequences can be drawn.
+// where all probabilities are conditional on the language and all terms are positive. The
+// visited prefixes are stored, so that new sequences can be drawn.
 type exits struct {
 	walk
 	run    *trellis.Runner
-	layers []exitLayer // by site, and one for the end
-	inside []bool      // by token: the corpus goes on with it
+	layers []exitLayer // prefixes at each site, and at the end
+	inside []bool      // scratch: whether the corpus continues with each token
 }
 
-// exitLayer holds the prefixes of a site: the exits and transitions of prefix n
-// are leave[n] and those numbered from[n] … from[n+1].
+// exitLayer holds the prefixes at one site. Prefix n has the exit probability leave[n], and the
+// transitions with numbers from[n] to from[n+1]−1.
 type exitLayer struct {
 	pairs []pair
-	leave []float64 // log P(the next token leaves | prefix)
+	leave []float64 // log P(the next token leaves the corpus | prefix)
 	from  []int32
-	to    []int32   // the prefix at the next site
-	token []int32   // the token that leads there
-	step  []float64 // log P(token | prefix)
-	open  []float64 // log P(new | prefix)
+	to    []int32   // index of the longer prefix at the next site
+	token []int32   // token of the transition
+	step  []float64 // log P(token | prefix) of each transition
+	open  []float64 // log P(the sequence is new | prefix)
 }
 
-// enoughBits bounds how much of the new sequences may be left out: 2^−enoughBits of them,
-// 6e-11.
+// enoughBits bounds the part of the new sequences that may be omitted: the fraction
+// 2^−enoughBits, or 6e-11.
 const enoughBits = 34
 
-// cancelled is the probability of staying in the corpus above which that of
-// leaving is summed token by token: below, 1 − P loses ten of 53 bits, or of
-// large vocabularies, whose sums are of float32 terms, one of 24.
+// cancelled is the probability of staying in the corpus above which the probability of leaving
+// is summed token by token. Below it, 1 − P loses at most ten of 53 bits. cancelledLarge is the
+// same for vocabularies of at least large tokens, whose sums are of float32 terms: 1 − P then
+// loses at most one of 24 bits.
 const (
 	cancelled      = 1 - 0x1p-10
 	cancelledLarge = 0.5
-	large          = 256 // tokens
+	large          = 256 // number of tokens from which a vocabulary counts as large
 )
 
-// novel prepares the draws for the log-weights v and returns log P(new | language),
-// −Inf if there is nothing new. g is the unrolled language. It is a *LimitError
-// if more than limit transitions would have to be kept.
+// novel prepares the draws for the log-weights v and returns log P(new | language), or −Inf if
+// no sequence is new. g is the unrolled language. The error is a *LimitError if more than limit
+// transitions would have to be stored.
 func (w *exits) novel(g *trellis.Graph, v []float32, limit int) (float64, error) {
 	e := w
 	if e.run == nil {
@@ -81,8 +82,8 @@ func (w *exits) novel(g *trellis.Graph, v []float32, limit int) (float64, error)
 	}
 }
 
-// spread walks forward from the start and fills everything but open. It leaves out
-// what weighs 2^−bits of the language at most, and returns how much it was.
+// spread walks forward from the start and fills all fields of the layers except open. It omits
+// prefixes whose total weight is at most 2^−bits of the language, and returns the omitted part.
 func (w *exits) spread(g *trellis.Graph, v []float32, bits, limit int) (lost float64, err error) {
 	e := w
 	w.here.clear()
@@ -117,8 +118,8 @@ func (w *exits) spread(g *trellis.Graph, v []float32, bits, limit int) (lost flo
 	return math.Ldexp(1, -bits) - w.light.left, nil
 }
 
-// keep moves to the next site along the transitions of bins up to the last, and
-// drops the others.
+// keep continues to the next site along the transitions in bins up to last, and drops the
+// others.
 func (w *exits) keep(l *exitLayer, last int) {
 	w.here.clear()
 	i, kept := 0, int32(0)
@@ -138,7 +139,7 @@ func (w *exits) keep(l *exitLayer, last int) {
 	l.token, l.step = l.token[:kept], l.step[:kept]
 }
 
-// branch appends the exits and transitions of a prefix.
+// branch appends the exit probability and the transitions of the prefix p to the layer l.
 func (w *exits) branch(g *trellis.Graph, l *exitLayer, t int, p pair, row []float32) {
 	e := w
 	ahead := e.run.Ahead(p.language)
@@ -166,7 +167,7 @@ func (w *exits) branch(g *trellis.Graph, l *exitLayer, t int, p pair, row []floa
 	l.leave, l.from = append(l.leave, leave), append(l.from, int32(len(l.token)))
 }
 
-// log returns log P(token | state of the language), −Inf if it cannot follow.
+// log returns log P(token | state of the language), or −Inf if token cannot follow.
 func (e *exits) log(g *trellis.Graph, t, state int, token int32, row []float32, ahead float64) float64 {
 	if !(row[token] > never) {
 		return math.Inf(-1)
@@ -178,8 +179,8 @@ func (e *exits) log(g *trellis.Graph, t, state int, token int32, row []float32, 
 	return float64(row[token]) + e.run.Ahead(next) - ahead
 }
 
-// leaving sums over the tokens that the corpus does not go on with, w.tokens
-// being those it does.
+// leaving returns the log of the sum over the tokens with which the corpus does not continue.
+// w.tokens holds the tokens with which it does.
 func (w *exits) leaving(g *trellis.Graph, t int, p pair, row []float32, ahead float64) float64 {
 	w.mark(true)
 	defer w.mark(false)
@@ -199,7 +200,7 @@ func (w *exits) leaving(g *trellis.Graph, t int, p pair, row []float32, ahead fl
 	return top + simd.Log(sum)
 }
 
-// mark notes whether the corpus goes on with the tokens of w.tokens.
+// mark sets w.inside for the tokens in w.tokens.
 func (w *exits) mark(inside bool) {
 	for _, token := range w.tokens {
 		if int(token) < w.levels {
@@ -208,8 +209,7 @@ func (w *exits) mark(inside bool) {
 	}
 }
 
-// gather fills open, from the last site to the first, and returns that of the
-// start.
+// gather computes open from the last site to the first, and returns its value at the start.
 func (w *exits) gather() float64 {
 	e := w
 	for t := w.sites - 1; t >= 0; t-- {
@@ -225,8 +225,8 @@ func (w *exits) gather() float64 {
 	return e.layers[0].open[0]
 }
 
-// draw stores in x an exact draw from the new sequences of the last novel, which
-// must have found some.
+// draw stores in x an exact draw from the new sequences. The last call of novel must have found
+// some.
 func (w *exits) draw(g *trellis.Graph, x []int32, v []float32, src rand.Source) {
 	e := w
 	n := int32(0)
@@ -256,7 +256,8 @@ func (w *exits) draw(g *trellis.Graph, x []int32, v []float32, src rand.Source) 
 	}
 }
 
-// drawExit stores in x, from site t on, a draw that leaves the corpus there.
+// drawExit draws the tokens of x from site t on, so that the sequence leaves the corpus at site
+// t.
 func (w *exits) drawExit(g *trellis.Graph, p pair, t int, x []int32, v []float32, src rand.Source) {
 	row, ahead := v[t*w.levels:(t+1)*w.levels], w.run.Ahead(p.language)
 	w.edges(p.corpus)
@@ -285,17 +286,17 @@ func (l *exitLayer) reset() {
 	l.from = append(l.from[:0], 0)
 }
 
-// lightest finds which of many weights may be left out, site by site, so that all
-// that are left out weigh less than a bound together. Weights fall into bins by
-// powers of two: bin b is for those of 2^−b at most, and counts as if all of it
-// weighed that.
+// lightest decides, site by site, which weights may be omitted so that the total of all omitted
+// weights stays below a bound. Weights are sorted into bins by powers of two. Bin b holds
+// weights of at most 2^−b, and each of them counts as 2^−b.
 type lightest struct {
-	left float64 // what may still be left out
+	left float64 // total weight that may still be omitted
 	bin  [bins]int
-	most int // the last bin with weights
+	most int // last bin that is not empty
 }
 
-// bins covers weights down to 2^−(bins−1); the last bin takes all that are less.
+// bins is the number of bins. They cover weights down to 2^−(bins−1), and the last bin also
+// holds all smaller weights.
 const bins = 1024
 
 // begin sets the bound to 2^−bits.
@@ -305,15 +306,15 @@ func (l *lightest) begin(bits int) {
 	l.most = 0
 }
 
-// weigh takes in a weight of bin b, which may be any number.
+// weigh adds a weight to bin b. b may be out of range.
 func (l *lightest) weigh(b int) {
 	b = min(max(b, 0), bins-1)
 	l.bin[b]++
 	l.most = max(l.most, b)
 }
 
-// cut returns the last bin of which weights must be kept at this site, one of sites
-// that are to come, and forgets the weights.
+// cut returns the last bin whose weights must be kept at this site, and clears the bins. sites
+// is the number of sites that remain, including this one.
 func (l *lightest) cut(sites int) (last int) {
 	share := l.left / float64(sites)
 	last = -1
@@ -336,9 +337,9 @@ func (l *lightest) cut(sites int) (last int) {
 	return last
 }
 
-// binOfLog returns the bin of the log of a weight.
+// binOfLog returns the bin of a weight, given its log.
 func binOfLog(log float64) int { return int(min(max(math.Floor(-log*(1/math.Ln2)), 0), 1<<30)) }
 
-// exponent returns the least e for which x < 2^e; x is positive and normal, or less
-// than any normal number.
+// exponent returns the least e with x < 2^e, for a positive normal x. For a smaller x it
+// returns a number that is at most that of the least normal float64.
 func exponent(x float64) int { return int(math.Float64bits(x)>>52) - 1022 }

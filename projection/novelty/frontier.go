@@ -2,20 +2,22 @@ package novelty
 
 import "github.com/gibbsite-go/gibbsite/internal/simd"
 
-// pair is a prefix of the corpus on its way through the language: the states of
-// both, and the weight of all prefixes that lead there, or its log.
+// pair is a pair of a language state and a corpus state, with the total weight of all prefixes
+// that lead there, or its log.
 type pair struct {
 	language, corpus int
 	mass             float64
 }
 
-// frontier is the set of pairs of one site, in the order in which they were met:
-// a hash table with open addressing and linear probing over a list.
+// frontier is the set of pairs at one site, in the order in which they were added. It is a list
+// with a hash table that uses open addressing and linear probing.
 type frontier struct {
 	pairs []pair
-	slot  []uint64 // round and number of a pair; at most half full, a power of two
-	round uint64   // slots of earlier ones are empty
-	near  float64  // keeps reads that addAll makes early
+	// round and index of a pair; the length is a power of two, and at most half of the slots
+	// are in use
+	slot  []uint64
+	round uint64  // slots with an earlier round are empty
+	near  float64 // result of early reads in addAll, stored so that the compiler keeps them
 }
 
 // clear empties the frontier.
@@ -27,7 +29,7 @@ func (f *frontier) clear() {
 	f.next()
 }
 
-// next begins a round: all slots are empty.
+// next starts a new round, in which all slots are empty.
 func (f *frontier) next() {
 	if f.round++; f.round == 1<<32 {
 		clear(f.slot)
@@ -35,7 +37,8 @@ func (f *frontier) next() {
 	}
 }
 
-// at returns where the mass of a pair is, 0 if the pair is fresh, and its number.
+// at returns a pointer to the mass of a pair and the index of the pair. If the pair is new, it
+// is added with mass 0, and fresh is true.
 func (f *frontier) at(language, corpus int) (mass *float64, n int32, fresh bool) {
 	mask := len(f.slot) - 1
 	i := home(language, corpus) & mask
@@ -60,12 +63,11 @@ func (f *frontier) add(language, corpus int, mass float64) {
 	*m += mass
 }
 
-// crowd is the number of prefixes that are processed together: enough for a
-// processor to wait for the memory of several at once, and few enough for its first
-// cache.
+// crowd is the number of prefixes that are processed together. They are enough for the
+// processor to overlap their memory accesses, and few enough for the first-level cache.
 const crowd = 64
 
-// addAll adds the masses of pairs, one after the other.
+// addAll adds the masses of the given pairs in order.
 func (f *frontier) addAll(pairs []pair) {
 	for 2*(len(f.pairs)+len(pairs)) > len(f.slot) { // none of them grows it
 		f.grow()
@@ -93,7 +95,7 @@ func (f *frontier) addAll(pairs []pair) {
 	}
 }
 
-// addLog is add for logs of masses and returns the number of the pair.
+// addLog is add for masses given as logs. It returns the index of the pair.
 func (f *frontier) addLog(language, corpus int, mass float64) int32 {
 	m, n, fresh := f.at(language, corpus)
 	if fresh {
@@ -104,14 +106,14 @@ func (f *frontier) addLog(language, corpus int, mass float64) int32 {
 	return n
 }
 
-// home mixes the states by multiplication with 2⁶⁴/φ (Knuth, The Art of Computer
-// Programming 3, section 6.4). Any mixing is correct.
+// home returns the hash of a pair of states. It multiplies by 2⁶⁴/φ (Knuth, The Art of Computer
+// Programming 3, section 6.4). The choice of the hash affects only speed.
 func home(language, corpus int) int {
 	h := (uint64(corpus) ^ uint64(language)<<32 ^ uint64(language)>>32) * 0x9E3779B97F4A7C15
 	return int(h >> 34)
 }
 
-// grow doubles the slots.
+// grow doubles the number of slots.
 func (f *frontier) grow() {
 	f.slot = make([]uint64, 2*len(f.slot))
 	f.round = 1

@@ -13,27 +13,28 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projection is a [Projector] compiled for a shape. Log-weights v, errors and panics are those of
-// [projection.PathProjection]. It is safe for concurrent use; Commit waits for other calls to
-// end, and they wait for it.
+// Projection is a [Projector] compiled for a shape. Log-weights v are sites × levels, and
+// errors and panics are those of [projection.PathProjection]. A Projection is safe for
+// concurrent use. Commit does not run at the same time as any other call.
 type Projection struct {
 	name          string
 	sites, levels int
-	within        *projection.PathProjection // the language, or all sequences
-	free          bool                       // there is none
-	rule          lead.Rule
+	// compiled language, which contains all sequences if free is true
+	within *projection.PathProjection
+	free   bool // true if there is no language
+	rule   lead.Rule
 
-	mu       sync.RWMutex // of seen
+	mu       sync.RWMutex // guards seen
 	seen     Seen
-	corpus   Corpus   // seen, if it is one
-	fallible Fallible // seen, if it is one
+	corpus   Corpus   // seen if it implements Corpus, otherwise nil
+	fallible Fallible // seen if it implements Fallible, otherwise nil
 
 	idle scratch.Stock[work]
 }
 
 // work is the scratch of one search.
 type work struct {
-	rows   []*lead.Row // by site
+	rows   []*lead.Row // row of each site
 	x      []int32
 	search corpusSearch
 	ranked ranked
@@ -43,12 +44,12 @@ type work struct {
 // Shape returns the number of sites and of levels.
 func (s *Projection) Shape() (sites, levels int) { return s.within.Shape() }
 
-// Seen returns the set.
+// Seen returns the set of known sequences.
 func (s *Projection) Seen() Seen { return s.seen }
 
-// Project replaces v by the nearest distribution whose likeliest sequence is new, as
-// [Projection.Nearest] does. The violation that remains is always 0. The set does not
-// change, so samples of one batch may be equal; Commit resolves that.
+// Project replaces v by the nearest distribution whose likeliest sequence is new: see
+// [Projection.Nearest]. The returned violation is always 0. Project does not add to the set, so
+// samples of one batch may be equal. Commit resolves such conflicts.
 func (s *Projection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	check.Len("novelty", "v", len(v), s.sites*s.levels)
 	w := s.take()
@@ -61,7 +62,7 @@ func (s *Projection) Project(ctx context.Context, sample int, v []float32, from,
 
 // Nearest replaces v by the nearest distribution in which a new sequence leads every row by the
 // margin, stores that sequence in x and returns its cost: the divergence in nats, or the sum of
-// gaps if Gap is set in the recipe. On an error v is unchanged.
+// gaps if Gap is set in the recipe. If Nearest returns an error, v is unchanged.
 func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost float64, err error) {
 	check.Len("novelty", "x", len(x), s.sites)
 	check.Len("novelty", "v", len(v), s.sites*s.levels)
@@ -74,8 +75,8 @@ func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost 
 
 // Commit adds the finished sequence x to the set. If the set already contains x, Commit first
 // replaces x by the cheapest new sequence under its last log-weights v. Call Commit for one
-// sample after the other. Results depend on the order of these calls, which should therefore not
-// depend on scheduling. v is not modified. On an error the set is unchanged.
+// sample at a time. Results depend on the order of these calls, so the order should not depend
+// on scheduling. v is not modified. If Commit returns an error, the set is unchanged.
 func (s *Projection) Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error {
 	check.Len("novelty", "x", len(x), s.sites)
 	v = s.weights(v)
@@ -96,9 +97,9 @@ func (s *Projection) Commit(ctx context.Context, x []int32, v []float32, src ran
 	return s.failed()
 }
 
-// Recall adds to the set, unchanged, a sequence that an earlier run committed; see
-// diffusion.Committer. It returns an error if the set already contains the sequence, unless the
-// set is [Lasting].
+// Recall adds to the set, without changing it, a sequence x that an earlier run committed. A
+// resumed run calls it for the samples of its checkpoint (see diffusion.Committer). It returns
+// an error if the set already contains the sequence, unless the set is [Lasting].
 func (s *Projection) Recall(x []int32) error {
 	check.Len("novelty", "x", len(x), s.sites)
 	s.mu.Lock()
@@ -117,7 +118,7 @@ func (s *Projection) Recall(x []int32) error {
 	return s.failed()
 }
 
-// weights returns v, or the zeros that nil stands for, after checking its length.
+// weights checks the length of v and returns it. If v is nil, it returns zeros.
 func (s *Projection) weights(v []float32) []float32 {
 	if v == nil {
 		return make([]float32, s.sites*s.levels)
@@ -126,7 +127,7 @@ func (s *Projection) weights(v []float32) []float32 {
 	return v
 }
 
-// failed returns the error of a set that can fail.
+// failed returns the error of the set if the set implements Fallible, and otherwise nil.
 func (s *Projection) failed() error {
 	if s.fallible == nil {
 		return nil
@@ -149,7 +150,7 @@ func (s *Projection) take() *work {
 
 func (s *Projection) give(w *work) { s.idle.Give(w) }
 
-// nearest is cheapest followed by the projection of the rows.
+// nearest finds the cheapest new sequence and then projects the rows of v so that it leads.
 func (s *Projection) nearest(ctx context.Context, w *work, x []int32, v []float32) (float64, error) {
 	cost, err := s.cheapest(ctx, w, x, v)
 	if err != nil {
@@ -164,7 +165,7 @@ func (s *Projection) nearest(ctx context.Context, w *work, x []int32, v []float3
 	return cost, nil
 }
 
-// cheapest stores the cheapest new sequence in x.
+// cheapest stores the cheapest new sequence in x and returns its cost.
 func (s *Projection) cheapest(ctx context.Context, w *work, x []int32, v []float32) (float64, error) {
 	if err := poll.Err(ctx); err != nil {
 		return 0, err
@@ -213,7 +214,7 @@ func (s *Projection) cheapest(ctx context.Context, w *work, x []int32, v []float
 	}
 }
 
-// inLanguage is cheapest among the sequences of the language.
+// inLanguage is cheapest, restricted to sequences of the language.
 func (s *Projection) inLanguage(ctx context.Context, w *work, x []int32) (float64, error) {
 	levels := s.levels
 	if w.cost == nil {
@@ -240,8 +241,8 @@ func (s *Projection) inLanguage(ctx context.Context, w *work, x []int32) (float6
 	return 0, s.exhausted()
 }
 
-// new reports whether the search may end with its n-th sequence x: because it
-// is new, or because of an error.
+// new reports whether the search may end with its n-th sequence x, because x is new or because
+// of an error.
 func (s *Projection) new(ctx context.Context, n int, x []int32) (done bool, err error) {
 	if n%256 == 255 { // a check costs as much as a step of the search
 		if err := poll.Err(ctx); err != nil {
@@ -255,7 +256,7 @@ func (s *Projection) new(ctx context.Context, n int, x []int32) (done bool, err 
 	return !known, nil
 }
 
-// exhausted is the error if all possible sequences are known.
+// exhausted returns the error for the case that all possible sequences are known.
 func (s *Projection) exhausted() error {
 	return &projection.InfeasibleError{Constraint: s.name, Site: s.sites}
 }

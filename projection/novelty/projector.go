@@ -10,45 +10,47 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projector keeps sequences out of a growing set: a distribution moves to the nearest one
-// whose likeliest sequence is not in the set, and the sequences that a run produces are
-// added to it.
+// Projector prevents a run from generating sequences that are already in a set. It moves a
+// distribution to the nearest one whose likeliest sequence is not in the set, and adds the
+// generated sequences to the set.
 //
-// The sequence is the exact minimum over all sequences outside the set (and in Path.Language, if
-// that is given). If every sequence is in the set, the error is an *[projection.InfeasibleError].
-// Cardei et al. 2025 search best-first over the tokens of largest gap. Here the search is exact
-// and has three forms, which depend on the set:
+// That sequence is the exact minimum over all sequences outside the set (and in Path.Language,
+// if that is set). If every sequence is in the set, the error is an
+// *[projection.InfeasibleError]. Cardei et al. (2025) search best-first over the tokens with
+// the largest gap. Here the search is exact, and its method depends on the set:
 //
 //   - a [Corpus], such as a [constraint.Lexicon]: branch and bound on its automaton;
 //   - any other [Seen]: sequences in order of cost until one is new, at most one more than the
 //     set contains;
-//   - any set if there is also a language: the same, in order of cost within the language.
+//   - any set if there is also a language: sequences of the language in order of cost until one
+//     is new.
 //
 // A Projector is a recipe: the zero value is the recommended setting.
 type Projector struct {
-	// Seen is the set. The default is a new, empty Lexicon for every Bind.
+	// Seen is the set. The default is a new, empty Lexicon for every call of Bind.
 	Seen Seen
 
-	// Key, if not nil, makes two sequences count as the same if their keys are equal. The
-	// set is then a set of keys, in memory, and Seen must be nil.
+	// Key, if not nil, makes two sequences count as equal if their keys are equal. The set is
+	// then a set of keys in memory, and Seen must be nil.
 	Key func(x []int32) string
 
-	// Path holds the language that sequences must also be in, and the divergence and
+	// Path holds the language to which sequences must also belong, and the divergence and
 	// margin. A nil Language means all sequences.
 	Path projection.Path
 
 	// Gap chooses the sequence by the sum over sites of max_l p_i(l) − p_i(x_i), the costs of
-	// Cardei et al. 2025, instead of by the divergence.
+	// Cardei et al. 2025, instead of choosing it by the divergence.
 	Gap bool
 
-	// Trials is the number of rejections after which a joint draw sums over the places where
-	// sequences leave the set and draws one of these places exactly; 0 means 64.
+	// Trials is the maximum number of rejections of a joint draw; 0 means 64. After that, the
+	// draw sums over the places where sequences leave the set, and draws one of these places
+	// exactly.
 	Trials int
 }
 
-// Bind compiles the recipe for samples of the given shape. The result is a *[CorpusProjection],
-// which also draws jointly, if the set is a [Corpus] (the default set is one), and otherwise a
-// *[Projection]. The error names a field that is out of range, or is the error of
+// Bind compiles the recipe for samples of the given shape. If the set is a [Corpus], as the
+// default set is, the result is a *[CorpusProjection], which can also draw jointly. Otherwise
+// it is a *[Projection]. The error names a field that is out of range, or is an error of
 // [projection.Path.Compile].
 func (n Projector) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if samples < 1 {
@@ -64,8 +66,8 @@ func (n Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 	return s, nil
 }
 
-// Compile is Bind for direct use. It returns an error unless the set is a [Corpus], as the
-// default set is.
+// Compile is Bind for direct use. It returns an error if the set is not a [Corpus]. The default
+// set is one.
 func (n Projector) Compile(ctx context.Context, sites, levels int) (*CorpusProjection, error) {
 	s, err := n.compile(ctx, sites, levels)
 	if err != nil {
@@ -77,7 +79,7 @@ func (n Projector) Compile(ctx context.Context, sites, levels int) (*CorpusProje
 	return newCorpus(s, n.Trials, n.Path.Limit), nil
 }
 
-// compile is what Bind and Compile have in common.
+// compile does the common work of Bind and Compile.
 func (n Projector) compile(ctx context.Context, sites, levels int) (*Projection, error) {
 	free := n.Path.Language == nil && !n.Path.Padded
 	path := n.Path

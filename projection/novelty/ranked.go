@@ -8,44 +8,44 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/lead"
 )
 
-// ranked enumerates all sequences in order of the sum of their row costs,
-// without a language: one token from each row.
+// ranked enumerates all sequences in ascending order of cost, without a language. A sequence
+// consists of one token from each row, and its cost is the sum of the tokens' costs.
 //
-// Sites are sorted by the gap between their two cheapest tokens. A pick is a
-// rank per site, all of them 0 after the site at; its successors
+// Sites are sorted by the gap between their two cheapest tokens. A pick is a choice of a rank
+// for each site. All ranks after the site called at are 0. Its successors
 //
 //   - take the next rank at its site,
 //   - take rank 1 at the next site,
 //   - if its rank is 1, go back to 0 and take rank 1 at the next site,
 //
-// reach every pick once and never cost less, because the gaps ascend. So the
-// k-th sequence takes O(log k) after O(sites·levels) for the costs, where the
-// partition of Lawler 1972 for general problems would push a successor per
-// site.
+// reach every pick exactly once. They never cost less than the pick itself, because the gaps
+// ascend. The k-th sequence therefore takes O(log k) steps, after O(sites·levels) steps for the
+// costs. The partition of Lawler (1972) for general problems would push one successor per site.
 type ranked struct {
-	rows []*lead.Row // by site
-	site []int       // sites by gap; only those with a second token
+	rows []*lead.Row // row of each site
+	site []int       // sites ordered by gap; only those with a second token
 	base float64     // cost of the cheapest sequence
 
 	heap  []pick
-	ranks []int32 // of the picks, one run of len(site) each
+	ranks []int32 // ranks of all picks, in runs of len(site)
 	free  []int32 // unused runs
 }
 
-// pick is a sequence under way.
+// pick is a candidate sequence.
 type pick struct {
-	cost float64 // beyond the cheapest sequence
-	at   int32   // the last site in order of gap with a rank above 0; −1: none
-	run  int32   // which run of ranks
+	cost float64 // cost in excess of the cheapest sequence
+	at   int32   // index in site of the last site with a rank above 0, −1 if there is none
+	run  int32   // index of its run in ranks
 }
 
-// before orders by cost and then, so that runs agree, by run.
+// before orders picks by cost and then by run, so that the order is the same in every
+// execution.
 func (p pick) before(o pick) bool {
 	return p.cost < o.cost || p.cost == o.cost && p.run < o.run
 }
 
-// start begins at the cheapest sequence of the loaded rows, each of which has
-// a token of finite cost.
+// start begins with the cheapest sequence of the loaded rows, each of which must have a token
+// of finite cost.
 func (e *ranked) start(all []*lead.Row) {
 	e.rows = all
 	e.site = e.site[:0]
@@ -67,7 +67,7 @@ func (e *ranked) start(all []*lead.Row) {
 	e.heap = append(e.heap, pick{at: -1, run: e.newRun()})
 }
 
-// step returns what rank n costs at site i beyond rank n−1.
+// step returns the cost of rank n at site i, minus the cost of rank n−1.
 func (e *ranked) step(i int, n int) float64 {
 	_, c, _ := e.rows[i].At(n)
 	return c - e.rows[i].Cost(n-1)
@@ -96,7 +96,8 @@ func (e *ranked) run(i int32) []int32 {
 	return e.ranks[int(i)*n : (int(i)+1)*n]
 }
 
-// next stores the next sequence in x and returns its cost, or false.
+// next stores the next sequence in x and returns its cost. ok is false if there are no more
+// sequences.
 func (e *ranked) next(x []int32) (cost float64, ok bool) {
 	if len(e.heap) == 0 {
 		return 0, false
@@ -113,8 +114,7 @@ func (e *ranked) next(x []int32) (cost float64, ok bool) {
 	return e.base + p.cost, true
 }
 
-// pushSuccessors pushes the successors of p, whose run the last of them may
-// take over.
+// pushSuccessors pushes the successors of p and frees the run of p.
 func (e *ranked) pushSuccessors(p pick) {
 	if up := int(p.at) + 1; up < len(e.site) {
 		step := e.step(e.site[up], 1)
@@ -133,7 +133,8 @@ func (e *ranked) pushSuccessors(p pick) {
 	e.free = append(e.free, p.run)
 }
 
-// push adds p with another rank at site at, and rank 0 at site back if ≥ 0.
+// push pushes a copy of p with another rank at site at and, if back ≥ 0, with rank 0 at site
+// back.
 func (e *ranked) push(p pick, at int, rank int32, cost float64, back int) {
 	run := e.newRun()
 	copy(e.run(run), e.run(p.run))

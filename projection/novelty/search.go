@@ -7,24 +7,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// corpusSearch finds the cheapest sequence that is not in a corpus by branch and bound:
-// follow the sequences of the corpus from the cheapest token of each site on; where a
-// token leaves the corpus, the rest of the sequence is free and takes its cheapest
-// tokens. A branch ends when it costs as much as the best sequence found. Corpora are
-// sparse, so that most searches follow one path along the likeliest tokens and a few
-// short ones off it.
+// corpusSearch finds the cheapest sequence that is not in a corpus, by branch and bound. It
+// follows the sequences of the corpus and tries the tokens of each site in ascending order of
+// cost. When a token leaves the corpus, the rest of the sequence is free and consists of the
+// cheapest tokens. A branch ends when it costs as much as the best sequence found. Corpora are
+// sparse, so most searches follow one path along the likeliest tokens and a few short side
+// paths.
 type corpusSearch struct {
 	corpus Corpus
 	rows   []*lead.Row
-	rest   []float64 // rest[i]: cost of the cheapest tokens from site i on
-	x      []int32   // the branch
+	rest   []float64 // rest[i] is the cost of the cheapest tokens from site i on
+	x      []int32   // tokens of the current branch
 	best   []int32
-	cost   float64 // of best
+	cost   float64 // cost of best
 	meter  poll.Meter
 }
 
-// find stores the cheapest novel sequence in s.best and returns false if there
-// is none, or if the meter has ended. Every row must have a token of finite cost.
+// find stores the cheapest new sequence in s.best. It returns false if there is none or the
+// meter's context has ended. Every row must have a token of finite cost.
 func (s *corpusSearch) find(corpus Corpus, all []*lead.Row) bool {
 	s.corpus, s.rows = corpus, all
 	n := len(all)
@@ -40,8 +40,7 @@ func (s *corpusSearch) find(corpus Corpus, all []*lead.Row) bool {
 	return !math.IsInf(s.cost, 1) && s.meter.Err() == nil
 }
 
-// walk visits the sequences that begin with x[:i], which leads to state and
-// costs so far.
+// walk visits the sequences that begin with x[:i]. That prefix leads to state and costs so.
 func (s *corpusSearch) walk(i, state int, so float64) {
 	if i == len(s.x) {
 		if !s.corpus.Accepting(state) && so < s.cost {
@@ -64,10 +63,10 @@ func (s *corpusSearch) walk(i, state int, so float64) {
 	}
 }
 
-// searchWork is what a token of a search costs at most, in operations.
+// searchWork is the maximum cost of a token in a search, in operations.
 const searchWork = 64
 
-// keep takes x[:i] and the cheapest tokens after it for the best sequence.
+// keep makes x[:i], followed by the cheapest tokens, the best sequence.
 func (s *corpusSearch) keep(i int, cost float64) {
 	s.cost = cost
 	copy(s.best, s.x[:i])

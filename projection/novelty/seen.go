@@ -3,7 +3,8 @@ package novelty
 import "github.com/gibbsite-go/gibbsite/constraint"
 
 // Seen is a set of sequences. Sequences have as many tokens as the model has sites, including
-// padding. A set that can fail is a [Fallible]; one that is a finite automaton is a [Corpus].
+// padding. A set whose methods can fail also implements [Fallible]. A set that is a finite
+// automaton also implements [Corpus].
 //
 // Contains may be called concurrently, but not during Add.
 type Seen interface {
@@ -14,17 +15,17 @@ type Seen interface {
 	Add(x []int32) bool
 }
 
-// Fallible is a set that can fail, such as one in a database.
+// Fallible is a set whose methods can fail, such as one in a database.
 type Fallible interface {
 	Seen
 
-	// Err is called after every call of another method. Once it returns an error,
-	// the results of that call are not used.
+	// Err returns the first error of the set, or nil. It is called after every call of another
+	// method. If it returns an error, the results of that call are not used.
 	Err() error
 }
 
-// Lasting is a set that outlives a run, such as one in a file: a run that resumes
-// finds the samples of its checkpoint in it.
+// Lasting is a set that outlives a run, such as one in a file. A resumed run finds the samples
+// of its checkpoint in the set.
 type Lasting interface {
 	Seen
 
@@ -32,9 +33,9 @@ type Lasting interface {
 	Recall(x []int32)
 }
 
-// Corpus is a set that is itself a finite automaton, and so can be searched and summed over. A
-// *[constraint.Lexicon] is one, and so is a type that embeds it. A state from which nothing can
-// be accepted should be dead: searches visit all states that are not dead.
+// Corpus is a set that is also a finite automaton, so that it can be searched and summed over.
+// A *[constraint.Lexicon] implements it, and so does a type that embeds one. A state from which
+// no sequence is accepted should be dead, because searches visit all states that are not dead.
 type Corpus interface {
 	Seen
 	constraint.Automaton
@@ -43,35 +44,37 @@ type Corpus interface {
 	Len() int
 }
 
-// Checked is a [Seen] that may be invalid: Bind calls Check first.
+// Checked is a [Seen] that may be invalid. Bind calls Check first.
 type Checked interface {
-	// Check returns an error that states what is wrong with the set, such as a part that
-	// is nil.
+	// Check returns an error that states what is wrong with the set, for instance that a part
+	// of it is nil.
 	Check() error
 }
 
-// Sparse is a Corpus that lists its transitions, as a *[constraint.Lexicon] and a sorted.Layered
-// do. Sums over it take one step per transition instead of one per token.
+// Sparse is a Corpus that can list the transitions of a state. *[constraint.Lexicon] and
+// sorted.Layered implement it. Sums over it take one step per transition instead of one per
+// token.
 type Sparse interface {
 	Corpus
 
-	// AppendEdges appends the tokens that have a transition from state to tokens, in
-	// ascending order, and the targets of these transitions to states.
+	// AppendEdges lists the transitions that leave state. It appends their tokens, in ascending
+	// order, to the slice tokens and their targets to the slice states.
 	AppendEdges(tokens []int32, states []int, state int) ([]int32, []int)
 }
 
-// Crowded is a Sparse corpus that lists the transitions of many states at once, as a
-// *[constraint.Lexicon] does. This is faster than state by state if the corpus is larger than the
-// processor's caches.
+// Crowded is a Sparse corpus that can list the transitions of many states at once.
+// *[constraint.Lexicon] implements it. This is faster than state by state if the corpus is
+// larger than the processor's caches.
 type Crowded interface {
 	Sparse
 
-	// AppendEdgesOf appends the transitions of each of the states, one after the other,
-	// as AppendEdges does, and the length of tokens after each state to ends.
+	// AppendEdgesOf lists the transitions that leave each of the given states, one state after
+	// the other. It appends their tokens to the slice tokens and their targets to the slice to.
+	// After each state, it appends the length of tokens to the slice ends.
 	AppendEdgesOf(tokens []int32, to, ends, states []int) ([]int32, []int, []int)
 }
 
-// keys is a set of sequences by their keys.
+// keys is a set of sequences that are compared by their keys.
 type keys struct {
 	key   func(x []int32) string
 	known map[string]struct{}

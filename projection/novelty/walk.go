@@ -9,51 +9,53 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
-// lossBits bounds what a walk may leave out: 2^−lossBits of the whole, 1e-12,
-// which is 1e-11 of what it is used for (see CorpusProjection).
+// lossBits bounds the part that a walk may omit: the fraction 2^−lossBits of the total, or
+// 1e-12. This is at most 1e-11 of the results (see CorpusProjection).
 const lossBits = 40
 
-// walk sums over the sequences of a corpus that are in a language, site by site,
-// along the transitions of the corpus itself: no table is made, so nothing has to
-// be made again when the corpus grows. Prefixes that meet are one, and those are
-// given up that are too light to matter with all that can follow them:
+// walk sums over the sequences of a corpus that are in a language, site by site, along the
+// transitions of the corpus. It builds no table, so nothing must be rebuilt when the corpus
+// grows. Prefixes that lead to the same states are merged. A prefix is dropped if an upper
+// bound on the weight of all its continuations is negligible:
 //
 //	mass · min(∏ of the sums of the rows to come, sequences · ∏ of their maxima).
 //
-// A confident prediction leaves few prefixes, and an uninformative one makes all
-// sequences of the corpus improbable; in between, a walk visits every transition of the
-// corpus at most once for each state of the language.
+// If the prediction is confident, few prefixes remain. If it is uninformative, all sequences of
+// the corpus are improbable. In any case, a walk visits every transition of the corpus at most
+// once for each state of the language.
 type walk struct {
 	corpus   Corpus
-	sparse   Sparse               // corpus, if it lists its transitions
-	crowds   Crowded              // corpus, if it lists those of several states
-	language constraint.Automaton // nil: all sequences
-	graph    *trellis.Graph       // language, if it is finite
+	sparse   Sparse               // corpus, if it implements Sparse
+	crowds   Crowded              // corpus, if it implements Crowded
+	language constraint.Automaton // nil means all sequences
+	graph    *trellis.Graph       // language, if it has finitely many states
 	sites    int
 	levels   int
-	meter    poll.Meter // of the call; once it has ended, sums mean nothing
+	// meter of the current call; once its context has ended, sums are meaningless
+	meter poll.Meter
 
-	bound   []float64 // by site: the log of the factor of mass above
-	sums    []float64
-	here    frontier
-	next    []pair // the prefixes of the next site, not united yet
-	light   lightest
-	states  []int
-	tokens  []int32 // transitions of a state, or of several
-	to      []int
-	ends    []int     // of the transitions of each of several states
-	weight  []float64 // of the tokens of a row relative to top, or none
-	top     float32   // the greatest of a row
-	visited int       // prefixes, for tests
+	bound  []float64 // for each site, the log of the factor of mass in the bound above
+	sums   []float64
+	here   frontier
+	next   []pair // prefixes at the next site, not yet merged
+	light  lightest
+	states []int
+	tokens []int32 // tokens of the transitions of one or several states
+	to     []int
+	ends   []int // end of the transitions of each of several states
+	// weights of the tokens of a row relative to top; empty if they are computed on demand
+	weight  []float64
+	top     float32 // greatest log-weight of a row
+	visited int     // number of prefixes visited, for tests
 }
 
-// edges lists the transitions of a state of the corpus in w.tokens and w.to.
+// edges lists the transitions of a corpus state in w.tokens and w.to.
 func (w *walk) edges(state int) {
 	w.tokens, w.to = w.tokens[:0], w.to[:0]
 	w.more(state)
 }
 
-// more appends the transitions of a state of the corpus.
+// more appends the transitions of a corpus state to w.tokens and w.to.
 func (w *walk) more(state int) {
 	if w.sparse != nil {
 		w.tokens, w.to = w.sparse.AppendEdges(w.tokens, w.to, state)
@@ -66,7 +68,7 @@ func (w *walk) more(state int) {
 	}
 }
 
-// list lists the transitions of several prefixes, those of prefix k up to w.ends[k].
+// list lists the transitions of several prefixes. Those of prefix k end at w.ends[k].
 func (w *walk) list(pairs []pair) {
 	w.tokens, w.to, w.ends = w.tokens[:0], w.to[:0], w.ends[:0]
 	if w.crowds == nil {
@@ -91,7 +93,7 @@ func (w *walk) start() int {
 	return w.language.Start()
 }
 
-// step returns the state of a language after token at site t, negative if dead.
+// step returns the state of the language after token at site t, negative if it is dead.
 func (w *walk) step(t, state int, token int32) int {
 	if w.graph != nil {
 		return w.graph.NextAt(t, state, token)
@@ -102,12 +104,12 @@ func (w *walk) step(t, state int, token int32) int {
 // accepts reports whether a sequence of the language may end in state.
 func (w *walk) accepts(state int) bool { return w.language == nil || w.language.Accepting(state) }
 
-// known returns the log of the weight of the sequences of the corpus that are in the
-// language, given that of the language. ok is false where that is not likely enough,
-// compared with all sequences, for sums of numbers.
+// known returns the log of the total weight of the sequences that are in the corpus and in the
+// language. all is the log of the total weight of the language. ok is false if the language is
+// too unlikely, compared with all sequences, for sums in float64.
 //
-// Masses are numbers in units of e^unit: what a float64 cannot hold together with the
-// heaviest of a site is too light to matter.
+// Masses are float64 numbers in units of e^unit. A mass that underflows relative to the
+// greatest mass of its site is negligible.
 func (w *walk) known(v []float32, all float64) (sum float64, ok bool) {
 	if w.bounds(v)-all > unlikely {
 		return 0, false
@@ -151,12 +153,13 @@ func (w *walk) known(v []float32, all float64) (sum float64, ok bool) {
 	return simd.Log(sum) + unit + all, true
 }
 
-// unlikely is −log of the probability of a language from which on prefixes that are lost
-// against others, at e^−500 or so, could matter.
+// unlikely is −log of the probability of the language above which prefixes that underflow, at
+// about e^−500, could matter.
 const unlikely = 200
 
-// weigh prepares the weights of a row relative to the heaviest token, whose log it
-// returns. Where there are more tokens than prefixes can ask for, they wait.
+// weigh computes the weights of the tokens of a row relative to the heaviest token, and returns
+// the log-weight of that token. If the row has many tokens per prefix, the weights are computed
+// on demand instead.
 func (w *walk) weigh(row []float32, prefixes int) (top float64) {
 	w.top = never
 	for _, x := range row {
@@ -176,15 +179,15 @@ func (w *walk) weigh(row []float32, prefixes int) (top float64) {
 	return float64(w.top)
 }
 
-// lazyTokens is the number of tokens per prefix up to which the weights of all are
-// computed: most prefixes go on with one or a few.
+// lazyTokens is the number of tokens per prefix up to which the weights of all tokens are
+// computed in advance. Most prefixes continue with only one or a few tokens.
 const lazyTokens = 4
 
-// walkWork is what a prefix costs a walk in addition to its transitions, in operations.
+// walkWork is the cost of a prefix in a walk, in operations, apart from its transitions.
 const walkWork = 16
 
-// along lists in w.next the prefixes that are a token longer than those of site t,
-// and returns the greatest of their masses.
+// along stores in w.next the prefixes that extend those of site t by one token, and returns the
+// greatest of their masses.
 func (w *walk) along(t int, row []float32, up int) (heaviest float64) {
 	w.next = w.next[:0]
 	w.visited += len(w.here.pairs)
@@ -223,12 +226,12 @@ func (w *walk) along(t int, row []float32, up int) (heaviest float64) {
 	return heaviest
 }
 
-// never is the log-weight of what is impossible.
+// never is the log-weight of an impossible token.
 var never = float32(math.Inf(-1))
 
-// bounds fills bound for the log-weights v and returns the log of the weight of all
-// sequences. A weight that is no number belongs to
-// a token that the language cannot use, or the sum over the language had failed.
+// bounds fills w.bound for the log-weights v and returns the log of the total weight of all
+// sequences. A weight that is NaN or +Inf is ignored: it belongs to a token that the language
+// cannot use, because otherwise the sum over the language would have failed.
 func (w *walk) bounds(v []float32) (total float64) {
 	if w.bound == nil {
 		w.bound, w.sums = make([]float64, w.sites+1), make([]float64, w.sites)
@@ -255,5 +258,5 @@ func (w *walk) bounds(v []float32) (total float64) {
 	return total
 }
 
-// slack covers the rounding of the sums of rows, which are of float32 terms.
+// slack is an allowance for rounding errors in the sums of rows, which have float32 terms.
 const slack = 1e-3

@@ -11,23 +11,23 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Conditional is a [Path] compiled for a shape. In all methods v holds log-weights, sites ×
-// levels, row-major, with −Inf for an impossible token; zeros, or a nil v, leave the model
-// unchanged.
+// Conditional is a [Path] compiled for a shape. In all methods, v holds log-weights (sites ×
+// levels, row-major) that multiply the model's probabilities, with −Inf for an impossible
+// token. Zeros, or a nil v, leave the model unchanged. P denotes the distribution of the
+// package documentation.
 //
 // Methods return an *[projection.InfeasibleError] if no sequence has positive weight, a
 // *[projection.WeightError] for a NaN or +Inf among tokens of the model, and the cause of the
-// context, whose end interrupts a sum. They panic if a slice has the wrong length. A Conditional
-// is immutable and safe for concurrent use. A sum over the language takes L·(V·H + H²·Q + H·Q·K)
-// multiplications for L sites, V tokens in K classes, H hidden states and Q states of the
-// automaton.
+// context if it ends. They panic if a slice has the wrong length. A Conditional is immutable
+// and safe for concurrent use. For L sites, V tokens in K classes, H hidden states and Q
+// automaton states, a sum over the language takes L·(V·H + H²·Q + H·Q·K) multiplications.
 type Conditional struct {
 	program
 
 	free scratch.Stock[work]
 }
 
-// take returns scratch that no other call uses.
+// take returns scratch that no other call uses, and makes it watch ctx.
 func (c *Conditional) take(ctx context.Context) (*work, error) {
 	w := c.free.Take(func() *work { return newWork(&c.program) })
 	w.meter.Watch(ctx)
@@ -50,8 +50,8 @@ func (c *Conditional) Shape() (sites, levels int) { return c.sites, c.levels }
 // String returns the name of the language.
 func (c *Conditional) String() string { return c.name }
 
-// LogZ returns log Σ_{x∈C} p(x)·∏_i exp(v[i,x_i]). For v = 0 this is the log-probability of the
-// language.
+// LogZ returns log Σ_{x∈C} p(x)·∏_i exp(v[i,x_i]), where C is the language. For v = 0 this is
+// the log-probability of the language.
 func (c *Conditional) LogZ(ctx context.Context, v []float32) (float64, error) {
 	v = c.weights(v)
 	w, err := c.take(ctx)
@@ -62,15 +62,15 @@ func (c *Conditional) LogZ(ctx context.Context, v []float32) (float64, error) {
 	return w.filter(v)
 }
 
-// Draw stores in x0 an exact draw from P and returns log Z, as [Conditional.LogZ] does. v is not
-// modified. Draw takes three uniforms per site.
+// Draw stores in x0 an exact draw from P and returns log Z, the result of [Conditional.LogZ]. v
+// is not modified. Draw uses three random numbers per site.
 func (c *Conditional) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("prior", "x0", len(x0), c.sites)
 	return c.Sample(ctx, x0, v, src)
 }
 
-// Sample fills dst, any number of sequences one after the other, with independent exact
-// draws as by [Conditional.Draw]; several sequences share the sums.
+// Sample fills dst, any number of sequences one after the other, with independent exact draws
+// from P, and returns log Z. The sums are computed only once.
 func (c *Conditional) Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	if len(dst)%c.sites != 0 {
 		panic(fmt.Sprintf("prior: len(dst) = %d, want a multiple of %d", len(dst), c.sites))
@@ -93,7 +93,8 @@ func (c *Conditional) Sample(ctx context.Context, dst []int32, v []float32, src 
 	return logZ, nil
 }
 
-// LogProb returns log P(x), which is −Inf if x is not in C or impossible.
+// LogProb returns log P(x), which is −Inf if x is not in the language or is impossible under
+// the model.
 func (c *Conditional) LogProb(ctx context.Context, x []int32, v []float32) (float64, error) {
 	check.Len("prior", "x", len(x), c.sites)
 	var dst [1]float64
@@ -101,8 +102,8 @@ func (c *Conditional) LogProb(ctx context.Context, x []int32, v []float32) (floa
 	return dst[0], err
 }
 
-// LogProbs stores in dst the log P of each of the sequences in x, one after the other, as
-// by [Conditional.LogProb]; several sequences share the sums.
+// LogProbs stores in dst the log P of each of the sequences in x, which are concatenated. The
+// sums are computed only once for all sequences.
 func (c *Conditional) LogProbs(ctx context.Context, dst []float64, x []int32, v []float32) error {
 	check.Len("prior", "x", len(x), len(dst)*c.sites)
 	v = c.weights(v)
@@ -135,8 +136,8 @@ func (c *Conditional) Marginals(ctx context.Context, dst []float64, v []float32)
 	return err
 }
 
-// LogMarginals stores in dst (sites × levels) the logarithms of [Conditional.Marginals], −Inf for
-// a token that cannot occur.
+// LogMarginals stores in dst (sites × levels) the logarithms log P(x_i = l), with −Inf for a
+// token that cannot occur.
 func (c *Conditional) LogMarginals(ctx context.Context, dst []float64, v []float32) error {
 	check.Len("prior", "dst", len(dst), c.sites*c.levels)
 	v = c.weights(v)
@@ -152,7 +153,7 @@ func (c *Conditional) LogMarginals(ctx context.Context, dst []float64, v []float
 	return w.meter.Err()
 }
 
-// weights returns v, or the zeros that nil stands for, after checking its length.
+// weights checks the length of v and returns it. If v is nil, it returns zeros.
 func (c *Conditional) weights(v []float32) []float32 {
 	if v == nil {
 		return make([]float32, c.sites*c.levels)
@@ -161,14 +162,14 @@ func (c *Conditional) weights(v []float32) []float32 {
 	return v
 }
 
-// Advance stores in dst, one entry per level, the log-probabilities of the next token of
-// a sequence that begins with prefix,
+// Advance stores in dst, one entry per level, the log-probabilities of the next token of a
+// sequence that begins with prefix,
 //
 //	P(x_n = l | x_0 … x_{n−1} = prefix),  n = len(prefix) < sites,
 //
-// under P with v = 0. The weights of Ctrl-G, q(l | prefix)·P(l | prefix)/p(l | prefix), turn a
-// language model q into a conditional one. Advance returns an error if no sequence of C begins
-// with the prefix.
+// under P with v = 0. Ctrl-G weights the next token l of a language model q by q(l |
+// prefix)·P(l | prefix)/p(l | prefix), which conditions q on the language. Advance returns an
+// error if no sequence of the language begins with the prefix.
 func (c *Conditional) Advance(ctx context.Context, dst []float64, prefix []int32) error {
 	check.Len("prior", "dst", len(dst), c.levels)
 	if len(prefix) >= c.sites {
@@ -191,9 +192,9 @@ func (c *Conditional) Advance(ctx context.Context, dst []float64, prefix []int32
 	return nil
 }
 
-// Project replaces v by the logarithms of the marginals of P, the factorised distribution y
-// nearest to P in KL(P‖y). The likeliest sequence under y need not be in C, but draws from P are.
-// The returned violation is always 0.
+// Project replaces v by the logarithms of the marginals of P. They form the factorised
+// distribution y that minimises KL(P‖y). The likeliest sequence under y need not be in C, but
+// draws from P are. The returned violation is always 0.
 func (c *Conditional) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	check.Len("prior", "v", len(v), c.sites*c.levels)
 	dst := make([]float64, len(v))

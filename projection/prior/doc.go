@@ -7,9 +7,10 @@
 // one dynamic program over pairs of a hidden state and a state of the automaton. A Markov chain
 // is the model in which the hidden state is the token.
 //
-// With v = 0 this is the tractable model of GeLaTo (Zhang et al. 2023) and Ctrl-G (Zhang et al.
-// 2024): HMM × automaton. [Conditional.Advance] computes their weights for the next token of a
-// language model. As a projection, package prior gives the exact step of a diffusion whose
-// prediction is multiplied by a prior in which sites depend on each other; in projection.Path
-// sites are independent.
+// With v = 0, P is the tractable model of GeLaTo (Zhang et al. 2023) and Ctrl-G (Zhang et al.
+// 2024), which combines a hidden Markov model with an automaton. [Conditional.Advance] computes
+// the probabilities from which they derive the weights for the next token of a language model.
+// As a projection, package prior computes the exact step of a diffusion whose prediction is
+// multiplied by a prior in which sites depend on each other. In projection.Path, sites are
+// independent.
 package prior

@@ -11,26 +11,26 @@ import (
 )
 
 // Path is a hidden Markov model restricted to a language. It is a recipe: Bind returns a
-// [Conditional] for a runner, Compile one for direct use.
+// [Conditional] for a runner, and Compile returns one for direct use.
 type Path struct {
 	HMM HMM
 
-	// Language is the set of allowed sequences, all of the length given to Compile. Its
-	// automaton must be finite.
+	// Language is the set of allowed sequences. Only its sequences of the length given to
+	// Compile count. Its automaton must be finite.
 	Language constraint.Language
 
-	// Name is the name of the language in errors, by default its type.
+	// Name is the name of the language in errors. The default is the name of its type.
 	Name string
 
-	// Limit bounds the size of the dynamic program, sites × hidden states × states of the
-	// automaton, and the size of the automaton's table; 0 means 1<<24.
+	// Limit bounds the size of the dynamic program, which is sites × hidden states × automaton
+	// states, and sites times the size of the automaton's table. 0 means 2²⁴.
 	Limit int
 }
 
 const defaultLimit = 1 << 24
 
-// Bind compiles the path for samples of the given shape. The result is a
-// *[Conditional].
+// Bind compiles the path for samples of the given shape. The result is a *[Conditional]. It
+// returns the errors of [Path.Compile], and an error if samples < 1.
 func (p Path) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if samples < 1 {
 		return nil, fmt.Errorf("prior: Path: samples = %d, want ≥ 1", samples)
@@ -42,13 +42,14 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (projection.
 	return c, nil
 }
 
-// Compile makes the program for sequences of the given length. levels may exceed the k tokens of
-// the model, for instance to include a mask; the additional levels have probability zero.
+// Compile compiles the path for sequences of sites tokens. levels may exceed the number of
+// tokens of the model, for instance to include a mask token. The additional levels have
+// probability zero.
 //
-// The error names a field that is out of range, wraps [constraint.ErrInfeasible]
-// if no sequence of that length is in the language and possible under the model,
-// is a *[constraint.LimitError] if the automaton or the program is too large, or
-// wraps the error of ctx.
+// The error names a field that is out of range. It wraps [constraint.ErrInfeasible] if no
+// sequence of that length is in the language and possible under the model. It is a
+// *[constraint.LimitError] if the automaton or the program is too large, or wraps the cause of
+// ctx.
 func (p Path) Compile(ctx context.Context, sites, levels int) (*Conditional, error) {
 	h, k, err := p.check(sites, levels)
 	if err != nil {
@@ -86,7 +87,7 @@ func (p Path) Compile(ctx context.Context, sites, levels int) (*Conditional, err
 	return c, err
 }
 
-// check returns the numbers of hidden states and of tokens.
+// check checks the recipe and returns the numbers of hidden states and of tokens.
 func (p Path) check(sites, levels int) (h, k int, err error) {
 	h = len(p.HMM.Start)
 	switch {
@@ -119,17 +120,17 @@ func (p Path) check(sites, levels int) (h, k int, err error) {
 	return h, k, nil
 }
 
-// HMM is a hidden Markov model of tokens 0 … k−1 over h hidden states,
+// HMM is a hidden Markov model of tokens 0 … k−1 with h hidden states,
 //
 //	p(x) = Σ_z start(z_0)·emit(z_0; x_0)·∏_{i≥1} trans(z_{i−1}; z_i)·emit(z_i; x_i).
 type HMM struct {
-	Start []float64 // h probabilities
-	Trans []float64 // h × h, one row of probabilities per hidden state
-	Emit  []float64 // h × k, one row of token probabilities per hidden state
+	Start []float64 // initial probabilities of the h hidden states
+	Trans []float64 // transition probabilities, h × h, one row per hidden state
+	Emit  []float64 // token probabilities, h × k, one row per hidden state
 }
 
-// Markov returns a Markov chain of order 1 as the model whose hidden state is
-// the token: start holds k probabilities, trans k rows of them.
+// Markov returns a Markov chain of order 1 as an HMM whose hidden state is the token. start
+// holds k probabilities, and trans is a k × k table with one row of probabilities per token.
 func Markov(start, trans []float64) HMM {
 	k := len(start)
 	emit := make([]float64, k*k)

@@ -17,13 +17,17 @@ import (
 type work struct {
 	*program
 	v     []float32
-	meter poll.Meter // of the call; once it has ended, sums mean nothing
+	meter poll.Meter // meter of the call; once its context has ended, sums are meaningless
 
-	token  []float64 // scratch: log-weights of the tokens of a site
-	seen   []float64 // by site, class and hidden state: the weight of reading the class
-	value  []float64 // by site (and the end), state and hidden state: of all that can follow
-	ahead  []float64 // by site, state and hidden state: of what follows once z is left, into state
-	before []float64 // by state and hidden state: of all that came before
+	token []float64 // scratch: log-weights of the tokens at a site
+	// by site, class and hidden state, the log-weight of emitting a token of the class
+	seen []float64
+	// by position, automaton state and hidden state, the log-weight of all continuations
+	value []float64
+	// by site, next automaton state and hidden state z, the log-weight of all continuations
+	// after leaving z
+	ahead  []float64
+	before []float64 // by automaton state and hidden state, the log-weight of all prefixes
 	next   []float64
 	p      []float64 // scratch of a draw or a sum
 }
@@ -41,12 +45,13 @@ func newWork(c *program) *work {
 	}
 }
 
-// underflow is the least sum of exponentials, the greatest of them 1, that is
-// taken as it is: the terms below e^-700 that it has lost are less than 1e-17 of
-// it. Below, the sum is taken again with a shift of its own.
+// underflow is the least sum of exponentials, relative to the greatest of them, that is used
+// directly. Lost terms below e^-700 are then less than 1e-17 of the sum. A smaller sum is
+// computed again with its own shift.
 const underflow = 1e-280
 
-// filter sums backward over sites and returns log Z.
+// filter computes the sums over all continuations, from the last site to the first, and returns
+// log Z.
 func (w *work) filter(v []float32) (float64, error) {
 	w.v = v
 	n, never := w.q*w.h, math.Inf(-1)
@@ -97,7 +102,8 @@ func (w *work) filter(v []float32) (float64, error) {
 	return logZ, nil
 }
 
-// read stores log Σ_{l in class} emit(z; l)·exp(v[i,l]) for site i.
+// read stores log Σ_{l in class} emit(z; l)·exp(v[i,l]) in w.seen for site i, for every class
+// and hidden state z.
 func (w *work) read(i int) error {
 	top := math.Inf(-1)
 	for l := range w.token {
@@ -143,7 +149,8 @@ func (w *work) read(i int) error {
 	return nil
 }
 
-// mix stores log Σ_z' trans(z; z')·exp(later[z']) in dst[z], unless the context ends.
+// mix stores log Σ_z' trans(z; z')·exp(later[z']) in dst[z]. If the context ends, it stops
+// early.
 func (w *work) mix(dst, later []float64) {
 	top := math.Inf(-1)
 	for _, x := range later {
@@ -184,8 +191,8 @@ func (w *work) mix(dst, later []float64) {
 	}
 }
 
-// follow returns the log of the weight of all that can be read from site i on in
-// state q with hidden state z.
+// follow returns the log of the total weight of all continuations from site i, automaton state
+// q and hidden state z.
 func (w *work) follow(i, q, z int) float64 {
 	top := math.Inf(-1)
 	p := w.p[:w.classes]
@@ -205,7 +212,8 @@ func (w *work) follow(i, q, z int) float64 {
 	return top + log(sum)
 }
 
-// step returns the log of the weight of reading class k, and of what follows.
+// step returns the log of the weight of emitting a token of class k at site i, times that of
+// all continuations.
 func (w *work) step(i, q, k, z int) float64 {
 	to := int(w.table.To[q*w.classes+k])
 	if to < 0 {
@@ -214,7 +222,8 @@ func (w *work) step(i, q, k, z int) float64 {
 	return w.seen[(i*w.classes+k)*w.h+z] + w.ahead[(i*w.q+to)*w.h+z]
 }
 
-// draw goes forward: the hidden state, the class of its token, the token.
+// draw draws a sequence from the first site to the last: for each site the class of the token,
+// the token, and the next hidden state.
 func (w *work) draw(x []int32, src rand.Source) {
 	p := w.p[:w.h]
 	for z, s := range w.start {
@@ -247,7 +256,8 @@ func (w *work) draw(x []int32, src rand.Source) {
 	}
 }
 
-// pick draws an index in proportion to exp(p), by inverse CDF with 53 bits.
+// pick draws an index with probability proportional to exp(p), by inverse CDF with 53 random
+// bits.
 func pick(p []float64, src rand.Source) int {
 	top, total := math.Inf(-1), 0.0
 	for _, x := range p {
@@ -270,7 +280,8 @@ func pick(p []float64, src rand.Source) int {
 	return last
 }
 
-// weigh returns log p(x)·∏ exp(v[i,x_i])·1[x ∈ C], or anything once the context has ended.
+// weigh returns the log of p(x)·∏ exp(v[i,x_i])·1[x ∈ C]. If the context ends, the result is
+// meaningless.
 func (w *work) weigh(x []int32) float64 {
 	q, never := 0, math.Inf(-1)
 	now, then := w.before[:w.h], w.next[:w.h]
@@ -302,7 +313,7 @@ func (w *work) weigh(x []int32) float64 {
 	return algebra.LogSum(now)
 }
 
-// push stores log Σ_z exp(now[z])·trans(z; z') in dst[z'], unless the context ends.
+// push stores log Σ_z exp(now[z])·trans(z; z') in dst[z']. If the context ends, it stops early.
 func (w *work) push(dst, now []float64) {
 	p := w.p[:w.h]
 	for y := range dst {
@@ -316,7 +327,8 @@ func (w *work) push(dst, now []float64) {
 	}
 }
 
-// marginals goes forward with the weight of what came before.
+// marginals stores the log-marginals in dst. It goes from the first site to the last and keeps
+// the log-weight of all prefixes.
 func (w *work) marginals(dst []float64) {
 	never, h := math.Inf(-1), w.h
 	for i := range dst {
@@ -390,21 +402,21 @@ func add(a, b float64) float64 {
 	return a + log(1+exp(b-a))
 }
 
-// program is a model and a language for a shape. It is immutable.
+// program is a model and a language compiled for a shape. It is immutable.
 type program struct {
 	name          string
 	table         *automata.Table
 	mask          *constraint.Mask
 	sites, levels int
-	h, k, q       int // hidden states, tokens, states
+	h, k, q       int // numbers of hidden states, tokens and automaton states
 
-	start, trans, emit []float64 // trans[z,z'], emit[l,z]
-	class              []int32   // of each token
+	start, trans, emit []float64 // tables of the model: trans[z·h+z'] and emit[l·h+z]
+	class              []int32   // class of each token
 	classes            int
-	from, tokens       []int32 // those of class k, ascending: tokens[from[k]:from[k+1]]
+	from, tokens       []int32 // tokens of class k in ascending order: tokens[from[k]:from[k+1]]
 }
 
-// fill takes the tables of the model.
+// fill copies the tables of the model and groups the tokens by class.
 func (c *program) fill(m HMM) {
 	c.start, c.trans = slices.Clone(m.Start), slices.Clone(m.Trans)
 	c.emit = make([]float64, c.h*c.k)
@@ -417,7 +429,7 @@ func (c *program) fill(m HMM) {
 	c.from, c.tokens = algebra.Group(c.class, c.classes)
 }
 
-// weight returns the log-weight of a token at a site.
+// weight returns the log-weight of token l at site i, −Inf if the mask forbids it.
 func (c *program) weight(v []float32, i int, l int32) float64 {
 	if c.mask != nil && !c.mask.Allows(i, l) {
 		return math.Inf(-1)
@@ -425,14 +437,14 @@ func (c *program) weight(v []float32, i int, l int32) float64 {
 	return float64(v[i*c.levels+int(l)])
 }
 
-// infeasible is the error if nothing is left.
+// infeasible returns the error for the case that no sequence is possible.
 func (c *program) infeasible(site int) error {
 	return &projection.InfeasibleError{Constraint: c.name, Site: site}
 }
 
 func exp(x float64) float64 { return simd.Exp(x) }
 
-// log returns log x, −Inf for 0.
+// log returns the natural logarithm of x, −Inf if x is 0.
 func log(x float64) float64 {
 	if x == 0 {
 		return math.Inf(-1)

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	leastSlack = 1e-9 // contradictions below it pass for rounding errors
-	farReach   = 1e6  // in units of data of order 1
+	leastSlack = 1e-9 // contradictions with less slack count as rounding errors
+	farReach   = 1e6  // bound on the norm of points considered, for data of order 1
 )
 
-// contradicts reports whether p, a change of multipliers, proves that the first
-// m rows exclude each other, see [ContradictionError]: no z of norm up to
-// farReach satisfies them.
+// contradicts reports whether w.p, a change of multipliers, proves that no z of norm up to
+// farReach satisfies the first m rows. It adjusts w.p to a valid proof. Rows from number rows
+// on are tangents and are not used. See [ContradictionError].
 func (w *newton) contradicts(m, rows int) bool {
 	slack, total := 0.0, 0.0
 	clear(w.sum)
@@ -37,7 +37,8 @@ func (w *newton) contradicts(m, rows int) bool {
 	return slack > leastSlack*total && slack > farReach*math.Sqrt(simd.Dot64(w.sum, w.sum))
 }
 
-// explain makes an error of the proof in p.
+// explain returns the error for the proof in w.p. name returns the name of a row; it may be
+// nil.
 func (w *newton) explain(name func(row int) string) error {
 	e := &ContradictionError{}
 	clear(w.sum)
@@ -56,17 +57,19 @@ func (w *newton) explain(name func(row int) string) error {
 	return e
 }
 
-// ContradictionError reports linear rows that exclude each other, with a proof: for the
-// multipliers w, the rows require Σ_j w_j·(a_j·z) ≤ −Slack, but the sum is zero for every z, up
-// to Slope·‖z‖ for rounding. It wraps [constraint.ErrInfeasible].
+// ContradictionError reports linear rows that exclude each other, with a proof. For the
+// multipliers w, the rows require Σ_j w_j·(a_j·z) ≤ −Slack. But the sum is zero for every z,
+// apart from rounding errors of at most Slope·‖z‖. The error wraps [constraint.ErrInfeasible].
 type ContradictionError struct {
-	Rows         []int     // that contradict each other, in the order of the system
-	Multiplier   []float64 // w, one per row
-	Slack, Slope float64   // of the proof, Slack > 0
-	Names        []string  // of the rows, if the system names them
+	// numbers of the rows that contradict each other, in the order of the system
+	Rows       []int
+	Multiplier []float64 // multipliers w of the rows in Rows
+	// slack of the proof, > 0, and bound on the rounding errors relative to ‖z‖
+	Slack, Slope float64
+	Names        []string // names of the rows; nil if the system does not name them
 }
 
-// Error names the rows that exclude each other.
+// Error returns a message with the rows that exclude each other.
 func (e *ContradictionError) Error() string {
 	names := e.Names
 	if names == nil {

@@ -7,12 +7,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// curves holds smooth inequalities and their linearisation at a point.
+// curves holds smooth inequalities and their linearisation at the present point.
 type curves struct {
 	constraint.Curved
 	count    int
-	at       []float64 // the point z_k
-	covector []float64 // P⁻¹(z_k − v)
+	at       []float64 // present point z_k
+	covector []float64 // P⁻¹(z_k − v), where P is the metric
 	center   []float64
 	next     []float64
 	g, trial []float64
@@ -29,7 +29,8 @@ func newCurves(n int, f constraint.Curved) *curves {
 	}
 }
 
-// extend returns rows followed by one row per curve, with capacity for all entries.
+// extend returns a copy of rows with one additional row per curve, which has capacity for a
+// full row of entries.
 func (c *curves) extend(rows *slabs) *slabs {
 	n, m := rows.n, rows.len()+c.count
 	s := *rows
@@ -51,8 +52,8 @@ func (c *curves) extend(rows *slabs) *slabs {
 	return &s
 }
 
-// linearise replaces the rows of the curves by the tangents at the present point,
-// g_j + ∇g_j·(z − z_k) ≤ 0.
+// linearise replaces the rows of the curves by the tangents at the present point z_k, g_j +
+// ∇g_j·(z − z_k) ≤ 0.
 func (c *curves) linearise(s *slabs) {
 	first := s.len() - c.count
 	for k := range c.count {
@@ -74,7 +75,7 @@ func (c *curves) linearise(s *slabs) {
 	}
 }
 
-// worst returns the largest violation of a curve at the present point.
+// worst returns the largest violation of a curve at the present point, at least 0.
 func (c *curves) worst() float64 {
 	worst := 0.0
 	for _, g := range c.g {

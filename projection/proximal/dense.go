@@ -5,29 +5,27 @@ import (
 )
 
 const (
-	// denseVariables and denseRows are the sizes of the largest problems for
-	// which the active set is the first choice. It copes with dependent rows,
-	// but works with dense columns, where Newton's method works with sparse
-	// rows.
+	// denseVariables and denseRows are the sizes of the largest problems for which the
+	// active-set method is tried first. It copes with dependent rows, but uses dense columns.
+	// Newton's method uses sparse rows.
 	denseVariables = 200
 	denseRows      = 4000
 
-	// gramTol is the largest residual of the active set in a metric, for data of order
-	// 1, that Newton's method is not asked to improve.
+	// gramTol is the largest residual of the active-set method in a metric that is accepted
+	// without improving it by Newton's method, for data of order 1.
 	gramTol = 1e-10
 )
 
-// dense is the active set for the rows of an iteration, with or without a
-// metric.
+// dense is the active-set method for the rows of an iteration, with or without a metric.
 type dense struct {
 	plain  *activeset.Solver
-	metric inMetric // instead, if there is a metric
-	stale  bool     // the metric has changed
+	metric inMetric // used instead of plain if there is a metric
+	stale  bool     // true if the metric has changed
 	x      []float64
 }
 
-// inMetric is the active set in a metric: an *activeset.Metric, or an
-// *activeset.Gram above denseVariables.
+// inMetric is an active-set method in a metric: an *activeset.Metric, or an *activeset.Gram if
+// there are more than denseVariables variables.
 type inMetric interface {
 	Factor(apply func(dst, src []float64))
 	Refresh(first int)
@@ -36,7 +34,7 @@ type inMetric interface {
 	Steps() int
 }
 
-// newDense returns the active set for the rows of w.
+// newDense returns the active-set method for the rows of w.
 func newDense(w *newton, metric bool) *dense {
 	rows := activeset.Rows{N: w.n, Start: w.start, End: w.end, Index: w.index, Value: w.value, Lo: w.lo, Hi: w.hi}
 	switch {
@@ -48,9 +46,10 @@ func newDense(w *newton, metric bool) *dense {
 	return &dense{plain: activeset.New(rows), x: make([]float64, w.n)}
 }
 
-// run solves for the multipliers of rows 0 … m−1 from where they are, and leaves
-// c = −Aᵀy and pc. Those of rows that exclude each other go to p. Rows from
-// tangents on may have changed since the last run. size is that of v.
+// run solves for the multipliers of rows 0 … m−1, starting from their present values, and
+// stores c = −Aᵀy and pc. If rows exclude each other, it stores the multipliers of the proof in
+// p. Rows from number tangents on may have changed since the last run. size is the magnitude of
+// v.
 func (d *dense) run(w *newton, v []float64, m, tangents int, size float64) activeset.Status {
 	w.steps, w.inner, w.outer = 0, 0, 0
 	if d.metric == nil {
@@ -85,7 +84,7 @@ func (d *dense) run(w *newton, v []float64, m, tangents int, size float64) activ
 	return status
 }
 
-// show stores weights of rows in p.
+// show stores the weights of the given rows in w.p, and zeros for all other rows.
 func (w *newton) show(rows []int, weights []float64) {
 	clear(w.p)
 	for k, j := range rows {
@@ -93,11 +92,11 @@ func (w *newton) show(rows []int, weights []float64) {
 	}
 }
 
-// outcome is how an iteration ended.
+// outcome is the result of an iteration.
 type outcome int8
 
 const (
 	converged outcome = iota
-	excluded          // rows exclude each other, as p proves
+	excluded          // rows exclude each other; the proof is in p
 	failed
 )

@@ -1,6 +1,6 @@
-// Package proximal moves real-valued series to the nearest point that satisfies linear rows and
-// smooth inequalities, in float64 and with a certificate.
+// Package proximal projects real-valued series onto linear rows and smooth inequalities. It
+// finds the nearest point that satisfies them, in float64, and returns a certificate of the
+// accuracy.
 //
-// A [Projector] is the recipe. Bind it to a runner, or compile it to a [Solver] for
-// direct use.
+// A [Projector] is the recipe. Bind it to a runner, or compile it to a [Solver] for direct use.
 package proximal

@@ -12,51 +12,51 @@ import (
 //
 //	max_y −½·yᵀAPAᵀy + yᵀAẑ − Σ_j support_j(y_j),  |y_j| ≤ cap_j,
 //
-// by the proximal point method on y, whose steps it finds by a semismooth
-// Newton method on z. P is the metric, the identity if apply is nil.
+// by the proximal point method on y. Each proximal step is computed by a semismooth Newton
+// method on z. P is the metric, which is the identity if apply is nil.
 //
-// With t = Az, u = y + σt and p_j the clipped soft threshold of u_j, a step is
-// the z where z − ẑ + PAᵀp vanishes. The derivative of that, I + σPA_TᵀA_T,
-// has only the tight rows T in it, those strictly inside a piece of the
-// threshold that is not flat; its inverse goes through a system as large as T,
-// (I/σ + A_TPA_Tᵀ)w = A_T·residual, by conjugate gradients. z is kept as
-// ẑ + Pc, so that P is multiplied with but never inverted.
+// Let t = Az, u = y + σt, and p_j the clipped soft threshold of u_j. A proximal step finds the
+// z where z − ẑ + PAᵀp vanishes. The derivative of this expression, I + σPA_TᵀA_T, involves
+// only the set T of tight rows: those for which the threshold function is locally not constant.
+// Its inverse is computed from a system of size |T|, (I/σ + A_TPA_Tᵀ)w = A_T·residual, by
+// conjugate gradients. z is represented as ẑ + Pc, so that P is never inverted.
 type newton struct {
 	*slabs
-	apply func(dst, src []float64) // dst = P·src
+	apply func(dst, src []float64) // computes dst = P·src; nil means the identity
 
-	// By row. y is the multiplier, kept between calls.
+	// Vectors by row. y holds the multipliers, which are kept between calls.
 	y, p, t, dt, cap, keep []float64
 
-	// By tight row.
+	// Vectors by tight row.
 	tight            []int32
 	w, res, dir, img []float64
 
-	// By variable. Without a metric pr, pd and pc are r, d and c.
+	// Vectors by variable. Without a metric, pr, pd and pc share memory with r, d and c.
 	c, r, d, sum []float64
 	pc, pr, pd   []float64
 
 	steps int // Newton steps of the last run
-	inner int // and conjugate gradient steps
+	inner int // conjugate-gradient steps of the last run
 	outer int
 }
 
 const (
-	firstSigma  = 10    // of the first proximal step, for rows of norm 1
-	sigmaGrowth = 3     // of every further one
-	lastSigma   = 1e6   // rounding errors of t, 1e-16, come out of p multiplied by it
+	firstSigma  = 10    // σ of the first proximal step, for rows of norm 1
+	sigmaGrowth = 3     // factor by which σ grows at every further step
+	lastSigma   = 1e6   // largest σ; rounding errors of t, about 1e-16, are multiplied by σ in p
 	proxTol     = 1e-12 // largest residual of the optimality conditions, for data of order 1
 	outerSteps  = 60
 	newtonSteps = 60
-	patience    = 8 // proximal steps before contradictions are looked for
-	// rescueVariables is the largest number of variables for which the active set is the
-	// fallback of Newton's method; its factor is of this size squared.
+	patience    = 8 // proximal steps before the iteration looks for contradictions
+	// rescueVariables is the largest number of variables for which the active-set method is the
+	// fallback of Newton's method. The size of its factor is the square of this number.
 	rescueVariables = 1000
-	rescueAfter     = 16    // proximal steps; σ has been at its last value for five
-	rescueInner     = 20000 // steps of conjugate gradients
+	// proximal steps before the fallback; σ has then been at its largest value for five steps
+	rescueAfter = 16
+	rescueInner = 20000 // conjugate-gradient steps before the fallback
 )
 
-// newNewton returns the iteration for the rows of s.
+// newNewton returns an iteration for the rows of s.
 func newNewton(s *slabs, metric bool) *newton {
 	m, n := s.len(), s.n
 	rows := make([]float64, 10*m)
@@ -75,11 +75,11 @@ func newNewton(s *slabs, metric bool) *newton {
 	return w
 }
 
-// run improves the multipliers of rows 0 … m−1 from where they are, and leaves
-// c = −Aᵀy. It returns the residual of the optimality conditions, the largest
-// |y_j − prox(y_j + t_j)|, which is at most tol unless it failed. contradiction
-// is called with the change of the multipliers after every proximal step that
-// failed to converge; true ends the run.
+// run improves the multipliers of rows 0 … m−1, starting from their present values, and stores
+// c = −Aᵀy. It returns the residual of the optimality conditions, which is the largest |y_j −
+// prox(y_j + t_j)|. The residual is at most tol unless the run failed. After a proximal step
+// that does not converge, run calls contradiction, with the change of the multipliers in w.p.
+// If contradiction returns true, the run ends.
 func (w *newton) run(z []float64, m int, tol float64, contradiction func() bool) (residual float64) {
 	w.steps, w.inner, w.outer = 0, 0, 0
 	sigma := float64(firstSigma)
@@ -117,11 +117,10 @@ func (w *newton) run(z []float64, m int, tol float64, contradiction func() bool)
 	return residual
 }
 
-// polish solves for the multipliers of the tight rows with all others as they
-// are, as long as that improves the residual, and returns it. It is the
-// proximal step with σ = 1/polishRidge, written for the change of y: where rows
-// are nearly dependent it takes such a σ to converge, and prox would multiply
-// the rounding errors of t with it.
+// polish solves for the multipliers of the tight rows while all others stay fixed. It repeats
+// this as long as the residual improves, and returns the residual. It is a proximal step with σ
+// = 1/polishRidge, written for the change of y. If rows are nearly dependent, only such a large
+// σ converges, but the function prox would multiply the rounding errors of t by it.
 func (w *newton) polish(z []float64, m int, sigma, tol, residual float64) float64 {
 	ridge := polishRidge
 	for residual > tol && residual < polishBelow {
@@ -172,10 +171,12 @@ func (w *newton) polish(z []float64, m int, sigma, tol, residual float64) float6
 }
 
 const (
-	quiet       = 4    // Newton steps after which the tight rows may be right
-	polishBelow = 1    // residuals, in units of data
-	polishReach = 1e2  // how far polish may move multipliers, relative to the largest
-	polishRidge = 1e-9 // of the system of polish: singular values below 3e-5 stay undecided
+	quiet       = 4 // Newton steps after which the set of tight rows is assumed to be right
+	polishBelow = 1 // residual below which polish is used, in units of the data
+	// bound on the change of a multiplier by polish, relative to the largest multiplier
+	polishReach = 1e2
+	// regularisation of the system of polish; singular values below 3e-5 remain undetermined
+	polishRidge = 1e-9
 )
 
 // expand stores −Aᵀy in c and P·c in pc.
@@ -189,7 +190,7 @@ func (w *newton) expand(y []float64, m int) {
 	w.multiply(w.pc, w.c)
 }
 
-// products stores A(ẑ + pc) in t.
+// products stores A(ẑ + pc) in t, where z is ẑ.
 func (w *newton) products(z []float64, m int) {
 	for i, v := range z {
 		w.sum[i] = v + w.pc[i]
@@ -199,14 +200,15 @@ func (w *newton) products(z []float64, m int) {
 	}
 }
 
-// multiply stores P·src in dst.
+// multiply stores P·src in dst. Without a metric it does nothing, because dst and src share
+// memory.
 func (w *newton) multiply(dst, src []float64) {
 	if w.apply != nil {
 		w.apply(dst, src)
 	}
 }
 
-// residual returns the largest |y − prox(y+t)|.
+// residual returns the largest |y − prox(y+t)| of rows 0 … m−1.
 func (w *newton) residual(m int) float64 {
 	worst := 0.0
 	for j := range m {
@@ -219,8 +221,9 @@ func (w *newton) residual(m int) float64 {
 	return worst
 }
 
-// step finds p, the proximal step from y, starting at c. It is inexact while multipliers move
-// far: the remaining residual r is at most slackness times what the rows have still to change.
+// step computes in w.p the proximal step from y, starting from c. It is inexact while
+// multipliers still change much: the remaining residual r is at most slackness times the change
+// that the rows still require.
 func (w *newton) step(m int, sigma, tol float64) {
 	w.threshold(m, sigma)
 	for range newtonSteps {
@@ -270,17 +273,19 @@ func (w *newton) step(m int, sigma, tol float64) {
 
 const (
 	slackness = 0.1
-	rounding  = 1e-3 // of σ·t relative to σ times the tolerance, which is 1e-12 of the data
+	// rounding error of σ·t, relative to σ times the tolerance; the tolerance is 1e-12 for data
+	// of order 1
+	rounding = 1e-3
 )
 
-// threshold stores p for the present t.
+// threshold computes p from the present t.
 func (w *newton) threshold(m int, sigma float64) {
 	for j := range m {
 		w.p[j] = prox(w.y[j]+float64(sigma*w.t[j]), sigma, w.lo[j], w.hi[j], w.cap[j])
 	}
 }
 
-// classify lists the tight rows of p, and returns the largest |p − y|.
+// classify lists the tight rows of p and returns the largest |p − y|.
 func (w *newton) classify(m int) (moved float64) {
 	w.tight = w.tight[:0]
 	y, limit := w.y[:m], w.cap[:m]
@@ -295,8 +300,8 @@ func (w *newton) classify(m int) (moved float64) {
 	return moved
 }
 
-// solve stores (εI + A_TPA_Tᵀ)⁻¹·res in w.w, by conjugate gradients, until the
-// residual is at most cgTol of what it was, or least.
+// solve stores (εI + A_TPA_Tᵀ)⁻¹·res in w.w by conjugate gradients. It stops when the residual
+// is at most least, or cgTol times its initial value.
 func (w *newton) solve(epsilon, least float64) {
 	k := len(w.tight)
 	x, res, dir, img := w.w[:k], w.res[:k], w.dir[:k], w.img[:k]
@@ -341,15 +346,15 @@ func (w *newton) solve(epsilon, least float64) {
 	}
 }
 
-// cgTol is the relative residual at which a Newton system counts as solved.
-// Newton's method ends in a finite number of steps if its systems are solved
-// exactly, so a loose tolerance does not pay; see BenchmarkProximal.
+// cgTol is the relative residual at which the system of a Newton step counts as solved.
+// Newton's method ends in a finite number of steps if its systems are solved exactly, so a
+// loose tolerance does not pay; see BenchmarkProximal.
 const cgTol = 1e-8
 
-// search returns the step along d: 1 unless the derivative of the objective
-// along d has turned there, then about its zero. The objective is convex and
-// piecewise quadratic, so the derivative is increasing and piecewise linear. p
-// is what belongs to the step returned.
+// search returns the step length along d. The result is 1, unless the derivative of the
+// objective along d has changed sign there. In that case it is approximately the zero of the
+// derivative. The objective is convex and piecewise quadratic, so the derivative is increasing
+// and piecewise linear. search leaves in w.p the multipliers for the returned length.
 func (w *newton) search(m int, sigma float64) float64 {
 	at0 := simd.Dot64(w.d, w.pr)
 	if !(at0 < 0) {
@@ -378,8 +383,8 @@ func (w *newton) search(m int, sigma float64) float64 {
 	return lo
 }
 
-// slope stores p at t + a·dt and returns the derivative of the objective along
-// d there, of which quadratic is the part that the rows have nothing to do with.
+// slope computes p at t + a·dt and returns the derivative of the objective along d at this
+// point. quadratic is the part of the derivative that does not depend on the rows.
 func (w *newton) slope(m int, sigma, a, quadratic float64) float64 {
 	y, p, lo, hi, limit, t := w.y[:m], w.p[:m], w.lo[:m], w.hi[:m], w.cap[:m], w.t[:m]
 	g := quadratic
@@ -391,37 +396,38 @@ func (w *newton) slope(m int, sigma, a, quadratic float64) float64 {
 	return g
 }
 
-// turned is the part of the first slope up to which a step may overshoot.
+// turned is the fraction of the initial derivative up to which a step may overshoot.
 const turned = 0.1
 
 // Certificate measures the quality of a solution. Its numbers are computed from the solution
-// alone, so they are valid whatever the iteration did.
+// alone, so they are valid even if the iteration failed.
 type Certificate struct {
 	// Violation is the largest amount by which an inequality is violated, in the units of its
 	// row.
 	Violation float64
 
-	// Gap is the duality gap of the penalty form: the objective at z is at most this much above
-	// its minimum, and so ½‖z − z*‖² ≤ Gap (‖·‖ in the metric, if there is one). In the hard form
-	// it is Σ_j |support_j(y_j) − y_j·t_j|, the error of complementary slackness. With curved
-	// inequalities it is the gap of the last linearisation. It is ≥ 0 and allows for the rounding
-	// of its own terms, 2⁻⁵⁰ of their sum: this allowance is noticeable if rows contradict each
-	// other and γ is so large that violations outweigh the distance by more than that factor.
+	// Gap is the duality gap of the penalty form. The objective at z exceeds its minimum by at
+	// most Gap, so ½‖z − z*‖² ≤ Gap for the minimiser z* (‖·‖ in the metric, if there is one).
+	// In the hard form, Gap is Σ_j |support_j(y_j) − y_j·t_j|, the error of complementary
+	// slackness. With curved inequalities, it is the gap of the last linearisation. Gap is ≥ 0
+	// and includes an allowance of 2⁻⁵⁰ of the sum of its terms for their rounding errors. The
+	// allowance is noticeable only if rows contradict each other and γ is so large that
+	// violations outweigh the distance by more than that factor.
 	Gap float64
 
-	// Contradiction means that no z satisfies the rows, and that z solves the penalty
-	// form with γ = SoftGamma instead.
+	// Contradiction means that no z satisfies the rows. z then solves the penalty form with γ =
+	// SoftGamma instead.
 	Contradiction bool
 
-	// Steps counts the Newton steps, including those of the active set. Inner counts the
-	// conjugate gradient steps, and Outer the linearisations.
+	// Steps counts the Newton steps, including those of the active-set method. Inner counts the
+	// conjugate-gradient steps, and Outer the linearisations.
 	Steps, Inner, Outer int
 }
 
-// gapRounding is what a term of the gap may be off by, as a part of the penalty in it.
+// gapRounding is the rounding error of a term of the gap, relative to the penalty in the term.
 const gapRounding = 0x1p-50
 
-// certify measures z, which has just been solved for.
+// certify computes the certificate of z, the solution just found.
 func (w *newton) certify(c *Certificate, z []float64, scale float64) {
 	c.Violation, c.Gap = w.emptyViolation, 0
 	c.Contradiction = c.Contradiction || w.emptyViolation > leastSlack
@@ -439,9 +445,9 @@ func (w *newton) certify(c *Certificate, z []float64, scale float64) {
 	}
 }
 
-// closed finds the multipliers of the rows that have a closed form, and adds
-// −Aᵀy of them to c. z is ẑ. It returns false if bounds of one variable that
-// must hold contradict each other, with multipliers that show it in p.
+// closed computes the multipliers of the rows that have a closed form, and adds their part of
+// −Aᵀy to c. z is ẑ. It returns false if hard bounds of one variable contradict each other,
+// with the proof in p.
 func (w *newton) closed(z []float64) bool {
 	clear(w.p[w.coupled:])
 	for j := w.coupled; j < w.single; j++ {
@@ -466,11 +472,12 @@ func (w *newton) closed(z []float64) bool {
 	return true
 }
 
-// roundedApart is how far bounds of one variable may be apart that rows with
-// different factors give it, relative to their size.
+// roundedApart is the largest relative difference between bounds of one variable that counts as
+// rounding. Rows with different factors may express the same bound slightly differently.
 const roundedApart = 1e-12
 
-// clip returns the point nearest to v within the bounds of c.
+// clip returns the point nearest to v within the bounds of c. ok is false if the bounds
+// contradict each other.
 func (w *newton) clip(c *column, v float64) (x float64, ok bool) {
 	low, high := c.from, c.from
 	for j := c.from; j < c.to; j++ {
@@ -501,9 +508,8 @@ func (w *newton) clip(c *column, v float64) (x float64, ok bool) {
 	return v, true
 }
 
-// kinked returns the minimiser of ½(x−v)² + Σ_j cap_j·distance_j(x) over the
-// rows of c. Between knots the derivative is x − v + a constant, and it jumps
-// up at every knot.
+// kinked returns the minimiser of ½(x−v)² + Σ_j cap_j·distance_j(x) over the rows j of c.
+// Between knots, the derivative is x − v plus a constant. At every knot it jumps up.
 func (w *newton) kinked(c *column, v float64) float64 {
 	x, below := v, math.Inf(-1)
 	for _, k := range c.knot {
@@ -534,8 +540,8 @@ func (w *newton) kinked(c *column, v float64) float64 {
 	return x
 }
 
-// share sets the multipliers of c at its minimiser x: those of rows at whose
-// knot x is take what the others leave of v − x.
+// share sets the multipliers of c at its minimiser x. The rows whose knot is x share the part
+// of v − x that the other rows leave.
 func (w *newton) share(c *column, v, x float64) {
 	rest := v - x
 	for j := c.from; j < c.to; j++ {
@@ -560,10 +566,10 @@ func (w *newton) share(c *column, v, x float64) {
 	}
 }
 
-// ascend improves the multipliers of rows 0 … m−1 by coordinate ascent on the
-// dual: each in turn takes its best value. Every sweep gains, whatever the
-// rows, so this is the fallback when Newton's method fails; but where rows are
-// nearly dependent the gain is small. It returns the residual as run does.
+// ascend improves the multipliers of rows 0 … m−1 by coordinate ascent on the dual: each
+// multiplier in turn is set to its best value. Every sweep improves the dual, whatever the
+// rows, so this is the fallback if Newton's method fails. If rows are nearly dependent, the
+// improvement is small. It returns the residual of the optimality conditions.
 func (w *newton) ascend(z []float64, m, sweeps int, tol float64) (residual float64) {
 	w.expand(w.y, m)
 	for k := range sweeps {
@@ -581,10 +587,11 @@ func (w *newton) ascend(z []float64, m, sweeps int, tol float64) (residual float
 	return residual
 }
 
-// A check costs about as much as a sweep.
+// sweepsPerCheck is the number of sweeps between two checks of the residual. A check costs
+// about as much as a sweep.
 const sweepsPerCheck = 8
 
-// coordinate maximises the dual over y_j. Along it the dual is quadratic with
+// coordinate maximises the dual over y_j. As a function of y_j, the dual is quadratic with
 // curvature a_jᵀPa_j, which is 1 without a metric.
 func (w *newton) coordinate(z []float64, j int) {
 	curve := 1.0
@@ -615,11 +622,11 @@ func (w *newton) coordinate(z []float64, j int) {
 	}
 }
 
-// fallbackSweeps bounds coordinate ascent; a sweep costs as much as a step of
-// conjugate gradients on all rows.
+// fallbackSweeps bounds the number of sweeps of coordinate ascent. A sweep costs as much as a
+// conjugate-gradient step on all rows.
 const fallbackSweeps = 20000
 
-// finite makes multipliers that are NaN 0.
+// finite sets multipliers that are NaN to 0.
 func (w *newton) finite(m int) {
 	for j, y := range w.y[:m] {
 		if math.IsNaN(y) {
@@ -629,13 +636,14 @@ func (w *newton) finite(m int) {
 }
 
 const (
-	reduceStarts = 20  // points from which a contradiction is looked for
-	reduceRows   = 100 // of a contradiction whose rows are tried one by one
+	reduceStarts = 20 // number of starting points from which reduce looks for a contradiction
+	// largest number of rows of a contradiction for which reduce tries to omit every single row
+	reduceRows = 100
 )
 
-// reduce replaces the proof in p that some of the given number of rows exclude
-// each other by one that is as short as the active set finds from a number of
-// random points, and from which no row can be left out.
+// reduce shortens the proof in p that some of the first rows rows exclude each other. It looks
+// for the shortest proof that the active-set method finds from a number of random points, and
+// then removes rows that are not needed.
 func (w *newton) reduce(rows int) {
 	r := &reduction{newton: w, rows: rows, dense: newDense(w, false), limit: make([]float64, w.len()), y: make([]float64, w.len()), v: make([]float64, w.n)}
 	largest := 0.0
@@ -661,8 +669,8 @@ func (w *newton) reduce(rows int) {
 	}
 }
 
-// reduction is the search for a short proof that rows exclude each other. Rows
-// whose limit is 0 are left out.
+// reduction is the search for a short proof that rows exclude each other. A row with limit 0 is
+// left out.
 type reduction struct {
 	*newton
 	*dense
@@ -670,7 +678,8 @@ type reduction struct {
 	limit, y, v []float64
 }
 
-// find looks for a proof from v, and stores it in p if it is the shorter one.
+// find looks for a proof starting from the point v, and stores it in p if it is shorter than
+// the present one.
 func (r *reduction) find() bool {
 	clear(r.y)
 	if r.plain.Solve(r.x, r.y, r.v, r.limit, r.rows, 0) != activeset.Infeasible {
@@ -689,7 +698,7 @@ func (r *reduction) find() bool {
 	return true
 }
 
-// scatter looks for proofs from random points of the size of the bounds.
+// scatter looks for proofs starting from random points of the magnitude of the bounds.
 func (r *reduction) scatter() {
 	size := 1.0
 	for j := range r.rows {
@@ -710,7 +719,7 @@ func (r *reduction) scatter() {
 	clear(r.v)
 }
 
-// only leaves out all rows but those of the proof, and returns their number.
+// only leaves out all rows except those of the proof in p, and returns their number.
 func (r *reduction) only() (count int) {
 	for j, p := range r.p {
 		r.limit[j] = 0
@@ -722,7 +731,7 @@ func (r *reduction) only() (count int) {
 	return count
 }
 
-// spare tries to do without each row of the proof in turn.
+// spare tries to leave out each row of the proof in turn.
 func (r *reduction) spare() {
 	for j := range r.rows {
 		if r.limit[j] == 0 {

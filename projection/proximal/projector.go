@@ -12,39 +12,40 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projector moves real-valued predictions to a set given by linear rows and smooth inequalities.
-// For the posterior mean ẑ of a clean series it finds
+// Projector moves real-valued predictions to a set given by linear rows and smooth
+// inequalities. For the posterior mean ẑ of a clean series it finds
 //
-//	argmin_z ½‖z−ẑ‖² + (γ/2)·Σ_j max(0, f_j(z)),
+//	argmin_z ½‖z−ẑ‖² + (γ/2)·Σ_j max(0, f_j(z)).
 //
-// which for large γ, and always if Gamma is nil, is the nearest point with
-// f(z) ≤ 0. It is the projection of constrained posterior sampling (Narasimhan,
-// Agarwal, Akcin, Shakkottai and Chinchali 2025, equation 4), solved through
-// its dual, to 1e-12 and with a certificate (see [Certificate]), instead of by
-// a general solver.
+// For large γ, and always if Gamma is nil, this is the nearest point with f(z) ≤ 0. It is the
+// projection of constrained posterior sampling (Narasimhan, Agarwal, Akcin, Shakkottai and
+// Chinchali 2025, equation 4). Instead of a general solver, Projector solves the dual problem
+// to a precision of 1e-12 and returns a [Certificate].
 //
 // A Projector is a recipe, used as a literal; the zero value of every field but Set is the
-// recommended setting. Bind returns a [Projection] for a runner, Compile a [Solver] for direct
-// use.
+// recommended setting. Bind returns a [Projection] for a runner. Compile returns a [Solver] for
+// direct use.
 type Projector struct {
-	// Set is the feasible set, on the series as the denoiser sees it. The linear rows of a
-	// [Splitter], such as a [constraint.Linear], a [constraint.Slabs] or a *series.System, are
-	// met exactly. Its curved inequalities, and all inequalities of any other Smooth, are
-	// linearised repeatedly (a prox-linear method, Drusvyatskiy and Paquette 2019). This ends in
-	// a stationary point, which is not always the nearest point.
+	// Set is the feasible set, for series as the denoiser sees them. The linear rows of a
+	// [Splitter] are satisfied exactly. Examples are [constraint.Linear], [constraint.Slabs]
+	// and *series.System. The curved inequalities of a Splitter, and all inequalities of any
+	// other Smooth, are linearised repeatedly (a prox-linear method, Drusvyatskiy and Paquette
+	// 2019). This converges to a stationary point, which is not always the nearest point.
 	Set constraint.Smooth
 
 	// Gamma is the schedule of the weight γ. Nil means the hard form.
 	Gamma Gamma
 
-	// Metric, unless nil, replaces ‖z−ẑ‖² by (z−ẑ)ᵀP⁻¹(z−ẑ) with P positive definite: it stores
-	// in dst the product P·v for the diffusion time t. If the clean series given the noisy one is
-	// Gaussian with covariance P, the projection onto equations is the conditional mean. Metric
-	// must be safe for concurrent use, and P·v must depend on nothing but v and t. For series of
-	// up to 1000 entries it is called with all unit vectors at every new t.
+	// Metric, unless nil, replaces ‖z−ẑ‖² by (z−ẑ)ᵀP⁻¹(z−ẑ), where P is positive definite. The
+	// function stores the product P·v for the diffusion time t in dst. If the distribution of
+	// the clean series given the noisy one is Gaussian with covariance P, the projection onto
+	// equations is the conditional mean. Metric must be safe for concurrent use, and P·v must
+	// depend only on v and t. For series of up to 1000 entries it is called with all unit
+	// vectors at every new t.
 	Metric func(dst, v []float64, t float64)
 
-	// Soften accepts rows that exclude each other; see [Solver.Solve].
+	// Soften accepts rows that exclude each other. [Solver.Solve] then returns the solution of
+	// the penalty form with γ = [SoftGamma] instead of an error.
 	Soften bool
 }
 
@@ -66,8 +67,8 @@ func (p Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 }
 
 // Compile returns a solver for series of n ≥ 1 entries. The error states what is wrong with the
-// set, wraps the error of ctx or, unless Soften is set, is a *[ContradictionError] because linear
-// rows exclude each other.
+// set, or wraps the cause of ctx. If linear rows exclude each other and Soften is not set, the
+// error is a *[ContradictionError].
 func (p Projector) Compile(ctx context.Context, n int) (*Solver, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("proximal: n = %d, want ≥ 1", n)
@@ -104,13 +105,13 @@ func (p Projector) Compile(ctx context.Context, n int) (*Solver, error) {
 	return newSolver(rows, curved, p.Metric, p.Soften, name), nil
 }
 
-// Projection is a [Projector] compiled for a runner: a [projection.Projection]
-// that keeps the multipliers of every sample from step to step. Different
-// samples may be projected concurrently; after warm-up nothing allocates.
+// Projection is a [Projector] compiled for a runner: a [projection.Projection] that keeps the
+// multipliers of every sample from step to step. Different samples may be projected
+// concurrently. After warm-up, Project does not allocate.
 type Projection struct {
 	sites, samples int
 	rows           int
-	duals          []float64 // samples × rows
+	duals          []float64 // multipliers, samples × rows
 	gamma          Gamma
 
 	free scratch.Stock[work]
@@ -123,7 +124,7 @@ type work struct {
 	z      []float64
 }
 
-// newProjection returns a projection without multipliers, by clones of s.
+// newProjection returns a projection that uses clones of s, with all multipliers zero.
 func newProjection(s *Solver, gamma Gamma, samples int) *Projection {
 	rows := s.iter.len()
 	return &Projection{
@@ -131,10 +132,10 @@ func newProjection(s *Solver, gamma Gamma, samples int) *Projection {
 	}
 }
 
-// Project replaces the series v by its projection, with the γ and the metric of the step, and
-// returns the violation in the units of the rows, before rounding to float32. In all steps but
-// the last (to = 0), curved inequalities are linearised four times and hold only approximately,
-// up to the returned violation. In the last step they hold, or Project returns a
+// Project replaces the series v by its projection, with the γ and the metric of the step. It
+// returns the largest violation before rounding to float32, in the units of the rows. In all
+// steps but the last (to = 0), curved inequalities are linearised four times and hold only
+// approximately, up to the returned violation. In the last step they hold, or Project returns a
 // *[projection.NotConverged].
 func (p *Projection) Project(_ context.Context, sample int, v []float32, from, to float64, _ rand.Source) (violation float64, err error) {
 	check.Len("proximal", "v", len(v), p.sites)
@@ -159,12 +160,12 @@ func (p *Projection) Project(_ context.Context, sample int, v []float32, from, t
 	return c.Violation, nil
 }
 
-// Reset forgets the multipliers of a sample, which must not be projected at the same time. It
-// panics unless 0 ≤ sample < samples, as given to Bind.
+// Reset sets the multipliers of a sample to zero. The sample must not be projected at the same
+// time. Reset panics unless 0 ≤ sample < samples, as given to Bind.
 func (p *Projection) Reset(sample int) { clear(p.dual(sample)) }
 
-// Copy gives sample dst the multipliers of sample src, for particles that are
-// resampled. Neither must be projected at the same time.
+// Copy copies the multipliers of sample src to sample dst. Use it when particles are resampled.
+// Neither sample may be projected at the same time.
 func (p *Projection) Copy(dst, src int) { copy(p.dual(dst), p.dual(src)) }
 
 // dual returns the multipliers of a sample.
@@ -177,5 +178,5 @@ func (p *Projection) take() *work {
 	return p.free.Take(func() *work { return &work{solver: p.tmpl.clone(), z: make([]float64, p.sites)} })
 }
 
-// give returns scratch to the others.
+// give returns scratch for reuse.
 func (p *Projection) give(d *work) { p.free.Give(d) }

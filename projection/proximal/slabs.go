@@ -8,44 +8,44 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// slabs is the system lo ≤ A·z ≤ hi with rows of norm 1, in compressed sparse
-// rows. Rows that share no variable with any row but each other, and have a
-// closed form, come last: see order.
+// slabs is the system lo ≤ A·z ≤ hi with rows of norm 1, in compressed sparse row format. Some
+// rows have a closed-form solution, because they share no variable with the rest of the system.
+// These rows come last.
 type slabs struct {
-	n      int     // variables
-	given  int     // rows as they were given, those left out included
-	start  []int32 // row j is start[j] … end[j]−1 of index and value
+	n      int     // number of variables
+	given  int     // number of rows as given by the user, including omitted ones
+	start  []int32 // the entries of row j are start[j] … end[j]−1 of index and value
 	end    []int32
-	index  []int32   // ascending within a row
-	value  []float64 // of norm 1 within a row
-	lo, hi []float64 // −Inf or +Inf where a side is open
-	norm   []float64 // of the row as it was given
-	factor []float64 // ±norm: the row as it was given is factor times this one
-	origin []int32   // the number of the row as it was given
+	index  []int32   // variables of the entries, ascending within a row
+	value  []float64 // values of the entries; each row has norm 1
+	lo, hi []float64 // bounds; −Inf or +Inf where there is none
+	norm   []float64 // norm of each row as given
+	factor []float64 // ±norm: the row as given is factor times this row
+	origin []int32   // number of each row as given
 
-	emptyViolation float64 // the violation of the rows without an entry, 0 if there is none
-	worst          int     // which of them it is of
+	emptyViolation float64 // largest violation of a row without entries, 0 if there is none
+	worst          int     // number of the row with that violation
 
 	coupled int      // rows 0 … coupled−1 need the iteration
-	single  int      // rows coupled … single−1 have their variables to themselves
-	groups  []column // the rest are bounds on single variables
+	single  int      // rows coupled … single−1 share no variable with any other row
+	groups  []column // the remaining rows, which bound single variables
 }
 
-// column is a run of rows that bound the same variable and nothing else.
+// column is a sequence of rows that bound the same variable and contain no other variable.
 type column struct {
 	variable int32
-	from, to int32     // rows
-	knot     []float64 // their finite bounds, ascending
+	from, to int32     // the rows are from … to−1
+	knot     []float64 // finite bounds of the rows of the column, in ascending order
 }
 
-// entry is one nonzero of a row under construction.
+// entry is a nonzero entry of a row under construction.
 type entry struct {
 	index int32
 	value float64
 }
 
-// newSlabs sorts, normalises and orders rows. Rows without a bound or without
-// an entry are left out.
+// newSlabs sorts, normalises and orders rows. Rows without a bound or without an entry are
+// omitted.
 func newSlabs(n int, s constraint.Slabs) *slabs {
 	type row struct {
 		entries []entry
@@ -156,7 +156,7 @@ func newSlabs(n int, s constraint.Slabs) *slabs {
 	return out
 }
 
-// bound adds row j, a bound of variable i, to the columns.
+// bound adds row j, which bounds variable i alone, to the columns.
 func (s *slabs) bound(i, j int32) {
 	if k := len(s.groups); k == 0 || s.groups[k-1].variable != i {
 		s.groups = append(s.groups, column{variable: i, from: j})
@@ -170,8 +170,8 @@ func (s *slabs) bound(i, j int32) {
 	}
 }
 
-// collect returns the nonzeros of a row in ascending order, equal indices added.
-// A sum that cancels to rounding errors is zero.
+// collect returns the nonzero entries of a row in ascending order of index, with equal indices
+// added. A sum that cancels to the size of rounding errors counts as zero.
 func collect(r constraint.Row) []entry {
 	e := make([]entry, len(r.Index))
 	for k, i := range r.Index {
@@ -195,7 +195,7 @@ func collect(r constraint.Row) []entry {
 // len returns the number of rows.
 func (s *slabs) len() int { return len(s.lo) }
 
-// dot returns row j times z.
+// dot returns the product of row j and z.
 func (s *slabs) dot(j int, z []float64) float64 {
 	from, to := s.start[j], s.end[j]
 	index, value := s.index[from:to], s.value[from:to]
@@ -215,13 +215,13 @@ func (s *slabs) axpy(j int, a float64, z []float64) {
 	}
 }
 
-// distance returns by how much t lies outside lo … hi of row j.
+// distance returns the amount by which t lies outside the bounds of row j, or 0.
 func (s *slabs) distance(j int, t float64) float64 {
 	return max(t-s.hi[j], s.lo[j]-t, 0)
 }
 
-// support returns sup { y·t : lo ≤ t ≤ hi } of row j, the conjugate of its
-// indicator.
+// support returns sup { y·t : lo ≤ t ≤ hi } for the bounds of row j. This is the conjugate of
+// the indicator function of the interval.
 func (s *slabs) support(j int, y float64) float64 {
 	switch {
 	case y > 0:
@@ -232,11 +232,11 @@ func (s *slabs) support(j int, y float64) float64 {
 	return 0
 }
 
-// prox returns the multiplier that u = y + σ·t leads to,
+// prox returns the multiplier that results from u = y + σ·t,
 //
-//	argmin_p ½(p−u)² + σ·support(p) over −cap ≤ p ≤ cap,
+//	argmin_p ½(p−u)² + σ·support(p) over −limit ≤ p ≤ limit.
 //
-// which is soft thresholding at σ·lo and σ·hi, clipped.
+// This is soft thresholding at σ·lo and σ·hi, followed by clipping.
 func prox(u, sigma, lo, hi, limit float64) float64 {
 	switch a, b := u-float64(sigma*hi), u-float64(sigma*lo); {
 	case a > 0:
@@ -247,7 +247,8 @@ func prox(u, sigma, lo, hi, limit float64) float64 {
 	return 0
 }
 
-// cancelled is the part of its terms up to which a sum is a rounding error.
+// cancelled is the size of a sum, relative to its terms, below which the sum counts as a
+// rounding error.
 const cancelled = 1e-14
 
 // size returns the sum of the absolute values of a row.

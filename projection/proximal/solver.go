@@ -11,27 +11,27 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Solver solves one proximal problem after the other for the same constraint, each starting from
-// the multipliers of the previous one. A single Solver is not safe for concurrent use, but
-// different clones may be used concurrently. After warm-up it allocates nothing.
+// Solver solves a sequence of proximal problems with the same constraint, each starting from
+// the multipliers of the previous one. A Solver is not safe for concurrent use. After warm-up,
+// its methods do not allocate.
 type Solver struct {
-	metric func(dst, v []float64, t float64) // or nil
+	metric func(dst, v []float64, t float64) // nil if there is no metric
 	soften bool
-	name   func(row int) string // or nil
+	name   func(row int) string // nil if rows have no names
 	iter   *newton
-	curves *curves // or nil
+	curves *curves // nil if all inequalities are linear
 
-	caps   float64 // γ/2 that the caps are set for, times scale
-	scale  float64 // of the metric: the iteration works with P/scale
-	time   float64 // of the metric
-	base   *slabs  // the rows without tangents
-	rough  bool    // few linearisations will do
-	damped float64 // μ of the last step
-	small  *dense  // nil until it is used
-	size   float64 // of the prediction, at least 1
+	caps   float64 // value of γ/2, times scale, for which the caps are set
+	scale  float64 // scale of the metric P: the iteration uses P/scale
+	time   float64 // diffusion time of the metric
+	base   *slabs  // rows without tangents
+	rough  bool    // true if a few linearisations suffice
+	damped float64 // damping μ of the last step
+	small  *dense  // active-set method; nil until it is used
+	size   float64 // magnitude of the prediction, at least 1
 }
 
-// newSolver returns a solver with no multipliers.
+// newSolver returns a solver with all multipliers zero.
 func newSolver(rows *slabs, curved constraint.Curved, metric func(dst, v []float64, t float64), soften bool, name func(int) string) *Solver {
 	s := &Solver{metric: metric, soften: soften, name: name, scale: 1, base: rows, caps: math.NaN()}
 	if curved != nil && curved.Len() > 0 {
@@ -49,20 +49,20 @@ func newSolver(rows *slabs, curved constraint.Curved, metric func(dst, v []float
 //
 //	argmin_z ½‖z−v‖²  over  f(z) ≤ 0,
 //
-// in the metric of the recipe if it has one. z and v may be the same slice.
+// in the metric of the recipe if there is one. z and v may be the same slice.
 //
-// If the rows exclude each other, z holds the solution of the penalty form with γ =
-// [SoftGamma], and the error is a *[ContradictionError] unless Soften is set. If the
-// iteration fails, the error is a *[projection.NotConverged] and z the best iterate. If v
-// is not finite, Solve returns an error and does not change z.
+// If the rows exclude each other, z is the solution of the penalty form with γ = [SoftGamma].
+// The error is then a *[ContradictionError] unless Soften is set. If the iteration fails, the
+// error is a *[projection.NotConverged] and z the best iterate. If v is not finite, Solve
+// returns an error and does not change z.
 func (s *Solver) Solve(z, v []float64) (Certificate, error) { return s.Penalised(z, v, math.Inf(1)) }
 
 // Penalised stores in z the solution of the penalty form,
 //
 //	argmin_z ½‖z−v‖² + (γ/2)·Σ_j max(0, f_j(z)),
 //
-// which equals that of Solve if γ/2 exceeds the largest multiplier in the latter. γ must be ≥ 0;
-// with +Inf, Penalised is Solve.
+// which equals the solution of Solve if γ/2 exceeds the largest multiplier of the latter. γ
+// must be ≥ 0. For γ = +Inf, Penalised is the same as Solve.
 func (s *Solver) Penalised(z, v []float64, gamma float64) (Certificate, error) {
 	n := s.iter.n
 	check.Len("proximal", "z", len(z), n)
@@ -90,7 +90,8 @@ func (s *Solver) Penalised(z, v []float64, gamma float64) (Certificate, error) {
 	return c, err
 }
 
-// linear finds multipliers for the prediction v; c and pc follow from them.
+// linear finds the multipliers for the prediction v, and the vectors c and pc that follow from
+// them.
 func (s *Solver) linear(v []float64, tol float64) (cert Certificate, err error) {
 	w := s.iter
 	end, residual := s.iterate(v, tol, &cert)
@@ -121,9 +122,10 @@ func (s *Solver) linear(v []float64, tol float64) (cert Certificate, err error) 
 	return cert, err
 }
 
-// iterate finds multipliers of the rows that have no closed form: small problems
-// by the active set, those in a metric up to rescueVariables, too; others by
-// Newton's method and, where that fails, by the active set from where it got to.
+// iterate finds the multipliers of the rows that have no closed form. It uses the active-set
+// method for small problems, and in a metric for problems with up to rescueVariables variables.
+// For other problems it uses Newton's method. If Newton's method fails, it continues with the
+// active-set method.
 func (s *Solver) iterate(v []float64, tol float64, cert *Certificate) (end outcome, residual float64) {
 	w, m := s.iter, s.iterated()
 	if s.metric != nil && m > 0 && w.n > denseVariables && w.n <= rescueVariables && m <= denseRows {
@@ -169,7 +171,7 @@ func (s *Solver) iterate(v []float64, tol float64, cert *Certificate) (end outco
 	return failed, w.residual(m)
 }
 
-// active runs the active set, which is made when it is first asked for.
+// active runs the active-set method, and creates it on the first call.
 func (s *Solver) active(v []float64, m int) activeset.Status {
 	if s.small == nil {
 		s.small = newDense(s.iter, s.metric != nil)
@@ -177,8 +179,8 @@ func (s *Solver) active(v []float64, m int) activeset.Status {
 	return s.small.run(s.iter, v, m, s.base.len(), s.size)
 }
 
-// iterated returns the number of rows that the iteration is for: all of them
-// if something couples variables that the rows do not.
+// iterated returns the number of rows that need the iteration. This is all rows if a metric or
+// a curve couples variables that the rows do not couple.
 func (s *Solver) iterated() int {
 	if s.iter.apply != nil || s.curves != nil {
 		return s.iter.len()
@@ -186,7 +188,7 @@ func (s *Solver) iterated() int {
 	return s.iter.coupled
 }
 
-// limit sets the caps of the multipliers to κ per row as it was given.
+// limit sets the caps of the multipliers to kappa, relative to the rows as given.
 func (s *Solver) limit(kappa float64) {
 	if kappa == s.caps {
 		return
@@ -197,8 +199,8 @@ func (s *Solver) limit(kappa float64) {
 	}
 }
 
-// At sets the time of the metric, which is 1 before the first call. It keeps the multipliers.
-// Without a metric At does nothing.
+// At sets the diffusion time of the metric, which is initially 1. It keeps the multipliers. If
+// there is no metric, At does nothing.
 func (s *Solver) At(t float64) {
 	if s.metric == nil || s.iter.apply != nil && s.time == t {
 		return
@@ -232,14 +234,14 @@ func (s *Solver) At(t float64) {
 	}
 }
 
-// Reset forgets the multipliers.
+// Reset sets all multipliers to zero.
 func (s *Solver) Reset() { clear(s.iter.y) }
 
-// Multipliers stores the multipliers of the last solution in y, one per row of the system as it
-// was given: z = v − P·Σ_j y_j·a_j. A positive multiplier belongs to the upper bound. Rows
-// without bounds get 0. If the last Solve found a Contradiction, all are 0, since none exist;
-// [Solver.Penalised] with [SoftGamma] gives those of the soft solution. y has one entry for every
-// inequality of the set.
+// Multipliers stores the multipliers of the last solution in y, one per row of the system as
+// given, so that z = v − P·Σ_j y_j·a_j. A positive multiplier belongs to the upper bound. Rows
+// without bounds get 0. If the last Solve found a contradiction, no multipliers exist, and all
+// are set to 0. [Solver.Penalised] with [SoftGamma] computes the multipliers of the soft
+// solution. y has one entry for every inequality of the set.
 func (s *Solver) Multipliers(y []float64) {
 	clear(y)
 	w := s.iter
@@ -248,7 +250,7 @@ func (s *Solver) Multipliers(y []float64) {
 	}
 }
 
-// clone returns a solver for the same constraint, with no multipliers.
+// clone returns a solver for the same constraint, with all multipliers zero.
 func (s *Solver) clone() *Solver {
 	var f constraint.Curved
 	if s.curves != nil {
@@ -257,10 +259,10 @@ func (s *Solver) clone() *Solver {
 	return newSolver(s.base, f, s.metric, s.soften, s.name)
 }
 
-// curved solves the problem with curved inequalities: rows are as hard as γ
-// makes them; the curves have a finite κ, which grows in the hard form until
-// they hold. Each step solves the problem with tangents in place of curves and
-// (μ/2)‖z−z_k‖² on top, and counts if the objective agrees.
+// curved solves the problem with curved inequalities. γ determines the penalty of the linear
+// rows. The curves have a finite penalty κ, which in the hard form grows until they hold. Each
+// step solves the problem with tangents in place of curves and the additional term
+// (μ/2)‖z−z_k‖². A step is accepted if it decreases the objective by enough.
 func (s *Solver) curved(z, v []float64, gamma, size float64) (cert Certificate, err error) {
 	c, w := s.curves, s.iter
 	hard := math.IsInf(gamma, 1)
@@ -310,7 +312,7 @@ func (s *Solver) curved(z, v []float64, gamma, size float64) (cert Certificate, 
 	return cert, err
 }
 
-// tangents iterates for one κ of the curves, at most the given number of times.
+// tangents iterates for a fixed penalty kappa of the curves, with at most most linearisations.
 func (s *Solver) tangents(v []float64, linear, kappa, tol float64, most int) (cert Certificate, err error) {
 	c, w := s.curves, s.iter
 	mu := 0.0
@@ -365,7 +367,7 @@ func (s *Solver) tangents(v []float64, linear, kappa, tol float64, most int) (ce
 	return cert, nil
 }
 
-// weigh sets the caps of rows and tangents for a problem damped with μ.
+// weigh sets the caps of rows and tangents for a problem with damping μ.
 func (s *Solver) weigh(linear, kappa, mu float64) {
 	s.caps = math.NaN()
 	s.limit(linear / (1 + mu) * s.scale)
@@ -374,8 +376,8 @@ func (s *Solver) weigh(linear, kappa, mu float64) {
 	}
 }
 
-// merit returns the objective at the present point, and its value with the
-// tangents in place of the curves.
+// merit returns the objective at the present point, and the value of its model, in which
+// tangents replace the curves.
 func (s *Solver) merit(v []float64, linear, kappa float64) (value, model float64) {
 	c, w := s.curves, s.iter
 	for i, x := range c.covector {

@@ -2,29 +2,30 @@ package proximal
 
 import "github.com/gibbsite-go/gibbsite/constraint"
 
-// Splitter is a set that knows which of its inequalities are linear, as [constraint.Linear],
-// [constraint.Slabs] and series.System do. Linear inequalities are met exactly, and are checked
-// for contradictions when the recipe is compiled.
+// Splitter is a set that can separate its linear inequalities from the others.
+// [constraint.Linear], [constraint.Slabs] and *series.System implement it. Linear inequalities
+// are satisfied exactly, and are checked for contradictions when the recipe is compiled.
 type Splitter interface {
 	// Split returns the linear rows, which come first in the numbering of the set, and the other
 	// inequalities, or nil if there are none. The caller does not modify the result.
 	Split() (linear constraint.Slabs, curved constraint.Curved)
 }
 
-// Named is a set that names its rows, for errors.
+// Named is a set whose rows have names, for use in errors.
 type Named interface {
-	// RowName describes row or inequality j.
+	// RowName returns a description of row or inequality j.
 	RowName(j int) string
 }
 
-// Validator is a set that can explain what is wrong with it better than its linear rows can.
-// Validate is called when the rows are invalid.
+// Validator is a set that can explain why it is invalid better than its linear rows can.
+// Validate is called if the rows are invalid.
 type Validator interface {
-	// Validate checks the set against the length n of the series.
+	// Validate checks the set for series of length n and returns an error that states what is
+	// wrong.
 	Validate(n int) error
 }
 
-// split takes a set apart into linear rows and curved inequalities.
+// split separates a set into linear rows and curved inequalities.
 func split(s constraint.Smooth) (constraint.Slabs, constraint.Curved) {
 	if both, ok := s.(Splitter); ok {
 		return both.Split()
@@ -35,8 +36,8 @@ func split(s constraint.Smooth) (constraint.Slabs, constraint.Curved) {
 	return constraint.Slabs{}, rounded{s}
 }
 
-// validate returns what is wrong with the rows of a set, in the words of the set
-// if it has any.
+// validate returns an error if the rows of a set are invalid. It prefers the set's own
+// explanation if the set is a Validator.
 func validate(s constraint.Smooth, linear constraint.Slabs, n int) error {
 	err := linear.Validate(n)
 	if v, ok := s.(Validator); ok && err != nil {
@@ -47,14 +48,14 @@ func validate(s constraint.Smooth, linear constraint.Slabs, n int) error {
 	return err
 }
 
-// rounded is a Smooth on float32 where float64 is asked for. It is not safe for
-// concurrent use of one value, so that solvers clone it.
+// rounded adapts a Smooth, which works in float32, to the interface Curved, which works in
+// float64. A value is not safe for concurrent use, so solvers clone it.
 type rounded struct{ constraint.Smooth }
 
-// Eval implements constraint.Curved.
+// Eval implements constraint.Curved. It evaluates the constraint at z rounded to float32.
 func (r rounded) Eval(g, z []float64) { r.Value(g, narrow(z)) }
 
-// Gradient implements constraint.Curved.
+// Gradient implements constraint.Curved. It computes the gradient at z rounded to float32.
 func (r rounded) Gradient(dst []float64, j int, z []float64) {
 	w := make([]float64, r.Len())
 	w[j] = 1
@@ -65,7 +66,7 @@ func (r rounded) Gradient(dst []float64, j int, z []float64) {
 	}
 }
 
-// narrow returns z in float32.
+// narrow returns z converted to float32.
 func narrow(z []float64) []float32 {
 	v := make([]float32, len(z))
 	for i, x := range z {
@@ -75,15 +76,16 @@ func narrow(z []float64) []float32 {
 }
 
 const (
-	firstKappa  = 10 // of the curved rows in the hard form, where multipliers are of order 1
-	kappaGrowth = 10 // where that does not suffice
+	// initial penalty κ of the curves in the hard form, where multipliers are of order 1
+	firstKappa  = 10
+	kappaGrowth = 10 // factor by which κ grows if the curves do not hold
 	lastKappa   = SoftGamma / 2
-	curvedTol   = 1e-9 // of curved rows in the hard form
-	proxSteps   = 60   // linearisations per κ
-	roughSteps  = 4    // linearisations in all, where a further step of the runner follows
-	roughKappa  = 100  // of the curved rows there
-	roughTol    = 1e-8 // for data of order 1
-	leastGain   = 0.1  // part of the predicted decrease that a step must bring
-	damping     = 4    // change of μ
-	settledStep = 100  // tolerances that the last step may have
+	curvedTol   = 1e-9 // tolerance of the curves in the hard form
+	proxSteps   = 60   // maximum number of linearisations per κ
+	roughSteps  = 4    // total number of linearisations if a further step of the runner follows
+	roughKappa  = 100  // penalty κ of the curves if a further step follows
+	roughTol    = 1e-8 // tolerance if a further step follows, for data of order 1
+	leastGain   = 0.1  // fraction of the predicted decrease that a step must achieve
+	damping     = 4    // factor by which μ changes
+	settledStep = 100  // largest last step, in multiples of the tolerance
 )

@@ -9,19 +9,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// Corpus is a Set that is also held in memory, as the minimal automaton of its sequences. It is a
-// novelty.Corpus and has the methods of a [constraint.Lexicon]. Several goroutines may read it
-// concurrently, but not while one adds to it.
+// Corpus is a Set that is also kept in memory, as the minimal automaton of its sequences. It
+// implements novelty.Corpus and has the methods of a [constraint.Lexicon]. Several goroutines
+// may read it concurrently, but not while one of them adds to it.
 type Corpus struct {
 	*lexicon
 	set *Set
 }
 
-// lexicon is embedded under this name, so that nothing is added without the file.
+// lexicon is an alias of constraint.Lexicon. Embedding it under an unexported name prevents
+// users from adding to the automaton without adding to the file.
 type lexicon = constraint.Lexicon
 
-// OpenCorpus opens a file as [Open] does and reads all sequences, which takes about a
-// microsecond each.
+// OpenCorpus opens a file, like [Open], and reads all sequences. Reading takes about a
+// microsecond per sequence.
 func OpenCorpus(ctx context.Context, path string, c Config) (*Corpus, error) {
 	set, err := Open(ctx, path, c)
 	if err != nil {
@@ -47,16 +48,17 @@ func OpenCorpus(ctx context.Context, path string, c Config) (*Corpus, error) {
 	return s, nil
 }
 
-// Close is [Set.Close].
+// Close closes the file: see [Set.Close].
 func (s *Corpus) Close() error { return s.set.Close() }
 
-// Err is [Set.Err].
+// Err returns the first error of the file: see [Set.Err].
 func (s *Corpus) Err() error { return s.set.Err() }
 
-// Check is [Set.Check].
+// Check returns the first error of the file: see [Set.Check].
 func (s *Corpus) Check() error { return s.set.Check() }
 
-// Add is [Set.Add]: x is added to the file first, then to the automaton.
+// Add adds x to the file and then to the automaton, and reports whether it was new: see
+// [Set.Add].
 func (s *Corpus) Add(x []int32) bool {
 	if s.Contains(x) {
 		return false
@@ -66,18 +68,18 @@ func (s *Corpus) Add(x []int32) bool {
 	return added > 0
 }
 
-// Recall is [Set.Recall].
+// Recall adds x to the set, which may already contain it: see [Set.Recall].
 func (s *Corpus) Recall(x []int32) { s.Add(x) }
 
-// Import is [Set.Import].
+// Import adds many sequences to the file and to the automaton: see [Set.Import].
 func (s *Corpus) Import(ctx context.Context, all iter.Seq[[]int32]) (added int, err error) {
 	return s.set.put(ctx, all, func(x []int32) { s.lexicon.Add(x) })
 }
 
-// Settings is [Set.Settings].
+// Settings identifies the file in a checkpoint: see [Set.Settings].
 func (s *Corpus) Settings(add func(name string, value any)) { s.set.Settings(add) }
 
-// Verify is [Set.Verify] and also compares the file with the automaton.
+// Verify verifies the file with [Set.Verify] and compares it with the automaton.
 func (s *Corpus) Verify(ctx context.Context) error {
 	if err := s.set.Verify(ctx); err != nil {
 		return err

@@ -1,9 +1,9 @@
-// Package bolt keeps a set of sequences in a bbolt file, so that later runs and other processes
-// know what one run produced.
+// Package bolt stores a set of sequences in a bbolt file, so that later runs and other
+// processes can avoid the sequences that one run produced.
 //
-// A [Set] looks every sequence up in the file; a [Corpus] also holds the set in memory as
-// a [constraint.Lexicon], for joint draws of new sequences and the probability of
-// novelty. Either is the Seen of a novelty.Projector:
+// A [Set] looks up every sequence in the file. A [Corpus] also keeps the set in memory as a
+// [constraint.Lexicon], which allows joint draws of new sequences and gives the probability of
+// novelty. Use either as the field Seen of a novelty.Projector:
 //
 //	known, err := bolt.OpenCorpus(ctx, "known.db", bolt.Config{})
 //	defer known.Close()
@@ -11,12 +11,12 @@
 //
 // # Caveats
 //
-// Add returns when the operating system has the sequence on its disk: a process that is
-// killed, or a machine that loses power, loses nothing that Add has acknowledged. Each
-// Add takes a millisecond or more; Import writes many sequences at a time.
+// Add returns once the operating system has written the sequence to disk. If the process is
+// killed or the machine loses power, no acknowledged sequence is lost. Each Add takes a
+// millisecond or more. Import writes many sequences at a time.
 //
-// At any time, either one process or any number of processes that only read can have a file open.
-// Others wait for some time and then get [ErrLocked].
+// A file can be open either in one process that writes or in any number of processes that only
+// read. Other processes wait for some time and then get [ErrLocked].
 //
 // The package is a separate module, so that the library does not depend on bbolt.
 package bolt

@@ -15,33 +15,34 @@ import (
 
 // Config holds the settings of [Open]. The zero value is the recommended setting.
 type Config struct {
-	// Wait is how long to wait for another process that has the file open; 0 means 5 s, and −1
+	// Wait is the time to wait for another process that has the file open. 0 means 5 s, and −1
 	// means not to wait.
 	Wait time.Duration
 
-	// ReadOnly opens an existing file, which others may read at the same time. Adding to the set
-	// is then an error.
+	// ReadOnly opens an existing file for reading only. Other processes may read the file at
+	// the same time. Adding to the set is then an error.
 	ReadOnly bool
 }
 
-// ErrLocked means that the file is open elsewhere, in another process or in this one.
+// ErrLocked means that the file is already open, in another process or in this one.
 var ErrLocked = errors.New("the file is open elsewhere")
 
-// defaultWait covers a process that is about to end.
+// defaultWait is the default of Config.Wait. It is long enough for a process that is about to
+// end.
 const defaultWait = 5 * time.Second
 
-// turn is how long to wait before the lock is tried again.
+// turn is the time between two attempts to lock the file.
 const turn = 50 * time.Millisecond
 
-// The file has one bucket, named for the format. It holds its identity and a bucket
-// of sequences, whose sequence number is how many there are.
+// Names in the file. It has one bucket, named for the format. That bucket holds the identity of
+// the file and a bucket of sequences, whose sequence number is the number of sequences.
 var (
 	formatName   = []byte("gibbsite.novelty.1")
 	identityName = []byte("identity")
 	seenName     = []byte("seen")
 )
 
-// open opens the file and waits for its lock.
+// open opens the file, waiting for its lock if necessary.
 func open(ctx context.Context, path string, c Config) (db *bbolt.DB, err error) {
 	if ctx == nil {
 		return nil, errors.New("ctx = nil, want a context")
@@ -83,8 +84,8 @@ func open(ctx context.Context, path string, c Config) (db *bbolt.DB, err error) 
 	}
 }
 
-// prepare makes the buckets of a new file, or checks those of another. It returns the
-// identity and the number of sequences.
+// prepare creates the buckets of a new file, or checks those of an existing one. It returns the
+// identity of the file and the number of sequences.
 func prepare(db *bbolt.DB, readOnly bool) (identity string, n int, err error) {
 	look := func(tx *bbolt.Tx) error {
 		if err := whole(tx, db.Path()); err != nil {
@@ -128,8 +129,8 @@ func prepare(db *bbolt.DB, readOnly bool) (identity string, n int, err error) {
 // errNew means that a file has no buckets yet.
 var errNew = errors.New("new")
 
-// whole refuses a file that is shorter than its own record of its size, since pages would
-// be read beyond its end, and one that is gone.
+// whole returns an error if the file no longer exists, or if it is shorter than the size
+// recorded in it. Pages of a shorter file would be read beyond its end.
 func whole(tx *bbolt.Tx, path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -144,7 +145,7 @@ func whole(tx *bbolt.Tx, path string) error {
 // seenOf returns the bucket of sequences.
 func seenOf(tx *bbolt.Tx) *bbolt.Bucket { return tx.Bucket(formatName).Bucket(seenName) }
 
-// put puts a key into the bucket of sequences and reports whether it was not there.
+// put adds a key to the bucket of sequences and reports whether it was new.
 func put(seen *bbolt.Bucket, key []byte) (added bool, err error) {
 	if k, _ := seen.Cursor().Seek(key); bytes.Equal(k, key) {
 		return false, nil

@@ -20,7 +20,7 @@ import (
 
 const emptyKey = 0xFF
 
-// appendKey appends the key of x to b. The error names what a file cannot hold.
+// appendKey appends the key of x to b. It returns an error if a file cannot store x.
 func appendKey(b []byte, x []int32) ([]byte, error) {
 	if len(x) == 0 {
 		return append(b, emptyKey), nil
@@ -49,7 +49,7 @@ func appendKey(b []byte, x []int32) ([]byte, error) {
 	return b, nil
 }
 
-// appendTokens appends the tokens of a key to x.
+// appendTokens appends to x the tokens that the key encodes.
 func appendTokens(x []int32, key []byte) ([]int32, error) {
 	if len(key) == 1 && key[0] == emptyKey {
 		return x, nil

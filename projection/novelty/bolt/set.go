@@ -16,27 +16,29 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Set is a set of sequences in a file, a novelty.Seen. It holds no sequences in memory. Its
-// errors name the file; Err returns the first one. A Set is safe for concurrent use.
+// Set is a set of sequences in a file. It implements novelty.Seen and keeps no sequences in
+// memory. Its errors name the file, and Err returns the first one. A Set is safe for concurrent
+// use.
 //
-// A run that is resumed from a checkpoint finds in the set the samples of the checkpoint and also
-// those that were finished after it. The latter stay in the set, so the resumed run produces
-// others.
+// If a run is resumed from a checkpoint, the set also contains the samples that were finished
+// after the checkpoint. They stay in the set, so the resumed run produces other samples
+// instead.
 type Set struct {
 	path     string
 	identity string
 	db       *bbolt.DB
 	n        atomic.Int64
-	size     atomic.Int64 // of the file after the last write, in bytes
-	torn     atomic.Bool  // a transaction ended in a fault and may hold locks
+	size     atomic.Int64 // size of the file in bytes after the last write
+	// true if a memory fault interrupted a transaction, which may still hold locks
+	torn atomic.Bool
 
 	mu  sync.Mutex
 	err error
 }
 
-// Open opens a file, or creates it if there is none. The error names the file. It is [ErrLocked]
-// if the file is open elsewhere; otherwise it is the cause of the context or an error of the
-// operating system, or it states what is wrong with the file.
+// Open opens a file, or creates it if there is none. The error names the file. It wraps
+// [ErrLocked] if the file is already open. Other errors are the cause of the context and errors
+// of the operating system, or describe what is wrong with the file.
 func Open(ctx context.Context, path string, c Config) (*Set, error) {
 	db, err := open(ctx, path, c)
 	if err != nil {
@@ -54,8 +56,8 @@ func Open(ctx context.Context, path string, c Config) (*Set, error) {
 	return s, nil
 }
 
-// Close closes the file, so that others can open it. Later calls fail. It returns the error of
-// the operating system, if any.
+// Close closes the file, so that other processes can open it. Later calls of methods fail.
+// Close returns the error of the operating system, if any.
 func (s *Set) Close() error {
 	if s.torn.Load() {
 		return s.named(errors.New("cut short while it was open: it stays open until the process ends"))
@@ -64,17 +66,17 @@ func (s *Set) Close() error {
 }
 
 // Err returns the first error that occurred in a method without an error result, or nil. Do not
-// use the results of that call or of later ones.
+// use the results of that method call or of later ones.
 func (s *Set) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-// Check returns Err: a projector calls it before a run.
+// Check returns the error of Err. A projector calls Check before a run.
 func (s *Set) Check() error { return s.Err() }
 
-// named names the file in an error.
+// named adds the name of the file to an error. It returns nil if err is nil.
 func (s *Set) named(err error) error {
 	if err == nil {
 		return nil
@@ -82,7 +84,7 @@ func (s *Set) named(err error) error {
 	return fmt.Errorf("bolt: %s: %w", s.path, err)
 }
 
-// keep keeps the first error.
+// keep stores err for the method Err, unless an error is already stored.
 func (s *Set) keep(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,8 +93,8 @@ func (s *Set) keep(err error) {
 	}
 }
 
-// view reads the file. One that was cut short while it is open is an error, not the end
-// of the process.
+// view runs a read transaction. If the file is truncated while it is open, view returns an
+// error instead of crashing the process.
 func (s *Set) view(read func(tx *bbolt.Tx) error) error {
 	return s.guarded(func() error {
 		return s.db.View(func(tx *bbolt.Tx) error {
@@ -102,7 +104,7 @@ func (s *Set) view(read func(tx *bbolt.Tx) error) error {
 	})
 }
 
-// update is view for what writes.
+// update runs a write transaction, with the same protection as view.
 func (s *Set) update(write func(tx *bbolt.Tx) error) error {
 	err := s.guarded(func() error { return s.db.Update(write) })
 	if err == nil {
@@ -111,7 +113,7 @@ func (s *Set) update(write func(tx *bbolt.Tx) error) error {
 	return err
 }
 
-// measure notes how large the file is.
+// measure records the size of the file.
 func (s *Set) measure() error {
 	info, err := os.Stat(s.path)
 	if err == nil {
@@ -120,14 +122,14 @@ func (s *Set) measure() error {
 	return err
 }
 
-// fault is the panic of a read beyond the end of a mapped file.
+// fault is the panic value of a read beyond the end of a mapped file.
 type fault interface {
 	runtime.Error
 	Addr() uintptr
 }
 
-// guarded looks at the size of the file before do, which reads it, and makes an error of
-// a fault in do.
+// guarded checks the size of the file and then calls do, which accesses the file. It converts a
+// memory fault in do to an error.
 func (s *Set) guarded(do func() error) (err error) {
 	info, err := os.Stat(s.path)
 	if err != nil {
@@ -155,7 +157,7 @@ func (s *Set) guarded(do func() error) (err error) {
 func (s *Set) Len() int { return int(s.n.Load()) }
 
 // Contains reports whether x is in the set. It returns false for a sequence that a file cannot
-// hold.
+// store.
 func (s *Set) Contains(x []int32) bool {
 	key, err := appendKey(nil, x)
 	if err != nil {
@@ -183,25 +185,27 @@ func (s *Set) Add(x []int32) bool {
 	return added > 0
 }
 
-// Recall adds x to the set, which may already contain it.
+// Recall adds x to the set, which may already contain it. A run that is resumed calls it for
+// the samples of its checkpoint.
 func (s *Set) Recall(x []int32) { s.Add(x) }
 
-// Settings identifies the file in a checkpoint by a number that was assigned to the file at its
-// creation: a run with another file is another run. The contents of the file do not matter.
+// Settings adds the identity of the file to the settings in a checkpoint. The identity is a
+// number that was assigned to the file when it was created. Resuming with another file is
+// therefore detected. The contents of the file do not matter.
 func (s *Set) Settings(add func(name string, value any)) { add("File", s.identity) }
 
-// importSize is how many sequences are put into the file at a time.
+// importSize is the number of sequences that are written to the file in one transaction.
 const importSize = 1 << 13
 
-// Import adds many sequences to the set, some thousand at a time, and returns how many were new.
-// Sequences that it counts are on disk even if it returns an error. It returns an error if the
-// file cannot hold a sequence, the errors of the file, and the cause of the context. It does not
-// keep the slices that all yields.
+// Import adds many sequences to the set, some thousand at a time, and returns how many were
+// new. The counted sequences are on disk even if Import returns an error. The error names a
+// sequence that a file cannot store, is an error of the file, or is the cause of the context.
+// Import does not keep the slices that all yields.
 func (s *Set) Import(ctx context.Context, all iter.Seq[[]int32]) (added int, err error) {
 	return s.put(ctx, all, func([]int32) {})
 }
 
-// put is Import; it calls then for the sequences that were not there and are on the
+// put implements Import. It calls then for every sequence that was new, once the sequence is on
 // disk.
 func (s *Set) put(ctx context.Context, all iter.Seq[[]int32], then func(x []int32)) (added int, err error) {
 	var keys [][]byte
@@ -252,9 +256,9 @@ func (s *Set) put(ctx context.Context, all iter.Seq[[]int32], then func(x []int3
 	return added, s.named(flush())
 }
 
-// All yields the sequences in lexicographic order, the empty one last. The slice is overwritten
-// by the next step. Sequences added during the iteration may be included. An error ends the
-// iteration; see Err.
+// All yields the sequences in lexicographic order, except that the empty sequence comes last.
+// The slice is overwritten by the next step. Sequences added during the iteration may be
+// included. An error ends the iteration; see Err.
 func (s *Set) All() iter.Seq[[]int32] {
 	return func(yield func([]int32) bool) {
 		var x []int32
@@ -271,11 +275,11 @@ func (s *Set) All() iter.Seq[[]int32] {
 	}
 }
 
-// chunk is how many keys are read in one transaction: an open one keeps writers from
-// enlarging the file.
+// chunk is the number of keys that are read in one transaction. While a transaction is open,
+// writers cannot enlarge the file.
 const chunk = 1 << 12
 
-// keys yields the keys in order.
+// keys yields the keys in ascending order.
 func (s *Set) keys(yield func(key []byte) bool) {
 	var from []byte
 	for more := true; more; {
@@ -306,7 +310,7 @@ func (s *Set) keys(yield func(key []byte) bool) {
 }
 
 // Verify reads the whole file. It returns an error unless pages, keys and the number of keys
-// agree, or the cause of the context.
+// are consistent. If the context ends, it returns the cause.
 func (s *Set) Verify(ctx context.Context) error {
 	err := s.view(func(tx *bbolt.Tx) (first error) {
 		for err := range tx.Check() { // to the end, or it waits for ever
