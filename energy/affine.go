@@ -15,42 +15,44 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// Affine is the model
+// Affine is a weighted sum of models with optional fixed sites,
 //
-//	E(x) = c·(Σ_k w_k E_k(x) + b)  where x_i = l_i at all fixed sites i, +Inf elsewhere,
+//	E(x) = c·(Σ_k w_k E_k(x) + b)  where x_i = l_i at all fixed sites i, +Inf elsewhere.
 //
-// that Sum, Scale and Clamp return and that a dual.Lagrangian is. Parts are added in order, and a
-// state that has probability zero in one part has probability zero. An Affine built from another
-// Affine absorbs its parts where this does not change rounding.
+// Sum, Scale and Clamp return an Affine, and a dual.Lagrangian is one. Parts are added in order,
+// and a state that has probability zero in one part has probability zero. An Affine built from
+// another Affine absorbs its parts where this does not change rounding.
 //
-// It supports what its parts support: see [Affine.As]. It is safe for concurrent use,
-// except as [NewAffine] states.
+// [Affine.As] lists the interfaces that an Affine supports, depending on its parts. It is safe for
+// concurrent use, except as [NewAffine] states.
 type Affine struct {
 	sites, levels int
 	parts         []Model
-	weight        []float64 // w, one per part; a part of weight 0 is not evaluated unless it is the first
-	offset        float64   // b
-	factor        float64   // c
-	fixed         []int32   // level of each site, or free; nil without a Clamp
-	which         []int     // the fixed sites, ascending
-	own           int       // the first own parts define values and support; the others are statistics
-	varies        bool      // weights change, see NewAffine
-	version       uint64    // number of changes of the weights
+	// Weight w_k of each part; a part of weight 0 is not evaluated unless it is the first.
+	weight []float64
+	offset float64 // constant b, added to the sum of the parts
+	factor float64 // factor c of the whole sum
+	fixed  []int32 // level of each fixed site and free (−1) for all others; nil without a Clamp
+	which  []int   // indices of the fixed sites, ascending
+	// Number of leading parts that define values and support; the other parts are statistics.
+	own     int
+	varies  bool   // whether weights can change, see NewAffine
+	version uint64 // number of times that the weights have changed
 
-	values []float32 // nil: not Ordinal
+	values []float32 // values of the levels; nil if no part is Ordinal
 	graph  *once
-	hidden *hidden // nil: not Bipartite
+	hidden *hidden // hidden units of the one bipartite part; nil if the model is not Bipartite
 }
 
-// free marks a site that is not fixed.
+// free marks a site that is not fixed, in Affine.fixed.
 const free = -1
 
-// Sum returns the model with E(x) = Σ_k E_k(x), the product of the densities of the
-// given models. Energies are added in the given order. The sum of one model is that
-// model. [Affine.As] lists what the result supports.
+// Sum returns the model with E(x) = Σ_k E_k(x). Its density is proportional to the product of the
+// densities of the given models. Energies are added in the given order. The sum of one model is
+// that model itself. [Affine.As] lists the interfaces that the result supports.
 //
-// Sum returns an error if there is no model, one is nil, shapes differ, or two
-// Ordinal parts have different values.
+// Sum returns an error if there is no model, one is nil, shapes differ, or two Ordinal parts have
+// different values.
 func Sum(models ...Model) (Model, error) {
 	if len(models) == 0 {
 		return nil, fmt.Errorf("energy: Sum: no models, want ≥ 1")
@@ -80,9 +82,9 @@ func Sum(models ...Model) (Model, error) {
 	return a.finish(), nil
 }
 
-// Scale returns the model with the energy β·E(x): the distribution of m at inverse
-// temperature β. States of probability zero keep probability zero, also at β = 0. With
-// β = 1 it returns m itself. [Affine.As] lists what the result supports. β·E must not
+// Scale returns the model with the energy β·E(x), which is the distribution of m at inverse
+// temperature β. States of probability zero keep probability zero, also at β = 0. With β = 1 it
+// returns m itself. [Affine.As] lists the interfaces that the result supports. β·E must not
 // overflow.
 //
 // Scale returns an error if m is nil or β is negative, infinite or NaN.
@@ -95,21 +97,20 @@ func Scale(m Model, beta float64) (Model, error) {
 		return m, nil
 	}
 	a := around(m)
-	if a.factor != 1 { // (E·c)·β has other roundings than E·(c·β)
+	if a.factor != 1 { // (E·c)·β is rounded differently from E·(c·β)
 		a = single(m)
 	}
 	a.factor = beta
 	return a.finish(), nil
 }
 
-// Clamp returns m with the given sites fixed: the distribution of m given that x_i =
-// fixed[i] for every i in fixed. Its shape is that of m; the energy of every other
-// state is +Inf. In tables, the row of a fixed site is +Inf except at the current
-// level; in fields, its entry is ±Inf.
+// Clamp returns the distribution of m given that x_i = fixed[i] for every site i in fixed. Its
+// shape is that of m, and the energy of every other state is +Inf. In a table, the row of a fixed
+// site is +Inf except at the current level. In a field, the entry of a fixed site is ±Inf.
 //
-// The result is [Supported]: Repair calls m's own Repair, if m has one, and then sets the fixed
-// sites, which may undo that repair. [Affine.As] lists what else the result supports. Clamp keeps
-// no reference to fixed.
+// The result is [Supported]: Repair calls the Repair of m, if m has one, and then sets the fixed
+// sites, which may undo that repair. [Affine.As] lists the other interfaces that the result
+// supports. Clamp keeps no reference to fixed.
 //
 // Clamp returns an error if m is nil or a site or level is out of range.
 func Clamp(m Model, fixed map[int]int32) (Model, error) {
@@ -136,15 +137,14 @@ func Clamp(m Model, fixed map[int]int32) (Model, error) {
 	return a.finish(), nil
 }
 
-// NewAffine returns the model Σ_k w_k E_k(x) + b, whose part 0 is base and whose parts 1, 2, …
-// are statistics of the same shape. It also returns the function set, which copies weight into w
-// and sets b to offset. Initially w is 1, 0, 0, … and b is 0: the model is the base bit for bit.
-// Values of levels, support and parameters are those of the base alone; statistics must be finite
+// NewAffine returns the model Σ_k w_k E_k(x) + b, whose part 0 is base and whose parts 1, 2, … are
+// statistics of the same shape. It also returns the function set, which copies weight into w and
+// sets b to offset. Initially w is 1, 0, 0, … and b is 0, so the model equals the base bit for bit.
+// Values of levels, support and parameters are those of the base alone. Statistics must be finite
 // wherever the base has positive probability.
 //
-// The model is [Varying], and safe for concurrent use except while set is called;
-// kernels that work on it must be Reset afterwards. set panics unless there is one
-// weight per part.
+// The model is [Varying]. It is safe for concurrent use except while set is called, and kernels
+// that work on it must be Reset afterwards. set panics unless there is one weight per part.
 //
 // NewAffine returns an error if a model is nil or shapes differ.
 func NewAffine(base Model, statistics ...Model) (a *Affine, set func(weight []float64, offset float64), err error) {
@@ -171,7 +171,8 @@ func NewAffine(base Model, statistics ...Model) (a *Affine, set func(weight []fl
 	}, nil
 }
 
-// fit checks a model: the first model defines the shape, which all others must have.
+// fit returns an error if m is nil or differs in shape from the first model that fit was called
+// with. name, first and caller are used in the message.
 func (a *Affine) fit(caller, name, first string, m Model) error {
 	sites, levels, err := check.Model("energy", caller, name, m)
 	if a.sites == 0 {
@@ -183,7 +184,7 @@ func (a *Affine) fit(caller, name, first string, m Model) error {
 	return err
 }
 
-// single returns m as an Affine of one part.
+// single returns an Affine whose only part is m, with weight 1.
 func single(m Model) *Affine {
 	a := &Affine{parts: []Model{m}, weight: []float64{1}, factor: 1, own: 1}
 	a.sites, a.levels = m.Shape()
@@ -200,8 +201,9 @@ func around(m Model) *Affine {
 	return single(m)
 }
 
-// add makes m the last part of a sum that has no factor yet: its parts, if m is a sum
-// and comes first, and its fixed sites unless they contradict those of others.
+// add appends m to a sum that has no factor yet. If m is an Affine, its fixed sites move to a,
+// unless they contradict sites fixed already. If m is a plain sum and the first model, its parts
+// are added instead of m.
 func (a *Affine) add(m Model) {
 	if b, ok := m.(*Affine); ok && !b.varies && a.hold(b.fixed) {
 		m = b.unclamped()
@@ -213,8 +215,8 @@ func (a *Affine) add(m Model) {
 	a.parts, a.weight = append(a.parts, m), append(a.weight, 1)
 }
 
-// hold fixes sites (nil: none) in addition to those that are fixed already. It returns
-// false, and fixes none, if a site would have two levels.
+// hold fixes sites in addition to those that are fixed already; nil fixes none. It returns false,
+// and changes nothing, if a site would have two different levels.
 func (a *Affine) hold(fixed []int32) bool {
 	if fixed == nil {
 		return true
@@ -237,14 +239,14 @@ func (a *Affine) hold(fixed []int32) bool {
 	return true
 }
 
-// unclamped returns a model that never changes without its fixed sites.
+// unclamped returns a copy of a without fixed sites. a must not be one whose weights change.
 func (a *Affine) unclamped() Model {
 	c := *a
 	c.fixed, c.which = nil, nil
 	return c.finish().least()
 }
 
-// least returns the single part of a, if a adds nothing to that part.
+// least returns the only part of a if it has the same energy as a, and otherwise a itself.
 func (a *Affine) least() Model {
 	if len(a.parts) == 1 && a.weight[0] == 1 && a.factor == 1 && a.offset == 0 && a.fixed == nil {
 		return a.parts[0]
@@ -252,7 +254,7 @@ func (a *Affine) least() Model {
 	return a
 }
 
-// finish computes what depends on the parts.
+// finish computes the fields that depend on the parts: values, hidden and an empty graph cache.
 func (a *Affine) finish() *Affine {
 	a.values, a.graph = nil, new(once)
 	for _, m := range a.parts[:a.own] {
@@ -264,16 +266,16 @@ func (a *Affine) finish() *Affine {
 	return a
 }
 
-// Shape returns the shape of the parts.
+// Shape returns the number of sites and levels, which all parts share.
 func (a *Affine) Shape() (sites, levels int) { return a.sites, a.levels }
 
-// Energy implements [Model].
+// Energy stores the energies of the states x in e; it implements [Model].
 func (a *Affine) Energy(e []float64, x []int32) {
 	a.add64(e, a.offset, func(k int, e []float64) { a.parts[k].Energy(e, x) })
 	a.energies(e, x)
 }
 
-// add64 stores in d what fill stores for the parts, added up.
+// add64 stores c·(Σ_k w_k d_k + offset) in d, where fill stores the values d_k of part k.
 func (a *Affine) add64(d []float64, offset float64, fill func(k int, d []float64)) {
 	fill(0, d)
 	a.begin(d, offset)
@@ -290,7 +292,8 @@ func (a *Affine) add64(d []float64, offset float64, fill func(k int, d []float64
 	weighted.Scale(d, a.factor)
 }
 
-// begin makes what the first part stored the beginning of a sum.
+// begin turns the values of part 0 in d into the first summand: it multiplies them by their weight
+// and adds offset.
 func (a *Affine) begin(d []float64, offset float64) {
 	weighted.Scale(d, a.weight[0])
 	if offset != 0 {
@@ -300,7 +303,8 @@ func (a *Affine) begin(d []float64, offset float64) {
 	}
 }
 
-// addTables is add64 for energies e and tables g.
+// addTables stores the weighted sums of the parts' energies in e and of their tables in g. fill
+// stores the energies and the table of part k.
 func (a *Affine) addTables(e []float64, g []float32, fill func(k int, e []float64, g []float32)) {
 	fill(0, e, g)
 	a.begin(e, a.offset)
@@ -321,7 +325,7 @@ func (a *Affine) addTables(e []float64, g []float32, fill func(k int, e []float6
 	weighted.Scale(g, a.factor)
 }
 
-// energies makes the energy of states outside the support +Inf.
+// energies sets e[s] to +Inf for every state s in which a fixed site has another level.
 func (a *Affine) energies(e []float64, x []int32) {
 	for s := range e {
 		for _, i := range a.which {
@@ -333,8 +337,8 @@ func (a *Affine) energies(e []float64, x []int32) {
 	}
 }
 
-// rows corrects the rows of the fixed sites in a table of differences: center returns the
-// column of the level that the site of an entry has.
+// rows sets the rows of the fixed sites in a table of differences to 0 at the current level and
+// +Inf elsewhere. center returns the column of the current level of the site in row at.
 func (a *Affine) rows(g []float32, columns int, center func(at int) int) {
 	for s := 0; s < len(g)/columns && len(a.which) > 0; s += a.sites {
 		for _, i := range a.which {
@@ -343,7 +347,7 @@ func (a *Affine) rows(g []float32, columns int, center func(at int) int) {
 	}
 }
 
-// block makes every entry of a row +Inf but one, which becomes 0.
+// block sets every entry of a row to +Inf, except the entry at index but, which becomes 0.
 func block[T float32 | float64](row []T, but int) {
 	for l := range row {
 		row[l] = T(math.Inf(1))
@@ -351,8 +355,8 @@ func block[T float32 | float64](row []T, but int) {
 	row[but] = 0
 }
 
-// fields makes the entry of every fixed site +Inf, times sign, where it is
-// fixed at 0 and −Inf where it is fixed at 1.
+// fields sets the field of every fixed site to sign·Inf if the site is fixed at 0, and to −sign·Inf
+// if it is fixed at 1.
 func (a *Affine) fields(h []float32, sign int) {
 	for s := 0; s < len(h) && len(a.which) > 0; s += a.sites {
 		for _, i := range a.which {
@@ -361,24 +365,24 @@ func (a *Affine) fields(h []float32, sign int) {
 	}
 }
 
-// coefficient returns the factor of the energy of part k.
+// coefficient returns c·w_k, by which the energy of part k is multiplied.
 func (a *Affine) coefficient(k int) float64 { return a.factor * a.weight[k] }
 
-// once holds the graph of an Affine, made on first use.
+// once caches the graph of an Affine, which is computed on first use.
 type once struct {
 	sync.Once
 	graph
 }
 
-// graph is a list of neighbours in compressed rows, see [Graphical].
+// graph is a list of the neighbours of each site in compressed rows, as in [Graphical].
 type graph struct{ start, adj []int32 }
 
 func (g graph) equal(o graph) bool {
 	return slices.Equal(g.start, o.start) && slices.Equal(g.adj, o.adj)
 }
 
-// unite returns the union of graphs with the same sites: one of the graphs if it has the edges of
-// all.
+// unite returns the union of graphs with the same sites. If one graph has all edges, the result
+// shares its slices.
 func unite(graphs []graph) graph {
 	u := graphs[0]
 	for _, g := range graphs[1:] {
@@ -402,34 +406,36 @@ func unite(graphs []graph) graph {
 	return u
 }
 
-// As implements [Capable]. An Affine supports each of [Binary], [Conditional], [Local],
-// [Graphical] and [Windowed] if all of its parts do. In addition,
+// As implements [Capable]. An Affine supports each of [Binary], [Conditional], [Local], [Graphical]
+// and [Windowed] if all of its parts do. In addition,
 //
-//   - it is [Differentiable] if its parts are; if there are several, any of them may have fields
-//     or windows instead of tables;
-//   - [Ordinal] if one part is; [Supported] if one part is or sites are fixed. Repair calls the
-//     Repair of each such part in turn, twice, and sets fixed sites last; conflicting demands may
-//     leave a state of probability zero;
-//   - [Stochastic] if one is and the others have tables;
-//   - [Incremental] if one is and the others are Binary;
-//   - [Parametric] if one is: θ holds the parameters of all such parts, one part after the other;
-//     [Learnable] if one is; the other parts are then kept as they are.
+//   - it is [Differentiable] if all of its parts are; if there are several parts, any of them may
+//     have fields or windows instead of tables;
+//   - it is [Ordinal] if one part is;
+//   - it is [Supported] if one part is or sites are fixed. Repair calls the Repair of each such
+//     part in turn and then sets the fixed sites. With several parts it does so twice. Conflicting
+//     demands may leave a state of probability zero;
+//   - it is [Stochastic] if one part is and the others have tables;
+//   - it is [Incremental] if exactly one part is and all parts are Binary;
+//   - it is [Parametric] if one part is: θ holds the parameters of all such parts, one part after
+//     the other;
+//   - it is [Learnable] if one part is; the other parts are then kept as they are.
 //
-// A sum over sites is a model with conditionals and a graph without edges. Without fixed sites an
-// Affine is also
+// Below, a single-site model is one whose energy is a sum of terms of one site each: it has
+// conditionals and a graph without edges. Without fixed sites an Affine is also
 //
-//   - [Toroidal] if each part is Toroidal on the same lattice or is a sum over sites that are all
-//     alike;
-//   - [Matching] if each part is Matching on the same graph or is a sum over sites that are all
-//     alike;
-//   - [Pairwise] if each part is Pairwise, is Matching with two levels, or is a sum over sites
+//   - [Toroidal] if each part is Toroidal on the same lattice or is a single-site model with the
+//     same term at every site;
+//   - [Matching] if each part is Matching on the same graph or is a single-site model with the same
+//     term at every site;
+//   - [Pairwise] if each part is Pairwise, is Matching with two levels, or is a single-site model
 //     with two levels;
-//   - [Bipartite] and [IncrementalBipartite] if one part is, with weight 1, and the others
-//     are sums over sites with two levels; this also holds with fixed sites. A scaled free
-//     energy is not that of binary hidden units.
+//   - [Bipartite] and [IncrementalBipartite] if one part is, with weight 1, and the others are
+//     single-site models with two levels; this also holds with fixed sites. The weight must be 1
+//     because a scaled free energy is not that of binary hidden units.
 //
-// It is [Factored] if each part is Factored or is a sum over sites; a part with hidden units must
-// have weight 1. A fixed site has a table that forbids its other levels.
+// It is [Factored] if each part is Factored or is a single-site model; a part with hidden units
+// must have weight 1. A fixed site has a table that forbids its other levels.
 //
 // With fixed sites it is [Clamped], and [Clamped.Unclamped] returns the model without them. With
 // weights that change it is [Varying].
@@ -475,7 +481,7 @@ func (a *Affine) As(target any) bool {
 	return a.asStructure(target)
 }
 
-// all returns every model as a T, or nil if one of them is not.
+// all returns the models as Ts, or nil if one of them does not support T.
 func all[T any](models []Model) []T {
 	if ts := some[T](models); len(ts) == len(models) {
 		return ts
@@ -483,7 +489,7 @@ func all[T any](models []Model) []T {
 	return nil
 }
 
-// some returns the models that are Ts.
+// some returns those models that support T, as Ts.
 func some[T any](models []Model) (ts []T) {
 	for _, m := range models {
 		if t, ok := As[T](m); ok {
@@ -493,7 +499,8 @@ func some[T any](models []Model) (ts []T) {
 	return ts
 }
 
-// join stores in p what wrap makes of the parts if all of them are Ts.
+// join stores wrap(parts) in p and returns true if all parts of a support T. Otherwise it returns
+// false.
 func join[T any](a *Affine, p *T, wrap func([]T) T) bool {
 	parts := all[T](a.parts)
 	if parts != nil {
@@ -502,8 +509,8 @@ func join[T any](a *Affine, p *T, wrap func([]T) T) bool {
 	return parts != nil
 }
 
-// tables returns the tables of all parts, those made of fields and windows of several
-// parts included, or nil if one has none.
+// tables returns all parts as [Differentiable], or nil if one has no table. If there are several
+// parts, tables made from fields and windows count, too.
 func (a *Affine) tables() []Differentiable {
 	if len(a.parts) == 1 {
 		return all[Differentiable](a.parts)
@@ -518,50 +525,52 @@ func (a *Affine) tables() []Differentiable {
 	return tables
 }
 
-// affineTable is an Affine as [Differentiable].
+// affineTable implements [Differentiable] for an Affine.
 type affineTable struct {
 	*Affine
 	m []Differentiable
 }
 
-// Gradient implements [Differentiable]: tables add up.
+// Gradient stores the weighted sum of the parts' tables in g and the energies in e.
 func (a affineTable) Gradient(e []float64, g []float32, x []int32) {
 	a.addTables(e, g, func(k int, e []float64, g []float32) { a.m[k].Gradient(e, g, x) })
 	a.energies(e, x)
 	a.rows(g, a.levels, func(at int) int { return int(x[at]) })
 }
 
-// affineField is an Affine as [Binary].
+// affineField implements [Binary] for an Affine.
 type affineField struct {
 	*Affine
 	m []Binary
 }
 
-// Field implements [Binary]: fields add up.
+// Field stores the weighted sum of the parts' fields in h and the energies in e.
 func (a affineField) Field(e []float64, h []float32, x []int32) {
 	a.addTables(e, h, func(k int, e []float64, h []float32) { a.m[k].Field(e, h, x) })
 	a.energies(e, x)
 	a.fields(h, 1)
 }
 
-// affineChanges is an Affine as [Incremental].
+// affineChanges implements [Incremental] for an Affine with one incremental part.
 type affineChanges struct {
 	affineField
-	from  changes // of the incremental part
-	at    int     // of the parts
-	cache int     // its CacheLen
+	from  changes // method FieldFrom (or ProposalFrom) of the incremental part
+	at    int     // index of the incremental part
+	cache int     // CacheLen of the incremental part
 }
 
-// changes is FieldFrom of an [Incremental] model, or ProposalFrom of a proposing one.
+// changes is the type of the methods FieldFrom of an [Incremental] model and ProposalFrom of a
+// proposing one.
 type changes = func(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 
-// proposing is mcmc.Proposing.
+// proposing is the interface mcmc.Proposing, repeated here because energy cannot import mcmc.
 type proposing = interface {
 	Incremental
 	ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 
-// changing wants one part that is a T among fields.
+// changing returns a as an incremental model if exactly one part supports T, all parts are
+// [Binary], and there are two levels. from selects the method of that part to call.
 func changing[T Incremental](a *Affine, from func(T) changes) (c affineChanges, ok bool) {
 	fields := all[Binary](a.parts)
 	for k, m := range a.parts {
@@ -575,12 +584,13 @@ func changing[T Incremental](a *Affine, from func(T) changes) (c affineChanges, 
 	return c, ok && a.levels == 2 && fields != nil
 }
 
-// CacheLen implements [Incremental].
+// CacheLen returns the CacheLen of the incremental part.
 func (a affineChanges) CacheLen() int { return a.cache }
 
-// FieldFrom implements [Incremental].
+// FieldFrom stores the energies and fields of the states y in e and h, updating only the
+// incremental part from its cache. It implements [Incremental].
 func (a affineChanges) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
-	if a.at > 0 && a.weight[a.at] == 0 { // not evaluated below
+	if a.at > 0 && a.weight[a.at] == 0 { // addTables skips a part of weight 0
 		a.from(e, h, next, y, cache, x)
 	}
 	a.addTables(e, h, func(k int, e []float64, h []float32) {
@@ -594,24 +604,25 @@ func (a affineChanges) FieldFrom(e []float64, h []float32, next []float64, y []i
 	a.fields(h, 1)
 }
 
-// affineProposals is an Affine with a cheaper field to propose by.
+// affineProposals implements mcmc.Proposing for an Affine: it also has a cheaper field for
+// proposals.
 type affineProposals struct {
 	affineChanges
 	cheap affineChanges
 }
 
-// ProposalFrom implements mcmc.Proposing.
+// ProposalFrom stores the cheaper field in h; the arguments are those of FieldFrom.
 func (a affineProposals) ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	a.cheap.FieldFrom(e, h, next, y, cache, x)
 }
 
-// affineConditional is an Affine as [Conditional].
+// affineConditional implements [Conditional] for an Affine whose parts support T.
 type affineConditional[T Conditional] struct {
 	*Affine
 	m []T
 }
 
-// Conditional implements [Conditional]: differences add up.
+// Conditional stores the weighted sum of the parts' single-site differences in d.
 func (a affineConditional[T]) Conditional(d []float64, site int, x []int32) {
 	a.add64(d, 0, func(k int, d []float64) { a.m[k].Conditional(d, site, x) })
 	if a.fixed != nil && a.fixed[site] != free {
@@ -619,12 +630,12 @@ func (a affineConditional[T]) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// affineLocal is an Affine as [Local].
+// affineLocal implements [Local] for an Affine.
 type affineLocal struct {
 	affineConditional[Local]
-	graphs []Graphical // one per part, nil where it is not known
-	whole  Graphical   // nil if it is not known
-	every  []int32     // all sites, in that case
+	graphs []Graphical // graph of each part; nil for a part that is not Graphical
+	whole  Graphical   // graph of the Affine; nil if it is not Graphical
+	every  []int32     // indices of all sites if whole is nil; otherwise nil
 }
 
 func newAffineLocal(a *Affine, m []Local) affineLocal {
@@ -639,7 +650,7 @@ func newAffineLocal(a *Affine, m []Local) affineLocal {
 	return l
 }
 
-// Locals implements [Local]: tables add up.
+// Locals stores the weighted sum of the parts' single-site energies in d.
 func (a affineLocal) Locals(d []float64, x []int32) {
 	a.add64(d, 0, func(k int, d []float64) { a.m[k].Locals(d, x) })
 	for _, i := range a.which {
@@ -647,8 +658,8 @@ func (a affineLocal) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move implements [Local]: every part adds its change, which to the row of a fixed site
-// is a constant to its one finite entry.
+// Move updates d for a change of x_site to the level to, by the weighted sum of the parts' updates.
+// In the row of a fixed site, an update only adds a constant to the one finite entry.
 func (a affineLocal) Move(d []float64, site int, to int32, x []int32) {
 	if a.factor == 1 {
 		a.move(d, site, to, x)
@@ -657,7 +668,7 @@ func (a affineLocal) Move(d []float64, site int, to int32, x []int32) {
 	a.times(a.factor, a.whole, d, site, func(d []float64) { a.move(d, site, to, x) })
 }
 
-// move is Move without the factor.
+// move adds the weighted updates of all parts to d, without the factor c.
 func (a affineLocal) move(d []float64, site int, to int32, x []int32) {
 	for k, w := range a.weight {
 		switch w {
@@ -670,8 +681,8 @@ func (a affineLocal) move(d []float64, site int, to int32, x []int32) {
 	}
 }
 
-// times adds to d what move adds to zeros, c times: to the rows of the neighbours of the
-// site, or to all rows if these are not known.
+// times adds c times the update that move makes to d. g gives the rows that can change: those of
+// the neighbours of site. If g is nil, all rows can change.
 func (a affineLocal) times(c float64, g Graphical, d []float64, site int, move func(d []float64)) {
 	rows := a.every
 	if g != nil {
@@ -684,7 +695,7 @@ func (a affineLocal) times(c float64, g Graphical, d []float64, site int, move f
 	b := scratch.Float64s.Get(len(d))
 	defer scratch.Float64s.Put(b)
 	v := *b
-	if 2*len(rows) >= a.sites { // nearly all of them: in one go
+	if 2*len(rows) >= a.sites { // most rows: one update of all rows is faster
 		clear(v)
 		move(v)
 		simd.Axpy64(c, v, d)
@@ -702,14 +713,14 @@ func (a affineLocal) times(c float64, g Graphical, d []float64, site int, move f
 	}
 }
 
-// affineGraph is an Affine as [Graphical].
+// affineGraph implements [Graphical] for an Affine.
 type affineGraph struct {
 	*Affine
 	m []Graphical
 }
 
-// Graph implements [Graphical]: sites interact if they do in some part, whatever its
-// weight is now. It is made on first use.
+// Graph returns the union of the graphs of all parts, whatever their current weights. It is
+// computed on the first call.
 func (a affineGraph) Graph() (start, adj []int32) {
 	g := a.graph
 	g.Do(func() {
@@ -722,34 +733,34 @@ func (a affineGraph) Graph() (start, adj []int32) {
 	return g.start, g.adj
 }
 
-// affineOrdinal is an Affine as [Ordinal].
+// affineOrdinal implements [Ordinal] for an Affine.
 type affineOrdinal struct{ *Affine }
 
-// Values implements [Ordinal].
+// Values returns the numeric values of the levels, which all Ordinal parts share.
 func (a affineOrdinal) Values() []float32 { return a.values }
 
-// affineWindow is an Affine as [Windowed].
+// affineWindow implements [Windowed] for an Affine.
 type affineWindow struct {
 	affineOrdinal
 	m []Windowed
 }
 
-// Window implements [Windowed]: windows add up.
+// Window stores the weighted sum of the parts' windows in g and the energies in e.
 func (a affineWindow) Window(e []float64, g []float32, x []int32, w int) {
 	a.addTables(e, g, func(k int, e []float64, g []float32) { a.m[k].Window(e, g, x, w) })
 	a.energies(e, x)
 	a.rows(g, 2*w+1, func(int) int { return w })
 }
 
-// affineEstimate is an Affine as [Stochastic].
+// affineEstimate implements [Stochastic] for an Affine.
 type affineEstimate struct {
 	*Affine
-	m  []Stochastic // parts that draw, then those that do not
-	at []int        // of the parts
+	m  []Stochastic // the stochastic parts, followed by the exact parts as estimates without noise
+	at []int        // index in Affine.parts of each entry of m
 }
 
-// asStochastic requires at least one estimate; the table of a part without one
-// is an estimate without noise.
+// asStochastic stores a in p as [Stochastic] if at least one part is Stochastic and the others have
+// tables. A table counts as an estimate without noise.
 func (a *Affine) asStochastic(p *Stochastic) bool {
 	s, sure := affineEstimate{Affine: a}, affineEstimate{}
 	for k, m := range a.parts {
@@ -766,8 +777,8 @@ func (a *Affine) asStochastic(p *Stochastic) bool {
 	return known && Give(p, Stochastic(s))
 }
 
-// Estimate implements [Stochastic]. The parts draw in turn, independently; the rows of
-// fixed sites are certain.
+// Estimate stores the weighted sum of the parts' estimates in g. The parts draw from src one after
+// the other, independently. The rows of fixed sites are exact.
 func (a affineEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 	b := scratch.Float32s.Get(len(g))
 	defer scratch.Float32s.Put(b)
@@ -795,10 +806,11 @@ func (a affineEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 	a.rows(g, a.levels, func(at int) int { return int(x[at]) })
 }
 
-// certain is a table as an estimate.
+// certain implements [Stochastic] for a model with a table, by returning that table without noise.
 type certain struct{ Differentiable }
 
-// Estimate implements [Stochastic].
+// Estimate stores the exact table or, if len(g) = len(x) and there are two levels, the exact field
+// in g. It does not use the values of src.
 func (m certain) Estimate(g []float32, x []int32, src []rand.Source) {
 	_, levels := m.Shape()
 	e, t := scratch.Float64s.Get(len(src)), scratch.Float32s.Get(len(x)*levels)
@@ -814,18 +826,20 @@ func (m certain) Estimate(g []float32, x []int32, src []rand.Source) {
 	}
 }
 
-// affineSupport is an Affine as [Supported].
+// affineSupport implements [Supported] for an Affine.
 type affineSupport struct {
 	*Affine
 	m []Supported
 }
 
-// Repair implements [Supported].
+// Repair calls Repair of each supported part and then sets the fixed sites; it implements
+// [Supported]. If there are several parts, it does this twice, because a later part may undo the
+// repair of an earlier one.
 func (a affineSupport) Repair(x []int32) {
 	check.Rows("energy", "x", len(x), a.sites)
 	rounds := 1
 	if a.own > 1 {
-		rounds = 2 // what a later part changed an earlier one may want back
+		rounds = 2 // a later part may undo the repair of an earlier one
 	}
 	for range rounds {
 		for _, m := range a.m {
@@ -839,10 +853,10 @@ func (a affineSupport) Repair(x []int32) {
 	}
 }
 
-// affineCost is what the parts of an Affine cost.
+// affineCost implements Cost for an Affine from the costs of its parts.
 type affineCost []teller
 
-// Cost adds up.
+// Cost returns the sums of the parts' costs of an energy and of a table.
 func (c affineCost) Cost() (energy, table float64) {
 	for _, m := range c {
 		e, t := m.Cost()
@@ -851,15 +865,16 @@ func (c affineCost) Cost() (energy, table float64) {
 	return energy, table
 }
 
-// affineParams is an Affine as [Parametric]: θ is that of the parts that have some, one
-// after the other. States outside the support have the gradient of the model inside.
+// affineParams implements [Parametric] for an Affine. Its θ holds the parameters of all parametric
+// parts, one part after the other. In a state outside the support, the gradient is that of the
+// model without fixed sites.
 type affineParams struct {
 	*Affine
 	m  []Parametric
-	at []int // of the parts
+	at []int // index in Affine.parts of each entry of m
 }
 
-// asParametric wants one part with parameters.
+// asParametric stores a in p as [Parametric] if at least one part has parameters.
 func (a *Affine) asParametric(p *Parametric) bool {
 	own := affineParams{Affine: a}
 	for k, m := range a.parts[:a.own] {
@@ -870,7 +885,7 @@ func (a *Affine) asParametric(p *Parametric) bool {
 	return own.m != nil && Give(p, Parametric(own))
 }
 
-// Params implements [Parametric].
+// Params returns the parameters of all parametric parts, concatenated.
 func (a affineParams) Params() (theta []float64) {
 	for _, m := range a.m {
 		theta = append(theta, m.Params()...)
@@ -878,7 +893,8 @@ func (a affineParams) Params() (theta []float64) {
 	return theta
 }
 
-// ParamGradient implements [Parametric].
+// ParamGradient adds the parameter gradients of the parts, times their coefficients, to g. It
+// implements [Parametric].
 func (a affineParams) ParamGradient(g []float64, x []int32, w []float64) {
 	n := 0
 	for i, m := range a.m {
@@ -900,7 +916,8 @@ func (a affineParams) ParamGradient(g []float64, x []int32, w []float64) {
 	check.Len("energy", "g", len(g), n)
 }
 
-// SetParams implements [Parametric]; a part that refuses leaves all as they were.
+// SetParams sets the parameters of all parametric parts. If one part returns an error, all parts
+// get their previous parameters back.
 func (a affineParams) SetParams(theta []float64) error {
 	before := a.Params()
 	check.Len("energy", "theta", len(theta), len(before))
@@ -925,10 +942,11 @@ func (a affineParams) set(theta []float64) error {
 	return nil
 }
 
-// affineLearn is an Affine as [Learnable]: parts that are not are kept as they are.
+// affineLearn implements [Learnable] for an Affine.
 type affineLearn struct{ *Affine }
 
-// Learn implements [Learnable].
+// Learn returns a copy of the Affine in which every Learnable part is replaced by its own learnable
+// copy. Other parts are shared.
 func (a affineLearn) Learn() (Parametric, error) {
 	c := *a.Affine
 	c.parts, c.weight, c.varies = slices.Clone(a.parts), slices.Clone(a.weight), false
@@ -948,13 +966,13 @@ func (a affineLearn) Learn() (Parametric, error) {
 	return p, nil
 }
 
-// affineVarying is an Affine as [Varying].
+// affineVarying implements [Varying] for an Affine.
 type affineVarying struct {
 	*Affine
-	changing []Varying // among its parts
+	changing []Varying // parts that are Varying themselves
 }
 
-// Version implements [Varying].
+// Version returns a number that differs after every change of the weights or of a varying part.
 func (a affineVarying) Version() uint64 {
 	v := a.version
 	for _, m := range a.changing {
@@ -963,7 +981,7 @@ func (a affineVarying) Version() uint64 {
 	return v
 }
 
-// Now implements [Varying]: without the parts of weight 0.
+// Now returns an immutable copy of the current model, without the parts of weight 0.
 func (a affineVarying) Now() Model {
 	c := *a.Affine
 	c.parts, c.weight, c.own, c.varies = nil, nil, 0, false
@@ -981,8 +999,8 @@ func (a affineVarying) Now() Model {
 	return c.finish().least()
 }
 
-// asStructure is the part of As for interfaces from which a kernel may take numbers once
-// and for all. Only an Affine whose weights do not change supports them.
+// asStructure handles the interfaces in As whose numbers a kernel may read once and keep, such as
+// [Pairwise]. It returns false if the weights can change.
 func (a *Affine) asStructure(target any) bool {
 	if a.varies {
 		return false
@@ -1018,8 +1036,8 @@ func (a *Affine) asStructure(target any) bool {
 	return false
 }
 
-// sitewise returns what the levels of the sites cost, sites × levels, if m is a sum over
-// sites of finite numbers that do not change.
+// sitewise returns the cost of every level at every site, sites × levels, if the energy of m is a
+// sum of finite single-site terms that do not change. Costs are relative to level 0.
 func sitewise(m Model) (costs []float64, ok bool) {
 	g, graphical := As[Graphical](m)
 	c, conditional := As[Conditional](m)
@@ -1038,8 +1056,8 @@ func sitewise(m Model) (costs []float64, ok bool) {
 	return costs, !slices.ContainsFunc(costs, func(v float64) bool { return !check.Finite(v) })
 }
 
-// alike returns what the levels of a site cost, if m is a sum over sites of numbers that
-// are the same everywhere and do not change.
+// alike returns the cost of every level if the energy of m is a sum of single-site terms that are
+// finite, equal at all sites, and do not change.
 func alike(m Model) (costs []float64, ok bool) {
 	if _, learns := As[Parametric](m); learns {
 		return nil, false
@@ -1058,16 +1076,15 @@ func alike(m Model) (costs []float64, ok bool) {
 	return row, true
 }
 
-// uniform holds the numbers of a [Toroidal] or a [Matching] model, which are the same
-// everywhere.
+// uniform holds the numbers of a [Toroidal] or [Matching] model, which are the same at every site.
 type uniform struct {
-	edges graph // between which sites; of a torus its columns alone
+	edges graph // graph of the interactions; for a torus only adj[0], the number of columns
 	v     []float64
 }
 
-// uniform adds up the numbers of the parts. ok is false unless edges are the same and the
-// other parts are sums over sites, all alike: site turns what their levels cost into
-// numbers.
+// uniform returns the weighted sum of the parts' numbers, where of returns the numbers of a part. A
+// part for which of fails must be a sum of equal single-site terms; site then converts the costs of
+// its levels to numbers. ok is false if a part is of neither kind or edges differ.
 func (a *Affine) uniform(of func(m Model) (uniform, bool), site func(row []float64) []float64) (sum uniform, ok bool) {
 	for k, m := range a.parts {
 		u, known := of(m)
@@ -1097,10 +1114,11 @@ func (a *Affine) uniform(of func(m Model) (uniform, bool), site func(row []float
 	return sum, !slices.ContainsFunc(sum.v, func(v float64) bool { return !check.Finite(v) })
 }
 
-// affineTorus is an Affine as [Toroidal].
+// affineTorus implements [Toroidal] for an Affine.
 type affineTorus struct{ *Affine }
 
-// Torus implements [Toroidal].
+// Torus returns the number of columns and the weighted sum of the parts' energy differences. It
+// implements [Toroidal].
 func (a affineTorus) Torus() (cols int, d [5]float64, ok bool) {
 	u, ok := a.uniform(torus, func(row []float64) []float64 { return slices.Repeat([]float64{row[1] - row[0]}, len(d)) })
 	if !ok || len(u.edges.adj) == 0 {
@@ -1109,7 +1127,8 @@ func (a affineTorus) Torus() (cols int, d [5]float64, ok bool) {
 	return int(u.edges.adj[0]), [5]float64(u.v), true
 }
 
-// torus returns the numbers of a [Toroidal] model.
+// torus returns the number of columns and the energy differences of a [Toroidal] model as a
+// uniform.
 func torus(m Model) (u uniform, ok bool) {
 	if t, is := As[Toroidal](m); is {
 		var cols int
@@ -1120,10 +1139,10 @@ func torus(m Model) (u uniform, ok bool) {
 	return u, ok
 }
 
-// affineMatching is an Affine as [Matching].
+// affineMatching implements [Matching] for an Affine.
 type affineMatching struct{ affineGraph }
 
-// Matching implements [Matching].
+// Matching returns the weighted sums of the parts' couplings and fields. It implements [Matching].
 func (a affineMatching) Matching() (coupling float64, field []float64, ok bool) {
 	u, ok := a.uniform(matching, func(row []float64) []float64 {
 		v := make([]float64, 1+len(row))
@@ -1138,8 +1157,8 @@ func (a affineMatching) Matching() (coupling float64, field []float64, ok bool) 
 	return u.v[0], u.v[1:], true
 }
 
-// matching returns the numbers of a [Matching] model: the coupling, 0 without edges,
-// and the field.
+// matching returns the graph of a [Matching] model, and its coupling (0 without edges) followed by
+// its field.
 func matching(m Model) (u uniform, ok bool) {
 	if t, is := As[Matching](m); is {
 		var coupling float64
@@ -1155,13 +1174,14 @@ func matching(m Model) (u uniform, ok bool) {
 	return u, ok
 }
 
-// pairs are the numbers of a [Pairwise] model.
+// pairs holds the graph, weights and fields of a [Pairwise] model.
 type pairs struct {
 	graph
 	weight, field []float64
 }
 
-// pairsOf returns the numbers of a model of pairs and whether it is one.
+// pairsOf returns the graph, weights and fields of a model with pair interactions. ok is false for
+// any other model.
 func pairsOf(m Model) (p pairs, ok bool) {
 	if t, is := As[Pairwise](m); is {
 		if p.start, p.adj, p.weight, p.field, ok = t.Pairs(); ok {
@@ -1190,9 +1210,9 @@ func pairsOf(m Model) (p pairs, ok bool) {
 	return p, true
 }
 
-// PairsOf returns m as a model of pairs: the result of Pairs if m is [Pairwise], otherwise the
-// same arrays computed from a [Matching] model with two levels or from a sum over sites. ok is
-// false for other models and for nil. The slices must not be modified.
+// PairsOf returns the result of Pairs if m is [Pairwise]. Otherwise it computes the same arrays
+// from a [Matching] model with two levels or from a model whose energy is a sum of single-site
+// terms. ok is false for all other models and for nil. The slices must not be modified.
 func PairsOf(m Model) (start, adj []int32, weight, field []float64, ok bool) {
 	if check.Nil(m) || !two(m) {
 		return nil, nil, nil, nil, false
@@ -1201,10 +1221,10 @@ func PairsOf(m Model) (start, adj []int32, weight, field []float64, ok bool) {
 	return p.start, p.adj, p.weight, p.field, ok
 }
 
-// affinePairs is an Affine as [Pairwise].
+// affinePairs implements [Pairwise] for an Affine.
 type affinePairs struct{ *Affine }
 
-// Pairs implements [Pairwise].
+// Pairs returns the weighted sums of the parts' pair weights and fields. It implements [Pairwise].
 func (a affinePairs) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
 	parts := make([]pairs, len(a.parts))
 	graphs := make([]graph, len(a.parts))
@@ -1233,15 +1253,17 @@ func (a affinePairs) Pairs() (start, adj []int32, weight, field []float64, ok bo
 	return all.start, all.adj, weight, field, true
 }
 
-// hidden are the units of the one part of an Affine that has some.
+// hidden describes the one bipartite part of an Affine and the effect of the other parts on it.
 type hidden struct {
-	m      Bipartite
-	at     int       // of the parts
-	offset []float32 // what the other parts add to the log-odds of its visible sites
+	m  Bipartite
+	at int // index of the bipartite part
+	// Log-odds that the other parts add at each visible site; nil if there are none.
+	offset []float32
 }
 
-// layered returns the hidden units of the one bipartite part, nil if there is none,
-// several, or one whose weight is not 1, or if other parts are not sums over sites.
+// layered returns the hidden units of the one bipartite part. It returns nil if there is not
+// exactly one, if its coefficient is not 1, or if the energy of another part is not a sum of
+// single-site terms.
 func (a *Affine) layered() *hidden {
 	var units *hidden
 	for k, m := range a.parts {
@@ -1274,17 +1296,17 @@ func (a *Affine) layered() *hidden {
 	return units
 }
 
-// affineLayers is an Affine as [Bipartite].
+// affineLayers implements [Bipartite] for an Affine.
 type affineLayers struct{ *Affine }
 
-// Hidden implements [Bipartite].
+// Hidden returns the number of hidden units of the bipartite part.
 func (a affineLayers) Hidden() int { return a.hidden.m.Hidden() }
 
-// HiddenField implements [Bipartite]: other parts and fixed sites do not involve hidden
-// units.
+// HiddenField stores the log-odds of the hidden units in f. Only the bipartite part contributes.
 func (a affineLayers) HiddenField(f []float32, x []int32) { a.hidden.m.HiddenField(f, x) }
 
-// VisibleField implements [Bipartite]: a fixed site is certain.
+// VisibleField stores the log-odds of the visible sites in f, including the terms of the other
+// parts. They are ±Inf at a fixed site.
 func (a affineLayers) VisibleField(f []float32, h []int32) {
 	a.hidden.m.VisibleField(f, h)
 	if a.hidden.offset != nil {
@@ -1297,16 +1319,17 @@ func (a affineLayers) VisibleField(f []float32, h []int32) {
 	a.fields(f, -1)
 }
 
-// affineLayerChanges is an Affine as [IncrementalBipartite].
+// affineLayerChanges implements [IncrementalBipartite] for an Affine.
 type affineLayerChanges struct {
 	affineLayers
 	m IncrementalBipartite
 }
 
-// CacheLen implements [IncrementalBipartite].
+// CacheLen returns the CacheLen of the bipartite part.
 func (a affineLayerChanges) CacheLen() int { return a.m.CacheLen() }
 
-// HiddenFieldFrom implements [IncrementalBipartite].
+// HiddenFieldFrom stores the energies of y in e and the log-odds of the hidden units in f, updating
+// only the bipartite part from its cache. It implements [IncrementalBipartite].
 func (a affineLayerChanges) HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32) {
 	a.add64(e, a.offset, func(k int, e []float64) {
 		if k == a.hidden.at {
@@ -1318,20 +1341,20 @@ func (a affineLayerChanges) HiddenFieldFrom(e []float64, f []float32, next []flo
 	a.energies(e, y)
 }
 
-// affineClamp is an Affine as [Clamped].
+// affineClamp implements [Clamped] for an Affine.
 type affineClamp struct{ *Affine }
 
-// Unclamped implements [Clamped].
+// Unclamped returns the model without fixed sites, and the fixed levels (−1 for a free site).
 func (a affineClamp) Unclamped() (m Model, fixed []int32) { return a.unclamped(), a.fixed }
 
-// affineFactors is an Affine as [Factored].
+// affineFactors implements [Factored] for an Affine.
 type affineFactors struct {
 	*Affine
-	m []Factored // nil for a sum over sites
+	m []Factored // factored parts; nil for a part whose energy is a sum of single-site terms
 }
 
-// factored returns the parts as Factored, nil for sums over sites; ok is false if one is
-// neither.
+// factored returns the parts as [Factored], with nil for a part whose energy is a sum of
+// single-site terms. ok is false if a part is of neither kind.
 func (a *Affine) factored() (parts []Factored, ok bool) {
 	parts = make([]Factored, len(a.parts))
 	for k, m := range a.parts {
@@ -1346,10 +1369,11 @@ func (a *Affine) factored() (parts []Factored, ok bool) {
 	return parts, true
 }
 
-// Factors implements [Factored].
+// Factors returns the scaled factors of all parts, a table for every fixed site that forbids its
+// other levels, and the offset. It implements [Factored].
 func (a affineFactors) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	cards = slices.Repeat([]int32{int32(a.levels)}, a.sites)
-	own := make([][]int32, len(a.parts)) // cards of the factors, by part
+	own := make([][]int32, len(a.parts)) // numbers of levels of the factors of each part
 	type entry struct {
 		first *float64
 		part  int
@@ -1424,7 +1448,8 @@ func (a affineFactors) Factors() (cards []int32, scopes [][]int32, tables [][]fl
 	return cards, scopes, tables, true
 }
 
-// siteFactors returns a sum over sites as factors.
+// siteFactors returns a model whose energy is a sum of single-site terms as factors: a constant and
+// one table per site.
 func siteFactors(m Model) (scopes [][]int32, tables [][]float64) {
 	sites, levels := m.Shape()
 	e := make([]float64, 1)
@@ -1437,8 +1462,9 @@ func siteFactors(m Model) (scopes [][]int32, tables [][]float64) {
 	return scopes, tables
 }
 
-// narrowed returns the part of a table in which every variable v of the scope has levels
-// below now instead of before, both by v: the table itself if that is all of it.
+// narrowed returns the part of a table in which each variable of the scope has a level below now.
+// levels returns, for a variable v, its numbers of levels before and now. If they are all equal,
+// the result is the table itself.
 func narrowed(table []float64, scope []int32, levels func(v int32) (before, now int)) []float64 {
 	inner := 1
 	for k := len(scope) - 1; k >= 0; k-- {

@@ -5,48 +5,48 @@ import (
 	"math/rand/v2"
 )
 
-// Differentiable models fill a table of energy differences, which may be first-order
-// approximations. A kernel uses the table to propose moves, never to accept or reject them.
+// Differentiable is implemented by models that fill a table of energy differences, which may be
+// first-order approximations. A kernel uses the table to propose moves, never to accept or reject
+// them.
 type Differentiable interface {
 	Model
 
-	// Gradient stores the energies of the states in e and, in the row-major
-	// table g of len(x)·levels entries,
+	// Gradient stores the energies of the states in e and, in the row-major table g of
+	// len(x)·levels entries,
 	//
 	//	g[s,i,l] ≈ E(x with x_i = l) − E(x),
 	//
-	// with g[s,i,x_i] = 0 and +Inf for a level that is known to have
-	// probability zero. The table is a function of the state alone: neither
-	// other rows nor earlier calls change it.
+	// with g[s,i,x_i] = 0 and +Inf for a level that is known to have probability zero. The rows of
+	// a state in the table depend on that state alone, not on other states or earlier calls.
 	Gradient(e []float64, g []float32, x []int32)
 }
 
-// Binary models have two levels and offer the compact form of the table.
+// Binary is implemented by models with two levels that offer the table of differences in a compact
+// form, called the field.
 type Binary interface {
 	Model
 
-	// Field stores the energies of the states in e and, in h (len(x)
-	// entries),
+	// Field stores the energies of the states in e and, in h (len(x) entries),
 	//
 	//	h[s,i] ≈ E(x with x_i = 1) − E(x with x_i = 0),
 	//
-	// ±Inf where one of the levels has probability zero. Like the table of
-	// [Differentiable], it may be first order.
+	// ±Inf where one of the levels has probability zero. Like the table of [Differentiable], the
+	// field may be a first-order approximation.
 	Field(e []float64, h []float32, x []int32)
 }
 
-// Stochastic models estimate their table from a random part of the data.
+// Stochastic is implemented by models that estimate their table of differences from a random part
+// of the data.
 type Stochastic interface {
 	Model
 
-	// Estimate stores in g (laid out as in [Differentiable]) a table whose
-	// expectation over src is that of Gradient; src[s] is the randomness of
-	// state s. If the model has two levels and len(g) = len(x), it stores the
-	// compact field of [Binary] instead.
+	// Estimate stores in g, in the layout of [Differentiable], an unbiased estimate of the table of
+	// Gradient; src[s] is the random source of state s. If the model has two levels and len(g) =
+	// len(x), it stores the compact field of [Binary] instead.
 	Estimate(g []float32, x []int32, src []rand.Source)
 }
 
-// Conditional models know exact single-site differences.
+// Conditional is implemented by models that compute exact single-site energy differences.
 type Conditional interface {
 	Model
 
@@ -55,8 +55,9 @@ type Conditional interface {
 	Conditional(d []float64, site int, x []int32)
 }
 
-// Local models keep a table of exact single-site energies up to date while one site at a time
-// changes, in time proportional to the size of the site's neighbourhood.
+// Local is implemented by models that keep a table of exact single-site energies up to date while
+// one site at a time changes. An update takes time proportional to the size of the site's
+// neighbourhood.
 type Local interface {
 	Conditional
 
@@ -66,50 +67,50 @@ type Local interface {
 	Locals(d []float64, x []int32)
 
 	// Move updates d, as stored by Locals for x, for a change of x_site to the level to. It adds
-	// the differences to the rows of other sites, up to a constant per row, so d may be the sum
-	// of the tables of several models. Move must be called before x is changed, and does not
-	// modify x. The row of the site itself does not change.
+	// the differences to the rows of other sites, up to a constant per row, so d may be the sum of
+	// the tables of several models. The row of the site itself does not change. Move must be called
+	// before x is changed, and does not modify x.
 	Move(d []float64, site int, to int32, x []int32)
 }
 
-// Graphical models know which sites interact.
+// Graphical is implemented by models that know which sites interact.
 type Graphical interface {
 	Model
 
 	// Graph returns the neighbours of each site in compressed rows: the neighbours of site i are
-	// adj[start[i]:start[i+1]], in ascending order and without i itself. The conditional of a
-	// site depends on its neighbours only. The slices are the model's own and must not be
-	// modified.
+	// adj[start[i]:start[i+1]], in ascending order and without i itself. The conditional
+	// distribution of a site depends on its neighbours only. The slices are shared with the model
+	// and must not be modified.
 	Graph() (start, adj []int32)
 }
 
-// Toroidal models have two levels on a periodic two-dimensional lattice with the same
-// interaction everywhere, so that all sites of one chequerboard colour can be updated
-// at once.
+// Toroidal is implemented by models with two levels on a periodic two-dimensional lattice with the
+// same interaction everywhere, so that all sites of one chequerboard colour can be updated at once.
 type Toroidal interface {
 	Model
 
-	// Torus returns the number of columns of the row-major lattice and the exact differences d[k]
-	// = E(x_i=1) − E(x_i=0) of a site with k of its four neighbours in state 1; ok is false if
-	// the model turns out not to be of this kind.
+	// Torus returns the number of columns of the row-major lattice and the exact differences d[k] =
+	// E(x_i=1) − E(x_i=0) of a site with k of its four neighbours in state 1. ok is false if the
+	// model turns out not to be of this kind.
 	Torus() (cols int, d [5]float64, ok bool)
 }
 
-// Matching models reward or penalise equal neighbours, with one coupling for all edges.
+// Matching is implemented by models that reward or penalise equal levels of neighbours, with one
+// coupling for all edges.
 type Matching interface {
 	Graphical
 
-	// Matching returns the coupling J and the field h of each level (levels entries,
-	// not to be modified). All are finite, and up to a constant the energy is
+	// Matching returns the coupling J and the field h of each level (levels entries, not to be
+	// modified). All are finite, and up to a constant the energy is
 	//
 	//	E(x) = −J Σ_{edges ij} [x_i = x_j] − Σ_i h[x_i]
 	//
-	// over the edges of Graph; ok is false if the model turns out not to be of this kind.
+	// over the edges of Graph. ok is false if the model turns out not to be of this kind.
 	Matching() (coupling float64, field []float64, ok bool)
 }
 
-// Pairwise models have two levels and pair interactions: model.Ising, model.Quadratic
-// with two values, and sums and multiples of these.
+// Pairwise is implemented by models with two levels and pair interactions: model.Ising,
+// model.Quadratic with two values, and sums and multiples of these.
 type Pairwise = interface {
 	Model
 
@@ -124,8 +125,8 @@ type Pairwise = interface {
 	Pairs() (start, adj []int32, weight, field []float64, ok bool)
 }
 
-// Factored models are sums of tables over a few sites each, so that a graph of low
-// tree-width can be summed exactly; see package projection/junction.
+// Factored is implemented by models that are sums of tables over a few sites each, so that a graph
+// of low tree-width can be summed exactly; see package projection/junction.
 type Factored interface {
 	Model
 
@@ -143,14 +144,16 @@ type Factored interface {
 	Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool)
 }
 
-// WidthError reports that the graph of the tables of a [Factored] model is too wide to be summed
-// in the memory allowed.
+// WidthError reports that the graph of a [Factored] model has too large a tree-width to be summed
+// exactly in the memory allowed.
 type WidthError struct {
 	Variables  int
 	LowerBound float64 // lower bound on Width for any elimination order
-	Width      float64 // log₂ of the number of entries of the largest table, for the best order found
-	Bytes      float64 // needed by the messages of that order; +Inf beyond the range of float64
-	Limit      int64   // bytes allowed
+	// log₂ of the number of entries of the largest table, for the best order found.
+	Width float64
+	// Memory in bytes for the messages of that order; +Inf beyond the range of float64.
+	Bytes float64
+	Limit int64 // memory allowed, in bytes
 }
 
 // Error describes the problem and suggests remedies.
@@ -158,8 +161,8 @@ func (e *WidthError) Error() string {
 	return fmt.Sprintf("a graph of %d variables and width ≥ %.1f (log₂ of the entries of the largest table): the best order found has width %.1f and needs %.3g bytes, want ≤ %d; allow more bytes, fix some variables, or draw with a Markov chain", e.Variables, e.LowerBound, e.Width, e.Bytes, e.Limit)
 }
 
-// Clamped models have sites with fixed levels. The energy is that of another model on states in
-// which these sites have their levels, and +Inf on all others.
+// Clamped is implemented by models with fixed sites. The energy is that of another model on states
+// in which these sites have their fixed levels, and +Inf on all other states.
 type Clamped interface {
 	Model
 
@@ -168,9 +171,9 @@ type Clamped interface {
 	Unclamped() (m Model, fixed []int32)
 }
 
-// Varying models have numbers that change between the steps of a kernel, such as the multipliers
-// of dual.Lagrangian. After a change the kernel must be Reset. A kernel that reads a quantity
-// only once reads it from the model that Now returns.
+// Varying is implemented by models with numbers that change between the steps of a kernel, such as
+// the multipliers of dual.Lagrangian. After a change the kernel must be Reset. A kernel that reads
+// a quantity only once reads it from the model that Now returns.
 type Varying interface {
 	Model
 
@@ -181,17 +184,18 @@ type Varying interface {
 	Now() Model
 }
 
-// Ordinal models have numeric levels; proposals measure distance between them.
+// Ordinal is implemented by models with numeric levels. Proposals measure distances between these
+// numbers.
 type Ordinal interface {
 	Model
 
-	// Values returns the number that each level stands for (levels entries,
-	// finite, strictly ascending). The slice is the model's own.
+	// Values returns the numeric value of each level (levels entries, finite, strictly ascending).
+	// The slice is shared with the model and must not be modified.
 	Values() []float32
 }
 
-// Windowed models can fill a table that covers only the levels near the current one. This suits
-// models with too many levels for a whole table.
+// Windowed is implemented by models that fill a table of differences for levels near the current
+// one only. This suits models with too many levels for a whole table.
 type Windowed interface {
 	Ordinal
 
@@ -204,8 +208,8 @@ type Windowed interface {
 	Window(e []float64, g []float32, x []int32, w int)
 }
 
-// Supported is implemented by models that give some states probability zero. They can find
-// states of positive probability.
+// Supported is implemented by models that give some states probability zero and can find states of
+// positive probability.
 type Supported interface {
 	Model
 
@@ -214,12 +218,13 @@ type Supported interface {
 	Repair(x []int32)
 }
 
-// Incremental models evaluate a state from the intermediate results of an earlier one, which the
-// caller keeps. The cost is proportional to the number of sites that changed.
+// Incremental is implemented by models that evaluate a state from the intermediate results of an
+// earlier state, which the caller stores. The cost is proportional to the number of sites that
+// changed.
 type Incremental interface {
 	Binary
 
-	// CacheLen returns the number of intermediate results of a state.
+	// CacheLen returns the number of intermediate results (float64s) per state.
 	CacheLen() int
 
 	// FieldFrom stores in e and h the results of Field for y, bit for bit, and in next the
@@ -230,8 +235,9 @@ type Incremental interface {
 	FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 
-// Bipartite models have binary hidden units that are independent given the
-// visible sites, and binary visible sites independent given the hidden ones.
+// Bipartite is implemented by models with binary hidden units. The hidden units are independent
+// given the visible sites, and the visible sites, also binary, are independent given the hidden
+// units.
 type Bipartite interface {
 	Model
 
@@ -243,31 +249,32 @@ type Bipartite interface {
 	// len(f) = states·Hidden().
 	HiddenField(f []float32, x []int32)
 
-	// VisibleField stores, for each hidden state, the exact log-odds of every
-	// visible site; len(f) = states·sites, len(h) = states·Hidden().
+	// VisibleField stores, for each hidden state in h, the exact log-odds of every visible site;
+	// len(f) = states·sites, len(h) = states·Hidden().
 	VisibleField(f []float32, h []int32)
 }
 
-// IncrementalBipartite models evaluate a state and the log-odds of its hidden units from the
-// intermediate results of an earlier state. The cost is proportional to the number of sites that
-// changed.
+// IncrementalBipartite is implemented by models that evaluate a state and the log-odds of its
+// hidden units from the intermediate results of an earlier state. The cost is proportional to the
+// number of sites that changed.
 type IncrementalBipartite interface {
 	Bipartite
 
-	// CacheLen returns the number of intermediate results of a state.
+	// CacheLen returns the number of intermediate results (float64s) per state.
 	CacheLen() int
 
-	// HiddenFieldFrom stores in e and f the results of Energy and HiddenField for y, bit for bit;
-	// next, cache and x are as in [Incremental].
+	// HiddenFieldFrom stores in e and f the results of Energy and HiddenField for the states y, bit
+	// for bit. It uses the cache of earlier states x and fills next in the same way as
+	// [Incremental.FieldFrom].
 	HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 
-// Parametric models have real parameters θ that a learner such as package dual/fit
-// changes; the energy is differentiable with respect to θ.
+// Parametric is implemented by models with real parameters θ that a learner such as package
+// dual/fit changes. The energy is differentiable with respect to θ.
 //
-// Other models are immutable, because kernels, goroutines and other models share them.
-// A Parametric is a copy that one learner owns. The method Learn of a model makes one
-// (see [Learnable]); the model itself never changes.
+// Other models are immutable, because kernels, goroutines and other models share them. A Parametric
+// is a copy that belongs to one learner. The method Learn of a model makes such a copy (see
+// [Learnable]); the model itself never changes.
 type Parametric interface {
 	Model
 
@@ -282,16 +289,17 @@ type Parametric interface {
 
 	// SetParams replaces θ by a copy of theta, which has the same length. It must not run
 	// concurrently with any other method. Afterwards every kernel that works on the model must be
-	// Reset; states, random streams and step sizes are kept. If it returns an error, for instance
-	// because a number is not finite, nothing changes.
+	// Reset; states, random streams and step sizes are kept. If SetParams returns an error, for
+	// instance because a number is not finite, nothing changes.
 	SetParams(theta []float64) error
 }
 
-// Learnable models are immutable and can make a copy that has its own parameters. The copy offers
-// the same tables of differences as the model.
+// Learnable is implemented by immutable models that can make a copy with parameters that may
+// change. The copy offers the same tables of differences as the model.
 type Learnable interface {
 	Model
 
-	// Learn returns such a copy, initially with the parameters of the model.
+	// Learn returns a copy of the model whose parameters may change. Initially the copy has the
+	// parameters of the model.
 	Learn() (Parametric, error)
 }

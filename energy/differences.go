@@ -5,11 +5,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// Differences returns m as a Differentiable if it is one. Otherwise the result makes the table
-// from m's field ([Binary]) or windows ([Windowed]); this costs one evaluation, and the table is
-// as exact as they are. If m has neither, the table is exact: it is computed from m's
-// conditionals, or by evaluating sites·(levels−1) neighbouring states. The result also supports
-// whatever else m supports.
+// Differences returns m as a Differentiable if it is one. Otherwise it returns a wrapper that makes
+// the table from the field ([Binary]) or windows ([Windowed]) of m. This costs one evaluation, and
+// the table is as exact as they are. If m has neither a field nor windows, the table is exact: the
+// wrapper computes it from the conditionals of m, or by evaluating sites·(levels−1) neighbouring
+// states. The wrapper supports all other interfaces that m supports.
 func Differences(m Model) Differentiable {
 	check.Must("energy: Differences", "m", m)
 	if d, ok := tableOf(m); ok {
@@ -18,8 +18,9 @@ func Differences(m Model) Differentiable {
 	return newEvaluated(m)
 }
 
-// Conditionals returns m's own exact single-site differences if m has them, and otherwise
-// evaluates m at the levels of the site. The result also supports whatever else m supports.
+// Conditionals returns m as a Conditional if it is one. Otherwise it returns a wrapper that
+// evaluates m at every level of the site. The wrapper supports all other interfaces that m
+// supports.
 func Conditionals(m Model) Conditional {
 	check.Must("energy: Conditionals", "m", m)
 	if c, ok := As[Conditional](m); ok {
@@ -28,8 +29,8 @@ func Conditionals(m Model) Conditional {
 	return newEvaluated(m)
 }
 
-// tableOf returns m's differences at the cost of one evaluation: its own table,
-// or one made of its field or its windows; false if it has none of them.
+// tableOf returns the table of differences of m if one evaluation suffices: the table of m itself,
+// or one made from its field or its windows. ok is false if m has none of these.
 func tableOf(m Model) (Differentiable, bool) {
 	if d, ok := As[Differentiable](m); ok {
 		return d, true
@@ -43,26 +44,26 @@ func tableOf(m Model) (Differentiable, bool) {
 	return nil, false
 }
 
-// two reports whether a model has two levels; otherwise a field has no meaning.
+// two reports whether a model has two levels, which a field requires.
 func two(m Model) bool {
 	_, levels := m.Shape()
 	return levels == 2
 }
 
-// derived is a model that gets its table from something else that it knows.
-// Whatever else the model supports it supports too.
+// derived wraps a model whose table is computed from its field or windows. It supports all other
+// interfaces of the model.
 type derived struct{ Model }
 
-// As answers for the model.
+// As returns the interfaces that the wrapped model supports.
 func (d derived) As(target any) bool { return AsInto(d.Model, target) }
 
-// fieldTable is a model with a compact field as [Differentiable].
+// fieldTable implements [Differentiable] for a model with a field ([Binary]).
 type fieldTable struct {
 	derived
 	m Binary
 }
 
-// Gradient implements [Differentiable].
+// Gradient computes the field of the wrapped model and expands it to the table g.
 func (f fieldTable) Gradient(e []float64, g []float32, x []int32) {
 	check.Len("energy", "g", len(g), 2*len(x))
 	b := scratch.Float32s.Get(len(x))
@@ -71,8 +72,8 @@ func (f fieldTable) Gradient(e []float64, g []float32, x []int32) {
 	spread(g, *b, x)
 }
 
-// spread makes the field h of states x a table: the entry of the other level is the field
-// or its negative. h may be the second half of g.
+// spread expands the field h of the states x to a table g: the entry of the other level is the
+// field or its negative. h may be the second half of g.
 func spread(g, h []float32, x []int32) {
 	for i, v := range h {
 		if x[i] == 0 {
@@ -83,14 +84,14 @@ func spread(g, h []float32, x []int32) {
 	}
 }
 
-// windowTable is a model with windows as [Differentiable].
+// windowTable implements [Differentiable] for a model with windows ([Windowed]).
 type windowTable struct {
 	derived
 	m Windowed
 }
 
-// Gradient implements [Differentiable]: the window that reaches every level from
-// every other one holds the row, from column levels−1−x_i on.
+// Gradient computes windows of half-width levels−1, which include every level. It copies row i of
+// the table from the window's column levels−1−x_i on.
 func (t windowTable) Gradient(e []float64, g []float32, x []int32) {
 	_, levels := t.m.Shape()
 	check.Len("energy", "g", len(g), len(x)*levels)
@@ -103,11 +104,11 @@ func (t windowTable) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// evaluated gives a model the differences that it does not know.
+// evaluated wraps a model without a table or without conditionals, and computes them by evaluation.
 type evaluated struct {
 	Model
 	sites, levels int
-	conditional   Conditional // nil if the model has none
+	conditional   Conditional // conditionals of the model; nil if it has none
 }
 
 func newEvaluated(m Model) *evaluated {
@@ -117,10 +118,11 @@ func newEvaluated(m Model) *evaluated {
 	return v
 }
 
-// As answers for the model first.
+// As returns the interfaces that the wrapped model supports, before those of evaluated are tried.
 func (v *evaluated) As(target any) bool { return AsInto(v.Model, target) }
 
-// Conditional implements [Conditional].
+// Conditional stores the exact differences between the levels of a site in d. It uses the
+// conditionals of the model or, if there are none, its energies at every level.
 func (v *evaluated) Conditional(d []float64, site int, x []int32) {
 	check.Len("energy", "d", len(d), v.levels)
 	check.Len("energy", "x", len(x), v.sites)
@@ -128,8 +130,8 @@ func (v *evaluated) Conditional(d []float64, site int, x []int32) {
 		v.conditional.Conditional(d, site, x)
 		return
 	}
-	// One state per level, in a single call: models are faster in batches, and
-	// states are independent of their batch.
+	// Evaluate one state per level in a single call, because models are faster in batches. The
+	// energy of a state does not depend on the other states of the batch.
 	b := scratch.Int32s.Get(v.levels * v.sites)
 	defer scratch.Int32s.Put(b)
 	for l := range v.levels {
@@ -142,10 +144,10 @@ func (v *evaluated) Conditional(d []float64, site int, x []int32) {
 	for l := range d {
 		d[l] -= e
 	}
-	d[x[site]] = 0 // also where it was Inf − Inf
+	d[x[site]] = 0 // even if the difference was Inf − Inf = NaN
 }
 
-// Gradient implements [Differentiable].
+// Gradient stores the energies in e and the exact table of differences, rounded to float32, in g.
 func (v *evaluated) Gradient(e []float64, g []float32, x []int32) {
 	check.Len("energy", "g", len(g), len(x)*v.levels)
 	v.Model.Energy(e, x)

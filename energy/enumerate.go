@@ -15,22 +15,22 @@ import (
 // Enumeration holds exact sums over all states of a model.
 type Enumeration struct {
 	LogZ  float64   // log Σ_x e^{−E(x)}, in nats
-	Means []float64 // Σ_x p(x) f(x) for each function asked for
+	Means []float64 // expectation Σ_x p(x) f(x) of each function f
 }
 
-// most is the largest number of states that Enumerate accepts: a minute or so of work
-// for a small model.
+// most is the largest number of states that Enumerate accepts. Evaluating that many states of a
+// small model takes about a minute.
 const most = 1 << 28
 
-// enumerated is the number of states evaluated at once; the sums of such chunks
-// are merged in order, so results do not depend on the number of processors.
+// enumerated is the number of states in a chunk. Sums over chunks are merged in order, so results
+// do not depend on the number of processors.
 const enumerated = 1 << 12
 
-// polled is the number of states evaluated between two checks of the context: a model that takes
-// a millisecond per state ends within some milliseconds.
+// polled is the number of states evaluated between two checks of the context. Even a model that
+// takes a millisecond per state stops within some milliseconds.
 const polled = 16
 
-// size returns levels^sites, or false if that exceeds most.
+// size returns levels^sites; ok is false if that exceeds most.
 func size(m Model) (int, bool) {
 	sites, levels := m.Shape()
 	if levels == 1 {
@@ -45,12 +45,12 @@ func size(m Model) (int, bool) {
 	return n, true
 }
 
-// Enumerate evaluates every state of a small model and returns its partition sum and the exact
-// mean of each f(x), as a reference for samplers. It uses all processors; f must be safe for
-// concurrent use and must not keep its argument.
+// Enumerate evaluates every state of a small model. It returns log Z and the exact mean of each
+// f(x), as a reference for samplers. It uses all processors; f must be safe for concurrent use and
+// must not keep its argument.
 //
-// It returns an error if there are more than 2²⁸ states, an energy is NaN or −Inf, or no state
-// has a finite energy. If ctx ends, the error is its cause, and few more states are evaluated.
+// It returns an error if there are more than 2²⁸ states, an energy is NaN or −Inf, or no state has
+// a finite energy. If ctx ends, it evaluates few more states and returns the cause.
 func Enumerate(ctx context.Context, m Model, f ...func(x []int32) float64) (Enumeration, error) {
 	if err := check.Given("energy: Enumerate", "m", m); err != nil {
 		return Enumeration{}, err
@@ -91,7 +91,7 @@ func Enumerate(ctx context.Context, m Model, f ...func(x []int32) float64) (Enum
 	return Enumeration{LogZ: total.top + math.Log(total.weight), Means: total.means}, nil
 }
 
-// partial is a sum over some states, in units of e^top.
+// partial holds sums over some of the states, in units of e^top.
 type partial struct {
 	top    float64
 	weight float64
@@ -99,7 +99,7 @@ type partial struct {
 	err    error
 }
 
-// add merges q into p.
+// add adds the sums of q to p.
 func (p *partial) add(q *partial) {
 	if math.IsInf(q.top, -1) {
 		return
@@ -117,7 +117,7 @@ func (p *partial) add(q *partial) {
 	}
 }
 
-// counter is the scratch of one goroutine.
+// counter is the workspace of one goroutine that evaluates states.
 type counter struct {
 	model         Model
 	sites, levels int
@@ -132,8 +132,8 @@ func newCounter(m Model, f []func(x []int32) float64) *counter {
 		x: make([]int32, enumerated*sites), e: make([]float64, enumerated)}
 }
 
-// sum adds up the states with numbers from … to−1, where site 0 is the fastest
-// digit. It stops where ctx ends.
+// sum returns the sums over the states with numbers from … to−1, where site 0 is the fastest digit.
+// It stops early if ctx ends.
 func (c *counter) sum(ctx context.Context, from, to int) partial {
 	if poll.Err(ctx) != nil {
 		return partial{}

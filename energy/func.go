@@ -9,45 +9,42 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// Func is a model given by a function of one state; a struct literal is ready
-// for use:
+// Func is a model given by a function of one state; a struct literal is ready for use:
 //
 //	m := energy.Func{Sites: 8, Levels: 3, E: func(x []int32) float64 { … }}
 //
-// E returns the energy in nats, +Inf for a state of probability zero, NaN for failure.
-// It must be a function of x alone, must be safe for concurrent calls, and must not
-// modify or keep x.
+// E returns the energy in nats, +Inf for a state of probability zero, NaN for failure. It must be a
+// function of x alone, must be safe for concurrent calls, and must not modify or keep x.
 //
-// A Func is [Conditional] (exact, by evaluation) and [Differentiable]: through Grad or
-// Field if it has one, otherwise exactly, by sites·(levels−1) + 1 calls of E. With
-// Field it is [Binary], with Estimate [Stochastic]. The requirements on E hold for the
-// other functions, too. Methods panic if Sites or Levels is < 1 or E is nil.
+// A Func is [Conditional] (exact, by evaluation) and [Differentiable]. The table comes from Grad or
+// Field if one is set; otherwise it is exact and takes sites·(levels−1) + 1 calls of E. With Field
+// it is [Binary], with Estimate [Stochastic]. The requirements on E hold for the other functions,
+// too. Methods panic if Sites or Levels is < 1 or E is nil.
 type Func struct {
-	Sites, Levels int                     // both ≥ 1
-	E             func(x []int32) float64 // of one state
+	Sites, Levels int                     // number of sites and of levels per site, both ≥ 1
+	E             func(x []int32) float64 // energy of one state, in nats
 
-	// Grad, if not nil, stores the table of [Differentiable] of one state in g
-	// (sites·levels entries) and returns E(x). It may be first order, as from automatic
-	// differentiation: the gradient at the one-hot code of x, minus the entry of the
-	// current level of each site.
+	// Grad, if not nil, stores the table of [Differentiable] for one state x in g (sites·levels
+	// entries) and returns E(x). The table may be first order, as from automatic differentiation:
+	// the gradient at the one-hot code of x, minus the entry of the current level of each site.
 	Grad func(g []float32, x []int32) float64
 
-	// Field, if not nil, does the same for the compact field of [Binary], one
-	// entry per site; it requires two levels.
+	// Field, if not nil, stores the compact field of [Binary] for one state x in h, one entry per
+	// site, and returns E(x). It requires two levels.
 	Field func(h []float32, x []int32) float64
 
-	// Estimate, if not nil, stores in g an unbiased estimate of what Field stores, or Grad if
-	// that is nil, from the given rows of the data: their terms times Rows/Batch. For every state
-	// of every call the Func draws Batch of the Rows rows uniformly without replacement and
-	// passes them in ascending order. Estimate must not keep the slice.
+	// Estimate, if not nil, stores in g an unbiased estimate of the result of Field or, if Field is
+	// nil, of Grad. It uses only the given rows of the data and multiplies their terms by
+	// Rows/Batch. For every state of every call the Func draws Batch of the Rows rows uniformly
+	// without replacement and passes them in ascending order. Estimate must not keep the slice.
 	Estimate    func(g []float32, x []int32, rows []int32)
-	Rows, Batch int // 1 ≤ Batch ≤ Rows with Estimate
+	Rows, Batch int // number of data rows and of rows per estimate; with Estimate, 1 ≤ Batch ≤ Rows
 }
 
 // Shape returns Sites and Levels.
 func (f Func) Shape() (sites, levels int) { return f.Sites, f.Levels }
 
-// Energy implements [Model].
+// Energy calls E for every state; it implements [Model].
 func (f Func) Energy(e []float64, x []int32) {
 	f.check()
 	check.Len("energy", "e", len(e), check.Rows("energy", "x", len(x), f.Sites))
@@ -62,7 +59,7 @@ func (f Func) Energy(e []float64, x []int32) {
 	}
 }
 
-// Conditional implements [Conditional].
+// Conditional computes exact single-site differences by calling E at every level.
 func (f Func) Conditional(d []float64, site int, x []int32) {
 	f.check()
 	check.Len("energy", "d", len(d), f.Levels)
@@ -77,8 +74,8 @@ func (f Func) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Gradient implements [Differentiable]: by Grad or Field, else with exact
-// differences, rounded to float32.
+// Gradient stores the table of Grad or Field if one is set, and otherwise exact differences rounded
+// to float32. It implements [Differentiable].
 func (f Func) Gradient(e []float64, g []float32, x []int32) {
 	f.check()
 	check.Len("energy", "e", len(e), check.Rows("energy", "x", len(x), f.Sites))
@@ -112,7 +109,7 @@ func (f Func) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// fields stores the results of Field for every state.
+// fields calls f.Field for every state and stores the energies in e and the fields in h.
 func (f Func) fields(e []float64, h []float32, x []int32) {
 	if len(e) == 0 {
 		return
@@ -126,8 +123,8 @@ func (f Func) fields(e []float64, h []float32, x []int32) {
 	}
 }
 
-// difference returns E(x with x_site = l) − e, where e = E(x) and at = x_site.
-// On return x is as before.
+// difference returns E(x with x_site = l) − e, where e = E(x) and at = x_site. It changes x during
+// the call and restores it.
 func (f Func) difference(x []int32, site int, l, at int32, e float64) float64 {
 	if l == at {
 		return 0
@@ -144,7 +141,8 @@ func (f Func) check() {
 	}
 }
 
-// As implements [Capable].
+// As reports [Binary] if Field is set and there are two levels, and [Stochastic] if Estimate is
+// set.
 func (f Func) As(target any) bool {
 	switch p := target.(type) {
 	case *Binary:
@@ -155,14 +153,14 @@ func (f Func) As(target any) bool {
 	return false
 }
 
-// teller is a model that states what an energy and a table of differences of one
-// state cost, in nanoseconds of one core: a count, by which package auto chooses
-// methods.
+// teller is implemented by models that estimate the cost of one energy and of one table of
+// differences of a state, in nanoseconds on one core. Package auto uses these estimates, which are
+// computed and not measured, to choose methods.
 type teller = interface {
 	Cost() (energy, table float64)
 }
 
-// Cost estimates a call of E as one operation per site.
+// Cost returns estimated costs, assuming that E takes one operation per site.
 func (f Func) Cost() (energy, table float64) {
 	energy = 30 + float64(3*float64(f.Sites))
 	if f.Grad != nil || f.Field != nil {
@@ -171,10 +169,10 @@ func (f Func) Cost() (energy, table float64) {
 	return energy, float64(energy * (1 + float64(float64(f.Sites)*float64(f.Levels-1))))
 }
 
-// funcField is a [Func] with a field.
+// funcField implements [Binary] for a [Func] with Field.
 type funcField struct{ Func }
 
-// Field implements [Binary].
+// Field calls the function Field for every state of x.
 func (f funcField) Field(e []float64, h []float32, x []int32) {
 	f.check()
 	check.Len("energy", "e", len(e), check.Rows("energy", "x", len(x), f.Sites))
@@ -182,10 +180,11 @@ func (f funcField) Field(e []float64, h []float32, x []int32) {
 	f.fields(e, h, x)
 }
 
-// funcEstimate is a [Func] that estimates.
+// funcEstimate implements [Stochastic] for a [Func] with Estimate.
 type funcEstimate struct{ Func }
 
-// Estimate implements [Stochastic].
+// Estimate draws rows of the data for every state and passes them to the user's function
+// f.Func.Estimate.
 func (f funcEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 	f.check()
 	if f.Batch < 1 || f.Batch > f.Rows {
@@ -193,7 +192,7 @@ func (f funcEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 	}
 	check.Len("energy", "x", len(x), len(src)*f.Sites)
 	compact := f.Grad == nil && f.Levels == 2
-	width := f.Levels // of a site in what the function stores
+	width := f.Levels // entries per site that the function stores
 	if compact {
 		width = 1
 	}
@@ -227,7 +226,7 @@ func (f funcEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 	}
 }
 
-// drawRows stores a uniform subset of 0 … n−1 in rows, ascending (Floyd's
+// drawRows stores a uniformly drawn subset of 0 … n−1 in rows, in ascending order (Floyd's
 // algorithm; Bentley and Floyd 1987).
 func drawRows(rows []int32, n int, src rand.Source) {
 	r := rand.New(src)

@@ -7,7 +7,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Shaped is anything with a number of sites and of levels per site: a [Model] or a
+// Shaped is anything with a number of sites and a number of levels per site, such as a [Model] or a
 // [Denoiser].
 type Shaped interface{ Shape() (sites, levels int) }
 
@@ -15,24 +15,23 @@ var _ Shaped = Model(nil)
 
 // Model is an unnormalised distribution on {0,…,levels−1}^sites, p(x) ∝ exp(−E(x)).
 //
-// A model of your own needs only these two methods; [Func] makes one of a function.
+// A model of your own needs only these two methods; [Func] makes a model of a function.
 // Implementations must be safe for concurrent use.
 type Model interface {
 	// Shape returns the number of sites and of levels per site, both ≥ 1.
 	Shape() (sites, levels int)
 
-	// Energy stores in e[s] the energy in nats of the state
-	// x[s·sites : (s+1)·sites], for every s. It reads x and keeps neither
-	// slice. It panics unless len(x) = len(e)·sites.
+	// Energy stores in e[s] the energy in nats of the state x[s·sites : (s+1)·sites], for every s.
+	// It does not modify x and keeps neither slice. It panics unless len(x) = len(e)·sites.
 	Energy(e []float64, x []int32)
 }
 
-// Capable models and denoisers decide at run time which interfaces they support:
-// wrappers, for which the parts decide, and models for which parameters do. Others
-// support exactly the interfaces that their type satisfies.
+// Capable is implemented by models and denoisers that decide at run time which interfaces they
+// support. For wrappers this depends on the wrapped parts, and for some models on their parameters.
+// All other types support exactly the interfaces that they satisfy.
 //
-// A wrapper of your own, here one that counts evaluations, passes the question
-// on where it changes nothing and answers for what it changes:
+// A wrapper of your own, here one that counts evaluations, passes the request on where it changes
+// nothing and answers for what it changes:
 //
 //	func (c counted) As(target any) bool {
 //		if d, ok := energy.As[energy.Differentiable](c.Model); ok {
@@ -43,16 +42,16 @@ type Model interface {
 //		return false // or energy.AsInto(c.Model, target) for the rest
 //	}
 type Capable interface {
-	// As stores in target, a non-nil pointer to an interface such as a *Differentiable,
-	// a value that does what the interface asks for, and returns true; or it returns
-	// false and leaves target as it is. [Give] is the usual way to do so. If it returns
-	// false, the type of the model itself decides.
+	// As stores a value that implements the requested interface in target and returns true. target
+	// is a non-nil pointer to an interface, such as a *Differentiable. If the interface is not
+	// supported, As returns false and leaves target unchanged; the type of the model itself then
+	// decides. [Give] is the usual way to store the value.
 	As(target any) bool
 }
 
-// As returns m, a model or a denoiser, as a T if m supports T. If m is [Capable], its
-// method As answers first; otherwise, or if that declines, the type of m decides. Nil,
-// also in an interface, supports nothing.
+// As returns m, a model or a denoiser, as a T if m supports T. If m is [Capable], its method As is
+// asked first. If it returns false or there is none, the type of m decides. Nil, also in an
+// interface, supports nothing.
 func As[T any](m any) (t T, ok bool) {
 	if check.Nil(m) {
 		return t, false
@@ -66,9 +65,9 @@ func As[T any](m any) (t T, ok bool) {
 	return t, ok
 }
 
-// AsInto is [As] for a target whose type is not known at compile time. target points to
-// a variable of the requested interface type; otherwise AsInto panics. A wrapper that
-// changes nothing about m can use it as its method As.
+// AsInto does the same as [As] for a target whose type is not known at compile time. target points
+// to a variable of the requested interface type; otherwise AsInto panics. A wrapper that changes
+// nothing about m can use it as its method As.
 func AsInto(m, target any) bool {
 	if p := reflect.ValueOf(target); p.Kind() != reflect.Pointer || p.IsNil() {
 		panic(fmt.Sprintf("energy: AsInto: target = %T, want a pointer to a variable", target))
@@ -88,8 +87,8 @@ func AsInto(m, target any) bool {
 	return true
 }
 
-// Give stores v in target and returns true if target is a *T; otherwise it returns
-// false. The method As of a [Capable] model calls it for each interface it offers.
+// Give stores v in target and returns true if target is a *T. Otherwise it returns false. The
+// method As of a [Capable] model calls it for each interface it offers.
 func Give[T any](target any, v T) bool {
 	p, ok := target.(*T)
 	if ok {

@@ -6,11 +6,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Real is an unnormalised log-density over real numbers, p(x) ∝ exp(−E(x)),
-// x ∈ ℝ^sites.
+// Real is an unnormalised log-density over real numbers, p(x) ∝ exp(−E(x)), x ∈ ℝ^sites.
 //
-// As for [Model], an energy of +Inf is density zero and NaN is failure.
-// Implementations must be safe for concurrent use.
+// An energy of +Inf means density zero, and NaN means that the evaluation failed. Implementations
+// must be safe for concurrent use.
 type Real interface {
 	// Sites returns the number of coordinates, ≥ 1.
 	Sites() int
@@ -21,29 +20,29 @@ type Real interface {
 	Energy(e []float64, x []float32)
 }
 
-// Scored is a Real with a derivative.
+// Scored is a [Real] with a score, the gradient of its log-density.
 type Scored interface {
 	Real
 
-	// Score stores −∇E in s, for every state of x; len(s) = len(x). Each row is a
-	// function of its own state alone.
+	// Score stores the score −∇E in s, for every state of x; len(s) = len(x). Each row depends on
+	// its own state alone.
 	Score(s, x []float32)
 }
 
-// RealFunc is a [Real] given by functions of one state; a struct literal is ready for
-// use. E is as for [Func], with reals. Grad may be nil if no score is needed. Both must
-// be safe for concurrent calls and must not modify or keep x. Methods panic if Dim < 1
-// or the function they call is nil.
+// RealFunc is a [Real] given by functions of one state; a struct literal is ready for use. E
+// returns the energy in nats, +Inf for density zero, NaN for failure. Grad may be nil if no score
+// is needed. Both must be safe for concurrent calls and must not modify or keep x. Methods panic if
+// Dim < 1 or the function they call is nil.
 type RealFunc struct {
-	Dim  int                       // coordinates, ≥ 1
-	E    func(x []float32) float64 // of one state
-	Grad func(g, x []float32)      // stores ∇E(x) in g
+	Dim  int                       // number of coordinates, ≥ 1
+	E    func(x []float32) float64 // energy of one state, in nats
+	Grad func(g, x []float32)      // function that stores ∇E(x) in g
 }
 
 // Sites returns Dim.
 func (f RealFunc) Sites() int { return f.Dim }
 
-// Energy implements [Real].
+// Energy calls E for every state; it implements [Real].
 func (f RealFunc) Energy(e []float64, x []float32) {
 	f.check()
 	check.Must("energy: RealFunc", "E", f.E)
@@ -53,7 +52,7 @@ func (f RealFunc) Energy(e []float64, x []float32) {
 	}
 }
 
-// Score implements [Scored].
+// Score calls Grad for every state and stores −∇E; it implements [Scored].
 func (f RealFunc) Score(s, x []float32) {
 	f.check()
 	check.Len("energy", "s", len(s), len(x))

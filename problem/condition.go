@@ -16,22 +16,23 @@ const (
 	not
 )
 
-// Condition is a statement about variables that holds in some states. It compares an
-// expression with numbers or combines other conditions. It is immutable.
+// Condition is a statement about variables that holds in some states and not in others. It compares
+// an expression with numbers or combines other conditions. It is immutable.
 type Condition struct {
 	p      *Problem
 	op     op
-	terms  []term // of a comparison, simplified
+	terms  []term // simplified terms of a comparison
 	lo, hi float64
-	tol    float64 // sums this close to a bound satisfy it
-	parts  []Condition
-	scope  []int
-	err    error
+	// Tolerance of a comparison: a sum that misses a bound by at most tol satisfies the condition.
+	tol   float64
+	parts []Condition
+	scope []int
+	err   error
 }
 
-// Between returns the condition lo ≤ e ≤ hi; either may be infinite. If coefficients and
-// bounds are integers, the comparison is exact. Otherwise sums within 2⁻⁴⁰ of the sum of
-// their magnitudes count as equal to a bound.
+// Between returns the condition lo ≤ e ≤ hi; lo may be −Inf and hi may be +Inf. If coefficients and
+// bounds are integers, the comparison is exact. Otherwise a sum may miss a bound by 2⁻⁴⁰ times the
+// sum of the magnitudes of all terms and bounds.
 func (e Expr) Between(lo, hi float64) Condition {
 	c := Condition{p: e.p, lo: lo, hi: hi, err: e.err}
 	if c.err != nil {
@@ -55,8 +56,8 @@ func (e Expr) Between(lo, hi float64) Condition {
 	return c
 }
 
-// magnitude returns a bound on the absolute value of the sum of terms and of every part of
-// it, and whether all numbers are integers.
+// magnitude returns scale, a bound on the absolute value of the sum of terms and of every partial
+// sum. whole reports whether all numbers are integers.
 func magnitude(terms []term) (whole bool, scale float64) {
 	whole = true
 	for _, t := range terms {
@@ -89,7 +90,7 @@ func Equal(a, b Expr) Condition { return a.Minus(b).Exactly(0) }
 // NotEqual returns the condition a ≠ b.
 func NotEqual(a, b Expr) Condition { return Not(Equal(a, b)) }
 
-// AllDifferent returns the condition that no two expressions are equal. Its violation is
+// AllDifferent returns the condition that the values of all expressions differ. Its violation is
 // the number of equal pairs.
 func AllDifferent(e ...Expr) Condition {
 	var c []Condition
@@ -101,10 +102,10 @@ func AllDifferent(e ...Expr) Condition {
 	return All(c...)
 }
 
-// All returns the condition that every one of c holds.
+// All returns the condition that all of the conditions c hold.
 func All(c ...Condition) Condition { return combine(all, c) }
 
-// Any returns the condition that at least one of c holds.
+// Any returns the condition that at least one of the conditions c holds.
 func Any(c ...Condition) Condition { return combine(anyOf, c) }
 
 // Not returns the condition that c does not hold.
@@ -124,8 +125,8 @@ func combine(o op, parts []Condition) Condition {
 	return c
 }
 
-// Indicator returns the expression that is 1 where c holds and 0 elsewhere. It has one term
-// for each state of the variables of c in which c holds, at most 2¹⁶ terms.
+// Indicator returns the expression that is 1 where c holds and 0 elsewhere. It has one term for
+// each state of the variables of c in which c holds, at most 2¹⁶ terms.
 func (c Condition) Indicator() Expr {
 	e := Expr{p: c.p, err: c.err}
 	if e.err == nil && c.p == nil {
@@ -138,7 +139,7 @@ func (c Condition) Indicator() Expr {
 		e.err = fmt.Errorf("Indicator: the condition has %.3g states, want ≤ 2^16", size)
 		return e
 	}
-	if len(c.scope) == 1 { // one function
+	if len(c.scope) == 1 { // one term with a function of one variable
 		v, x := c.scope[0], make([]int32, len(c.p.vars))
 		u := make([]float64, len(c.p.vars[v].values))
 		for l := range u {
@@ -164,7 +165,7 @@ func (c Condition) Indicator() Expr {
 	return e
 }
 
-// size returns the number of states of some variables.
+// size returns the number of joint states of the variables in scope.
 func (p *Problem) size(scope []int) float64 {
 	n := 1.0
 	for _, v := range scope {
@@ -173,8 +174,8 @@ func (p *Problem) size(scope []int) float64 {
 	return n
 }
 
-// states calls f with every state of some variables, the last one varying fastest. Others
-// are at level 0. f must not keep the slice.
+// states calls f with every joint state of the variables in scope, the last one varying fastest.
+// All other variables are at level 0. f must not keep x.
 func (p *Problem) states(scope []int, f func(x []int32)) {
 	x := make([]int32, len(p.vars))
 	for {
@@ -193,15 +194,15 @@ func (p *Problem) states(scope []int, f func(x []int32)) {
 	}
 }
 
-// violation returns by how much a state violates c, or 0 if c holds: for a comparison the
-// distance of the sum from its bounds, for All the sum of the parts' violations, for Any
-// the least of them, and 1 for Not.
+// violation returns the amount by which the state x violates c, or 0 if c holds. For a comparison
+// it is the distance of the sum from its bounds. For All it is the sum of the parts' violations,
+// for Any the smallest of them, and for Not it is 1.
 func (c *Condition) violation(x []int32) float64 {
 	return c.given(x, nil)
 }
 
-// given returns the violation of c. Unless it is nil, known supplies the violations of some
-// comparisons within c.
+// given returns the violation of c in the state x. If known is not nil, it may supply the
+// violations of comparisons within c.
 func (c *Condition) given(x []int32, known func(*Condition) (violation float64, ok bool)) float64 {
 	switch c.op {
 	case between:
@@ -218,7 +219,7 @@ func (c *Condition) given(x []int32, known func(*Condition) (violation float64, 
 		}
 		return v
 	case anyOf:
-		least := 1.0 // without alternatives
+		least := 1.0 // violation of an Any without parts
 		for i := range c.parts {
 			if v := c.parts[i].given(x, known); i == 0 || v < least {
 				least = v
@@ -232,7 +233,7 @@ func (c *Condition) given(x []int32, known func(*Condition) (violation float64, 
 	return 0
 }
 
-// distance is the violation of a comparison whose sum is s.
+// distance returns the violation of a comparison whose sum is s.
 func (c *Condition) distance(s float64) float64 {
 	if d := max(c.lo-s, s-c.hi, 0); d > c.tol {
 		return d
@@ -240,8 +241,8 @@ func (c *Condition) distance(s float64) float64 {
 	return 0
 }
 
-// separable returns the sum of a comparison as a constant and a function of each variable
-// of the scope; ok is false for other conditions.
+// separable writes the sum of a comparison as a constant plus one function u of each variable of
+// the scope. ok is false if the sum has products of variables or c is not a comparison.
 func (c *Condition) separable() (constant float64, u [][]float64, ok bool) {
 	if c.op != between {
 		return 0, nil, false

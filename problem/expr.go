@@ -9,18 +9,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// maxTerms bounds the terms of a product of sums.
+// maxTerms is the largest number of terms of a product of sums.
 const maxTerms = 1 << 22
 
-// Expr is an expression of the variables of a problem: a sum of products. It is immutable.
-// The zero value is the number 0.
+// Expr is an expression in the variables of a problem: a sum of products of functions of one
+// variable each. It is immutable. The zero value is the number 0.
 type Expr struct {
-	p     *Problem // nil for a number
+	p     *Problem // problem of the variables; nil for a constant
 	terms []term
 	err   error
 }
 
-// term is c·Π f, where factors have different variables in ascending order.
+// term is a product c·Π f of a constant and functions of different variables, in ascending order of
+// the variables.
 type term struct {
 	c float64
 	f []factor
@@ -40,7 +41,7 @@ func Number(w float64) Expr {
 	return Expr{terms: []term{{c: w}}}
 }
 
-// Sum returns the sum of expressions, 0 if there are none.
+// Sum returns the sum of the expressions e, or 0 if there are none.
 func Sum(e ...Expr) Expr {
 	var s Expr
 	for _, t := range e {
@@ -50,7 +51,7 @@ func Sum(e ...Expr) Expr {
 	return s
 }
 
-// join returns e with the error and the problem that a combination of both has.
+// join returns e with the problem and the error that a combination of e and o has.
 func (e Expr) join(o Expr) Expr {
 	e.p, e.err = joined(e.p, o.p, e.err, o.err)
 	return e
@@ -97,8 +98,8 @@ func (e Expr) Scale(w float64) Expr {
 	return e
 }
 
-// Times returns e·o. The product of two sums has a term for every pair of terms, at most
-// 2²² terms.
+// Times returns the product e·o. If both are sums, the product has a term for every pair of terms,
+// at most 2²² terms.
 func (e Expr) Times(o Expr) Expr {
 	r := Expr{}.join(e).join(o)
 	if r.err != nil {
@@ -117,7 +118,7 @@ func (e Expr) Times(o Expr) Expr {
 	return r
 }
 
-// times merges the factors of two products.
+// times returns the product of two lists of factors. It merges factors of the same variable.
 func times(a, b []factor) []factor {
 	f := make([]factor, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
@@ -137,7 +138,8 @@ func times(a, b []factor) []factor {
 	return append(append(f, a...), b...)
 }
 
-// simplify adds up the terms of equal factors, in the order of their first ones.
+// simplify merges terms that have the same factors by adding their constants. The merged terms keep
+// the order in which their factors first appear.
 func simplify(terms []term) []term {
 	index := make(map[string]int, len(terms))
 	out := make([]term, 0, len(terms))
@@ -167,7 +169,7 @@ func appendBits(b []byte, v uint64) []byte {
 	return b
 }
 
-// at returns the value of the term.
+// at returns the value of the term in the state x.
 func (t *term) at(x []int32) float64 {
 	w := t.c
 	for _, f := range t.f {
@@ -208,7 +210,7 @@ func (e Expr) Is(label string) Condition {
 	return Condition{p: e.p, err: err}
 }
 
-// scope returns the variables of terms, ascending.
+// scope returns the variables that occur in terms, in ascending order.
 func scope(terms []term) []int {
 	var s []int
 	for i := range terms {

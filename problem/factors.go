@@ -7,19 +7,20 @@ import (
 )
 
 const (
-	// maxTable bounds the entries of a table over the variables of a term or a condition.
+	// maxTable is the largest number of entries of a table over the variables of a term or
+	// condition.
 	maxTable = 1 << 20
 
-	// countFrom is the table size from which a comparison of a sum of single-variable
-	// functions becomes a counter instead.
+	// countFrom is the table size above which a comparison of a sum of single-variable functions is
+	// represented by a counter instead of one table.
 	countFrom = 1 << 8
 
-	// maxCounts bounds the entries of a table of a counter.
+	// maxCounts is the largest number of entries of a table of a counter.
 	maxCounts = 1 << 24
 )
 
-// factors is a problem as a sum of tables over its variables and those of counters. A
-// counter variable has one possible level in every state of the variables before it.
+// factors represents a problem as a sum of tables over its variables and additional counter
+// variables. The variables that precede a counter variable determine its level.
 type factors struct {
 	cards  []int32
 	levels int
@@ -42,7 +43,7 @@ func (f *factors) variable(card int) int32 {
 	return int32(len(f.cards) - 1)
 }
 
-// tooLarge is the error of a term or a condition that no table of bounded size holds.
+// tooLarge is the error for a term or condition whose table would be too large.
 type tooLarge struct {
 	what string
 	size float64
@@ -53,7 +54,7 @@ func (e *tooLarge) Error() string {
 	return fmt.Sprintf("%s takes a table of %.3g entries, want ≤ %d", e.what, e.size, e.most)
 }
 
-// factors returns β times the energy as tables, with +Inf where a required condition does
+// factors returns β times the energy as a sum of tables, with +Inf where a required condition does
 // not hold.
 func (p *Problem) factors(beta float64) (*factors, error) {
 	f := &factors{levels: 1}
@@ -93,7 +94,8 @@ func forbid(violation float64) float64 {
 	return 0
 }
 
-// objectiveFactors adds a table for every set of variables of a term.
+// objectiveFactors adds to f one table for every set of variables that terms of the objective have
+// in common.
 func (p *Problem) objectiveFactors(f *factors, beta float64) error {
 	if beta == 0 {
 		return nil
@@ -133,12 +135,13 @@ func sites(vars []int) []int32 {
 	return s
 }
 
-// conditionFactors adds cost(violation) of a condition: as one table, or with counters for
-// those of its comparisons that are sums of functions of one variable each.
+// conditionFactors adds to f the tables of cost(violation) of a condition. It uses a single table,
+// or counters for those comparisons that are sums of functions of one variable each.
 func (p *Problem) conditionFactors(f *factors, s *statement, cost func(float64) float64) error {
 	c := &s.c
 	size := p.size(c.scope)
-	if size <= countFrom || len(c.scope) <= 2 && size <= maxTable { // no counter of two variables is smaller
+	// For two variables a counter is no smaller than a table.
+	if size <= countFrom || len(c.scope) <= 2 && size <= maxTable {
 		return p.table(f, s, c.scope, nil, cost)
 	}
 	if _, _, ok := c.separable(); ok {
@@ -161,8 +164,8 @@ func (p *Problem) conditionFactors(f *factors, s *statement, cost func(float64) 
 	return p.table(f, s, rest, counted, cost)
 }
 
-// atoms returns the comparisons within a condition that a counter can hold, and the
-// variables of the others.
+// atoms splits the comparisons within a condition. counted lists the comparisons for which a
+// counter is used, and rest lists the variables of all others.
 func (p *Problem) atoms(c *Condition) (counted []*Condition, rest []int) {
 	var walk func(c *Condition)
 	walk = func(c *Condition) {
@@ -183,8 +186,8 @@ func (p *Problem) atoms(c *Condition) (counted []*Condition, rest []int) {
 	return counted, slices.Compact(rest)
 }
 
-// table adds the cost of a condition as a table over some variables and the last sums of
-// counters.
+// table adds to f the cost of the condition s as a table over vars and the final sums of a counter
+// for each comparison in counted.
 func (p *Problem) table(f *factors, s *statement, vars []int, counted []*Condition, cost func(float64) float64) error {
 	size := p.size(vars)
 	scope := sites(vars)
@@ -229,13 +232,14 @@ func (p *Problem) table(f *factors, s *statement, vars []int, counted []*Conditi
 	return nil
 }
 
-// counter adds a chain of partial sums of a comparison, and returns the variable of the
-// whole sum and its value at each level. For a required comparison, sums from which no
-// state of the other variables leads into the bounds are dropped, and sums from which every
-// state does are merged.
+// counter adds to f a chain of variables for the partial sums of a comparison. It returns the last
+// one, which represents the whole sum, and the sum at each of its levels. For a required comparison
+// (hard), partial sums that can no longer satisfy the bounds are dropped. Partial sums that satisfy
+// them whatever the remaining variables are merged into one level.
 func (p *Problem) counter(f *factors, s *statement, c *Condition, hard bool) (last int32, sums []float64, err error) {
 	constant, u, _ := c.separable()
-	least, most := make([]float64, len(u)+1), make([]float64, len(u)+1) // of what follows
+	// Least and greatest sum of the remaining functions.
+	least, most := make([]float64, len(u)+1), make([]float64, len(u)+1)
 	for i := len(u) - 1; i >= 0; i-- {
 		least[i], most[i] = least[i+1]+slices.Min(u[i]), most[i+1]+slices.Max(u[i])
 	}
@@ -244,7 +248,7 @@ func (p *Problem) counter(f *factors, s *statement, c *Condition, hard bool) (la
 	for i, v := range c.scope {
 		var next []float64
 		index := map[float64]int{}
-		safe := -1 // the sum of all states that meet the bounds
+		safe := -1 // index of the level that merges all partial sums that satisfy the bounds
 		card := len(u[i])
 		to := make([]int, len(sums)*card)
 		for k, before := range sums {
@@ -252,7 +256,7 @@ func (p *Problem) counter(f *factors, s *statement, c *Condition, hard bool) (la
 				v := before + w
 				n, met := 0, false
 				switch {
-				case math.IsNaN(before): // meets the bounds already
+				case math.IsNaN(before): // NaN marks a sum that already satisfies the bounds
 					n, met = safe, safe >= 0
 					v = before
 				case hard && c.distance(v+least[i+1]) == 0 && c.distance(v+most[i+1]) == 0:
@@ -276,7 +280,7 @@ func (p *Problem) counter(f *factors, s *statement, c *Condition, hard bool) (la
 				to[k*card+l] = n
 			}
 		}
-		if len(next) == 0 { // no state is allowed: one level, which is forbidden
+		if len(next) == 0 { // no state is allowed: a single level, which is forbidden
 			next = append(next, constant)
 		}
 		size := float64(len(sums)) * float64(card) * float64(len(next))
@@ -305,7 +309,7 @@ func (p *Problem) counter(f *factors, s *statement, c *Condition, hard bool) (la
 	return last, sums, nil
 }
 
-// inside returns a sum that meets the bounds.
+// inside returns a sum that satisfies the bounds of a comparison.
 func (c *Condition) inside() float64 {
 	if math.IsInf(c.lo, 0) {
 		return c.hi
@@ -313,7 +317,8 @@ func (c *Condition) inside() float64 {
 	return c.lo
 }
 
-// key and find treat sums as one that differ by rounding.
+// key returns the index key of the sum v. Sums that differ only by rounding have equal or adjacent
+// keys.
 func (c *Condition) key(v float64) float64 {
 	if c.tol == 0 {
 		return v

@@ -16,15 +16,15 @@ import (
 //
 //	E(x) + penalty·Σ_k violation_k(x)
 //
-// of the problem, where the sum is over the required conditions, for use with any sampler.
-// penalty must be ≥ 0; +Inf makes infeasible states impossible. Site i is variable i of
-// [Problem.Names]. Its levels are the values of the variable in ascending order, or the
-// labels in the order of their list; levels that a variable does not have are impossible.
+// of the problem, where the sum is over the required conditions, for use with any sampler. penalty
+// must be ≥ 0; +Inf makes infeasible states impossible. Site i is variable i of [Problem.Names].
+// Its levels are the values of the variable in ascending order, or the labels in the order of their
+// list. Levels that a variable does not have are impossible.
 //
-// The model is a model.Quadratic if all variables have two values, no product has more than
-// two factors, and no conditions enter the energy. Otherwise it is energy.Conditional,
-// energy.Graphical and, with a finite penalty, energy.Supported. With penalty +Inf, start
-// chains from a feasible state, such as one returned by Minimise.
+// The model is a model.Quadratic if all variables have two values, no product has more than two
+// factors, and no conditions enter the energy. Otherwise it is energy.Conditional, energy.Graphical
+// and, with a finite penalty, energy.Supported. With penalty +Inf, start chains from a feasible
+// state, such as one returned by Minimise.
 func (p *Problem) Model(penalty float64) (energy.Model, error) {
 	switch {
 	case p.err != nil:
@@ -46,8 +46,8 @@ func (p *Problem) Model(penalty float64) (energy.Model, error) {
 	return penalised{m}, nil
 }
 
-// quadratic returns the objective as a quadratic function of bits; ok is false if it is
-// not one.
+// quadratic returns the objective as a quadratic function of binary variables. ok is false if a
+// variable does not have two values or a product has more than two factors.
 func (p *Problem) quadratic() (m *model.Quadratic, ok bool, err error) {
 	for _, v := range p.vars {
 		if len(v.values) != 2 {
@@ -79,17 +79,18 @@ func (p *Problem) quadratic() (m *model.Quadratic, ok bool, err error) {
 	return m, true, err
 }
 
-// target is the energy of a problem whose required conditions cost a penalty. Terms and
-// conditions are kept by variable.
+// target is the model returned by [Problem.Model] for problems that are not quadratic. Its energy
+// includes a penalty for violated required conditions.
 type target struct {
 	p       *Problem
 	levels  int
 	penalty float64
 
-	terms      [][]int32 // of each variable, in the objective
-	conditions [][]int32 // of each variable; those preferred follow those required
+	terms [][]int32 // for each variable, indices of the terms of the objective that contain it
+	// For each variable, its conditions: first the required ones, then the preferred ones.
+	conditions [][]int32
 	start, adj []int32
-	scratch    sync.Pool // of states
+	scratch    sync.Pool // pool of states (*[]int32)
 }
 
 func (p *Problem) target(penalty float64) *target {
@@ -138,7 +139,7 @@ func (m *target) statement(k int32) *statement {
 	return &m.p.required[k]
 }
 
-// cost returns what a condition adds to the energy.
+// cost returns the contribution of a required or preferred condition to the energy of x.
 func (m *target) cost(s *statement, x []int32) float64 {
 	if s.weight > 0 {
 		return s.cost(x)
@@ -172,7 +173,8 @@ func (m *target) one(x []int32) float64 {
 	return e
 }
 
-// Conditional implements [energy.Conditional].
+// Conditional stores in d the energies of all levels of one site relative to its current level,
+// given the levels of the other sites in x; it implements [energy.Conditional].
 func (m *target) Conditional(d []float64, site int, x []int32) {
 	check.Len("problem", "d", len(d), m.levels)
 	check.Len("problem", "x", len(x), len(m.p.vars))
@@ -184,7 +186,8 @@ func (m *target) Conditional(d []float64, site int, x []int32) {
 		}
 	}
 	here := x[site]
-	if int(here) >= card || !m.valid(site, x) { // no state around it has probability
+	// The level of this site or of a neighbour is not allowed.
+	if int(here) >= card || !m.valid(site, x) {
 		d[here] = 0
 		return
 	}
@@ -217,10 +220,10 @@ func (m *target) Conditional(d []float64, site int, x []int32) {
 	for l := range d {
 		d[l] -= base
 	}
-	d[here] = 0 // also where it was Inf − Inf
+	d[here] = 0 // even if the difference was Inf − Inf = NaN
 }
 
-// valid reports whether the neighbours of a site have levels of their own.
+// valid reports whether every neighbour of the site has a level that its variable allows.
 func (m *target) valid(site int, x []int32) bool {
 	for _, j := range m.adj[m.start[site]:m.start[site+1]] {
 		if int(x[j]) >= len(m.p.vars[j].values) {
@@ -230,14 +233,15 @@ func (m *target) valid(site int, x []int32) bool {
 	return true
 }
 
-// Graph implements [energy.Graphical].
+// Graph returns, for each site, the sites that share a term or condition with it. It implements
+// [energy.Graphical].
 func (m *target) Graph() (start, adj []int32) { return m.start, m.adj }
 
-// penalised is a target in which all levels that variables have are possible.
+// penalised is a target with a finite penalty, so that every level of a variable is possible.
 type penalised struct{ *target }
 
-// Repair implements [energy.Supported]: a level that a variable does not have becomes one
-// that it has.
+// Repair replaces each level that a variable does not have by one that it has. It implements
+// [energy.Supported].
 func (m penalised) Repair(x []int32) {
 	n := len(m.p.vars)
 	check.Rows("problem", "x", len(x), n)

@@ -12,10 +12,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// leaders holds the states of lowest energy that were offered, each once.
+// leaders collects the states of lowest energy among those offered, without duplicates.
 type leaders struct {
 	most int
-	heap []leader // the highest energy first
+	heap []leader // states, ordered as a heap with the highest energy first
 	in   map[string]bool
 }
 
@@ -36,7 +36,7 @@ func (l leader) key() string {
 
 func higher(a, b leader) bool { return a.e > b.e }
 
-// limit is the energy below which a state is one of them.
+// limit returns the energy below which a new state is accepted.
 func (l *leaders) limit() float64 {
 	if len(l.heap) < l.most {
 		return math.Inf(1)
@@ -58,7 +58,7 @@ func (l *leaders) offer(x []int32, e float64) {
 	l.heap, l.in[s.key()] = heap.Push(l.heap, s, higher), true
 }
 
-// rows replaces the rows of s.
+// rows replaces the rows of s by the collected states, sorted by energy.
 func (l *leaders) rows(s *SampleSet) {
 	s.Rows = nil
 	for _, b := range l.heap {
@@ -68,17 +68,18 @@ func (l *leaders) rows(s *SampleSet) {
 }
 
 const (
-	// firstFree is how many variables the first neighbourhood frees. More are freed after
-	// one that was searched to its end, fewer after one that was not.
+	// firstFree is the number of variables that the first neighbourhood frees. The number grows
+	// after a neighbourhood that was searched completely, and shrinks after one that was not.
 	firstFree = 16
 
-	// perNeighbourhood bounds the evaluations of one, as a part of Config.Search.
+	// perNeighbourhood is the fraction of Config.Search that limits the evaluations in one
+	// neighbourhood.
 	perNeighbourhood = 1.0 / 64
 )
 
-// neighbourhoods looks for better states and more rows near those of s, at least one of
-// which is feasible: it frees some variables of one of them and searches the states of
-// these while the others stay (large neighbourhood search; Shaw 1998).
+// neighbourhoods improves the rows of s by large neighbourhood search (Shaw 1998). It repeatedly
+// takes one of the best states, frees some variables, and searches the states of the free variables
+// while all others keep their levels. At least one row of s must be feasible.
 func (p *Problem) neighbourhoods(ctx context.Context, c *Config, s *SampleSet) error {
 	best := newLeaders(c.Rows)
 	for _, r := range s.Rows {
@@ -88,12 +89,12 @@ func (p *Problem) neighbourhoods(ctx context.Context, c *Config, s *SampleSet) e
 	}
 	search := p.newSearch(ctx, math.MaxInt)
 	search.bounded(best.limit)
-	least, err := search.bound() // of any state
+	least, err := search.bound() // lower bound on the energy of any state
 	if err != nil {
 		return err
 	}
 	near := newLinks(p)
-	r := rand.New(sampler.NewStream(c.Seed, math.MaxUint64)) // of no chain
+	r := rand.New(sampler.NewStream(c.Seed, math.MaxUint64)) // a stream that no chain uses
 	free := float64(firstFree)
 	for left := c.Search; left > 0; {
 		if s.Exact = best.limit() <= least; s.Exact {
@@ -126,10 +127,11 @@ func (p *Problem) neighbourhoods(ctx context.Context, c *Config, s *SampleSet) e
 	return nil
 }
 
-// links holds the sets of variables that share a term or a required condition.
+// links lists the sets of variables that share a term, a preferred condition or a required
+// condition.
 type links struct {
 	scopes     [][]int
-	terms      [][]int // of each variable, in scopes
+	terms      [][]int // for each variable, indices in scopes of its terms and preferred conditions
 	conditions [][]int
 }
 
@@ -154,7 +156,8 @@ func newLinks(p *Problem) *links {
 	return l
 }
 
-// some returns n variables, most of which are near each other, as a set.
+// some selects n variables at random, most of which share terms or conditions with each other. The
+// result tells for every variable whether it is selected.
 func (l *links) some(r *rand.Rand, n int) []bool {
 	in := make([]bool, len(l.terms))
 	var chosen []int

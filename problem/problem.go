@@ -8,13 +8,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// maxLevels bounds the values of a variable.
+// maxLevels is the largest number of values of a variable.
 const maxLevels = 1 << 16
 
-// Problem holds variables, an objective, and required and preferred conditions. Methods
-// that build it return no errors: the first error is kept, and every method that solves the
-// problem returns it. Several goroutines may solve a Problem concurrently, but not while
-// one builds it.
+// Problem holds variables, an objective, and required and preferred conditions. Methods that build
+// it return no errors: the first error is stored, and every method that solves the problem returns
+// it. Several goroutines may solve a Problem concurrently, but not while another goroutine is still
+// building it.
 type Problem struct {
 	vars  []variable
 	named map[string]int
@@ -40,16 +40,16 @@ const (
 type variable struct {
 	name   string
 	kind   kind
-	values []float64 // by level
-	labels []string  // of a category
+	values []float64 // value of each level
+	labels []string  // labels of a category; nil for other kinds
 }
 
-// statement is a condition with its name. A weight of 0 means that it is required.
+// statement is a named condition. It is required if weight is 0, and preferred otherwise.
 type statement struct {
 	name    string
 	c       Condition
 	weight  float64
-	squared bool // the violation counts squared
+	squared bool // whether the cost is weight times the squared violation
 }
 
 func (p *Problem) fail(format string, args ...any) {
@@ -58,7 +58,7 @@ func (p *Problem) fail(format string, args ...any) {
 	}
 }
 
-// Err returns the first error made in building the problem, or nil if there is none.
+// Err returns the first error in building the problem, or nil if there is none.
 func (p *Problem) Err() error { return p.err }
 
 func (p *Problem) variable(v variable) Expr {
@@ -101,8 +101,8 @@ func (p *Problem) Integer(name string, lo, hi int) Expr {
 	return p.variable(variable{name: name, kind: integer, values: v})
 }
 
-// Category adds a variable that takes one of the given labels. As a number, its value is
-// the index of the label in the list, from 0.
+// Category adds a variable that takes one of the given labels. In expressions, its value is the
+// index of the label in the list, from 0.
 func (p *Problem) Category(name string, labels ...string) Expr {
 	if len(labels) == 0 || len(labels) > maxLevels {
 		p.fail("Category: %s: %d labels, want 1 … %d", check.Quote(name), len(labels), maxLevels)
@@ -119,8 +119,8 @@ func (p *Problem) Category(name string, labels ...string) Expr {
 	return p.variable(variable{name: name, kind: category, values: v, labels: slices.Clone(labels)})
 }
 
-// Variable returns the variable with that name. An unknown name becomes an error of the
-// problem: see [Problem.Err].
+// Variable returns the variable with the given name. An unknown name is stored as the error of the
+// problem, see [Problem.Err].
 func (p *Problem) Variable(name string) Expr {
 	v, ok := p.named[name]
 	if !ok {
@@ -139,7 +139,7 @@ func (p *Problem) Names() []string {
 	return names
 }
 
-// Objective adds e to the energy, which is minimised. To maximise, add e.Scale(−1).
+// Objective adds e to the energy, which is minimised. To maximise e, add e.Scale(−1) instead.
 func (p *Problem) Objective(e Expr) {
 	if !p.own("Objective", e.p, e.err) {
 		return
@@ -150,7 +150,8 @@ func (p *Problem) Objective(e Expr) {
 	}
 }
 
-// own reports whether what was built from variables of q, with an error, belongs to p.
+// own reports whether an expression or condition of the problem q with the error err can be used in
+// p. If not, it stores the error in p.
 func (p *Problem) own(caller string, q *Problem, err error) bool {
 	switch {
 	case err != nil:
@@ -180,9 +181,9 @@ func (p *Problem) Require(name string, c Condition) {
 }
 
 // Prefer adds weight times the violation of c to the energy. The violation is 0 if c holds.
-// Otherwise, for a comparison it is the distance of the sum from its bounds, for [All] the
-// sum of the parts' violations, for [Any] the least of them, and for [Not] and [NotEqual]
-// it is 1. weight must be positive and finite.
+// Otherwise it depends on the kind of condition. For a comparison it is the distance of the sum
+// from its bounds. For [All] it is the sum of the parts' violations, and for [Any] the smallest of
+// them. For [Not] and [NotEqual] it is 1. weight must be positive and finite.
 func (p *Problem) Prefer(name string, c Condition, weight float64) {
 	p.prefer(statement{name: name, c: c, weight: weight})
 }
@@ -197,7 +198,7 @@ func (p *Problem) prefer(s statement) {
 	}
 }
 
-// energy returns E(x) without required conditions.
+// energy returns E(x): the objective and the cost of the preferred conditions.
 func (p *Problem) energy(x []int32) float64 {
 	e := sum(p.objective, x)
 	for i := range p.preferred {
@@ -206,7 +207,7 @@ func (p *Problem) energy(x []int32) float64 {
 	return e
 }
 
-// cost returns what a preferred condition adds to the energy.
+// cost returns the contribution of a preferred condition to the energy of x.
 func (s *statement) cost(x []int32) float64 {
 	v := s.c.violation(x)
 	if s.squared {
@@ -215,8 +216,8 @@ func (s *statement) cost(x []int32) float64 {
 	return float64(s.weight * v)
 }
 
-// violated returns the names of the required conditions that x violates and then of the
-// preferred ones, each once.
+// violated returns the names of the conditions that x violates, first of the required and then of
+// the preferred ones, without duplicates.
 func (p *Problem) violated(x []int32) (names []string) {
 	for _, list := range [][]statement{p.required, p.preferred} {
 		for i := range list {

@@ -8,7 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/read"
 )
 
-// Read returns the problem stated by a program, for example one from [read.NewProgram].
+// Read converts a program, for example one from [read.NewProgram], to a problem.
 func Read(r *read.Program) (*Problem, error) {
 	if r == nil {
 		return nil, errors.New("problem: Read: r = nil")
@@ -57,16 +57,19 @@ func Read(r *read.Program) (*Problem, error) {
 	return p, nil
 }
 
-// Program returns the problem as a program, to be written to a file. A category becomes one
-// bit "name=label" for each label, with a constraint that exactly one of them is 1. It
-// returns an error for conditions other than comparisons, and for functions of a variable
-// that are not powers of it.
+// Program converts the problem to a program that can be written to a file. A category becomes one
+// bit "name=label" for each label, with a constraint that exactly one of them is 1. A condition
+// that is not a comparison becomes the comparison [Condition.Indicator] ≥ 1. This needs a required
+// condition or one whose violation is always 0 or 1; otherwise Program returns an error. It also
+// returns an error for a function of an integer with more than two values that is not a power of
+// the integer.
 func (p *Problem) Program() (*read.Program, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
 	r := &read.Program{}
-	first := make([]int, len(p.vars)) // the variable of r, or that of the first label
+	// Index in r of the variable or, for a category, of its first label's variable.
+	first := make([]int, len(p.vars))
 	for i, v := range p.vars {
 		first[i] = len(r.Variables)
 		lo, hi := v.values[0], v.values[len(v.values)-1]
@@ -111,7 +114,7 @@ func (p *Problem) Program() (*read.Program, error) {
 	return r, nil
 }
 
-// logical reports whether violations are 0 and 1.
+// logical reports whether the violation of c is always 0 or 1.
 func (c *Condition) logical() bool {
 	switch c.op {
 	case not:
@@ -127,7 +130,8 @@ func (c *Condition) logical() bool {
 	return false
 }
 
-// monomials returns a sum of products as one of powers of the variables of a program.
+// monomials expands a sum of products into monomials in the variables of a program. first holds,
+// for each variable of p, the index of its first program variable.
 func (p *Problem) monomials(terms []term, first []int) ([]read.Monomial, error) {
 	var sum []read.Monomial
 	for _, t := range terms {
@@ -150,11 +154,11 @@ func (p *Problem) monomials(terms []term, first []int) ([]read.Monomial, error) 
 	return sum, nil
 }
 
-// maxPower is the largest power of an integer that a term is compared with.
+// maxPower is the largest power of an integer that powers recognises.
 const maxPower = 8
 
-// powers returns a function of one variable as a sum of powers of variable i of a program,
-// or of the bits of its labels, which begin there.
+// powers returns a function of one variable as a sum of powers of the program variable i. For a
+// category, i is the program variable of its first label, and the result is a sum over its labels.
 func (p *Problem) powers(f factor, i int) (sum []read.Monomial, err error) {
 	v := &p.vars[f.v]
 	switch {

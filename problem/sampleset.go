@@ -14,29 +14,31 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// SampleSet is the result of Minimise or Sample: one row per state, lowest energy first.
+// SampleSet is the result of [Problem.Minimise] or [Problem.Sample]: one row per state, lowest
+// energy first.
 type SampleSet struct {
 	Rows []Row
 
-	// Exact is true if the answer is certain: the rows of Minimise have the lowest energy,
+	// Exact reports whether the answer is certain: the rows of Minimise have the lowest energies,
 	// and the rows of Sample are independent draws.
 	Exact  bool
-	Method string // what found the rows: elimination, search, annealing, chains, …
+	Method string // method that found the rows: elimination, search, annealing, chains, …
 
 	// Summary holds the diagnostics of the energy if the draws come from chains, and is nil
-	// otherwise. Warnings lists what is wrong with the draws.
+	// otherwise. Warnings lists the reasons not to trust these draws.
 	Summary  *diagnose.Summary
 	Warnings []string
 
 	p *Problem
 }
 
-// Row is a state of a [SampleSet].
+// Row is one state of a [SampleSet].
 type Row struct {
-	Levels      []int32  // level of each variable, in the order of Problem.Names; see Problem.Model
-	Energy      float64  // including preferred conditions, without any Config.Penalty
+	// Level of each variable, in the order of Problem.Names; Problem.Model explains the levels.
+	Levels      []int32
+	Energy      float64  // energy E of the state, without any Config.Penalty
 	Occurrences int      // number of draws in this row
-	Violated    []string // names of the conditions that do not hold, required ones first
+	Violated    []string // names of the violated conditions, required ones first
 
 	p        *Problem
 	feasible bool
@@ -44,7 +46,7 @@ type Row struct {
 
 func (p *Problem) set() *SampleSet { return &SampleSet{p: p} }
 
-// add appends a row for a state, which is copied.
+// add appends a row with a copy of the state x.
 func (s *SampleSet) add(x []int32, occurrences int) {
 	s.Rows = append(s.Rows, Row{
 		Levels: slices.Clone(x), Energy: s.p.energy(x), Occurrences: occurrences,
@@ -52,7 +54,7 @@ func (s *SampleSet) add(x []int32, occurrences int) {
 	})
 }
 
-// broken returns 0 for a feasible row and 1 for others.
+// broken returns 0 for a feasible row and 1 for an infeasible one. It is a sort key.
 func (s *SampleSet) broken(r Row) int {
 	if r.feasible {
 		return 0
@@ -60,11 +62,11 @@ func (s *SampleSet) broken(r Row) int {
 	return 1
 }
 
-// Feasible reports whether all required conditions hold.
+// Feasible reports whether the state satisfies all required conditions.
 func (r Row) Feasible() bool { return r.feasible }
 
-// Number returns the value of the variable with that name; for a category, it is the index
-// of its label. ok is false if there is no such variable.
+// Number returns the value of the variable with the given name. For a category, the value is the
+// index of its label. ok is false if there is no such variable.
 func (r Row) Number(name string) (v float64, ok bool) {
 	i, ok := r.index(name)
 	if !ok {
@@ -73,8 +75,8 @@ func (r Row) Number(name string) (v float64, ok bool) {
 	return r.p.vars[i].values[r.Levels[i]], true
 }
 
-// Label returns the label of the category with that name, or the value of any other
-// variable as text. ok is false if there is no such variable.
+// Label returns the label of the category with the given name, or the value of any other variable
+// as text. ok is false if there is no such variable.
 func (r Row) Label(name string) (label string, ok bool) {
 	i, ok := r.index(name)
 	if !ok {
@@ -99,7 +101,7 @@ func (r Row) label(i int) string {
 	return strconv.FormatFloat(v.values[r.Levels[i]], 'g', -1, 64)
 }
 
-// String formats the row as "x=1 colour=red: energy −2".
+// String formats the row in the form "x=1 colour=red: energy −2".
 func (r Row) String() string {
 	var b strings.Builder
 	if r.p != nil {
@@ -132,7 +134,7 @@ func (s *SampleSet) Values(e Expr) ([]float64, error) {
 	return v, nil
 }
 
-// Filter returns the set of the rows for which keep returns true.
+// Filter returns a new set of those rows for which keep returns true.
 func (s *SampleSet) Filter(keep func(Row) bool) *SampleSet {
 	t := *s
 	t.Rows = nil
@@ -144,7 +146,7 @@ func (s *SampleSet) Filter(keep func(Row) bool) *SampleSet {
 	return &t
 }
 
-// Sort sorts the rows by a function as slices.SortStableFunc does.
+// Sort sorts the rows by compare; the order of equal rows does not change.
 func (s *SampleSet) Sort(compare func(a, b Row) int) { slices.SortStableFunc(s.Rows, compare) }
 
 func (s *SampleSet) sort() {
@@ -153,7 +155,7 @@ func (s *SampleSet) sort() {
 	})
 }
 
-// aggregate joins equal rows and sorts them.
+// aggregate sorts the rows and merges equal ones by adding their Occurrences.
 func (s *SampleSet) aggregate() {
 	s.sort()
 	out := s.Rows[:0]
@@ -167,8 +169,8 @@ func (s *SampleSet) aggregate() {
 	s.Rows = out
 }
 
-// Append adds the rows of t, an answer to the same problem, and merges equal rows. The
-// result is Exact only if both sets are.
+// Append adds the rows of t, an answer to the same problem, and merges equal rows. The result is
+// Exact only if both sets are Exact. It returns an error if the problems differ.
 func (s *SampleSet) Append(t *SampleSet) error {
 	if t.p != s.p {
 		return fmt.Errorf("problem: Append: the sets are about different problems")
@@ -180,8 +182,8 @@ func (s *SampleSet) Append(t *SampleSet) error {
 	return nil
 }
 
-// WriteCSV writes a header and one line per row: the variables by name, then energy,
-// occurrences, and violated, which holds the names of conditions separated by semicolons.
+// WriteCSV writes a header and one line per row. The columns are the variables by name, energy,
+// occurrences, and violated, which holds the names of violated conditions separated by semicolons.
 func (s *SampleSet) WriteCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	if err := c.Write(append(s.p.Names(), "energy", "occurrences", "violated")); err != nil {
@@ -240,10 +242,9 @@ func (s *SampleSet) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// WriteDimod writes the set as JSON in the format of D-Wave's dimod
-// (SampleSet.to_serializable, schema 3.1.0), with a vector is_feasible. The variable type
-// is BINARY or SPIN if all variables are of that kind, and INTEGER otherwise; a category is
-// written as the index of its label.
+// WriteDimod writes the set as JSON in the format of D-Wave's dimod (SampleSet.to_serializable,
+// schema 3.1.0), with a vector is_feasible. The variable type is BINARY or SPIN if all variables
+// are of that kind, and INTEGER otherwise. A category is written as the index of its label.
 func (s *SampleSet) WriteDimod(w io.Writer) error {
 	names := [...]string{binary: "BINARY", spin: "SPIN", integer: "INTEGER", category: "INTEGER"}
 	kind := names[s.p.vars[0].kind]

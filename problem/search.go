@@ -7,39 +7,38 @@ import (
 	"slices"
 )
 
-// checkUpTo is the number of states of the variables of a condition up to which the search
-// finds out by evaluation which of their levels are still possible.
+// checkUpTo is the largest number of joint states of a condition's variables that the search
+// evaluates one by one to find the levels that are still possible.
 const checkUpTo = 1 << 12
 
-// errEffort ends a search that has used up its evaluations.
+// errEffort reports that a search has used up its evaluations.
 var errEffort = errors.New("the search has made as many evaluations as Config.Search allows")
 
-// search goes through the feasible states of a problem depth first. After every decision
-// it removes levels that the required conditions rule out: by evaluation, if a condition
-// has few states left, and by the least and largest value of sums. (Consistency of domains
-// and of bounds; Rossi, van Beek and Walsh 2006, chapter 3.)
+// search enumerates the feasible states of a problem depth first. After every decision it removes
+// levels that the required conditions rule out. It finds these levels by evaluation if a condition
+// has few states left, and otherwise by the smallest and largest possible value of a sum.
+// (Consistency of domains and of bounds; Rossi, van Beek and Walsh 2006, chapter 3.)
 type search struct {
 	p     *Problem
 	ctx   context.Context
-	left  int // evaluations
+	left  int // number of evaluations that are left
 	hard  []constrained
 	soft  []constrained
-	watch [][]int32 // of each variable, conditions of hard
+	watch [][]int32 // for each variable, indices in hard of its required conditions
 	alive [][]bool
 	count []int32
 	trail []site
-	terms []group   // of the objective
-	open  []int32   // those of terms and then of soft that are not decided
-	fixed float64   // what the others cost
-	order [][]int32 // of the levels of each variable
+	terms []group   // terms of the objective, grouped by their variables
+	open  []int32   // indices in terms, then in soft, of the costs that are not constant
+	fixed float64   // sum of the costs that are constant because fix fixed all of their variables
+	order [][]int32 // for each variable, the order in which its levels are tried
 
 	x       []int32
 	queue   []int32
 	queued  []bool
 	support [][]bool
 
-	// minimise returns the energy from which a part of the tree can be pruned; nil means no
-	// pruning.
+	// minimise returns the energy at or above which a subtree is pruned; nil means no pruning.
 	minimise func() float64
 	leaf     func(x []int32) (more bool)
 }
@@ -49,10 +48,11 @@ type site struct{ v, level int32 }
 type constrained struct {
 	*statement
 	constant float64
-	u        [][]float64 // of a comparison of functions of one variable; nil for others
+	// Functions of one variable each that a comparison sums; nil for other conditions.
+	u [][]float64
 }
 
-// group is the terms of the objective over the same variables.
+// group holds the terms of the objective over one set of variables.
 type group struct {
 	scope []int
 	terms []term
@@ -89,8 +89,8 @@ func constrain(s *statement) constrained {
 	return c
 }
 
-// bounded prepares a search for low energies: terms by their variables, and for each
-// variable the levels in the order of their mean energy.
+// bounded prepares a search for low energies. It groups the terms of the objective by their
+// variables and sorts the levels of each variable by their mean energy.
 func (s *search) bounded(minimise func() float64) {
 	s.minimise = minimise
 	index := map[string]int{}
@@ -138,7 +138,7 @@ func (s *search) bounded(minimise func() float64) {
 	}
 }
 
-// fix fixes the variables that are not free at their levels in x, until undo(0).
+// fix restricts all variables that are not free to their levels in x, until undo(0) is called.
 func (s *search) fix(x []int32, free []bool) {
 	for v := range s.alive {
 		for l, ok := range s.alive[v] {
@@ -176,8 +176,8 @@ func average(u []float64) float64 {
 	return s / float64(len(u))
 }
 
-// run visits the feasible states. The error is nil if all were visited that matter or leaf
-// asked for no more, errEffort, or that of the context.
+// run calls leaf with every feasible state, except those that minimise prunes, until leaf returns
+// false. It returns errEffort if the evaluations are used up, and the cause of the context's end.
 func (s *search) run(leaf func(x []int32) (more bool)) error {
 	s.leaf = leaf
 	for i := range s.hard {
@@ -194,7 +194,7 @@ func (s *search) enqueue(c int32) {
 	}
 }
 
-// remove takes a level from a variable. It returns false if none is left.
+// remove removes a level of a variable. It returns false if the variable has no level left.
 func (s *search) remove(v, level int32) bool {
 	s.alive[v][level] = false
 	s.count[v]--
@@ -213,7 +213,7 @@ func (s *search) undo(mark int) {
 	s.trail = s.trail[:mark]
 }
 
-// visit goes through what is left, after the conditions in the queue have been applied.
+// visit applies the queued conditions and then enumerates the remaining states.
 func (s *search) visit() (more bool, err error) {
 	possible, err := s.propagate()
 	if err != nil || !possible {
@@ -259,7 +259,8 @@ func (s *search) visit() (more bool, err error) {
 	return true, nil
 }
 
-// spend counts evaluations.
+// spend subtracts n from the evaluations that are left. It returns an error if none are left or the
+// context has ended.
 func (s *search) spend(n int) error {
 	if before := s.left; before>>16 != (before-n)>>16 {
 		if err := s.ctx.Err(); err != nil {
@@ -272,8 +273,8 @@ func (s *search) spend(n int) error {
 	return nil
 }
 
-// propagate applies the conditions in the queue until none removes a level. It returns
-// false if no state is left; the queue is then empty.
+// propagate applies the queued conditions until none of them removes a level. It returns false if
+// no state is left. The queue is empty afterwards.
 func (s *search) propagate() (possible bool, err error) {
 	for possible = true; len(s.queue) > 0; {
 		c := s.queue[0]
@@ -330,7 +331,7 @@ func (s *search) apply(c *constrained) (possible bool, err error) {
 	return possible, nil
 }
 
-// each calls f with every state of some variables that is alive, in s.x.
+// each stores every possible joint state of the variables in scope in s.x and calls f after each.
 func (s *search) each(scope []int, f func()) {
 	for _, v := range scope {
 		s.x[v] = int32(slices.Index(s.alive[v], true))
@@ -353,7 +354,8 @@ func (s *search) each(scope []int, f func()) {
 	}
 }
 
-// spread returns the least and largest value of a function of a variable that are possible.
+// spread returns the smallest and largest value of u over the levels of variable v that are still
+// possible.
 func (s *search) spread(v int, u []float64) (least, most float64) {
 	least, most = math.Inf(1), math.Inf(-1)
 	for l, ok := range s.alive[v] {
@@ -364,7 +366,8 @@ func (s *search) spread(v int, u []float64) (least, most float64) {
 	return least, most
 }
 
-// applySum removes levels with which a sum cannot satisfy its bounds.
+// applySum removes the levels with which the sum of a comparison cannot satisfy its bounds. It
+// returns false if no state is left.
 func (s *search) applySum(c *constrained) (possible bool, err error) {
 	for {
 		least, most := c.constant, c.constant
@@ -407,7 +410,8 @@ func (s *search) applySum(c *constrained) (possible bool, err error) {
 	return c.c.violation(s.x) == 0, nil
 }
 
-// roundingOf is the relative error of running sums: none if they are integers.
+// roundingOf returns the relative error of running sums: 0 for sums of integers, for which tol is
+// 0.
 func roundingOf(tol float64) float64 {
 	if tol == 0 {
 		return 0
@@ -415,7 +419,7 @@ func roundingOf(tol float64) float64 {
 	return 1.0 / (1 << 40)
 }
 
-// bound returns a lower bound on the energy of the states that are left.
+// bound returns a lower bound on the energy of the remaining states.
 func (s *search) bound() (float64, error) {
 	total := s.fixed
 	for _, i := range s.open {
@@ -456,7 +460,7 @@ func (s *search) bound() (float64, error) {
 	return total, nil
 }
 
-// leastCost returns a lower bound on the cost of a preferred condition.
+// leastCost returns a lower bound on the cost of a preferred condition in the remaining states.
 func (s *search) leastCost(c *constrained) float64 {
 	decided := true
 	least, most := c.constant, c.constant

@@ -21,35 +21,39 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/auto"
 )
 
-// Config holds the settings of a solver. The zero value is the recommended setting.
+// Config holds the settings of [Problem.Minimise], [Problem.Sample] and [Problem.Count]. The zero
+// value is the recommended setting.
 type Config struct {
-	Seed    uint64
-	Workers int // goroutines of chains and searches; 0 means GOMAXPROCS; never changes results
+	Seed uint64
+	// Number of goroutines for chains and searches; 0 means GOMAXPROCS; results do not depend on
+	// it.
+	Workers int
 
-	// Rows is the largest number of states that Minimise returns, lowest energy first; 0
-	// means 1.
+	// Rows is the largest number of states that Minimise returns, lowest energy first; 0 means 1.
 	Rows int
 
 	// Beta is the inverse temperature β of Sample; 0 means 1.
 	Beta float64
 
-	// Bytes bounds the memory of elimination; 0 means 1 GiB.
+	// Bytes bounds the memory of elimination, in bytes; 0 means 1 GiB.
 	Bytes int64
 
-	// Search bounds the evaluations of the search, and the evaluations around the states
-	// that annealing or an unfinished search found; 0 means 2²⁶, and −1 turns both off.
+	// Search bounds the evaluations of the search. It also bounds the evaluations in the
+	// neighbourhoods of states found by annealing or by an unfinished search. 0 means 2²⁶, and −1
+	// turns both off.
 	Search int
 
 	// Penalty, if positive, allows required conditions to be violated where no exact method
-	// applies: the energy of the chains then includes Penalty times the violation of each
+	// applies. The energy of the chains then includes Penalty times the violation of each
 	// condition, and rows name the conditions they violate.
 	Penalty float64
 
-	// Steps is the number of steps of each annealing, of rounds of ground.Search, or of
-	// steps between two draws of a chain; 0 means 1000, 200 and 10, respectively.
+	// Steps is the length of an approximate solver's run. It is the number of steps of each
+	// annealing (0 means 1000), of rounds of ground.Search (0 means 200), or of steps between two
+	// draws of a chain (0 means 10).
 	Steps int
 
-	Chains int // of annealing and of Sample; 0 means 16
+	Chains int // number of chains of annealing and of Sample; 0 means 16
 }
 
 // InfeasibleError reports that no state satisfies all required conditions.
@@ -90,13 +94,13 @@ func (p *Problem) check(caller string, c *Config) error {
 	return nil
 }
 
-// distribution returns the exact distribution at an inverse temperature over so many sites,
-// of which the first are the variables. It is nil with the reason if its tables would be
-// too large.
+// distribution returns the exact distribution at the inverse temperature beta. The first of its
+// sites are the variables of p, the others are counter variables. If its tables would be too large,
+// d is nil and reason says why.
 func (p *Problem) distribution(ctx context.Context, beta float64, c *Config) (d *junction.Distribution, sites int, reason, err error) {
 	f, err := p.factors(beta)
 	if err != nil {
-		return nil, 0, err, nil // a table of one condition
+		return nil, 0, err, nil // the table of a single condition is too large
 	}
 	d, err = junction.New(ctx, f, junction.Config{Bytes: c.Bytes})
 	var wide *energy.WidthError
@@ -105,22 +109,23 @@ func (p *Problem) distribution(ctx context.Context, beta float64, c *Config) (d 
 		return nil, 0, err, nil
 	case err != nil && ctx.Err() != nil:
 		return nil, 0, nil, err
-	case err != nil: // a variable has no level of finite energy
+	case err != nil: // the error means that a variable has no level of finite energy
 		return nil, 0, nil, &InfeasibleError{}
 	}
 	return d, len(f.cards), nil, nil
 }
 
-// way is a place of the search in the order of the ways to an exact answer.
+// way says whether the search runs before or after elimination.
 type way bool
 
 const (
-	before way = true // elimination, where there are few states
+	before way = true // the search runs before elimination because there are few states
 	after  way = false
 )
 
-// search reports whether to search before or after elimination. Without conditions that
-// narrow it, a search of very many states would not end.
+// search reports whether to run the search at the point w: before elimination if there are few
+// states, after it otherwise. It returns false if the search is turned off. It also returns false
+// for very many states without required conditions, which would narrow the search.
 func (p *Problem) search(c *Config, w way) bool {
 	states := 1.0
 	for i := range p.vars {
@@ -132,10 +137,10 @@ func (p *Problem) search(c *Config, w way) bool {
 	return len(p.required) > 0 || states <= 1<<22
 }
 
-// Count returns the number of feasible states. It is exact below 2⁴⁰ and has a relative
-// error of about 10⁻¹² above. Count returns the problem's own error if it has one (see
-// [Problem.Err]), and an error that wraps the reasons if neither elimination nor search can
-// count the states.
+// Count returns the number of feasible states. The result is exact below 2⁴⁰ and has a relative
+// error of about 10⁻¹² above. Count returns the error stored in the problem, if any (see
+// [Problem.Err]). It also returns an error, which wraps the reasons, if neither elimination nor
+// search can count the states.
 func (p *Problem) Count(ctx context.Context, c Config) (float64, error) {
 	if err := p.check("Count", &c); err != nil {
 		return 0, err
@@ -169,7 +174,7 @@ func (p *Problem) Count(ctx context.Context, c Config) (float64, error) {
 	return 0, fmt.Errorf("problem: Count: no exact way: %w", reason)
 }
 
-// list counts the feasible states one by one.
+// list counts the feasible states by enumerating them.
 func (p *Problem) list(ctx context.Context, c *Config) (n float64, err error) {
 	err = p.newSearch(ctx, c.Search).run(func([]int32) bool { n++; return true })
 	return n, err
@@ -189,15 +194,14 @@ func (p *Problem) count(ctx context.Context, d *junction.Distribution) (n float6
 	return n, false, nil
 }
 
-// Minimise returns the feasible states of lowest energy, Config.Rows of them, or all if
-// there are fewer. If no exact method applies, the states are found by annealing or an
-// unfinished search, and in the neighbourhoods of the states found so. Exact of the set is
-// then false, unless only one row was requested and a bound, such as that of
-// [ground.Bound], proves it optimal.
+// Minimise returns the Config.Rows feasible states of lowest energy, or all if there are fewer. If
+// no exact method applies, annealing or an unfinished search finds the states, and their
+// neighbourhoods are searched for better ones. Exact of the set is then false, unless only one row
+// was requested and a bound, such as that of [ground.Bound], proves it optimal.
 //
-// It returns an *[InfeasibleError] if no state is feasible, and an error that wraps the
-// reasons if no exact method applies, there are required conditions, no feasible state was
-// found and Config.Penalty is 0.
+// It returns an *[InfeasibleError] if no state is feasible. It returns an error that wraps the
+// reasons if all of this holds: no exact method applies, there are required conditions, no feasible
+// state was found, and Config.Penalty is 0.
 func (p *Problem) Minimise(ctx context.Context, c Config) (*SampleSet, error) {
 	if err := p.check("Minimise", &c); err != nil {
 		return nil, err
@@ -213,7 +217,7 @@ func (p *Problem) Minimise(ctx context.Context, c Config) (*SampleSet, error) {
 		return nil, err
 	}
 	if reason == nil {
-		s.Rows = nil // of a search that did not end
+		s.Rows = nil // discard the rows of an unfinished search
 		if _, infeasible, err := p.count(ctx, d); err != nil || infeasible {
 			return nil, cmp.Or(err, error(&InfeasibleError{}))
 		}
@@ -235,7 +239,7 @@ func (p *Problem) Minimise(ctx context.Context, c Config) (*SampleSet, error) {
 		reason = fmt.Errorf("%w; %w", reason, errEffort)
 	}
 	if len(p.required) > 0 && c.Penalty == 0 {
-		if len(s.Rows) > 0 { // what the search has found
+		if len(s.Rows) > 0 { // rows that the unfinished search has found
 			s.Method = "search, not finished, and neighbourhoods"
 			return answer(s, p.neighbourhoods(ctx, &c, s))
 		}
@@ -244,7 +248,7 @@ func (p *Problem) Minimise(ctx context.Context, c Config) (*SampleSet, error) {
 	if err := p.anneal(ctx, &c, s); err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(s.Rows, func(a, b Row) int { // feasible states first
+	slices.SortStableFunc(s.Rows, func(a, b Row) int { // sort feasible states first
 		return cmp.Compare(s.broken(a), s.broken(b))
 	})
 	s.Rows = s.Rows[:min(len(s.Rows), c.Rows)]
@@ -255,7 +259,7 @@ func (p *Problem) Minimise(ctx context.Context, c Config) (*SampleSet, error) {
 	return s, nil
 }
 
-// answer returns s unless there is an error.
+// answer returns s and nil, or nil and err if err is not nil.
 func answer(s *SampleSet, err error) (*SampleSet, error) {
 	if err != nil {
 		return nil, err
@@ -263,8 +267,8 @@ func answer(s *SampleSet, err error) (*SampleSet, error) {
 	return s, nil
 }
 
-// searchBest fills s with the best states that the search finds, and reports whether they
-// are certain to be the best ones.
+// searchBest fills s with the best states that the search finds. done reports whether the search
+// was complete, so that they are the best of all.
 func (p *Problem) searchBest(ctx context.Context, c *Config, s *SampleSet) (done bool, err error) {
 	best := newLeaders(c.Rows)
 	search := p.newSearch(ctx, c.Search)
@@ -287,12 +291,12 @@ func (p *Problem) searchBest(ctx context.Context, c *Config, s *SampleSet) (done
 	return true, nil
 }
 
-// mostProven is the number of products of two variables up to which a bound is looked for:
-// it takes seconds beyond.
+// mostProven is the largest number of products of two variables for which a bound is computed.
+// Beyond it a bound takes seconds.
 const mostProven = 1 << 13
 
-// without returns the problem that is left when variables have the levels of fixed, where
-// these are not −1, and the variables of p that it has.
+// without returns the problem in which the variables with fixed[i] ≥ 0 have that level. at maps the
+// variables of the remaining problem to those of p. The conditions of p are omitted.
 func (p *Problem) without(fixed []int32) (rest *Problem, at []int) {
 	rest = New()
 	of := make([]int, len(p.vars))
@@ -318,8 +322,9 @@ func (p *Problem) without(fixed []int32) (rest *Problem, at []int) {
 	return rest, at
 }
 
-// complete adds the best state of the rest of a problem, with the levels that a bound fixes
-// in every state of lowest energy.
+// complete adds to s the state that combines the levels fixed by bound with the best levels of the
+// remaining variables. bound fixes levels that every state of lowest energy has. rest and at are
+// the remaining problem and its variables, from [Problem.without].
 func (p *Problem) complete(ctx context.Context, c *Config, s *SampleSet, rest *Problem, at []int, bound *ground.Certificate) error {
 	x := slices.Clone(bound.Fixed)
 	s.Exact = true
@@ -338,7 +343,8 @@ func (p *Problem) complete(ctx context.Context, c *Config, s *SampleSet, rest *P
 	return nil
 }
 
-// anneal adds to s the best states of independent annealings.
+// anneal adds to s the best state found by ground.Search or, for a model that is not quadratic, by
+// annealing independent chains.
 func (p *Problem) anneal(ctx context.Context, c *Config, s *SampleSet) error {
 	m, err := p.Model(c.Penalty)
 	if err != nil {
@@ -393,14 +399,13 @@ func (p *Problem) anneal(ctx context.Context, c *Config, s *SampleSet) error {
 	return nil
 }
 
-// Sample returns n draws from p(x) ∝ exp(−β·E(x)) on the feasible states; equal draws share
-// one row. The draws are independent if Exact of the set is true. Otherwise they come from
-// Markov chains, by a method that package auto chooses, and Summary and Warnings of the set
-// tell how far they can be trusted.
+// Sample returns n draws from p(x) ∝ exp(−β·E(x)) on the feasible states; equal draws share one
+// row. The draws are independent if Exact of the set is true. Otherwise they come from Markov
+// chains, by a method that package auto chooses. Summary and Warnings of the set then show how far
+// the draws can be trusted.
 //
-// It returns an *[InfeasibleError] if no state is feasible, and an error that wraps the
-// reasons if no exact method applies, there are required conditions and Config.Penalty is
-// 0.
+// It returns an *[InfeasibleError] if no state is feasible. It returns an error that wraps the
+// reasons if no exact method applies, there are required conditions, and Config.Penalty is 0.
 func (p *Problem) Sample(ctx context.Context, n int, c Config) (*SampleSet, error) {
 	if err := p.check("Sample", &c); err != nil {
 		return nil, err
@@ -434,7 +439,8 @@ func (p *Problem) Sample(ctx context.Context, n int, c Config) (*SampleSet, erro
 	return answer(s, p.chains(ctx, n, &c, s))
 }
 
-// draw makes independent draws by elimination.
+// draw fills s with n independent draws from the exact distribution d, which elimination computed.
+// d has the given number of sites, of which the first are the variables of p.
 func (p *Problem) draw(ctx context.Context, d *junction.Distribution, sites, n int, c *Config, s *SampleSet) error {
 	if _, infeasible, err := p.count(ctx, d); err != nil || infeasible {
 		return cmp.Or(err, error(&InfeasibleError{}))
@@ -458,10 +464,11 @@ func (p *Problem) draw(ctx context.Context, d *junction.Distribution, sites, n i
 	return nil
 }
 
-// maxListed bounds the states from which Sample draws by their list.
+// maxListed is the largest number of feasible states that drawListed enumerates.
 const maxListed = 1 << 20
 
-// drawListed lists the feasible states and draws from the list.
+// drawListed enumerates the feasible states and fills s with n independent draws from them. done is
+// false if there are too many states.
 func (p *Problem) drawListed(ctx context.Context, n int, c *Config, s *SampleSet) (done bool, err error) {
 	var states []int32
 	var w []float64
@@ -492,7 +499,7 @@ func (p *Problem) drawListed(ctx context.Context, n int, c *Config, s *SampleSet
 		r := sampler.NewStream(c.Seed, uint64(i))
 		k, _ := slices.BinarySearch(w, r.Float64()*total)
 		for k > 0 && k < len(w) && w[k] == w[k-1] {
-			k-- // states of weight 0 are not drawn
+			k-- // skip states of weight 0
 		}
 		k = min(k, len(w)-1)
 		s.add(states[k*sites:(k+1)*sites], 1)
@@ -502,7 +509,7 @@ func (p *Problem) drawListed(ctx context.Context, n int, c *Config, s *SampleSet
 	return true, nil
 }
 
-// chains makes draws by Markov chains.
+// chains fills s with n draws of Markov chains and adds their diagnostics.
 func (p *Problem) chains(ctx context.Context, n int, c *Config, s *SampleSet) error {
 	m, err := p.Model(c.Penalty)
 	if err != nil {

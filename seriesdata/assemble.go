@@ -10,22 +10,24 @@ import (
 	"time"
 )
 
-// layout describes where the values of a frame are in its file.
+// layout records where in the file the values of a frame are. [Frame.Write] uses it.
 type layout struct {
 	table   *table
 	axis    *axis
-	columns []int   // of the channels; nil if channels are not columns
-	rows    [][]int // by entity: rows of the table in ascending time, −1 for those left out by the file
-	newest  bool    // the file has the newest row first
-	by      []int   // columns that name the series of a row
+	columns []int // table columns of the channels; nil if channels are not columns
+	// For each entity, table rows in ascending time; −1 for a time that is absent from the file.
+	rows   [][]int
+	newest bool  // whether the file has the newest row first
+	by     []int // columns that identify the series of a row
 
-	across              bool // every row of the file is a series, or holds several times of one
-	dated               bool // such times are points in time
-	long                bool // a column names the channel of every row
-	variable, of, value int  // that column, and those of entities and of values, of a long file
+	across bool // whether each row of the file holds several times of a series
+	dated  bool // if across is true: whether the times are points in time rather than numbers
+	long   bool // whether a column names the channel of every row (long format)
+	// In long format: columns of the channel name, of the entity (−1 if none) and of the value.
+	variable, of, value int
 }
 
-// assemble makes a frame of a document.
+// assemble builds the frame of a document. It tries the supported layouts of a file in turn.
 func assemble(d *document, o Options) (*Frame, error) {
 	t, err := survey(d, o)
 	if err != nil {
@@ -64,7 +66,7 @@ func assemble(d *document, o Options) (*Frame, error) {
 		return nil, fmt.Errorf("line %d: series are distinguished by names of columns (%s) and by rows (%s); read one at a time by Options.Columns (-columns)", d.lines[0].number, entities[0], groups[0].name)
 	}
 	f.layout.columns = picks
-	// Values in the order of the file, a matrix for all columns.
+	// Read the values of every column; the rows are in the order of the file.
 	values := make([][]float64, len(picks))
 	f.Channels = make([]Channel, len(channels))
 	for c := range channels {
@@ -118,7 +120,8 @@ func assemble(d *document, o Options) (*Frame, error) {
 	return f, nil
 }
 
-// order finds the axis of a table and its series.
+// order finds the time axis of a table, divides its rows into series, and returns the columns that
+// identify the series. The axis is nil if the table has no times.
 func (t *table) order() (*axis, []group, []int, error) {
 	axes, err := t.axes()
 	if err != nil {
@@ -150,7 +153,7 @@ func (t *table) order() (*axis, []group, []int, error) {
 	return nil, groups, by, err
 }
 
-// oneWay reports whether the numbers of an axis are monotone in every series.
+// oneWay reports whether the times of an axis are monotone in every series.
 func (t *table) oneWay(a *axis, groups []group) bool {
 	for _, g := range groups {
 		for i := 2; i < len(g.rows); i++ {
@@ -162,7 +165,7 @@ func (t *table) oneWay(a *axis, groups []group) bool {
 	return true
 }
 
-// channels chooses the columns that are read and lists the others.
+// channels returns the columns to read and records in f.LeftOut why each other column is not read.
 func (f *Frame) channels(t *table, a *axis, by []int) ([]int, error) {
 	used := slices.Clone(by)
 	if a != nil {
@@ -221,7 +224,8 @@ func nameOf(a *axis) string {
 	return a.name
 }
 
-// consecutive reports whether the numbers of a column go up or down by one.
+// consecutive reports whether the numbers of column i change by exactly one, up or down, from row
+// to row.
 func (t *table) consecutive(i int) bool {
 	last := 0.0
 	for k := range t.rows {
@@ -234,8 +238,8 @@ func (t *table) consecutive(i int) bool {
 	return true
 }
 
-// noNumbers is the error for a file without a column of numbers: it names the first cell
-// that spoils the last column that is not used otherwise.
+// noNumbers returns the error for a file without a column of numbers. It names a cell that is not a
+// number, from the last column that is not in used.
 func (t *table) noNumbers(used []int) error {
 	for i := len(t.columns) - 1; i >= 0; i-- {
 		if slices.Contains(used, i) {
@@ -253,9 +257,9 @@ func (t *table) noNumbers(used []int) error {
 	return errNoRows
 }
 
-// bars names the price columns of a file without names: four adjacent columns of which, in
-// every row, the second is the largest and the third the smallest, and the volume after
-// them.
+// bars names the price columns of a file without names. It looks for price bars in the first four
+// columns of picks: in every row, the second number must be the largest and the third the smallest.
+// These columns become open, high, low and close, and the next one becomes volume.
 func (t *table) bars(picks []int) {
 	if t.named || len(picks) < 4 {
 		return
@@ -289,11 +293,11 @@ func (t *table) bars(picks []int) {
 	t.notes = append(t.notes, fmt.Sprintf("no names: columns %d to %d are %s by their order in every row", picks[0]+1, picks[len(names)-1]+1, strings.Join(names, ", ")))
 }
 
-// families assigns columns to entities by their names: by two lines of names, by names that
-// repeat, or by a prefix or suffix of the names of bars. For every entity, cells holds the
-// columns of the channels, as indices of picks.
+// families assigns columns to entities by their names. Entities are recognised by two lines of
+// names, by names that repeat, or by a prefix or suffix of names such as open and close. For every
+// entity, cells holds the columns of the channels, as indices into picks.
 func (t *table) families(picks []int) (entities, channels []string, cells [][]int, err error) {
-	kinds := make([][2]string, len(picks)) // entity and channel
+	kinds := make([][2]string, len(picks)) // entity and channel of each column
 	two, names := false, map[string]int{}
 	for k, i := range picks {
 		c := &t.columns[i]
@@ -330,7 +334,7 @@ func (t *table) families(picks []int) (entities, channels []string, cells [][]in
 			repeat = max(repeat, n)
 		}
 		switch {
-		case repeat > 1: // the same names again and again
+		case repeat > 1: // every name occurs several times
 			seen := map[string]int{}
 			for k, i := range picks {
 				name := t.columns[i].name
@@ -375,8 +379,8 @@ func (t *table) families(picks []int) (entities, channels []string, cells [][]in
 	return entities, channels, cells, nil
 }
 
-// affixes splits names such as AAPL.Open or Open_AAPL, if the rest are names of bars and
-// there are two entities or more.
+// affixes splits names such as AAPL.Open or Open_AAPL into entity and channel and stores them in
+// kinds. It reports whether every channel is a name in fields and there are at least two entities.
 func (t *table) affixes(picks []int, kinds [][2]string) bool {
 	for _, front := range []bool{true, false} {
 		all := map[string]bool{}
@@ -411,8 +415,8 @@ func (t *table) affixes(picks []int, kinds [][2]string) bool {
 	return false
 }
 
-// time sorts the rows of every series by time, inserts rows for grid times that are absent
-// from the file, and describes the axis.
+// time sorts the rows of every series by time, inserts the times of the regular grid that are
+// absent from the file, and describes the axis in f.Time.
 func (f *Frame) time(t *table, a *axis, groups []group) error {
 	f.Entities = make([]Entity, len(groups))
 	f.layout.rows = make([][]int, len(groups))
@@ -502,14 +506,14 @@ func (f *Frame) time(t *table, a *axis, groups []group) error {
 	return nil
 }
 
-// forward reports whether a gap is the hour that clocks skip in spring: on a Sunday in
-// March, from one, two or three o'clock.
+// forward reports whether the gap between two times is the hour that clocks skip in spring. It
+// looks for a gap of one hour on a Sunday in March that begins at one, two or three o'clock.
 func (f *Frame) forward(from, to float64, local bool) bool {
 	t := time.UnixMicro(int64(from)).UTC()
 	return local && math.Round(to/minute)*minute-math.Floor(from/hour)*hour == hour && t.Weekday() == time.Sunday && t.Month() == time.March && t.Hour() >= 1 && t.Hour() <= 3
 }
 
-// label writes a time as row k does.
+// label formats the time v in the format of row k.
 func (f *Frame) label(a *axis, k int, v float64) string {
 	cells := a.spell(k, v)
 	var parts []string
@@ -519,7 +523,9 @@ func (f *Frame) label(a *axis, k int, v float64) string {
 	return strings.Join(parts, " ")
 }
 
-// read reads the cells of the columns that form one channel.
+// read returns the numbers of the columns that form one channel, one slice per column, with NaN for
+// missing values. It also returns their format, their unit, and the numbers that stand for missing
+// values.
 func (t *table) read(columns []int) (values [][]float64, s style, unit string, stand []float64, err error) {
 	c := &t.columns[columns[0]]
 	unit = c.unit
@@ -614,7 +620,8 @@ func (t *table) read(columns []int) (values [][]float64, s style, unit string, s
 	return values, s, unit, stand, nil
 }
 
-// stand0 lists the numbers of a column that may stand for missing ones.
+// stand0 returns the numbers among all that are in the list stand and that o does not keep. Each
+// may stand for a missing value.
 func stand0(o Options, all []float64) (out []float64) {
 	for _, v := range stand {
 		if !slices.Contains(o.Keep, v) && slices.Contains(all, v) {
@@ -631,16 +638,17 @@ func markName(decimal byte) string {
 	return "point"
 }
 
-// decimal decides whether fractions begin with a point or a comma, first from all cells of
-// the given columns, then from those of all columns of numbers.
+// decimal returns the decimal separator of the given columns, '.' or ','. It decides first from the
+// cells of these columns, then from the cells of all columns of numbers.
 func (t *table) decimal(columns []int) (byte, error) {
 	if t.o.Decimal != 0 {
 		return t.o.Decimal, nil
 	}
 	if t.comma == "" {
-		return '.', nil // JSON
+		return '.', nil // JSON has no other decimal mark
 	}
-	look := func(columns []int) (point, comma, neutral, plain int) { // rows + 1
+	// Each result is 1 + the index of a row, or 0.
+	look := func(columns []int) (point, comma, neutral, plain int) {
 		for _, i := range columns {
 			for k := range t.rows {
 				s := t.rows[k].at(i).text
@@ -699,19 +707,19 @@ func (t *table) decimal(columns []int) (byte, error) {
 		return '.', nil
 	case allComma > 0 && allPoint == 0:
 		return ',', nil
-	case neutral > 0 && plain > 0: // 1,234 and 1.234
+	case neutral > 0 && plain > 0: // such as 1,234 and 1.234
 		return 0, fmt.Errorf("line %d, column %s: commas and points, and no number says which of them begins fractions; set Options.Decimal (-decimal)", t.rows[max(neutral, plain)-1].number, name)
 	case neutral > 0 && t.comma == ",":
-		return '.', nil // who separates cells by commas does not begin fractions with them
+		return '.', nil // if commas separate cells, they do not mark fractions
 	case neutral > 0:
 		return 0, unclear(neutral-1, "comma", ",")
-	case t.comma == ";": // of those who begin fractions with commas
+	case t.comma == ";": // files separated by semicolons usually have decimal commas
 		return 0, unclear(plain-1, "point", ".")
 	}
 	return '.', nil
 }
 
-// finish describes the channels of a frame.
+// finish sets the kind, the number of missing values and the tick of every channel.
 func (f *Frame) finish(t *table) {
 	f.Notes = append(f.Notes, t.notes...)
 	for c := range f.Channels {
@@ -756,12 +764,12 @@ func (f *Frame) finish(t *table) {
 	}
 }
 
-// enough is the number of values from which a tick can be inferred.
+// enough is the minimum number of values from which a tick is inferred.
 const enough = 20
 
-// tick returns the largest number of which all values are multiples, given how many
-// decimals they have, or one unit of the last decimal if there are few values. It returns 0
-// if the values have too many digits for a float64.
+// tick returns the largest number of which all values are multiples, or one unit of the last
+// decimal if there are few values. decimals is the number of decimals of the values. It returns 0
+// if there are no values or if they have too many digits for a float64.
 func tick(all []float64, decimals int) float64 {
 	if decimals > 9 || len(all) == 0 {
 		return 0

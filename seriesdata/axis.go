@@ -10,45 +10,49 @@ import (
 	"time"
 )
 
-// axis is the time of every row.
+// axis holds the time of every row of a table.
 type axis struct {
-	columns []int // of the file
+	columns []int // columns of the file that hold the time
 	name    string
-	dated   bool      // else numbers that count
-	values  []float64 // by row: microseconds in UTC, or numbers
-	wall    []float64 // the same on the clocks of the file
+	dated   bool      // whether the times are points in time; otherwise they are plain numbers
+	values  []float64 // time of each row, in microseconds since 1970 in UTC, or as a plain number
+	wall    []float64 // the same times as shown by local clocks, before conversion to UTC
 	order   order
 	zone    string
-	how     string // of numbers: the unit they count in
+	// For times given as numbers or parts: their meaning, such as "seconds since 1970".
+	how string
 
-	stamps  []stamp // by row, of the date
-	clocks  []stamp // by row, of the clock in a column of its own
-	padded  bool
-	scale   float64  // microseconds of a unit, of numbers that count from 1970
-	parts   []string // of a date that the columns hold: year, month, …
-	written []string // the same, by row
+	stamps []stamp // parsed date of each row; nil if the times are numbers or parts
+	clocks []stamp // parsed time of day of each row, if it has a column of its own; otherwise nil
+	padded bool
+	// For numbers counted from 1970 or as spreadsheet days: microseconds per unit; otherwise 0.
+	scale float64
+	// If several columns hold parts of a date: the part in each column, such as year or month.
+	parts   []string
+	written []string // rows × parts: the text of the cell
 }
 
-// timeNames are names of columns of times.
+// timeNames lists common names of time columns, in lower case.
 var timeNames = []string{"date", "time", "datetime", "timestamp", "unix", "epoch", "day", "month", "year", "week", "quarter", "period", "index", "id", "no", "step", "t", "ts", "ds", "dt", "utc",
 	"open time", "open_time", "opentime", "date_time", "date time", "datetime_utc", "timestamp_utc", "observation_date", "obs_date", "trade_date", "valid", "valid_time", "local_time", "utc_time", "time_utc", "unix_time", "time_idx", "datum", "zeit", "fecha", "data", "ym", "yyyymm", "yearmonth", "year_month", "yrmo", "fy", "seconds", "sec", "secs", "elapsed", "t_s", "t_ms", "time_s", "time_ms", "time_sec", "fyear", "fiscal_year", "fiscal year", "calendar_year", "calendar year", "jahr", "monat", "quartal", "woche", "año", "mes", "année", "mois", "<date>", "<dtyyyymmdd>", "<time>"}
 
-// calendarNames are those of times that are nothing else.
+// calendarNames lists names that only time columns have. A column with such a name that cannot be
+// read as times is an error.
 var calendarNames = []string{"date", "datetime", "timestamp", "time", "period", "year", "fy", "quarter", "month", "week", "datum", "fecha", "jahr", "quartal", "monat", "woche", "mes", "mois"}
 
-// timeLike reports whether a column has the name of a time column.
+// timeLike reports whether name, or its last part, is a common name of a time column.
 func timeLike(name string) bool {
 	name = strings.ToLower(strings.TrimSpace(name))
 	return slices.Contains(timeNames, name) || slices.Contains(timeNames, strings.ToLower(short(name)))
 }
 
-// timeish reports whether a name contains a word for times.
+// timeish reports whether name contains a word that suggests times, such as "date".
 func timeish(name string) bool {
 	name = strings.ToLower(name)
 	return timeLike(name) || slices.ContainsFunc([]string{"date", "time", "stamp", "yyyy", "datum"}, func(s string) bool { return strings.Contains(name, s) })
 }
 
-// short returns the last part of a name such as AAPL.Open.
+// short returns the part of a name after its last '.', ':' or '/', such as Open for AAPL.Open.
 func short(name string) string {
 	if i := strings.LastIndexAny(name, ".:/"); i+1 < len(name) {
 		return name[i+1:]
@@ -56,8 +60,8 @@ func short(name string) string {
 	return name
 }
 
-// find returns the column with a name. It compares the whole name, then the last part, each
-// exactly and, if that fails, ignoring case.
+// find returns the index of the column with the given name. It compares whole names, then last
+// parts, each first exactly and then ignoring case.
 func (t *table) find(name string) (int, error) {
 	name = strings.TrimSpace(name)
 	for _, same := range []func(c *column) bool{
@@ -86,7 +90,7 @@ func (t *table) find(name string) (int, error) {
 	return 0, fmt.Errorf("line %d: no column %q; there are %s", t.lines[0].number, name, clip60(all))
 }
 
-// clip60 joins names, at most sixty.
+// clip60 joins the first sixty names with commas.
 func clip60(all []string) string {
 	if len(all) > 60 {
 		all = append(slices.Clone(all[:60]), "…")
@@ -94,7 +98,7 @@ func clip60(all []string) string {
 	return strings.Join(all, ", ")
 }
 
-// axes returns the axes that the file may have, most likely first.
+// axes returns the candidates for the time axis of the file, most likely first.
 func (t *table) axes() (all []*axis, err error) {
 	switch {
 	case strings.EqualFold(t.o.Time, "none"):
@@ -146,7 +150,8 @@ func (t *table) axes() (all []*axis, err error) {
 		}
 		all = append(all, a)
 	} else {
-		for i := range t.columns { // a column by its name that cannot be read is no reason to go on without
+		// A column that is named like a date but cannot be read is an error.
+		for i := range t.columns {
 			c := &t.columns[i]
 			if c.filled > 0 && !c.numbers() && !t.labelled(i) && slices.Contains(calendarNames, strings.ToLower(c.name)) && c.clocks < c.filled {
 				return nil, t.noDate(i)
@@ -180,7 +185,7 @@ func (t *table) axes() (all []*axis, err error) {
 	return all, nil
 }
 
-// clock makes an axis of times of day, of one day.
+// clock returns an axis of times of day, all on the same day, from column i.
 func (t *table) clock(i int) *axis {
 	a := &axis{columns: []int{i}, name: t.columns[i].name, order: "dmy", how: "times of day"}
 	for k := range t.rows {
@@ -192,7 +197,7 @@ func (t *table) clock(i int) *axis {
 	return a
 }
 
-// noDate is the error for a column that has the name of a date column but no dates.
+// noDate returns the error for column i, which has the name of a date column but holds no dates.
 func (t *table) noDate(i int) error {
 	for k := range t.rows {
 		s := t.rows[k].at(i).text
@@ -206,7 +211,8 @@ func (t *table) noDate(i int) error {
 	return errors.New("no dates")
 }
 
-// rank sorts columns of dates: those with a usual name first.
+// rank returns a sort key for the name of a column of dates: 0 for a usual name, 1 for other names,
+// and 2 for names of closing or end times.
 func rank(name string) int {
 	switch {
 	case timeLike(name) && !strings.Contains(strings.ToLower(name), "local"):
@@ -217,7 +223,7 @@ func rank(name string) int {
 	return 1
 }
 
-// hasClock reports whether a column of dates has times of day.
+// hasClock reports whether the dates of column i include a time of day.
 func (t *table) hasClock(i int) bool {
 	for k := range t.rows {
 		if p, ok := parseStamp(t.rows[k].at(i).text); ok {
@@ -227,13 +233,13 @@ func (t *table) hasClock(i int) bool {
 	return false
 }
 
-// packedDates reports whether all cells of a column are dates of eight digits.
+// packedDates reports whether all cells of column i are dates without separators, such as 20240131.
 func (t *table) packedDates(i int) bool {
 	return t.columns[i].dated == t.columns[i].filled && t.columns[i].dated > 0
 }
 
-// packedClock returns a column with the name of a time column whose cells are clocks
-// without separators, such as 93000, or −1 if there is none.
+// packedClock returns a column named time or hour whose cells are times of day without separators,
+// such as 93000. It returns −1 if there is none.
 func (t *table) packedClock() int {
 	for i := range t.columns {
 		c := &t.columns[i]
@@ -253,7 +259,8 @@ func (t *table) packedClock() int {
 	return -1
 }
 
-// clockOf reads 930, 93000 or, of a column of hours, 9.
+// clockOf parses a time of day such as 930 or 93000. In a column named hour, it also accepts 9. The
+// result is in microseconds since midnight.
 func clockOf(s, name string) (float64, bool) {
 	v, err := strconv.Atoi(s)
 	switch {
@@ -268,8 +275,8 @@ func clockOf(s, name string) (float64, bool) {
 	return float64(v/100)*hour + float64(v%100)*minute, v/100 <= 24 && v%100 < 60
 }
 
-// labelled reports whether all cells of a column consist of the same word and a number that
-// goes up or down by one, such as day 1, day 2, ….
+// labelled reports whether all cells of column i consist of the same word and a number that counts
+// up or down by one, such as day 1, day 2, ….
 func (t *table) labelled(i int) bool {
 	if len(t.rows) < 2 {
 		return false
@@ -290,7 +297,8 @@ func (t *table) labelled(i int) bool {
 	return true
 }
 
-// unixTimes reports whether a column counts from 1970.
+// unixTimes reports whether the numbers of column i are recognised as time since 1970 or as
+// spreadsheet days.
 func (t *table) unixTimes(i int) bool {
 	if t.packedDates(i) && timeish(t.columns[i].name) {
 		return false
@@ -299,8 +307,8 @@ func (t *table) unixTimes(i int) bool {
 	return a != nil && a.scale > 0
 }
 
-// count makes an axis from a column of numbers. It returns nil if a cell is not a number or
-// the numbers cannot be times.
+// count returns an axis from the numbers of column i. It returns nil if a cell is not a finite
+// number.
 func (t *table) count(i int) *axis {
 	c := &t.columns[i]
 	a := &axis{columns: []int{i}, name: c.name}
@@ -342,7 +350,8 @@ func (t *table) count(i int) *axis {
 	case date && low >= 20000 && high < 80000:
 		a.dated, a.scale, a.how = true, day, "days of a spreadsheet"
 		for k := range a.values {
-			a.values[k] = math.Round((a.values[k]-25569)*day/second) * second // seconds are what their digits hold
+			// Round to seconds, the precision of the digits.
+			a.values[k] = math.Round((a.values[k]-25569)*day/second) * second
 		}
 		a.wall = a.values
 		return a
@@ -350,7 +359,7 @@ func (t *table) count(i int) *axis {
 	return a
 }
 
-// cellsOf are the cells of a column.
+// cellsOf returns the texts of column i.
 func cellsOf(rows []line, i int) (out []string) {
 	for k := range rows {
 		out = append(out, rows[k].at(i).text)
@@ -358,7 +367,8 @@ func cellsOf(rows []line, i int) (out []string) {
 	return out
 }
 
-// calendar makes dates from numbers that are years, or years and months.
+// calendar converts an axis of years, or of years and months, to dates. It returns a unchanged if a
+// month is out of range. split returns the year and the month of a number.
 func (t *table) calendar(a *axis, split func(v float64) (year, month int), how string) *axis {
 	b := *a
 	b.values = slices.Clone(a.values)
@@ -374,11 +384,12 @@ func (t *table) calendar(a *axis, split func(v float64) (year, month int), how s
 	return &b
 }
 
-// parts are what columns may hold of a date, with other names for them.
+// parts maps names of columns that hold a part of a date to the name of that part.
 var parts = map[string]string{"year": "year", "yr": "year", "yyyy": "year", "jahr": "year", "month": "month", "mon": "month", "mo": "month", "mm": "month", "monat": "month", "quarter": "quarter", "qtr": "quarter", "quartal": "quarter", "q": "quarter",
 	"week": "week", "isoweek": "week", "iso_week": "week", "woche": "week", "day": "day", "dd": "day", "hour": "hour", "hr": "hour", "hh": "hour", "minute": "minute", "mi": "minute", "min": "minute", "mn": "minute"}
 
-// partOf reads a cell that is part of a date.
+// partOf parses the cell s, which holds the part of a date with the given name. A month may be a
+// word and a quarter may begin with Q.
 func partOf(name, s string) (float64, bool) {
 	if name == "month" && monthOf(s) > 0 {
 		return float64(monthOf(s)), true
@@ -390,8 +401,9 @@ func partOf(name, s string) (float64, bool) {
 	return v, err == nil
 }
 
-// fromParts makes an axis from columns named year, month, day and hour, or year and
-// quarter, or year and week. A column of words is not part of a date.
+// fromParts returns an axis from columns that hold parts of a date: year, month, day, hour and
+// minute, or year and quarter, or year and week. It returns nil if there are no such columns. A
+// column with other words than month names is not a part of a date.
 func (t *table) fromParts() (*axis, error) {
 	index := map[string]int{}
 	for i := range t.columns {
@@ -463,7 +475,7 @@ func (t *table) fromParts() (*axis, error) {
 	return a, t.place(a)
 }
 
-// spellPart writes a part of a date as a cell like it.
+// spellPart formats a part of the date at in the format of the cell like.
 func spellPart(name string, at time.Time, like string) string {
 	year, week := at.ISOWeek()
 	v := map[string]int{"year": at.Year(), "month": int(at.Month()), "quarter": (int(at.Month()) + 2) / 3, "week": week, "day": at.Day(), "hour": at.Hour(), "minute": at.Minute(), "year of weeks": year}[name]
@@ -477,7 +489,8 @@ func spellPart(name string, at time.Time, like string) string {
 	return like[:len(like)-len(digits)] + fmt.Sprintf("%0*d", len(digits), v)
 }
 
-// named2axis makes an axis from one column, or from a date and a clock.
+// named2axis returns an axis from one column of times, or from two columns for date and time of
+// day.
 func (t *table) named2axis(columns []int) (*axis, error) {
 	i := columns[0]
 	c := &t.columns[i]
@@ -536,7 +549,8 @@ func (t *table) named2axis(columns []int) (*axis, error) {
 	return a, t.place(a)
 }
 
-// decide finds the order of day, month and year that all dates of a column allow.
+// decide sets a.order to the order of day, month and year that fits all dates of column i. It
+// returns an error if no order fits or if orders disagree on a date.
 func (t *table) decide(a *axis, i int) error {
 	c := &t.columns[i]
 	candidates := []order{"ymd", "dmy", "mdy"}
@@ -553,7 +567,7 @@ func (t *table) decide(a *axis, i int) error {
 			year4 = year4 || p.wa == 4
 		}
 	}
-	if !a.padded { // unless some part has one digit, nothing speaks against two
+	if !a.padded { // write two digits unless some part of the file has one digit
 		a.padded = !slices.ContainsFunc(a.stamps, func(p stamp) bool { return p.wa == 1 || p.wb == 1 && !p.named || p.wc == 1 })
 	}
 	if !numeric {
@@ -571,7 +585,7 @@ func (t *table) decide(a *axis, i int) error {
 		for k := range a.stamps {
 			p := &a.stamps[k]
 			_, fits := p.date(o)
-			// Four digits are the year, and a year of four digits is no day.
+			// A part of four digits is the year, so it cannot be the day.
 			if w := [3]int{p.wa, p.wb, p.wc}; !p.named && (w[0] == 4) != (o == "ymd" && (w[0] == 4)) || !p.named && w[2] == 4 && o == "ymd" {
 				fits = false
 			}
@@ -589,7 +603,7 @@ func (t *table) decide(a *axis, i int) error {
 		}
 	}
 	if dots && len(left) > 1 && slices.Contains(left, "dmy") {
-		left = []order{"dmy"} // nobody writes points and puts the month first
+		left = []order{"dmy"} // dates with points never begin with the month
 	}
 	if len(left) == 0 {
 		return last
@@ -612,7 +626,9 @@ func spoken(days float64) string {
 	return time.Unix(int64(days)*86400, 0).UTC().Format("2 January 2006")
 }
 
-// place computes points in time from the clocks of the file.
+// place converts the local times a.wall to points in time and stores them in a.values. It uses the
+// zones in the cells or, if there are none, the time zone in the options. It returns an error if
+// only some of the cells have a zone.
 func (t *table) place(a *axis) error {
 	a.values = make([]float64, len(a.wall))
 	zoned := 0
@@ -652,8 +668,8 @@ func (t *table) place(a *axis) error {
 	return nil
 }
 
-// locate interprets the clocks of the file in a time zone. An hour that a clock shows twice
-// is read as the one that follows the row before.
+// locate converts a.wall to points in time in the zone Options.Location. A local time that occurs
+// twice, when clocks go back, is read as the one that follows the previous row.
 func (t *table) locate(a *axis) {
 	up := a.wall[0] <= a.wall[len(a.wall)-1]
 	for k, w := range a.wall {
@@ -679,7 +695,8 @@ func (t *table) locate(a *axis) {
 	}
 }
 
-// spell writes a time in the format of row k of the file, in the cells of the axis.
+// spell formats the time v in the format of row k. The result maps each column of the axis to a
+// cell.
 func (a *axis) spell(k int, v float64) map[int]string {
 	out := map[int]string{}
 	at := time.UnixMicro(int64(v)).UTC()

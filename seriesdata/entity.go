@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// group is the rows of one series, in the order of the file.
+// group holds the rows of one series, in the order of the file.
 type group struct {
 	name string
 	rows []int
 }
 
-// entityNames are names of columns of numbers or words that identify series.
+// entityNames lists common names of columns that identify series, in lower case.
 var entityNames = []string{"ticker", "symbol", "stock", "sym", "tic", "name", "entity", "series", "unique_id", "station", "station_id", "site", "sensor", "sensor_id", "device", "device_id", "store", "store_nbr", "store_id", "shop", "shop_id", "item", "item_id", "product", "product_id", "country", "region", "state", "city", "location", "asset", "pair", "instrument", "isin", "cusip", "permno", "gvkey", "meter", "meter_id", "household", "patient", "patient_id", "subject", "machine", "unit_id", "group", "id", "code", "zone", "area", "building_id", "family", "dept", "department", "aktie", "<ticker>"}
 
-// entityEnds are ends of names of numbers that may tell series apart whose times repeat;
-// others are channels, such as weather_code.
+// entityEnds lists suffixes of names of numeric columns that may identify series. They count only
+// if times repeat. Otherwise a column such as weather_code is a channel.
 var entityEnds = []string{"_id", "_nbr", "_code", "_key", "_no", " id", " code"}
 
 func entityLike(name string) bool {
@@ -28,7 +28,7 @@ func entityEnd(name string) bool {
 	return slices.ContainsFunc(entityEnds, func(s string) bool { return strings.HasSuffix(name, s) })
 }
 
-// split divides the rows into series. by are the columns that name the series.
+// split divides the rows into series. by lists the columns that identify the series.
 func (t *table) split(a *axis) (groups []group, by []int, err error) {
 	all := make([]int, len(t.rows))
 	for k := range all {
@@ -74,7 +74,8 @@ func (t *table) split(a *axis) (groups []group, by []int, err error) {
 	return one, nil, nil
 }
 
-// repeats divides rows whose times occur several times.
+// repeats divides the rows into series if times repeat. It looks for one or more of the columns in
+// labels such that no time repeats within a series. one is the group of all rows.
 func (t *table) repeats(a *axis, one []group, labels []int) ([]group, []int, error) {
 	for _, i := range labels {
 		if g := t.by([]int{i}); t.twice(a, g) == nil && len(g) < len(t.rows) {
@@ -94,7 +95,7 @@ func (t *table) repeats(a *axis, one []group, labels []int) ([]group, []int, err
 		}
 	}
 	err := t.twice(a, one)
-	// Times that begin again, with nothing that says whose they are.
+	// The times start again, but no column identifies the series.
 	if len(labels) == 0 {
 		if g := t.runs(a); len(g) > 1 {
 			t.notes = append(t.notes, fmt.Sprintf("%d series, since times begin again %d times", len(g), len(g)-1))
@@ -102,7 +103,7 @@ func (t *table) repeats(a *axis, one []group, labels []int) ([]group, []int, err
 		}
 	}
 	if labels != nil {
-		for _, i := range labels { // the time of one of the series
+		for _, i := range labels { // report a time that repeats within one of the series
 			if e := t.twice(a, t.by([]int{i})); e != nil && entityLike(t.columns[i].name) {
 				err = e
 				break
@@ -113,8 +114,9 @@ func (t *table) repeats(a *axis, one []group, labels []int) ([]group, []int, err
 	return nil, nil, fmt.Errorf("%w; delete one of them, add a column that tells series apart, or give the place of clocks that go back by Options.Location (-zone)", err)
 }
 
-// labels returns the columns that may name series: words, and whole numbers with the
-// name of such; those with a usual name first. repeated reports whether times repeat.
+// labels returns the columns that may identify series, those with a usual name first. These are
+// columns of words, and columns of whole numbers with a suitable name. repeated tells whether times
+// repeat.
 func (t *table) labels(a *axis, repeated bool) []int {
 	var out []int
 	for i := range t.columns {
@@ -136,7 +138,7 @@ func (t *table) labels(a *axis, repeated bool) []int {
 	return out
 }
 
-// asked reports whether the options name a column.
+// asked reports whether Options.Columns names column i.
 func (t *table) asked(i int) bool {
 	for _, name := range t.o.Columns {
 		if k, err := t.find(name); err == nil && k == i {
@@ -153,7 +155,7 @@ func entityRank(name string) int {
 	return 1
 }
 
-// whole reports whether all cells of a column are whole numbers without marks.
+// whole reports whether all cells of column i consist of digits only.
 func (t *table) whole(i int) bool {
 	for k := range t.rows {
 		s := t.rows[k].at(i).text
@@ -164,7 +166,7 @@ func (t *table) whole(i int) bool {
 	return true
 }
 
-// by groups rows by the words in columns.
+// by groups the rows by the texts in the given columns.
 func (t *table) by(columns []int) []group {
 	index := map[string]int{}
 	var groups []group
@@ -194,7 +196,7 @@ func least(groups []group) int {
 	return n
 }
 
-// blocks reports whether every one of several groups is one block of two rows or more.
+// blocks reports whether there are several groups and each consists of at least two adjacent rows.
 func blocks(groups []group) bool {
 	for _, g := range groups {
 		if n := len(g.rows); n < 2 || g.rows[n-1]-g.rows[0] != n-1 {
@@ -204,7 +206,8 @@ func blocks(groups []group) bool {
 	return len(groups) > 1
 }
 
-// turns reports whether the groups take turns, row by row, through the whole file.
+// turns reports whether there are several groups that alternate in a fixed order, row by row,
+// through the whole file.
 func turns(groups []group) bool {
 	n := len(groups)
 	for i, g := range groups {
@@ -220,8 +223,8 @@ func turns(groups []group) bool {
 	return n > 1
 }
 
-// restarts reports whether the times of each block do not continue where the previous block
-// ends.
+// restarts reports whether the time jumps back at the start of some group, so that it does not
+// continue the group before.
 func (t *table) restarts(a *axis, groups []group) bool {
 	up := a.values[0] < a.values[1]
 	for _, g := range groups[1:] {
@@ -233,8 +236,8 @@ func (t *table) restarts(a *axis, groups []group) bool {
 	return false
 }
 
-// runs divides rows where times turn back, if every part is monotone and has half of its
-// times in common with the first.
+// runs starts a new series wherever the time jumps back. It returns nil unless every series has at
+// least three rows and shares at least half of its times with the first series.
 func (t *table) runs(a *axis) []group {
 	up := a.values[0] < a.values[1]
 	groups := []group{{name: "1"}}
@@ -266,7 +269,7 @@ func (t *table) runs(a *axis) []group {
 	return groups
 }
 
-// twice returns an error if a time occurs twice in a series.
+// twice returns an error if a time occurs more than once in a series.
 func (t *table) twice(a *axis, groups []group) error {
 	if a == nil {
 		return nil
@@ -287,7 +290,7 @@ func (t *table) twice(a *axis, groups []group) error {
 	return nil
 }
 
-// timeText is the time of a row as the file has it.
+// timeText returns the time of row k as it is written in the file.
 func (t *table) timeText(a *axis, k int) string {
 	var parts []string
 	for _, i := range a.columns {
@@ -296,8 +299,7 @@ func (t *table) timeText(a *axis, k int) string {
 	return strings.Join(parts, " ")
 }
 
-// same drops rows that repeat an earlier one cell by cell, and reports whether there were
-// any.
+// same drops rows whose cells all equal those of an earlier row. It reports whether there were any.
 func (t *table) same() bool {
 	seen, before := map[string]int{}, len(t.rows)
 	t.rows = slices.DeleteFunc(slices.Clone(t.rows), func(l line) bool {

@@ -13,61 +13,63 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Options settles what a file leaves ambiguous. With the zero value, everything is inferred
-// from the file.
+// Options resolves what is ambiguous in a file. With the zero value, everything is inferred from
+// the file.
 type Options struct {
-	// Columns are the channels to read, given by full name or by its last part (Open for
-	// AAPL.Open); empty means all columns of numbers.
+	// Columns lists the channels to read, by full name or by the last part of the name (Open for
+	// AAPL.Open). If it is empty, all columns of numbers are read.
 	Columns []string
 
-	// Time names the column of times, or two columns with the date and the time of day.
-	// "none" means that rows follow each other at equal intervals. Entity names the
-	// columns, separated by commas, that identify the series of a row; "none" means that
-	// there is only one series.
+	// Time names the column of times, or two columns with the date and the time of day. "none"
+	// means that the rows are at equal intervals. Entity names the columns, separated by commas,
+	// that identify the series of a row; "none" means that there is only one series.
 	Time, Entity string
 
-	// Dates is the order of the parts of a date: "dmy", "mdy" or "ymd".
+	// Dates is the order of the parts of a date: "dmy", "mdy" or "ymd". If it is empty, the order
+	// is inferred.
 	Dates string
 
-	// Location is the time zone of times that have none in the file; nil means UTC.
+	// Location is the time zone of times that are written without one; nil means UTC.
 	Location *time.Location
 
-	// Decimal is the decimal separator, '.' or ','. Comma is the cell separator.
+	// Decimal is the decimal separator, '.' or ','. Comma is the cell separator. 0 means inferred.
 	Decimal byte
 	Comma   rune
 
-	// Missing lists texts that stand for missing values, in addition to the usual ones;
-	// numbers among them count as missing in every column. Keep lists numbers that look
-	// like markers of missing values but are not, such as -999.
+	// Missing lists texts that stand for missing values, in addition to the usual ones. Numbers in
+	// this list count as missing in every column. Keep lists numbers that look like markers of
+	// missing values but are not, such as -999.
 	Missing []string
 	Keep    []float64
 }
 
-// Frame holds the contents of a file: for every entity a series of times × channels. Its
-// methods do not change it.
+// Frame holds the contents of a file: for every entity, a series of times × channels. Its methods
+// do not change it.
 type Frame struct {
 	Time     Time
 	Entities []Entity
 	Channels []Channel
 	LeftOut  []Omission
-	Notes    []string // lines that were left out, and other decisions
+	Notes    []string // other decisions, including the lines that were left out
 
 	doc    *document
 	layout layout
 }
 
-// Time is the axis of a frame.
+// Time describes the time axis of a frame.
 type Time struct {
-	Column string `json:"column"`          // name in the file, two joined by +, or ""
-	Order  string `json:"order"`           // of the file: oldest first, newest first, or sorted
-	Dates  string `json:"dates,omitempty"` // the order of the parts of a date, such as day/month/year
-	Zone   string `json:"zone,omitempty"`  // time zone
+	// Name of the column of times in the file; two names are joined by +; "" if there is none.
+	Column string `json:"column"`
+	// Order of the rows in the file: oldest first, newest first, sorted, or as in the file.
+	Order  string `json:"order"`
+	Dates  string `json:"dates,omitempty"` // order of the parts of a date, such as day/month/year
+	Zone   string `json:"zone,omitempty"`  // time zone of the file; "" if unknown
 	Step   string `json:"step"`            // step of the regular grid, or irregular
-	Gaps   int    `json:"gaps"`            // absent times of the grid, over all entities
+	Gaps   int    `json:"gaps"`            // number of absent grid times, over all entities
 	Ranges []Gap  `json:"ranges,omitempty"`
 }
 
-// Gap is a run of consecutive times that are absent from the file.
+// Gap is a run of consecutive grid times that are absent from the file.
 type Gap struct {
 	Entity string `json:"entity,omitempty"`
 	From   string `json:"from"`
@@ -75,51 +77,52 @@ type Gap struct {
 	Rows   int    `json:"rows"`
 }
 
-// Entity is one series.
+// Entity is one series of a frame.
 type Entity struct {
 	Name string
 
-	// Times are microseconds since 1970 in UTC, or the numbers in the column of times,
-	// ascending. Lines are line numbers of the file, 0 for a time that is absent from it.
+	// Times are microseconds since 1970 in UTC, or the numbers in the column of times, in ascending
+	// order. Lines are line numbers in the file; 0 marks a time that is absent from it.
 	Times []float64
 	Lines []int
 
-	// Values are times × channels; NaN is a missing number.
+	// Values holds times × channels numbers; NaN is a missing number.
 	Values []float64
 
-	at []place // of the values in the file
+	at []place // times × channels: position of each value in the file
 }
 
-// place is where a value stands: line and cell of the document; line < 0 for nowhere.
+// place is the position of a value in the document: its line and cell. line < 0 means that the file
+// does not contain the value.
 type place struct{ line, cell int }
 
-// Channel is one quantity.
+// Channel describes one quantity that is measured at every time.
 type Channel struct {
 	Name    string `json:"name"`
 	Unit    string `json:"unit"`
 	Kind    string `json:"kind"`    // price, volume, count, share, flag, constant or number
-	Missing int    `json:"missing"` // missing values, in rows of the file
+	Missing int    `json:"missing"` // number of missing values in rows of the file
 
-	// Tick is the largest number of which all values are multiples, such as 0.01, or 1 for
-	// counts. 0 means there is none.
+	// Tick is the largest number of which all values are multiples, such as 0.01 for prices or 1
+	// for counts. 0 means that there is none.
 	Tick float64 `json:"tick,omitempty"`
 
-	// Stand lists the numbers that stand for missing values, such as −200.
+	// Stand lists the numbers that stand for missing values in this channel, such as −200.
 	Stand []float64 `json:"stand_for_missing,omitempty"`
 
 	style style
 }
 
-// Omission is a column that was not read.
+// Omission names a column that was not read, and the reason.
 type Omission struct {
 	Column string `json:"column"`
 	Why    string `json:"why"`
 }
 
-// Spell formats a value of channel c as its column does.
+// Spell formats the value v in the number format of channel c.
 func (f *Frame) Spell(c int, v float64) string { return f.Channels[c].style.spell(v) }
 
-// Label returns time r of entity e as the file writes it, or "" if the file has no times.
+// Label returns time r of entity e in the format of the file, or "" if the file has no times.
 func (f *Frame) Label(e, r int) string {
 	l := &f.layout
 	switch {
@@ -138,7 +141,7 @@ func (f *Frame) Label(e, r int) string {
 	return f.label(l.axis, l.rows[e][k], f.Entities[e].Times[r])
 }
 
-// Read reads a file. An error names the line and what to do about it.
+// Read reads a file. Its errors name a line and say how to resolve the problem.
 func Read(r io.Reader, o Options) (*Frame, error) {
 	if err := check.Given("seriesdata: Read", "r", r); err != nil {
 		return nil, err
@@ -167,7 +170,8 @@ func Read(r io.Reader, o Options) (*Frame, error) {
 	return assemble(d, o)
 }
 
-// begins matches the beginning of JSON; a line of names may begin with a bracket, too.
+// begins matches the beginning of JSON. A bracket must be followed by an array, an object, a string
+// or a number, because a header line of a table may begin with a bracket, too.
 var begins = regexp.MustCompile(`^\s*(\{|\[\s*[{["\]\d-])`)
 
 func (o *Options) check() error {
@@ -184,7 +188,7 @@ func (o *Options) check() error {
 
 var errNoRows = errors.New("no rows of numbers: want a line of names and lines of numbers, separated by commas, semicolons, tabs or |")
 
-// MarshalJSON encodes the description of the frame, without its values.
+// MarshalJSON encodes the description of the frame as JSON, without its values.
 func (f *Frame) MarshalJSON() ([]byte, error) {
 	names := []string{}
 	for _, e := range f.Entities {
@@ -202,7 +206,7 @@ func (f *Frame) MarshalJSON() ([]byte, error) {
 	}{f.Time, names, f.rows(), f.Channels, append([]Omission{}, f.LeftOut...), append([]string{}, f.Notes...)})
 }
 
-// rows counts the times of all entities.
+// rows returns the number of times of all entities together.
 func (f *Frame) rows() int {
 	n := 0
 	for i := range f.Entities {
@@ -211,10 +215,10 @@ func (f *Frame) rows() int {
 	return n
 }
 
-// shown is how many names and gaps the table lists.
+// shown is the maximum number of names and of gaps that [Frame.String] lists.
 const shown = 8
 
-// String returns everything that was decided, as one table.
+// String returns a table of everything that was inferred from the file.
 func (f *Frame) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -279,7 +283,7 @@ func (f *Frame) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// kind names the cell separator.
+// kind returns the name of the cell separator.
 func (d *document) kind() string {
 	switch d.comma {
 	case "":

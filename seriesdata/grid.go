@@ -7,23 +7,22 @@ import (
 	"time"
 )
 
-// grid is a rule that gives the next time after a time.
+// grid is the rule of a regular time axis: it computes the time that follows a given time.
 type grid struct {
 	name string
-	next func(v float64) float64 // nil if times are irregular
-	wall bool                    // on the clocks of the file
+	next func(v float64) float64 // returns the time that follows v; nil if times are irregular
+	wall bool                    // whether next expects and returns local times rather than UTC
 }
 
-// near is how far a time may lie from the grid, in steps, because of jitter in recording
-// it.
+// near is the largest deviation of a time from the grid, in steps. Recorded times may jitter.
 const near = 0.1
 
-// most bounds the rows of the grid, as a multiple of the rows of the file. Beyond it, times
-// are events, not a grid.
+// most is the maximum ratio of grid rows to rows of the file. Beyond it, the times are irregular
+// events.
 const most = 20
 
-// gridOf finds the rule of ascending times of several series. wall are the same times
-// on the clocks of the file.
+// gridOf finds the grid rule of several series of ascending times. wall holds the same times as
+// local times.
 func gridOf(dated bool, times, wall [][]float64) grid {
 	step := usual(times)
 	if step <= 0 {
@@ -68,8 +67,9 @@ func gridOf(dated bool, times, wall [][]float64) grid {
 	return g
 }
 
-// usual returns the most frequent distance between neighbours, and the smaller one of a
-// tie.
+// usual returns the most frequent distance between neighbouring times, or the smaller one of a tie.
+// If no distance is frequent, it returns the median distance, rounded to a common unit if one is
+// near.
 func usual(times [][]float64) float64 {
 	tally, total := map[float64]int{}, 0
 	var all []float64
@@ -90,7 +90,7 @@ func usual(times [][]float64) float64 {
 	if 3*count > total || total == 0 {
 		return best
 	}
-	// Clocks that jitter: the median, in whole units where that is as near.
+	// The clock jitters: use the median step, rounded to a whole unit if one is close enough.
 	slices.Sort(all)
 	middle := all[total/2]
 	for _, unit := range []float64{day, hour, minute, 15 * second, 5 * second, second, second / 10, second / 100} {
@@ -101,7 +101,7 @@ func usual(times [][]float64) float64 {
 	return best
 }
 
-// round removes floating-point noise from a distance.
+// round removes floating-point noise from a distance by rounding it to nine significant digits.
 func round(v float64) float64 {
 	if v == 0 {
 		return 0
@@ -110,7 +110,8 @@ func round(v float64) float64 {
 	return math.Round(v*scale) / scale
 }
 
-// regular reports whether all distances are multiples of a step.
+// regular reports whether all distances between neighbouring times are positive multiples of step,
+// up to jitter, and the grid would not have too many absent times.
 func regular(times [][]float64, step float64) bool {
 	rows, need := 0, 0.0
 	for _, s := range times {
@@ -126,8 +127,8 @@ func regular(times [][]float64, step float64) bool {
 	return need <= float64(most*max(rows, 1))
 }
 
-// monthly recognises months, quarters and years: equal days of the month, or last
-// days, or last weekdays.
+// monthly recognises steps of months, quarters and years. The times must be on the same day of the
+// month, on its last day, or on its last weekday.
 func monthly(wall [][]float64) (grid, bool) {
 	same, last, work := true, true, true
 	at, steps, rows := -1, 0, 0
@@ -190,7 +191,7 @@ func monthly(wall [][]float64) (grid, bool) {
 	}}, true
 }
 
-// wholeDays reports whether distances are whole days.
+// wholeDays reports whether all distances between neighbouring times are whole days.
 func wholeDays(wall [][]float64) bool {
 	for _, s := range wall {
 		for i := 1; i < len(s); i++ {
@@ -207,8 +208,8 @@ func weekend(v float64) bool {
 	return w == time.Saturday || w == time.Sunday
 }
 
-// daily is the rule of days: every day, weekdays with or without the holidays of a
-// market, weeks, or several days.
+// daily returns the grid rule of times that are whole days apart: every day, weekdays with or
+// without the holidays of a market, weeks, or several days.
 func daily(wall [][]float64, step float64) grid {
 	if !regular(wall, day) && !regular(wall, step) {
 		return grid{name: "irregular"}
@@ -217,7 +218,7 @@ func daily(wall [][]float64, step float64) grid {
 		if regular(wall, step) {
 			return grid{name: spokenStep(step), next: func(v float64) float64 { return v + step }}
 		}
-		if step > 2*day { // one day or another of the week
+		if step > 2*day { // such as weekly data on varying weekdays
 			return grid{name: "irregular"}
 		}
 	}
@@ -259,7 +260,8 @@ func daily(wall [][]float64, step float64) grid {
 	}}
 }
 
-// calendars are days on which markets do not trade though they are weekdays.
+// calendars lists groups of stock exchanges, each with a function that reports its weekday
+// holidays.
 var calendars = []struct {
 	name    string
 	holiday func(t time.Time) bool
@@ -268,7 +270,7 @@ var calendars = []struct {
 	{"the stock exchanges of Europe", european},
 }
 
-// easter returns Easter Sunday (Meeus, Jones and Butcher).
+// easter returns the date of Easter Sunday (algorithm of Meeus, Jones and Butcher).
 func easter(year int) time.Time {
 	a, b, c := year%19, year/100, year%100
 	d, e := b/4, b%4
@@ -282,7 +284,8 @@ func easter(year int) time.Time {
 	return time.Date(year, time.Month(n/31), n%31+1, 0, 0, 0, 0, time.UTC)
 }
 
-// american are the holidays of the New York Stock Exchange, rule 7.2, as observed.
+// american reports whether the New York Stock Exchange is closed on the weekday t for a holiday, as
+// observed under its rule 7.2.
 func american(t time.Time) bool {
 	y, m, d, w := t.Year(), t.Month(), t.Day(), t.Weekday()
 	observed := func(month time.Month, on int) bool {
@@ -312,7 +315,7 @@ func american(t time.Time) bool {
 	return observed(time.July, 4) || observed(time.December, 25) || m == good.Month() && d == good.Day()
 }
 
-// european are the days on which Euronext and Xetra are closed.
+// european reports whether Euronext and Xetra are closed on the day t for a holiday.
 func european(t time.Time) bool {
 	m, d := t.Month(), t.Day()
 	e := easter(t.Year())
@@ -321,7 +324,7 @@ func european(t time.Time) bool {
 		m == good.Month() && d == good.Day() || m == monday.Month() && d == monday.Day()
 }
 
-// slot is the place of a time in the week: Saturday, Sunday or a weekday, and the clock.
+// weekSlot is a time of day together with the kind of day: weekday, Saturday or Sunday.
 type weekSlot struct {
 	day   int
 	clock float64
@@ -338,12 +341,12 @@ func slot(v float64) weekSlot {
 	return s
 }
 
-// sessionDays is how many days of a kind a file must span before a clock time that never
-// occurs on them counts as outside of sessions.
+// sessionDays is the number of days of a kind that a file must span before a time of day that never
+// occurs on them counts as outside of trading sessions.
 const sessionDays = 3
 
-// sessions returns the slots of the week in which there are rows, nil if there are rows
-// in all of them or the file is too short to tell.
+// sessions returns the slots of the week in which there are rows. It returns nil if there are rows
+// in all slots or the file is too short to tell.
 func sessions(wall [][]float64, step float64) map[weekSlot]bool {
 	if step >= day {
 		return nil
@@ -365,7 +368,7 @@ func sessions(wall [][]float64, step float64) map[weekSlot]bool {
 	for _, s := range wall {
 		for i := 1; i < len(s); i++ {
 			if k := (s[i] - s[i-1]) / step; math.Abs(k-math.Round(k)) > 1e-6 {
-				return nil // clocks jitter
+				return nil // the clock jitters
 			}
 			for v := s[i-1] + step; v < s[i]-step/2; v += step {
 				c := slot(v)
@@ -382,7 +385,7 @@ func sessions(wall [][]float64, step float64) map[weekSlot]bool {
 	return open
 }
 
-// spokenStep writes a step in its largest unit.
+// spokenStep formats a step in its largest unit, such as "2 hours".
 func spokenStep(step float64) string {
 	for _, u := range []struct {
 		size float64
@@ -398,7 +401,7 @@ func spokenStep(step float64) string {
 	return fmt.Sprintf("%v seconds", step/second)
 }
 
-// slice returns the times that the grid has between two neighbours.
+// between returns the times of the grid that lie strictly between the times a and b.
 func (g grid) between(a, b float64) []float64 {
 	if g.next == nil {
 		return nil

@@ -8,34 +8,36 @@ import (
 	"strings"
 )
 
-// column is one column of a file.
+// column describes one column of a file.
 type column struct {
-	name    string // without its unit
-	full    string // as the file has it
+	name    string // name without the unit
+	full    string // name as written in the file
 	unit    string
-	entity  string // it belongs to, by its name
-	unnamed bool   // in a file that names the others
+	entity  string // entity to which the header assigns the column; "" if none
+	unnamed bool   // whether the column has no name although the file has a header
 
-	filled, numeric, dated, clocks int // cells, and what they may be
+	// Number of cells with text, and of those that can be numbers, dates and times of day.
+	filled, numeric, dated, clocks int
 }
 
-// numbers reports whether the column is one of numbers. A few cells that are not numbers do
-// not make it a column of words: reading them is an error that names their lines.
+// numbers reports whether more than half of the filled cells are numbers. A few other cells do not
+// make it a column of words; reading them is an error that names their lines.
 func (c *column) numbers() bool { return c.filled > 0 && 2*c.numeric > c.filled }
 
-// stamps reports whether the column is one of dates that are not plain numbers.
+// stamps reports whether at least 80 % of the filled cells are dates, and they are not plain
+// numbers.
 func (c *column) stamps() bool { return c.dated > 0 && 5*c.dated >= 4*c.filled && !c.numbers() }
 
-// table is a document with a header.
+// table is a document whose lines are divided into header and rows.
 type table struct {
 	*document
 	o       Options
-	named   bool // there is a header
+	named   bool // whether there is a header
 	columns []column
 	rows    []line
 }
 
-// isNumber reports whether a cell is meant as a number.
+// isNumber reports whether the cell s is meant as a number.
 func isNumber(s string) bool {
 	w, ok := take(s)
 	if !ok {
@@ -49,7 +51,7 @@ func isNumber(s string) bool {
 	return false
 }
 
-// infinite reports whether a cell is a number that is not finite.
+// infinite reports whether the cell s is an infinite number.
 func infinite(s string) bool {
 	switch strings.ToLower(strings.TrimLeft(s, "+-")) {
 	case "inf", "infinity":
@@ -58,11 +60,11 @@ func infinite(s string) bool {
 	return false
 }
 
-// blank reports whether a cell is no number, by the usual texts and those of the
-// options.
+// blank reports whether the cell s stands for a missing value, either as one of the usual texts or
+// as one in Options.Missing.
 func (t *table) blank(s string) bool { return absent(s) || slices.Contains(t.o.Missing, s) }
 
-// survey splits a document into header and rows, and determines what the columns hold.
+// survey divides a document into header and rows, and determines what the columns hold.
 func survey(d *document, o Options) (*table, error) {
 	t := &table{document: d, o: o}
 	lines := slices.DeleteFunc(slices.Clone(d.lines), func(l line) bool {
@@ -110,10 +112,11 @@ func survey(d *document, o Options) (*table, error) {
 	return t, nil
 }
 
-// sums are words that begin the last lines of a table if these sum up the lines above.
+// sums matches words that begin a summary line at the end of a table, such as "total".
 var sums = regexp.MustCompile(`(?i)^(grand |sub)?(total|sum|summe|gesamt|somme|suma|average|avg|mean|mittelwert|moyenne|promedio|median|min|max|count|std)[ .:]*$`)
 
-// totals drops last lines that have such words where the others have times.
+// totals drops summary lines at the end of a table. Their first cell is such a word instead of a
+// date or number.
 func (t *table) totals() {
 	for n := len(t.rows); n > 2 && (t.columns[0].stamps() || t.columns[0].numbers()) && sums.MatchString(t.rows[n-1].at(0).text); n-- {
 		l := t.rows[n-1]
@@ -123,8 +126,8 @@ func (t *table) totals() {
 	}
 }
 
-// trim drops lines before and after the table, and checks that the others all have the same
-// number of cells.
+// trim drops lines before and after the table, and returns the remaining lines and their number of
+// cells. It returns an error if these lines do not all have the same number of cells.
 func (t *table) trim(lines []line) ([]line, int, error) {
 	tally := map[int]int{}
 	for _, l := range lines {
@@ -157,14 +160,14 @@ func (t *table) trim(lines []line) ([]line, int, error) {
 			return nil, 0, fmt.Errorf("line %d: wrong number of fields: %d names for the %d cells of line %d; quote cells with commas inside, or separate cells by semicolons", l.number, len(l.cells), width, next.number)
 		}
 		if len(l.cells) > width && slices.ContainsFunc(l.cells, func(c cell) bool { return isNumber(c.text) }) {
-			break // an error, below
+			break // reported as an error below
 		}
 		t.notes = append(t.notes, fmt.Sprintf("line %d: in front of the table: %s", l.number, clip(t.text[l.from:l.to])))
 		lines = lines[1:]
 	}
 	for n := len(lines); n > 2 && few(lines[n-1]) && !isNumber(first(lines[n-1])); n-- {
 		if _, ok := parseStamp(first(lines[n-1])); ok {
-			break // a row without numbers
+			break // a table row without numbers
 		}
 		t.notes = append(t.notes, fmt.Sprintf("line %d: behind the table: %s", lines[n-1].number, clip(t.text[lines[n-1].from:lines[n-1].to])))
 		lines = lines[:n-1]
@@ -197,9 +200,9 @@ func clip(s string) string {
 	return s
 }
 
-// shift adds the missing cell to a header that is one cell short: at the beginning if rows
-// begin with their names, in quotes as R writes them, and at the end if rows end with a
-// separator.
+// shift adds the missing cell to a header that is one cell short. The cell is added at the
+// beginning if every row begins with a quoted name, as written by R, and at the end if every row
+// ends with a separator.
 func shift(l line, rows []line) (line, bool) {
 	quoted, blank := true, true
 	for _, r := range rows {
@@ -218,7 +221,7 @@ func shift(l line, rows []line) (line, bool) {
 	return l, true
 }
 
-// headers returns the number of header lines: those that have words where the others have
+// headers returns the number of header lines, which have words in columns that otherwise hold
 // numbers.
 func (t *table) headers(lines []line) int {
 	head := 0
@@ -237,7 +240,7 @@ func (t *table) headerLike(l line, before int) bool {
 		isWord := !t.blank(c.text) && !isNumber(c.text)
 		_, isDate := parseStamp(c.text)
 		if isDate && t.columns[i].stamps() {
-			return false // a row, whatever its other cells are
+			return false // a table row, whatever its other cells contain
 		}
 		times = times || isWord && !isDate && before == 0 && timeLike(c.text)
 		if !t.columns[i].numbers() {
@@ -266,8 +269,8 @@ func (t *table) headerLike(l line, before int) bool {
 	return before == 0 && numbers == columns && (t.counting(l, other > 0) || other == 0 && t.positions(l))
 }
 
-// positions reports whether a line of numbers is that of pandas for columns without names,
-// 0, 1, 2, …, or from 1 on, above columns of fractions.
+// positions reports whether the line l holds column numbers 0, 1, 2, … or 1, 2, 3, … above columns
+// of fractions. pandas writes such a line for columns without names.
 func (t *table) positions(l line) bool {
 	if len(l.cells) < 3 {
 		return false
@@ -293,11 +296,11 @@ func (t *table) positions(l line) bool {
 	return true
 }
 
-// isUnitRow reports whether a cell without digits can only be the unit of a column.
+// isUnitRow reports whether the cell s, in a line of a header, can only be the unit of a column.
 func isUnitRow(s string) bool { return s == "-" || s == "%" }
 
-// counting reports whether the numbers of a line name the columns: they ascend by equal
-// steps, behind a blank cell or, if they are years, behind words.
+// counting reports whether the numbers of the line l are names of columns. They must change by
+// equal steps and follow a blank cell or, if they are years, words.
 func (t *table) counting(l line, words bool) bool {
 	var all []int
 	for i, c := range l.cells {
@@ -320,10 +323,10 @@ func (t *table) counting(l line, words bool) bool {
 	return l.cells[0].text == "" || words && years
 }
 
-// knownUnits are units that stand in a line of their own.
+// knownUnits matches the units that are recognised in a header.
 var knownUnits = regexp.MustCompile(`(?i)^(\[.*\]|\(.*\)|-|%|‰|°.{0,3}|deg ?[cfk]?|k|c|f|m|mm|cm|km|ft|in|m/s|km/h|mph|kn|knots|hpa|pa|kpa|mbar|bar|psi|w|kw|mw|gw|wh|kwh|mwh|gwh|w/m2|w/m\^2|w/m²|v|mv|a|ma|hz|khz|mhz|ppm|ppb|mg/m3|µg/m3|ug/m3|μg/m³|µg/m³|mg/m³|g|kg|t|l|ml|l/s|m3|m3/s|m³/s|usd|eur|gbp|jpy|chf|s|ms|min|h|d|rpm|nm|j|kj|lx|db|dbm|umol.*|µmol.*|n/a)$`)
 
-// unitInName finds a unit behind a name, in brackets or behind a comma.
+// unitInName matches a name that ends in a unit, in brackets or after a comma.
 var unitInName = regexp.MustCompile(`^(.*\S)\s*(?:\(([^()]{1,12})\)|\[([^\[\]]{1,12})\]|, ([^ ,]{1,6}))$`)
 
 func unitOf(name string) (string, string) {
@@ -338,16 +341,17 @@ func unitOf(name string) (string, string) {
 	return m[1], unit
 }
 
-// fields are the names that columns of bars have in common.
+// fields lists common names of price columns, such as open and close.
 var fields = []string{"open", "high", "low", "close", "adj close", "adj. close", "adjclose", "adj_close", "adjusted", "volume", "dividends", "stock splits", "capital gains", "vwap", "price"}
 
-// isField reports whether a name is one of bars, as brokers write it: <OPEN>, AdjClose.
+// isField reports whether s is a common name of a price column, including forms of brokers such as
+// <OPEN> and AdjClose.
 func isField(s string) bool {
 	s = strings.Trim(strings.ToLower(s), "<>")
 	return slices.Contains(fields, s) || slices.Contains(fields, strings.TrimLeft(strings.TrimPrefix(s, "adj"), ". _"))
 }
 
-// name names the columns after the lines of the header.
+// name sets the names, units and entities of the columns from the header lines.
 func (t *table) name(head []line) error {
 	if t.named = len(head) > 0; !t.named {
 		for i := range t.columns {
@@ -361,7 +365,7 @@ func (t *table) name(head []line) error {
 			rows[k] = append(rows[k], strings.TrimSpace(strings.TrimPrefix(c.text, "\ufeff")))
 		}
 	}
-	index := "" // the name of the first column, from a line of its own
+	index := "" // name of the first column if it has a separate line
 	for k := len(rows) - 1; k > 0; k-- {
 		rest := slices.IndexFunc(rows[k][1:], func(s string) bool { return s != "" })
 		if rest < 0 {
@@ -410,7 +414,8 @@ func (t *table) name(head []line) error {
 	return nil
 }
 
-// areUnits reports whether most cells of a line are units and none is a name of a field.
+// areUnits reports whether more than two thirds of the filled cells of a header line are units. The
+// first cell is ignored.
 func areUnits(row []string) bool {
 	units, others := 0, 0
 	for _, s := range row[min(1, len(row)-1):] {
@@ -425,8 +430,9 @@ func areUnits(row []string) bool {
 	return units > 0 && units > 2*others
 }
 
-// levels tells names of channels from those of entities in two lines. Blank cells in
-// the upper line, as of merged cells, mean what stands to their left.
+// levels decides which of two header lines names channels and which names entities. A blank cell in
+// the upper line, as from merged cells, takes the name to its left. It returns nil if it cannot
+// decide.
 func levels(rows [][]string) (names, entities []string) {
 	for _, r := range rows {
 		for i := 2; i < len(r); i++ {
@@ -452,7 +458,7 @@ func levels(rows [][]string) (names, entities []string) {
 		names, entities = rows[0], rows[1]
 	case lower:
 		names, entities = rows[1], rows[0]
-	case up < len(rows[0])-1: // the upper line repeats: it groups
+	case up < len(rows[0])-1: // names in the upper line repeat, so they are the entities
 		names, entities = rows[1], rows[0]
 	case low < len(rows[1])-1:
 		names, entities = rows[0], rows[1]
@@ -469,7 +475,7 @@ func levels(rows [][]string) (names, entities []string) {
 	return names, entities
 }
 
-// repeated drops lines that repeat the header, as in concatenated files.
+// repeated drops rows that repeat the header, as in concatenated files.
 func (t *table) repeated(head []line) {
 	if len(head) == 0 {
 		return
@@ -485,7 +491,7 @@ func (t *table) repeated(head []line) {
 	})
 }
 
-// classify counts what the cells of columns may be.
+// classify counts, for every column, the cells that can be numbers, dates and times of day.
 func (t *table) classify() {
 	for i := range t.columns {
 		c := &t.columns[i]
@@ -497,7 +503,8 @@ func (t *table) classify() {
 			}
 			c.filled++
 			p, ok := parseStamp(s)
-			if isNumber(s) && !(ok && p.hasDate && strings.Trim(s, "0123456789") != "") { // 2003/Q1 is no number with a unit
+			// 2003/Q1 is a date, although it looks like a number with a unit.
+			if isNumber(s) && !(ok && p.hasDate && strings.Trim(s, "0123456789") != "") {
 				c.numeric++
 			}
 			if ok {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// objects reads JSON: an object on every line, or an array of objects or of arrays.
-// Members of objects inside have names joined by points.
+// objects parses JSON: one object per line, or an array of objects or of arrays. Members of nested
+// objects get names joined by dots.
 func objects(text string) (*document, error) {
 	d := &document{text: text, newline: newlineOf(text)}
 	inner, name := wrapped(text)
@@ -46,9 +46,9 @@ func objects(text string) (*document, error) {
 	}
 }
 
-// wrapped returns the array of objects or of arrays that is the only one among the members
-// of one object, with blanks in front of it, so that places are those of the text, and its
-// name; without such an array the text.
+// wrapped looks for a single array of objects or arrays among the members of one JSON object. It
+// returns that array, padded with blanks in front so that offsets are those in text, and its name.
+// If there is no such array, it returns text and "".
 func wrapped(text string) (inner, name string) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -80,7 +80,7 @@ func wrapped(text string) (inner, name string) {
 	return inner, name
 }
 
-// onlyDates refuses one object whose members are named by dates.
+// onlyDates returns an error if the input is a single object whose members are named by dates.
 func (r *reader) onlyDates() error {
 	if len(r.lines) != 1 {
 		return nil
@@ -98,12 +98,13 @@ func (r *reader) onlyDates() error {
 // reader reads JSON into a document.
 type reader struct {
 	*document
-	dec        *json.Decoder
-	index      map[string]int // of names
-	at, number int            // how far lines are counted
+	dec   *json.Decoder
+	index map[string]int // column of each member name
+	// Offset up to which lines are counted, and the number of the line there.
+	at, number int
 }
 
-// lineOf returns the number of the line of a place in the text; places ascend.
+// lineOf returns the line number of the offset at. Offsets must not decrease between calls.
 func (r *reader) lineOf(at int) int {
 	r.number += strings.Count(r.text[r.at:max(at, r.at)], "\n")
 	r.at = max(at, r.at)
@@ -115,7 +116,7 @@ func (r *reader) wrong(err error) error {
 	return fmt.Errorf("line %d: %w; want one JSON object per line, or an array of them, and null for a number that is missing", number, err)
 }
 
-// object reads the members behind an opening brace.
+// object reads the members of an object after its opening brace as one line.
 func (r *reader) object() error {
 	from := int(r.dec.InputOffset()) - 1
 	l := line{number: r.lineOf(from), from: from}
@@ -175,7 +176,7 @@ func (r *reader) members(l *line, prefix string) error {
 	return nil
 }
 
-// row reads the elements behind an opening bracket.
+// row reads the elements of an array after its opening bracket as one line.
 func (r *reader) row() error {
 	from := int(r.dec.InputOffset()) - 1
 	l := line{number: r.lineOf(from), from: from}
@@ -197,7 +198,7 @@ func (r *reader) row() error {
 	return nil
 }
 
-// value reads one value.
+// value reads one JSON token and returns it together with its text and position as a cell.
 func (r *reader) value() (json.Token, cell, error) {
 	before := int(r.dec.InputOffset())
 	t, err := r.dec.Token()

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// absent reports whether a text stands for a missing number.
+// absent reports whether s is one of the usual texts for a missing number.
 func absent(s string) bool {
 	switch strings.ToLower(s) {
 	case "", "na", "n/a", "n.a.", "nan", "-nan", "nat", "null", "none", "nil", "<na>", `\n`, "missing",
@@ -20,21 +20,21 @@ func absent(s string) bool {
 	return strings.Trim(s, "*") == ""
 }
 
-// written is a number as a cell has it: sign, digits with their marks, and what
-// stands around them.
+// written is a number as it is written in a cell: sign, digits with separators, and the text around
+// them.
 type written struct {
 	negative       bool
 	parentheses    bool
-	prefix, suffix string // a currency; a unit, per cent or a multiplier
-	body           string // digits, points, commas and what groups digits
-	exponent       string // with its e
-	blank          bool   // in front of the suffix
+	prefix, suffix string // prefix: a currency sign; suffix: a unit, per cent sign or multiplier
+	body           string // digits with decimal and group separators
+	exponent       string // exponent including its e; "" if none
+	blank          bool   // whether a blank precedes the suffix
 }
 
-// groupMarks stand between groups of three digits besides points and commas.
+// groupMarks lists the characters, besides points and commas, that separate groups of three digits.
 const groupMarks = " '’\u00a0\u2009\u202f"
 
-// take splits a cell; ok reports whether it is meant as a number.
+// take splits the cell s into the parts of a number; ok reports whether s is meant as a number.
 func take(s string) (w written, ok bool) {
 	if len(s) > 2 && s[0] == '(' && s[len(s)-1] == ')' {
 		w.parentheses, w.negative, s = true, true, s[1:len(s)-1]
@@ -93,14 +93,14 @@ func take(s string) (w written, ok bool) {
 	}
 	w.blank = strings.HasPrefix(s, " ")
 	s = strings.Trim(s, groupMarks)
-	if s == "-" && !w.negative && !w.parentheses { // as SAP writes it
+	if s == "-" && !w.negative && !w.parentheses { // SAP writes the minus sign at the end
 		w.negative, s = true, ""
 	}
 	w.suffix = s
 	return w, isUnit(s)
 }
 
-// isUnit reports whether a text may be a unit behind a number.
+// isUnit reports whether s may be a unit after a number.
 func isUnit(s string) bool {
 	if utf8.RuneCountInString(s) > 10 {
 		return false
@@ -116,17 +116,18 @@ func isUnit(s string) bool {
 	return true
 }
 
-// multipliers are the meanings of K, M, B and T after a number.
+// multipliers maps the suffixes K, M, B and T of a number to powers of ten.
 var multipliers = map[string]int{"K": 3, "k": 3, "M": 6, "B": 9, "T": 12}
 
-// power returns the power of ten that a suffix means; K after a blank means kelvins.
+// power returns the power of ten that the suffix means; ok is false if it is not a multiplier. K
+// after a blank means kelvin.
 func (w *written) power() (int, bool) {
 	k, ok := multipliers[w.suffix]
 	return k, ok && w.exponent == "" && !(w.blank && w.suffix == "K")
 }
 
-// marks returns what the points and commas of a number imply: whether fractions begin with
-// a point or a comma, or 0 if both are possible.
+// marks infers the decimal separator of a number: '.', ',' or 0 if both are possible. comma and
+// point report whether the number contains these characters.
 func marks(body string) (decimal byte, comma, point bool) {
 	commas, points := strings.Count(body, ","), strings.Count(body, ".")
 	comma, point = commas > 0, points > 0
@@ -152,7 +153,7 @@ func marks(body string) (decimal byte, comma, point bool) {
 	return 0, comma, point
 }
 
-// couldGroup reports whether the only mark of a number may separate thousands.
+// couldGroup reports whether mark, the only separator in body, may separate thousands.
 func couldGroup(body string, mark byte) bool {
 	i := strings.IndexByte(body, mark)
 	return i >= 1 && i <= 3 && len(body)-i-1 == 3 && body[0] != '0'
@@ -160,8 +161,8 @@ func couldGroup(body string, mark byte) bool {
 
 var errNumber = errors.New("not a number")
 
-// value reads the digits of a number. It returns the digits behind the mark, too, and
-// what stands between groups.
+// value parses the number with the given decimal separator. It also returns the number of decimals,
+// negative for multiples of a power of ten, and the group separator.
 func (w *written) value(decimal byte) (v float64, decimals int, group string, err error) {
 	whole, fraction, has := strings.Cut(w.body, string(decimal))
 	if has && strings.IndexByte(fraction, decimal) >= 0 {
@@ -184,7 +185,7 @@ func (w *written) value(decimal byte) (v float64, decimals int, group string, er
 					return 0, 0, "", errNumber
 				}
 			}
-			// 12,34,567 counts in lakhs.
+			// Groups of two digits, as in 12,34,567, are Indian notation (lakhs).
 			if k == 0 && (len(p) < 1 || len(p) > 3) || last && len(p) != 3 || k > 0 && !last && len(p) != 3 && len(p) != 2 {
 				return 0, 0, "", errNumber
 			}
@@ -210,18 +211,18 @@ func (w *written) value(decimal byte) (v float64, decimals int, group string, er
 	return v, len(fraction) - power, group, nil
 }
 
-// style is how a column writes numbers.
+// style is the number format of a column.
 type style struct {
 	decimal        byte
-	decimals       int    // digits behind the mark
-	group          string // between groups of three, or ""
+	decimals       int    // number of digits after the decimal separator
+	group          string // separator between groups of three digits; "" if none
 	prefix, suffix string
 	exponent       bool
 	parentheses    bool
-	multiplied     bool // K, M, B, T
+	multiplied     bool // whether suffixes K, M, B and T are used
 }
 
-// spell writes a number as the column does.
+// spell formats v in the number format s.
 func (s *style) spell(v float64) string {
 	suffix, shown := s.suffix, v
 	if s.multiplied {

@@ -5,30 +5,33 @@ import (
 	"slices"
 )
 
-// stand lists numbers that files use for missing values.
+// stand lists numbers that are commonly used in files for missing values.
 var stand = []float64{-99, -999, -9999, -99999, -999999, -200, -99.9, -999.9, -9999.9, -99.99, -999.99, -999.25, -888, -8888, -777, -7777,
 	999, 9999, 99999, 999999, 9999999, 99.99, 999.9, 9999.9, 99999.9, 999.99, 9999.99, 1e20, -1e20, 1e30, -1e30, 1e34, -1e34, 1e36}
 
-// apart is how far a number has to lie from all others to count as a stand-in without
-// more to say so: in widths of their range, and in their largest changes.
+// Thresholds on how far a number from the list stand must lie from all other values to count as
+// missing. The distance is in widths of the range of the other values, or (apartChange) in units of
+// their largest change.
 const (
-	apartRange  = 1.0
-	apartOnce   = 2.0 // of one that occurs once
+	apartRange = 1.0
+	// Threshold in widths of the range for a number that occurs once, below all others.
+	apartOnce   = 2.0
 	apartChange = 5
-	apartAbove  = 10 // of one that is larger than all and occurs once
+	// Threshold in widths of the range for a number that occurs once, above all others.
+	apartAbove = 10
 )
 
-// reading is the interpretation of a number of the list.
+// reading is the interpretation of a number from the list stand.
 type reading uint8
 
 const (
 	number  reading = iota
-	missing         // it stands for a missing value
+	missing         // the number stands for a missing value
 	unclear
 )
 
-// judge decides what the number s of the list means among the values of a column, given in
-// the order of the file. NaNs are ignored.
+// judge decides how to interpret the number s from the list stand among the values of a column,
+// given in the order of the file. NaNs are ignored.
 func judge(values []float64, s float64) reading {
 	low, high, change, last := math.Inf(1), math.Inf(-1), 0.0, math.NaN()
 	count, others := 0, 0

@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// across reads a file in which every row is a series and columns are times: their names
-// are dates, years or numbers that count, or there are none and neighbours in a row are
-// closer than those in a column, as in the archive of UCR.
+// across reads a file in which every row is a series and the columns are times. It reports whether
+// the file has this form. The names of the columns are dates, years or consecutive numbers. A file
+// without names also qualifies if neighbours in a row are closer than neighbours in a column, as in
+// the UCR archive.
 func (f *Frame) across(t *table) (bool, error) {
 	var values, names []int
 	for i := range t.columns {
@@ -39,7 +40,7 @@ func (f *Frame) across(t *table) (bool, error) {
 	stamped := !slices.ContainsFunc(names, func(i int) bool { return !t.columns[i].stamps() })
 	switch {
 	case times != nil && stamped && len(names) > 0 && !t.dateName(values[0]):
-		return false, nil // channels with numbers for names, by day
+		return false, nil // one row per day, and channels whose names are numbers
 	case times != nil && len(names) > 0:
 	case times == nil && !t.named && len(names) == 0 && t.unlabelled(values):
 		names, values = values[:1], values[1:]
@@ -99,7 +100,8 @@ func (f *Frame) across(t *table) (bool, error) {
 			e.Times, e.Lines = append(e.Times, times[i]), append(e.Lines, t.rows[k].number)
 			e.Values, e.at = append(e.Values, read[i][k]), append(e.at, place{k, values[i]})
 		}
-		for n := len(e.Values); n > 1 && math.IsNaN(e.Values[n-1]) && !t.named; n-- { // shorter than others
+		// Drop missing values at the end of a shorter series.
+		for n := len(e.Values); n > 1 && math.IsNaN(e.Values[n-1]) && !t.named; n-- {
 			e.Times, e.Lines, e.Values, e.at = e.Times[:n-1], e.Lines[:n-1], e.Values[:n-1], e.at[:n-1]
 		}
 		f.Entities = append(f.Entities, e)
@@ -107,8 +109,9 @@ func (f *Frame) across(t *table) (bool, error) {
 	return true, nil
 }
 
-// nested reads a file with a row for every year and a column for every month, or a row for
-// every day and columns for its times, of one series or of several named by words.
+// nested reads a file with a row for every year and a column for every month, or a row for every
+// day and a column for every time of day. It reports whether the file has this form. Columns of
+// words may identify several series.
 func (f *Frame) nested(t *table) (bool, error) {
 	if !t.named || len(t.o.Columns) > 0 || t.o.Time != "" {
 		return false, nil
@@ -186,12 +189,13 @@ func (f *Frame) nested(t *table) (bool, error) {
 	return true, nil
 }
 
-// varies reports whether a column has different texts.
+// varies reports whether the cells of column i are not all equal.
 func (t *table) varies(i int) bool {
 	return slices.ContainsFunc(t.rows, func(l line) bool { return l.at(i).text != t.rows[0].at(i).text })
 }
 
-// nesting returns the column of years or days, and those of their months or times.
+// nesting returns an axis from the column of years or days, and the columns of their months or
+// times of day. parts describes these columns. The axis is nil if the table has no such columns.
 func (t *table) nesting() (a *axis, columns []int, parts string) {
 	var outer, months, counted, clocks []int
 	var begins []float64
@@ -231,7 +235,7 @@ func (t *table) nesting() (a *axis, columns []int, parts string) {
 	if t.hasClock(i) {
 		return nil, nil, ""
 	}
-	for k, at := range begins { // from midnight, by equal steps
+	for k, at := range begins { // check that the times start at midnight and have equal steps
 		if math.Abs(at-float64(k)*day/float64(len(begins))) > second {
 			clocks = nil
 		}
@@ -246,14 +250,14 @@ func (t *table) nesting() (a *axis, columns []int, parts string) {
 	return nil, nil, ""
 }
 
-// countsTimes reports whether numbers behind a word count months or times of a day; others
-// count channels.
+// countsTimes reports whether columns named by word and a number are months or times of day rather
+// than channels.
 func countsTimes(word string) bool {
 	word = strings.ToLower(strings.Trim(word, " _-"))
 	return slices.Contains([]string{"", "m", "month", "monat", "h", "he", "hr", "hour", "t", "time", "p", "period", "interval", "int", "slot", "qh", "hh", "sp"}, word)
 }
 
-// first0 is the number at the end of a name.
+// first0 returns the number at the end of a name.
 func first0(name string) int {
 	v, _ := strconv.Atoi(name[len(strings.TrimRight(name, "0123456789")):])
 	return v
@@ -284,10 +288,11 @@ func repeatedName(groups []group) string {
 	return ""
 }
 
-// leastAcross is the fewest columns of a file whose rows are series without saying so.
+// leastAcross is the minimum number of columns of a file whose rows are taken as series without a
+// header of dates or years.
 const leastAcross = 12
 
-// dateName reports whether a column is named by a date or a year.
+// dateName reports whether the name of column i is a date or a year.
 func (t *table) dateName(i int) bool {
 	name := t.columns[i].full
 	p, ok := parseStamp(name)
@@ -295,7 +300,8 @@ func (t *table) dateName(i int) bool {
 	return ok && p.hasDate || err == nil && v >= 1500 && v < 2200
 }
 
-// namesAsTimes returns the times that columns are named by, nil if they are not.
+// namesAsTimes returns the times that the names of the columns mean, or nil if they are not times.
+// dated tells whether they are points in time.
 func (t *table) namesAsTimes(columns []int) (times []float64, dated bool) {
 	if !t.named || len(columns) < 3 {
 		return nil, false
@@ -346,9 +352,9 @@ func (t *table) namesAsTimes(columns []int) (times []float64, dated bool) {
 	return nil, false
 }
 
-// unlabelled reports whether rows of numbers without names are series behind a label:
-// the first column has few whole numbers, and changes along rows are small against those
-// along columns.
+// unlabelled reports whether the rows of a table without names are series that each begin with a
+// label. The first column must have few different whole numbers, and changes along rows must be
+// small compared with changes along columns.
 func (t *table) unlabelled(columns []int) bool {
 	if len(columns) < leastAcross || len(t.rows) < 2 || columns[0] != 0 {
 		return false
@@ -389,10 +395,11 @@ func (t *table) unlabelled(columns []int) bool {
 	return n > 0 && m > 0 && along/float64(n) < across/float64(m)
 }
 
-// variableNames are names of columns that say which quantity a row has.
+// variableNames lists common names of a column that names the channel of each row.
 var variableNames = []string{"variable", "parameter", "metric", "measure", "indicator", "field", "attribute", "key", "feature", "channel", "quantity", "element", "tag", "signal", "param", "var", "measurement", "indicator_name", "series_name"}
 
-// variable returns the column that names the quantity of every row, −1 if there is none.
+// variable returns the column that names the channel of every row, or −1 if there is none. There
+// must be exactly one column of values.
 func (t *table) variable(a *axis) int {
 	if a == nil {
 		return -1
@@ -415,7 +422,8 @@ func (t *table) variable(a *axis) int {
 	return at
 }
 
-// longGroups parts the rows of a long file into entities and quantities.
+// longGroups divides the rows of a table in long format by the channel column v, and by an entity
+// column if times still repeat. It returns the groups and these columns.
 func (t *table) longGroups(a *axis, v int) ([]group, []int, error) {
 	if g := t.by([]int{v}); t.twice(a, g) == nil {
 		return g, []int{v}, nil
@@ -432,7 +440,8 @@ func (t *table) longGroups(a *axis, v int) ([]group, []int, error) {
 	return nil, nil, fmt.Errorf("%w; delete one of them, or name the column that tells series apart by Options.Entity (-entity)", t.twice(a, g))
 }
 
-// tall reads a file in which a column names the quantity of every row.
+// tall reads a file in long format, in which a column names the channel of every row. It reports
+// whether the file has this form.
 func (f *Frame) tall(t *table, a *axis, by []int) (bool, error) {
 	v := t.variable(a)
 	if v < 0 || !slices.Contains(by, v) {
@@ -460,7 +469,8 @@ func (f *Frame) tall(t *table, a *axis, by []int) (bool, error) {
 		}
 	}
 	f.layout.long, f.layout.variable, f.layout.of, f.layout.value = true, v, entity, value
-	// Every quantity has its own marks and units, so each is read as a table of its own.
+	// Every quantity may have its own number format and units, so each is read as a separate
+	// table.
 	quantities := t.by([]int{v})
 	owners := []group{{rows: nil}}
 	for k := range t.rows {
@@ -513,7 +523,8 @@ func (f *Frame) tall(t *table, a *axis, by []int) (bool, error) {
 	return true, nil
 }
 
-// merge makes the axis of a long file, whose times occur once for every quantity.
+// merge builds the time axis of a table in long format. A time that occurs once for every channel
+// becomes a single time of its entity.
 func (f *Frame) merge(t *table, a *axis, owners []group) error {
 	once := make([]group, len(owners))
 	for g := range owners {

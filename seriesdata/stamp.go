@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// stamp is a point in time as a cell has it, its day perhaps not yet decided.
+// stamp is a parsed date or time of day. The order of day, month and year may be undecided.
 type stamp struct {
-	a, b, c    int    // the parts of the date in the order of the file; month is set where it has a name
-	wa, wb, wc int    // their digits; 0 for a part that is not there
-	named      bool   // b is the month, by its name; a is the day and c the year
-	marks      string // between a and b
+	a, b, c    int    // parts of the date in the order of the file
+	wa, wb, wc int    // number of digits of each part; 0 if the part is absent
+	named      bool   // whether the month is a name; then a is the day, b the month and c the year
+	marks      string // separator between a and b
 	hasDate    bool
 	hasClock   bool
-	clock      float64 // microseconds since midnight
+	clock      float64 // time of day in microseconds since midnight
 	zoned      bool
-	offset     float64 // microseconds east of UTC
-	layout     string  // of package time, with {a}, {b}, {c} for the parts of the date
-	end        *stamp  // of an interval
-	dash       string  // in front of the end
+	offset     float64 // offset of the time zone, in microseconds east of UTC
+	layout     string  // layout of package time, with {a}, {b}, {c} for the parts of the date
+	end        *stamp  // end of an interval; nil for a single time
+	dash       string  // text between the start and the end of an interval
 }
 
 var (
@@ -47,7 +47,7 @@ var (
 	zone      = regexp.MustCompile(`^ ?(Z|[+-]\d{2}:\d{2}|[+-]\d{4}|[+-]\d{2}|[A-Z]{2,4})(?:\[[A-Za-z_/]+\])?$`)
 )
 
-// zones are abbreviations that mean one offset, in hours.
+// zones maps unambiguous abbreviations of time zones to their offset from UTC in hours.
 var zones = map[string]float64{"Z": 0, "UTC": 0, "GMT": 0, "WET": 0, "CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "MSK": 3, "JST": 9,
 	"EST": -5, "EDT": -4, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7}
 
@@ -73,7 +73,7 @@ func monthOf(s string) int {
 	return 0
 }
 
-// monthLayout is how package time writes such a name.
+// monthLayout returns the layout of package time for a month written like s: January or Jan.
 func monthLayout(s string) string {
 	if len(s) > 3 {
 		return "January"
@@ -81,7 +81,7 @@ func monthLayout(s string) string {
 	return "Jan"
 }
 
-// parseStamp reads a date, a clock, or both.
+// parseStamp parses a date, a time of day, or both. ok reports whether s has a known form.
 func parseStamp(s string) (p stamp, ok bool) {
 	if len(s) < 4 || len(s) > 64 {
 		return p, false
@@ -94,7 +94,7 @@ func parseStamp(s string) (p stamp, ok bool) {
 			p.layout += m[4] + "15"
 			if m[6] != "" {
 				p.layout += "04"
-			} else if p.a < 1900 || p.a > 2100 { // ten digits that may count seconds
+			} else if p.a < 1900 || p.a > 2100 { // ten digits may also be a time in seconds
 				return p, false
 			}
 			if m[7] != "" {
@@ -106,7 +106,8 @@ func parseStamp(s string) (p stamp, ok bool) {
 		}
 		return p, p.b >= 1 && p.b <= 12 && p.c >= 1 && p.c <= 31 && p.a >= 1000
 	}
-	if m := interval.FindStringSubmatch(s); m != nil { // the time at which it begins
+	// An interval stands for the time at which it begins.
+	if m := interval.FindStringSubmatch(s); m != nil {
 		p, ok = parseStamp(m[1])
 		end, fine := parseStamp(m[3])
 		p.end, p.dash = &end, m[2]
@@ -131,7 +132,7 @@ func parseStamp(s string) (p stamp, ok bool) {
 			return p, false
 		}
 		p.layout, rest = "{a}"+m[2]+"{b}"+m[4]+"{c}", s[len(m[0]):]
-		if p.marks == "." && rest == "" && !p.anyDate() { // 18.00.00
+		if p.marks == "." && rest == "" && !p.anyDate() { // may be the time of day 18.00.00
 			q := stamp{}
 			return q, q.readClock(s, "")
 		}
@@ -165,7 +166,7 @@ func parseStamp(s string) (p stamp, ok bool) {
 			m = nthQ.FindStringSubmatch(s)
 		}
 		p, rest = stamp{a: 1, b: 3*atoi(m[2]) - 2, c: atoi(m[4]), wb: 1, wc: len(m[4]), named: true, layout: m[1] + "{q}" + m[3] + "{c}"}, ""
-	case week.MatchString(s): // of ISO 8601, its Monday without a day
+	case week.MatchString(s): // ISO 8601 week; without a day it means the Monday
 		m := week.FindStringSubmatch(s)
 		t, ok := mondayOf(atoi(m[1]), atoi(m[3]))
 		if !ok {
@@ -176,7 +177,7 @@ func parseStamp(s string) (p stamp, ok bool) {
 			t, layout = t.AddDate(0, 0, atoi(m[5])-1), layout+m[4]+"1"
 		}
 		p, rest = stamp{a: t.Day(), b: int(t.Month()), c: t.Year(), wa: 2, wb: 2, wc: 4, named: true, layout: layout}, ""
-	default: // 18.00.00 is a clock, 18.00 is a number
+	default: // 18.00.00 is a time of day, but 18.00 is a number
 		return p, (strings.Contains(s, ":") || strings.Count(s, ".") == 2) && p.readClock(s, "")
 	}
 	p.hasDate, p.layout = true, front+p.layout
@@ -193,7 +194,7 @@ func parseStamp(s string) (p stamp, ok bool) {
 	return p, p.readClock(rest[len(between):], between)
 }
 
-// mondayOf returns the first day of a week of ISO 8601.
+// mondayOf returns the Monday of an ISO 8601 week. ok is false if the year has no such week.
 func mondayOf(year, week int) (t time.Time, ok bool) {
 	t = time.Date(year, 1, 4, 0, 0, 0, 0, time.UTC) // always in week 1
 	t = t.AddDate(0, 0, 7*(week-1)-(int(t.Weekday())+6)%7)
@@ -201,7 +202,7 @@ func mondayOf(year, week int) (t time.Time, ok bool) {
 	return t, y == year && w == week
 }
 
-// anyDate reports whether some order makes a date of the parts.
+// anyDate reports whether the parts form a valid date in some order.
 func (p *stamp) anyDate() bool {
 	for o := range words {
 		if _, ok := p.date(o); ok {
@@ -211,7 +212,8 @@ func (p *stamp) anyDate() bool {
 	return false
 }
 
-// readClock reads a time of day and a zone.
+// readClock parses a time of day and an optional time zone. between is the text before s, which
+// becomes part of the layout. It reports whether s has a known form.
 func (p *stamp) readClock(s, between string) bool {
 	m := timeOf.FindStringSubmatch(s)
 	if m == nil {
@@ -282,15 +284,14 @@ func (p *stamp) readClock(s, between string) bool {
 	return true
 }
 
-// order is which of the parts of a date is what: 'y', 'm' and 'd' in the order of the
-// file.
+// order is the order of the parts of a date in the file, such as "dmy" for day, month, year.
 type order string
 
-// words are the orders as a reader says them.
+// words maps each order to its description in messages.
 var words = map[order]string{"ymd": "year/month/day", "ydm": "year/day/month", "dmy": "day/month/year", "mdy": "month/day/year"}
 
-// date returns the days since 1970 under an order; ok is false where there is no such
-// day.
+// date returns the date as days since 1970 if its parts are in the order o. ok is false if there is
+// no such day.
 func (p *stamp) date(o order) (days float64, ok bool) {
 	y, m, d, w := p.c, p.b, p.a, p.wc
 	if !p.named {
@@ -324,8 +325,8 @@ func (p *stamp) date(o order) (days float64, ok bool) {
 	return float64(t.Unix()) / 86400, true
 }
 
-// spell writes a point in time as the stamp is written. padded reports whether days and
-// months have two digits.
+// spell formats the time t in the form of the stamp. padded tells whether days and months have two
+// digits.
 func (p *stamp) spell(o order, t time.Time, padded bool) string {
 	if p.end != nil {
 		begin, end := *p, *p.end

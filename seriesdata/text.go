@@ -12,33 +12,34 @@ import (
 	"unicode/utf8"
 )
 
-// cell is the text between two separators, and its place in the file.
+// cell is the text between two separators and its position in the file.
 type cell struct {
-	text     string // without quotes and blanks around it
-	from, to int    // in the text, quotes included
+	text     string // text without quotes and surrounding blanks
+	from, to int    // range of the cell in document.text, including quotes
 	quoted   bool
 }
 
-// line is a record of the file.
+// line is a record of the file, which may span several lines if cells are quoted.
 type line struct {
-	number   int // of its first line in the file, from 1
-	from, to int // in the text, without the line end
+	number   int // number of the record's first line in the file, from 1
+	from, to int // range of the record in document.text, without the line ending
 	cells    []cell
 }
 
-// document is a file as cells.
+// document is the text of a file, divided into lines and cells.
 type document struct {
-	text    string
-	comma   string // what stands between cells; " " for blanks, "" for JSON
-	lines   []line
-	names   []string // of the members of JSON objects, in the order of their appearance
+	text  string
+	comma string // cell separator; " " for runs of blanks, "" for JSON
+	lines []line
+	// Names of members of JSON objects, in order of appearance; nil for other files.
+	names   []string
 	newline string
-	mark    string   // of the byte order, as UTF-8
-	array   bool     // of JSON: values are elements of one array
-	notes   []string // what was left out and put right
+	mark    string   // byte-order mark of the file, as UTF-8; "" if none
+	array   bool     // for JSON: whether the lines are elements of one array
+	notes   []string // notes on what was left out or repaired
 }
 
-// at returns a cell, an empty one where a record is short.
+// at returns cell i, or an empty cell if the line is too short.
 func (l *line) at(i int) cell {
 	if i < len(l.cells) {
 		return l.cells[i]
@@ -46,8 +47,8 @@ func (l *line) at(i int) cell {
 	return cell{from: l.to, to: l.to}
 }
 
-// decode returns the text of a file: UTF-8, with or without a byte-order mark,
-// or UTF-16 with one.
+// decode returns the text of a file in UTF-8, with or without a byte-order mark, or in UTF-16 with
+// one.
 func decode(b []byte) (text, mark string, notes []string, err error) {
 	switch {
 	case bytes.HasPrefix(b, []byte("\xff\xfe\x00\x00")), bytes.HasPrefix(b, []byte("\x00\x00\xfe\xff")):
@@ -74,7 +75,7 @@ func decode(b []byte) (text, mark string, notes []string, err error) {
 	return string(b), mark, nil, nil
 }
 
-// wide decodes UTF-16.
+// wide decodes UTF-16 in the given byte order.
 func wide(b []byte, order binary.ByteOrder) (string, error) {
 	if len(b)%2 != 0 {
 		return "", errors.New("UTF-16 with an odd number of bytes: the file is cut off; save it as UTF-8")
@@ -86,22 +87,22 @@ func wide(b []byte, order binary.ByteOrder) (string, error) {
 	return strings.ToValidUTF8(string(utf16.Decode(units)), "\uFFFD"), nil
 }
 
-// newlineOf returns how lines of a text end.
+// newlineOf returns the line ending of a text.
 func newlineOf(text string) string {
 	switch {
 	case strings.Contains(text, "\r\n"):
 		return "\r\n"
 	case !strings.Contains(text, "\n") && strings.Contains(text, "\r"):
-		return "\r" // old Macintoshes
+		return "\r" // line endings of the classic Mac OS
 	}
 	return "\n"
 }
 
-// separatorLine is how spreadsheets write what separates cells.
+// separatorLine matches a first line such as sep=; with which spreadsheets declare the cell
+// separator.
 var separatorLine = regexp.MustCompile(`^"?sep=([,;|\t])"?(?:\r\n|\n|\r)`)
 
-// delimited splits a text into records. comma is what separates cells, 0 if the text
-// has to tell.
+// delimited splits a text into records. comma is the cell separator; 0 means that it is inferred.
 func delimited(text string, comma rune) (*document, error) {
 	d := &document{text: text, newline: newlineOf(text)}
 	number, at := 1, 0
@@ -131,7 +132,8 @@ func delimited(text string, comma rune) (*document, error) {
 	return d, nil
 }
 
-// record reads the record that begins at a place of the text.
+// record parses the record that begins at offset at, on line number. It returns the offset of the
+// next record and the number of line endings in between.
 func (d *document) record(at, number int, comma rune) (l line, next, ends int, err error) {
 	l = line{number: number, from: at}
 	text := d.text
@@ -178,7 +180,7 @@ func (d *document) record(at, number int, comma rune) (l line, next, ends int, e
 		l.cells = append(l.cells, c)
 		if at < len(text) && strings.HasPrefix(text[at:], string(comma)) {
 			at += size
-			if comma == ' ' { // a run of blanks is one separator, and none at the end
+			if comma == ' ' { // several blanks are one separator; blanks at the end are none
 				for at < len(text) && text[at] == ' ' {
 					at++
 				}
@@ -203,8 +205,8 @@ func (d *document) record(at, number int, comma rune) (l line, next, ends int, e
 	}
 }
 
-// comments drops lines that begin with #. The last of those at the beginning is the header
-// if it has as many cells as the line after it.
+// comments drops lines that begin with #. At the beginning of the file, the last such line is kept
+// as the header if it has as many cells as the line after it.
 func (d *document) comments() {
 	var kept []line
 	for i, l := range d.lines {
@@ -224,12 +226,12 @@ func (d *document) comments() {
 	d.lines = kept
 }
 
-// separators may stand between cells, in the order of preference.
+// separators lists the possible cell separators, in order of preference.
 var separators = []rune{'\t', ';', '|', ','}
 
-// separator returns the one of tab, semicolon, bar and comma that most of the first lines
-// contain equally often, or blanks if there is none and the lines have the same number of
-// words.
+// separator infers the cell separator. It returns the tab, semicolon, bar or comma that occurs
+// equally often in the largest share of the first lines. It returns a blank if there is none and
+// the lines have the same number of words.
 func separator(text string) rune {
 	best, most := ',', 0.0
 	for _, sep := range separators {
@@ -243,8 +245,8 @@ func separator(text string) rune {
 	return best
 }
 
-// evenness is the share of the first hundred lines that have the usual count, which
-// is not 0, of the lines of that width or more.
+// evenness returns the share of the first hundred lines that have the most frequent positive count.
+// Blank lines and lines that begin with # are not counted.
 func evenness(text string, count func(string) int) float64 {
 	tally, lines := map[int]int{}, 0
 	rest := text
@@ -271,7 +273,7 @@ func evenness(text string, count func(string) int) float64 {
 	return float64(most) / float64(max(1, lines))
 }
 
-// outside counts the occurrences of a separator outside quotes.
+// outside returns the number of separators sep in s that are not within quotes.
 func outside(s string, sep rune) int {
 	n, quoted := 0, false
 	for _, r := range s {

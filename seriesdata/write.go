@@ -10,20 +10,20 @@ import (
 	"strings"
 )
 
-// Write writes the file from which the frame was read, with its missing values filled in.
-// values holds times × channels for every entity, and a NaN leaves its value missing. The
-// rest of the file is unchanged. Numbers are formatted as in their column, and rows for
-// absent times are inserted where they belong, except rows whose values are all NaN.
+// Write writes the file from which the frame was read, with its missing values filled in. values
+// holds times × channels numbers for every entity; a NaN leaves its value missing. The rest of the
+// file is unchanged. Numbers are formatted as in their column. Rows for absent times are inserted
+// where they belong, except rows whose values are all NaN.
 //
-// It returns an error if values do not have the shape of the frame, or if a value is given
-// where it cannot be written, in a file whose lines are series.
+// It returns an error if values do not have the shape of the frame, if a number for a missing cell
+// is infinite, or if w returns an error.
 func (f *Frame) Write(w io.Writer, values [][]float64) error {
 	if len(values) != len(f.Entities) {
 		return fmt.Errorf("seriesdata: Write: %d series of values, want %d, one for each entity", len(values), len(f.Entities))
 	}
 	channels := len(f.Channels)
 	edits := map[place]string{}
-	fresh := map[int][]string{} // lines to put in, by the row of the table that they stand in front of
+	fresh := map[int][]string{} // lines to insert, by the table row before which they are inserted
 	for e := range f.Entities {
 		entity := &f.Entities[e]
 		if len(values[e]) != len(entity.Values) {
@@ -78,7 +78,8 @@ func (f *Frame) Write(w io.Writer, values [][]float64) error {
 	return out.Flush()
 }
 
-// nameOf is the name of a column as the file has it.
+// nameOf returns the name of the JSON member for column i, or "" if the file is not made of JSON
+// objects.
 func (f *Frame) nameOf(i int) string {
 	if f.doc.names != nil {
 		return f.doc.names[i]
@@ -86,7 +87,7 @@ func (f *Frame) nameOf(i int) string {
 	return ""
 }
 
-// between is what stands between two lines.
+// between returns the text between two lines.
 func (d *document) between() string {
 	if d.comma == "" && d.array {
 		return "," + d.newline
@@ -94,14 +95,15 @@ func (d *document) between() string {
 	return d.newline
 }
 
-// cell writes a text in place of a cell.
+// cell returns the text that replaces the cell was by s, quoted if necessary. name is the name of
+// the JSON member.
 func (d *document) cell(s string, was cell, name string) string {
 	if d.comma == "" {
 		if was.quoted {
-			b, _ := json.Marshal(s) // a string has a form
+			b, _ := json.Marshal(s) // cannot fail for a string
 			s = string(b)
 		}
-		if was.from == was.to { // the object has no such member
+		if was.from == was.to { // the object does not have this member
 			b, _ := json.Marshal(name)
 			s = "," + string(b) + ":" + s
 		}
@@ -113,14 +115,16 @@ func (d *document) cell(s string, was cell, name string) string {
 	return s
 }
 
-// insertions makes lines for times that the file leaves out.
+// insertions creates the lines for times that are absent from the file and stores them in fresh, by
+// the row before which they are inserted.
 func (f *Frame) insertions(values [][]float64, fresh map[int][]string) error {
 	t, a, channels := f.layout.table, f.layout.axis, len(f.Channels)
-	done := map[place]bool{} // by time and row, of files with several entities in a line
+	// Created lines by previous row and time, if a line holds several entities.
+	done := map[place]bool{}
 	for e := range f.Entities {
 		entity := &f.Entities[e]
 		rows := f.layout.rows
-		last := -1 // row of the table with the time before
+		last := -1 // table row of the previous time
 		for r := range entity.Times {
 			if f.layout.across {
 				continue
@@ -171,12 +175,12 @@ func (f *Frame) insertions(values [][]float64, fresh map[int][]string) error {
 	return nil
 }
 
-// shared reports whether a line has the values of several entities.
+// shared reports whether a line holds the values of several entities.
 func (f *Frame) shared() bool {
 	return len(f.layout.columns) > len(f.Channels)
 }
 
-// columnOf is the column of a channel of an entity.
+// columnOf returns the column of channel c of entity e, or −1 if the file has none.
 func (f *Frame) columnOf(e, c int) int {
 	for r := range f.Entities[e].Times {
 		if at := f.Entities[e].at[r*len(f.Channels)+c]; at.line >= 0 {
@@ -186,7 +190,8 @@ func (f *Frame) columnOf(e, c int) int {
 	return -1
 }
 
-// longer puts in lines of a long file: one for every value that no line has.
+// longer creates lines of a file in long format: one for every value of time r of entity e that the
+// file does not contain. last is the row of the previous time.
 func (f *Frame) longer(fresh map[int][]string, v []float64, e, r, last int) {
 	t, channels := f.layout.table, len(f.Channels)
 	for c := range f.Channels {
@@ -208,8 +213,8 @@ func (f *Frame) longer(fresh map[int][]string, v []float64, e, r, last int) {
 	}
 }
 
-// put keeps a line for insertion after the row with the time before it, or with the time
-// after it if the file has the newest row first.
+// put stores the line s in fresh. It is inserted after the row of the previous time or, if the file
+// has the newest row first, after the row of the next time.
 func (f *Frame) put(fresh map[int][]string, s string, before, after int) {
 	switch {
 	case f.layout.newest && f.layout.long:
@@ -221,7 +226,8 @@ func (f *Frame) put(fresh map[int][]string, s string, before, after int) {
 	}
 }
 
-// newLine is a new line like row k, with some cells and those that name its series.
+// newLine returns a new line in the format of row k, with the given cells and with the cells of row
+// k that identify its series.
 func (t *table) newLine(k int, cells map[int]string, f *Frame) string {
 	like := &t.rows[k]
 	if t.comma == "" {
@@ -268,7 +274,7 @@ func (t *table) newLine(k int, cells map[int]string, f *Frame) string {
 	return strings.Join(parts, t.comma)
 }
 
-// keeps reports whether a column names the series of a row.
+// keeps reports whether column i identifies the series of a row.
 func (t *table) keeps(i int, f *Frame) bool {
 	return slices.Contains(f.layout.by, i) || f.layout.long && i == f.layout.of
 }

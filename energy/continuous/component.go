@@ -8,17 +8,18 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// component is one full covariance, seen with some entries known: of the others
-// it holds the distribution given the known ones.
+// component is the full covariance of one mixture component, conditioned on the known entries. It
+// describes the distribution of the free entries given the known ones.
 type component struct {
 	free, known []int
-	gain        *mat.Dense   // C_fk·C_kk⁻¹
-	chol        mat.Cholesky // of C_kk
-	lambda      []float64    // eigenvalues of the covariance of the free entries
-	vector      *mat.Dense   // and its eigenvectors, as columns
+	gain        *mat.Dense   // regression matrix C_fk·C_kk⁻¹ of the free entries on the known ones
+	chol        mat.Cholesky // Cholesky factorisation of C_kk, the covariance of the known entries
+	lambda      []float64    // eigenvalues of the conditional covariance of the free entries
+	vector      *mat.Dense   // eigenvectors of that covariance, as columns
 }
 
-// newComponent conditions the covariance on the known entries; nil means none.
+// newComponent conditions the covariance whole on the entries marked in known; nil means that no
+// entry is known. It returns an error if the covariance of the known entries is singular.
 func newComponent(whole *mat.SymDense, known []bool) (*component, error) {
 	c := new(component)
 	for i := range whole.SymmetricDim() {
@@ -55,7 +56,7 @@ func newComponent(whole *mat.SymDense, known []bool) (*component, error) {
 	return c, c.diagonalise(cov)
 }
 
-// diagonalise stores the eigenvalues and eigenvectors of cov.
+// diagonalise stores the eigenvalues and eigenvectors of the covariance cov.
 func (c *component) diagonalise(cov *mat.Dense) error {
 	sym := mat.NewSymDense(len(c.free), nil)
 	for i := range c.free {
@@ -71,7 +72,7 @@ func (c *component) diagonalise(cov *mat.Dense) error {
 	c.vector = new(mat.Dense)
 	eigen.VectorsTo(c.vector)
 	for j, l := range c.lambda {
-		// 1e-9 of the largest: rounding of an eigenvalue that is 0.
+		// Rounding may make an eigenvalue of 0 negative; the tolerance is 1e-9 of the largest.
 		if l < -1e-9*c.lambda[len(c.lambda)-1] || l < 0 && c.lambda[len(c.lambda)-1] <= 0 {
 			return fmt.Errorf("the covariance has the eigenvalue %v, want ≥ 0", l)
 		}
@@ -80,7 +81,7 @@ func (c *component) diagonalise(cov *mat.Dense) error {
 	return nil
 }
 
-// submatrix returns the submatrix of the given rows and columns.
+// submatrix returns the submatrix of a with the given rows and columns.
 func submatrix(a *mat.SymDense, rows, cols []int) *mat.Dense {
 	d := mat.NewDense(len(rows), len(cols), nil)
 	for i, r := range rows {
@@ -93,7 +94,7 @@ func submatrix(a *mat.SymDense, rows, cols []int) *mat.Dense {
 
 // halfLogDet returns ½ log det 2πC, or NaN if C is singular to rounding.
 func (c *component) halfLogDet() float64 {
-	// The eigenvalues are off by n roundings of the largest.
+	// The error of each eigenvalue is at most about n roundings of the largest.
 	least := float64(len(c.lambda)) * 0x1p-52 * c.lambda[len(c.lambda)-1]
 	sum := 0.0
 	for _, l := range c.lambda {
@@ -105,8 +106,7 @@ func (c *component) halfLogDet() float64 {
 	return sum
 }
 
-// along returns the coordinate of x − mean along eigenvector j. No entry may be
-// known.
+// along returns the coordinate of x − mean along eigenvector j. It requires that no entry is known.
 func (c *component) along(j int, x []float32, mean []float64) float64 {
 	y := 0.0
 	for i, v := range x {
@@ -115,8 +115,8 @@ func (c *component) along(j int, x []float32, mean []float64) float64 {
 	return y
 }
 
-// posterior stores the mean of x_0 given x_t for one component with mean m, and
-// returns the log-density of what was seen, up to a constant. work has
+// posterior stores the mean of x_0 given x_t = x for one component with mean m in dst. alpha is the
+// signal level ᾱ. It returns the log-density of x under the component, up to a constant. work has
 // 2·sites entries.
 func (c *component) posterior(dst, m []float64, x []float32, alpha float64, work []float64) float64 {
 	n, signal := len(c.free), math.Sqrt(alpha)
@@ -153,8 +153,8 @@ func (c *component) posterior(dst, m []float64, x []float32, alpha float64, work
 	return logp
 }
 
-// condition stores the mean of the free entries given the known ones and
-// returns the log-density of those, up to a constant.
+// condition stores the mean of the free entries given the known entries of x in dst. m is the mean
+// of the component. It returns the log-density of the known entries, up to a constant.
 func (c *component) condition(dst, m []float64, x []float32) float64 {
 	for a, i := range c.free {
 		dst[a] = m[i]

@@ -10,9 +10,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Posterior stores in v the posterior mean E[x_0 | x_t] of every state of x
-// under the prior ∝ p(x_0)·exp(tᵀx_0) (see [Mixture.Tilt]; nil means
-// t = 0) and the noise x_t = √ᾱ·x_0 + √(1−ᾱ)·ε, with alpha[s] = ᾱ of state s:
+// Posterior stores in v the posterior mean E[x_0 | x_t] of every state of x. The prior is ∝
+// p(x_0)·exp(tᵀx_0) (see [Mixture.Tilt]; nil means t = 0). The noise is x_t = √ᾱ·x_0 + √(1−ᾱ)·ε,
+// with alpha[s] = ᾱ of state s. The mean is
 //
 //	Σ_k p(k|x_t)·(m_k + √ᾱ·C_k·(ᾱC_k + (1−ᾱ)I)⁻¹·(x_t − √ᾱ·m_k)).
 //
@@ -25,13 +25,12 @@ func (m *Mixture) Posterior(v, x []float32, alpha, t []float64) {
 // and safe for concurrent use.
 type Conditional struct {
 	m     *Mixture
-	known []bool       // nil if none is
-	parts []*component // nil if the covariances are diagonal
+	known []bool       // whether each coordinate is known; nil if none is
+	parts []*component // conditioned covariance of each component; nil if covariances are diagonal
 }
 
-// Given returns the mixture with the marked coordinates known. It panics unless
-// there is one mark per coordinate. It returns an error if a full covariance of
-// the known coordinates is singular.
+// Given returns the mixture with the marked coordinates known. It panics unless there is one mark
+// per coordinate. It returns an error if a full covariance of the known coordinates is singular.
 func (m *Mixture) Given(known []bool) (*Conditional, error) {
 	check.Len("continuous", "known", len(known), m.sites)
 	c := &Conditional{m: m, known: slices.Clone(known)}
@@ -45,9 +44,9 @@ func (m *Mixture) Given(known []bool) (*Conditional, error) {
 	return c, nil
 }
 
-// Posterior is [Mixture.Posterior] for states whose known coordinates are those of x_0, without
-// noise. The known coordinates are their own posterior means, and the others are conditioned on
-// them exactly.
+// Posterior stores in v the posterior mean of every state of x, as [Mixture.Posterior] does, but
+// the known coordinates of x are those of x_0, without noise. They are copied to v, and the other
+// coordinates are conditioned on them exactly.
 func (c *Conditional) Posterior(v, x []float32, alpha, t []float64) {
 	m := c.m
 	check.Len("continuous", "v", len(v), len(x))
@@ -69,7 +68,7 @@ func (c *Conditional) Posterior(v, x []float32, alpha, t []float64) {
 	}
 }
 
-// full is Posterior with full covariances.
+// full computes Posterior for full covariances.
 func (c *Conditional) full(v, x []float32, alpha, mean, logw []float64) {
 	n := c.m.sites
 	b := scratch.Float64s.Get(4 * n)
@@ -81,7 +80,7 @@ func (c *Conditional) full(v, x []float32, alpha, mean, logw []float64) {
 		sum, top := 0.0, math.Inf(-1)
 		for k, p := range c.parts {
 			l := logw[k] + p.posterior(part, mean[k*n:(k+1)*n], state, a, work)
-			// Running sums are relative to the largest weight so far.
+			// The running sums are relative to the largest weight so far.
 			if l > top {
 				scale := simd.Exp(top - l)
 				sum *= scale
@@ -106,8 +105,8 @@ func (c *Conditional) full(v, x []float32, alpha, mean, logw []float64) {
 	}
 }
 
-// diagonal is Posterior with diagonal covariances. A known coordinate is one
-// without noise.
+// diagonal computes Posterior for diagonal covariances. A known coordinate is treated as one
+// without noise, ᾱ = 1.
 func (c *Conditional) diagonal(v, x []float32, alpha, mean, logw []float64) {
 	m, n := c.m, c.m.sites
 	size := len(mean)
@@ -116,7 +115,7 @@ func (c *Conditional) diagonal(v, x []float32, alpha, mean, logw []float64) {
 	scaled, inverse, gain := (*b)[:size], (*b)[size:2*size], (*b)[2*size:3*size]
 	base, p, sum := (*b)[3*size:3*size+len(logw)], (*b)[3*size+len(logw):3*size+2*len(logw)], (*b)[3*size+2*len(logw):]
 	for s, a := range alpha {
-		if s == 0 || a != alpha[s-1] { // states of a batch mostly share ᾱ
+		if s == 0 || a != alpha[s-1] { // most states of a batch have the same ᾱ
 			for k := range logw {
 				base[k] = logw[k]
 				for i := range n {
@@ -144,11 +143,14 @@ func (c *Conditional) diagonal(v, x []float32, alpha, mean, logw []float64) {
 	}
 }
 
-// shrunk stores the posterior mean of one state in sum: scaled is √ᾱ·m, inverse
-// 1/(ᾱv + 1 − ᾱ), gain √ᾱ·v times that, base the log-weights with the normalisers.
+// shrunk stores the posterior mean of one state x in sum, for diagonal covariances v and means m.
+// The arguments are scaled = √ᾱ·m, inverse = 1/(ᾱv + 1 − ᾱ), gain = √ᾱ·v·inverse, and base, the
+// log-weights plus log-normalisers of the components. p is scratch for their probabilities.
 func shrunk(sum []float64, x []float32, mean, scaled, inverse, gain, base, p []float64) {
 	n := len(x)
-	first := sum // terms of the first component: far from all, its own would round away what tells them apart
+	// The slice first holds the terms of the first component, and sums are relative to it. Far
+	// from all components, the absolute terms would round away the differences between components.
+	first := sum
 	for k := range p {
 		q := 0.0
 		row, inv := scaled[k*n:(k+1)*n], inverse[k*n:(k+1)*n]

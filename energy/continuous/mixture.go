@@ -14,36 +14,37 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Mixture is the normalised density Σ_k w_k N(m_k, C_k) over reals, with
-// E = −log density (log Z = 0).
+// Mixture is the normalised density Σ_k w_k N(m_k, C_k) over reals, with E = −log density (log Z =
+// 0).
 //
-// It is [energy.Scored]. [Mixture.Tilt], [Mixture.Posterior] and [Mixture.Given] are
-// exact. A component with a diagonal covariance ([NewDiagonal]) costs one operation per
-// coordinate; one with a full covariance ([NewMixture]), which is diagonalised once,
-// costs one per coordinate and eigenvector. Full covariances are factorised by gonum,
-// so bits may differ between GOARCHs.
+// It is [energy.Scored]. [Mixture.Tilt], [Mixture.Posterior] and [Mixture.Given] are exact. A
+// component with a diagonal covariance ([NewDiagonal]) costs one operation per coordinate. A
+// component with a full covariance ([NewMixture]), which is diagonalised once, costs one per
+// coordinate and eigenvector. Full covariances are factorised by gonum, so bits may differ between
+// GOARCHs.
 //
-// A full covariance may be singular. Such a mixture has no density: Energy and Score
-// are NaN, and all other methods work.
+// A full covariance may be singular. Such a mixture has no density: Energy and Score are NaN, and
+// all other methods work.
 //
 // A Mixture is immutable and safe for concurrent use.
 type Mixture struct {
 	sites      int
-	logw       []float64       // per component
-	mean       []float64       // components × sites
+	logw       []float64       // log-weight of each component
+	mean       []float64       // means, components × sites
 	v          []float64       // diagonals of the covariances, components × sites
 	halfLogDet []float64       // ½ log det 2πC per component; NaN if C is singular
-	cov        []*mat.SymDense // nil if the covariances are diagonal
-	full       []*component    // per component, with cov
-	rows       padded          // without cov
+	cov        []*mat.SymDense // full covariance of each component; nil if covariances are diagonal
+	// Diagonalised covariance of each component; nil if covariances are diagonal.
+	full []*component
+	rows padded // padded means and variances; used if covariances are diagonal
 }
 
 var _ energy.Scored = (*Mixture)(nil)
 
-// NewDiagonal returns the mixture with diagonal covariances. Weights are > 0 and need not add up
-// to 1; means are components × sites, row-major; variances holds one number per component, or
-// components × sites. NewDiagonal copies its arguments. It returns an error unless lengths fit,
-// weights and variances are positive, and everything is finite.
+// NewDiagonal returns the mixture with diagonal covariances. Weights are > 0 and need not add up to
+// 1. Means are components × sites, row-major. variances holds one number per component, or
+// components × sites numbers. NewDiagonal copies its arguments. It returns an error unless lengths
+// fit, weights and variances are positive, and everything is finite.
 func NewDiagonal(weights, means, variances []float64) (*Mixture, error) {
 	const name = "NewDiagonal"
 	k := len(weights)
@@ -74,14 +75,12 @@ func NewDiagonal(weights, means, variances []float64) (*Mixture, error) {
 	return m, nil
 }
 
-// NewMixture returns the mixture Σ_k w_k N(means[k], covs[k]); covariances
-// are n × n, row-major. Weights are > 0 and need not add up to 1. Everything is
-// copied.
+// NewMixture returns the mixture Σ_k w_k N(means[k], covs[k]). Covariances are n × n, row-major.
+// Weights are > 0 and need not add up to 1. All arguments are copied.
 //
-// It returns an error if numbers of weights, means and covariances differ or are
-// 0, if a length does not fit, if a number is not finite, or if a
-// covariance is not symmetric (to rounding) or has an eigenvalue below −1e-9
-// of the largest.
+// It returns an error if the numbers of weights, means and covariances differ or are 0, if a length
+// does not fit, or if a number is not finite. It also returns an error if a covariance is not
+// symmetric (to rounding) or has an eigenvalue below −1e-9 of the largest.
 func NewMixture(weights []float64, means, covs [][]float64) (*Mixture, error) {
 	const name = "NewMixture"
 	if len(weights) == 0 || len(means) != len(weights) || len(covs) != len(weights) {
@@ -120,7 +119,7 @@ func NewMixture(weights []float64, means, covs [][]float64) (*Mixture, error) {
 	return m, nil
 }
 
-// newMixture returns a mixture with space for means and variances.
+// newMixture returns a mixture with the given weights and space for means and variances.
 func newMixture(caller string, weights []float64, sites int) (*Mixture, error) {
 	k := len(weights)
 	m := &Mixture{sites: sites, logw: make([]float64, k), mean: make([]float64, k*sites), v: make([]float64, k*sites), halfLogDet: make([]float64, k)}
@@ -137,14 +136,14 @@ func newMixture(caller string, weights []float64, sites int) (*Mixture, error) {
 	return m, nil
 }
 
-// symmetric returns the n × n matrix a, or an error if it is not symmetric.
+// symmetric returns the n × n matrix a, or an error if it is not symmetric up to rounding.
 func symmetric(a []float64, n int) (*mat.SymDense, error) {
 	s := mat.NewSymDense(n, nil)
 	for i := range n {
 		for j := range n {
 			v, w := a[i*n+j], a[j*n+i]
-			// 1e-12 of the variances: rounding of a product that was computed
-			// in two orders.
+			// A product that is computed in two orders may be asymmetric by rounding; the
+			// tolerance is 1e-12 of the variances.
 			if tol := 1e-12 * math.Sqrt(math.Abs(a[i*n+i]*a[j*n+j])); !check.Finite(v) || math.Abs(v-w) > tol {
 				return nil, fmt.Errorf("has %v at (%d, %d) and %v at (%d, %d), want finite and equal", v, i, j, w, j, i)
 			}
@@ -192,13 +191,13 @@ func (m *Mixture) product(k, i int, v []float64) float64 {
 	return sum
 }
 
-// Tilt returns the distribution ∝ p(x)·exp(tᵀx), a mixture with the same covariances,
-// the means m_k + C_k·t and the weights
+// Tilt returns the distribution ∝ p(x)·exp(tᵀx). It is a mixture with the same covariances, the
+// means m_k + C_k·t and the weights
 //
-//	w_k·exp(tᵀm_k + ½tᵀC_k·t),
+//	w_k·exp(tᵀm_k + ½tᵀC_k·t).
 //
-// and log E_p[exp(tᵀx)], the log of its partition sum. The entries of t must be finite. Tilt
-// panics unless there is one per coordinate.
+// logZ is log E_p[exp(tᵀx)], the log of its partition function. The entries of t must be finite.
+// Tilt panics unless there is one per coordinate.
 func (m *Mixture) Tilt(t []float64) (tilted *Mixture, logZ float64) {
 	check.Len("continuous", "t", len(t), m.sites)
 	c := *m
@@ -213,7 +212,8 @@ func (m *Mixture) Tilt(t []float64) (tilted *Mixture, logZ float64) {
 	return &c, logZ
 }
 
-// tilt adds to log-weights and means what a tilt does and returns log Σ w.
+// tilt changes log-weights and means to those of the mixture tilted by t, without normalising the
+// weights. It returns the log of the sum of the weights.
 func (m *Mixture) tilt(logw, mean, t []float64) float64 {
 	top := math.Inf(-1)
 	for k := range logw {
@@ -245,8 +245,8 @@ func (m *Mixture) Mean(dst []float64) {
 	}
 }
 
-// Draw stores one draw in x. It panics if len(x) ≠ Sites or src is nil. It uses the normal
-// numbers of math/rand/v2, whose last bits may differ between GOARCHs.
+// Draw stores one draw in x. It panics if len(x) ≠ Sites or src is nil. It uses the normal variates
+// of math/rand/v2, whose last bits may differ between GOARCHs.
 func (m *Mixture) Draw(x []float32, src rand.Source) {
 	n := m.sites
 	check.Len("continuous", "x", len(x), n)
@@ -269,7 +269,7 @@ func (m *Mixture) Draw(x []float32, src rand.Source) {
 	}
 }
 
-// drawFull stores a draw of component k: a normal number along each eigenvector.
+// drawFull stores a draw of component k in x, with a normal variate along each eigenvector.
 func (m *Mixture) drawFull(x []float32, k int, r *rand.Rand) {
 	b := scratch.Float64s.Get(m.sites)
 	defer scratch.Float64s.Put(b)
@@ -286,8 +286,8 @@ func (m *Mixture) drawFull(x []float32, k int, r *rand.Rand) {
 	}
 }
 
-// density is the work of one state: log-weights, or probabilities, of the components,
-// the state and a sum over them, padded if covariances are diagonal.
+// density is the workspace for one state: log-weights or probabilities p of the components, the
+// state x and a sum over the components. x and sum are padded if covariances are diagonal.
 type density struct {
 	from   *[]float64
 	p      []float64
@@ -306,7 +306,7 @@ func (m *Mixture) density() density {
 
 func (d density) done() { scratch.Float64s.Put(d.from) }
 
-// Energy implements [energy.Real].
+// Energy stores −log density of every state of x in e; it implements [energy.Real].
 func (m *Mixture) Energy(e []float64, x []float32) {
 	check.Len("continuous", "x", len(x), len(e)*m.sites)
 	d := m.density()
@@ -317,7 +317,7 @@ func (m *Mixture) Energy(e []float64, x []float32) {
 	}
 }
 
-// logDensities stores log w_k N(x; m_k, C_k) in d.p and x in d.x.
+// logDensities stores log w_k N(x; m_k, C_k) for every component k in d.p, and x in d.x.
 func (m *Mixture) logDensities(d density, x []float32) {
 	for i, v := range x {
 		d.x[i] = float64(v)
@@ -337,7 +337,7 @@ func (m *Mixture) logDensities(d density, x []float32) {
 	}
 }
 
-// Score implements [energy.Scored]: Σ_k p(k|x)·C_k⁻¹(m_k − x).
+// Score stores Σ_k p(k|x)·C_k⁻¹(m_k − x) of every state of x in s; it implements [energy.Scored].
 func (m *Mixture) Score(s, x []float32) {
 	n := m.sites
 	check.Len("continuous", "s", len(s), len(x))
@@ -376,8 +376,8 @@ func (m *Mixture) addScore(d density, k int, p float64, x []float32) {
 	}
 }
 
-// softmax replaces log-weights by probabilities and returns the logarithm of
-// their sum; all −Inf or a NaN gives NaN.
+// softmax replaces log-weights by probabilities and returns the logarithm of the sum of the
+// weights. If all log-weights are −Inf or one is NaN, the results are NaN.
 func softmax(w []float64) float64 {
 	top, sum := weights(w)
 	for k := range w {
@@ -386,13 +386,14 @@ func softmax(w []float64) float64 {
 	return top + simd.Log(sum)
 }
 
-// logSum is softmax without the probabilities.
+// logSum returns the logarithm of the sum of the weights whose logarithms are w. It overwrites w.
 func logSum(w []float64) float64 {
 	top, sum := weights(w)
 	return top + simd.Log(sum)
 }
 
-// weights replaces log-weights by exp(w − top), top the greatest, and returns their sum.
+// weights replaces each log-weight w by exp(w − top), where top is the largest, and returns top and
+// the sum of the results.
 func weights(w []float64) (top, sum float64) {
 	top = math.Inf(-1)
 	for _, v := range w {
@@ -402,7 +403,7 @@ func weights(w []float64) (top, sum float64) {
 	}
 	for k, v := range w {
 		w[k] = 1
-		if d := v - top; d != 0 { // NaN if all are −Inf
+		if d := v - top; d != 0 { // d is NaN if all weights are −Inf
 			w[k] = simd.Exp(d)
 		}
 		sum += w[k]
@@ -410,15 +411,15 @@ func weights(w []float64) (top, sum float64) {
 	return top, sum
 }
 
-// padded are diagonal components in the form that the kernels require: rows of a
-// multiple of 16 entries, the last of which are zeros.
+// padded holds diagonal components in the layout that package simd requires: rows whose length is a
+// multiple of 16, padded with zeros.
 type padded struct {
 	width int
 	mean  []float64
-	scale []float64 // 1/v, at most the largest finite number
+	scale []float64 // inverse variances 1/v, at most the largest finite number
 }
 
-// newPadded returns components of the given means and variances, n of each a row.
+// newPadded returns components with the given means and variances, in rows of n entries.
 func newPadded(mean, v []float64, n int) padded {
 	w, rows := (n+15)&^15, len(mean)/n
 	p := padded{w, make([]float64, rows*w), make([]float64, rows*w)}
@@ -431,11 +432,11 @@ func newPadded(mean, v []float64, n int) padded {
 	return p
 }
 
-// Moments computes moments of x_0 given x_t = √ᾱ·x_0 + √(1−ᾱ)·ε. It stores the mean E[x_0 | x_t]
-// in mean and returns the trace of C = Cov[x_0 | x_t]. It stores the products C·r_j in product,
-// where r_j are the rows of rows (any number × Sites, row-major); product has the same length as
-// rows. It requires 0 ≤ ᾱ < 1 and panics if lengths do not fit. A call costs 2·Sites² operations
-// per component and row with full covariances, Sites with diagonal ones.
+// Moments computes moments of x_0 given x_t = √ᾱ·x_0 + √(1−ᾱ)·ε. It stores the mean E[x_0 | x_t] in
+// mean and returns the trace of C = Cov[x_0 | x_t]. It stores the products C·r_j in product, where
+// r_j are the rows of rows (any number × Sites, row-major). product has the same length as rows. It
+// requires 0 ≤ ᾱ < 1 and panics if lengths do not fit. A call costs 2·Sites² operations per
+// component and row with full covariances, and Sites operations with diagonal ones.
 func (m *Mixture) Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64) {
 	n := m.sites
 	check.Len("continuous", "mean", len(mean), n)
@@ -477,13 +478,12 @@ func (m *Mixture) Moments(mean, product, rows []float64, x []float32, alpha floa
 	return trace
 }
 
-// negligible is the weight of a component that is below the rounding error of
-// the others.
+// negligible is the weight below which a component is lost in the rounding error of the others.
 const negligible = 0x1p-70
 
-// DrawPosterior stores in x0 a draw of x_0 given x_t for every state of x, under the
-// noise of [Mixture.Posterior], with alpha[s] = ᾱ of state s and random numbers from
-// src[s]. It panics if lengths do not fit or a source is nil. x0 may be x.
+// DrawPosterior stores in x0 a draw of x_0 given x_t for every state of x. The noise is x_t =
+// √ᾱ·x_0 + √(1−ᾱ)·ε with alpha[s] = ᾱ of state s, and src[s] is its random source. It panics if
+// lengths do not fit or a source is nil. x0 may be x.
 func (m *Mixture) DrawPosterior(x0, x []float32, alpha []float64, src []rand.Source) {
 	n := m.sites
 	check.Len("continuous", "x0", len(x0), len(x))
@@ -512,7 +512,7 @@ func (m *Mixture) DrawPosterior(x0, x []float32, alpha []float64, src []rand.Sou
 	}
 }
 
-// explain stores the mean of x_0 given x_t and each component in centre, and the
+// explain stores the mean of x_0 given x_t and each component in centre, and the posterior
 // probabilities of the components in p. work has 3·sites entries.
 func (m *Mixture) explain(centre, p []float64, x []float32, alpha float64, work []float64) {
 	n, signal := m.sites, math.Sqrt(alpha)
@@ -523,8 +523,8 @@ func (m *Mixture) explain(centre, p []float64, x []float32, alpha float64, work 
 			p[k] += m.full[k].posterior(dst, own, x, alpha, work)
 			continue
 		}
-		// Differences to the first component: far from all of them its own terms
-		// would round away what tells components apart.
+		// Log-densities are relative to the first component. Far from all components, the absolute
+		// terms would round away the differences between them.
 		first := work[:n]
 		for i, v := range m.v[k*n : (k+1)*n] {
 			d := float64(x[i]) - float64(signal*own[i])
@@ -540,8 +540,8 @@ func (m *Mixture) explain(centre, p []float64, x []float32, alpha float64, work 
 	softmax(p)
 }
 
-// remaining stores the variances of x_0 given x_t and component k, along its
-// eigenvectors or, if covariances are diagonal, its coordinates.
+// remaining stores the variances of x_0 given x_t and component k in dst: along the eigenvectors of
+// the component or, if covariances are diagonal, along the coordinates.
 func (m *Mixture) remaining(dst []float64, k int, alpha float64) {
 	prior := m.v[k*m.sites : (k+1)*m.sites]
 	if m.full != nil {
@@ -552,8 +552,8 @@ func (m *Mixture) remaining(dst []float64, k int, alpha float64) {
 	}
 }
 
-// spread adds w·C·row to dst, with C the covariance of component k that has the
-// given variances.
+// spread adds w·C·row to dst, where C has the axes of component k and the given variances along
+// them. along is scratch.
 func (m *Mixture) spread(dst, row, along, variance []float64, k int, w float64) {
 	if m.full == nil {
 		for i, v := range variance {
@@ -579,8 +579,8 @@ func (m *Mixture) spread(dst, row, along, variance []float64, k int, w float64) 
 	}
 }
 
-// scatter stores in x a draw of the normal distribution around centre with the
-// given variances along the axes of component k.
+// scatter stores in x a draw of the normal distribution with mean centre and the given variances
+// along the axes of component k. It overwrites centre.
 func (m *Mixture) scatter(x []float32, centre, variance []float64, k int, src rand.Source) {
 	var basis []float64
 	stride := 0
@@ -608,19 +608,19 @@ func (m *Mixture) scatter(x []float32, centre, variance []float64, k int, src ra
 	}
 }
 
-// Where returns the distribution of x given the equations R·x = y, a mixture
-// again: its weights are ∝ w_k·N(y; Rm_k, RC_kRᵀ) and its components are
+// Where returns the distribution of x given the equations R·x = y. It is a mixture again, with
+// weights ∝ w_k·N(y; Rm_k, RC_kRᵀ) and the components
 //
-//	N(m_k + G_k(y − Rm_k), C_k − G_kRC_k),  G_k = C_kRᵀ(RC_kRᵀ)⁻¹,
+//	N(m_k + G_k(y − Rm_k), C_k − G_kRC_k),  G_k = C_kRᵀ(RC_kRᵀ)⁻¹.
 //
-// and logp = log p(Rx = y), the log-density of Rx at y in nats. rows holds R row by row, Sites
-// numbers each, and values holds y. The covariances are singular, so the result has no density.
+// logp is log p(Rx = y), the log-density of Rx at y in nats. rows holds R row by row, Sites numbers
+// each, and values holds y. The covariances are singular, so the result has no density.
 // [Mixture.Draw] makes exact draws; [Mixture.Posterior] and [Mixture.DrawPosterior] condition on
 // x_t and the equations. Components whose weight is below e⁻⁷⁰⁰ of the largest are left out.
 //
-// It returns an error if there is no row, if lengths do not fit, if a number is not finite, or if
-// a row or a combination of rows has a fixed value under some component, as is the case if rows
-// are dependent.
+// It returns an error if there is no row, if lengths do not fit, or if a number is not finite. It
+// also returns an error if a row or a combination of rows has a fixed value under some component,
+// as is the case if rows are dependent.
 func (m *Mixture) Where(rows, values []float64) (given *Mixture, logp float64, err error) {
 	n, q := m.sites, len(values)
 	switch {
@@ -666,12 +666,12 @@ func (m *Mixture) Where(rows, values []float64) (given *Mixture, logp float64, e
 	return given, top + simd.Log(sum), nil
 }
 
-// leastComponent is the log of the least weight of a component, relative to 1, that a
-// double can hold, with a margin.
+// leastComponent is the log of the smallest weight of a component, relative to the largest. A
+// float64 can hold it, with a margin.
 const leastComponent = -700
 
-// where stores mean and covariance of component k given the equations and
-// returns log N(y; Rm_k, RC_kRᵀ); ok is false if that covariance is singular.
+// where stores the mean and covariance of component k given the equations, and returns log N(y;
+// Rm_k, RC_kRᵀ). ok is false if RC_kRᵀ is singular.
 func (m *Mixture) where(k int, r *mat.Dense, values, mean []float64, cov *mat.Dense) (logp float64, ok bool) {
 	n, q := m.sites, len(values)
 	rc, rcr := mat.NewDense(q, n, nil), mat.NewSymDense(q, nil)
@@ -682,7 +682,7 @@ func (m *Mixture) where(k int, r *mat.Dense, values, mean []float64, cov *mat.De
 		}
 	}
 	var chol mat.Cholesky
-	// 1e-13: what rounding leaves of the pivot of a row that depends on others.
+	// If a row depends on others, rounding leaves a pivot of about 1e-13 instead of 0.
 	if !chol.Factorize(rcr) || !(chol.Cond() < 1e13) {
 		return 0, false
 	}
@@ -715,7 +715,7 @@ func (m *Mixture) where(k int, r *mat.Dense, values, mean []float64, cov *mat.De
 	return -(chol.LogDet() + mat.Dot(miss, pull) + float64(float64(q)*simd.Log(2*math.Pi))) / 2, true
 }
 
-// entry returns C_k at (i, j).
+// entry returns entry (i, j) of the covariance C_k.
 func (m *Mixture) entry(k, i, j int) float64 {
 	switch {
 	case m.cov != nil:

@@ -9,9 +9,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Quadratic is the energy E(x) = ½xᵀAx + bᵀx + c with A symmetric; if A is
-// positive definite its distribution is the Gaussian N(−A⁻¹b, A⁻¹). It is
-// immutable and safe for concurrent use.
+// Quadratic is the energy E(x) = ½xᵀAx + bᵀx + c with A symmetric. If A is positive definite, its
+// distribution is the Gaussian N(−A⁻¹b, A⁻¹). It is immutable and safe for concurrent use.
 type Quadratic struct {
 	a, b []float64
 	c    float64
@@ -19,8 +18,8 @@ type Quadratic struct {
 
 var _ energy.Scored = (*Quadratic)(nil)
 
-// NewQuadratic returns the energy with copies of A (n × n, row-major) and b (n; nil means zeros).
-// It returns an error unless A is square and exactly symmetric and everything is finite.
+// NewQuadratic returns the energy with copies of A (n × n, row-major) and b (n entries; nil means
+// zeros). It returns an error unless A is square and exactly symmetric and everything is finite.
 func NewQuadratic(a, b []float64, c float64) (*Quadratic, error) {
 	n := 1
 	for n*n < len(a) {
@@ -57,7 +56,7 @@ func NewQuadratic(a, b []float64, c float64) (*Quadratic, error) {
 // Sites returns the number of coordinates.
 func (m *Quadratic) Sites() int { return len(m.b) }
 
-// Energy implements [energy.Real].
+// Energy stores ½xᵀAx + bᵀx + c of every state of x in e; it implements [energy.Real].
 func (m *Quadratic) Energy(e []float64, x []float32) {
 	n := len(m.b)
 	check.Len("continuous", "x", len(x), len(e)*n)
@@ -71,7 +70,7 @@ func (m *Quadratic) Energy(e []float64, x []float32) {
 	}
 }
 
-// Score implements [energy.Scored].
+// Score stores −Ax − b of every state of x in s; it implements [energy.Scored].
 func (m *Quadratic) Score(s, x []float32) {
 	n := len(m.b)
 	check.Len("continuous", "s", len(s), len(x))
@@ -82,7 +81,7 @@ func (m *Quadratic) Score(s, x []float32) {
 	}
 }
 
-// product returns entry i of Ax.
+// product returns entry i of the product Ax.
 func (m *Quadratic) product(i int, x []float32) float64 {
 	sum := 0.0
 	for j, a := range m.a[i*len(x) : (i+1)*len(x)] {
@@ -91,9 +90,8 @@ func (m *Quadratic) product(i int, x []float32) float64 {
 	return sum
 }
 
-// Linear is the energy E(x) = wᵀx + c. It has no normalisable density; it is a term of
-// other energies, for instance a constraint. It is immutable and safe for concurrent
-// use.
+// Linear is the energy E(x) = wᵀx + c. It has no normalisable density and serves as a term of other
+// energies, for instance as a constraint. It is immutable and safe for concurrent use.
 type Linear struct {
 	w []float64
 	c float64
@@ -116,13 +114,13 @@ func NewLinear(w []float64, c float64) (*Linear, error) {
 	return &Linear{slices.Clone(w), c}, nil
 }
 
-// Sites returns len(w).
+// Sites returns the number of coordinates.
 func (m *Linear) Sites() int { return len(m.w) }
 
-// Slope returns w. The slice is the model's own.
+// Slope returns w. The slice is shared with the model; do not modify it.
 func (m *Linear) Slope() []float64 { return m.w }
 
-// Energy implements [energy.Real].
+// Energy stores wᵀx + c of every state of x in e; it implements [energy.Real].
 func (m *Linear) Energy(e []float64, x []float32) {
 	n := len(m.w)
 	check.Len("continuous", "x", len(x), len(e)*n)
@@ -131,7 +129,7 @@ func (m *Linear) Energy(e []float64, x []float32) {
 	}
 }
 
-// Score implements [energy.Scored].
+// Score stores −w for every state of x in s; it implements [energy.Scored].
 func (m *Linear) Score(s, x []float32) {
 	check.Len("continuous", "s", len(s), len(x))
 	check.Rows("continuous", "x", len(x), len(m.w))
@@ -142,7 +140,7 @@ func (m *Linear) Score(s, x []float32) {
 	}
 }
 
-// checkFinite returns an error unless all of v is finite.
+// checkFinite returns an error unless all entries of v are finite.
 func checkFinite(caller, name string, v []float64) error {
 	for i, f := range v {
 		if !check.Finite(f) {

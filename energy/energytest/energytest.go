@@ -1,14 +1,14 @@
-// Package energytest checks that an [energy.Model], and every interface that it
-// supports, keeps its contract, as package testing/fstest does for file systems. It
-// imports no testing framework; three lines check a model:
+// Package energytest checks that an [energy.Model], and every interface that it supports, fulfils
+// its contract, as package testing/fstest does for file systems. It imports no testing framework;
+// three lines check a model:
 //
 //	if err := energytest.TestModel(ctx, m, energytest.Options{}); err != nil {
 //		t.Fatal(err)
 //	}
 //
-// The error names the broken law and a state that shows it; [Options.Skip] omits laws.
-// Tables of differences are compared with differences of Energy on random states.
-// Energy itself is only checked to be a function of the state.
+// The error names the violated law and a state that shows it; [Options.Skip] omits laws. Tables of
+// differences are compared with differences of Energy on random states. Energy itself is only
+// checked to be a function of the state.
 package energytest
 
 import (
@@ -23,23 +23,23 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// Options are the settings of [TestModel]. The zero value is right for a model that
-// computes in float64 and whose tables are exact differences.
+// Options holds the settings of [TestModel]. The zero value is right for a model that computes in
+// float64 and whose tables are exact differences.
 type Options struct {
-	// FirstOrder states that tables (Gradient, Field, Window) are derivatives instead
-	// of differences. They are then only checked for what holds for both.
+	// FirstOrder states that tables (Gradient, Field, Window) are derivatives instead of
+	// differences. They are then only checked for properties that both have.
 	FirstOrder bool
 
-	// Tolerance is the error of energies and differences, relative to the largest |energy| + 1 of
-	// the states looked at; 0 means 2⁻⁴⁰, some thousand roundings. Tables, which are float32, may
-	// also be off by 2⁻²² of that energy and of the difference.
+	// Tolerance is the largest error of energies and differences, relative to the largest |energy|
+	// + 1 of the states checked. 0 means 2⁻⁴⁰, some thousand roundings. Tables, which are float32,
+	// may have an additional error of 2⁻²² of that energy and of the difference.
 	Tolerance float64
 
 	States int    // number of random states; 0 means 40
-	Seed   uint64 // of the random states
+	Seed   uint64 // seed of the random states
 
-	// Skip names laws of [TestModel] that are not checked, such as "allocations" for a
-	// model that calls another process.
+	// Skip lists laws of [TestModel] that are not checked, such as "allocations" for a model that
+	// calls another process.
 	Skip []string
 }
 
@@ -49,56 +49,56 @@ const (
 	rounding32       = 0x1p-22
 )
 
-// law is one law.
+// law is one law of [TestModel]: its name and the function that checks it.
 type law struct {
 	name  string
 	check func(s *subject) error
 }
 
-// subject is a model with some states.
+// subject is a model under test, together with random states and their energies.
 type subject struct {
 	ctx           context.Context
 	m             energy.Model
 	opt           Options
 	sites, levels int
 	r             *rand.Rand
-	x             []int32   // states
-	e             []float64 // their energies
-	largest       float64   // finite |energy|
+	x             []int32   // random states, one after the other
+	e             []float64 // energy of each state
+	largest       float64   // largest finite |energy| of a state
 	slack         float64
-	inside        bool // of a wrapper of checkWrappers
+	inside        bool // whether the model is a wrapper made by checkWrappers
 }
 
-// TestModel checks that a model obeys the laws of this package, in this order, and returns an
-// error that names the first that it breaks:
+// TestModel checks that a model obeys the laws of this package. It checks them in this order and
+// returns an error that names the first violated law:
 //
-//   - energies: Shape is stable; an energy is a number or +Inf and has the same bits in every
-//     batch and every call; Energy does not modify x.
+//   - energies: Shape is stable; an energy is a number or +Inf and has the same bits in every batch
+//     and every call; Energy does not modify x.
 //   - lengths: methods panic, with a message, for slices of wrong lengths.
-//   - tables: Gradient, Field and Window store the bits of Energy, have 0 at the current
-//     level and +Inf outside the domain, are functions of the state alone, and are exact
-//     differences unless Options.FirstOrder.
-//   - singles: Conditional and Locals are exact differences, and Move keeps them so.
-//   - graphs: neighbour lists are in order and symmetric, and sites that are not in them
-//     do not interact; Torus, Matching, Pairs and Factors give the energy, Factors that of
-//     all states if there are few.
+//   - tables: Gradient, Field and Window store the same energies as Energy, bit for bit. Their
+//     entries are 0 at the current level and +Inf outside the domain, depend on the state alone,
+//     and are exact differences unless Options.FirstOrder is set.
+//   - singles: Conditional and Locals store exact differences, and Move keeps them exact.
+//   - graphs: neighbour lists are sorted and symmetric, and sites that are not neighbours do not
+//     interact. Torus, Matching, Pairs and Factors describe the energy; Factors is checked for all
+//     states if there are few.
 //   - values: the values of levels are finite and ascend.
-//   - supports: Repair makes states of positive probability and does not change a state
-//     that already has it.
-//   - layers: the conditionals of the two layers of an energy.Bipartite model are those
-//     of one joint distribution, whose marginal is the model.
+//   - supports: Repair makes states of positive probability and does not change a state that
+//     already has it.
+//   - layers: the conditionals of the two layers of an energy.Bipartite model are those of one
+//     joint distribution, whose marginal is the model.
 //   - changes: energy.Incremental and energy.IncrementalBipartite compute the same bits from an
 //     earlier state as from scratch.
 //   - estimates: the mean of Estimate is the table.
-//   - parameters: ParamGradient is the derivative with respect to what SetParams sets, and adds
-//     to its destination; SetParams rejects invalid parameters and then changes nothing; Learn
-//     copies. The parameters of an energy.Parametric model are as before afterwards.
+//   - parameters: ParamGradient is the derivative with respect to the parameters of SetParams, and
+//     adds to its destination. SetParams rejects invalid parameters and then changes nothing. Learn
+//     returns a copy. The parameters of an energy.Parametric model are restored afterwards.
 //   - concurrency: goroutines that evaluate the model at the same time get the same bits as a
-//     single one. The race detector finds more.
-//   - wrappers: energy.Sum, energy.Scale, energy.Clamp, a pointer and a wrapper that
-//     passes everything on support what the model supports, and obey the laws of this
-//     list from energies to changes.
-//   - allocations: what a kernel calls in a step allocates nothing.
+//     single one. Run the test under the race detector to find more errors.
+//   - wrappers: energy.Sum, energy.Scale, energy.Clamp, a pointer, and a wrapper that forwards
+//     everything support the interfaces that the model supports, and obey the laws from energies to
+//     changes.
+//   - allocations: the methods that a kernel calls in a step allocate nothing.
 func TestModel(ctx context.Context, m energy.Model, opt Options) error {
 	switch {
 	case ctx == nil:
@@ -130,7 +130,7 @@ func TestModel(ctx context.Context, m energy.Model, opt Options) error {
 	return nil
 }
 
-// every are the laws that hold in every wrapper, too.
+// every lists the laws that wrappers of the model must obey, too.
 var every = []law{
 	{"energies", checkEnergies},
 	{"lengths", checkLengths},
@@ -143,7 +143,7 @@ var every = []law{
 	{"changes", checkChanges},
 }
 
-// held checks a law unless it is skipped. A panic breaks it.
+// held checks a law unless it is skipped. A panic violates the law.
 func held(l law, s *subject) (err error) {
 	if slices.Contains(s.opt.Skip, l.name) {
 		return nil
@@ -156,7 +156,8 @@ func held(l law, s *subject) (err error) {
 	return l.check(s)
 }
 
-// newSubject draws states, half of them repaired if the model can, and evaluates them.
+// newSubject draws random states and evaluates them. It repairs half of them if the model is
+// [energy.Supported].
 func newSubject(ctx context.Context, m energy.Model, opt Options) (s *subject, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -190,20 +191,20 @@ func newSubject(ctx context.Context, m energy.Model, opt Options) (s *subject, e
 	return s, nil
 }
 
-// state returns the k-th state.
+// state returns state k.
 func (s *subject) state(k int) []int32 { return s.x[k*s.sites : (k+1)*s.sites] }
 
-// finite reports whether the k-th state has a finite energy.
+// finite reports whether state k has a finite energy.
 func (s *subject) finite(k int) bool { return !math.IsInf(s.e[k], 0) && !math.IsNaN(s.e[k]) }
 
-// energy returns that of one state.
+// energy returns the energy of the state x.
 func (s *subject) energy(x []int32) float64 {
 	var e [1]float64
 	s.m.Energy(e[:], x)
 	return e[0]
 }
 
-// row stores in d the differences E(x with x_i = l) − E(x), by evaluation.
+// row stores in d the differences E(x with x_i = l) − E(x) for every level l, computed by Energy.
 func (s *subject) row(d []float64, x []int32, i int) {
 	many := make([]int32, 0, s.levels*s.sites)
 	for l := range s.levels {
@@ -217,23 +218,23 @@ func (s *subject) row(d []float64, x []int32, i int) {
 	}
 }
 
-// near compares energies or differences; infinities must agree. A difference of
-// infinities is not compared.
+// near reports whether two energies or differences agree up to factor times the slack. Infinities
+// must be equal. If want is NaN, the difference of infinities, near returns true.
 func (s *subject) near(want, got, factor float64) bool {
 	return math.IsNaN(want) || want == got || math.Abs(want-got) <= factor*s.slack
 }
 
-// near32 is near for the entries of tables.
+// near32 reports whether an entry of a float32 table agrees with the expected difference.
 func (s *subject) near32(want float64, got float32) bool {
 	return s.near(want, float64(got), 2) || math.Abs(want-float64(got)) <= 2*s.slack+rounding32*(math.Abs(want)+s.largest+1)
 }
 
-// some returns at most n sites, all of them if there are no more.
+// some returns n random sites, or all sites if there are fewer than n.
 func (s *subject) some(n int) []int {
 	return s.r.Perm(s.sites)[:min(n, s.sites)]
 }
 
-const fewSites = 12 // that are looked at in a state
+const fewSites = 12 // number of sites that are checked in a state
 
 func same[T float32 | float64](a, b []T) bool {
 	return slices.EqualFunc(a, b, func(a, b T) bool { return a == b || a != a && b != b })
@@ -281,7 +282,7 @@ func checkEnergies(s *subject) error {
 	return nil
 }
 
-// differ returns the first index at which two slices differ, or −1.
+// differ returns the first index at which two slices differ, or −1. NaNs are equal.
 func differ(a, b []float64) int {
 	for k := range a {
 		if a[k] != b[k] && !(math.IsNaN(a[k]) && math.IsNaN(b[k])) {

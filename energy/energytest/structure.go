@@ -52,8 +52,8 @@ func checkGraphs(s *subject) error {
 	return nil
 }
 
-// clamped checks that states have the energy of the model inside where the fixed sites are
-// at their levels, and +Inf elsewhere.
+// clamped checks that a state in which all fixed sites have their levels has the energy of the
+// unclamped model, and that any other state has +Inf.
 func (s *subject) clamped(m energy.Clamped) error {
 	inside, fixed := m.Unclamped()
 	if len(fixed) != s.sites {
@@ -74,8 +74,8 @@ func (s *subject) clamped(m energy.Clamped) error {
 	return nil
 }
 
-// varying checks that the model that Now returns has the same energies, and the
-// structure that it claims.
+// varying checks that the model returned by Now has the same energies as the model, and that its
+// structure is correct.
 func (s *subject) varying(m energy.Varying) error {
 	now := m.Now()
 	if _, ok := energy.As[energy.Varying](now); ok {
@@ -93,7 +93,7 @@ func (s *subject) varying(m energy.Varying) error {
 	return checkGraphs(&own)
 }
 
-// lists checks that neighbour lists are in order and symmetric.
+// lists checks that neighbour lists are sorted and symmetric.
 func (s *subject) lists(start, adj []int32) error {
 	if len(start) != s.sites+1 || start[0] != 0 || int(start[s.sites]) != len(adj) {
 		return fmt.Errorf("len(start) = %d, len(adj) = %d, want %d and start[%d]", len(start), len(adj), s.sites+1, s.sites)
@@ -114,10 +114,10 @@ func (s *subject) lists(start, adj []int32) error {
 	return nil
 }
 
-// mostPairs bounds the pairs of sites that are looked at.
+// mostPairs is the number of pairs of sites without an edge that are checked.
 const mostPairs = 300
 
-// strangers checks by second differences that sites without an edge do not interact.
+// strangers checks by second differences of the energy that sites without an edge do not interact.
 func (s *subject) strangers(start, adj []int32) error {
 	for n, tried := 0, 0; n < mostPairs && tried < 20*mostPairs; tried++ {
 		i, j := s.r.IntN(s.sites), s.r.IntN(s.sites)
@@ -223,11 +223,12 @@ func (s *subject) pairs(m energy.Pairwise) error {
 	return nil
 }
 
-// fewStates bounds the states that are all looked at, and the states of hidden units.
+// fewStates is the largest number of states of a model for which all states are checked. It is also
+// the largest permitted number of states of the hidden units.
 const fewStates = 1 << 12
 
-// factored checks that the factors give the energy: of all states if there are few, and
-// of those of s.
+// factored checks that the factors describe the energy. It checks the states of s and, if there are
+// few, all states.
 func (s *subject) factored(m energy.Factored) error {
 	cards, scopes, tables, ok := m.Factors()
 	if !ok {
@@ -268,7 +269,8 @@ func (s *subject) factored(m energy.Factored) error {
 	check := func(x []int32, e float64) error {
 		got, factor := fromFactors(x, cards, scopes, tables), 4.0
 		if hidden > 1 {
-			factor += rounding32 * (s.largest + 1) / s.slack // models of hidden units round to float32
+			// Models with hidden units round to float32.
+			factor += rounding32 * (s.largest + 1) / s.slack
 		}
 		if !s.near(e, got, factor) {
 			return fmt.Errorf("energy of %v = %v, and %v by the factors", x, e, got)
@@ -297,7 +299,8 @@ func (s *subject) factored(m energy.Factored) error {
 	return nil
 }
 
-// fromFactors returns the energy of a state by its factors.
+// fromFactors returns the energy of a state, computed from its factors. Hidden units are summed
+// out.
 func fromFactors(x, cards []int32, scopes [][]int32, tables [][]float64) float64 {
 	all := append(slices.Clone(x), make([]int32, len(cards)-len(x))...)
 	for i, l := range x {
@@ -338,7 +341,7 @@ func fromFactors(x, cards []int32, scopes [][]int32, tables [][]float64) float64
 	return least - math.Log(sum)
 }
 
-// formula compares energies with a formula for them, up to a constant.
+// formula checks that the energies of the states equal f up to a constant.
 func (s *subject) formula(f func(x []int32) float64) error {
 	first := -1
 	for k := range s.e {
@@ -399,8 +402,8 @@ func checkSupports(s *subject) error {
 	return nil
 }
 
-// checkLayers checks that −E(x) + log p(h|x) − log p(x|h), which is log p(h) up to
-// a constant, does not depend on x.
+// checkLayers checks the conditionals of a bipartite model. −E(x) + log p(h|x) − log p(x|h), which
+// is log p(h) up to a constant, must not depend on x.
 func checkLayers(s *subject) error {
 	m, ok := energy.As[energy.Bipartite](s.m)
 	if !ok {
@@ -438,7 +441,7 @@ func checkLayers(s *subject) error {
 	return nil
 }
 
-// logOdds returns the log-probability of bits of given log-odds.
+// logOdds returns the log-probability of bits that are independent with the log-odds f.
 func logOdds(f []float32, bits []int32) (v float64) {
 	for i, b := range bits {
 		a := float64(f[i])
@@ -466,7 +469,7 @@ func checkChanges(s *subject) error {
 	return nil
 }
 
-// walk compares evaluations from earlier states with evaluations from scratch.
+// walk checks that evaluations from earlier states equal evaluations from scratch.
 func (s *subject) walk(name string, columns, cached int, from func(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32), whole func(e []float64, h []float32, x []int32)) error {
 	const states = 4
 	x := slices.Clone(s.x[:min(states, len(s.e))*s.sites])
@@ -481,7 +484,7 @@ func (s *subject) walk(name string, columns, cached int, from func(e []float64, 
 			return fmt.Errorf("%s after %d changes: other bits than from nothing: energies %v, want %v", name, step, e, want)
 		}
 		y := slices.Clone(x)
-		for range step { // 0 … 11 changes
+		for range step { // change 0 … 11 sites
 			y[s.r.IntN(len(y))] = int32(s.r.IntN(s.levels))
 		}
 		old, kept := slices.Clone(x), slices.Clone(cache)

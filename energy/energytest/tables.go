@@ -12,7 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// checkLengths calls methods with slices that are a little too long or too short.
+// checkLengths checks that methods panic if slices are slightly too long or too short.
 func checkLengths(s *subject) error {
 	x, e := s.x[:2*s.sites], make([]float64, 2)
 	calls := map[string]func(){
@@ -86,7 +86,8 @@ func checkTables(s *subject) error {
 	return nil
 }
 
-// exact compares a row with differences of energies, unless it is first order.
+// exact checks a row g of a table against the differences d of energies, unless tables are first
+// order.
 func (s *subject) exact(d []float64, g []float32) error {
 	for l, v := range d {
 		if !s.opt.FirstOrder && !s.near32(v, g[l]) {
@@ -96,7 +97,8 @@ func (s *subject) exact(d []float64, g []float32) error {
 	return nil
 }
 
-// window checks the row of a site at the level at.
+// window checks the row g of a window of half-width w for a site at the level at. d holds the
+// differences of energies.
 func (s *subject) window(at, w int, d []float64, g []float32) error {
 	for k, v := range g {
 		l := at + k - w
@@ -114,8 +116,8 @@ func (s *subject) window(at, w int, d []float64, g []float32) error {
 	return nil
 }
 
-// table checks what tables of so many columns have in common, and each row of states
-// of finite energy by check, which gets differences by evaluation.
+// table checks the properties that all tables with the given number of columns share. It calls
+// check with each row of states of finite energy and with the differences computed from energies.
 func (s *subject) table(name string, columns int, f func(e []float64, g []float32, x []int32), check func(k, i int, d []float64, g []float32) error) error {
 	e, g, x := make([]float64, len(s.e)), make([]float32, len(s.x)*columns), slices.Clone(s.x)
 	fill(e)
@@ -176,8 +178,8 @@ func checkSingles(s *subject) error {
 	return nil
 }
 
-// locals checks Locals, and Move along a walk from each of some states, of a table to
-// which something else has been added.
+// locals checks Locals and Move. From each of some states it takes a few moves and updates a table
+// to which another table has been added.
 func (s *subject) locals(m energy.Local) error {
 	d, alone := make([]float64, s.sites*s.levels), make([]float64, s.sites*s.levels)
 	for k := range min(len(s.e), 8) {
@@ -195,7 +197,8 @@ func (s *subject) locals(m energy.Local) error {
 		}
 		other := make([]float64, len(d))
 		for i := range other {
-			other[i] = float64(s.r.IntN(8)) / 8 // adds without much rounding
+			// Multiples of 1/8, which add almost without rounding.
+			other[i] = float64(s.r.IntN(8)) / 8
 			d[i] += other[i]
 		}
 		for range 4 {
@@ -226,8 +229,8 @@ func (s *subject) locals(m energy.Local) error {
 	return nil
 }
 
-// rows compares a table of Locals with differences of energies; rows are known up to a
-// constant.
+// rows checks a table of Locals against differences of energies. Each row may have a constant
+// added.
 func (s *subject) rows(d []float64, x []int32, what string) error {
 	want := make([]float64, s.levels)
 	for _, i := range s.some(fewSites) {
@@ -245,7 +248,7 @@ func (s *subject) rows(d []float64, x []int32, what string) error {
 	return nil
 }
 
-// checkEstimates compares means of estimates with the table; the sum of so many is
+// checkEstimates compares the mean of many estimates with the table. It assumes that the mean is
 // close to normal.
 func checkEstimates(s *subject) error {
 	m, ok := energy.As[energy.Stochastic](s.m)

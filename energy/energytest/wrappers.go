@@ -14,7 +14,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// abilities are what a model may support.
+// abilities lists the interfaces that a model may support, and the wrappers that preserve each of
+// them.
 var abilities = []struct {
 	name string
 	has  func(m energy.Model) bool
@@ -28,7 +29,8 @@ var abilities = []struct {
 	{"Ordinal", has[energy.Ordinal], "scale sum clamp"},
 	{"Windowed", has[energy.Windowed], "scale sum clamp"},
 	{"Stochastic", has[energy.Stochastic], "scale sum clamp"},
-	{"Supported", has[energy.Supported], "scale clamp"}, // of a sum, only if one of the parts is
+	// A sum is Supported only if one of its parts is.
+	{"Supported", has[energy.Supported], "scale clamp"},
 	{"Parametric", has[energy.Parametric], "scale"},
 	{"Learnable", has[energy.Learnable], "scale sum clamp"},
 	{"Incremental", has[energy.Incremental], "scale clamp"},
@@ -58,7 +60,8 @@ var abilities = []struct {
 	}, "scale sum"},
 }
 
-// factors reports whether a model has factors, with or without hidden units.
+// factors reports whether a model has factors and, according to hidden, has or has not hidden
+// units.
 func factors(m energy.Model, hidden bool) bool {
 	f, ok := energy.As[energy.Factored](m)
 	if !ok {
@@ -74,10 +77,10 @@ func has[T any](m energy.Model) bool {
 	return ok
 }
 
-// forwarded passes everything on to a model.
+// forwarded is a wrapper that forwards everything to its model.
 type forwarded struct{ energy.Model }
 
-// As implements [energy.Capable].
+// As returns the interfaces that the wrapped model supports.
 func (f forwarded) As(target any) bool { return energy.AsInto(f.Model, target) }
 
 func checkWrappers(s *subject) error {
@@ -129,8 +132,9 @@ func checkWrappers(s *subject) error {
 	return nil
 }
 
-// wrapped checks what a model still supports in a wrapper of the given kind; the empty kind
-// changes nothing.
+// wrapped checks the wrapper m of the model: its energies (want gives the expected ones), the
+// interfaces it must still support, and the laws in every. kind is "scale", "sum", "clamp", or ""
+// for a wrapper that changes nothing.
 func (s *subject) wrapped(m energy.Model, kind string, want func(e float64, x []int32) float64) error {
 	if sites, levels := m.Shape(); sites != s.sites || levels != s.levels {
 		return fmt.Errorf("method Shape = %d, %d, want %d, %d", sites, levels, s.sites, s.levels)
@@ -172,7 +176,7 @@ func checkConcurrency(s *subject) error {
 			defer group.Done()
 			own := *s
 			own.r = rand.New(rand.NewPCG(s.opt.Seed, uint64(g)))
-			own.opt.FirstOrder = true // what is exact is so without company, too
+			own.opt.FirstOrder = true // exactness is checked elsewhere, without concurrency
 			for _, l := range []law{{"energies", checkEnergies}, {"tables", checkTables}, {"singles", checkSingles}} {
 				if err := held(l, &own); err != nil && errs[g] == nil {
 					errs[g] = fmt.Errorf("in %d goroutines: %s: %w", goroutines, l.name, err)
@@ -217,11 +221,11 @@ func checkAllocations(s *subject) error {
 	return nil
 }
 
-// theta is by how much parameters are moved to see a derivative: parameters that are
-// kept in float32 still show it, and third derivatives do not.
+// theta is the amount by which parameters are changed to measure a derivative. It is large enough
+// for parameters stored in float32, and small enough for third derivatives not to matter.
 const (
 	theta      = 0x1p-7
-	derivative = 1e-3 // of the error that leaves
+	derivative = 1e-3 // relative error of a derivative measured in this way
 )
 
 func checkParameters(s *subject) error {
@@ -313,7 +317,7 @@ func (s *subject) params(p energy.Parametric) error {
 		for k := range direction {
 			direction[k] = s.r.Float64() - 0.5
 		}
-		if try >= 3 && len(old) > 0 { // one parameter alone
+		if try >= 3 && len(old) > 0 { // change only one parameter
 			clear(direction)
 			direction[s.r.IntN(len(old))] = 1
 		}

@@ -11,27 +11,26 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Edge is one entry of a sparse symmetric matrix: the sites I and J interact
-// with weight W. The order of I and J does not matter.
+// Edge is one entry of a sparse symmetric matrix: the sites I and J interact with weight W. The
+// order of I and J does not matter.
 type Edge struct {
 	I, J int
 	W    float64
 }
 
-// Topology defines which sites of a model interact: a [Lattice], a [FreeLattice], a
-// *[Graph] or one of your own. It may also be [Periodic].
+// Topology defines which sites of a model interact: a [Lattice], a [FreeLattice], a *[Graph] or
+// your own type. It may also be [Periodic].
 type Topology interface {
-	// Graph returns the interactions, or an error if the topology is not
-	// well formed.
+	// Graph returns the interactions as a graph, or an error if the topology is not well formed.
 	Graph() (*Graph, error)
 }
 
 // Graph is a weighted undirected graph in compressed rows. It is immutable.
 type Graph struct {
-	start  []int32   // row i is adj[start[i]:start[i+1]], ascending
-	upper  []int32   // first entry of row i that is > i
-	adj    []int32   // neighbours
-	weight []float64 // of the edges in adj
+	start  []int32   // row i consists of entries start[i] … start[i+1]−1 of adj and weight
+	upper  []int32   // for each row i, index of its first entry with a neighbour > i
+	adj    []int32   // neighbours of each site, ascending within a row
+	weight []float64 // weight of the edge of each entry in adj
 }
 
 // NewGraph returns the graph of n sites with the given edges. The weights of
@@ -49,7 +48,7 @@ func NewGraph(n int, edges []Edge) (*Graph, error) {
 		to int32
 		w  float64
 	}
-	// Both directions of every edge, grouped by site, in the order given.
+	// Store both directions of every edge, grouped by site, in the given order.
 	start := make([]int, n+1)
 	for _, e := range edges {
 		start[e.I+1]++
@@ -75,7 +74,8 @@ func NewGraph(n int, edges []Edge) (*Graph, error) {
 	}
 	for i := range n {
 		row := entries[start[i]:start[i+1]]
-		// Stable, so that both directions of a pair are summed in one order.
+		// The sort is stable, so that parallel edges are summed in the same order in both
+		// directions.
 		slices.SortStableFunc(row, func(a, b entry) int { return cmp.Compare(a.to, b.to) })
 		g.upper[i] = g.start[i]
 		for len(row) > 0 {
@@ -107,7 +107,8 @@ func (g *Graph) Sites() int { return len(g.upper) }
 // Len returns the number of edges.
 func (g *Graph) Len() int { return len(g.adj) / 2 }
 
-// Edges yields every edge once, I < J, ordered by I and then by J.
+// Edges returns an iterator over the edges. It yields every edge once, with I < J, ordered by I and
+// then by J.
 func (g *Graph) Edges() iter.Seq[Edge] {
 	return func(yield func(Edge) bool) {
 		for i := range g.upper {
@@ -120,9 +121,8 @@ func (g *Graph) Edges() iter.Seq[Edge] {
 	}
 }
 
-// Neighbors returns the sites that share an edge with site i, ascending, and
-// the weights of those edges. The slices are the graph's own and must not be
-// modified.
+// Neighbors returns the sites that share an edge with site i, ascending, and the weights of those
+// edges. The slices are shared with the graph and must not be modified.
 func (g *Graph) Neighbors(i int) (sites []int32, weights []float64) {
 	check.Index("model", "i", i, len(g.start)-1)
 	from, to := g.start[i], g.start[i+1]
@@ -138,7 +138,7 @@ func (g *Graph) Graph() (*Graph, error) {
 	return g, nil
 }
 
-// checkGraph returns an error unless n and edges are fit for NewGraph.
+// checkGraph returns an error unless n and edges are valid arguments of NewGraph.
 func checkGraph(n int, edges []Edge) error {
 	if n < 1 || n > math.MaxInt32-1 {
 		return fmt.Errorf("model: NewGraph: n = %d, want 1 … %d", n, math.MaxInt32-1)
@@ -164,8 +164,8 @@ func edgeless(n int) *Graph {
 	return &Graph{start: make([]int32, n+1), upper: make([]int32, n)}
 }
 
-// spins returns Σ w_k s_k over the entries from ≤ k < to, s = 2x−1 being the
-// spin at the far end of each.
+// spins returns Σ w_k s_k over the entries from ≤ k < to of the graph, where s = 2x − 1 is the spin
+// of the neighbour in the entry and w its weight.
 func (g *Graph) spins(x []int32, from, to int32) float64 {
 	adj, weight := g.adj[from:to], g.weight[from:to]
 	sum := 0.0
@@ -175,7 +175,8 @@ func (g *Graph) spins(x []int32, from, to int32) float64 {
 	return sum
 }
 
-// uniform returns the weight that all edges have, 0 if there are none.
+// uniform returns the weight of all edges, or 0 if there are no edges. ok is false if weights
+// differ.
 func (g *Graph) uniform() (w float64, ok bool) {
 	if len(g.weight) == 0 {
 		return 0, true
@@ -188,9 +189,8 @@ func (g *Graph) uniform() (w float64, ok bool) {
 	return g.weight[0], true
 }
 
-// factors returns the factors of a sum over the edges and sites, see [energy.Factored]:
-// pair makes the table of an edge from its weight, once for each weight, and site that of
-// a site.
+// factors returns one factor per edge and per site, as in [energy.Factored]. pair returns the table
+// of an edge of weight w and is called once for each weight; site returns the table of site i.
 func (g *Graph) factors(pair func(w float64) []float64, site func(i int) []float64) (scopes [][]int32, tables [][]float64) {
 	n := g.Sites()
 	scopes, tables = make([][]int32, 0, n+len(g.adj)/2), make([][]float64, 0, n+len(g.adj)/2)
@@ -213,22 +213,22 @@ func (g *Graph) factors(pair func(w float64) []float64, site func(i int) []float
 	return scopes, tables
 }
 
-// bonds are the interactions of a model. Those of a lattice take some 56 bytes
-// per site, so they are made on first use.
+// bonds holds the interactions of a model. The graph of a lattice takes some 56 bytes per site, so
+// it is built on first use.
 type bonds struct {
 	sites int
-	sides []int // of a Lattice; nil: the graph is given
+	sides []int // sides of a periodic lattice; nil if made holds a graph from the start
 	once  sync.Once
 	made  *Graph
 }
 
-// given returns bonds that are those of a graph.
+// given returns bonds for an existing graph.
 func given(g *Graph) *bonds { return &bonds{sites: g.Sites(), made: g} }
 
-// newBonds returns the bonds of a topology, and its sides if it is a periodic
-// lattice.
+// newBonds returns the bonds of a topology. If the topology is a periodic lattice, it also returns
+// the sides.
 func newBonds(t Topology) (b *bonds, sides []int, err error) {
-	// What these two are could be seen in their graphs as well, which are large.
+	// The graphs of lattices are large, so lattices are recognised by their type.
 	switch l := t.(type) {
 	case Lattice:
 		sides = l
@@ -250,7 +250,7 @@ func newBonds(t Topology) (b *bonds, sides []int, err error) {
 	return &bonds{sites: product(sides), sides: sides}, sides, nil
 }
 
-// graph returns the interactions as a graph.
+// graph returns the interactions as a graph, which it builds on the first call if necessary.
 func (b *bonds) graph() *Graph {
 	if b.sides != nil {
 		b.once.Do(func() {
@@ -264,10 +264,10 @@ func (b *bonds) graph() *Graph {
 	return b.made
 }
 
-// Cut returns the weight Σ w_ij [x_i ≠ x_j] of the edges between sites of
-// different levels: the cut that the two-level state x makes. The method value
-// g.Cut is an observer; it is safe for concurrent use and allocates nothing.
-// It panics unless len(x) is the number of sites.
+// Cut returns the weight Σ w_ij [x_i ≠ x_j] of the edges between sites of different levels, that
+// is, the weight of the cut defined by the two-level state x. The method value g.Cut is an
+// observer; it is safe for concurrent use and allocates nothing. It panics unless len(x) is the
+// number of sites.
 func (g *Graph) Cut(x []int32) float64 {
 	check.Len("model", "x", len(x), g.Sites())
 	cut := 0.0
@@ -285,7 +285,7 @@ func (g *Graph) Cut(x []int32) float64 {
 //
 //	E(x) = ½ Σ_{edges ij} w_ij s_i s_j = ½ Σ_{edges ij} w_ij − g.Cut(x),  s = 2x − 1,
 //
-// the [Ising] model with coupling −½: lowering the energy by 1 makes the cut heavier by 1, and
-// ground states are maximum cuts. Anneal it, or [energy.Scale] it by an inverse temperature. It
-// returns an error if g was not made by [NewGraph] or energies would overflow.
+// the [Ising] model with coupling −½. Lowering the energy by 1 makes the cut heavier by 1, and
+// ground states are maximum cuts. Anneal the model, or [energy.Scale] it by an inverse temperature.
+// It returns an error if g was not made by [NewGraph] or energies would overflow.
 func MaxCut(g *Graph) (*Ising, error) { return NewIsing(g, -0.5, 0) }

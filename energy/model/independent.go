@@ -9,26 +9,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Independent is the model of independent sites, E(x) = −Σ_i w_i[x_i], with
-// log-weights w (each row up to a constant). A log-weight of −Inf forbids the
-// level: its probability is zero.
+// Independent is the model of independent sites, E(x) = −Σ_i w_i[x_i], with log-weights w. A
+// constant may be added to each row w_i. A log-weight of −Inf forbids the level: its probability is
+// zero.
 //
-// It is [energy.Differentiable] with exact differences (rounded to float32),
-// [energy.Conditional], [energy.Graphical] (without edges), [energy.Factored], [energy.Learnable] and
-// [energy.Supported]; through [energy.As] also [energy.Binary] if it has two
-// levels, and [energy.Local] if no site forbids level 0. From a forbidden
-// level the difference to an allowed one is −Inf. An Independent is
-// immutable and safe for concurrent use; its methods allocate nothing.
+// It is [energy.Differentiable] with exact differences (rounded to float32), [energy.Conditional],
+// [energy.Graphical] (without edges), [energy.Factored], [energy.Learnable] and [energy.Supported].
+// Through [energy.As] it is also [energy.Binary] if it has two levels, and [energy.Local] if no
+// site forbids level 0. From a forbidden level the difference to an allowed one is −Inf. An
+// Independent is immutable and safe for concurrent use; its methods allocate nothing.
 type Independent struct {
 	levels int
-	costs  []float64 // −w, sites × levels
-	start  []int32   // of the empty graph
+	costs  []float64 // negative log-weights −w, sites × levels
+	start  []int32   // row starts of the graph without edges
 }
 
-// NewIndependent returns the model with the given log-weights, sites × levels,
-// row-major, which it copies. It returns an error if levels < 1, if logw does
-// not hold one or more whole rows, if a log-weight is NaN or +Inf, or if a row
-// forbids every level.
+// NewIndependent returns the model with the given log-weights, sites × levels, row-major, which it
+// copies. It returns an error if levels < 1, if logw does not hold one or more whole rows, if a
+// log-weight is NaN or +Inf, or if a row forbids every level.
 func NewIndependent(logw []float64, levels int) (*Independent, error) {
 	if levels < 1 {
 		return nil, fmt.Errorf("model: NewIndependent: levels = %d, want ≥ 1", levels)
@@ -64,9 +62,8 @@ func NewIndependent(logw []float64, levels int) (*Independent, error) {
 	return m, nil
 }
 
-// NewBernoulli returns the two-level model with p(x_i = 1) = 1/(1+e^{−z_i}).
-// A logit of ±Inf fixes its site. NewBernoulli returns an error if there are no
-// logits or one is NaN.
+// NewBernoulli returns the two-level model with p(x_i = 1) = 1/(1+e^{−z_i}) for the logits z. A
+// logit of ±Inf fixes its site. NewBernoulli returns an error if there are no logits or one is NaN.
 func NewBernoulli(logits []float64) (*Independent, error) {
 	if len(logits) == 0 {
 		return nil, fmt.Errorf("model: NewBernoulli: len(logits) = 0, want ≥ 1")
@@ -85,10 +82,10 @@ func NewBernoulli(logits []float64) (*Independent, error) {
 	return NewIndependent(logw, 2)
 }
 
-// Shape returns the numbers of sites and levels.
+// Shape returns the number of sites and the number of levels.
 func (m *Independent) Shape() (sites, levels int) { return len(m.costs) / m.levels, m.levels }
 
-// LogWeights returns w, sites × levels, row-major. The slice is a copy.
+// LogWeights returns a copy of the log-weights w, sites × levels, row-major.
 func (m *Independent) LogWeights() []float64 {
 	w := make([]float64, len(m.costs))
 	for i, c := range m.costs {
@@ -97,12 +94,13 @@ func (m *Independent) LogWeights() []float64 {
 	return w
 }
 
-// Energy implements [energy.Model].
+// Energy stores −Σ_i w_i[x_i] for every state in e; it implements [energy.Model].
 func (m *Independent) Energy(e []float64, x []int32) {
 	defer check.States("model", x, m.levels)
 	n := len(m.costs) / m.levels
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))
-	for ; len(e) >= 4; e, x = e[4:], x[4*n:] { // four sums at a time do not wait for each other
+	// Four independent sums at a time, for instruction-level parallelism.
+	for ; len(e) >= 4; e, x = e[4:], x[4*n:] {
 		var a, b, c, d float64
 		for i, l := range x[:n] {
 			row := m.row(i)
@@ -122,7 +120,7 @@ func (m *Independent) Energy(e []float64, x []int32) {
 	}
 }
 
-// Gradient implements [energy.Differentiable] with exact differences.
+// Gradient stores the table of exact differences in g; it implements [energy.Differentiable].
 func (m *Independent) Gradient(e []float64, g []float32, x []int32) {
 	defer check.States("model", x, m.levels)
 	m.Energy(e, x)
@@ -136,7 +134,7 @@ func (m *Independent) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Conditional implements [energy.Conditional].
+// Conditional stores the exact differences between the levels of one site in d.
 func (m *Independent) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, m.levels)
@@ -147,10 +145,10 @@ func (m *Independent) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Graph implements [energy.Graphical]; there are no neighbours.
+// Graph returns a graph without edges; it implements [energy.Graphical].
 func (m *Independent) Graph() (start, adj []int32) { return m.start, nil }
 
-// Factors implements [energy.Factored].
+// Factors returns one table per site; it implements [energy.Factored].
 func (m *Independent) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	n := len(m.start) - 1
 	for i := range n {
@@ -159,8 +157,8 @@ func (m *Independent) Factors() (cards []int32, scopes [][]int32, tables [][]flo
 	return slices.Repeat([]int32{int32(m.levels)}, n), scopes, tables, true
 }
 
-// Repair implements [energy.Supported]: a forbidden level is replaced by the most probable level
-// of its site, or the lowest of these if there are several.
+// Repair replaces every forbidden level by the most probable level of its site, or the lowest of
+// these if there are several. It implements [energy.Supported].
 func (m *Independent) Repair(x []int32) {
 	defer check.States("model", x, m.levels)
 	n := len(m.costs) / m.levels
@@ -181,13 +179,14 @@ func (m *Independent) Repair(x []int32) {
 	}
 }
 
-// As implements [energy.Capable].
+// As offers [energy.Binary] if there are two levels, and [energy.Local] if level 0 is allowed at
+// every site.
 func (m *Independent) As(target any) bool {
 	return m.levels == 2 && energy.Give[energy.Binary](target, binaryIndependent{m}) ||
 		m.allowsZero() && energy.Give[energy.Local](target, localIndependent{m})
 }
 
-// allowsZero reports whether level 0 is allowed everywhere.
+// allowsZero reports whether level 0 is allowed at every site.
 func (m *Independent) allowsZero() bool {
 	for i := 0; i < len(m.costs); i += m.levels {
 		if math.IsInf(m.costs[i], 1) {
@@ -197,11 +196,11 @@ func (m *Independent) allowsZero() bool {
 	return true
 }
 
-// row returns the costs of site i.
+// row returns the costs of the levels of site i.
 func (m *Independent) row(i int) []float64 { return m.costs[i*m.levels : (i+1)*m.levels] }
 
-// step returns the difference of costs between two levels, 0 from a level to
-// itself even if it is forbidden, and +Inf to any other forbidden one.
+// step returns the cost of level to minus the cost of level from. The difference is 0 if the levels
+// are equal, even if the level is forbidden, and +Inf for any other forbidden level to.
 func step(costs []float64, from, to int) float64 {
 	switch {
 	case from == to:
@@ -212,10 +211,10 @@ func step(costs []float64, from, to int) float64 {
 	return costs[to] - costs[from]
 }
 
-// binaryIndependent is an Independent with two levels.
+// binaryIndependent implements [energy.Binary] for an Independent with two levels.
 type binaryIndependent struct{ *Independent }
 
-// Field implements [energy.Binary] with exact differences.
+// Field stores the energies in e and the exact differences between levels 1 and 0 in h.
 func (m binaryIndependent) Field(e []float64, h []float32, x []int32) {
 	m.Energy(e, x)
 	check.Len("model", "h", len(h), len(x))
@@ -223,15 +222,16 @@ func (m binaryIndependent) Field(e []float64, h []float32, x []int32) {
 	for i := range h[:min(n, len(h))] {
 		h[i] = float32(m.costs[2*i+1] - m.costs[2*i])
 	}
-	for at := n; at < len(h); at += n { // that of every state
+	for at := n; at < len(h); at += n { // all states have the same field
 		copy(h[at:], h[:n])
 	}
 }
 
-// localIndependent is an Independent whose level 0 is a reference everywhere.
+// localIndependent implements [energy.Local] for an Independent whose level 0 is allowed at every
+// site.
 type localIndependent struct{ *Independent }
 
-// Locals implements [energy.Local].
+// Locals stores the cost of every level relative to level 0 in d.
 func (m localIndependent) Locals(d []float64, x []int32) {
 	check.Len("model", "x", len(x), len(m.start)-1)
 	check.Len("model", "d", len(d), len(m.costs))
@@ -242,7 +242,7 @@ func (m localIndependent) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move implements [energy.Local]; no row depends on another site.
+// Move changes nothing, because no row of d depends on another site. It implements [energy.Local].
 func (m localIndependent) Move(d []float64, site int, to int32, x []int32) {
 	check.Len("model", "x", len(x), len(m.start)-1)
 	check.Len("model", "d", len(d), len(m.costs))

@@ -12,33 +12,33 @@ import (
 
 // Ising is the Ising model
 //
-//	E(s) = −J Σ_{edges ij} w_ij s_i s_j − Σ_i h_i s_i,  s_i = 2x_i − 1 ∈ {−1, 1},
+//	E(s) = −J Σ_{edges ij} w_ij s_i s_j − Σ_i h_i s_i,  s_i = 2x_i − 1 ∈ {−1, 1}.
 //
-// with each undirected edge counted once: a paper's −a sᵀWs, with W symmetric,
-// is J = 2a here. With integer weights, fields and coupling its energies and
-// differences are exact.
+// Each undirected edge is counted once: the energy −a sᵀWs of a paper, with W symmetric, has J = 2a
+// here. With integer weights, fields and coupling its energies and differences are exact.
 //
-// It is [energy.Differentiable] and [energy.Binary] with exact differences (rounded to
-// float32), [energy.Local], [energy.Graphical], [energy.Factored] and [energy.Learnable]. On a [Lattice]
-// with a uniform field a table of differences needs no index arrays, and on a
-// two-dimensional lattice with sides ≥ 3 it takes one pass. An Ising is immutable and
-// safe for concurrent use; its methods allocate nothing.
+// It is [energy.Differentiable] and [energy.Binary] with exact differences (rounded to float32),
+// [energy.Local], [energy.Graphical], [energy.Factored] and [energy.Learnable]. On a [Lattice] with
+// a uniform field a table of differences needs no index arrays, and on a two-dimensional lattice
+// with sides ≥ 3 it takes one pass. An Ising is immutable and safe for concurrent use; its methods
+// allocate nothing.
 type Ising struct {
 	sites    int
-	topology *bonds // as given, also where the coupling is 0
+	topology *bonds // interactions as given, even if the coupling is 0
 	bonds    *bonds
-	grid     *stencil // nil unless the topology is a Lattice
+	grid     *stencil // stencil of a periodic lattice; nil for other topologies
 	coupling float64
 	field    float64
-	fields   []float64 // one per site; nil if field holds for all
-	table    []float32 // grid only: what counts writes
-	degrees  []float64 // Σ_j w_ij per site of a dense graph with integer weights, else nil
+	fields   []float64 // field of each site; nil if the field is uniform
+	// For a periodic lattice, the value that counts writes for each number of neighbours at level
+	// 1.
+	table   []float32
+	degrees []float64 // Σ_j w_ij per site of a dense graph with integer weights; otherwise nil
 }
 
-// NewIsing returns the Ising model on t with the given coupling J per
-// undirected edge (positive: spins align) and uniform field h. It returns an
-// error if the topology does, if a parameter is not finite, or if energies
-// would overflow.
+// NewIsing returns the Ising model on t with the given coupling J per undirected edge (positive:
+// spins align) and uniform field h. It returns an error if t returns one, if a parameter is not
+// finite, or if energies would overflow.
 func NewIsing(t Topology, coupling, field float64) (*Ising, error) {
 	if t == nil {
 		return nil, fmt.Errorf("model: NewIsing: no topology")
@@ -94,14 +94,15 @@ func (m *Ising) WithFields(h []float64) (*Ising, error) {
 	return &c, nil
 }
 
-// Shape returns the number of sites and 2.
+// Shape returns the number of sites and the number of levels, which is 2.
 func (m *Ising) Shape() (sites, levels int) { return m.sites, 2 }
 
-// Energy implements [energy.Model].
+// Energy stores the energies of the states x in e; it implements [energy.Model].
 func (m *Ising) Energy(e []float64, x []int32) {
 	n := m.sites
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))
-	if m.grid != nil && m.grid.flat() { // vectors count faster, although they write a field
+	// Vector code counts faster, even though it also stores a field.
+	if m.grid != nil && m.grid.flat() {
 		buf := scratch.Float32s.Get(n)
 		defer scratch.Float32s.Put(buf)
 		for s := range e {
@@ -128,7 +129,7 @@ func (m *Ising) Energy(e []float64, x []int32) {
 	}
 }
 
-// Field implements [energy.Binary]; h is the exact difference rounded to float32.
+// Field stores the energies in e and the exact differences, rounded to float32, in h.
 func (m *Ising) Field(e []float64, h []float32, x []int32) {
 	n := m.sites
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))
@@ -143,7 +144,7 @@ func (m *Ising) Field(e []float64, h []float32, x []int32) {
 	}
 }
 
-// Gradient implements [energy.Differentiable] with exact differences.
+// Gradient stores the table of exact differences in g; it implements [energy.Differentiable].
 func (m *Ising) Gradient(e []float64, g []float32, x []int32) {
 	check.Rows("model", "x", len(x), m.sites)
 	check.Len("model", "g", len(g), 2*len(x))
@@ -151,7 +152,7 @@ func (m *Ising) Gradient(e []float64, g []float32, x []int32) {
 	expandField(g, x)
 }
 
-// Conditional implements [energy.Conditional].
+// Conditional stores the exact differences between the levels of one site in d.
 func (m *Ising) Conditional(d []float64, site int, x []int32) {
 	check.Len("model", "d", len(d), 2)
 	check.Len("model", "x", len(x), m.sites)
@@ -165,7 +166,8 @@ func (m *Ising) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Locals implements [energy.Local].
+// Locals stores the energy of level 1 relative to level 0 at every site in d. It implements
+// [energy.Local].
 func (m *Ising) Locals(d []float64, x []int32) {
 	check.Len("model", "x", len(x), m.sites)
 	check.Len("model", "d", len(d), 2*len(x))
@@ -174,9 +176,9 @@ func (m *Ising) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move implements [energy.Local]. The differences are running sums: over many moves
-// rounding may add up to a few units in the last place, except with integer
-// parameters, where they stay exact.
+// Move updates the differences in d after a change of one site; it implements [energy.Local]. The
+// differences are running sums: over many moves rounding may add up to a few units in the last
+// place. With integer parameters they stay exact.
 func (m *Ising) Move(d []float64, site int, to int32, x []int32) {
 	check.Len("model", "x", len(x), m.sites)
 	check.Len("model", "d", len(d), 2*len(x))
@@ -187,15 +189,15 @@ func (m *Ising) Move(d []float64, site int, to int32, x []int32) {
 	}
 }
 
-// Graph implements [energy.Graphical]. The graph of a [Lattice] is built at the first
-// call of Graph, Conditional, Locals or Move.
+// Graph returns the neighbours of each site; it implements [energy.Graphical]. The graph of a
+// [Lattice] is built at the first call of Graph, Conditional, Locals or Move.
 func (m *Ising) Graph() (start, adj []int32) {
 	g := m.bonds.graph()
 	return g.start, g.adj
 }
 
-// Torus implements [energy.Toroidal]; ok is true on a [Lattice] of two
-// dimensions with sides of at least 3 and a uniform field.
+// Torus implements [energy.Toroidal]; ok is true on a [Lattice] of two dimensions with sides of at
+// least 3 and a uniform field.
 func (m *Ising) Torus() (cols int, d [5]float64, ok bool) {
 	if m.grid == nil || len(m.grid.sides) != 2 || m.grid.degree != 4 || m.fields != nil {
 		return 0, d, false
@@ -206,8 +208,8 @@ func (m *Ising) Torus() (cols int, d [5]float64, ok bool) {
 	return m.grid.sides[1], d, true
 }
 
-// Matching implements [energy.Matching]; ok is true if all weights are equal and
-// the field is uniform.
+// Matching implements [energy.Matching]; ok is true if all weights are equal and the field is
+// uniform.
 func (m *Ising) Matching() (coupling float64, field []float64, ok bool) {
 	w, ok := 1.0, true
 	if m.grid == nil {
@@ -216,7 +218,7 @@ func (m *Ising) Matching() (coupling float64, field []float64, ok bool) {
 	return float64(2 * float64(m.coupling*w)), []float64{0 - m.field, m.field}, ok && m.fields == nil
 }
 
-// Pairs implements [energy.Pairwise].
+// Pairs returns the energy as a quadratic function of the bits x; it implements [energy.Pairwise].
 func (m *Ising) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
 	g := m.bonds.graph()
 	weight, field = slices.Clone(g.weight), make([]float64, g.Sites())
@@ -234,7 +236,7 @@ func (m *Ising) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
 	return g.start, g.adj, weight, field, true
 }
 
-// Factors implements [energy.Factored].
+// Factors returns one table per edge and per site; it implements [energy.Factored].
 func (m *Ising) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	site := func(i int) []float64 { return []float64{m.fieldAt(i), 0 - m.fieldAt(i)} }
 	if m.fields == nil {
@@ -248,11 +250,11 @@ func (m *Ising) Factors() (cards []int32, scopes [][]int32, tables [][]float64, 
 	return slices.Repeat([]int32{2}, m.sites), scopes, tables, true
 }
 
-// gridField stores the field of one state in h and returns its energy.
+// gridField stores the field of one state on a periodic lattice in h and returns its energy.
 func (m *Ising) gridField(h []float32, x []int32) float64 {
 	twice, up := m.grid.counts(h, m.table, x)
 	if m.fields != nil {
-		// counts left the number of neighbours that are up.
+		// The method counts has stored the number of neighbours that are up in h.
 		for i, k := range h {
 			h[i] = float32(m.difference(float64(2*int(k)-m.grid.degree), i))
 		}
@@ -260,13 +262,13 @@ func (m *Ising) gridField(h []float32, x []int32) float64 {
 	return m.total(m.gridBonds(twice, up), up, x)
 }
 
-// graphField is gridField on a graph.
+// graphField stores the field of one state on a general graph in h and returns its energy.
 func (m *Ising) graphField(h []float32, x []int32) float64 {
 	g := m.bonds.graph()
 	bonds, up := 0.0, 0
 	if m.degrees != nil {
-		// Sums of integers are exact in any order, so this one has the bits of
-		// the loop below.
+		// Sums of integers are exact in any order, so the result has the same bits as that of the
+		// loop below.
 		buf := scratch.Float64s.Get(len(x))
 		defer scratch.Float64s.Put(buf)
 		simd.SparseField(*buf, g.start, g.adj, g.weight, x)
@@ -276,7 +278,7 @@ func (m *Ising) graphField(h []float32, x []int32) float64 {
 			bonds += float64(float64(2*v-1) * spins)
 			up += int(v)
 		}
-		return m.total(bonds/2, up, x) // each bond was met at both ends
+		return m.total(bonds/2, up, x) // each bond was counted at both ends
 	}
 	for i, v := range x {
 		lo := g.spins(x, g.start[i], g.upper[i])
@@ -288,8 +290,8 @@ func (m *Ising) graphField(h []float32, x []int32) float64 {
 	return m.total(bonds, up, x)
 }
 
-// gridBonds returns Σ s_i s_j over the bonds of the lattice from
-// twice = 2 Σ x_i x_j and up = Σ x_i.
+// gridBonds returns Σ s_i s_j over the bonds of the lattice, computed from the sums twice = 2 Σ x_i
+// x_j over the bonds and up = Σ x_i over the sites.
 func (m *Ising) gridBonds(twice, up int) float64 {
 	return float64(2*twice - 2*m.grid.degree*up + m.grid.bonds())
 }
@@ -326,8 +328,8 @@ func (m *Ising) fieldAt(i int) float64 {
 	return m.fields[i]
 }
 
-// fillTable sets what the stencil writes for k neighbours up: the difference if
-// it depends on k alone, else k.
+// fillTable sets m.table, which maps the number k of neighbours at level 1 to what the stencil
+// writes: the energy difference if the field is uniform, and otherwise k itself.
 func (m *Ising) fillTable() {
 	if m.grid == nil {
 		return
@@ -345,12 +347,12 @@ func (m *Ising) fillTable() {
 	}
 }
 
-// denseDegree is the mean number of neighbours from which simd.SparseField is
-// the faster way to a field (BenchmarkIsing).
+// denseDegree is the mean number of neighbours at or above which simd.SparseField computes a field
+// faster (BenchmarkIsing).
 const denseDegree = 8
 
-// integerDegrees returns Σ_j w_ij for every site, or nil if some weight is not
-// an integer or sums of them could be rounded.
+// integerDegrees returns Σ_j w_ij for every site, or nil if some weight is not an integer or sums
+// of weights could be rounded.
 func integerDegrees(g *Graph) []float64 {
 	d, sum := make([]float64, g.Sites()), 0.0
 	for i := range d {
@@ -363,7 +365,7 @@ func integerDegrees(g *Graph) []float64 {
 			sum += math.Abs(w)
 		}
 	}
-	if sum > 1<<51 { // twice the sum is met
+	if sum > 1<<51 { // intermediate results reach twice the sum
 		return nil
 	}
 	return d
@@ -382,8 +384,7 @@ func (m *Ising) checkRange(caller string) error {
 	for i := range m.sites {
 		sum += math.Abs(m.fieldAt(i))
 	}
-	// Each edge was counted twice, and a difference is at most twice the bound
-	// on the energy.
+	// The sum counts each edge twice, and a difference is at most twice the bound on the energy.
 	if !check.Finite(2 * sum) {
 		return fmt.Errorf("model: %s: the parameters add up to more than %v, energies would overflow", caller, math.MaxFloat64/2)
 	}

@@ -6,23 +6,22 @@ import (
 	"slices"
 )
 
-// Lattice is a hypercubic lattice with periodic boundaries, given by its sides:
-// Lattice{50, 50} is a torus of 2500 sites, Lattice{10} a ring. Sites are
-// numbered row-major, the last side fastest. Along a side every site is joined
-// to the next and the last to the first, with weight 1; a side of length 2 has
-// one bond per pair, a side of length 1 none.
+// Lattice is a hypercubic lattice with periodic boundaries, given by the lengths of its sides:
+// Lattice{50, 50} is a torus of 2500 sites, Lattice{10} a ring. Sites are numbered row-major, the
+// last side fastest. Along a side every site is joined to the next and the last to the first, with
+// weight 1. A side of length 2 has one bond per pair, and a side of length 1 has none.
 type Lattice []int
 
 // FreeLattice is a [Lattice] with open boundaries: the last site along a side
 // is not joined to the first.
 type FreeLattice []int
 
-// Periodic is a [Topology] that is a periodic lattice: its interactions are those of
-// Lattice(Sides()), all of weight 1. Models on it need no index arrays. A [Lattice], a
-// pointer to one and a type that embeds one are Periodic.
+// Periodic is implemented by a [Topology] that is a periodic lattice: its interactions are those of
+// Lattice(Sides()), all of weight 1. Models on it need no index arrays. A [Lattice], a pointer to
+// one and a type that embeds one are Periodic.
 //
-// Models compare the sides with the graph. If the two differ, as for a type that embeds
-// a Lattice but has a Graph of its own, the graph applies.
+// Models compare the sides with the graph. If the two differ, as for a type that embeds a Lattice
+// but has its own Graph method, the graph applies.
 type Periodic interface {
 	Topology
 
@@ -34,22 +33,22 @@ type Periodic interface {
 // Sites returns the number of sites, the product of the sides.
 func (l Lattice) Sites() int { return product(l) }
 
-// Sides returns the lengths of the sides, l itself.
+// Sides returns the lengths of the sides, which is l itself.
 func (l Lattice) Sides() []int { return l }
 
-// Graph returns the bonds. It returns an error unless there is at least one
-// side, all sides are ≥ 1 and the sites fit 32-bit indices.
+// Graph returns the bonds between neighbours, all of weight 1. It returns an error unless there is
+// at least one side, all sides are ≥ 1 and the site numbers fit 32-bit indices.
 func (l Lattice) Graph() (*Graph, error) { return latticeGraph("Lattice", l, true) }
 
 // Sites returns the number of sites, the product of the sides.
 func (l FreeLattice) Sites() int { return product(l) }
 
-// Graph returns the bonds. It returns an error unless there is at least one
-// side, all sides are ≥ 1 and the sites fit 32-bit indices.
+// Graph returns the bonds between neighbours, all of weight 1. It returns an error unless there is
+// at least one side, all sides are ≥ 1 and the site numbers fit 32-bit indices.
 func (l FreeLattice) Graph() (*Graph, error) { return latticeGraph("FreeLattice", l, false) }
 
-// sidesOf returns the sides of a topology with the graph g if it is a periodic
-// lattice, and nil otherwise.
+// sidesOf returns the sides of t if it is a periodic lattice and g is the graph of that lattice.
+// Otherwise it returns nil.
 func sidesOf(t Topology, g *Graph) []int {
 	p, ok := t.(Periodic)
 	if !ok || !g.isLattice(p.Sides()) {
@@ -102,7 +101,8 @@ func product(sides []int) int {
 	return n
 }
 
-// checkSides returns an error unless sides describe a lattice.
+// checkSides returns an error unless sides describes a lattice: at least one side, all ≥ 1, and not
+// too many sites.
 func checkSides(name string, sides []int) error {
 	if len(sides) == 0 {
 		return fmt.Errorf("model: %s: no sides, want at least one", name)
@@ -120,7 +120,7 @@ func checkSides(name string, sides []int) error {
 	return nil
 }
 
-// latticeGraph builds the graph of a lattice, periodic or open.
+// latticeGraph returns the graph of a lattice with periodic or open boundaries.
 func latticeGraph(name string, sides []int, periodic bool) (*Graph, error) {
 	if err := checkSides(name, sides); err != nil {
 		return nil, err

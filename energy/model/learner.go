@@ -15,13 +15,14 @@ import (
 // has seen, inside, is rewritten in place, so that the views of it that kernels
 // got through energy.As follow, and a step of learning allocates little.
 
-// parameters are θ as it was set: what a model keeps of it may be rounded.
+// parameters holds θ as it was last set. The model itself may hold rounded values.
 type parameters struct{ theta []float64 }
 
-// Params implements [energy.Parametric].
+// Params returns a copy of θ; it implements [energy.Parametric].
 func (p *parameters) Params() []float64 { return slices.Clone(p.theta) }
 
-// check panics or returns an error unless theta may replace θ.
+// check returns an error if an entry of theta is not finite. It panics if theta has the wrong
+// length.
 func (p *parameters) check(theta []float64) error {
 	check.Len("model", "theta", len(theta), len(p.theta))
 	for k, v := range theta {
@@ -32,13 +33,13 @@ func (p *parameters) check(theta []float64) error {
 	return nil
 }
 
-// exponential models have energies that are linear in θ; see dual/fit.
+// exponential marks models whose energy is linear in θ; see dual/fit.
 type exponential struct{}
 
 // Exponential reports that ParamGradient does not depend on θ.
 func (exponential) Exponential() bool { return true }
 
-// weight returns the weight of state s, 1 if there are none.
+// weight returns the weight of state s, or 1 if w is nil.
 func weight(w []float64, s int) float64 {
 	if w == nil {
 		return 1
@@ -46,7 +47,8 @@ func weight(w []float64, s int) float64 {
 	return w[s]
 }
 
-// states checks the arguments of ParamGradient and returns the number of states.
+// states panics if the arguments of ParamGradient have wrong lengths, and returns the number of
+// states.
 func (p *parameters) states(g []float64, x []int32, w []float64, sites int) int {
 	check.Len("model", "g", len(g), len(p.theta))
 	n := check.Rows("model", "x", len(x), sites)
@@ -56,8 +58,8 @@ func (p *parameters) states(g []float64, x []int32, w []float64, sites int) int 
 	return n
 }
 
-// owned returns a copy of the graph with weights of its own, and the number of
-// the edge, in the order of Edges, that each entry belongs to.
+// owned returns a copy of the graph with its own slice of weights. It also returns, for each entry
+// of adj, the index of its edge in the order of Edges.
 func (g *Graph) owned() (*Graph, []int32) {
 	own := *g
 	own.weight = slices.Clone(g.weight)
@@ -74,7 +76,7 @@ func (g *Graph) owned() (*Graph, []int32) {
 	return &own, edge
 }
 
-// upperWeights returns the weights of the edges, in the order of Edges, times c.
+// upperWeights returns the weights of the edges, in the order of Edges, multiplied by c.
 func (g *Graph) upperWeights(c float64) []float64 {
 	var w []float64
 	for e := range g.Edges() {
@@ -83,8 +85,8 @@ func (g *Graph) upperWeights(c float64) []float64 {
 	return w
 }
 
-// surprise returns −log p of level v at a site whose levels differ by
-// h = E(1) − E(0), and its derivative by h, v − p(1).
+// surprise returns nll = −log p(v), where v is the level of a site with h = E(1) − E(0). r = v −
+// p(1) is the derivative of nll by h.
 func surprise(v int32, h float64) (r, nll float64) {
 	p := simd.Sigmoid(-h)
 	if v == 1 {
@@ -93,21 +95,25 @@ func surprise(v int32, h float64) (r, nll float64) {
 	return -p, simd.Softplus(-h)
 }
 
-// quadraticLearner is a Quadratic with θ = (A_ij, b_i, and Q_ii with more than two
-// levels).
+// quadraticLearner is a Quadratic with parameters θ: the couplings A_ij, the linear terms b_i and,
+// with more than two levels, the diagonal Q_ii.
 type quadraticLearner struct {
 	*Quadratic
 	parameters
 	exponential
-	pairs int     // number of couplings
-	graph *Graph  // of a sparse matrix, else nil
-	edge  []int32 // of the graph
+	pairs int     // number of couplings in θ
+	graph *Graph  // graph of a sparse matrix; nil for a dense one
+	edge  []int32 // for each entry of graph, the index of its edge
 }
 
-// Learn implements [energy.Learnable]. The parameters are, in this order, the couplings
-// A_ij = Q_ij + Q_ji, i < j (all n(n−1)/2 of a dense matrix, row by row; those of the
-// given entries of a sparse one); b_i; and, with more than two levels, Q_ii. (With two
-// levels Q_ii is redundant with b_i, and fixed.)
+// Learn returns a copy with its own parameters; it implements [energy.Learnable]. The parameters
+// are, in this order:
+//
+//   - the couplings A_ij = Q_ij + Q_ji, i < j: all n(n−1)/2 of a dense matrix, row by row, or those
+//     of the given entries of a sparse one;
+//   - the linear terms b_i;
+//   - with more than two levels, the diagonal Q_ii. (With two levels Q_ii is redundant with b_i,
+//     and fixed.)
 func (m *Quadratic) Learn() (energy.Parametric, error) {
 	own := *m
 	own.learned = true
@@ -140,7 +146,8 @@ func (m *Quadratic) Learn() (energy.Parametric, error) {
 	return l, nil
 }
 
-// SetParams implements [energy.Parametric].
+// SetParams replaces θ; it implements [energy.Parametric]. It returns an error if a number is not
+// finite or energies would overflow.
 func (l *quadraticLearner) SetParams(theta []float64) error {
 	if err := l.check(theta); err != nil {
 		return err
@@ -183,12 +190,12 @@ func (l *quadraticLearner) SetParams(theta []float64) error {
 	return nil
 }
 
-// gradientBatch is how many states a product of matrices adds up in float32, in
-// which counts of up to 2²⁴ are exact.
+// gradientBatch is the number of states that one matrix product sums in float32, in which counts up
+// to 2²⁴ are exact.
 const gradientBatch = 1024
 
-// ParamGradient implements [energy.Parametric]. The second moments of a dense
-// matrix are products of matrices in float32.
+// ParamGradient adds the gradient of the energy by θ, summed over weighted states, to g. The second
+// moments of a dense matrix are computed as matrix products in float32.
 func (l *quadraticLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := len(l.linear)
 	states := l.states(g, x, w, n)
@@ -233,8 +240,8 @@ func (l *quadraticLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	}
 }
 
-// addPairs adds scale·(C_ij + C_ji) to the gradient of A_ij, where C = left·right,
-// left of n × k and right of k × n.
+// addPairs adds scale·(C_ij + C_ji) to the gradient of A_ij, where C = left·right. left is n × k
+// and right is k × n.
 func (l *quadraticLearner) addPairs(g []float64, left, right []float32, k int, scale float64) {
 	n := len(l.linear)
 	c := scratch.Float32s.Get(n * n)
@@ -244,7 +251,7 @@ func (l *quadraticLearner) addPairs(g []float64, left, right []float32, k int, s
 	const strip = 16 // columns of the transpose that share cache lines
 	for from := 0; from < n; from += strip {
 		for i := range min(n, from+strip) {
-			at := i*n - i*(i+1)/2 - 1 // of pair (i, 0), had it one
+			at := i*n - i*(i+1)/2 - 1 // the pair (i, j) has the index at − i + j
 			for j := max(from, i+1); j < min(n, from+strip); j++ {
 				g[at-i+j] += float64(scale * (float64((*c)[i*n+j]) + float64((*c)[j*n+i])))
 			}
@@ -252,13 +259,14 @@ func (l *quadraticLearner) addPairs(g []float64, left, right []float32, k int, s
 	}
 }
 
-// denseLearner is a quadraticLearner with dense couplings of two levels, which knows
-// the gradient of its pseudo-likelihood.
+// denseLearner is a quadraticLearner with dense couplings and two levels. It also computes the
+// gradient of its pseudo-likelihood.
 type denseLearner struct{ *quadraticLearner }
 
-// PseudoGradient adds to g the gradient of Σ_s Σ_i −log p(x_i | the other sites)
-// and returns that sum; see dual/fit. With r_i = x_i − p(x_i = 1 | the others) it is
-// (v_1 − v_0)·(r_i v_j + r_j v_i) for A_ij and (v_1 − v_0)·r_i for b_i.
+// PseudoGradient adds to g the gradient of Σ_s Σ_i −log p(x_i | the other sites) over the states x,
+// and returns that sum; see dual/fit. With r_i = x_i − p(x_i = 1 | the others) and values v of the
+// levels, the gradient is (v_1 − v_0)·(r_i v_j + r_j v_i) for A_ij and (v_1 − v_0)·r_i for b_i,
+// where v_i is the value at site i and v_0, v_1 are those of the two levels.
 func (l denseLearner) PseudoGradient(g []float64, x []int32) float64 {
 	n := len(l.linear)
 	l.states(g, x, nil, n)
@@ -280,8 +288,8 @@ func (l denseLearner) PseudoGradient(g []float64, x []int32) float64 {
 		for i, at := range part {
 			(*v)[i] = l.numbers[at]
 		}
-		// z = h_i·(2x_i − 1): what the site gains by its level, so that its surprise
-		// is log(1 + e^z) and r = (2x_i − 1)·σ(z).
+		// z = h_i·(2x_i − 1) is the energy of the site's level relative to the other level. The
+		// surprise is log(1 + e^z), and r = (2x_i − 1)·σ(z).
 		spread(*z, offset)
 		simd.Gemm(*z, *v, a, k, n, n)
 		for i, at := range part {
@@ -304,7 +312,8 @@ func (l denseLearner) PseudoGradient(g []float64, x []int32) float64 {
 	return sum
 }
 
-// isingLearner is an Ising model with θ = (J_e for every edge, h_i for every site).
+// isingLearner is an Ising model with parameters θ: a coupling J_e per edge and a field h_i per
+// site.
 type isingLearner struct {
 	*Ising
 	parameters
@@ -313,10 +322,11 @@ type isingLearner struct {
 	edge  []int32
 }
 
-// Learn implements [energy.Learnable]. The parameters are a coupling per edge of
-// the topology, J·w_ij at first, in the order of Graph.Edges, and a field per site:
+// Learn returns a copy with its own parameters; it implements [energy.Learnable]. The parameters
+// are a coupling per edge of the topology in the order of Graph.Edges, initially J·w_ij, and a
+// field per site:
 //
-//	E(s) = −Σ_e J_e s_i s_j − Σ_i h_i s_i.
+//	E(s) = −Σ_e J_e s_i s_j − Σ_i h_i s_i,  e = ij.
 func (m *Ising) Learn() (energy.Parametric, error) {
 	topology := m.topology.graph()
 	own, edge := topology.owned()
@@ -332,7 +342,8 @@ func (m *Ising) Learn() (energy.Parametric, error) {
 	return l, l.SetParams(l.theta)
 }
 
-// SetParams implements [energy.Parametric].
+// SetParams replaces θ; it implements [energy.Parametric]. It returns an error if a number is not
+// finite or energies would overflow.
 func (l *isingLearner) SetParams(theta []float64) error {
 	if err := l.check(theta); err != nil {
 		return err
@@ -353,20 +364,20 @@ func (l *isingLearner) set(theta []float64) {
 	copy(l.fields, theta[len(l.edge)/2:])
 }
 
-// Matching returns false: what is equal now may differ after SetParams.
+// Matching returns ok = false, because weights that are equal now may differ after SetParams.
 func (l *isingLearner) Matching() (coupling float64, field []float64, ok bool) { return 0, nil, false }
 
-// Pairs returns false: the numbers change with SetParams.
+// Pairs returns ok = false, because the weights change with SetParams.
 func (l *isingLearner) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
 	return nil, nil, nil, nil, false
 }
 
-// Factors returns false: the numbers change with SetParams.
+// Factors returns ok = false, because the tables change with SetParams.
 func (l *isingLearner) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	return nil, nil, nil, false
 }
 
-// ParamGradient implements [energy.Parametric].
+// ParamGradient adds the gradient of the energy by θ, summed over weighted states, to g.
 func (l *isingLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := l.graph.Sites()
 	states := l.states(g, x, w, n)
@@ -385,7 +396,7 @@ func (l *isingLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	}
 }
 
-// PseudoGradient adds to g the gradient of Σ_s Σ_i −log p(x_i | the other sites)
+// PseudoGradient adds to g the gradient of Σ_s Σ_i −log p(x_i | the other sites) over the states x,
 // and returns that sum; see dual/fit.
 func (l *isingLearner) PseudoGradient(g []float64, x []int32) float64 {
 	n := l.graph.Sites()
@@ -405,7 +416,8 @@ func (l *isingLearner) PseudoGradient(g []float64, x []int32) float64 {
 	return sum
 }
 
-// pottsLearner is a Potts model with θ = (J_e for every edge, h_l for every level).
+// pottsLearner is a Potts model with parameters θ: a coupling J_e per edge and a field h_l per
+// level.
 type pottsLearner struct {
 	*Potts
 	parameters
@@ -413,9 +425,9 @@ type pottsLearner struct {
 	edge []int32
 }
 
-// Learn implements [energy.Learnable]. The parameters are a coupling per edge of
-// the topology, J·w_ij at first, in the order of Graph.Edges, and the fields of the
-// levels.
+// Learn returns a copy with its own parameters; it implements [energy.Learnable]. The parameters
+// are a coupling per edge of the topology in the order of Graph.Edges, initially J·w_ij, and the
+// fields of the levels.
 func (m *Potts) Learn() (energy.Parametric, error) {
 	own, edge := m.topology.owned()
 	l := &pottsLearner{Potts: &Potts{topology: own, graph: own, levels: m.levels, coupling: 1, field: slices.Clone(m.field)}, edge: edge}
@@ -423,7 +435,8 @@ func (m *Potts) Learn() (energy.Parametric, error) {
 	return l, l.SetParams(l.theta)
 }
 
-// SetParams implements [energy.Parametric].
+// SetParams replaces θ; it implements [energy.Parametric]. It returns an error if a number is not
+// finite or energies would overflow.
 func (l *pottsLearner) SetParams(theta []float64) error {
 	if err := l.check(theta); err != nil {
 		return err
@@ -446,15 +459,15 @@ func (l *pottsLearner) SetParams(theta []float64) error {
 	return nil
 }
 
-// Matching returns false: see isingLearner.
+// Matching returns ok = false, because weights that are equal now may differ after SetParams.
 func (l *pottsLearner) Matching() (coupling float64, field []float64, ok bool) { return 0, nil, false }
 
-// Factors returns false: the numbers change with SetParams.
+// Factors returns ok = false, because the tables change with SetParams.
 func (l *pottsLearner) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	return nil, nil, nil, false
 }
 
-// ParamGradient implements [energy.Parametric].
+// ParamGradient adds the gradient of the energy by θ, summed over weighted states, to g.
 func (l *pottsLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := l.graph.Sites()
 	states := l.states(g, x, w, n)
@@ -474,17 +487,18 @@ func (l *pottsLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	}
 }
 
-// independentLearner is an Independent with θ = w_i[l] for every allowed level.
+// independentLearner is an Independent whose parameters θ are the log-weights w_i[l] of all allowed
+// levels.
 type independentLearner struct {
 	*Independent
 	parameters
 	exponential
-	number []int32 // of the parameter of each log-weight, −1 for a forbidden level
+	number []int32 // index in θ of each log-weight; −1 for a forbidden level
 }
 
-// Learn implements [energy.Learnable]. The parameters are the log-weights, site by
-// site, without those of forbidden levels, which stay forbidden. Adding a constant to
-// the row of a site changes energies but no probability.
+// Learn returns a copy with its own parameters; it implements [energy.Learnable]. The parameters
+// are the log-weights, site by site, without those of forbidden levels, which stay forbidden.
+// Adding a constant to the row of a site changes energies but no probability.
 func (m *Independent) Learn() (energy.Parametric, error) {
 	own := &Independent{levels: m.levels, costs: slices.Clone(m.costs), start: m.start}
 	l := &independentLearner{Independent: own}
@@ -492,8 +506,8 @@ func (m *Independent) Learn() (energy.Parametric, error) {
 	return l, nil
 }
 
-// finite appends the log-weights of costs that are not +Inf to theta, and returns their
-// numbers there, −1 for the others.
+// finite appends −c to theta for every finite entry c of costs. It returns theta and, for each
+// entry of costs, its index in theta, or −1 if the entry is +Inf.
 func finite(theta, costs []float64) ([]float64, []int32) {
 	number := make([]int32, len(costs))
 	for k, c := range costs {
@@ -506,7 +520,8 @@ func finite(theta, costs []float64) ([]float64, []int32) {
 	return theta, number
 }
 
-// SetParams implements [energy.Parametric].
+// SetParams replaces θ; it implements [energy.Parametric]. It returns an error if a number is not
+// finite or energies would overflow.
 func (l *independentLearner) SetParams(theta []float64) error {
 	if err := l.check(theta); err != nil {
 		return err
@@ -527,12 +542,12 @@ func (l *independentLearner) SetParams(theta []float64) error {
 	return nil
 }
 
-// Factors returns false: the numbers change with SetParams.
+// Factors returns ok = false, because the tables change with SetParams.
 func (l *independentLearner) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	return nil, nil, nil, false
 }
 
-// ParamGradient implements [energy.Parametric].
+// ParamGradient adds the gradient of the energy by θ, summed over weighted states, to g.
 func (l *independentLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := len(l.costs) / l.levels
 	l.states(g, x, w, n)
@@ -543,16 +558,18 @@ func (l *independentLearner) ParamGradient(g []float64, x []int32, w []float64) 
 	}
 }
 
-// markovLearner is a Markov chain with θ the logits of its rows.
+// markovLearner is a Markov chain whose parameters θ are the logits of its rows.
 type markovLearner struct {
 	*Markov
 	parameters
-	starts, moves []int32 // numbers of the parameters, −1 for what is forbidden
+	// Index in θ of each entry of start and of trans; −1 for an entry of probability zero.
+	starts, moves []int32
 }
 
-// Learn implements [energy.Learnable]. The parameters are logits of start and then of
-// the rows of trans, initially log-probabilities. Entries of probability zero have no
-// parameter. Rows are the softmax of their logits, so the chain stays normalised.
+// Learn returns a copy with its own parameters; it implements [energy.Learnable]. The parameters
+// are logits of start and then of the rows of trans, initially log-probabilities. Entries of
+// probability zero have no parameter. Rows are the softmax of their logits, so the chain stays
+// normalised.
 func (m *Markov) Learn() (energy.Parametric, error) {
 	own := *m
 	own.start, own.trans = slices.Clone(m.start), slices.Clone(m.trans)
@@ -562,7 +579,8 @@ func (m *Markov) Learn() (energy.Parametric, error) {
 	return l, nil
 }
 
-// SetParams implements [energy.Parametric].
+// SetParams replaces θ and normalises the rows; it implements [energy.Parametric]. It returns an
+// error if a number is not finite.
 func (l *markovLearner) SetParams(theta []float64) error {
 	if err := l.check(theta); err != nil {
 		return err
@@ -575,7 +593,8 @@ func (l *markovLearner) SetParams(theta []float64) error {
 	return nil
 }
 
-// normalise stores −log softmax of the logits with the given numbers in costs.
+// normalise stores −log softmax of a row of logits in costs. The logit of entry k is
+// theta[number[k]]; entries with number[k] = −1 are left unchanged.
 func normalise(costs, theta []float64, number []int32) {
 	top := math.Inf(-1)
 	for _, p := range number {
@@ -596,13 +615,14 @@ func normalise(costs, theta []float64, number []int32) {
 	}
 }
 
-// Factors returns false: the numbers change with SetParams.
+// Factors returns ok = false, because the tables change with SetParams.
 func (l *markovLearner) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	return nil, nil, nil, false
 }
 
-// ParamGradient implements [energy.Parametric]: how often a row was met times its
-// probabilities, less how often each entry was.
+// ParamGradient adds the gradient of the energy by θ, summed over weighted states, to g. For an
+// entry of a row, the gradient is its probability times the number of visits to the row, minus the
+// number of visits to the entry.
 func (l *markovLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	l.states(g, x, w, l.sites)
 	met := scratch.Float64s.Get(len(l.trans)/l.levels + 1)
@@ -632,14 +652,14 @@ func (l *markovLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	}
 }
 
-// take subtracts by from the gradient of parameter p, unless p is negative.
+// take subtracts by from the gradient of parameter p; it does nothing if p is negative.
 func take(g []float64, p int32, by float64) {
 	if p >= 0 {
 		g[p] -= by
 	}
 }
 
-// spend adds the probabilities of a row, times by, to the gradient.
+// spend adds the probabilities of a row, multiplied by by, to the gradient of its parameters.
 func spend(g, costs []float64, number []int32, by float64) {
 	for k, p := range number {
 		if p >= 0 {
@@ -648,14 +668,14 @@ func spend(g, costs []float64, number []int32, by float64) {
 	}
 }
 
-// rbmLearner is an RBM with θ = (W, b_h, b_v).
+// rbmLearner is an RBM whose parameters θ are W, b_h and b_v.
 type rbmLearner struct {
 	*RBM
 	parameters
 }
 
-// Learn implements [energy.Learnable]. The parameters are W (hidden × visible), b_h
-// and b_v, as for NewRBM; the model keeps them as float32.
+// Learn returns a copy with its own parameters; it implements [energy.Learnable]. The parameters
+// are W (hidden × visible), b_h and b_v, in the layout of NewRBM. The model stores them as float32.
 func (m *RBM) Learn() (energy.Parametric, error) {
 	own := *m
 	l := &rbmLearner{RBM: &own}
@@ -667,7 +687,8 @@ func (m *RBM) Learn() (energy.Parametric, error) {
 	return l, nil
 }
 
-// SetParams implements [energy.Parametric].
+// SetParams replaces θ; it implements [energy.Parametric]. It returns an error if a number is not
+// finite or an activation could overflow.
 func (l *rbmLearner) SetParams(theta []float64) error {
 	if err := l.check(theta); err != nil {
 		return err
@@ -686,13 +707,13 @@ func (l *rbmLearner) SetParams(theta []float64) error {
 	return nil
 }
 
-// Factors returns false: the numbers change with SetParams.
+// Factors returns ok = false, because the tables change with SetParams.
 func (l *rbmLearner) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	return nil, nil, nil, false
 }
 
-// ParamGradient implements [energy.Parametric]: −σ(a)vᵀ, −σ(a) and −v, the first as
-// a product of matrices in float32.
+// ParamGradient adds the gradient of the energy by θ, summed over weighted states, to g: −σ(a)vᵀ
+// for W, −σ(a) for b_h and −v for b_v. The first is a matrix product in float32.
 func (l *rbmLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	visible, hidden := len(l.bias.visible), len(l.bias.hidden)
 	l.states(g, x, w, visible)

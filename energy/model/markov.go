@@ -10,37 +10,36 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Markov is a chain of tokens, each of which depends on the k before it,
+// Markov is a Markov chain of order k: each token depends on the k tokens before it,
 //
 //	E(x) = −log p(x),  p(x) = start(x_0 … x_{k−1}) Π_{i≥k} trans(x_{i−k} … x_{i−1}; x_i).
 //
-// It is normalised: Σ_x e^{−E(x)} = 1. It is [energy.Differentiable], exactly (rounded to
-// float32), [energy.Conditional], [energy.Graphical] (sites at distance ≤ k interact),
-// [energy.Factored], [energy.Learnable] and [energy.Supported]. A single-site difference reads
-// k+1 table entries per level. A Markov is immutable and safe for concurrent use; its methods
-// except Repair allocate nothing in steady state.
+// It is normalised: Σ_x e^{−E(x)} = 1. It is [energy.Differentiable] with exact differences
+// (rounded to float32), [energy.Conditional], [energy.Graphical] (sites at distance ≤ k interact),
+// [energy.Factored], [energy.Learnable] and [energy.Supported]. A single-site difference reads k+1
+// table entries per level. A Markov is immutable and safe for concurrent use; its methods except
+// Repair allocate nothing in steady state.
 type Markov struct {
 	sites, levels, order int
-	start                []float64 // −log start
-	trans                []float64 // −log trans
-	pow                  []int     // levels^j, j = 0 … order
-	from, adj            []int32   // the graph
+	start                []float64 // −log of the start probabilities
+	trans                []float64 // −log of the transition probabilities
+	pow                  []int     // powers levels^j, j = 0 … order
+	from, adj            []int32   // neighbours of each site in compressed rows
 }
 
 // NewMarkov returns the chain of the given number of sites with memory k = order ≥ 0, from
-// probabilities. A context c = Σ_j y_j·levels^{k−1−j} stands for the tokens y_0 … y_{k−1}; the
-// most recent token is the fastest-varying digit:
+// probabilities. A context c = Σ_j y_j·levels^{k−1−j} stands for the tokens y_0 … y_{k−1}; the most
+// recent token is the fastest-varying digit:
 //
 //	start[c] = p(x_0 … x_{k−1} = y),             levels^k entries,
 //	trans[c·levels + l] = p(x_i = l | context c), levels^{k+1} entries.
 //
-// Order 1 thus takes the distribution of the first token and the usual row-stochastic matrix.
-// With order 0, start is {1} or nil. A zero forbids the tokens it stands for (E = +Inf).
+// With order 1, start is the distribution of the first token and trans the usual row-stochastic
+// matrix. With order 0, start is {1} or nil. A probability of zero forbids the tokens (E = +Inf).
 //
-// NewMarkov returns an error if sites < max(1, order), levels < 1 or order < 0,
-// if a length does not fit, if an entry is negative or not a number, or if
-// start or a row of trans does not sum to 1 within 1e-6. Rows are used as they
-// are, and copied.
+// NewMarkov returns an error if sites < max(1, order), levels < 1 or order < 0, if a length does
+// not fit, if an entry is negative or not a number, or if start or a row of trans does not sum to 1
+// within 1e-6. Rows are copied and used as they are.
 func NewMarkov(sites, levels, order int, start, trans []float64) (*Markov, error) {
 	m, err := newMarkov("NewMarkov", sites, levels, order, len(trans))
 	if err != nil {
@@ -61,8 +60,8 @@ func NewMarkov(sites, levels, order int, start, trans []float64) (*Markov, error
 	return m, nil
 }
 
-// take makes start and trans those of the chain, turned into costs in their place, or returns an
-// error if a row is not a distribution.
+// take converts start and trans to costs −log p in place and stores them in the chain. It returns
+// an error if a row is not a probability distribution.
 func (m *Markov) take(start, trans []float64) (err error) {
 	if m.start, err = costs("start", start, len(start)); err == nil {
 		m.trans, err = costs("trans", trans, m.levels)
@@ -70,8 +69,8 @@ func (m *Markov) take(start, trans []float64) (err error) {
 	return err
 }
 
-// newMarkov returns a chain without tables, or an error if its shape is wrong
-// or levels^(order+1) exceeds most.
+// newMarkov returns a chain without tables. It returns an error if its shape is invalid or
+// levels^(order+1) exceeds most.
 func newMarkov(caller string, sites, levels, order, most int) (*Markov, error) {
 	switch {
 	case levels < 1:
@@ -110,14 +109,14 @@ func newMarkov(caller string, sites, levels, order, most int) (*Markov, error) {
 	return m, nil
 }
 
-// costs returns −log p in the place of p, or an error if a row of the given length is
-// no distribution.
+// costs replaces the probabilities p by −log p. It returns an error if a row of the given length is
+// not a probability distribution.
 func costs(name string, p []float64, length int) ([]float64, error) {
 	if err := check.Probabilities("model", "NewMarkov", name, p, length); err != nil {
 		return nil, err
 	}
 	for k, v := range p {
-		p[k] = 0 - simd.Log(v) // 0 − keeps −0 out
+		p[k] = 0 - simd.Log(v) // subtracting from 0 avoids −0
 	}
 	return p, nil
 }
@@ -128,13 +127,13 @@ func (m *Markov) Shape() (sites, levels int) { return m.sites, m.levels }
 // Order returns k, the number of earlier tokens that a token depends on.
 func (m *Markov) Order() int { return m.order }
 
-// Probabilities returns copies of start and trans, laid out as for [NewMarkov]. They are computed
+// Probabilities returns copies of start and trans in the layout of [NewMarkov]. They are computed
 // from logarithms, which adds rounding errors.
 func (m *Markov) Probabilities() (start, trans []float64) {
 	return expNeg(m.start), expNeg(m.trans)
 }
 
-// expNeg returns e^{−c}.
+// expNeg returns e^{−c} for each entry of c.
 func expNeg(c []float64) []float64 {
 	p := make([]float64, len(c))
 	for i, v := range c {
@@ -143,15 +142,15 @@ func expNeg(c []float64) []float64 {
 	return p
 }
 
-// LogProb returns log p(x) of one state, −Inf if it is impossible. It panics
-// unless len(x) is the number of sites.
+// LogProb returns log p(x) of one state, or −Inf if it is impossible. It panics unless len(x) is
+// the number of sites.
 func (m *Markov) LogProb(x []int32) float64 {
 	defer check.States("model", x, m.levels)
 	check.Len("model", "x", len(x), m.sites)
 	return 0 - m.cost(x)
 }
 
-// Energy implements [energy.Model].
+// Energy stores −log p(x) of every state in e; it implements [energy.Model].
 func (m *Markov) Energy(e []float64, x []int32) {
 	defer check.States("model", x, m.levels)
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), m.sites))
@@ -175,7 +174,7 @@ func (m *Markov) cost(x []int32) float64 {
 	return e
 }
 
-// Conditional implements [energy.Conditional].
+// Conditional stores the exact differences between the levels of one site in d.
 func (m *Markov) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, m.levels)
@@ -186,10 +185,10 @@ func (m *Markov) Conditional(d []float64, site int, x []int32) {
 	for l := range d {
 		d[l] -= e
 	}
-	d[x[site]] = 0 // also where it was Inf − Inf
+	d[x[site]] = 0 // even if the difference was Inf − Inf = NaN
 }
 
-// Gradient implements [energy.Differentiable] with exact differences.
+// Gradient stores the table of exact differences in g; it implements [energy.Differentiable].
 func (m *Markov) Gradient(e []float64, g []float32, x []int32) {
 	defer check.States("model", x, m.levels)
 	m.Energy(e, x)
@@ -208,10 +207,12 @@ func (m *Markov) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Graph implements [energy.Graphical].
+// Graph returns the neighbours of each site, which are the sites at distance ≤ k. It implements
+// [energy.Graphical].
 func (m *Markov) Graph() (start, adj []int32) { return m.from, m.adj }
 
-// Factors implements [energy.Factored].
+// Factors returns the table start and a table trans for each later site; it implements
+// [energy.Factored].
 func (m *Markov) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	all := make([]int32, m.sites)
 	for i := range all {
@@ -224,12 +225,11 @@ func (m *Markov) Factors() (cards []int32, scopes [][]int32, tables [][]float64,
 	return slices.Repeat([]int32{int32(m.levels)}, m.sites), scopes, tables, true
 }
 
-// terms stores in d[l] the sum of those terms of E(x with x_site = l) that x_site
-// has a part in.
+// terms stores in d[l] the sum of those terms of E(x with x_site = l) that depend on x_site.
 func (m *Markov) terms(d []float64, site int, x []int32) {
 	clear(d)
-	// Indices are formed with level 0 at the site, which then is the digit that
-	// l steps through.
+	// Indices are computed with level 0 at the site; its digit is then stepped through the levels
+	// l.
 	digit := func(i int) int {
 		if i == site {
 			return 0
@@ -256,29 +256,28 @@ func (m *Markov) terms(d []float64, site int, x []int32) {
 	}
 }
 
-// maxFit bounds the entries of an estimated table: 1 GiB of float64.
+// maxFit is the largest number of entries of an estimated table: 1 GiB of float64.
 const maxFit = 1 << 27
 
-// maxSmoothing is the number from which adding 1 no longer changes a float64: counts would be
-// lost.
+// maxSmoothing is the largest smoothing. Beyond it, adding 1 does not change a float64, so counts
+// would be lost.
 const maxSmoothing = 1 << 53
 
 // FitMarkov estimates a chain from sequences of tokens by counting:
 //
 //	trans(c; l) = (N(c, l) + a) / Σ_l' (N(c, l') + a),  a = smoothing,
 //
-// where N(c, l) is how often token l follows the context c of order tokens in the sequences. It
+// where N(c, l) is the number of times that token l follows the context c of order tokens. It
 // estimates start in the same way from the first order tokens of each sequence. a = 0 gives the
-// maximum-likelihood estimate, a = 1 is Laplace's rule. The row of a context that does not occur
-// is uniform, the limit of small a.
+// maximum-likelihood estimate, a = 1 is Laplace's rule. The row of a context that does not occur is
+// uniform, the limit of small a.
 //
-// sites is the length of the returned chain; sequences may have other lengths. Those
-// with fewer than order tokens are ignored.
+// sites is the length of the returned chain; sequences may have other lengths. Sequences with fewer
+// than order tokens are ignored.
 //
-// It returns an error if sites < max(1, order), levels < 1 or order < 0, if the
-// table would have more than 2²⁷ entries, if smoothing is not in
-// 0 … 2⁵³, if a token is out of range, or if a = 0 and no sequence has order
-// tokens.
+// It returns an error if sites < max(1, order), levels < 1 or order < 0, if the table would have
+// more than 2²⁷ entries, if smoothing is not in 0 … 2⁵³, if a token is out of range, or if a = 0
+// and no sequence has order tokens.
 func FitMarkov(sites, levels, order int, sequences [][]int32, smoothing float64) (*Markov, error) {
 	m, err := newMarkov("FitMarkov", sites, levels, order, maxFit)
 	if err != nil {
@@ -315,7 +314,7 @@ func FitMarkov(sites, levels, order int, sequences [][]int32, smoothing float64)
 	return m, nil
 }
 
-// count adds the contexts and transitions of one sequence.
+// count adds the contexts and transitions of the sequence seq to the counts in start and trans.
 func count(start, trans []float64, seq []int32, order, levels int) {
 	c := 0
 	for _, v := range seq[:order] {
@@ -329,7 +328,7 @@ func count(start, trans []float64, seq []int32, order, levels int) {
 	}
 }
 
-// share turns counts into shares of counts + a.
+// share replaces each count by its share of all counts, after adding a to each count.
 func share(counts []float64, a float64) {
 	total := 0.0
 	for _, n := range counts {
@@ -344,9 +343,9 @@ func share(counts []float64, a float64) {
 	}
 }
 
-// Repair implements [energy.Supported]: it changes as few tokens as possible. Ties go
-// to the smaller tokens, from the left. It leaves a state of positive probability
-// alone; otherwise it takes time sites·levels^(order+1).
+// Repair changes as few tokens as possible so that each state has positive probability; it
+// implements [energy.Supported]. Ties are broken from left to right in favour of smaller tokens. It
+// leaves a state of positive probability unchanged; otherwise it takes time sites·levels^(order+1).
 func (m *Markov) Repair(x []int32) {
 	defer check.States("model", x, m.levels)
 	check.Rows("model", "x", len(x), m.sites)
@@ -364,8 +363,8 @@ func (m *Markov) Repair(x []int32) {
 	}
 }
 
-// changes stores in row r of least, for every context of site order+r, the
-// smallest number of tokens from that site on that must change.
+// changes computes the table least for Repair. For every context of site order+r, row r holds the
+// smallest number of tokens that must change from that site on.
 func (m *Markov) changes(least []int32, x []int32) {
 	contexts := m.pow[m.order]
 	clear(least[(m.sites-m.order)*contexts:])
@@ -377,9 +376,8 @@ func (m *Markov) changes(least []int32, x []int32) {
 	}
 }
 
-// best returns the smallest number of changes from site i on after context c,
-// and the token at i that makes it. Every context has a token: its row sums to
-// 1.
+// best returns the smallest number of changes needed from site i on after context c, and the token
+// at i that achieves it. There always is one, because the row of every context sums to 1.
 func (m *Markov) best(least, x []int32, i, c int) (changes, token int32) {
 	contexts := m.pow[m.order]
 	after := least[(i+1-m.order)*contexts : (i+2-m.order)*contexts]
@@ -400,7 +398,7 @@ func (m *Markov) best(least, x []int32, i, c int) (changes, token int32) {
 	return changes, token
 }
 
-// follow rewrites x along a path with the fewest changes.
+// follow replaces x by a possible state with the fewest changes, using the table least.
 func (m *Markov) follow(least, x []int32) {
 	at, fewest := 0, int32(math.MaxInt32)
 	for c, cost := range m.start {

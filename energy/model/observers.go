@@ -6,10 +6,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// NeighborCorrelation returns the observer (1/|edges|) Σ_{edges ij} s_i s_j, s = 2x −
-// 1, of one two-level state on t; weights of edges are ignored. The observer is safe
-// for concurrent use, allocates nothing and panics on a state of the wrong length.
-// NeighborCorrelation returns an error if the topology does or if it has no edges.
+// NeighborCorrelation returns an observer of one two-level state on t: the mean (1/|edges|)
+// Σ_{edges ij} s_i s_j, s = 2x − 1. Weights of edges are ignored. The observer is safe for
+// concurrent use, allocates nothing and panics on a state of the wrong length. NeighborCorrelation
+// returns an error if t returns one or has no edges.
 func NeighborCorrelation(t Topology) (func(x []int32) float64, error) {
 	if t == nil {
 		return nil, fmt.Errorf("model: NeighborCorrelation: no topology")
@@ -33,15 +33,14 @@ func NeighborCorrelation(t Topology) (func(x []int32) float64, error) {
 	}, nil
 }
 
-// OrderParameter returns the order parameter of a Potts model with the given
-// number of levels, a function of one state of n sites,
+// OrderParameter returns the order parameter of a Potts model with q = levels levels, a function of
+// one state of n sites,
 //
 //	(q·max_l n_l/n − 1) / (q − 1),
 //
-// where n_l is the number of sites of level l. It is 0 if all levels are equally
-// frequent and 1 if all sites have the same level. OrderParameter panics unless levels
-// ≥ 2. The function panics on an empty state or a level out of range, and is safe for
-// concurrent use.
+// where n_l is the number of sites of level l. It is 0 if all levels are equally frequent and 1 if
+// all sites have the same level. OrderParameter panics unless levels ≥ 2. The returned function
+// panics on an empty state or a level out of range. It is safe for concurrent use.
 func OrderParameter(levels int) func(x []int32) float64 {
 	if levels < 2 {
 		panic(fmt.Sprintf("model: OrderParameter: levels = %d, want ≥ 2", levels))

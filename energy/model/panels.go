@@ -5,50 +5,51 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// panels hold a matrix by whose columns states are summed,
+// panels updates the linear functions
 //
-//	a_j = origin_j + Σ_{i: x_i=1} w_ij,
+//	a_j = origin_j + Σ_{i: x_i=1} w_ij
 //
-// in time proportional to the number of sites that changed. The entries are such that every sum
-// is exact in float64, in any order.
+// of a state x in time proportional to the number of sites that changed. The matrix w is stored in
+// panels of consecutive columns. Its entries are such that every sum is exact in float64, in any
+// order.
 type panels struct {
 	sites   int
-	columns []float32 // panels of sites × panel
-	wide    []float64 // the same, if columns is nil
-	origin  []float64 // of the state 0, a multiple of panel
+	columns []float32 // matrix w in panels, each sites × panel; nil if wide is used
+	wide    []float64 // matrix w in float64 and the same layout; used if columns is nil
+	origin  []float64 // sums of the state with all levels 0; the length is a multiple of panel
 }
 
-// panel is the number of columns that are kept together: a multiple of the 64
-// that simd.Changes adds at full speed, and few enough for the weights of a
-// thousand sites to stay in a cache of a megabyte.
+// panel is the number of columns in a panel. It is a multiple of the 64 columns that simd.Changes
+// adds at full speed. It is small enough for the weights of a thousand sites to stay in a cache of
+// a megabyte.
 const panel = 128
 
-// tile is the number of states that share one matrix product: enough to use
-// each weight many times, few enough for scratch of a hundred kilobytes.
+// tile is the number of states that share one matrix product. It is large enough to use each weight
+// many times, and small enough for scratch of a hundred kilobytes.
 const tile = 32
 
-// newPanels returns panels without columns for at least the given number of
-// sums.
+// newPanels returns panels with space for at least the given number of sums. The caller allocates
+// columns or wide.
 func newPanels(sites, sums int) panels {
 	stride := (sums-1)/panel*panel + panel
 	return panels{sites: sites, origin: make([]float64, stride)}
 }
 
-// fill stores what each site adds to sum j of a state.
+// fill sets column j of the matrix: v[i] is added to sum j if x_i = 1.
 func (p *panels) fill(j int, v []float32) {
 	for i, w := range v {
 		p.columns[p.at(i, j)] = w
 	}
 }
 
-// at returns the place of the part of site i in sum j.
+// at returns the index of w_ij in columns or wide.
 func (p *panels) at(i, j int) int { return j/panel*panel*p.sites + i*panel + j%panel }
 
-// activate stores the sums of the states y in now, and rounded to float32 in act
-// unless the columns are wide, for up to a tile of states, from the sums of the states x or, if x is nil,
-// from the state 0. It goes through the panels one by one, which stay in the
-// second-level cache while the states go by. Where many sites have changed, the sums are
-// made afresh: they are the same.
+// activate stores the sums of up to tile states y in now and, unless the panels are wide, rounded
+// to float32 in act. It starts from the sums of the states x in from or, if x is nil, from the
+// state with all levels 0. It handles one panel after the other, which stays in the second-level
+// cache for all states. If many sites have changed, it computes the sums from scratch, with the
+// same result.
 func (p *panels) activate(now []float64, act []float32, y []int32, from []float64, x []int32) {
 	sites, stride := p.sites, len(p.origin)
 	buf := selections.Get(1)
@@ -79,7 +80,7 @@ func (p *panels) activate(now []float64, act []float32, y []int32, from []float6
 	}
 }
 
-// selection is what activate compares states by.
+// selection is the workspace of activate: the changed sites and the chosen rows of the states.
 type selection struct {
 	changes simd.Changes
 	choice  simd.Choice
@@ -87,7 +88,7 @@ type selection struct {
 
 var selections scratch.Pool[selection]
 
-// afresh returns how many changed sites, of all states together, cost as much as sums
-// made afresh: tables of these take about the time of four rows a site, and each state
-// that of a sixth of its rows (BenchmarkAddRows and BenchmarkAddChosen).
+// afresh returns the total number of changed sites of all states above which it is faster to
+// compute sums from scratch. That takes about as long as adding four rows per site, plus a sixth of
+// a row per site and state (BenchmarkAddRows and BenchmarkAddChosen).
 func afresh(states, sites int) int { return sites * (24 + states) / 6 }

@@ -14,28 +14,27 @@ import (
 //
 //	E(x) = −J Σ_{edges ij} w_ij δ(x_i, x_j) − Σ_i h[x_i],
 //
-// with each undirected edge counted once. (Two levels make an [Ising] model
-// with half the coupling.) With integer weights, fields and coupling its
-// energies and differences are exact.
+// with each undirected edge counted once. (Two levels make an [Ising] model with half the
+// coupling.) With integer weights, fields and coupling its energies and differences are exact.
 //
 // It is [energy.Differentiable] with exact differences (rounded to float32), [energy.Local],
-// [energy.Matching], [energy.Factored] and [energy.Learnable], and [energy.Binary] through
-// [energy.As] if it has two levels. On a two-dimensional [Lattice] with sides ≥ 3 tables need no
+// [energy.Matching], [energy.Factored] and [energy.Learnable]. If it has two levels, it is also
+// [energy.Binary] through [energy.As]. On a two-dimensional [Lattice] with sides ≥ 3 tables need no
 // index arrays. A Potts is immutable and safe for concurrent use; its methods allocate nothing in
 // steady state.
 type Potts struct {
-	topology *Graph // as given, also where the coupling is 0
+	topology *Graph // interactions as given, even if the coupling is 0
 	graph    *Graph
-	cols     int // of a two-dimensional Lattice with sides ≥ 3, else 0
+	cols     int // number of columns of a two-dimensional Lattice with sides ≥ 3; otherwise 0
 	levels   int
 	coupling float64
 	field    []float64
 }
 
-// NewPotts returns the Potts model on t with the given number of levels, coupling J per
-// undirected edge (positive: neighbours agree) and field of each level; a nil field means none.
-// It returns an error if the topology does, if levels < 1, if field has another length, if a
-// parameter is not finite, or if energies would overflow. It keeps no reference to field.
+// NewPotts returns the Potts model on t with the given number of levels, coupling J per undirected
+// edge (positive: neighbours agree) and field of each level; a nil field means 0. It returns an
+// error if t returns one, if levels < 1, if field has another length, if a parameter is not finite,
+// or if energies would overflow. It keeps no reference to field.
 func NewPotts(t Topology, levels int, coupling float64, field []float64) (*Potts, error) {
 	if t == nil {
 		return nil, fmt.Errorf("model: NewPotts: no topology")
@@ -73,17 +72,17 @@ func NewPotts(t Topology, levels int, coupling float64, field []float64) (*Potts
 	for _, w := range m.graph.weight {
 		bound += math.Abs(coupling * w)
 	}
-	// Each edge was counted twice; a difference is at most twice the bound.
+	// The bound counts each edge twice, and a difference is at most twice the bound.
 	if !check.Finite(2 * bound) {
 		return nil, fmt.Errorf("model: NewPotts: the parameters add up to more than %v, energies would overflow", math.MaxFloat64/2)
 	}
 	return m, nil
 }
 
-// Shape returns the numbers of sites and levels.
+// Shape returns the number of sites and the number of levels.
 func (m *Potts) Shape() (sites, levels int) { return m.graph.Sites(), m.levels }
 
-// Energy implements [energy.Model].
+// Energy stores the energies of the states x in e; it implements [energy.Model].
 func (m *Potts) Energy(e []float64, x []int32) {
 	defer check.States("model", x, len(m.field))
 	n := m.graph.Sites()
@@ -107,7 +106,7 @@ func (m *Potts) Energy(e []float64, x []int32) {
 	}
 }
 
-// Gradient implements [energy.Differentiable] with exact differences.
+// Gradient stores the table of exact differences in g; it implements [energy.Differentiable].
 func (m *Potts) Gradient(e []float64, g []float32, x []int32) {
 	defer check.States("model", x, len(m.field))
 	n, levels := m.graph.Sites(), m.levels
@@ -131,7 +130,7 @@ func (m *Potts) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Conditional implements [energy.Conditional].
+// Conditional stores the exact differences between the levels of one site in d.
 func (m *Potts) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, len(m.field))
@@ -141,7 +140,8 @@ func (m *Potts) Conditional(d []float64, site int, x []int32) {
 	m.differences(d, int(x[site]))
 }
 
-// Locals implements [energy.Local].
+// Locals stores the energy of every level relative to level 0 at every site in d. It implements
+// [energy.Local].
 func (m *Potts) Locals(d []float64, x []int32) {
 	defer check.States("model", x, len(m.field))
 	check.Len("model", "x", len(x), m.graph.Sites())
@@ -153,9 +153,9 @@ func (m *Potts) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move implements [energy.Local]. The differences are running sums: over many moves
-// rounding may add up to a few units in the last place, except with integer
-// parameters, where they stay exact.
+// Move updates the differences in d after a change of one site; it implements [energy.Local]. The
+// differences are running sums: over many moves rounding may add up to a few units in the last
+// place. With integer parameters they stay exact.
 func (m *Potts) Move(d []float64, site int, to int32, x []int32) {
 	check.Index("model", "to", int(to), len(m.field))
 	check.Index("model", "site", site, len(x))
@@ -175,7 +175,7 @@ func (m *Potts) Move(d []float64, site int, to int32, x []int32) {
 	}
 }
 
-// Graph implements [energy.Graphical].
+// Graph returns the neighbours of each site; it implements [energy.Graphical].
 func (m *Potts) Graph() (start, adj []int32) { return m.graph.start, m.graph.adj }
 
 // Matching implements [energy.Matching]; ok is true if all weights are equal.
@@ -184,7 +184,7 @@ func (m *Potts) Matching() (coupling float64, field []float64, ok bool) {
 	return m.coupling * w, m.field, ok
 }
 
-// Factors implements [energy.Factored].
+// Factors returns one table per edge and per site; it implements [energy.Factored].
 func (m *Potts) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	site := make([]float64, m.levels)
 	for l, h := range m.field {
@@ -200,15 +200,15 @@ func (m *Potts) Factors() (cards []int32, scopes [][]int32, tables [][]float64, 
 	return slices.Repeat([]int32{int32(m.levels)}, m.graph.Sites()), scopes, tables, true
 }
 
-// As implements [energy.Capable].
+// As offers [energy.Binary] if there are two levels.
 func (m *Potts) As(target any) bool {
 	return m.levels == 2 && energy.Give[energy.Binary](target, binaryPotts{m})
 }
 
-// binaryPotts is a Potts with two levels.
+// binaryPotts implements [energy.Binary] for a Potts model with two levels.
 type binaryPotts struct{ *Potts }
 
-// Field implements [energy.Binary]; h is the exact difference rounded to float32.
+// Field stores the energies in e and the exact differences, rounded to float32, in h.
 func (m binaryPotts) Field(e []float64, h []float32, x []int32) {
 	n := m.graph.Sites()
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))
@@ -225,9 +225,9 @@ func (m binaryPotts) Field(e []float64, h []float32, x []int32) {
 	}
 }
 
-// neighbours stores in near[l] the weight of the bonds between site i and its
-// neighbours of level l. It returns the part of near[x_i] that this site
-// accounts for, so that the sum over all sites counts every bond once.
+// neighbours stores in near[l] the weight of the bonds between site i and its neighbours of level
+// l. It returns the share of near[x_i] to be counted for this site. The sum of these shares over
+// all sites counts every bond once.
 func (m *Potts) neighbours(near []float64, i int, x []int32) (matched float64) {
 	clear(near)
 	own := x[i]
@@ -250,7 +250,7 @@ func (m *Potts) neighbours(near []float64, i int, x []int32) (matched float64) {
 	return matched
 }
 
-// differences turns what neighbours left in d into E(x_i = l) − E(x_i = from).
+// differences turns the weights that neighbours stored in d into E(x_i = l) − E(x_i = from).
 func (m *Potts) differences(d []float64, from int) {
 	own, field := d[from], m.field[from]
 	for l := range d {
@@ -258,7 +258,7 @@ func (m *Potts) differences(d []float64, from int) {
 	}
 }
 
-// total returns the energy of x, given the weight of its bonds between equals.
+// total returns the energy of x; bonds is the weight of the bonds between sites of equal level.
 func (m *Potts) total(bonds float64, x []int32) float64 {
 	sum := 0.0
 	for _, l := range x {
@@ -267,8 +267,8 @@ func (m *Potts) total(bonds float64, x []int32) float64 {
 	return 0 - float64(m.coupling*bonds) - sum
 }
 
-// raise adds c to the energy of a level in a row that holds energies relative
-// to level 0.
+// raise adds c to the energy of a level in a row of energies relative to level 0. For level 0 it
+// subtracts c from all others.
 func raise(row []float64, level int32, c float64) {
 	if level > 0 {
 		row[level] += c
@@ -297,7 +297,7 @@ func torusAround(i, cols, n int) (left, right, above, below int) {
 	return left, right, above, below
 }
 
-// torusMatches returns the number of bonds between equal levels on a torus.
+// torusMatches returns the number of bonds between sites of equal level on a torus.
 func torusMatches(x []int32, cols int) int {
 	sum := matches(x[:len(x)-cols], x[cols:]) + matches(x[len(x)-cols:], x[:cols])
 	for at := 0; at < len(x); at += cols {
@@ -310,7 +310,7 @@ func torusMatches(x []int32, cols int) int {
 	return sum
 }
 
-// matches returns the number of places where x and y agree.
+// matches returns the number of indices at which x and y are equal.
 func matches(x, y []int32) int {
 	y = y[:len(x)]
 	sum := 0

@@ -12,48 +12,50 @@ import (
 
 // Quadratic is the quadratic energy
 //
-//	E(x) = vᵀQv + bᵀv + c,  v_i = values[x_i]:
+//	E(x) = vᵀQv + bᵀv + c,  v_i = values[x_i].
 //
-// a QUBO or Boltzmann machine with the values {0, 1}, an Ising model with
-// {−1, 1}, and an integer or ordinal problem with others. Q need not be
-// symmetric; only Q_ij + Q_ji matters. With integer parameters energies and
-// differences are exact.
+// It is a QUBO or Boltzmann machine with the values {0, 1}, an Ising model with {−1, 1}, and an
+// integer or ordinal problem with other values. Q need not be symmetric; only Q_ij + Q_ji matters.
+// With integer parameters energies and differences are exact.
 //
-// It is [energy.Differentiable] with exact differences (the second-order term of the
-// diagonal included, rounded to float32), [energy.Local], [energy.Factored] and [energy.Learnable];
-// through [energy.As] also [energy.Binary] if it has two levels, [energy.Incremental]
-// if its matrix is also dense, [energy.Graphical] if it was made from a sparse matrix,
-// and [energy.Ordinal] and [energy.Windowed] unless its values are {0, 1} or {−1, 1}. A
-// Quadratic is immutable and safe for concurrent use; its methods allocate nothing in
-// steady state.
+// It is [energy.Differentiable] with exact differences (including the second-order term of the
+// diagonal, rounded to float32), [energy.Local], [energy.Factored] and [energy.Learnable]. Through
+// [energy.As] it is also
 //
-// The couplings Q_ij + Q_ji of a dense matrix with two levels are rounded once: to
-// multiples of 2^(e−52), where 2^e is the power of two above the largest sum of their
-// magnitudes in a row. Sums of couplings are then exact in any order, so that energies
-// and fields depend on the state alone, not on the path to it, and are the same on
-// every machine.
+//   - [energy.Binary] if it has two levels, and [energy.Incremental] if its matrix is also dense;
+//   - [energy.Graphical] if it was made from a sparse matrix;
+//   - [energy.Ordinal] and [energy.Windowed] unless its values are {0, 1} or {−1, 1}.
+//
+// A Quadratic is immutable and safe for concurrent use; its methods allocate nothing in steady
+// state.
+//
+// The couplings Q_ij + Q_ji of a dense matrix with two levels are rounded once: to multiples of
+// 2^(e−52), where 2^e is the power of two above the largest sum of their magnitudes in a row. Sums
+// of couplings are then exact in any order. Energies and fields therefore depend on the state
+// alone, not on the path to it, and are the same on every machine.
 type Quadratic struct {
 	couplings couplings
-	fast      *forces   // of a dense matrix with two levels, else nil
-	numbers   []float32 // what the levels stand for
-	values    []float64 // the same
-	square    []float64 // Q_ii
-	linear    []float64 // b_i
-	constant  float64
-	learned   bool // its numbers may change
+	// Couplings for fast updates of a dense matrix with two levels; otherwise nil.
+	fast     *forces
+	numbers  []float32 // value of each level
+	values   []float64 // value of each level, as float64
+	square   []float64 // diagonal Q_ii
+	linear   []float64 // linear terms b_i
+	constant float64
+	learned  bool // whether the parameters may change
 }
 
-// Polynomial holds the parts of a [Quadratic] other than its matrix. The zero
-// value is that of a QUBO.
+// Polynomial holds the terms of a [Quadratic] other than its matrix, and the values of its levels.
+// The zero value gives a QUBO.
 type Polynomial struct {
-	Linear   []float64 // b, one number per site; nil means 0
-	Constant float64   // c
-	Values   []float32 // of the levels, strictly ascending; nil means {0, 1}
+	Linear   []float64 // linear terms b, one number per site; nil means 0
+	Constant float64   // constant c
+	Values   []float32 // values of the levels, strictly ascending; nil means {0, 1}
 }
 
 // couplings is the symmetric matrix A = Q + Qᵀ without its diagonal.
 type couplings interface {
-	// halves returns Σ A_ij values[x_j] over j < i and over j > i.
+	// halves returns Σ A_ij values[x_j] over j < i as lo, and over j > i as hi.
 	halves(i int, x []int32, values []float64) (lo, hi float64)
 
 	// move adds A_ij·dv·(values[l] − values[0]) to d[j·levels+l], for every j
@@ -61,13 +63,13 @@ type couplings interface {
 	move(d []float64, i int, dv float64, values []float64)
 }
 
-// NewQuadratic returns the model of n sites whose matrix Q has the given
-// entries, zero elsewhere. Entries may be on the diagonal; entries at the same
-// place, or at (i,j) and (j,i), add up.
+// NewQuadratic returns the model of n sites whose matrix Q has the given entries, and zeros
+// elsewhere. Entries may be on the diagonal. Entries at the same place, or at (i,j) and (j,i), add
+// up.
 //
-// It returns an error if n < 1, if an entry lies outside the matrix, if a
-// number is not finite, if p.Linear does not have one entry per site, if
-// p.Values are not strictly ascending, or if energies would overflow.
+// It returns an error if n < 1, if an entry lies outside the matrix, if a number is not finite, if
+// p.Linear does not have one entry per site, if p.Values are not strictly ascending, or if energies
+// would overflow.
 func NewQuadratic(n int, q []Edge, p Polynomial) (*Quadratic, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("model: NewQuadratic: n = %d, want ≥ 1", n)
@@ -126,7 +128,8 @@ func NewDenseQuadratic(n int, q []float64, p Polynomial) (*Quadratic, error) {
 	return newQuadratic("NewDenseQuadratic", newDense(a, n), sum, square, p)
 }
 
-// newQuadratic checks p and assembles the model; sum is Σ |A_ij|.
+// newQuadratic checks p and returns the model with the couplings a and the diagonal square. sum is
+// Σ |A_ij| over all entries of a.
 func newQuadratic(caller string, a couplings, sum float64, square []float64, p Polynomial) (*Quadratic, error) {
 	n := len(square)
 	m := &Quadratic{couplings: a, square: square, constant: p.Constant}
@@ -179,10 +182,10 @@ func newQuadratic(caller string, a couplings, sum float64, square []float64, p P
 	return m, nil
 }
 
-// Shape returns the number of sites and of values.
+// Shape returns the number of sites and the number of levels.
 func (m *Quadratic) Shape() (sites, levels int) { return len(m.linear), len(m.values) }
 
-// Energy implements [energy.Model].
+// Energy stores the energies of the states x in e; it implements [energy.Model].
 func (m *Quadratic) Energy(e []float64, x []int32) {
 	defer check.States("model", x, len(m.values))
 	n := len(m.linear)
@@ -201,7 +204,7 @@ func (m *Quadratic) Energy(e []float64, x []int32) {
 	}
 }
 
-// Gradient implements [energy.Differentiable] with exact differences.
+// Gradient stores the table of exact differences in g; it implements [energy.Differentiable].
 func (m *Quadratic) Gradient(e []float64, g []float32, x []int32) {
 	defer check.States("model", x, len(m.values))
 	levels := len(m.values)
@@ -220,7 +223,7 @@ func (m *Quadratic) Gradient(e []float64, g []float32, x []int32) {
 	})
 }
 
-// Conditional implements [energy.Conditional].
+// Conditional stores the exact differences between the levels of one site in d.
 func (m *Quadratic) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, len(m.values))
@@ -232,7 +235,8 @@ func (m *Quadratic) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Locals implements [energy.Local].
+// Locals stores the energy of every level relative to level 0 at every site in d. It implements
+// [energy.Local].
 func (m *Quadratic) Locals(d []float64, x []int32) {
 	defer check.States("model", x, len(m.values))
 	levels := len(m.values)
@@ -250,9 +254,9 @@ func (m *Quadratic) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move implements [energy.Local]. The differences are running sums: over many moves
-// rounding may add up to a few units in the last place, except with integer
-// parameters, where they stay exact.
+// Move updates the differences in d after a change of one site; it implements [energy.Local]. The
+// differences are running sums: over many moves rounding may add up to a few units in the last
+// place. With integer parameters they stay exact.
 func (m *Quadratic) Move(d []float64, site int, to int32, x []int32) {
 	check.Index("model", "to", int(to), len(m.values))
 	check.Index("model", "site", site, len(x))
@@ -264,13 +268,13 @@ func (m *Quadratic) Move(d []float64, site int, to int32, x []int32) {
 	}
 }
 
-// ordinal reports whether the values are other than {0, 1} and {−1, 1}.
+// ordinal reports whether the values of the levels are neither {0, 1} nor {−1, 1}.
 func (m *Quadratic) ordinal() bool {
 	return !slices.Equal(m.numbers, []float32{0, 1}) && !slices.Equal(m.numbers, []float32{-1, 1})
 }
 
-// each stores the energies in e and calls f for every site of every state with
-// its place in x and the sum f = Σ_j A_ij v_j over the other sites.
+// each stores the energies in e. It calls f for every site i of every state, with the index at of
+// the site in x and the sum f = Σ_j A_ij v_j over the other sites.
 func (m *Quadratic) each(e []float64, x []int32, f func(at, i int, f float64)) {
 	n := len(m.linear)
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))
@@ -285,7 +289,7 @@ func (m *Quadratic) each(e []float64, x []int32, f func(at, i int, f float64)) {
 	}
 }
 
-// share returns what site i adds to the energy, given hi = Σ_{j>i} A_ij v_j.
+// share returns the contribution of site i at level l to the energy, given hi = Σ_{j>i} A_ij v_j.
 func (m *Quadratic) share(i int, l int32, hi float64) float64 {
 	v := m.values[l]
 	return float64(v * (float64(m.square[i]*v) + m.linear[i] + hi))
@@ -297,9 +301,9 @@ func (m *Quadratic) difference(i, from, to int, f float64) float64 {
 	return (w - v) * (float64(m.square[i]*(w+v)) + m.linear[i] + f)
 }
 
-// evaluate stores the energies of y in e and, unless they are nil, fields in h
-// and caches in next. It begins from the states x with the given caches or, if x
-// is nil, from the state 0.
+// evaluate stores the energies of y in e and, unless they are nil, fields in h and caches in next.
+// It starts from the states x with the given caches or, if x is nil, from the state with all levels
+// 0.
 func (m *Quadratic) evaluate(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	n, stride := len(m.linear), len(m.fast.panels.origin)
 	sums := scratch.Float64s.Get(tile * stride)
@@ -332,8 +336,8 @@ func (m *Quadratic) evaluate(e []float64, h []float32, next []float64, y []int32
 				e[s+k] = sum
 				continue
 			}
-			// Fields fill the time that each term of the energy waits for the one
-			// before it.
+			// Each term of the energy waits for the previous one; computing fields fills that
+			// time.
 			h := h[at+k*n : at+(k+1)*n][:len(state)]
 			for i, l := range state {
 				f := float64(v0*total[i]) + float64(step*a[i])
@@ -346,7 +350,7 @@ func (m *Quadratic) evaluate(e []float64, h []float32, next []float64, y []int32
 	}
 }
 
-// fastLocals is Locals of one state.
+// fastLocals computes Locals with the fast couplings.
 func (m *Quadratic) fastLocals(d []float64, x []int32) {
 	n := len(m.linear)
 	sums := scratch.Float64s.Get(len(m.fast.panels.origin))
@@ -358,7 +362,7 @@ func (m *Quadratic) fastLocals(d []float64, x []int32) {
 	}
 }
 
-// sparse are couplings in compressed rows.
+// sparse is a matrix of couplings in compressed rows.
 type sparse struct{ graph *Graph }
 
 func (a sparse) halves(i int, x []int32, values []float64) (lo, hi float64) {
@@ -380,13 +384,13 @@ func (a sparse) move(d []float64, i int, dv float64, values []float64) {
 	}
 }
 
-// dense are couplings in full rows, with a diagonal of zeros.
+// dense is a matrix of couplings in full rows, with zeros on the diagonal.
 type dense struct {
 	rows  []float64
 	sites int
 }
 
-// newDense returns the couplings of the n×n matrix a, which it keeps.
+// newDense returns the n×n matrix a as couplings. It keeps a reference to a.
 func newDense(a []float64, n int) dense { return dense{a, n} }
 
 func (a dense) halves(i int, x []int32, values []float64) (lo, hi float64) {
@@ -407,8 +411,8 @@ func (a dense) move(d []float64, i int, dv float64, values []float64) {
 	}
 }
 
-// weigh returns Σ w_j values[x_j], as four sums that are added at the end: one
-// sum alone waits for the adder at every term.
+// weigh returns Σ w_j values[x_j]. It computes four partial sums and adds them at the end, because
+// a single sum would wait for the adder at every term.
 func weigh(w []float64, x []int32, values []float64) float64 {
 	x = x[:len(w)]
 	var a, b, c, d float64
@@ -432,7 +436,9 @@ func shift(row []float64, c float64, values []float64) {
 	}
 }
 
-// As implements [energy.Capable].
+// As offers [energy.Binary], [energy.Incremental], [energy.Pairwise], [energy.Ordinal],
+// [energy.Windowed] and [energy.Graphical] where the values and the matrix allow it, see
+// [Quadratic].
 func (m *Quadratic) As(target any) bool {
 	if m.fast != nil && (energy.Give[energy.Binary](target, denseQuadratic{m}) || energy.Give[energy.Incremental](target, denseQuadratic{m})) {
 		return true
@@ -450,10 +456,10 @@ func (m *Quadratic) As(target any) bool {
 	return ok && energy.Give[energy.Graphical](target, sparseQuadratic{m, a.graph})
 }
 
-// binaryQuadratic is a Quadratic with two levels.
+// binaryQuadratic implements [energy.Binary] for a Quadratic with two levels.
 type binaryQuadratic struct{ *Quadratic }
 
-// Field implements [energy.Binary]; h is the exact difference rounded to float32.
+// Field stores the energies in e and the exact differences, rounded to float32, in h.
 func (m binaryQuadratic) Field(e []float64, h []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.linear))
 	check.Len("model", "h", len(h), len(x))
@@ -462,10 +468,11 @@ func (m binaryQuadratic) Field(e []float64, h []float32, x []int32) {
 	})
 }
 
-// pairwiseQuadratic is a Quadratic with two levels.
+// pairwiseQuadratic implements [energy.Pairwise] for a Quadratic with two levels.
 type pairwiseQuadratic struct{ *Quadratic }
 
-// Pairs implements [energy.Pairwise]. It makes rows of a dense matrix.
+// Pairs returns the energy as a quadratic function of the bits x; it implements [energy.Pairwise].
+// A dense matrix is converted to compressed rows.
 func (m pairwiseQuadratic) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
 	step := m.values[1] - m.values[0]
 	unit := float64(step * step)
@@ -486,7 +493,8 @@ func (m pairwiseQuadratic) Pairs() (start, adj []int32, weight, field []float64,
 	return start, adj, weight, field, true
 }
 
-// Factors implements [energy.Factored]; ok is false while the parameters are being learned.
+// Factors returns one table per nonzero coupling and per site; it implements [energy.Factored]. ok
+// is false while the parameters are being learned.
 func (m *Quadratic) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	if m.learned {
 		return nil, nil, nil, false
@@ -526,8 +534,8 @@ func (m *Quadratic) Factors() (cards []int32, scopes [][]int32, tables [][]float
 	return slices.Repeat([]int32{int32(levels)}, n), scopes, tables, true
 }
 
-// denseRows returns the entries of a that are not 0 in compressed rows, unless
-// there are too many for 32-bit indices.
+// denseRows returns the nonzero entries of a in compressed rows. ok is false if there are too many
+// for 32-bit indices.
 func denseRows(a dense) (start, adj []int32, weight []float64, ok bool) {
 	entries := 0
 	for _, w := range a.rows {
@@ -551,13 +559,14 @@ func denseRows(a dense) (start, adj []int32, weight []float64, ok bool) {
 	return start, adj, weight, true
 }
 
-// ordinalQuadratic is a Quadratic whose values have distances.
+// ordinalQuadratic implements [energy.Ordinal] and [energy.Windowed] for a Quadratic.
 type ordinalQuadratic struct{ *Quadratic }
 
-// Values implements [energy.Ordinal].
+// Values returns the numeric value of each level; it implements [energy.Ordinal].
 func (m ordinalQuadratic) Values() []float32 { return m.numbers }
 
-// Window implements [energy.Windowed] with exact differences.
+// Window stores the exact differences to levels within distance w in g; it implements
+// [energy.Windowed].
 func (m ordinalQuadratic) Window(e []float64, g []float32, x []int32, w int) {
 	width := 2*w + 1
 	check.Rows("model", "x", len(x), len(m.linear))
@@ -578,8 +587,8 @@ func (m ordinalQuadratic) Window(e []float64, g []float32, x []int32, w int) {
 	})
 }
 
-// fastWindow is Window of two levels: a part of their table, so that energies and
-// differences have the bits of Gradient.
+// fastWindow computes Window for two levels by copying entries of their table, so that energies and
+// differences are bit-identical to those of Gradient.
 func (m ordinalQuadratic) fastWindow(e []float64, g []float32, x []int32, w int) {
 	table := scratch.Float32s.Get(2 * len(x))
 	defer scratch.Float32s.Put(table)
@@ -596,31 +605,32 @@ func (m ordinalQuadratic) fastWindow(e []float64, g []float32, x []int32, w int)
 	}
 }
 
-// sparseQuadratic is a Quadratic that knows its neighbours.
+// sparseQuadratic implements [energy.Graphical] for a Quadratic with a sparse matrix.
 type sparseQuadratic struct {
 	*Quadratic
 	graph *Graph
 }
 
-// Graph implements [energy.Graphical].
+// Graph returns the neighbours of each site; it implements [energy.Graphical].
 func (m sparseQuadratic) Graph() (start, adj []int32) { return m.graph.start, m.graph.adj }
 
-// denseQuadratic is a Quadratic with dense couplings and two levels.
+// denseQuadratic implements [energy.Binary] and [energy.Incremental] for a Quadratic with dense
+// couplings and two levels.
 type denseQuadratic struct{ *Quadratic }
 
-// Field implements [energy.Binary]; h is the exact difference rounded to float32.
+// Field stores the energies in e and the exact differences, rounded to float32, in h.
 func (m denseQuadratic) Field(e []float64, h []float32, x []int32) {
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), len(m.linear)))
 	check.Len("model", "h", len(h), len(x))
 	m.evaluate(e, h, nil, x, nil, nil)
 }
 
-// CacheLen implements [energy.Incremental]: a sum of couplings per site, and
-// padding.
+// CacheLen returns the number of float64s cached per state: one sum of couplings per site, and
+// padding. It implements [energy.Incremental].
 func (m denseQuadratic) CacheLen() int { return len(m.fast.panels.origin) }
 
-// FieldFrom implements [energy.Incremental]: a change of a site costs a pass over
-// its couplings.
+// FieldFrom stores the energies and fields of y, starting from the cached sums of x; it implements
+// [energy.Incremental]. Each changed site costs one pass over its couplings.
 func (m denseQuadratic) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	rows := check.Rows("model", "y", len(y), len(m.linear))
 	check.Len("model", "e", len(e), rows)
@@ -633,19 +643,22 @@ func (m denseQuadratic) FieldFrom(e []float64, h []float32, next []float64, y []
 	m.evaluate(e, h, next, y, cache, x)
 }
 
-// forces are F_i = Σ_j A_ij v_j for dense couplings of two levels, by what each
-// site adds to all of them when its level is 1:
+// forces computes F_i = Σ_j A_ij v_j for dense couplings of two levels. It stores the contribution
+// of each site to all F_i when its level is 1:
 //
-//	F_i = v_0·Σ_j A_ij + (v_1 − v_0)·a_i,  a_i = Σ_{j: x_j=1} A_ij.
+//	F_i = v_0·Σ_j A_ij + (v_1 − v_0)·a_i,  a_i = Σ_{j: x_j=1} A_ij,
+//
+// where v_0 and v_1 are the values of the levels.
 type forces struct {
-	panels panels    // of a
-	total  []float64 // Σ_j A_ij
+	panels panels    // updates the sums a_i
+	total  []float64 // row sums Σ_j A_ij
 }
 
-// smallestGrid keeps the grid a normal number.
+// smallestGrid is the smallest spacing of the grid to which couplings are rounded. It is a normal
+// number.
 const smallestGrid = 0x1p-1000
 
-// newForces returns the forces of a, whose entries it rounds.
+// newForces returns the forces of the couplings a, whose entries it rounds to a grid.
 func newForces(a dense) *forces {
 	f := &forces{panels: newPanels(a.sites, a.sites), total: make([]float64, a.sites)}
 	f.panels.wide = make([]float64, a.sites*len(f.panels.origin))
@@ -653,7 +666,7 @@ func newForces(a dense) *forces {
 	return f
 }
 
-// set takes the couplings a, whose entries it rounds to the grid.
+// set stores the couplings a, whose entries it rounds to the grid.
 func (f *forces) set(a dense) {
 	n, most := a.sites, 0.0
 	for i := range n {
@@ -681,12 +694,11 @@ func (f *forces) set(a dense) {
 	}
 }
 
-// expandField turns the field of two-level states into their table of
-// differences, in place: on entry g[len(x)+i] is h_i, on return
-// g[2i+l] = (l − x_i)·h_i.
+// expandField expands the field of two-level states to their table of differences, in place: on
+// entry g[len(x)+i] is h_i, on return g[2i+l] = (l − x_i)·h_i.
 func expandField(g []float32, x []int32) {
 	h := g[len(x):]
-	// Row i is written at 2i and 2i+1 ≤ len(x)+i, which has been read by then.
+	// Row i is written at 2i and 2i+1 ≤ len(x)+i; those entries have already been read.
 	for i, v := range x {
 		d := h[i]
 		if v == 0 {

@@ -12,37 +12,39 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// RBM is a restricted Boltzmann machine as a model of its visible units, with the
-// hidden units summed out:
+// RBM is a restricted Boltzmann machine as a model of its visible units, with the hidden units
+// summed out:
 //
 //	E(v) = −b_vᵀv − Σ_j log(1 + e^{a_j}),  a = b_h + W·v.
 //
-// It is [energy.Differentiable] and [energy.Binary] with the first-order field
-// −b_v − Wᵀσ(a), [energy.Incremental], [energy.Conditional],
-// [energy.IncrementalBipartite], [energy.Factored] and [energy.Learnable].
+// It is [energy.Differentiable] and [energy.Binary] with the first-order field −b_v − Wᵀσ(a),
+// [energy.Incremental], [energy.Conditional], [energy.IncrementalBipartite], [energy.Factored] and
+// [energy.Learnable].
 //
-// The weights of a hidden unit, and the biases of the visible ones, are rounded once, by NewRBM,
-// to multiples of 2^(e−52), where 2^e is the power of two above the sum of their magnitudes
-// (including that of the hidden bias). Magnitudes above 2^(e−29) are already multiples. All sums
-// for a and b_vᵀv are then exact in float64, in any order. They depend on the state alone, not on
-// the path to it, and are the same on every machine. The same holds for energies, which round a
-// to float32 and continue in float64, and for VisibleField, which adds weights to b_v in float32
-// in a fixed order. Field, Gradient and FieldFrom add the products of Wᵀσ(a) in float32, and are
-// reproducible for each instruction set. ProposalFrom takes half the time and is reproducible on
-// every machine. Conditional is the difference of two energies. An RBM is immutable and safe for
-// concurrent use; its methods allocate nothing in steady state.
+// NewRBM rounds the weights of a hidden unit, and the biases of the visible units, once: to
+// multiples of 2^(e−52), where 2^e is the power of two above the sum of their magnitudes (including
+// that of the hidden bias). Magnitudes above 2^(e−29) are already multiples. All sums for a and
+// b_vᵀv are then exact in float64, in any order. They depend on the state alone, not on the path to
+// it, and are the same on every machine. The same holds for energies, which round a to float32 and
+// continue in float64, and for VisibleField, which adds weights to b_v in float32 in a fixed order.
+// Field, Gradient and FieldFrom add the products of Wᵀσ(a) in float32, and are reproducible for
+// each instruction set. ProposalFrom takes half the time and is reproducible on every machine.
+// Conditional is the difference of two energies. An RBM is immutable and safe for concurrent use;
+// its methods allocate nothing in steady state.
 type RBM struct {
-	w      []float32    // hidden × visible
-	packed *simd.Packed // w for products
+	w      []float32    // weights W, hidden × visible
+	packed *simd.Packed // weights W in the layout for matrix products
 	bias   struct{ hidden, visible []float32 }
-	panels panels // Wᵀ, b_v, zeros; at the state 0 b_h, 0, zeros
-	rough  *rough // for ProposalFrom
+	// Linear functions of the visible units that are updated step by step: a of each hidden unit,
+	// b_vᵀv, and zeros as padding.
+	panels panels
+	rough  *rough // fixed-point weights for ProposalFrom
 }
 
-// NewRBM returns the machine with weights w (len(bh)×len(bv), row-major, one row per hidden
-// unit), hidden biases bh and visible biases bv. It returns an error if there are no hidden or no
-// visible units, if len(w) does not fit, if a number is not finite, or if an activation could
-// overflow float32. It copies its arguments.
+// NewRBM returns the machine with weights w (len(bh)×len(bv), row-major, one row per hidden unit),
+// hidden biases bh and visible biases bv. It returns an error if there are no hidden or no visible
+// units, if len(w) does not fit, if a number is not finite, or if an activation could overflow
+// float32. It copies its arguments.
 func NewRBM(w, bh, bv []float32) (*RBM, error) {
 	hidden, visible := len(bh), len(bv)
 	if hidden < 1 || visible < 1 {
@@ -77,7 +79,7 @@ func NewRBM(w, bh, bv []float32) (*RBM, error) {
 		if sum > maxActivation {
 			return nil, fmt.Errorf("model: NewRBM: the weights of hidden unit %d add up to %v, want ≤ %v", j, sum, maxActivation)
 		}
-		m.panels.origin[j] = float64(m.bias.hidden[j]) + 0 // +0 for −0, as sums are
+		m.panels.origin[j] = float64(m.bias.hidden[j]) + 0 // adding 0 turns −0 into +0, as in sums
 		m.panels.fill(j, row)
 	}
 	for i, sum := range down {
@@ -91,10 +93,10 @@ func NewRBM(w, bh, bv []float32) (*RBM, error) {
 	return m, nil
 }
 
-// exactly rounds the numbers of both slices to multiples of 2^(e−52), 2^e being
-// above the sum of their magnitudes, which it returns. Every partial sum is then
-// a multiple of 2^(e−52) below 2^(e+1): exact in float64. What is rounded stays
-// exact in float32, since only its last bits vanish.
+// exactly rounds the numbers of both slices to multiples of 2^(e−52), where 2^e exceeds the sum of
+// their magnitudes. It returns this sum. Every partial sum is then a multiple of 2^(e−52) below
+// 2^(e+1), and hence exact in float64. Rounding only clears last bits, so the rounded numbers are
+// still exact in float32.
 func exactly(v, w []float32) (sum float64) {
 	for _, s := range [][]float32{v, w} {
 		for _, x := range s {
@@ -111,28 +113,29 @@ func exactly(v, w []float32) (sum float64) {
 	return sum
 }
 
-// maxActivation keeps sums of float32 terms finite whatever their rounding:
-// half the largest float32.
+// maxActivation is the largest sum of magnitudes of a unit's weights, half the largest float32. It
+// keeps sums of float32 terms finite whatever their rounding.
 const maxActivation = math.MaxFloat32 / 2
 
-// Shape returns the number of visible units and 2.
+// Shape returns the number of visible units and the number of levels, which is 2.
 func (m *RBM) Shape() (sites, levels int) { return len(m.bias.visible), 2 }
 
-// Hidden implements [energy.Bipartite].
+// Hidden returns the number of hidden units; it implements [energy.Bipartite].
 func (m *RBM) Hidden() int { return len(m.bias.hidden) }
 
-// Energy implements [energy.Model].
+// Energy stores the energies of the states x in e; it implements [energy.Model].
 func (m *RBM) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, nil, x, nil, nil, nil) }
 
-// Field implements [energy.Binary] to first order: h = −b_v − Wᵀσ(a).
+// Field stores the energies in e and the first-order field −b_v − Wᵀσ(a) in h; it implements
+// [energy.Binary].
 func (m *RBM) Field(e []float64, h []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.bias.visible))
 	check.Len("model", "h", len(h), len(x))
 	m.evaluate(e, h, nil, nil, x, nil, nil, nil)
 }
 
-// Gradient implements [energy.Differentiable]: g[i,l] = (l − x_i)·h_i, with h from
-// Field.
+// Gradient stores the table g[i,l] = (l − x_i)·h_i, where h is the field from Field. It implements
+// [energy.Differentiable].
 func (m *RBM) Gradient(e []float64, g []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.bias.visible))
 	check.Len("model", "g", len(g), 2*len(x))
@@ -140,7 +143,8 @@ func (m *RBM) Gradient(e []float64, g []float32, x []int32) {
 	expandField(g, x)
 }
 
-// Conditional implements [energy.Conditional] by evaluating both energies.
+// Conditional stores the exact difference of the energies of both levels of a site in d. It
+// implements [energy.Conditional].
 func (m *RBM) Conditional(d []float64, site int, x []int32) {
 	check.Len("model", "d", len(d), 2)
 	check.Len("model", "x", len(x), len(m.bias.visible))
@@ -156,8 +160,8 @@ func (m *RBM) Conditional(d []float64, site int, x []int32) {
 	d[0], d[1] = d[0]-own, d[1]-own
 }
 
-// HiddenField implements [energy.Bipartite]: the log-odds are the activations
-// a, rounded to float32.
+// HiddenField stores the log-odds of the hidden units in f: the activations a, rounded to float32.
+// It implements [energy.Bipartite].
 func (m *RBM) HiddenField(f []float32, x []int32) {
 	n := check.Rows("model", "x", len(x), len(m.bias.visible))
 	check.Len("model", "f", len(f), n*len(m.bias.hidden))
@@ -166,7 +170,8 @@ func (m *RBM) HiddenField(f []float32, x []int32) {
 	m.evaluate(*e, nil, f, nil, x, nil, nil, nil)
 }
 
-// VisibleField implements [energy.Bipartite]: the log-odds are b_v + Wᵀh.
+// VisibleField stores the log-odds b_v + Wᵀh of the visible units in f; it implements
+// [energy.Bipartite].
 func (m *RBM) VisibleField(f []float32, h []int32) {
 	n := len(m.bias.hidden)
 	if len(h)%n != 0 {
@@ -176,8 +181,9 @@ func (m *RBM) VisibleField(f []float32, h []int32) {
 	m.project(f, h)
 }
 
-// Factors implements [energy.Factored] with each hidden unit as a variable. The tables are those
-// of the machine in float64, whereas energies round activations to float32.
+// Factors returns one table per bias and per nonzero weight, with each hidden unit as a variable.
+// It implements [energy.Factored]. The tables are exact in float64, whereas energies round
+// activations to float32.
 func (m *RBM) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	visible, hidden := len(m.bias.visible), len(m.bias.hidden)
 	add := func(table []float64, v ...int32) {
@@ -197,9 +203,9 @@ func (m *RBM) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok
 	return slices.Repeat([]int32{2}, visible+hidden), scopes, tables, true
 }
 
-// Tempered returns the machine with all weights and biases multiplied by beta, as anneal.AIS
-// needs: the joint distribution of visible and hidden units at inverse temperature beta. At 0 its
-// energy is −hidden·log 2 everywhere.
+// Tempered returns the machine with all weights and biases multiplied by beta, which must be in [0,
+// 1]. This is the joint distribution of visible and hidden units at inverse temperature beta, as
+// anneal.AIS requires. At beta = 0 the energy is −hidden·log 2 everywhere.
 func (m *RBM) Tempered(beta float64) (energy.Model, error) {
 	if !(beta >= 0 && beta <= 1) {
 		return nil, fmt.Errorf("model: Tempered: beta = %v, want 0 … 1", beta)
@@ -217,18 +223,20 @@ func (m *RBM) Tempered(beta float64) (energy.Model, error) {
 	return NewRBM(scaled(m.w), scaled(m.bias.hidden), scaled(m.bias.visible))
 }
 
-// CacheLen implements [energy.Incremental]: the activations of the hidden
-// units, b_vᵀv and padding.
+// CacheLen returns the number of float64s cached per state: the activations of the hidden units,
+// b_vᵀv and padding. It implements [energy.Incremental].
 func (m *RBM) CacheLen() int { return len(m.panels.origin) }
 
-// FieldFrom implements [energy.Incremental]. Each changed site costs a pass over the
-// activations, the field a matrix product.
+// FieldFrom stores the energies and fields of y, starting from the cached activations of x. It
+// implements [energy.Incremental]. Each changed site costs one pass over the activations, and the
+// field costs a matrix product.
 func (m *RBM) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	m.checkFrom(h, next, y, cache, x)
 	m.evaluate(e, h, nil, next, y, cache, x, nil)
 }
 
-// HiddenFieldFrom implements [energy.IncrementalBipartite] in the same way.
+// HiddenFieldFrom stores the energies of y and the log-odds of the hidden units, starting from the
+// cached activations of x. It implements [energy.IncrementalBipartite].
 func (m *RBM) HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32) {
 	check.Len("model", "f", len(f), check.Rows("model", "x", len(y), len(m.bias.visible))*len(m.bias.hidden))
 	m.checkCaches(next, y, cache, x)
@@ -248,9 +256,10 @@ func (m *RBM) checkCaches(next []float64, y []int32, cache []float64, x []int32)
 	}
 }
 
-// evaluate stores the energies of y in e and, unless they are nil, fields in h,
-// activations in f and caches in next. It begins from the states x with the
-// given caches or, if x is nil, from 0. Fields come from fixed unless that is nil.
+// evaluate stores the energies of y in e and, unless they are nil, fields in h, activations in f
+// and caches in next. It starts from the states x with the given caches or, if x is nil, from the
+// state with all levels 0. If fixed is not nil, it computes the fields from these fixed-point
+// weights.
 func (m *RBM) evaluate(e []float64, h, f []float32, next []float64, y []int32, cache []float64, x []int32, fixed *simd.Fixed) {
 	visible, hidden, stride := len(m.bias.visible), len(m.bias.hidden), len(m.panels.origin)
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(y), visible))
@@ -285,10 +294,10 @@ func (m *RBM) evaluate(e []float64, h, f []float32, next []float64, y []int32, c
 	}
 }
 
-// field stores −b_v − Wᵀσ(a) for the n rows of act, which it changes.
+// field stores −b_v − Wᵀσ(a) in h for the n rows of activations in act, which it overwrites.
 func (m *RBM) field(h, act []float32, n int) {
 	hidden, stride := len(m.bias.hidden), len(m.panels.origin)
-	for k := range n { // in place: rows move up from stride to hidden entries
+	for k := range n { // in place: rows shrink from stride to hidden entries
 		a := act[k*stride : k*stride+hidden]
 		simd.SigmoidTo(a, a)
 		copy(act[k*hidden:], a)
@@ -298,7 +307,7 @@ func (m *RBM) field(h, act []float32, n int) {
 	simd.Scale(-1, h)
 }
 
-// project stores b_v + Wᵀh in the rows of f.
+// project stores b_v + Wᵀh in f, for each row of h.
 func (m *RBM) project(f []float32, h []int32) {
 	buf := selections.Get(1)
 	defer selections.Put(buf)
@@ -308,23 +317,24 @@ func (m *RBM) project(f []float32, h []int32) {
 	m.packed.AddChosen(f, choice)
 }
 
-// spread fills f with copies of row.
+// spread fills f with repeated copies of row.
 func spread(f, row []float32) {
 	for ; len(f) > 0; f = f[len(row):] {
 		copy(f, row)
 	}
 }
 
-// rough is −W in fixed point, made on first use: nil if it is not accurate enough.
+// rough holds −W in fixed point, computed on first use. weights is nil if that is not accurate
+// enough.
 type rough struct {
 	once    sync.Once
 	weights *simd.Fixed
 }
 
-// words lends rows of logistic functions in fixed point.
+// words is a pool of buffers for values of the logistic function in fixed point.
 var words scratch.Pool[int16]
 
-// fixedField stores the field for proposals of the n rows of act.
+// fixedField stores in h the approximate field for proposals, for the n rows of activations in act.
 func fixedField(fixed *simd.Fixed, h, act []float32, n, hidden, stride int) {
 	size := fixed.Words()
 	buf := words.Get(n * size)
@@ -337,33 +347,33 @@ func fixedField(fixed *simd.Fixed, h, act []float32, n, hidden, stride int) {
 	fixed.Gemm(h, *buf, n)
 }
 
-// coarsest is how far a field for proposals may be from the one of FieldFrom, in nats:
-// proposals take half of it, and first order is that far from a difference of energies
-// wherever a flip moves an activation by one.
+// coarsest is the largest error, in nats, of the approximate field for proposals relative to the
+// field of FieldFrom. Proposals use half of the field. The first-order field itself can differ by
+// this much from the exact energy difference if a flip changes an activation by one.
 const coarsest = 1. / 8
 
-// ProposalFrom is [RBM.FieldFrom] with an approximate field for the proposals of
-// mcmc.DMALA, in half the time: −b_v − Wᵀσ(a) with W and σ(a) − ½ rounded to integers,
+// ProposalFrom does the same as [RBM.FieldFrom] in half the time, with an approximate field for the
+// proposals of mcmc.DMALA. The field is −b_v − Wᵀσ(a) with W and σ(a) − ½ rounded to integers,
 //
 //	h_i = (−b_v,i − ½Σ_j W_ji) − u_i·Σ_j (W_ji/u_i)·2⁻¹³·(2¹³·(σ(a_j) − ½)),
 //
-// where each of the two brackets in the sum is rounded to the nearest integer, and u_i
-// is the smallest power of two for which the magnitudes of W_ji/u_i are below 2¹⁵ and
-// add up to less than 2¹⁹. The sum is exact, so h is the same on every machine. It
-// differs from that of FieldFrom by at most
+// where each of the two brackets in the sum is rounded to the nearest integer, and u_i is the
+// smallest power of two for which the magnitudes of W_ji/u_i are below 2¹⁵ and add up to less than
+// 2¹⁹. The sum is exact, so h is the same on every machine. It differs from the field of FieldFrom
+// by at most
 //
 //	u_i·hidden/4 + 2⁻¹⁴·(Σ_j |W_ji| + u_i·hidden/2),
 //
-// rounding to float32 aside, and typically, with random weights, by a hundredth of
-// that. If the bound exceeds 1/8 for a site, as it does with large weights, h is that
-// of FieldFrom for all sites. Energies and caches are always those of FieldFrom.
+// rounding to float32 aside. With random weights the difference is typically a hundredth of that.
+// If the bound exceeds 1/8 for a site, as it does with large weights, h is the field of FieldFrom
+// for all sites. Energies and caches are always those of FieldFrom.
 func (m *RBM) ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	m.checkFrom(h, next, y, cache, x)
 	m.rough.once.Do(m.fix)
 	m.evaluate(e, h, nil, next, y, cache, x, m.rough.weights)
 }
 
-// fix converts the weights to fixed point, if that is accurate enough.
+// fix converts the weights to fixed point and stores them in m.rough if they are accurate enough.
 func (m *RBM) fix() {
 	visible, hidden := len(m.bias.visible), len(m.bias.hidden)
 	minus, origin, size := make([]float32, len(m.w)), make([]float32, visible), make([]float64, visible)

@@ -2,15 +2,15 @@ package model
 
 import "github.com/gibbsite-go/gibbsite/internal/simd"
 
-// stencil computes neighbour sums on a periodic lattice without index arrays.
-// All its sums are of integers and exact.
+// stencil computes sums over neighbours on a periodic lattice without index arrays. All its sums
+// are of integers and exact.
 type stencil struct {
 	sides  []int
 	sites  int
-	degree int // neighbours of every site
+	degree int // number of neighbours of every site
 }
 
-// newStencil returns the stencil of a lattice whose sides have been checked.
+// newStencil returns the stencil of a lattice with valid sides.
 func newStencil(l []int) *stencil {
 	s := &stencil{sides: append([]int(nil), l...), sites: product(l)}
 	for _, side := range l {
@@ -19,13 +19,13 @@ func newStencil(l []int) *stencil {
 	return s
 }
 
-// flat reports whether the lattice has two dimensions and no double bonds.
+// flat reports whether the lattice has two dimensions and all sides are at least 3.
 func (s *stencil) flat() bool { return len(s.sides) == 2 && s.sides[0] > 2 && s.sides[1] > 2 }
 
 // bonds returns the number of bonds of the lattice.
 func (s *stencil) bonds() int { return s.sites * s.degree / 2 }
 
-// pairs returns Σ x_i x_j over the bonds and Σ x_i.
+// pairs returns Σ x_i x_j over the bonds as pairs, and Σ x_i as up.
 func (s *stencil) pairs(x []int32) (pairs, up int) {
 	for _, v := range x {
 		up += int(v)
@@ -48,9 +48,9 @@ func (s *stencil) pairs(x []int32) (pairs, up int) {
 	return pairs, up
 }
 
-// counts stores in h[i] = table[k], k = Σ x_j over the neighbours of site i,
-// and returns Σ x_i k_i and Σ x_i. len(table) is a power of two, greater than
-// the degree and at least 8.
+// counts stores table[k_i] in h[i], where k_i = Σ x_j over the neighbours j of site i. It returns Σ
+// x_i k_i as twice and Σ x_i as up. len(table) must be a power of two, greater than the degree and
+// at least 8.
 func (s *stencil) counts(h []float32, table []float32, x []int32) (twice, up int) {
 	if s.flat() {
 		return simd.Torus(h, (*[8]float32)(table), x, s.sides[1])
@@ -83,7 +83,7 @@ func (s *stencil) counts(h []float32, table []float32, x []int32) (twice, up int
 	return twice, up
 }
 
-// overlap returns Σ x_i y_i.
+// overlap returns Σ x_i y_i over the entries of two slices of 0s and 1s.
 func overlap(x, y []int32) int {
 	y = y[:len(x)]
 	sum := 0
@@ -93,7 +93,7 @@ func overlap(x, y []int32) int {
 	return sum
 }
 
-// add stores h_i + x_i in h. The sums are small integers, exact in float32.
+// add adds x_i to h_i for every i. The sums are small integers, exact in float32.
 func add(h []float32, x []int32) {
 	h = h[:len(x)]
 	for i, v := range x {

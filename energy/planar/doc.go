@@ -1,6 +1,6 @@
 // Package planar computes exact partition functions, energies and correlations of Ising models
-// without a field on planar graphs, at any temperature and for couplings of any sign: for
-// instance of spin glasses on square lattices of 200 × 200 sites with free boundaries.
+// without a field on planar graphs, at any temperature and for couplings of any sign. An example is
+// a spin glass on a square lattice of 200 × 200 sites with free boundaries.
 //
 //	d, err := planar.New(m, at) // at[i] is where site i is drawn in the plane
 //	logZ, err := d.LogZ(ctx)
@@ -11,13 +11,12 @@
 //
 //	Z = 2ⁿ ∏ cosh K_e · Σ ∏ tanh K_e,
 //
-// where the sum is over the sets of edges that meet every site an even number of times. On a
-// planar graph the sum is a Pfaffian (Kac and Ward 1952; Kasteleyn 1963), that of a
-// skew-symmetric matrix with a row for each end of an edge. The directions of the edges in a
-// straight-line drawing determine its signs. The matrix is eliminated by nested dissection of the
-// drawing (Lipton, Rose and Tarjan 1979), in about n^1.5 operations for n sites.
+// where the sum is over the sets of edges that meet every site an even number of times. On a planar
+// graph the sum is a Pfaffian (Kac and Ward 1952; Kasteleyn 1963), that of a skew-symmetric matrix
+// with a row for each end of an edge. The directions of the edges in a straight-line drawing
+// determine its signs. The matrix is eliminated by nested dissection of the drawing (Lipton, Rose
+// and Tarjan 1979), in about n^1.5 operations for n sites.
 //
 // Terms of both signs cancel at low temperatures: relative errors grow like e^(2·max |K|) times
-// 10⁻¹⁶. For graphs that are not planar and models with fields see package
-// projection/junction.
+// 10⁻¹⁶. For graphs that are not planar and models with fields see package projection/junction.
 package planar

@@ -8,30 +8,32 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// front is what is left of the matrix of a part of the graph: rows are the half-edges that
-// lead out of it.
+// front is the remaining matrix of a part of the graph after elimination. A half-edge is one end of
+// an edge; the remaining rows are the half-edges whose edges lead out of the part.
 type front struct {
-	left, right *front  // the two parts; nil for a site
-	site        int32   // of a part of one site
-	nodes       []int32 // half-edges, those that were eliminated first
-	gone        int     // how many of them
+	left, right *front  // the two parts that were merged; nil for a single site
+	site        int32   // the site of a part that is a single site
+	nodes       []int32 // half-edges of the rows, the eliminated ones first
+	gone        int     // number of eliminated half-edges
 	a           []float64
 }
 
-// solver computes one Pfaffian.
+// solver computes the Pfaffian of one matrix.
 type solver struct {
-	d      *Distribution
-	meter  poll.Meter
-	scale  []float64 // of each half-edge: tanh K, or coth K, of the first end of an edge, 1 of the other
-	place  []int32   // of a half-edge in the front at hand, 0 for none, else one more
-	order  []int32   // half-edges in the order of elimination
+	d     *Distribution
+	meter poll.Meter
+	// Factor of each half-edge: tanh K or coth K for the first end of an edge, 1 for the other.
+	scale []float64
+	// Scratch for one front: a mark or the row of each of its half-edges. All are 0 between merges.
+	place  []int32
+	order  []int32 // half-edges in the order of elimination
 	pivots []float64
-	keep   bool // what was eliminated is needed later
+	keep   bool // whether the eliminated rows are kept for the backward pass
 }
 
-// solve returns log Z at inverse temperature beta, where turned edges, nil for none, have
-// tanh K replaced by coth K and count their factor tanh |K|. values are the mean products of
-// the spins of every edge if pairs is set, otherwise the one sign of Z.
+// solve returns log Z at inverse temperature beta. For edges with turned[e], tanh K is replaced by
+// coth K and log tanh |K| is added to log Z; nil turns no edge. If pairs is true, values holds the
+// mean product of the spins of every edge. Otherwise it holds one number, the sign of Z.
 func (d *Distribution) solve(ctx context.Context, beta float64, turned []bool, pairs bool) (logZ float64, values []float64, err error) {
 	s := &solver{d: d, scale: make([]float64, 2*len(d.k)), place: make([]int32, 2*len(d.k)), keep: pairs}
 	s.meter.Watch(ctx)
@@ -45,7 +47,7 @@ func (d *Distribution) solve(ctx context.Context, beta float64, turned []bool, p
 	for e, k := range d.k {
 		k *= beta
 		t[e] = math.Tanh(k)
-		// log cosh K, without overflow.
+		// Add log cosh K, computed without overflow.
 		logZ += math.Abs(k) + math.Log1p(math.Exp(-2*math.Abs(k))) - math.Ln2
 		s.scale[2*e], s.scale[2*e+1] = t[e], 1
 		if turned != nil && turned[e] {
@@ -85,7 +87,7 @@ func (d *Distribution) solve(ctx context.Context, beta float64, turned []bool, p
 	return logZ, values, err
 }
 
-// parity returns the sign of a permutation.
+// parity returns the sign (1 or −1) of a permutation.
 func parity(order []int32) float64 {
 	sign, seen := 1.0, make([]bool, len(order))
 	for i := range order {
@@ -99,7 +101,7 @@ func parity(order []int32) float64 {
 	return sign
 }
 
-// dissect eliminates the edges inside a set of sites, which it reorders.
+// dissect eliminates all edges within a set of sites and returns their front. It reorders sites.
 func (s *solver) dissect(sites []int32) (*front, error) {
 	if len(sites) == 1 {
 		nodes := s.d.around[sites[0]]
@@ -112,7 +114,7 @@ func (s *solver) dissect(sites []int32) (*front, error) {
 		}
 		return f, nil
 	}
-	// Across the longer side of the box.
+	// Cut the box across its longer side.
 	low, high := s.d.at[sites[0]], s.d.at[sites[0]]
 	for _, i := range sites {
 		for c, v := range s.d.at[i] {
@@ -144,7 +146,7 @@ func (s *solver) dissect(sites []int32) (*front, error) {
 	return s.merge(left, right)
 }
 
-// merge eliminates the edges between two parts.
+// merge eliminates the edges between two parts and returns the front of their union.
 func (s *solver) merge(left, right *front) (*front, error) {
 	f := &front{left: left, right: right}
 	p, q := left.nodes[left.gone:], right.nodes[right.gone:]
@@ -209,8 +211,8 @@ func (s *solver) merge(left, right *front) (*front, error) {
 	return f, s.eliminate(f)
 }
 
-// eliminate eliminates the first rows of a front two at a time, of which the second is the one
-// with the largest entry. The matrix is kept above its diagonal.
+// eliminate eliminates the first f.gone rows of a front in pairs. The second row of a pair is
+// chosen by the largest entry in the first. Only entries above the diagonal are stored.
 func (s *solver) eliminate(f *front) error {
 	n, a := len(f.nodes), f.a
 	for k := 0; k < f.gone; k += 2 {
@@ -242,7 +244,7 @@ func (s *solver) eliminate(f *front) error {
 	return nil
 }
 
-// swap exchanges two rows p ≤ q, and the columns.
+// swap exchanges the rows p ≤ q of the matrix, and the same columns.
 func (f *front) swap(p, q int) {
 	if p == q {
 		return
@@ -261,8 +263,9 @@ func (f *front) swap(p, q int) {
 	}
 }
 
-// backwards stores in values the means of the edges whose first end is in a part, given the
-// inverse of the whole matrix at the rows that are left of it.
+// backwards stores in values the mean products of spins for the edges whose first end is in the
+// part f. inverse is the inverse of the whole matrix at the remaining rows of f, and t holds tanh K
+// of every edge.
 func (s *solver) backwards(f *front, inverse, t, values []float64) error {
 	n := len(f.nodes)
 	if f.left == nil {

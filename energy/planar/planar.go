@@ -16,24 +16,24 @@ import (
 // is immutable and safe for concurrent use.
 type Distribution struct {
 	sites  int
-	offset float64 // the energy is this minus Σ K s s
+	offset float64 // constant c for which the energy is c − Σ K s s
 	at     [][2]float64
-	ends   [][2]int32 // of each edge
-	k      []float64  // its coupling
-	around [][]int32  // the half-edges of each site, by direction from −π to π
-	up     []float64  // 1 for an edge that goes up from its first end, else −1
+	ends   [][2]int32 // sites at the two ends of each edge
+	k      []float64  // coupling K of each edge
+	around [][]int32  // half-edges of each site, ordered by direction from −π to π
+	up     []float64  // 1 for an edge that goes up from its first end; −1 for all others
 }
 
-// mostCoupling bounds |K|: beyond it cancellation leaves no digit.
+// mostCoupling is the largest |K|. Beyond it, cancellation leaves no correct digit.
 const mostCoupling = 16
 
 // New returns the distribution of a model with two levels and pair interactions whose fields, in
-// terms of spins, are 0, such as model.Ising; site i is drawn at at[i]. Edges are straight lines
-// between the sites that interact.
+// terms of spins, are 0, such as model.Ising. Site i is drawn at the point at[i]. Edges are
+// straight lines between the sites that interact.
 //
-// It returns an error if m is not such a model, if a coupling is beyond ±16 nats, or if at has
-// the wrong length, has a number that is not finite, or is not a planar drawing: edges may meet
-// only at their ends.
+// It returns an error if m is not such a model or if a coupling is beyond ±16 nats. It also returns
+// an error if at has the wrong length, has a number that is not finite, or is not a planar drawing:
+// edges may meet only at their ends.
 func New(m energy.Model, at [][2]float64) (*Distribution, error) {
 	sites, levels, err := check.Shape("planar: New", m, 1, 1)
 	if err != nil {
@@ -75,7 +75,7 @@ func New(m energy.Model, at [][2]float64) (*Distribution, error) {
 			d.offset -= float64(w / 4)
 			d.around[i], d.around[j] = append(d.around[i], 2*edge), append(d.around[j], 2*edge+1)
 		}
-		// Fields of spins: rounding errors of sums of as many numbers are no field.
+		// A field within the rounding error of the sum counts as 0.
 		if math.Abs(field) > 1e-12*reach {
 			return nil, fmt.Errorf("planar: New: the field of site %d is %v nats, want 0: a field is one more site that interacts with all, and the graph is no longer planar", i, field)
 		}
@@ -92,12 +92,12 @@ func (d *Distribution) direction(h int32) float64 {
 	a, b := d.at[e[h%2]], d.at[e[1-h%2]]
 	y := b[1] - a[1]
 	if y == 0 {
-		y = 0 // not −0, whose angle may be −π
+		y = 0 // turns −0, whose angle may be −π, into 0
 	}
 	return math.Atan2(y, b[0]-a[0])
 }
 
-// draw checks the drawing and finds the directions.
+// draw computes the directions of the edges. It returns an error if the drawing is not planar.
 func (d *Distribution) draw() error {
 	d.up = make([]float64, len(d.k))
 	for k := range d.k {
@@ -125,11 +125,11 @@ func (d *Distribution) draw() error {
 	return d.crossings()
 }
 
-// far returns the site at the other end of a half-edge.
+// far returns the site at the other end of the half-edge h.
 func (d *Distribution) far(h int32) int32 { return d.ends[h/2][1-h%2] }
 
-// crossings returns an error if two edges have a point in common that is no end of both. It
-// sweeps over the plane from left to right.
+// crossings returns an error if two edges share a point that is not an end of both. It sweeps the
+// plane from left to right.
 func (d *Distribution) crossings() error {
 	type segment struct {
 		edge                   int32
@@ -170,28 +170,31 @@ func (d *Distribution) crossings() error {
 	return nil
 }
 
-// cross reports whether two edges have a point in common that is no end of both.
+// cross reports whether two edges share a point that is not an end of both.
 func (d *Distribution) cross(k, l int32) bool {
 	e, f := d.ends[k], d.ends[l]
 	for _, a := range e {
 		if a == f[0] || a == f[1] {
-			return false // they leave a common site in different directions
+			return false // edges with a common site have different directions there
 		}
 	}
-	side := func(a, b, c int32) float64 { // of c from the line through a and b
+	// The sign says on which side of the line through a and b the site c lies.
+	side := func(a, b, c int32) float64 {
 		p, q, r := d.at[a], d.at[b], d.at[c]
 		return float64((q[0]-p[0])*(r[1]-p[1])) - float64((q[1]-p[1])*(r[0]-p[0]))
 	}
 	return side(e[0], e[1], f[0])*side(e[0], e[1], f[1]) <= 0 && side(f[0], f[1], e[0])*side(f[0], f[1], e[1]) <= 0
 }
 
-// LogZ returns log Z = log Σ_x exp(−E(x)). The error is that of ctx.
+// LogZ returns log Z = log Σ_x exp(−E(x)). It returns an error if ctx ends or rounding errors
+// cancel the result.
 func (d *Distribution) LogZ(ctx context.Context) (float64, error) {
 	logZ, _, err := d.solve(ctx, 1, nil, false)
 	return logZ, wrap("LogZ", err)
 }
 
-// Energy returns the mean energy in nats. The error is that of ctx.
+// Energy returns the mean energy in nats. It returns an error if ctx ends or rounding errors cancel
+// the result.
 func (d *Distribution) Energy(ctx context.Context) (float64, error) {
 	e, err := d.energy(ctx, 1)
 	return e, wrap("Energy", err)
@@ -207,13 +210,14 @@ func (d *Distribution) energy(ctx context.Context, beta float64) (float64, error
 	return e, err
 }
 
-// HeatCapacity returns the variance of the energy in nats², which for a model β·H is β² times the
-// variance of H. It is computed from differences of the mean energies at nearby temperatures and
-// is accurate to about nine digits. The error is that of ctx.
+// HeatCapacity returns the variance of the energy in nats². For a model β·H it is β² times the
+// variance of H. It is computed from differences of the mean energies at nearby temperatures and is
+// accurate to about nine digits. It returns an error if ctx ends or rounding errors cancel the
+// result.
 func (d *Distribution) HeatCapacity(ctx context.Context) (float64, error) {
 	const h = 1.0 / 128
 	sum := 0.0
-	// Central differences of the eighth order (Fornberg 1988).
+	// The derivative is a central difference of eighth order (Fornberg 1988).
 	for k, c := range []float64{4. / 5, -1. / 5, 4. / 105, -1. / 280} {
 		step := float64(h * float64(k+1))
 		high, err := d.energy(ctx, 1+step)
@@ -229,10 +233,11 @@ func (d *Distribution) HeatCapacity(ctx context.Context) (float64, error) {
 	return sum, nil
 }
 
-// Correlation returns the mean of the product of the spins ±1 of two sites. It returns an error
-// if a site is out of range, or the error of ctx.
+// Correlation returns the mean of the product of the spins ±1 of two sites. It returns an error if
+// a site is out of range, if ctx ends, or if rounding errors cancel the result.
 //
-// Along a path of edges from one site to the other tanh K becomes coth K.
+// It computes the ratio of two partition functions. In one of them, tanh K is replaced by coth K
+// along a path of edges from one site to the other.
 func (d *Distribution) Correlation(ctx context.Context, i, j int) (float64, error) {
 	for _, v := range []int{i, j} {
 		if v < 0 || v >= d.sites {
@@ -241,7 +246,8 @@ func (d *Distribution) Correlation(ctx context.Context, i, j int) (float64, erro
 	}
 	path, connected := d.path(int32(i), int32(j))
 	if !connected {
-		return 0, nil // either may be flipped with all that it interacts with
+		// The two sites are in different connected parts, and flipping one part changes the sign.
+		return 0, nil
 	}
 	logZ, _, err := d.solve(ctx, 1, nil, false)
 	if err != nil {
@@ -267,12 +273,13 @@ func wrap(caller string, err error) error {
 	return nil
 }
 
-// errRounding means that cancellation has left nothing.
+// errRounding means that rounding errors are as large as the result because of cancellation.
 var errRounding = errors.New("rounding errors have cancelled the sum; scale the model to a higher temperature")
 
-// path returns the edges of a shortest path.
+// path returns the edges of a shortest path from site i to site j. ok is false if there is none.
 func (d *Distribution) path(i, j int32) (edges []int32, ok bool) {
-	from := make([]int32, d.sites) // the half-edge at the site that leads back, or −1
+	// For each site, the half-edge that leads back; −1 at i, −2 if not yet reached.
+	from := make([]int32, d.sites)
 	for v := range from {
 		from[v] = -2
 	}

@@ -20,8 +20,8 @@ type Node struct {
 	Values []string // names of the levels 0, 1, …
 }
 
-// BIF reads a Bayesian network in the Interchange Format 0.15, as bnlearn, Netica, JavaBayes
-// and others write it:
+// BIF reads a Bayesian network in the Interchange Format 0.15, which bnlearn, Netica, JavaBayes and
+// others write:
 //
 //	network unknown { }
 //	variable rain { type discrete [ 2 ] { yes, no }; }
@@ -34,11 +34,12 @@ type Node struct {
 //
 // A table of a variable with parents lists the first value of the variable for all values of the
 // parents, with the last parent varying fastest, then the second value, and so on. Commas may be
-// left out, names may be quoted, properties are skipped, and comments are those of C and C++.
-// Sites are the variables in the order of their declarations.
+// left out, names may be quoted, properties are skipped, and comments are those of C and C++. Sites
+// are the variables in the order of their declarations.
 //
-// The energy is −Σ log p(x_i | parents), so the model is normalised as far as the file is; rows
-// must add up to 1 within .02. The model is that of [UAI]. Errors name the line.
+// The energy is −Σ log p(x_i | parents). The model is therefore normalised if the tables of the
+// file are; rows must add up to 1 within .02. The model supports the same interfaces as that of
+// [UAI]. Errors name the line.
 func BIF(r io.Reader) (energy.Model, []Node, error) {
 	b := &bif{input: bufio.NewReader(unmarked("BIF", r)), line: 1, number: map[string]int{}}
 	if err := b.file(); err != nil {
@@ -51,27 +52,27 @@ func BIF(r io.Reader) (energy.Model, []Node, error) {
 	return &b.net, b.variables, nil
 }
 
-// bif is the state of a reader of networks.
+// bif is the state of the parser of Bayesian networks.
 type bif struct {
 	input  *bufio.Reader
 	line   int
-	token  string // the one at hand; "" at the end
+	token  string // current token; "" at the end of the file
 	quoted bool
 	count  int
-	failed error // of the input
+	failed error // error of the input; nil if there is none
 
 	net       network
 	variables []Node
 	number    map[string]int
 	entries   int
-	has       []bool // probabilities, by variable
+	has       []bool // for each variable, whether its probabilities have been read
 }
 
 func (b *bif) errorf(format string, args ...any) error {
 	return fmt.Errorf("read: BIF: line %d: %s", b.line, fmt.Sprintf(format, args...))
 }
 
-// char returns the next character, −1 at the end.
+// char returns the next character, or −1 at the end of the file or after an error.
 func (b *bif) char() rune {
 	c, _, err := b.input.ReadRune()
 	if err != nil {
@@ -90,16 +91,16 @@ func (b *bif) back(c rune) {
 	if c < 0 {
 		return
 	}
-	_ = b.input.UnreadRune() // the last operation has read one
+	_ = b.input.UnreadRune() // the error is nil, because the last operation was a read
 	if c == '\n' {
 		b.line--
 	}
 }
 
-// marks are the tokens of one character; commas are blanks.
+// marks lists the tokens that consist of one character. Commas count as blanks.
 const marks = "{}()[];|"
 
-// next moves to the next token.
+// next reads the next token.
 func (b *bif) next() error {
 	b.token, b.quoted = "", false
 	b.count++
@@ -133,7 +134,7 @@ func (b *bif) next() error {
 	}
 }
 
-// comment passes over what follows a slash.
+// comment skips the rest of a comment after its first slash.
 func (b *bif) comment() error {
 	switch b.char() {
 	case '/':
@@ -164,7 +165,7 @@ func (b *bif) quote() error {
 	return nil
 }
 
-// want moves to the next token, which must be one of the given.
+// want reads the next token. It returns an error unless the token is one of tokens.
 func (b *bif) want(tokens ...string) error {
 	if err := b.next(); err != nil {
 		return err
@@ -175,7 +176,7 @@ func (b *bif) want(tokens ...string) error {
 	return nil
 }
 
-// found names the token at hand.
+// found describes the current token for an error message.
 func (b *bif) found() string {
 	if b.token == "" && !b.quoted {
 		return "the end of the file"
@@ -183,7 +184,8 @@ func (b *bif) found() string {
 	return brief(b.token)
 }
 
-// name moves to the next token, which must be a name.
+// name reads the next token and returns it. It returns an error if the token is not a name; what
+// describes the expected name in the message.
 func (b *bif) name(what string) (string, error) {
 	if err := b.next(); err != nil {
 		return "", err
@@ -194,7 +196,7 @@ func (b *bif) name(what string) (string, error) {
 	return b.token, nil
 }
 
-// pass moves behind the next end of a statement.
+// pass skips the rest of a statement, including its semicolon.
 func (b *bif) pass() error {
 	for !b.is(";") {
 		if err := b.next(); err != nil {
@@ -209,7 +211,7 @@ func (b *bif) pass() error {
 
 func (b *bif) is(token string) bool { return b.token == token && !b.quoted }
 
-// file reads all blocks.
+// file parses all blocks of the file.
 func (b *bif) file() error {
 	for {
 		if err := b.next(); err != nil {
@@ -242,9 +244,9 @@ func (b *bif) file() error {
 	}
 }
 
-// header passes over the block of the network.
+// header skips the network block.
 func (b *bif) header() error {
-	if err := b.next(); err != nil { // its name, which may be missing
+	if err := b.next(); err != nil { // the name of the network, which may be missing
 		return err
 	}
 	if !b.is("{") {
@@ -262,7 +264,7 @@ func (b *bif) header() error {
 	}
 }
 
-// variable reads the block of a variable.
+// variable parses a variable block.
 func (b *bif) variable() error {
 	name, err := b.name("the name of a variable")
 	if err != nil {
@@ -305,7 +307,8 @@ func (b *bif) variable() error {
 	return nil
 }
 
-// values reads the type of a variable from "discrete" on.
+// values parses the type of a variable, which begins with "discrete", and returns the names of its
+// values.
 func (b *bif) values() (values []string, err error) {
 	if err := b.want("discrete"); err != nil {
 		return nil, err
@@ -349,7 +352,7 @@ func (b *bif) values() (values []string, err error) {
 	return values, b.want(";")
 }
 
-// known moves to the next token, the name of a variable, and returns its number.
+// known reads the name of a declared variable and returns its number.
 func (b *bif) known() (int32, error) {
 	name, err := b.name("a variable")
 	if err != nil {
@@ -362,14 +365,15 @@ func (b *bif) known() (int32, error) {
 	return int32(i), nil
 }
 
-// conditional is the block of a probability: rows are the joint values of the parents.
+// conditional is a table of conditional probabilities. Its rows are the joint values of the
+// parents.
 type conditional struct {
 	own     int32
 	parents []int32
-	p       []float64 // rows × values; NaN where nothing is said yet
+	p       []float64 // rows × values; NaN for entries that the file has not given yet
 }
 
-// probability reads the block of a conditional distribution.
+// probability parses a probability block.
 func (b *bif) probability() error {
 	t := conditional{}
 	err := b.want("(")
@@ -421,7 +425,7 @@ func (b *bif) probability() error {
 	return nil
 }
 
-// rows reads the statements of a probability up to the end of its block.
+// rows parses the statements of a probability block up to its closing brace.
 func (b *bif) rows(t *conditional) error {
 	own := b.variables[t.own]
 	n := len(own.Values)
@@ -446,7 +450,7 @@ func (b *bif) rows(t *conditional) error {
 			}
 		case "(":
 			err = b.row(t, n)
-		default: // }
+		default: // token "}", the end of the block
 			for k := 0; k < len(t.p); k += n {
 				if math.IsNaN(t.p[k]) && other == nil {
 					return b.errorf("row %d of the probability of %s is missing, counted from 0 with the last parent fastest", k/n, brief(own.Name))
@@ -470,7 +474,7 @@ func (b *bif) rows(t *conditional) error {
 	}
 }
 
-// row reads the rest of a row of a table of n values, after its parenthesis.
+// row parses one row of t, with n values, after its opening parenthesis.
 func (b *bif) row(t *conditional, n int) error {
 	at := 0
 	for _, i := range t.parents {
@@ -495,7 +499,7 @@ func (b *bif) row(t *conditional, n int) error {
 	return err
 }
 
-// numbers reads n probabilities and a semicolon.
+// numbers parses n probabilities and a semicolon.
 func (b *bif) numbers(n int) (p []float64, err error) {
 	for {
 		if err := b.next(); err != nil {

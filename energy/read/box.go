@@ -7,9 +7,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// box holds what a file states about its variables, while it is read.
+// box holds the bounds of the variables while a file is being read.
 type box struct {
-	lower, upper []float64 // NaN: not stated
+	lower, upper []float64 // bounds of each variable; NaN if the file does not state them
 	integer      []bool
 }
 
@@ -17,12 +17,14 @@ func (b *box) add(integer bool) {
 	b.lower, b.upper, b.integer = append(b.lower, math.NaN()), append(b.upper, math.NaN()), append(b.integer, integer)
 }
 
-// wide is the number of values of an integer from which on constraints may narrow it.
+// wide is the number of values at or above which the range of an integer is narrowed by
+// constraints.
 const wide = 1 << 16
 
-// close sets the ranges of the variables. Bounds that are not stated are 0 … ∞. Those of
-// integers with many values are narrowed to what the constraints leave, and a continuous
-// variable that they leave one value, an integer, becomes a constant.
+// close sets the ranges of the variables of p. Bounds that the file does not state are 0 and ∞. The
+// constraints narrow the ranges of integers with many values. A continuous variable becomes a
+// constant if the constraints leave a single value and that is an integer; otherwise it is an
+// error.
 func (b *box) close(p *Program) error {
 	open := make([]bool, len(b.lower))
 	for i := range b.lower {
@@ -67,8 +69,8 @@ func (b *box) close(p *Program) error {
 	return nil
 }
 
-// narrow applies a required constraint to the open ones of its variables, and reports
-// whether a range has changed.
+// narrow uses a required constraint to narrow the ranges of those of its variables for which open
+// is true. It reports whether a range has changed.
 func (b *box) narrow(c *Constraint, open []bool) (changed bool) {
 	if c.Weight > 0 {
 		return false
@@ -76,7 +78,7 @@ func (b *box) narrow(c *Constraint, open []bool) (changed bool) {
 	var of []int
 	at := map[int]int{}
 	var weight []float64
-	first := [2]float64{} // least and largest sum of the products
+	first := [2]float64{} // smallest and largest sum of the products
 	any := false
 	for _, m := range c.Sum {
 		switch len(m.Of) {
@@ -96,19 +98,21 @@ func (b *box) narrow(c *Constraint, open []bool) (changed bool) {
 	if !any {
 		return false
 	}
-	after := make([][2]float64, len(of)+1) // sums over the variables from one on
+	// Smallest and largest sum of the linear terms from each position on.
+	after := make([][2]float64, len(of)+1)
 	for k := len(of) - 1; k >= 0; k-- {
 		lo, hi := b.product(Monomial{weight[k], of[k : k+1]})
 		after[k] = [2]float64{after[k+1][0] + lo, after[k+1][1] + hi}
 	}
 	for k, i := range of {
-		lo, hi := first[0]+after[k+1][0], first[1]+after[k+1][1] // of all others
+		// Smallest and largest sum of all other terms.
+		lo, hi := first[0]+after[k+1][0], first[1]+after[k+1][1]
 		if w := weight[k]; open[i] && w != 0 {
 			least, most := (c.Lower-hi)/w, (c.Upper-lo)/w
 			if w < 0 {
 				least, most = most, least
 			}
-			if b.integer[i] { // rounding must not exclude a value
+			if b.integer[i] { // tolerance, so that rounding excludes no value
 				least = math.Ceil(least - float64(rounding*max(1, math.Abs(least))))
 				most = math.Floor(most + float64(rounding*max(1, math.Abs(most))))
 			}
@@ -125,17 +129,17 @@ func (b *box) narrow(c *Constraint, open []bool) (changed bool) {
 	return changed
 }
 
-// rounding is far above that of sums of many numbers, and a bound that is wider by it costs
-// nothing.
+// rounding is the relative amount by which narrowed bounds are widened. It is far above the
+// rounding error of long sums, and a slightly wider bound does no harm.
 const rounding = 1e-6
 
-// product returns the range of a monomial.
+// product returns the smallest and largest value of a monomial within the bounds.
 func (b *box) product(m Monomial) (lo, hi float64) {
 	lo, hi = m.W, m.W
 	for _, i := range m.Of {
 		ends := [4]float64{lo * b.lower[i], lo * b.upper[i], hi * b.lower[i], hi * b.upper[i]}
 		for k, v := range ends {
-			if math.IsNaN(v) { // 0 times an infinity
+			if math.IsNaN(v) { // 0 times infinity
 				ends[k] = 0
 			}
 		}

@@ -9,32 +9,32 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 )
 
-// COOConfig holds the settings of [COO]. The zero value reads a QUBO with as many sites
-// as the file names.
+// COOConfig holds the settings of [COO]. With the zero value, the file is a QUBO and the largest
+// index in it determines the number of sites.
 type COOConfig struct {
-	Sites int  // least number of sites; sites that no entry names are free
-	Spins bool // coefficients of spins ±1; a header of the file can also select this
+	Sites int  // minimum number of sites; sites without entries are free
+	Spins bool // whether coefficients are of spins ±1; a header of the file can also select this
 }
 
 // COO reads a quadratic energy from a list of coefficients
 //
 //	i j w
 //
-// with sites numbered from 0. The energy is that of a QUBO or, with spins, of an Ising
-// model; the signs are those of the file:
+// with sites numbered from 0. The energy is that of a QUBO or, with spins, of an Ising model, with
+// the signs of the file:
 //
 //	E(x) = Σ_{i≠j} w_ij x_i x_j + Σ_i w_ii x_i,  x ∈ {0, 1}, or
 //	E(s) = Σ_{i≠j} w_ij s_i s_j + Σ_i w_ii s_i,  s = 2x − 1 ∈ {−1, 1}.
 //
-// Entries on the diagonal are linear. The sums are over the lines: entries for the same
-// pair, in either order, add up.
+// Entries on the diagonal are linear. The sums are over the lines: entries for the same pair, in
+// either order, add up.
 //
 // A line "bits" or "spins" before the entries, optionally followed by a number of sites, selects
-// one of the two energies, and so does a comment "# vartype=BINARY" or "# vartype=SPIN", as dimod
-// writes it. Blank lines and other lines that start with # or % are skipped.
+// one of the two energies. So does a comment "# vartype=BINARY" or "# vartype=SPIN", which dimod
+// writes. Blank lines and other lines that start with # or % are skipped.
 //
-// Errors name the line, the column, what was found and what was expected. A file with more than
-// 2²⁰ sites needs an entry for every two of them.
+// Errors name the line, the column, what was found and what was expected. A file with more than 2²⁰
+// sites must have at least one entry for every two sites.
 func COO(r io.Reader, c COOConfig) (*model.Quadratic, error) {
 	q, err := coo(r, c)
 	if err != nil {
@@ -61,7 +61,7 @@ func coo(r io.Reader, c COOConfig) (*quadratic, error) {
 	}
 	var q []model.Edge
 	var diagonal []model.Edge
-	least, asked := c.Sites, 0 // the caller is trusted, the file is not
+	least, asked := c.Sites, 0 // a size given by the caller is trusted, one in the file is not
 	for first := true; ; first = false {
 		ok, err := l.next()
 		if err != nil {
@@ -107,7 +107,7 @@ func coo(r io.Reader, c COOConfig) (*quadratic, error) {
 	return &quadratic{q, p, nil}, nil
 }
 
-// cooHeader reads the current line as a header and returns its number of sites.
+// cooHeader parses the current line as a header and returns its number of sites.
 func (l *lines) cooHeader(c *COOConfig) (sites int, err error) {
 	if err := l.want(1, 2, "bits or spins and at most a number of sites"); err != nil {
 		return 0, err
@@ -121,7 +121,8 @@ func (l *lines) cooHeader(c *COOConfig) (sites int, err error) {
 	return 0, nil
 }
 
-// cooSpins selects bits or spins, as a header says.
+// cooSpins selects bits or spins according to kind. It returns an error if c already selects spins
+// and kind is not "spins".
 func (l *lines) cooSpins(c *COOConfig, kind string) error {
 	if c.Spins && kind != "spins" {
 		return l.errorf("column 1: %s, but spins were selected before", kind)
@@ -130,7 +131,7 @@ func (l *lines) cooSpins(c *COOConfig, kind string) error {
 	return nil
 }
 
-// cooEntry reads the current line as an entry.
+// cooEntry parses the current line as an entry.
 func (l *lines) cooEntry() (e model.Edge, err error) {
 	if err = l.want(3, 3, "i j w"); err != nil {
 		return e, err

@@ -13,26 +13,25 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// CSVConfig holds the settings of [CSV]. The zero value reads a QUBO from values
-// separated by commas.
+// CSVConfig holds the settings of [CSV]. The zero value reads a QUBO from values separated by
+// commas.
 type CSVConfig struct {
-	Spins bool // coefficients of spins ±1
-	Comma rune // between values; 0 means a comma
+	Spins bool // whether the variables are spins ±1 instead of bits
+	Comma rune // separator between values; 0 means a comma
 }
 
-// CSV reads a quadratic energy from a square matrix of coefficients. It returns the
-// model and the names of its sites, nil if the file has none. As with [COO], the sum
+// CSV reads a quadratic energy from a square matrix of coefficients. It returns the model and the
+// names of its sites, nil if the file has none. As with [COO], the sum
 //
 //	E(x) = Σ_{i≠j} w_ij x_i x_j + Σ_i w_ii x_i,  x ∈ {0, 1} or {−1, 1},
 //
 // is over all entries: a symmetric matrix counts each pair twice.
 //
-// Names may be in the first line, in the first column, or in both if they agree; the
-// corner may hold any text. A name is not empty and not a number; one with a comma is
-// quoted.
+// Names may be in the first line, in the first column, or in both if they agree; the corner may
+// hold any text. A name must not be empty or a number. A name that contains a comma must be quoted.
 //
-// Errors name the line, the column, what was found and what was expected. A missing
-// value is an error.
+// Errors name the line, the column, what was found and what was expected. A missing value is an
+// error.
 func CSV(r io.Reader, c CSVConfig) (m *model.Quadratic, names []string, err error) {
 	q, err := readCSV(r, c)
 	if err != nil {
@@ -103,11 +102,11 @@ func readCSV(r io.Reader, c CSVConfig) (*quadratic, error) {
 	return &quadratic{q, p, names}, nil
 }
 
-// table is the cells of a file and where each of them begins.
+// table holds the cells of a file and their positions.
 type table struct {
 	rows  [][]string
-	start []int    // of rows in place
-	place [][2]int // line and column
+	start []int    // for each row, the index of its first cell in place
+	place [][2]int // line and column of each cell
 }
 
 func (t *table) errorf(row, cell int, format string, args ...any) error {
@@ -115,7 +114,8 @@ func (t *table) errorf(row, cell int, format string, args ...any) error {
 	return fmt.Errorf("read: CSV: line %d: column %d: %s", at[0], at[1], fmt.Sprintf(format, args...))
 }
 
-// names finds the names and how many rows and columns of them there are.
+// names finds the names of the sites. top and left are the numbers of rows and columns that hold
+// names.
 func (t *table) names() (names []string, top, left int, err error) {
 	word := func(s string) bool {
 		_, err := strconv.ParseFloat(s, 64)
@@ -130,7 +130,8 @@ func (t *table) names() (names []string, top, left int, err error) {
 	}
 	if top == 1 {
 		names = first
-		if left == 1 && len(first) == len(last) { // there is a corner
+		// The first row also has a cell above the names of the rows.
+		if left == 1 && len(first) == len(last) {
 			names = first[1:]
 		}
 		if len(names) != len(t.rows)-1 {

@@ -7,20 +7,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 )
 
-// DIMACS reads an undirected graph in the format of the DIMACS challenges on
-// cliques and colouring:
+// DIMACS reads an undirected graph in the format of the DIMACS challenges on cliques and colouring:
 //
 //	p edge n m
 //	e i j     (m lines, or e i j w)
 //
-// for n vertices, numbered from 1; "p col" means the same as "p edge", and a missing
-// weight w is 1. Site i−1 of the graph is vertex i. Many files list every edge from
-// both ends: an edge that is repeated with the same weight counts once. m may be the
-// number of lines or of edges. Lines that start with c, # or % are comments.
+// for n vertices, numbered from 1. "p col" means the same as "p edge", and a missing weight w is 1.
+// Site i−1 of the graph is vertex i. Many files list every edge from both ends: an edge that is
+// repeated with the same weight counts once. m may be the number of lines or of edges. Lines that
+// start with c, # or % are comments.
 //
-// Errors name the line, the column, what was found and what was expected. Files of
-// other problems (arcs, clauses, weights of vertices) are errors. A file with more
-// than 2²⁰ vertices needs an edge for every two of them.
+// Errors name the line, the column, what was found and what was expected. Files of other problems
+// (arcs, clauses, weights of vertices) are errors. A file with more than 2²⁰ vertices must have at
+// least one edge for every two vertices.
 func DIMACS(r io.Reader) (*model.Graph, error) {
 	l := newLines("DIMACS", r)
 	l.comment = "c#%"
@@ -74,7 +73,7 @@ func DIMACS(r io.Reader) (*model.Graph, error) {
 	return model.NewGraph(n, edges)
 }
 
-// dimacsEdge reads the current line as an edge of a graph with n vertices.
+// dimacsEdge parses the current line as an edge of a graph with n vertices.
 func (l *lines) dimacsEdge(n int) (e model.Edge, err error) {
 	if l.columns[0] != "e" {
 		return e, l.errorf("column 1: %s, want e", brief(l.columns[0]))

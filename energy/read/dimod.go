@@ -17,7 +17,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/document"
 )
 
-// Binary files of dimod begin with a magic string, two bytes of version, the length of a
+// Binary files of dimod begin with one of these strings, two bytes of version, the length of a
 // header and the header, which is JSON.
 const (
 	bqmMagic        = "DIMODBQM"
@@ -25,10 +25,10 @@ const (
 	expressionMagic = "DIMODEXPR"
 )
 
-// maxFile bounds the bytes of a binary file and of a part of it.
+// maxFile is the largest size in bytes of a binary file and of the unpacked files in its archive.
 const maxFile = 1 << 30
 
-// dimod reads a binary file from the front.
+// dimod parses a binary file of dimod from the front. The first error is kept.
 type dimod struct {
 	caller string
 	b      []byte
@@ -57,7 +57,7 @@ func (d *dimod) failf(format string, args ...any) {
 	}
 }
 
-// take returns the next n bytes, nil after an error.
+// take returns the next n bytes, or nil after an error.
 func (d *dimod) take(n int, what string) []byte {
 	if d.err != nil {
 		return nil
@@ -93,7 +93,7 @@ func (d *dimod) header(magic string, most byte) (version byte, f *fields) {
 	return version, f
 }
 
-// shape returns the numbers of variables and interactions that a header states.
+// shape returns the numbers of variables and of interactions in a header.
 func (d *dimod) shape(f *fields) (n, m int) {
 	if d.err != nil {
 		return 0, 0
@@ -109,7 +109,8 @@ func (d *dimod) shape(f *fields) (n, m int) {
 	return n, m
 }
 
-// kind returns the size of the numbers that a header states, and whether they are reals.
+// kind returns the size in bytes of a number type in a header, and whether it is a floating-point
+// type.
 func (d *dimod) kind(f *fields, name string) (size int, real bool) {
 	if d.err != nil {
 		return 0, false
@@ -131,7 +132,7 @@ func little(b []byte) uint64 {
 	return v
 }
 
-// index returns a number below n.
+// index reads an integer of the given size, which must be below n.
 func (d *dimod) index(size, n int, what string) int {
 	b := d.take(size, what)
 	if d.err != nil {
@@ -145,7 +146,7 @@ func (d *dimod) index(size, n int, what string) int {
 	return int(v)
 }
 
-// real returns a float32 or float64.
+// real reads a float32 (size 4) or float64 (size 8).
 func (d *dimod) real(size int, what string) float64 {
 	b := d.take(size, what)
 	if d.err != nil {
@@ -158,7 +159,8 @@ func (d *dimod) real(size int, what string) float64 {
 	return v
 }
 
-// section returns a part of the file with a name and a length in front.
+// section reads a section, which begins with magic and its length, and returns a parser of its
+// contents. length is the size in bytes of the length.
 func (d *dimod) section(magic string, length int) *dimod {
 	if b := d.take(len(magic), "a section"); d.err == nil && string(b) != magic {
 		d.failf("section %q, want %s", b, magic)
@@ -168,7 +170,7 @@ func (d *dimod) section(magic string, length int) *dimod {
 	return &dimod{caller: d.caller + ": " + magic, b: b, err: d.err}
 }
 
-// labelsOf reads names as JSON; numbers and lists become text.
+// labelsOf parses a JSON array of n labels. Numbers and lists become text.
 func labelsOf(caller string, text []byte, n int) ([]string, error) {
 	root, err := document.Parse(bytes.NewReader(text))
 	if err == nil && (!root.Is(document.Array) || len(root.List) != n) {
@@ -239,7 +241,7 @@ func readBQM(r io.Reader) (*Program, error) {
 			if d.err == nil && j == i {
 				d.failf("variable %d is its own neighbour", i)
 			}
-			if j < i { // the other triangle says the same
+			if j < i { // the other triangle repeats these entries
 				p.Objective = append(p.Objective, Monomial{w, []int{j, i}})
 			}
 		}
@@ -270,7 +272,7 @@ func readBQM(r io.Reader) (*Program, error) {
 	return p, nil
 }
 
-// dimodWriter puts a binary file together.
+// dimodWriter builds a binary file of dimod in memory.
 type dimodWriter struct{ bytes.Buffer }
 
 func (d *dimodWriter) header(magic string, major byte, fields map[string]any) error {
@@ -295,7 +297,8 @@ func (d *dimodWriter) real(w float64) {
 	d.Write(binary.LittleEndian.AppendUint64(nil, math.Float64bits(w)))
 }
 
-// section writes a part with its name and length, padded to whole lines of 64 bytes.
+// section writes a section: magic, the length of the data, and the data, padded to a multiple of 64
+// bytes.
 func (d *dimodWriter) section(magic string, length int, data []byte) {
 	for (len(magic)+length+len(data))%64 != 0 {
 		data = append(data, ' ')
@@ -362,9 +365,9 @@ func (p *Program) names() []string {
 	return names
 }
 
-// readCQM reads version 2 of dimod's constrained quadratic models: after the header a zip
-// archive with the kinds and bounds of the variables, and an expression for the objective
-// and for each constraint.
+// readCQM reads a constrained quadratic model of dimod, version 2. After the header follows a zip
+// archive with the types and bounds of the variables, and an expression for the objective and for
+// each constraint.
 func readCQM(r io.Reader) (*Program, error) {
 	d := newDimod("CQM", r)
 	version, f := d.header(cqmMagic, 2)
@@ -507,7 +510,7 @@ func readCQM(r io.Reader) (*Program, error) {
 	return p, nil
 }
 
-// expression reads a sum over some of n variables.
+// expression reads the sum of an expression over some of the n variables of a model.
 func (d *dimod) expression(n int) ([]Monomial, error) {
 	_, f := d.header(expressionMagic, 2)
 	k, m := d.shape(f)
@@ -564,7 +567,7 @@ func (p *Program) writeExpression(sum []Monomial) (b []byte, linear, square int,
 	for _, m := range lin {
 		bias[local[m.Of[0]]] = m.W
 	}
-	// a lower triangle, row by row
+	// dimod stores the lower triangle, row by row.
 	for k, m := range quad {
 		u, v := local[m.Of[0]], local[m.Of[1]]
 		quad[k].Of = []int{max(u, v), min(u, v)}
@@ -674,7 +677,7 @@ func writeCQM(w *bufio.Writer, p *Program) error {
 	return err
 }
 
-// paired returns the number of variables of a sum that occur in a product.
+// paired returns the number of variables that occur in products of two variables in a sum.
 func (p *Program) paired(sum []Monomial) int {
 	in := map[int]bool{}
 	for _, m := range p.collect(sum) {

@@ -5,13 +5,13 @@ import (
 	"math"
 )
 
-// Evidence reads observed values in the format of the UAI inference competitions: their number k
-// and, for each, a variable, numbered from 0, and its value:
+// Evidence reads observed values in the format of the UAI inference competitions. The file holds
+// their number k and, for each, the number of a variable, from 0, and its value:
 //
 //	k i_1 v_1 … i_k v_k
 //
-// The older form, which begins with the number of samples, is read if that number is 1. Pass the
-// result to [energy.Clamp], which checks it against a model. Errors name the line, the column,
+// The older form, which begins with the number of samples, is accepted if that number is 1. Pass
+// the result to [energy.Clamp], which checks it against a model. Errors name the line, the column,
 // what was found and what was expected.
 func Evidence(r io.Reader) (map[int]int32, error) {
 	w := newWords("Evidence", r)
@@ -21,7 +21,7 @@ func Evidence(r io.Reader) (map[int]int32, error) {
 			if w.failed {
 				return nil, err
 			}
-			break // the end
+			break // end of the file
 		}
 		n, err := w.lines.integer(w.at-1, "a number", 0, math.MaxInt32)
 		if err != nil {
@@ -29,7 +29,8 @@ func Evidence(r io.Reader) (map[int]int32, error) {
 		}
 		v = append(v, n)
 	}
-	if len(v) > 0 && len(v)%2 == 0 { // with a count and pairs, one more: of samples
+	// An even length: the number of samples precedes the count and the pairs.
+	if len(v) > 0 && len(v)%2 == 0 {
 		if v[0] != 1 {
 			return nil, w.failf("%d samples of evidence, want 1", v[0])
 		}

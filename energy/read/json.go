@@ -10,8 +10,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/document"
 )
 
-// fields reads the fields of one JSON object. The first error is kept, so that
-// a reader checks for errors once, at its end.
+// fields reads the fields of one JSON object. The first error is kept, so that a reader has to
+// check for errors only once, at its end.
 type fields struct {
 	caller string
 	root   *document.Value
@@ -26,7 +26,8 @@ func newFields(caller string, r io.Reader) *fields {
 	return &fields{caller: caller, root: root, err: err}
 }
 
-// fail keeps an error about v; without v it is about the whole.
+// fail stores an error about the value v, or about the whole object if v is nil, unless an error is
+// stored already.
 func (f *fields) fail(v *document.Value, format string, args ...any) {
 	if f.err != nil {
 		return
@@ -37,7 +38,7 @@ func (f *fields) fail(v *document.Value, format string, args ...any) {
 	f.err = v.Errorf(format, args...)
 }
 
-// result returns what is wrong, if anything.
+// result returns the stored error, or nil if there is none.
 func (f *fields) result() error {
 	if f.err == nil {
 		return nil
@@ -45,7 +46,8 @@ func (f *fields) result() error {
 	return fmt.Errorf("read: %s: %w", f.caller, f.err)
 }
 
-// child returns the field of v, which must be of the kind.
+// child returns the field of v with the given name. It fails if there is none or the field is not
+// of the given kind.
 func (f *fields) child(v *document.Value, name string, kind document.Kind) *document.Value {
 	if f.err != nil {
 		return nil
@@ -61,7 +63,7 @@ func (f *fields) child(v *document.Value, name string, kind document.Kind) *docu
 	return c
 }
 
-// list returns the values of the array called name.
+// list returns the elements of the array field with the given name.
 func (f *fields) list(name string) []*document.Value {
 	if v := f.child(f.root, name, document.Array); v != nil {
 		return v.List
@@ -69,7 +71,7 @@ func (f *fields) list(name string) []*document.Value {
 	return nil
 }
 
-// text returns the string called name.
+// text returns the value of the string field with the given name.
 func (f *fields) text(name string) string {
 	if v := f.child(f.root, name, document.String); v != nil {
 		return v.Text
@@ -77,7 +79,7 @@ func (f *fields) text(name string) string {
 	return ""
 }
 
-// real returns v, a finite number called name.
+// real returns the number v, which must be finite. name is used in the error message.
 func (f *fields) real(v *document.Value, name string) float64 {
 	w, ok := v.Float()
 	if !ok {
@@ -86,7 +88,8 @@ func (f *fields) real(v *document.Value, name string) float64 {
 	return w
 }
 
-// integer returns v, called name, which must be in lo … hi.
+// integer returns the number v, which must be an integer in lo … hi. name is used in the error
+// message.
 func (f *fields) integer(v *document.Value, name string, lo, hi int) int {
 	n, ok := v.Int()
 	if !ok || n < lo || n > hi {
@@ -96,7 +99,8 @@ func (f *fields) integer(v *document.Value, name string, lo, hi int) int {
 	return n
 }
 
-// names returns the labels of the array called name, which must differ.
+// names returns the labels in the array field with the given name and maps each label to its index.
+// The labels must differ.
 func (f *fields) names(name string) (labels []string, index map[string]int) {
 	list := f.list(name)
 	labels, index = make([]string, len(list)), map[string]int{}
@@ -114,8 +118,7 @@ func (f *fields) names(name string) (labels []string, index map[string]int) {
 	return labels, index
 }
 
-// label shows a variable's label: texts and numbers as they are, tuples in
-// brackets.
+// label returns a variable's label as text: strings and numbers as they are, tuples in brackets.
 func label(v *document.Value) string {
 	if !v.Is(document.Array) {
 		if v.Is(document.String) || v.Is(document.Number) {
@@ -130,7 +133,8 @@ func label(v *document.Value) string {
 	return "(" + strings.Join(parts, ", ") + ")"
 }
 
-// polynomial returns one of spins or bits, by which of the two words kind is.
+// polynomial returns an empty polynomial of n variables. The variables are spins or bits, depending
+// on which of the words spins and bits the string field with the given name holds.
 func (f *fields) polynomial(name, spins, bits string, n int) model.Polynomial {
 	p := model.Polynomial{Linear: make([]float64, n)}
 	switch kind := f.text(name); kind {
@@ -143,7 +147,7 @@ func (f *fields) polynomial(name, spins, bits string, n int) model.Polynomial {
 	return p
 }
 
-// labelled returns what a reader of documents reads as a model with labels.
+// labelled calls read and returns its result as a model with labels.
 func (f *fields) labelled(read func(*fields) (*quadratic, error)) (m *model.Quadratic, labels []string, err error) {
 	q, err := read(f)
 	if err != nil {
@@ -154,8 +158,8 @@ func (f *fields) labelled(read func(*fields) (*quadratic, error)) (m *model.Quad
 }
 
 // BQM reads a binary quadratic model of D-Wave's dimod, written as JSON by its to_serializable
-// (schema 3). It returns the model and the labels of its variables, site by site; numbers are
-// kept as written, and tuples are in brackets. The energy is
+// (schema 3). It returns the model and the labels of its variables, site by site. Numeric labels
+// are kept as written, and tuples are in brackets. The energy is
 //
 //	E(v) = offset + Σ_i linear_i v_i + Σ_k quadratic_k v_head(k) v_tail(k),
 //
@@ -211,7 +215,7 @@ func (f *fields) bqmDocument() (*quadratic, error) {
 	return &quadratic{q, p, labels}, nil
 }
 
-// counts compares a field, if it is there, with a number that is known.
+// counts fails if the field with the given name is present and differs from want.
 func (f *fields) counts(name string, want int) {
 	if v := f.root.Get(name); v != nil {
 		if n, ok := v.Int(); !ok || n != want {
@@ -220,14 +224,14 @@ func (f *fields) counts(name string, want int) {
 	}
 }
 
-// BQPJSON reads a binary quadratic program in the format bqpjson of Los Alamos
-// (Coffrin, Nagarajan and Bent 2016). It returns the model and the numbers of its
-// variables, site by site in the order of variable_ids. The energy is
+// BQPJSON reads a binary quadratic program in the format bqpjson of Los Alamos National Laboratory
+// (Coffrin, Nagarajan and Bent 2016). It returns the model and the numbers of its variables, site
+// by site in the order of variable_ids. The energy is
 //
 //	E(v) = scale·(offset + Σ linear_i v_i + Σ quadratic_ij v_i v_j),
 //
-// v ∈ {0, 1} for the domain "boolean", v ∈ {−1, 1} for "spin". Coefficients of the same
-// variable or pair add up. Solutions and metadata are ignored.
+// v ∈ {0, 1} for the domain "boolean", v ∈ {−1, 1} for "spin". Coefficients of the same variable or
+// pair add up. Solutions and metadata are ignored.
 //
 // Errors name the line, the column, the field, its value and what was expected.
 func BQPJSON(r io.Reader) (m *model.Quadratic, labels []string, err error) {

@@ -14,32 +14,31 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// freeSites is the number of sites that a file may ask for without naming them
-// in entries: models take about 50 bytes per site, so a few bytes of text cannot
-// take more than some 50 MB.
+// freeSites is the largest number of sites that a file may have without naming them in entries.
+// Models take about 50 bytes per site, so a few bytes of text cannot allocate more than some 50 MB.
 const freeSites = 1 << 20
 
-// lines reads a text file of blank-separated columns. Blank lines and lines
-// that start with a character of comment are skipped.
+// lines reads a text file of blank-separated columns. It skips blank lines and lines that start
+// with one of the characters in comment.
 type lines struct {
 	caller  string
 	comment string
 	scanner *bufio.Scanner
-	number  int      // of the current line, from 1
-	columns []string // of the current line
+	number  int      // number of the current line, from 1
+	columns []string // columns of the current line
 
-	// remark, if there is one, is shown the comments.
+	// remark, if not nil, is called with every comment.
 	remark func(text string) error
 
-	// vartype takes the value of a comment "vartype=SPIN", as dimod writes it before the
-	// coefficients of spins. A reader without it refuses such a file.
+	// vartype is called with the value of a comment such as "vartype=SPIN", which dimod writes
+	// before the coefficients. If it is nil, such a comment is an error.
 	vartype func(value string) error
 }
 
-// vartype finds the kind of variables that a comment states.
+// vartype matches a comment that states the type of the variables.
 var vartype = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\bvartype\s*[=:]\s*"?(\w+)`) })
 
-// none is the reader of a caller that gave none.
+// none is the reader used if the caller passed nil; its Read returns an error.
 type none struct{ caller string }
 
 func (n none) Read([]byte) (int, error) { return 0, fmt.Errorf("read: %s: r = nil", n.caller) }
@@ -48,23 +47,24 @@ func newLines(caller string, r io.Reader) *lines {
 	return &lines{caller: caller, comment: "#%", scanner: bufio.NewScanner(unmarked(caller, r))}
 }
 
-// mark is U+FEFF in UTF-8: some programs put it before a text, where it means nothing.
+// mark is the byte order mark U+FEFF in UTF-8. Some programs put it before a text, where it has no
+// meaning.
 const mark = "\uFEFF"
 
-// unmarked returns r without a byte order mark at its beginning.
+// unmarked returns a reader of r that skips a byte order mark at the beginning.
 func unmarked(caller string, r io.Reader) io.Reader {
 	if r == nil {
 		return none{caller}
 	}
 	b := bufio.NewReader(r)
 	if first, _ := b.Peek(len(mark)); string(first) == mark {
-		_, _ = b.Discard(len(mark)) // what Peek returned is there
+		_, _ = b.Discard(len(mark)) // cannot fail after Peek
 	}
 	return b
 }
 
-// next moves to the next line that has columns; ok is false at the end. A line that
-// is cut short by an error of its reader does not count.
+// next reads the next line that has columns; ok is false at the end. A line that is cut short by an
+// error of the reader does not count.
 func (l *lines) next() (ok bool, err error) {
 	for l.scanner.Scan() && l.scanner.Err() == nil {
 		l.number++
@@ -100,17 +100,18 @@ func (l *lines) next() (ok bool, err error) {
 	return false, nil
 }
 
-// errorf returns an error about the current line.
+// errorf returns an error that names the current line.
 func (l *lines) errorf(format string, args ...any) error {
 	return fmt.Errorf("read: %s: line %d: %s", l.caller, l.number, fmt.Sprintf(format, args...))
 }
 
-// failf returns an error about the whole text.
+// failf returns an error about the text as a whole.
 func (l *lines) failf(format string, args ...any) error {
 	return fmt.Errorf("read: %s: %s", l.caller, fmt.Sprintf(format, args...))
 }
 
-// first moves to the first line, which must be there.
+// first reads the first line. It returns an error if there is none; what describes the expected
+// line in the message.
 func (l *lines) first(what string) error {
 	ok, err := l.next()
 	if err == nil && !ok {
@@ -119,7 +120,8 @@ func (l *lines) first(what string) error {
 	return err
 }
 
-// want returns an error unless the line has from … to columns, called names.
+// want returns an error unless the current line has from … to columns. names describes them in the
+// error message.
 func (l *lines) want(from, to int, names string) error {
 	if n := len(l.columns); n < from || n > to {
 		return l.errorf("%d columns, want %s", n, names)
@@ -127,8 +129,8 @@ func (l *lines) want(from, to int, names string) error {
 	return nil
 }
 
-// integer returns column c (from 0), which is called name and must be in
-// lo … hi.
+// integer returns column c (from 0), which must be an integer in lo … hi. name is used in the error
+// message.
 func (l *lines) integer(c int, name string, lo, hi int) (int, error) {
 	v, err := strconv.Atoi(l.columns[c])
 	if err != nil || v < lo || v > hi {
@@ -137,7 +139,7 @@ func (l *lines) integer(c int, name string, lo, hi int) (int, error) {
 	return v, nil
 }
 
-// real returns column c, which is called name and must be finite.
+// real returns column c (from 0), which must be a finite number. name is used in the error message.
 func (l *lines) real(c int, name string) (float64, error) {
 	v, err := strconv.ParseFloat(l.columns[c], 64)
 	if err != nil || !check.Finite(v) {
@@ -146,7 +148,7 @@ func (l *lines) real(c int, name string) (float64, error) {
 	return v, nil
 }
 
-// brief quotes s if it is not a plain word, and cuts it if it is long.
+// brief returns s for an error message: quoted unless it is a number, and shortened if it is long.
 func brief(s string) string {
 	const most = 32 // enough for any number
 	if len(s) > most {
@@ -158,8 +160,7 @@ func brief(s string) string {
 	return strconv.Quote(s)
 }
 
-// checkSites returns an error if a file with the given number of entries may
-// not have n sites.
+// checkSites returns an error if n sites are too many for a file with the given number of entries.
 func checkSites(caller string, n, entries int) error {
 	if n > math.MaxInt32-1 || n > freeSites && n > 2*entries {
 		return fmt.Errorf("read: %s: %d sites with %d entries, want ≤ %d sites or ≤ 2 per entry", caller, n, entries, freeSites)
@@ -167,14 +168,15 @@ func checkSites(caller string, n, entries int) error {
 	return nil
 }
 
-// longest is how long a line of words may be: tables stand in one line often.
+// longest is the largest length of a line, in bytes, in formats that are read word by word. Their
+// tables are often in a single line.
 const longest = 1 << 28
 
-// words reads a text word by word, wherever its lines break.
+// words reads a text word by word, regardless of line breaks.
 type words struct {
 	lines
-	at     int // of the next word in the line
-	count  int // of words read
+	at     int // index of the next word in the line
+	count  int // number of words read
 	failed bool
 }
 
@@ -185,7 +187,8 @@ func newWords(caller string, r io.Reader) *words {
 	return w
 }
 
-// next returns the next word; the error if there is none names what is missing.
+// next returns the next word. It returns an error if there is none; what describes the expected
+// word in the message.
 func (w *words) next(what string) (string, error) {
 	for w.at >= len(w.columns) {
 		ok, err := w.lines.next()
@@ -204,12 +207,13 @@ func (w *words) next(what string) (string, error) {
 	return w.columns[w.at-1], nil
 }
 
-// errorf returns an error about the last word.
+// errorf returns an error that names the position of the last word.
 func (w *words) errorf(format string, args ...any) error {
 	return w.lines.errorf("column %d: "+format, append([]any{w.at}, args...)...)
 }
 
-// integer returns the next word, called name, which must be in lo … hi.
+// integer returns the next word, which must be an integer in lo … hi. name is used in the error
+// message.
 func (w *words) integer(name string, lo, hi int) (int, error) {
 	if _, err := w.next(name); err != nil {
 		return 0, err
@@ -217,7 +221,7 @@ func (w *words) integer(name string, lo, hi int) (int, error) {
 	return w.lines.integer(w.at-1, name, lo, hi)
 }
 
-// real returns the next word, called name, which must be finite.
+// real returns the next word, which must be a finite number. name is used in the error message.
 func (w *words) real(name string) (float64, error) {
 	if _, err := w.next(name); err != nil {
 		return 0, err

@@ -14,7 +14,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// lpToken is a word of an LP file: a name, a number, or an operator.
+// lpToken is a token of an LP file: a name, a number, or an operator.
 type lpToken struct {
 	text string
 	line int
@@ -24,7 +24,7 @@ var lpWord = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[<>=]=|=[<>]|->|[A-Za-z!"#$%&(),;?@_'` + "`" + `{}~|](?:[A-Za-z0-9!"#$%&(),.;?@_'` + "`" + `{}~|]|\[[^\[\]\s*^+<>=:]*\])*|\S)`)
 })
 
-// lpSections maps the beginnings of sections, in lower case, to their names.
+// lpSections maps the first words of section headers, in lower case, to the names of the sections.
 var lpSections = map[string]string{
 	"minimize": "min", "minimise": "min", "minimum": "min", "min": "min",
 	"maximize": "max", "maximise": "max", "maximum": "max", "max": "max",
@@ -46,7 +46,7 @@ type lpReader struct {
 	indicators []lpIndicator
 }
 
-// lpIndicator is a constraint that holds where a bit has a value.
+// lpIndicator is an indicator constraint, which holds only if a bit has the given value.
 type lpIndicator struct {
 	bit, value int
 	line       int
@@ -94,8 +94,8 @@ func (f *lpReader) errorf(format string, args ...any) error {
 	return fmt.Errorf("line %d: %s", line, fmt.Sprintf(format, args...))
 }
 
-// section returns the section that begins here, "" if none does, and its number of words.
-// Words of more than one meaning begin one only at the beginning of a line.
+// section returns the name of the section whose header begins at the current token, and the number
+// of words of the header. It returns "" if there is none. A header must begin a line.
 func (f *lpReader) section() (name string, words int) {
 	if f.at == len(f.tokens) || f.at > 0 && !f.ended() {
 		return "", 0
@@ -170,7 +170,7 @@ func (f *lpReader) parse() error {
 	return f.errorf("ends without end")
 }
 
-// each calls read until the next section begins.
+// each calls read repeatedly until the next section begins.
 func (f *lpReader) each(read func() error) error {
 	for f.at < len(f.tokens) {
 		if name, _ := f.section(); name != "" {
@@ -183,7 +183,7 @@ func (f *lpReader) each(read func() error) error {
 	return nil
 }
 
-// label passes over the name of an objective.
+// label skips the name of the objective, if there is one.
 func (f *lpReader) label() error {
 	if f.peek(1) == ":" {
 		f.at += 2
@@ -205,7 +205,7 @@ func (f *lpReader) number() (w float64, ok bool, err error) {
 	return w, true, nil
 }
 
-// sign reads any + and −.
+// sign reads any number of + and − and returns their product. any reports whether there was one.
 func (f *lpReader) sign() (sign float64, any bool) {
 	for sign = 1; f.peek(0) == "+" || f.peek(0) == "-"; f.at++ {
 		if any = true; f.peek(0) == "-" {
@@ -217,7 +217,7 @@ func (f *lpReader) sign() (sign float64, any bool) {
 
 var lpName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z!"#$%&(),;?@_'` + "`" + `{}~|]`) })
 
-// variable reads a name and returns its number.
+// variable reads the name of a variable and returns its number. An unknown name adds a variable.
 func (f *lpReader) variable() (int, error) {
 	name := f.peek(0)
 	if !lpName().MatchString(name) {
@@ -234,8 +234,9 @@ func (f *lpReader) variable() (int, error) {
 	return i, nil
 }
 
-// sum reads a linear expression with any number of quadratic ones in brackets, which an
-// objective halves. One on the right of a relation ends with its line.
+// sum reads a linear expression and any number of quadratic ones in brackets. An objective halves
+// the quadratic ones. If right is true, the expression is on the right of a relation and ends with
+// its line.
 func (f *lpReader) sum(objective, right bool) (sum []Monomial, err error) {
 	for first := true; ; first = false {
 		if right && !first && f.ended() {
@@ -296,12 +297,12 @@ func (f *lpReader) sum(objective, right bool) (sum []Monomial, err error) {
 	}
 }
 
-// ended reports whether the next word is on another line than the last one.
+// ended reports whether the current token is on another line than the previous one.
 func (f *lpReader) ended() bool {
 	return f.at == len(f.tokens) || f.at > 0 && f.tokens[f.at-1].line < f.tokens[f.at].line
 }
 
-// square reads quadratic terms up to a closing bracket.
+// square reads quadratic terms up to and including a closing bracket.
 func (f *lpReader) square() (sum []Monomial, err error) {
 	for f.peek(0) != "]" {
 		sign, signed := f.sign()
@@ -342,7 +343,7 @@ func (f *lpReader) square() (sum []Monomial, err error) {
 	return sum, nil
 }
 
-// relation reads <=, >= or =.
+// relation reads <=, >= or = and returns its first character.
 func (f *lpReader) relation() (kind byte, err error) {
 	switch f.peek(0) {
 	case "<", "<=", "=<":
@@ -427,7 +428,8 @@ func (f *lpReader) constraint() error {
 	return f.append(c, indicator)
 }
 
-// append adds a constraint, or keeps that of an indicator until all bounds are known.
+// append adds a constraint to the program. An indicator constraint is stored until all bounds are
+// known.
 func (f *lpReader) append(c Constraint, indicator lpIndicator) error {
 	if indicator.bit < 0 {
 		f.p.Constraints = append(f.p.Constraints, c)
@@ -443,7 +445,7 @@ func (f *lpReader) append(c Constraint, indicator lpIndicator) error {
 	return nil
 }
 
-// constantOf returns the value of a sum without variables; ok is false for others.
+// constantOf returns the value of a sum that has no variables; ok is false for any other sum.
 func constantOf(sum []Monomial) (w float64, ok bool) {
 	for _, m := range sum {
 		if len(m.Of) > 0 {
@@ -454,7 +456,7 @@ func constantOf(sum []Monomial) (w float64, ok bool) {
 	return w, true
 }
 
-// limit reads a bound: a number or an infinity.
+// limit reads a bound, which is a number or an infinity; ok is false if there is none.
 func (f *lpReader) limit() (w float64, ok bool, err error) {
 	at := f.at
 	sign, _ := f.sign()
@@ -485,7 +487,7 @@ func (f *lpReader) bound() error {
 	if err != nil {
 		return err
 	}
-	set := func(kind byte, w float64) { // x kind w
+	set := func(kind byte, w float64) { // stores the bound x kind w
 		if kind != '>' {
 			f.upper[i] = w
 		}
@@ -556,9 +558,9 @@ func (f *lpReader) finish() error {
 	return nil
 }
 
-// indicate adds the constraint that a bit b switches on: sum ≤ u becomes, if U is the
-// largest sum, sum + (U − u)·b ≤ U, which says nothing for b = 0. A constraint for b = 0 has
-// 1 − b in place of b.
+// indicate adds an indicator constraint as linear constraints. sum ≤ u for b = 1 becomes sum + (U −
+// u)·b ≤ U, where U is the largest value of the sum; this always holds for b = 0. A constraint for
+// b = 0 has 1 − b in place of b.
 func (f *lpReader) indicate(c lpIndicator) error {
 	if f.lower[c.bit] != 0 || f.upper[c.bit] != 1 {
 		return fmt.Errorf("the variable %s of an indicator has the range %v … %v, want a binary one", check.Quote(f.p.Variables[c.bit].Name), f.lower[c.bit], f.upper[c.bit])
@@ -596,7 +598,7 @@ func (f *lpReader) indicate(c lpIndicator) error {
 	return nil
 }
 
-// lpNames returns an error if a name would not be read as one.
+// lpNames returns an error if the name of a variable would not be read as a name in an LP file.
 func (p *Program) lpNames() error {
 	for _, v := range p.Variables {
 		if _, section := lpSections[strings.ToLower(v.Name)]; section || lpWord().FindString(v.Name) != v.Name || !lpName().MatchString(v.Name) || strings.EqualFold(v.Name, "inf") || strings.EqualFold(v.Name, "infinity") || strings.EqualFold(v.Name, "free") {
@@ -606,7 +608,7 @@ func (p *Program) lpNames() error {
 	return nil
 }
 
-// number writes a number so that reading it gives the same.
+// digits formats a number with the fewest digits that reproduce it exactly.
 func digits(w float64) string { return strconv.FormatFloat(w, 'g', -1, 64) }
 
 func (p *Program) lpSum(w *bufio.Writer, sum []Monomial, objective bool) error {
@@ -697,14 +699,14 @@ func writeLP(w *bufio.Writer, p *Program) error {
 	return nil
 }
 
-// row is one relation of a constraint.
+// row is a constraint with one relation, as it is written to a file.
 type row struct {
 	sum      []Monomial
 	relation string
 	bound    float64
 }
 
-// rows returns a required constraint as relations with a bound on the right.
+// rows returns a required constraint as rows with the bound on the right.
 func (c *Constraint) rows(p *Program) ([]row, error) {
 	if c.Weight > 0 {
 		return nil, fmt.Errorf("constraint %s has a weight, which the format does not have", check.Quote(c.Name))

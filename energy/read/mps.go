@@ -12,23 +12,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// mps reads an MPS file in free format, in which columns are separated by blanks.
+// mps parses an MPS file in free format, in which columns are separated by blanks.
 type mps struct {
 	lines
 	box      box
 	p        *Program
 	variable map[string]int
-	row      map[string]int // −1: the objective, −2: others that are free
-	kind     map[string]byte
-	ranges   map[string]float64
-	sign     float64
-	marked   bool
+	// Index of each row's constraint; −1 for the objective, −2 for other free rows.
+	row    map[string]int
+	kind   map[string]byte
+	ranges map[string]float64
+	sign   float64
+	marked bool
 }
 
 func readMPS(r io.Reader) (*Program, error) {
 	f := &mps{lines: *newLines("MPS", r), p: &Program{}, variable: map[string]int{}, row: map[string]int{}, kind: map[string]byte{}, ranges: map[string]float64{}, sign: 1}
 	f.comment = "*"
-	f.remark = func(text string) error { // as PuLP writes it
+	f.remark = func(text string) error { // PuLP writes the sense in a comment
 		if sense := mpsSense().FindStringSubmatch(text); sense != nil {
 			f.columns = sense[1:]
 			return f.sense()
@@ -139,8 +140,8 @@ func (f *mps) rows(objective bool) (bool, error) {
 	return objective, f.errorf("type %s of row %s, want N, E, L or G", brief(kind), brief(name))
 }
 
-// pairs reads names of rows and numbers, after the name of a set, which may be absent if
-// optional.
+// pairs reads pairs of a row name and a number from the current line and calls add with each. The
+// name of a set may precede them; it must be there unless optional is true.
 func (f *mps) pairs(optional bool, add func(row string, w float64) error) error {
 	c := f.columns
 	if len(c)%2 == 1 {
@@ -170,7 +171,7 @@ func (f *mps) pairs(optional bool, add func(row string, w float64) error) error 
 func (f *mps) right(row string, w float64) error {
 	if k := f.row[row]; k >= 0 {
 		f.p.Constraints[k].Lower = w
-	} else if k == -1 && w != 0 { // minus the constant
+	} else if k == -1 && w != 0 { // the right-hand side of the objective is minus its constant
 		f.p.Objective = append(f.p.Objective, Monomial{W: -w})
 	}
 	return nil
@@ -264,9 +265,9 @@ func (f *mps) bound() error {
 	return nil
 }
 
-// square reads an entry of a matrix Q. The objective has ½xᵀQx, of which QUADOBJ lists one
-// triangle and QMATRIX both; a row has xᵀQx, of which QCMATRIX lists both. QSECTION lists
-// one triangle of ½xᵀQx, of a row or the objective.
+// square reads an entry of a matrix Q. The objective has ½xᵀQx, of which QUADOBJ lists one triangle
+// and QMATRIX both. A row has xᵀQx, of which QCMATRIX lists both triangles. QSECTION lists one
+// triangle of ½xᵀQx, for a row or the objective.
 func (f *mps) square(section, row string) error {
 	if err := f.want(3, 3, "two variables and a value"); err != nil {
 		return err
@@ -428,7 +429,7 @@ func writeMPS(w *bufio.Writer, p *Program) error {
 	return nil
 }
 
-// mpsMatrix writes both triangles of a matrix Q with sum = xᵀQx/scale.
+// mpsMatrix writes both triangles of the matrix Q for which the quadratic terms are xᵀQx/scale.
 func (p *Program) mpsMatrix(b *strings.Builder, square []Monomial, scale float64) {
 	for _, m := range square {
 		x, y := p.Variables[m.Of[0]].Name, p.Variables[m.Of[1]].Name

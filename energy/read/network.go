@@ -7,20 +7,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// network is a product of tables over variables with numbers of values of their
-// own.
+// network is a graphical model: a product of tables over variables that may have different numbers
+// of values.
 type network struct {
 	levels  int
-	cards   []int32 // values of each site
+	cards   []int32 // number of values of each site
 	factors []factor
 
-	around     []int32 // factors of site i: around[from[i]:from[i+1]], ascending
+	around     []int32 // indices of the factors of site i: around[from[i]:from[i+1]], ascending
 	from       []int32
-	start, adj []int32 // neighbours, as energy.Graphical has them
+	start, adj []int32 // neighbours of each site in compressed rows, as in energy.Graphical
 }
 
-// factor is a table of energies over some sites: the entry of a state is
-// Σ_k strides[k]·x[sites[k]].
+// factor is a table of energies over some sites. The entry of a state x has the index Σ_k
+// strides[k]·x[sites[k]].
 type factor struct {
 	sites   []int32
 	strides []int
@@ -28,7 +28,7 @@ type factor struct {
 	energy  []float64
 }
 
-// index returns the entry of x.
+// index returns the index of the entry of the state x.
 func (f *factor) index(x []int32) int {
 	at := 0
 	for k, i := range f.sites {
@@ -37,7 +37,7 @@ func (f *factor) index(x []int32) int {
 	return at
 }
 
-// link computes the neighbours of each site.
+// link computes the factors and the neighbours of each site.
 func (m *network) link() {
 	n := len(m.cards)
 	around, near := make([][]int32, n), make([][]int32, n)
@@ -59,10 +59,10 @@ func (m *network) link() {
 	}
 }
 
-// Shape returns the number of variables and the most values that one has.
+// Shape returns the number of variables and the largest number of values of a variable.
 func (m *network) Shape() (sites, levels int) { return len(m.cards), m.levels }
 
-// Energy implements [energy.Model].
+// Energy stores the energies of the states x in e; it implements [energy.Model].
 func (m *network) Energy(e []float64, x []int32) {
 	n := len(m.cards)
 	check.Len("read", "e", len(e), check.Rows("read", "x", len(x), n))
@@ -85,7 +85,8 @@ func (m *network) one(x []int32) float64 {
 	return sum
 }
 
-// Conditional implements [energy.Conditional].
+// Conditional stores the exact differences between the levels of one site in d; it implements
+// [energy.Conditional].
 func (m *network) Conditional(d []float64, site int, x []int32) {
 	check.Len("read", "d", len(d), m.levels)
 	check.Len("read", "x", len(x), len(m.cards))
@@ -103,7 +104,9 @@ func (m *network) Conditional(d []float64, site int, x []int32) {
 			switch {
 			case int(i) == site:
 				stride = f.strides[j]
-			case x[i] >= m.cards[i]: // no state around it has probability
+			// The level of another site is outside the table, so every level of this site has
+			// energy +Inf.
+			case x[i] >= m.cards[i]:
 				at = -1
 			default:
 				at += f.strides[j] * int(x[i])
@@ -123,13 +126,13 @@ func (m *network) Conditional(d []float64, site int, x []int32) {
 	for l := range d {
 		d[l] -= here
 	}
-	d[x[site]] = 0 // also where it was Inf − Inf
+	d[x[site]] = 0 // even if the difference was Inf − Inf = NaN
 }
 
-// Graph implements [energy.Graphical].
+// Graph returns the sites that share a table with each site; it implements [energy.Graphical].
 func (m *network) Graph() (start, adj []int32) { return m.start, m.adj }
 
-// Factors implements [energy.Factored].
+// Factors returns the tables of the network; it implements [energy.Factored].
 func (m *network) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	for k := range m.factors {
 		scopes, tables = append(scopes, m.factors[k].sites), append(tables, m.factors[k].energy)
@@ -137,8 +140,8 @@ func (m *network) Factors() (cards []int32, scopes [][]int32, tables [][]float64
 	return m.cards, scopes, tables, true
 }
 
-// Repair implements [energy.Supported]: levels that a variable does not have
-// become its last.
+// Repair replaces each level that a variable does not have by its largest one; it implements
+// [energy.Supported].
 func (m *network) Repair(x []int32) {
 	n := len(m.cards)
 	check.Rows("read", "x", len(x), n)

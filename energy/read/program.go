@@ -13,30 +13,31 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Program is a problem as files state it: variables with names, a polynomial that is
-// minimised, and polynomials with bounds. Package problem answers questions about it.
+// Program is an optimisation problem as files state it: variables with names, a polynomial to be
+// minimised, and constraints on polynomials. Package problem solves it.
 type Program struct {
 	Variables   []Variable
 	Objective   []Monomial
 	Constraints []Constraint
 }
 
-// Variable is an integer in Lower … Upper, or −1 or 1 if Spin is true.
+// Variable is an integer variable in Lower … Upper, or a spin with the values −1 and 1 if Spin is
+// true.
 type Variable struct {
 	Name         string
 	Spin         bool
 	Lower, Upper int
 }
 
-// Monomial is W·Π x_i over the variables in Of; one that occurs twice is squared.
+// Monomial is W·Π x_i over the variables in Of. A variable that occurs twice in Of is squared.
 type Monomial struct {
 	W  float64
 	Of []int
 }
 
-// Constraint demands Lower ≤ sum ≤ Upper; either bound may be infinite. With Weight > 0 it is a
-// preference: it adds Weight times the distance from the bounds, or times its square if Squared
-// is true, to the objective.
+// Constraint demands Lower ≤ Sum ≤ Upper; either bound may be infinite. With Weight > 0 it is a
+// preference: it adds Weight times the distance from the bounds, or times its square if Squared is
+// true, to the objective.
 type Constraint struct {
 	Name         string
 	Sum          []Monomial
@@ -45,8 +46,8 @@ type Constraint struct {
 	Squared      bool
 }
 
-// Value returns the sum of monomials for values of the variables. It panics on a variable
-// that x does not have.
+// Value returns the value of a sum of monomials if the variables have the values x. It panics if a
+// variable is not in x.
 func Value(sum []Monomial, x []float64) float64 {
 	s := 0.0
 	for _, m := range sum {
@@ -60,15 +61,16 @@ func Value(sum []Monomial, x []float64) float64 {
 	return s
 }
 
-// programFormat is one of [NewProgram].
+// programFormat describes a file format of [NewProgram].
 type programFormat struct {
 	extensions []string
 	read       func(r io.Reader) (*Program, error)
-	write      func(w *bufio.Writer, p *Program) error // nil: read only
+	// Function that writes a program; nil if the format is read-only.
+	write func(w *bufio.Writer, p *Program) error
 }
 
-// programs returns the formats of [NewProgram]. They are made by a function, not kept in a
-// variable, so that a binary that calls only other readers is linked without them.
+// programs returns the formats of [NewProgram]. It is a function rather than a variable, so that a
+// binary that calls only other readers is linked without the code for these formats.
 func programs() map[string]programFormat {
 	return map[string]programFormat{
 		"lp":    {[]string{".lp"}, readLP, writeLP},
@@ -97,8 +99,8 @@ func Formats() []string {
 	return names
 }
 
-// FormatOf returns the format of a file, recognised by its name or its first bytes, or "" if
-// neither identifies one.
+// FormatOf returns the format of a file, recognised by its name or its first bytes. It returns ""
+// if neither identifies one.
 func FormatOf(name string, head []byte) string {
 	begins := func(with map[string]string) string {
 		for prefix, format := range with {
@@ -136,10 +138,10 @@ func FormatOf(name string, head []byte) string {
 //	csv    CSV
 //	rudy   Rudy: the energy is minus the cut
 //
-// Continuous variables with more than one value are an error, and so are integers that neither
-// bounds nor linear constraints limit. The range of an integer with more than 65,536 values is
-// narrowed to what the constraints leave. Errors name the line where the format has lines, what
-// was found and what was expected.
+// Continuous variables with more than one value are an error. So are integers that are not limited
+// by bounds or linear constraints. The constraints narrow the range of an integer with more than
+// 65,536 values. Errors name the line if the format has lines, what was found and what was
+// expected.
 func NewProgram(r io.Reader, format string) (*Program, error) {
 	f, ok := programs()[format]
 	if !ok {
@@ -155,9 +157,9 @@ func NewProgram(r io.Reader, format string) (*Program, error) {
 	return p, nil
 }
 
-// Write writes the program in one of the formats of [NewProgram] except csv. It returns an error
-// for what the format cannot express, such as spins (see [Program.Bits]), products, bounds or
-// weights.
+// Write writes the program in one of the formats of [NewProgram] except csv. It returns an error if
+// the format cannot express the program. Depending on the format, this may be because of spins (see
+// [Program.Bits]), products, bounds or weights.
 func (p *Program) Write(w io.Writer, format string) error {
 	formats := programs()
 	f, ok := formats[format]
@@ -175,7 +177,8 @@ func (p *Program) Write(w io.Writer, format string) error {
 }
 
 // Check returns an error unless there are variables, their names differ, their ranges are not
-// empty, all numbers are finite and all indices are in range.
+// empty, all numbers are finite and all indices are in range. Bounds of constraints may be
+// infinite.
 func (p *Program) Check() error {
 	if len(p.Variables) == 0 {
 		return fmt.Errorf("no variables, want ≥ 1")
@@ -236,7 +239,7 @@ func (p *Program) Bits() *Program {
 	return q
 }
 
-// bits returns a sum with 2x − 1 for every spin.
+// bits returns a sum in which every spin is replaced by 2x − 1 for a bit x.
 func (p *Program) bits(sum []Monomial) []Monomial {
 	var out []Monomial
 	for _, m := range sum {
@@ -260,8 +263,8 @@ func (p *Program) bits(sum []Monomial) []Monomial {
 	return out
 }
 
-// collect returns the sum with one monomial for each product: factors ascending, powers of
-// bits and pairs of spins removed.
+// collect returns the sum with one monomial for each product of variables, in ascending order. It
+// replaces powers of a bit by the bit and removes squares of spins.
 func (p *Program) collect(sum []Monomial) []Monomial {
 	index := map[string]int{}
 	var out []Monomial
@@ -291,7 +294,8 @@ func (p *Program) collect(sum []Monomial) []Monomial {
 	return slices.DeleteFunc(out, func(m Monomial) bool { return m.W == 0 })
 }
 
-// quadratic returns the parts of a sum: a constant, the linear and the quadratic monomials.
+// quadratic splits a sum into a constant, linear monomials and quadratic monomials. It returns an
+// error if a monomial has a higher degree.
 func (p *Program) quadratic(sum []Monomial) (constant float64, linear, square []Monomial, err error) {
 	for _, m := range p.collect(sum) {
 		switch len(m.Of) {
@@ -318,8 +322,8 @@ func (p *Program) integers() error {
 	return nil
 }
 
-// unconstrained returns an error unless there are no constraints and the variables are
-// bits, or all spins where these are allowed.
+// unconstrained returns an error unless there are no constraints and all variables are bits or, if
+// spins is true, all variables are spins.
 func (p *Program) unconstrained(spins bool) error {
 	if len(p.Constraints) > 0 {
 		return fmt.Errorf("%d constraints, want none", len(p.Constraints))
@@ -332,7 +336,7 @@ func (p *Program) unconstrained(spins bool) error {
 	return nil
 }
 
-// numbered returns n bits or spins named by their numbers from first on.
+// numbered returns n bits or spins named by consecutive numbers from first.
 func numbered(n, first int, spins bool) []Variable {
 	v := make([]Variable, n)
 	for i := range v {

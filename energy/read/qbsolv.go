@@ -13,13 +13,12 @@ import (
 //	i i w     (nNodes lines)
 //	i j w     (nCouplers lines, i < j)
 //
-// The energy is E(x) = Σ_i w_ii x_i + Σ_{i<j} w_ij x_i x_j with x ∈ {0, 1}. The model has
-// maxNodes sites; a site without entries is free. The topology, "0" or "unconstrained", makes no
-// difference. Lines that start with c, # or % are comments.
+// The energy is E(x) = Σ_i w_ii x_i + Σ_{i<j} w_ij x_i x_j with x ∈ {0, 1}. The model has maxNodes
+// sites; a site without entries is free. The topology, "0" or "unconstrained", has no effect. Lines
+// that start with c, # or % are comments.
 //
-// Errors name the line, the column, what was found and what was expected. A
-// repeated entry is an error, too. A file with more than 2²⁰ sites needs an entry
-// for every two of them.
+// Errors name the line, the column, what was found and what was expected. A repeated entry is an
+// error, too. A file with more than 2²⁰ sites must have at least one entry for every two sites.
 func QBSolv(r io.Reader) (*model.Quadratic, error) {
 	q, err := qbsolv(r)
 	if err != nil {
@@ -89,7 +88,7 @@ func qbsolv(r io.Reader) (*quadratic, error) {
 	return &quadratic{q, p, nil}, nil
 }
 
-// qbsolvEntry reads the current line as an entry of a matrix with n rows.
+// qbsolvEntry parses the current line as an entry of a matrix with n rows.
 func (l *lines) qbsolvEntry(n int) (e model.Edge, err error) {
 	if err = l.want(3, 3, "i j w"); err != nil {
 		return e, err

@@ -10,14 +10,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// qplib reads the lines of a QPLIB file: what follows the values of a line is a comment.
+// qplib parses a QPLIB file line by line. Anything after the values of a line is a comment.
 type qplib struct {
 	lines
 	p        *Program
 	infinity float64
 }
 
-// line moves to the next line, which must have the given number of values.
+// line reads the next line, which must have at least the given number of values. what describes
+// them in the error message.
 func (q *qplib) line(values int, what string) error {
 	ok, err := q.next()
 	if err != nil {
@@ -46,7 +47,8 @@ func (q *qplib) value(what string) (float64, error) {
 	return q.real(0, what)
 }
 
-// entries reads a number of lines of indices, from 1 to the given sizes, and a value.
+// entries reads a number of lines and calls f with each. A line holds one index for each entry of
+// sizes, from 1 to that size, and a value.
 func (q *qplib) entries(what string, sizes []int, f func(index []int, w float64) error) error {
 	n, err := q.count("the number of "+what, math.MaxInt32)
 	if err != nil {
@@ -75,7 +77,7 @@ func (q *qplib) entries(what string, sizes []int, f func(index []int, w float64)
 	return nil
 }
 
-// defaults reads a vector: a value for all entries and the others.
+// defaults reads a vector of length n: a default value, and the entries that differ from it.
 func (q *qplib) defaults(what string, n int) ([]float64, error) {
 	w, err := q.value("the default of " + what)
 	if err != nil {
@@ -166,10 +168,10 @@ func readQPLIB(r io.Reader) (*Program, error) {
 	return q.p, q.rest(n, m, constrained)
 }
 
-// unlimited is a bound that files of LP and MPS mean by no bound.
+// unlimited is the smallest magnitude of a bound that means no bound in LP and MPS files.
 const unlimited = 1e20
 
-// infinite returns w, or an infinity if it is beyond the value of one.
+// infinite returns w, or ±Inf if the magnitude of w is at least infinity.
 func infinite(w, infinity float64) float64 {
 	if math.Abs(w) >= infinity {
 		return math.Copysign(math.Inf(1), w)
@@ -177,7 +179,8 @@ func infinite(w, infinity float64) float64 {
 	return w
 }
 
-// constraints reads their terms, the value of infinity and their bounds.
+// constraints reads the terms of m constraints, the value that means infinity, and the bounds of
+// the constraints.
 func (q *qplib) constraints(kind string, n, m int) error {
 	add := func(k int, t Monomial) { q.p.Constraints[k].Sum = append(q.p.Constraints[k].Sum, t) }
 	if strings.ContainsAny(kind[2:], "DCQ") {
@@ -226,7 +229,7 @@ func (q *qplib) constraints(kind string, n, m int) error {
 	return nil
 }
 
-// variables reads their ranges and types.
+// variables reads the bounds and types of n variables.
 func (q *qplib) variables(kind string, n int) error {
 	lower, upper := make([]float64, n), make([]float64, n)
 	for i := range upper {
@@ -267,7 +270,8 @@ func (q *qplib) variables(kind string, n int) error {
 	return nil
 }
 
-// rest reads starting points, which do not matter, and names.
+// rest reads the starting point and the multipliers, which are ignored, and the names of variables
+// and constraints.
 func (q *qplib) rest(n, m int, constrained bool) error {
 	if _, err := q.defaults("the starting point", n); err != nil {
 		return err

@@ -13,19 +13,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// quadratic is what files of quadratic energies hold.
+// quadratic holds the contents of a file of a quadratic energy.
 type quadratic struct {
 	q     []model.Edge
 	p     model.Polynomial
-	names []string // nil: numbers from 0
+	names []string // names of the variables; nil means numbers from 0
 }
 
 func (q *quadratic) model() (*model.Quadratic, error) {
 	return model.NewQuadratic(len(q.p.Linear), q.q, q.p)
 }
 
-// program returns the energy as a Program. Variables are bits unless the values are those
-// of spins.
+// program returns the energy as a Program. The variables are spins if the file declares spins, and
+// bits otherwise.
 func (q *quadratic) program() *Program {
 	p := &Program{Variables: numbered(len(q.p.Linear), 0, q.p.Values != nil)}
 	for i, name := range q.names {
@@ -45,7 +45,7 @@ func (q *quadratic) program() *Program {
 	return p
 }
 
-// quadratics returns a reader of programs from one of quadratic energies.
+// quadratics turns a reader of quadratic energies into a reader of programs.
 func quadratics(read func(io.Reader) (*quadratic, error)) func(io.Reader) (*Program, error) {
 	return func(r io.Reader) (*Program, error) {
 		q, err := read(r)
@@ -56,7 +56,8 @@ func quadratics(read func(io.Reader) (*quadratic, error)) func(io.Reader) (*Prog
 	}
 }
 
-// readJSON reads BQM or BQPJSON, whichever it is.
+// readJSON reads a file in the format BQM or BQPJSON. It recognises BQPJSON by its field
+// variable_domain.
 func readJSON(r io.Reader) (*quadratic, error) {
 	f := newFields("BQM", r)
 	if f.err == nil && f.root.Get("variable_domain") != nil {
@@ -66,7 +67,7 @@ func readJSON(r io.Reader) (*quadratic, error) {
 	return f.bqmDocument()
 }
 
-// readCut reads a graph, of which the cut is maximised: the energy is minus its weight.
+// readCut reads a graph whose cut is to be maximised: the objective is minus the weight of the cut.
 func readCut(r io.Reader) (*Program, error) {
 	g, err := Rudy(r)
 	if err != nil {
@@ -79,8 +80,8 @@ func readCut(r io.Reader) (*Program, error) {
 	return p, nil
 }
 
-// readMQLib reads a QUBO of MQLib, whose value Σ_ij Q_ij x_i x_j is maximised. A line
-// stands for an entry and its mirror image.
+// readMQLib reads a QUBO of MQLib, whose value Σ_ij Q_ij x_i x_j is to be maximised. A line gives
+// an entry and its mirror image.
 func readMQLib(r io.Reader) (*Program, error) {
 	l := newLines("MQLib", r)
 	l.comment = "#"
@@ -143,7 +144,7 @@ func readMQLib(r io.Reader) (*Program, error) {
 	return p, nil
 }
 
-// numberedFrom returns an error unless variables are named by their numbers.
+// numberedFrom returns an error unless the variables are named by consecutive numbers from first.
 func (p *Program) numberedFrom(first int) error {
 	for i, v := range p.Variables {
 		if v.Name != strconv.Itoa(first+i) {
@@ -153,7 +154,8 @@ func (p *Program) numberedFrom(first int) error {
 	return nil
 }
 
-// square returns the objective of a program without constraints as a quadratic function.
+// square returns the objective of a program without constraints as a quadratic function. spins says
+// whether spins are allowed.
 func (p *Program) square(spins bool) (constant float64, linear, square []Monomial, err error) {
 	if err := p.unconstrained(spins); err != nil {
 		return 0, nil, nil, err
@@ -177,7 +179,8 @@ func writeCOO(w *bufio.Writer, p *Program) error {
 	return nil
 }
 
-// writeTerms writes a line for each coefficient; that of a variable has its number twice.
+// writeTerms writes a line for each coefficient. A linear coefficient has the number of its
+// variable twice.
 func writeTerms(w *bufio.Writer, linear, square []Monomial) {
 	for _, m := range linear {
 		fmt.Fprintln(w, m.Of[0], m.Of[0], digits(m.W))
@@ -224,7 +227,8 @@ func writeMQLib(w *bufio.Writer, p *Program) error {
 	return nil
 }
 
-// writeRudy writes a graph; the objective is minus the weight of its cuts.
+// writeRudy writes a program as a graph. It returns an error unless the objective is minus the
+// weight of the cuts of a graph.
 func writeRudy(w *bufio.Writer, p *Program) error {
 	if err := p.numberedFrom(1); err != nil {
 		return err
@@ -247,7 +251,7 @@ func writeRudy(w *bufio.Writer, p *Program) error {
 	return nil
 }
 
-// writeJSON writes the JSON that dimod's BQM.from_serializable reads, schema 3.0.0.
+// writeJSON writes a program as JSON that dimod's BQM.from_serializable reads, schema 3.0.0.
 func writeJSON(w *bufio.Writer, p *Program) error {
 	constant, linear, square, err := p.square(true)
 	if err != nil {

@@ -8,18 +8,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 )
 
-// Rudy reads a graph in the format of the generator rudy (Rinaldi), which
-// the Gset of Helmberg and Rendl uses:
+// Rudy reads a graph in the format of the generator rudy (Rinaldi), which the Gset of Helmberg and
+// Rendl uses:
 //
 //	n m
 //	i j w     (m lines)
 //
-// for n vertices, numbered from 1, and m edges; a missing weight w is 1. Site
-// i−1 of the graph is vertex i. Edges between the same two vertices add up.
-// Blank lines and lines that start with # or % are skipped.
+// for n vertices, numbered from 1, and m edges; a missing weight w is 1. Site i−1 of the graph is
+// vertex i. Edges between the same two vertices add up. Blank lines and lines that start with # or
+// % are skipped.
 //
-// Errors name the line, the column, what was found and what was expected. A file with more than
-// 2²⁰ vertices needs an edge for every two of them.
+// Errors name the line, the column, what was found and what was expected. A file with more than 2²⁰
+// vertices must have at least one edge for every two vertices.
 func Rudy(r io.Reader) (*model.Graph, error) {
 	l := newLines("Rudy", r)
 	if ok, err := l.next(); err != nil {
@@ -65,7 +65,7 @@ func Rudy(r io.Reader) (*model.Graph, error) {
 	return model.NewGraph(n, edges)
 }
 
-// rudyEdge reads the current line as an edge of a graph with n vertices.
+// rudyEdge parses the current line as an edge of a graph with n vertices.
 func (l *lines) rudyEdge(n int) (e model.Edge, err error) {
 	if err = l.want(2, 3, "i j or i j w"); err != nil {
 		return e, err

@@ -10,9 +10,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// readSAT reads clauses: literals that end with 0, with a weight before them in a "wcnf".
-// Clause k is the constraint that Σ x − Σ y ≥ 1 − the number of y, over its variables x and
-// its negated ones y.
+// readSAT reads clauses in the format "cnf" or "wcnf". A clause is a list of literals that ends
+// with 0; in "wcnf" a weight precedes it. A clause with the variables x and the negated variables y
+// becomes the constraint Σ x − Σ y ≥ 1 − |y|, where |y| is the number of negated variables.
 func readSAT(r io.Reader, format string) (*Program, error) {
 	w := newWords("DIMACS "+format, r)
 	w.comment = "c#"
@@ -57,7 +57,7 @@ func readSAT(r io.Reader, format string) (*Program, error) {
 		if err != nil {
 			return nil, err
 		}
-		if word == "%" && format == "cnf" { // ends files of a known collection
+		if word == "%" && format == "cnf" { // ends the clauses in files of SATLIB
 			break
 		}
 		c := Constraint{Name: fmt.Sprintf("clause %d", len(p.Constraints)+1), Lower: 1, Upper: math.Inf(1)}
@@ -67,9 +67,9 @@ func readSAT(r io.Reader, format string) (*Program, error) {
 					return nil, w.errorf("weight = %s, want h or a finite number ≥ 0", brief(word))
 				}
 				if c.Weight >= top {
-					c.Weight = 0 // hard
+					c.Weight = 0 // required clause
 				} else if c.Weight == 0 {
-					c.Weight = -1 // does not matter
+					c.Weight = -1 // clause of weight 0, which has no effect
 				}
 			} else if header {
 				return nil, w.errorf("h in a file with a line p, want a weight")
@@ -120,7 +120,8 @@ func readSAT(r io.Reader, format string) (*Program, error) {
 	return p, nil
 }
 
-// clause removes literals that occur twice: the violation of a clause is 0 or 1.
+// clause removes repeated literals, so that the violation of a clause is 0 or 1. A clause with a
+// variable and its negation becomes an empty sum that always holds.
 func clause(c Constraint) Constraint {
 	sign := map[int]float64{}
 	out := c.Sum[:0]
@@ -129,11 +130,11 @@ func clause(c Constraint) Constraint {
 		case !met:
 			sign[m.Of[0]] = m.W
 			out = append(out, m)
-		case s == m.W: // again
+		case s == m.W: // the same literal again
 			if m.W < 0 {
 				c.Lower++
 			}
-		default: // x or not x
+		default: // x ∨ ¬x is always true
 			c.Sum, c.Lower = nil, 0
 			return c
 		}
@@ -142,7 +143,7 @@ func clause(c Constraint) Constraint {
 	return c
 }
 
-// optional returns the next word, "" at the end of the text.
+// optional returns the next word, or "" at the end of the text.
 func (w *words) optional() (string, error) {
 	for w.at >= len(w.columns) {
 		ok, err := w.lines.next()
@@ -154,7 +155,8 @@ func (w *words) optional() (string, error) {
 	return w.next("")
 }
 
-// literals returns the clause that a constraint is.
+// literals returns the literals of the clause that a constraint expresses. It returns an error if
+// the constraint is not a clause.
 func (p *Program) literals(c *Constraint) (literals []int, err error) {
 	lower := 1.0
 	for _, m := range p.collect(c.Sum) {

@@ -19,25 +19,24 @@ import (
 //	t φ(0,…,0) φ(0,…,1) …           (m tables of t = k_{i_1}⋯k_{i_s} values)
 //
 // Variables are numbered from 0, and the last variable of a scope varies fastest. The energy is
-// that of the product of the tables,
+// minus the logarithm of the product of the tables,
 //
 //	E(x) = −Σ_c log φ_c(x_c),
 //
-// so a value of 0 forbids x_c. Tables may have any number of variables, including none. A file
-// with "BAYES" in the first line, whose tables are conditional probabilities, is read in the same
-// way. Evidence is in separate files (see [energy.Clamp]). Lines may be broken anywhere; those
-// that start with c, # or % are comments.
+// so a value of 0 forbids x_c. Tables may have any number of variables, including none. A file with
+// "BAYES" in the first line, whose tables are conditional probabilities, is read in the same way.
+// Evidence is in separate files (see [energy.Clamp]). Lines may be broken anywhere; lines that
+// start with c, # or % are comments.
 //
-// All sites of a model have the same levels 0 … max k − 1; for a variable with k values, levels
+// All sites of a model have the same levels 0 … max k − 1. For a variable with k values, levels
 // from k on have energy +Inf. The model is [energy.Conditional], [energy.Graphical],
-// [energy.Factored] and [energy.Supported]: Repair removes such levels, but does not repair a
-// state that a table forbids. If tables forbid states, start chains from allowed ones with
-// Config.Init. A single-site step reads one row of every table that contains the site. The model
-// is immutable and safe for concurrent use.
+// [energy.Factored] and [energy.Supported]. Repair removes such levels, but does not repair a state
+// that a table forbids. If tables forbid states, start chains from allowed ones with Config.Init. A
+// single-site step reads one row of every table that contains the site. The model is immutable and
+// safe for concurrent use.
 //
-// Errors name the line, the column, what was found and what was expected. A file with more than
-// 2²⁰ values in the conditionals of its sites (n·max k) needs a variable or value in the text for
-// every 64 of those values.
+// Errors name the line, the column, what was found and what was expected. If n·max k, the number of
+// levels of all sites, exceeds 2²⁰, the text must have at least one word for every 64 of them.
 func UAI(r io.Reader) (energy.Model, error) {
 	w := newWords("UAI", r)
 	kind, err := w.next("MARKOV or BAYES")
@@ -88,8 +87,8 @@ func UAI(r io.Reader) (energy.Model, error) {
 	return m, nil
 }
 
-// fits returns an error if a file with this number of words requires much more memory than its
-// text justifies.
+// fits returns an error if a file with the given number of words would need much more memory than
+// its length justifies.
 func (m *network) fits(caller string, words int) error {
 	n := len(m.cards)
 	if cells := float64(n) * float64(m.levels); cells > freeSites && cells > 64*float64(words) {
@@ -98,7 +97,8 @@ func (m *network) fits(caller string, words int) error {
 	return nil
 }
 
-// scope reads the variables of a factor. Its sites are those of more than one value.
+// scope reads the variables of a factor. all lists them; the sites of f are those with more than
+// one value.
 func (w *words) scope(cards []int32) (f factor, all []int32, err error) {
 	size, err := w.integer("the size of a scope", 0, len(cards))
 	if err != nil {
@@ -123,13 +123,15 @@ func (w *words) scope(cards []int32) (f factor, all []int32, err error) {
 	return f, all, nil
 }
 
-// newFactor returns a factor over variables, without energies; ok is false if it has too many
-// values.
+// newFactor returns a factor over variables, without energies. ok is false if its table would be
+// too large.
 func newFactor(cards, variables []int32) (f factor, ok bool) {
 	f.values = 1
 	for _, i := range variables {
 		if cards[i] == 1 {
-			continue // makes no difference, and a table of one value could be over any number of them
+			// A variable with one value does not affect the table; a table of one value may have
+			// any number of them.
+			continue
 		}
 		f.sites = append(f.sites, i)
 		if f.values > math.MaxInt32/int(cards[i]) {
@@ -146,7 +148,7 @@ func newFactor(cards, variables []int32) (f factor, ok bool) {
 	return f, true
 }
 
-// table reads the values of factor k.
+// table reads the values of factor k and stores their energies in f.
 func (w *words) table(f *factor, k int) error {
 	size, err := w.integer("the size of a table", 0, math.MaxInt32)
 	if err != nil {
@@ -156,7 +158,7 @@ func (w *words) table(f *factor, k int) error {
 		return w.errorf("%d values in table %d, want %d, the product over its scope", size, k, f.values)
 	}
 	possible := false
-	for range size { // grows with the text, not with what is announced
+	for range size { // appending bounds memory by the length of the text instead of the stated size
 		phi, err := w.real("φ")
 		if err != nil {
 			return err

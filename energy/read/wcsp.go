@@ -7,22 +7,22 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// WCSP reads a weighted constraint satisfaction problem in the format of toulbar2 and of the
-// Cost Function Library:
+// WCSP reads a weighted constraint satisfaction problem in the format of toulbar2 and of the Cost
+// Function Library:
 //
 //	name n d m top
 //	k_0 … k_{n−1}
 //	a i_1 … i_a default t           (m cost functions, each followed by t lines)
 //	v_1 … v_a cost
 //
-// Variables and values are numbered from 0. The energy in nats is the sum of the costs; a cost of
-// at least top forbids. Joint values that a function does not list cost its default. Costs may be
-// any numbers ≥ 0. Lines may be broken anywhere, and those that start with # are comments. Global
-// cost functions, whose a is −1, are an error.
+// Variables and values are numbered from 0. The energy in nats is the sum of the costs. A cost of
+// at least top forbids the joint value. Joint values that a function does not list cost its
+// default. Costs may be any numbers ≥ 0. Lines may be broken anywhere; lines that start with # are
+// comments. Global cost functions, whose a is −1, are an error.
 //
-// The model is that of [UAI], where errors and the bounds on memory are described. A state whose
-// costs are each below top but add up to top or more is allowed here, whereas a solver forbids
-// it; its probability is at most e^−top times that of a state that costs nothing.
+// The model supports the same interfaces as that of [UAI], which also describes errors and memory
+// limits. A state whose costs are each below top but add up to top or more is allowed here, whereas
+// a solver forbids it. Its probability is at most e^−top times that of a state without costs.
 func WCSP(r io.Reader) (energy.Model, error) {
 	w := newWords("WCSP", r)
 	w.comment = "#"
@@ -83,7 +83,8 @@ func WCSP(r io.Reader) (energy.Model, error) {
 	return m, nil
 }
 
-// costs reads the default and the tuples of a cost function over some variables.
+// costs reads the default cost and the listed joint values of a cost function and stores their
+// energies in f.
 func (w *words) costs(f *factor, all, cards []int32, top float64) error {
 	cost := func(name string) (float64, error) {
 		c, err := w.real(name)

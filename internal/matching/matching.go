@@ -1,5 +1,5 @@
-// Package matching finds perfect matchings of least weight in sparse graphs, with the dual
-// solution that proves that they are optimal.
+// Package matching finds minimum-weight perfect matchings in sparse graphs. It also returns the
+// dual solution, which proves that a matching is optimal.
 package matching
 
 import (
@@ -10,62 +10,66 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/heap"
 )
 
-// Edge joins two vertices. Weights are even, so that dual variables are integers.
+// Edge joins the vertices U and V. Its weight W must be even, so that dual variables are integers.
 type Edge struct {
 	U, V int32
 	W    int64
 }
 
-// Set is an odd set of vertices with the value of its dual variable.
+// Set is a set of an odd number of vertices, with the value Z of its dual variable.
 type Set struct {
 	Members []int32
 	Z       int64
 }
 
-// Matching is a perfect matching of least weight. Y and Z solve the dual problem
+// Matching is a perfect matching of minimum weight. Y and Z solve the dual problem
 //
 //	max Σ_v Y_v + Σ_B Z_B,  Y_u + Y_v + Σ_{B: one of u, v ∈ B} Z_B ≤ W_uv,  Z ≥ 0,
 //
-// with the value Weight. Sets are nested or disjoint.
+// where u and v are vertices and B are the Sets. The optimal value is Weight. Any two sets are
+// either nested or disjoint.
 type Matching struct {
-	Mate   []int32 // of each vertex
+	Mate   []int32 // vertex with which each vertex is matched
 	Weight int64
 	Y      []int64
 	Sets   []Set
 }
 
-// ErrNone means that a graph has no perfect matching.
+// ErrNone is the error of [Perfect] for a graph without a perfect matching.
 var ErrNone = errors.New("matching: the graph has no perfect matching")
 
 const (
-	free  = int8(iota) // not in the tree
-	plus               // at even distance from the root
-	minus              // at odd distance
+	free  = int8(iota) // label of a node that is not in the alternating tree
+	plus               // label of a node at even distance from the root of the tree
+	minus              // label of a node at odd distance from the root of the tree
 )
 
-// search grows one alternating tree at a time (Edmonds 1965, in the form of Galil 1986).
-// Nodes are vertices and, from len(adj) on, blossoms: odd cycles of nodes. Node b has the
-// dual variable dual[b]; potential[v] is the sum of those of v and of all blossoms around it.
-// Variables of outermost nodes in the tree move with the time: plus up, minus down.
+// search grows one alternating tree at a time (Edmonds 1965, in the form of Galil 1986). Nodes
+// below len(adj) are vertices; the others are blossoms, which are odd cycles of nodes. Node b has
+// the dual variable dual[b]. potential[v] is the sum of the dual variables of vertex v and of all
+// blossoms that contain v. As time increases, the dual variables of outermost plus nodes in the
+// tree increase, and those of outermost minus nodes decrease.
 type search struct {
 	adj  [][]arc
 	mate []int32
 
-	outer     []int32 // of each vertex, the outermost node that holds it
+	outer     []int32 // for each vertex, the outermost node that contains it
 	potential []int64
 
-	dual     []int64
-	parent   []int32
-	base     []int32      // the vertex that is matched outside
-	children [][]int32    // of a blossom, in cyclic order, the one with the base first
-	links    [][][2]int32 // from child k to the next one: a vertex of each
+	dual   []int64
+	parent []int32
+	base   []int32 // for each node, its one vertex that is not matched within the node
+	// Child nodes of a blossom in cyclic order, starting with the child that contains the base.
+	children [][]int32
+	links    [][][2]int32 // links[b][k] is the edge from child k of blossom b to the next child
 	label    []int8
-	start    []int64    // when the label was given
-	entry    [][2]int32 // of a minus node: the edge to it, from a plus node
-	spare    []int32    // numbers of blossoms that are no more
+	start    []int64 // time up to which dual and potential of the node are current
+	// For a minus node, the edge from a vertex of a plus node to a vertex of this node.
+	entry [][2]int32
+	spare []int32 // numbers of deleted blossoms, for reuse
 
 	time   int64
-	tree   []int32 // nodes that were labelled
+	tree   []int32 // all nodes labelled since the tree was started
 	events []event
 	mark   []int32
 	marked int32
@@ -77,14 +81,15 @@ type arc struct {
 }
 
 type event struct {
-	at   int64
-	u, v int32 // an edge, or a blossom and −1
+	at int64
+	// An edge that loses its slack, or a blossom u whose dual variable becomes 0, with v = −1.
+	u, v int32
 	w    int64
 }
 
 func sooner(a, b event) bool { return a.at < b.at }
 
-// Perfect returns a perfect matching of least weight of a graph with n vertices. It returns
+// Perfect returns a perfect matching of minimum weight of a graph with n vertices. It returns
 // ErrNone if there is none, and the cause of ctx if ctx ends.
 func Perfect(ctx context.Context, n int, edges []Edge) (*Matching, error) {
 	s := &search{adj: make([][]arc, n), mate: make([]int32, n), outer: make([]int32, n), potential: make([]int64, n)}
@@ -116,7 +121,7 @@ func Perfect(ctx context.Context, n int, edges []Edge) (*Matching, error) {
 	return s.result(), nil
 }
 
-// node adds a node.
+// node returns the number of an unused node and allocates one if necessary.
 func (s *search) node() int32 {
 	if n := len(s.spare); n > 0 {
 		b := s.spare[n-1]
@@ -129,7 +134,7 @@ func (s *search) node() int32 {
 	return int32(len(s.dual) - 1)
 }
 
-// begin makes a feasible dual solution and matches along edges without slack.
+// begin computes a feasible dual solution and greedily matches vertices along edges without slack.
 func (s *search) begin() error {
 	for v, row := range s.adj {
 		if len(row) == 0 {
@@ -161,7 +166,7 @@ func (s *search) begin() error {
 	return nil
 }
 
-// leaves calls f with the vertices of a node.
+// leaves calls f with every vertex that node b contains.
 func (s *search) leaves(b int32, f func(v int32)) {
 	if int(b) < len(s.adj) {
 		f(b)
@@ -172,7 +177,7 @@ func (s *search) leaves(b int32, f func(v int32)) {
 	}
 }
 
-// now returns the potential of a vertex at the present time.
+// now returns the potential of vertex v at the current time.
 func (s *search) now(v int32) int64 {
 	b := s.outer[v]
 	switch s.label[b] {
@@ -184,7 +189,7 @@ func (s *search) now(v int32) int64 {
 	return s.potential[v]
 }
 
-// settle moves the variables of an outermost node to the present time.
+// settle updates the dual variable and the potentials of the outermost node b to the current time.
 func (s *search) settle(b int32) {
 	d := s.time - s.start[b]
 	switch s.label[b] {
@@ -206,7 +211,8 @@ func (s *search) give(b int32, label int8) {
 	s.tree = append(s.tree, b)
 }
 
-// scan waits for the edges of a vertex of a plus node to lose their slack.
+// scan schedules an event for every edge of u that can lose its slack. u is a vertex of a plus
+// node.
 func (s *search) scan(u int32) {
 	here := s.outer[u]
 	for _, a := range s.adj[u] {
@@ -239,7 +245,8 @@ func (s *search) minusNode(b int32, u, v int32) {
 	}
 }
 
-// grow grows a tree from a free node until it meets another one.
+// grow grows an alternating tree from a free node until it reaches another free node, and augments
+// the matching. It returns ErrNone if there is no other free node within reach.
 func (s *search) grow(root int32) error {
 	s.time, s.events, s.tree = 0, s.events[:0], s.tree[:0]
 	s.plusNode(root)
@@ -285,8 +292,8 @@ func (s *search) grow(root int32) error {
 	return ErrNone
 }
 
-// up returns the node above b in the tree with the edge to it, from b; ok is false for the
-// root.
+// up returns the parent of b in the tree and the edge link from b to its parent. ok is false for
+// the root.
 func (s *search) up(b int32) (above int32, link [2]int32, ok bool) {
 	if s.label[b] == minus {
 		e := s.entry[b]
@@ -299,7 +306,7 @@ func (s *search) up(b int32) (above int32, link [2]int32, ok bool) {
 	return s.outer[s.mate[v]], [2]int32{v, s.mate[v]}, true
 }
 
-// shrink makes a blossom of the cycle that the edge u–v between plus nodes closes.
+// shrink contracts the odd cycle that the edge u–v between two plus nodes closes into a blossom.
 func (s *search) shrink(u, v int32) {
 	s.marked++
 	top := int32(-1)
@@ -358,7 +365,7 @@ func reverse[T any](x []T) {
 	}
 }
 
-// place returns the index of the child of b that holds a vertex.
+// place returns the index of the child of blossom b that contains vertex v.
 func (s *search) place(b, v int32) int {
 	c := v
 	for s.parent[c] != b {
@@ -372,8 +379,8 @@ func (s *search) place(b, v int32) int {
 	return -1
 }
 
-// expand removes a minus blossom whose variable is 0: the children on the even way from
-// where the tree enters to the base take its place.
+// expand replaces the minus blossom b, whose dual variable is 0, by its children. The children on
+// the even path from the entry to the base join the tree, and the others become free.
 func (s *search) expand(b int32) {
 	s.settle(b)
 	entry := s.entry[b]
@@ -401,7 +408,7 @@ func (s *search) expand(b int32) {
 		k = (k + step + n) % n
 		in[k] = true
 		s.plusNode(children[k])
-		// the edge from this child to the next one on the way
+		// Find the edge from this child to the next one on the path.
 		if step < 0 {
 			l := links[(k-1+n)%n]
 			u, v = l[1], l[0]
@@ -415,7 +422,7 @@ func (s *search) expand(b int32) {
 		if in[k] {
 			continue
 		}
-		s.leaves(c, func(v int32) { // plus nodes see it again
+		s.leaves(c, func(v int32) { // plus nodes reconsider their edges to the vertex
 			for _, a := range s.adj[v] {
 				if s.label[s.outer[a.to]] == plus {
 					s.wait(a.to, arc{v, a.w})
@@ -426,8 +433,8 @@ func (s *search) expand(b int32) {
 	s.spare = append(s.spare, b)
 }
 
-// turn makes v the base of a node: matched edges within change along the even way from it
-// to the old base.
+// turn makes v the base of node b by exchanging matched and unmatched edges along the even path
+// within the node from v to the old base.
 func (s *search) turn(b, v int32) {
 	if int(b) < len(s.adj) {
 		return
@@ -436,7 +443,7 @@ func (s *search) turn(b, v int32) {
 	children, links := s.children[b], s.links[b]
 	n := len(children)
 	s.turn(children[k], v)
-	match := func(i int) { // child i with the next one
+	match := func(i int) { // match child i with child i+1
 		l := links[i]
 		s.turn(children[i], l[0])
 		s.turn(children[(i+1)%n], l[1])
@@ -456,13 +463,13 @@ func (s *search) turn(b, v int32) {
 	s.base[b] = v
 }
 
-// augment matches u, in the tree, with v in a free node, and changes the matching on the
-// way from u to the root.
+// augment matches u, a vertex in the tree, with v, a vertex of a free node. It exchanges matched
+// and unmatched edges along the path from u to the root.
 func (s *search) augment(u, v int32) {
 	s.turn(s.outer[v], v)
 	for {
 		a := s.outer[u]
-		above := s.mate[s.base[a]] // of the base before it turns
+		above := s.mate[s.base[a]] // partner of the base of a, before turn changes the base
 		s.turn(a, u)
 		s.mate[u], s.mate[v] = v, u
 		if above < 0 {

@@ -1,4 +1,4 @@
-// Package planar embeds graphs in the plane.
+// Package planar tests whether a graph is planar and computes the faces of a planar graph.
 package planar
 
 import (
@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// Faces returns closed walks of a planar graph, each as a list of edges, such that every
-// edge that is not a bridge is in exactly two of them, or twice in one, and every cycle is a
-// sum of walks: the faces of its two-connected parts. ok is false for a graph that is not
-// planar. Edges join different vertices, and no two the same ones.
+// Faces returns the faces of the two-connected parts of a planar graph with n vertices, each as a
+// closed walk (a list of edges). Every edge that is not a bridge is in exactly two walks, or twice
+// in one, and every cycle is a sum of walks. ok is false if the graph is not planar. The graph must
+// have no loops and no parallel edges.
 //
-// A part grows from a cycle by paths through its faces (Demoucron, Malgrange and Pertuiset
-// 1964); that takes O(n·m) steps.
+// Each part grows from a cycle by adding paths through its faces (Demoucron, Malgrange and
+// Pertuiset 1964). This takes O(n·m) steps for m edges.
 func Faces(ctx context.Context, n int, edges [][2]int32) (faces [][]int32, ok bool, err error) {
 	if n >= 3 && len(edges) > 3*n-6 {
 		return nil, false, nil
@@ -30,7 +30,7 @@ func Faces(ctx context.Context, n int, edges [][2]int32) (faces [][]int32, ok bo
 	return faces, true, nil
 }
 
-// half is an edge seen from one end.
+// half is an edge as seen from one of its ends; to is the other end.
 type half struct{ to, edge int32 }
 
 func neighbours(n int, edges [][2]int32, part []int32) [][]half {
@@ -96,15 +96,15 @@ func parts(n int, edges [][2]int32) (out [][]int32) {
 	return out
 }
 
-// embedding is a two-connected part that is being embedded. Vertices and edges have numbers
-// of their own.
+// embedding is the partial embedding of a two-connected part of the graph. Vertices and edges are
+// numbered within the part.
 type embedding struct {
 	ends  [][2]int32
 	adj   [][]half
-	in    []bool    // vertices that are embedded
-	drawn []bool    // edges
-	faces [][]int32 // cycles of vertices
-	on    [][]int32 // of each vertex, its faces
+	in    []bool    // for each vertex, whether it is embedded
+	drawn []bool    // for each edge, whether it is embedded
+	faces [][]int32 // faces as cycles of vertices
+	on    [][]int32 // for each vertex, the indices of its faces
 }
 
 func embed(ctx context.Context, part []int32, edges [][2]int32) (walks [][]int32, ok bool, err error) {
@@ -160,8 +160,8 @@ func embed(ctx context.Context, part []int32, edges [][2]int32) (walks [][]int32
 	return walks, true, nil
 }
 
-// path returns the vertices of a shortest way from a vertex, without an edge, to one for
-// which end is true, through vertices that are not embedded.
+// path returns the vertices of a shortest path that starts at from, does not use the edge without,
+// and ends at a vertex for which end is true. The vertices in between are not embedded.
 func (e *embedding) path(from, without int32, end func(v int32) bool) []int32 {
 	before := map[int32]int32{from: -1}
 	for queue := []int32{from}; len(queue) > 0; queue = queue[1:] {
@@ -194,7 +194,7 @@ func (e *embedding) face(cycle []int32) {
 	e.faces = append(e.faces, cycle)
 }
 
-// draw marks the vertices and edges of a path or cycle.
+// draw marks the vertices and edges of a path as embedded. If closed is true, path is a cycle.
 func (e *embedding) draw(path []int32, closed bool) {
 	for i, v := range path {
 		e.in[v] = true
@@ -210,8 +210,9 @@ func (e *embedding) draw(path []int32, closed bool) {
 	}
 }
 
-// next returns a path through what is not embedded yet and a face that can take it; found
-// is false if all is embedded, ok is false if no face can.
+// next returns a path of vertices that can be embedded next, and the face to draw it in. found is
+// false if everything is embedded. ok is false if no face can hold the rest, so that the graph is
+// not planar.
 func (e *embedding) next() (path []int32, face int32, found, ok bool) {
 	fewest := 0
 	seen := make([]bool, len(e.in))
@@ -279,8 +280,8 @@ func (e *embedding) next() (path []int32, face int32, found, ok bool) {
 	return path, face, found, true
 }
 
-// through returns a path from an embedded vertex through the component of inner to another
-// embedded vertex.
+// through returns a path from the embedded vertex from to another embedded vertex. It runs through
+// the component of unembedded vertices that contains inner.
 func (e *embedding) through(from, inner int32) []int32 {
 	component := map[int32]bool{inner: true}
 	for queue := []int32{inner}; len(queue) > 0; queue = queue[1:] {
@@ -300,7 +301,7 @@ func (e *embedding) through(from, inner int32) []int32 {
 	return nil
 }
 
-// split divides a face by a path between two of its vertices.
+// split divides the face f into two by a path between two of its vertices.
 func (e *embedding) split(f int32, path []int32) {
 	cycle := e.faces[f]
 	a, b := slices.Index(cycle, path[0]), slices.Index(cycle, path[len(path)-1])

@@ -8,32 +8,33 @@ import (
 
 // Sites of two levels may be held as one bit each, 512 of them in a register.
 
-// BitSites is the number of sites that the kernels of bits treat as one: the
-// lengths of their strings are multiples of it.
+// BitSites is the number of sites that the kernels on bits process together. The lengths of bit
+// strings are multiples of it.
 const BitSites = 512
 
-// BitGroups is the number of groups of a random stream that belong to BitSites
-// sites: 64 binary digits each. Few of them are ever computed.
+// BitGroups is the number of groups of a random stream that are reserved for BitSites sites: 64
+// bits for each site. Few of them are ever computed.
 const BitGroups = 16
 
 const (
-	maxBits     = 64 * BitSites // bounds the sites of one call, at up to 1 ns each with AVX2
-	spreadTerms = 1 << 16       // bounds those of one call of spreadBits, at up to 0.5 ns
+	maxBits = 64 * BitSites // largest number of sites in one call, at up to 1 ns each with AVX2
+	// Largest number of sites in one call of spreadBits, at up to 0.5 ns each.
+	spreadTerms = 1 << 16
 )
 
-// Counts holds how many neighbours of a site are in state 1, for up to 32 768
-// sites: bit i of the number is plane i.
+// Counts holds the number of neighbours in state 1 of up to 32 768 sites. Plane i holds bit i of
+// the number of every site.
 type Counts [3][maxBits / 64]uint64
 
-// Odds holds the probability of a site to be in state 1 for each number of its
-// neighbours that are. It is immutable.
+// Odds holds the probability that a site is in state 1, for each number of its neighbours in state
+// 1. It is immutable.
 type Odds struct {
-	// digits[p] is binary digit p of the probabilities, all bits set or none, as
-	// a sum modulo 2 of products of the digits c_0, c_1 and c_2 of the number of
-	// neighbours: entry j is the coefficient of the product of those c_i for
-	// which bit i of j is set.
+	// digits[p] describes binary digit p of the probability as a function of the number of
+	// neighbours, whose binary digits are c_0, c_1 and c_2. The digit is a sum modulo 2 of products
+	// of these: entry j is the coefficient of the product of those c_i for which bit i of j is set.
+	// All bits of an entry are equal.
 	digits [64][8]uint64
-	terms  int // that are not 0 for numbers of neighbours that occur
+	terms  int // number of entries that can differ from 0 for the numbers of neighbours that occur
 }
 
 // NewOdds returns the odds p[k]·2⁻⁶⁴ for k = 0, …, len(p)−1 neighbours in state 1.
@@ -48,15 +49,16 @@ func NewOdds(p []uint64) *Odds {
 	}
 	a := coefficients(p)
 	for d := range o.digits {
-		for j, v := range a[:o.terms] { // four neighbours of four leave no others
+		// With up to four neighbours, the other products are always 0.
+		for j, v := range a[:o.terms] {
 			o.digits[d][j] = -(v >> (63 - d) & 1)
 		}
 	}
 	return o
 }
 
-// coefficients returns, in each binary digit, the coefficients of the products of digits
-// of k that add up to that digit of p[k], modulo 2, in the order of Odds.digits.
+// coefficients returns the coefficients that express p as sums of products, in the order of
+// Odds.digits. In each binary digit, the sum modulo 2 for k neighbours is that digit of p[k].
 func coefficients(p []uint64) (a [8]uint64) {
 	copy(a[:], p)
 	for i := 1; i < len(a); i *= 2 {
@@ -69,12 +71,13 @@ func coefficients(p []uint64) (a [8]uint64) {
 	return a
 }
 
-// five adds up the products of counts up to 4 and their coefficients, modulo 2.
+// five returns the sum modulo 2 of the products for counts up to 4, with the coefficients a.
 func five(a []uint64, c0, c1, c2 uint64) uint64 {
 	return a[0] ^ a[1]&c0 ^ a[2]&c1 ^ a[3]&(c0&c1) ^ a[4]&c2
 }
 
-// digit returns digit d of the probability for counts of 64 sites.
+// digit returns digit d of the probability for 64 sites, whose counts have the digits c0, c1 and
+// c2.
 func (o *Odds) digit(d int, c0, c1, c2 uint64) uint64 {
 	a := &o.digits[d]
 	t := five(a[:], c0, c1, c2)
@@ -84,7 +87,7 @@ func (o *Odds) digit(d int, c0, c1, c2 uint64) uint64 {
 	return t
 }
 
-// At returns the odds of k neighbours in state 1, times 2⁶⁴.
+// At returns the probability for k neighbours in state 1, times 2⁶⁴.
 func (o *Odds) At(k int) (p uint64) {
 	var c [3]uint64
 	for b := range c {
@@ -99,20 +102,20 @@ func (o *Odds) At(k int) (p uint64) {
 // planes is the number of binary digits of a number of neighbours.
 const planes = 3
 
-// BitTorus tells where in a string the neighbours of a site are that are on a
-// torus, in strings of two colours, see [TorusBits], or in one, see [GridBits].
+// BitTorus holds the positions, in a bit string, of the neighbours of a site on a torus. The string
+// holds the sites of one of two colours ([TorusBits]) or all sites ([GridBits]).
 type BitTorus struct {
-	// near are the places relative to the site's: two in other rows; two of which
-	// the second is taken but at the ends of rows; two likewise for other rows.
+	// near holds positions relative to the site: two in other rows; then two of which the second is
+	// used only at the ends of rows; then two more of that kind for other rows.
 	near [6]int
-	ends [2]int    // the least and the greatest of them
-	asm  [6][4]int // bytes, and shifts to the right and to the left
+	ends [2]int    // smallest and largest entry of near
+	asm  [6][4]int // for each neighbour: offset in bytes, right shift and left shift
 }
 
-// NewBitTorus returns the neighbours at the given places. Of two colours, any site has
-// those at near[0], near[1] and at its own place; sites whose bit of rows is set have
-// near[2] where a is set and near[3] where it is not; the others have near[4]
-// where b is set and near[5] where it is not.
+// NewBitTorus returns the neighbours at the given positions. With two colours, every site has the
+// neighbours at near[0], near[1] and its own position. A site whose bit in rows is set also has
+// near[2] if its bit in a is set, and near[3] otherwise. Any other site has near[4] if its bit in b
+// is set, and near[5] otherwise.
 func NewBitTorus(near [6]int) *BitTorus {
 	t := &BitTorus{near: near, ends: [2]int{slices.Min(near[:]), slices.Max(near[:])}}
 	for j, at := range near {
@@ -122,19 +125,18 @@ func NewBitTorus(near [6]int) *BitTorus {
 	return t
 }
 
-// HeatBits draws sites afresh given their neighbours (heat bath): for site i, bit
-// i of the string dst,
+// HeatBits redraws sites given their neighbours by heat bath: for site i, bit i of the string dst
+// is
 //
-//	dst_i = 1 where u_i < p[k_i], else 0,
+//	dst_i = 1 if u_i < p[k_i], else 0,
 //
-// with k_i ≤ 7 its number of neighbours in state 1, p from [NewOdds] and u_i a
-// random integer of 64 binary digits. Digit d of u_i, the highest being 0, is bit
-// i mod 32 of word 512r + 16d + ⌊i/32⌋ mod 16 of the stream from the given group
-// on, r = ⌊i/512⌋ (see [Philox] and [ARS], whose words they are if ars is true):
-// BitGroups groups for every BitSites sites. Digits are looked at only until they
-// differ from those of p.
+// where k_i ≤ 7 is the number of neighbours in state 1, p comes from [NewOdds], and u_i is a random
+// integer of 64 bits. Bit d of u_i, counted from the highest as 0, is bit i mod 32 of word 512r +
+// 16d + ⌊i/32⌋ mod 16 of a random stream, r = ⌊i/512⌋. The stream starts at the given group and is
+// that of [ARS] if ars is true, and that of [Philox] otherwise. It has BitGroups groups for every
+// BitSites sites. Bits of u_i are generated only until they differ from those of p.
 //
-// It panics unless len(dst) is a multiple of 8, at most that of counts.
+// It panics unless len(dst) is a multiple of 8 and at most the length of the planes of count.
 func HeatBits(dst []uint64, count *Counts, o *Odds, ars bool, key, stream, group uint64) {
 	checkBits("dst", len(dst), len(count[0]))
 	if ars {
@@ -144,11 +146,11 @@ func HeatBits(dst []uint64, count *Counts, o *Odds, ars bool, key, stream, group
 	}
 }
 
-// TorusBits stores in count the number of neighbours in state 1 of the sites
-// first, first+1, …, first+64·len(rows)−1 of one colour, whose neighbours are in
-// the string own of the other colour, at the places that near says. Site i is bit
-// i mod 64 of word pad + ⌊i/64⌋ of own. rows, a and b begin at first, a multiple
-// of 64. It panics unless lengths fit: own holds what is up to 64 bits beyond all places.
+// TorusBits stores in count the number of neighbours in state 1 of the sites first, first+1, …,
+// first+64·len(rows)−1 of one colour. The neighbours are in the string own of the other colour, at
+// the positions in near. Site i of own is bit i mod 64 of word pad + ⌊i/64⌋. The masks rows, a and
+// b, described at [NewBitTorus], start at site first, a multiple of 64. It panics unless lengths
+// fit: own must reach 64 bits beyond all positions.
 func TorusBits(count *Counts, own []uint64, pad, first int, near *BitTorus, rows, a, b []uint64) {
 	checkBits("rows", len(rows), len(count[0]))
 	checkLen("a", len(a), len(rows))
@@ -164,10 +166,10 @@ func TorusBits(count *Counts, own []uint64, pad, first int, near *BitTorus, rows
 	}
 }
 
-// SpreadBits stores rows of a lattice of two colours as numbers: with n pairs of
-// columns, x[2nr + 2j] is bit first + nr + j of even and x[2nr + 2j + 1] that of
-// odd, for even r; for odd r the two change places. It panics unless len(x) is a
-// multiple of 2n and the strings are long enough, with a word to spare.
+// SpreadBits stores rows of a lattice of two colours as numbers. With n pairs of columns, x[2nr +
+// 2j] is bit first + nr + j of even, and x[2nr + 2j + 1] is the same bit of odd, if r is even. If r
+// is odd, even and odd are exchanged. It panics unless len(x) is a multiple of 2n and the strings
+// are long enough, with one extra word.
 func SpreadBits(x []int32, even, odd []uint64, first, n int) {
 	if n < 1 || len(x)%(2*n) != 0 {
 		panic(fmt.Sprintf("simd: SpreadBits: len(x) = %d, want a multiple of 2·%d", len(x), n))
@@ -179,7 +181,7 @@ func SpreadBits(x []int32, even, odd []uint64, first, n int) {
 		refSpreadBits(x, even, odd, first, n)
 		return
 	}
-	most := spreadTerms / (2 * n) // rows
+	most := spreadTerms / (2 * n) // rows per call
 	if most > 1 {
 		most &^= 1
 	}
@@ -193,9 +195,10 @@ func SpreadBits(x []int32, even, odd []uint64, first, n int) {
 	}
 }
 
-// TallyTorus counts the sites of a string that are in state 1, those that differ from
-// the string old, and the neighbours in state 1 of those in state 1. It panics unless
-// len(now) is a multiple of 8, at most that of counts, and old is as long.
+// TallyTorus returns three counts for the string now: the sites in state 1 (up), the sites that
+// differ from the string old (moved), and the neighbours in state 1 of sites in state 1 (bonds). It
+// panics unless len(now) is a multiple of 8, at most the length of the planes of count, and
+// len(old) is the same.
 func TallyTorus(now, old []uint64, count *Counts) (up, moved, bonds int) {
 	checkBits("now", len(now), len(count[0]))
 	checkLen("old", len(old), len(now))
@@ -218,8 +221,8 @@ func refHeat(dst []uint64, count *Counts, o *Odds, group uint64, block func(coun
 	}
 }
 
-// refBelow says of the 64 sites of word i, which are two lanes of the stream, where
-// the random number is below the one whose binary digits are given.
+// refBelow returns, for the 64 sites of word i, the mask of sites whose random number is below the
+// number with the given binary digits. A word is two lanes of the random stream.
 func refBelow(i int, group uint64, block func(counter uint64) [4]uint32, digit func(d int) uint64) uint64 {
 	counter := 16*(group+uint64(i/8*BitGroups)) + uint64(i%8*2)
 	less, equal := uint64(0), ^uint64(0)

@@ -4,21 +4,19 @@ import (
 	"math"
 )
 
-// Pick inverts the cumulative sum of a row of weights p ≥ 0 at u·total, for u in
-// [0, 1): it returns the smallest l with
+// Pick returns the index at which the cumulative sum of the weights p ≥ 0 exceeds u·total, for u in
+// [0, 1): the smallest l with
 //
 //	Σ_{k≤l} p_k > u·total.
 //
-// An index of weight 0 is never returned; −1 if total is 0 or NaN. total is
-// that of [Weights].
+// It never returns an index of weight 0, and returns −1 if total is 0 or NaN. total must be the sum
+// computed by [Weights].
 //
-// All sums are float64, in an order that is part of the definition: the row is
-// cut into blocks of 128, each summed in 16 lanes, the blocks added in order,
-// and their last partial sum is the total; within the block that crosses
-// u·total, groups of 16 are summed by the same halving and added in order;
-// within the group, weight after weight. Where these orders disagree by
-// rounding (one part in 10¹⁵), the last group or index of positive weight is
-// taken.
+// All sums are float64, in an order that is part of the definition. The row is cut into blocks of
+// 128, each summed in 16 lanes. The blocks are added in order, and their last partial sum is the
+// total. Within the block that crosses u·total, groups of 16 are summed by the same halving and
+// added in order. Within the group, weights are added one after the other. If these orders disagree
+// because of rounding (one part in 10¹⁵), the last group or index of positive weight is taken.
 func Pick(p []float32, total, u float64) int {
 	if !(total > 0) {
 		return -1
@@ -26,10 +24,9 @@ func Pick(p []float32, total, u float64) int {
 	return pick(p, float64(u*total))
 }
 
-// Categorical draws one index per row from rows of log-weights: idx[r] is
-// [Pick] of the [Weights] (floor 0) of row r at u[r]; −1 where the row has no
-// weight or a NaN. It panics unless cols ≥ 1, len(w) = len(idx)·cols and
-// len(u) = len(idx).
+// Categorical draws one index per row from rows of log-weights. idx[r] is the [Pick] at u[r] from
+// the [Weights] (floor 0) of row r, or −1 if the row has no positive weight or a NaN. It panics
+// unless cols ≥ 1, len(w) = len(idx)·cols and len(u) = len(idx).
 func Categorical(idx []int32, w []float32, cols int, u []float64) {
 	checkRows(w, cols)
 	checkLen("idx", len(idx), len(w)/cols)
@@ -55,9 +52,8 @@ func Categorical(idx []int32, w []float32, cols int, u []float64) {
 	}
 }
 
-// ArgMax stores in idx[r] the smallest index of the largest entry of row r; −1
-// where the row has a NaN or nothing above −Inf. It panics unless cols ≥ 1 and
-// len(w) = len(idx)·cols.
+// ArgMax stores in idx[r] the smallest index of the largest entry of row r, or −1 if the row has a
+// NaN or no entry above −Inf. It panics unless cols ≥ 1 and len(w) = len(idx)·cols.
 func ArgMax(idx []int32, w []float32, cols int) {
 	checkRows(w, cols)
 	checkLen("idx", len(idx), len(w)/cols)
@@ -85,7 +81,7 @@ func refPick(p []float32, target float64) int {
 	return lastPositive(p)
 }
 
-// pickBlock is Pick within a block of up to 128 terms.
+// pickBlock computes Pick within a block of up to 128 weights.
 func pickBlock(p []float32, target float64) int {
 	before := 0.0
 	last, rest := 0, 0.0
@@ -102,7 +98,7 @@ func pickBlock(p []float32, target float64) int {
 	return last + pickGroup(p[last:min(last+lanes, len(p))], rest)
 }
 
-// pickGroup is Pick within a group of up to 16 terms.
+// pickGroup computes Pick within a group of up to 16 weights.
 func pickGroup(p []float32, target float64) int {
 	s := 0.0
 	for i, v := range p {
@@ -129,8 +125,8 @@ func refCategorical(idx []int32, w []float32, cols int, u []float64) {
 	}
 }
 
-// categoricalRow keeps one block of weights at a time: it sums all blocks, then
-// computes them again up to the one that is hit.
+// categoricalRow draws from one row and stores the weights of one block at a time. It sums all
+// blocks and then computes the weights again, up to the block that contains the drawn index.
 func categoricalRow(w []float32, u float64) int {
 	var p [blockTerms]float32
 	m := rowMax(w)
@@ -177,8 +173,9 @@ func refArgMax(idx []int32, w []float32, cols int) {
 }
 
 const (
-	pickTerms   = 1 << 19 // one call: 0.05 ns a term
-	segmentEnds = 256     // segments of a long row: 2²⁰ terms
+	pickTerms = 1 << 19 // largest number of weights that one call processes, at 0.05 ns each
+	// Largest number of segments of a long row; together they hold 2²⁰ weights.
+	segmentEnds = 256
 )
 
 func pick(p []float32, target float64) int {
@@ -190,8 +187,8 @@ func pick(p []float32, target float64) int {
 	return refPick(p, target)
 }
 
-// longCategorical draws from one long row: it keeps the partial sums at the ends
-// of segments and computes the weights of one segment again.
+// longCategorical draws from one long row. It stores the partial sums at the ends of segments and
+// computes the weights of one segment again.
 func longCategorical(p *[scratchTerms]float32, w []float32, u float64) int32 {
 	var ends [segmentEnds]float64
 	m := Peak(w)
@@ -221,7 +218,7 @@ func longCategorical(p *[scratchTerms]float32, w []float32, u float64) int32 {
 	return int32(categoricalRow(w, u))
 }
 
-// pickRows draws from rows of weights that fit one call.
+// pickRows draws from rows of weights that are short enough for one call each.
 func pickRows(idx []int32, p []float32, total, u []float64, cols int) {
 	pickRowsRun(idx, p, total, u, cols)
 	for r, l := range idx {
@@ -234,7 +231,7 @@ func pickRows(idx []int32, p []float32, total, u []float64, cols int) {
 	}
 }
 
-// pickEights is pickRowsRun on eight rows or more.
+// pickEights calls pickEightsRun with groups of eight rows and pickRowsRun with the rest.
 func pickEights(idx []int32, p []float32, total, u []float64, cols int) {
 	n := len(idx) &^ 7
 	pickEightsRun(idx[:n], p, total, u, cols)
@@ -243,5 +240,5 @@ func pickEights(idx []int32, p []float32, total, u []float64, cols int) {
 	}
 }
 
-// argMaxTerms bounds one call: 0.1 ns a term.
+// argMaxTerms is the largest number of entries in one call, at 0.1 ns each.
 const argMaxTerms = 1 << 18

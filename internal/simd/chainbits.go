@@ -8,23 +8,25 @@ import (
 // one bit a chain: lane p of a string is the lower or, for odd p, the upper half of word
 // ⌊p/2⌋.
 
-// ChainBits is the number of bits of a lane.
+// ChainBits is the number of bits in a lane, one for each chain. A lane holds the state of one site
+// in all chains and is half of a 64-bit word.
 const ChainBits = 32
 
-// TallyDown is what a site counts that went from 1 to 0, its neighbours taken away.
+// TallyDown − m is added to [ChainTally].Sum for a site that changes from 1 to 0 with m neighbours
+// in state 1.
 const TallyDown = 7
 
-// ChainTally counts for each chain what a redraw of sites has changed: the sites that
-// went from 0 to 1, all that changed, and a sum over these.
+// ChainTally counts, for each chain, the changes in a redraw of sites: the sites that changed from
+// 0 to 1, all sites that changed, and a sum over the changed sites.
 type ChainTally struct{ Up, Moved, Sum [ChainBits]int32 }
 
-// GraphBits stores in the lanes 0 … n−1 of count how many neighbours of a site are in
-// state 1, for every chain: the sum over k = 0, …, degree−1 of lane
-// near[k·n + p] & (2³¹−1) of own, all bits of which are flipped where near[k·n + p] is
-// negative. Lanes of count from n on keep what they hold.
+// GraphBits stores in lanes 0 … n−1 of count the number of neighbours in state 1 of a site, for
+// every chain. For lane p this is the sum over k = 0, …, degree−1 of lane near[k·n + p] & (2³¹−1)
+// of own. All bits of that lane are flipped if near[k·n + p] is negative. Lanes of count from n on
+// are not changed.
 //
-// It panics unless 0 ≤ degree ≤ 7, n is a multiple of 16 from 0 to 1024,
-// len(near) = n·degree, and own has the lanes.
+// It panics unless 0 ≤ degree ≤ 7, n is a multiple of 16 from 0 to 1024, len(near) = n·degree, and
+// own has all these lanes.
 func GraphBits(count *Counts, own []uint64, near []int32, n, degree int) {
 	if degree < 0 || degree > 7 || n < 0 || n%16 != 0 || n > 2*len(count[0]) || len(near) != n*degree {
 		panic(fmt.Sprintf("simd: GraphBits: n = %d, degree = %d and len(near) = %d, want a multiple of 16 up to %d, 0 … 7 and their product", n, degree, len(near), 2*len(count[0])))
@@ -32,11 +34,10 @@ func GraphBits(count *Counts, own []uint64, near []int32, n, degree int) {
 	graphBits(count, own, near, n, degree)
 }
 
-// TallyBits adds to t what has become of the sites of the lanes in now, which were in
-// old, with the numbers of neighbours in count: 1 to Up, 1 to Moved and m to Sum for one
-// that went from 0 to 1 with m neighbours in state 1; 1 to Moved and TallyDown − m to Sum for one
-// that went from 1 to 0. It panics unless len(now) = len(old), a multiple of 8, at most
-// the words of count.
+// TallyBits adds to t the changes from the lanes in old to those in now. count holds the number m
+// of neighbours in state 1. A site that changed from 0 to 1 adds 1 to Up, 1 to Moved and m to Sum.
+// A site that changed from 1 to 0 adds 1 to Moved and TallyDown − m to Sum. It panics unless
+// len(now) = len(old) is a multiple of 8 and at most the length of the planes of count.
 func TallyBits(t *ChainTally, now, old []uint64, count *Counts) {
 	checkBits("now", len(now), len(count[0]))
 	checkLen("old", len(old), len(now))
@@ -50,9 +51,9 @@ func TallyBits(t *ChainTally, now, old []uint64, count *Counts) {
 	}
 }
 
-// SpreadChains stores chains as numbers, row-major: x[c·n + i] is bit c of lane place[i]
-// of own, n = len(place). It panics unless len(x) is a multiple of n, at most ChainBits·n,
-// and own has the lanes.
+// SpreadChains stores the states of chains as numbers, row-major: x[c·n + i] is bit c of lane
+// place[i] of own, with n = len(place). It panics unless len(x) is a multiple of n, at most
+// ChainBits·n, and own has all these lanes.
 func SpreadChains(x []int32, own []uint64, place []int32) {
 	n := len(place)
 	if n == 0 || len(x)%n != 0 || len(x) > ChainBits*n {
@@ -68,7 +69,7 @@ func SpreadChains(x []int32, own []uint64, place []int32) {
 	}
 }
 
-// lane returns lane p of a string in the lower half.
+// lane returns lane p of a string in the lower half of the result.
 func lane(own []uint64, p int32) uint64 { return own[p>>1] >> (uint(p&1) * 32) }
 
 func refGraphBits(count *Counts, own []uint64, near []int32, n, degree int) {
@@ -111,8 +112,8 @@ func refTallyBits(t *ChainTally, now, old []uint64, count *Counts) {
 	}
 }
 
-// sumLanes adds to sum, for each bit, weight times the number of lanes that have it, in
-// words that are added by binary digits.
+// sumLanes adds to sum[c], for each chain c, weight times the number of lanes in v whose bit c is
+// set. It adds the words by binary adders.
 func sumLanes(sum *[ChainBits]int32, weight int32, v *[8]uint64) {
 	a, b := full(v[0], v[1], v[2])
 	c, d := full(v[3], v[4], v[5])
@@ -127,7 +128,7 @@ func sumLanes(sum *[ChainBits]int32, weight int32, v *[8]uint64) {
 	}
 }
 
-// full adds three bits.
+// full is a full adder: it adds three bits in each of 64 positions.
 func full(a, b, c uint64) (sum, carry uint64) {
 	d := a ^ b
 	return d ^ c, a&b | d&c
@@ -144,9 +145,9 @@ func refSpreadChains(x []int32, own []uint64, place []int32) {
 	}
 }
 
-// nearTerms bounds calls of graphBits, at up to 5 ns a neighbour that memory must
-// bring, byteLanes those of tallyBits, which counts in bytes, and chainTerms those of
-// spreadChains, at up to 0.5 ns each.
+// Largest sizes that one call processes. nearTerms limits graphBits, which takes up to 5 ns for a
+// neighbour that is read from memory. byteLanes limits tallyBits, which counts in bytes. chainTerms
+// limits spreadChains, which takes up to 0.5 ns per entry.
 const (
 	nearTerms  = 7 * 2 * maxBits / 64
 	byteLanes  = 240

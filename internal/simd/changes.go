@@ -2,19 +2,20 @@ package simd
 
 import "fmt"
 
-// Changes are the sites where states of zeros and ones differ from earlier ones, and so
-// the rows of a matrix by which their sums of chosen rows do. The zero value holds no
-// states; [Changes.Set] compares. It belongs to one goroutine.
+// Changes lists the sites at which states of zeros and ones differ from earlier states. From it,
+// [Changes.Add] updates sums of matrix rows selected by the states. The zero value holds no states;
+// [Changes.Set] compares states. Only one goroutine at a time may use a Changes.
 type Changes struct {
-	rows   []int32 // states × sites: those of a state, as in Add, then anything
-	counts []int   // by state
+	// States × sites: changed rows of each state, as in Add; the rest of a row is undefined.
+	rows   []int32
+	counts []int // number of changed rows of each state
 	zero   []int32
 	sites  int
 }
 
-// Set makes c the changes from the states x to y of so many sites; if x is nil, from all
-// zeros. It keeps nothing of x and y. It panics unless sites ≥ 1, len(y) is a multiple of
-// it and len(x) = len(y).
+// Set stores in c the changes from the states x to the states y, each of the given number of sites.
+// If x is nil, the changes are from all zeros. It keeps no reference to x and y. It panics unless
+// sites ≥ 1, len(y) is a multiple of sites and len(x) = len(y).
 func (c *Changes) Set(y, x []int32, sites int) {
 	if sites < 1 || len(y)%sites != 0 {
 		panic(fmt.Sprintf("simd: len(y) = %d, want a multiple of sites = %d, which is to be ≥ 1", len(y), sites))
@@ -36,7 +37,7 @@ func (c *Changes) Set(y, x []int32, sites int) {
 	}
 }
 
-// Len returns how many changes there are of all states.
+// Len returns the number of changed sites of all states together.
 func (c *Changes) Len() (n int) {
 	for _, v := range c.counts {
 		n += v
@@ -44,15 +45,15 @@ func (c *Changes) Len() (n int) {
 	return n
 }
 
-// Add adds the rows of a row-major matrix w, sites × len(dst), that state k has gained,
-// and subtracts those that it has lost:
+// Add updates the sum of matrix rows for state k. w is a row-major matrix, sites × len(dst). Add
+// adds the rows of the sites that changed to 1 and subtracts those of the sites that changed to 0:
 //
-//	dst_j = src_j + Σ_i (y_i − x_i)·w[i, j],
+//	dst_j = src_j + Σ_i (y_i − x_i)·w[i, j].
 //
-// and f_j = dst_j rounded to float32. Terms are added in ascending order of i, each sum
-// rounded to float64; where every sum is exact the order is of no consequence, and a
-// state reached by changes has the bits of one made afresh. dst may be src. It panics
-// unless len(f) = len(src) = len(dst) and w has these columns.
+// f_j is dst_j rounded to float32. Terms are added in ascending order of i, each sum rounded to
+// float64. If every sum is exact, the order does not matter, and the result has the same bits as a
+// sum computed from scratch. dst may be src. It panics unless len(f) = len(src) = len(dst) and w
+// has the right length.
 func (c *Changes) Add(k int, dst []float64, f []float32, src []float64, w []float32) {
 	n := len(dst)
 	checkLen("f", len(f), n)
@@ -75,7 +76,8 @@ func (c *Changes) Add(k int, dst []float64, f []float32, src []float64, w []floa
 	}
 }
 
-// Add64 is Add for a matrix of float64, without the sums in float32.
+// Add64 does the same as [Changes.Add] for a matrix of float64, without storing the sums in
+// float32.
 func (c *Changes) Add64(k int, dst, src, w []float64) {
 	n := len(dst)
 	checkLen("src", len(src), n)
@@ -97,11 +99,11 @@ func (c *Changes) Add64(k int, dst, src, w []float64) {
 	}
 }
 
-// of returns the rows of state k: i where site i is now 1, ^i where it was.
+// of returns the changed rows of state k: i if site i changed to 1, ^i if it changed to 0.
 func (c *Changes) of(k int) []int32 { return c.rows[k*c.sites:][:c.counts[k]] }
 
-// refChanges stores in rows the sites i where y is above x, and ^i for those below, and
-// returns their number. What is behind them in rows is anything.
+// refChanges stores in rows each site i with y_i > x_i as i, and each site with y_i < x_i as ^i. It
+// returns their number; the rest of rows is undefined.
 func refChanges(rows, y, x []int32) int {
 	n := 0
 	x = x[:len(y)]

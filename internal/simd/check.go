@@ -30,21 +30,21 @@ func checkGemm(c, a, b []float32, m, n, k int) {
 	checkLen("b", len(b), n*k)
 }
 
-// checkBits panics unless a string of n words is one of whole registers, at most so many
-// words.
+// checkBits panics unless n, the number of words of a string, is a multiple of a register of 512
+// bits and at most most.
 func checkBits(name string, n, most int) {
 	if n%(BitSites/64) != 0 || n > most {
 		panic(fmt.Sprintf("simd: len(%s) = %d, want a multiple of %d, at most %d", name, n, BitSites/64, most))
 	}
 }
 
-// Same reports whether x and y, of equal length, hold the same bits: zeros of
-// different sign differ, and a NaN is itself.
+// Same reports whether x and y have the same length and the same bits. Zeros of different sign
+// differ, and a NaN equals itself.
 func Same(x, y []float32) bool {
 	return len(x) == len(y) && (len(x) == 0 || bytes.Equal(raw(x), raw(y)))
 }
 
-// raw returns the memory of x, which is not empty.
+// raw returns the memory of x, which must not be empty, as bytes.
 func raw(x []float32) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), len(x)*4)
 }

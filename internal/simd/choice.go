@@ -6,24 +6,25 @@ import (
 	"sync"
 )
 
-// Choice says which rows of a matrix states of zeros and ones add up: those of the
-// sites where they are 1. The zero value holds no states; [Choice.Set] chooses. It
-// belongs to one goroutine.
+// Choice records, for states of zeros and ones, which rows of a matrix are to be added up: the rows
+// of the sites in state 1. The zero value holds no states; [Choice.Set] sets them. Only one
+// goroutine at a time may use a Choice.
 type Choice struct {
-	quads         []uint8 // groups × states: 8 times the number whose bits are four sites
+	// Groups × states: 8 times the number whose four bits are the sites of the group.
+	quads         []uint8
 	states, sites int
 }
 
-// quad is how many rows share a table of sums: a table of sixteen sums costs as much
-// as some twenty states that take one of them each.
+// quad is the number of rows in a group that shares a table of sums. Computing the table's sixteen
+// sums takes as long as adding one of them to each of about twenty states.
 const quad = 4
 
-// groups returns the number of groups of four sites, the last of which may be smaller.
+// groups returns the number of groups of four sites; the last one may be smaller.
 func (q *Choice) groups() int { return (q.sites + quad - 1) / quad }
 
-// Set makes q the choice of the states x of so many sites. The lowest bit of an entry
-// counts. It keeps nothing of x. It panics unless sites ≥ 1 and len(x) is a multiple of
-// it.
+// Set stores in q the choice of the states x, each of the given number of sites. Only the lowest
+// bit of an entry counts. It keeps no reference to x. It panics unless sites ≥ 1 and len(x) is a
+// multiple of sites.
 func (q *Choice) Set(x []int32, sites int) {
 	if sites < 1 || len(x)%sites != 0 {
 		panic(fmt.Sprintf("simd: len(x) = %d, want a multiple of sites = %d, which is to be ≥ 1", len(x), sites))
@@ -35,14 +36,14 @@ func (q *Choice) Set(x []int32, sites int) {
 	}
 }
 
-// AddChosen adds rows of the packed factor b to c,
+// AddChosen adds the chosen rows of the packed factor b to the rows of c,
 //
-//	c[s,j] += Σ_g T_gj,  T_gj = (b[4g,j] + b[4g+1,j]) + (b[4g+2,j] + b[4g+3,j]),
+//	c[s,j] += Σ_g T_gj,  T_gj = (b[4g,j] + b[4g+1,j]) + (b[4g+2,j] + b[4g+3,j]).
 //
-// where T_gj leaves out the rows that state s of q does not choose, and is 0 if it
-// chooses none. Terms are added in ascending order of g, every sum rounded to float32:
-// the bits are the same on every machine. It panics unless the sites of q are the rows
-// of b and len(c) = states·n.
+// T_gj omits the rows that state s of q does not choose, and is 0 if s chooses none of the four.
+// Terms are added in ascending order of g, every sum rounded to float32, so the bits are the same
+// on every machine. It panics unless the number of sites of q is the number of rows of b and len(c)
+// = states·n.
 func (p *Packed) AddChosen(c []float32, q *Choice) {
 	if q.sites != p.k {
 		panic(fmt.Sprintf("simd: states of %d sites, want %d", q.sites, p.k))
@@ -75,14 +76,14 @@ func (p *Packed) AddChosen(c []float32, q *Choice) {
 	}
 }
 
-// AddChosen64 stores in rows of dst, of stride ld, and rounded to float32 in those
-// of f, what [Packed.AddChosen] adds, in float64 and with every sum rounded to that, plus
+// AddChosen64 stores in dst, for each state s of q, the sum of the rows of w that s chooses, plus
 // origin:
 //
-//	dst[s,j] = (Σ_g T_gj) + origin_j,  f[s,j] = dst[s,j] rounded,
+//	dst[s,j] = (Σ_g T_gj) + origin_j,  f[s,j] = dst[s,j] rounded to float32.
 //
-// for the rows of w, sites × len(origin). It panics unless w has that length, ld ≥
-// len(origin) and dst and f hold the last row.
+// T_gj are the sums of groups of four rows in [Packed.AddChosen], but in float64. w is sites ×
+// len(origin), and the rows of dst and f have the stride ld. It panics unless w has that length, ld
+// ≥ len(origin), and dst and f hold the last row.
 func AddChosen64(dst []float64, f []float32, ld int, origin []float64, w []float32, q *Choice) {
 	n := len(origin)
 	checkLen("w", len(w), q.sites*n)
@@ -115,11 +116,11 @@ func AddChosen64(dst []float64, f []float32, ld int, origin []float64, w []float
 	}
 }
 
-// refWidth is how many columns the reference takes together.
+// refWidth is the number of columns that the reference processes together.
 const refWidth = 32
 
-// refQuads stores 8 times the numbers of groups of four sites, whose bits the sites are,
-// in bytes of stride ld.
+// refQuads stores 8 times the number whose four bits are the sites of a group, for each group of
+// four sites, as bytes of stride ld.
 func refQuads(dst []uint8, x []int32, ld int) {
 	at := 0
 	for ; len(x) >= quad; x = x[quad:] {
@@ -135,8 +136,8 @@ func refQuads(dst []uint8, x []int32, ld int) {
 	}
 }
 
-// refAddChosen adds to rows of c, of stride ldc, what they choose of n columns of
-// the rows of w, of stride ldw.
+// refAddChosen adds to each row of c the chosen rows of w, for n columns. ldc and ldw are the
+// strides of c and w.
 func refAddChosen[T float32 | float64](c []T, ldc int, w []float32, ldw, n int, q *Choice) {
 	var sums [1 << quad][refWidth]T
 	for j := 0; j < n; j += refWidth {
@@ -154,7 +155,7 @@ func refAddChosen[T float32 | float64](c []T, ldc int, w []float32, ldw, n int, 
 	}
 }
 
-// refSums stores the sums of each choice among up to four rows.
+// refSums stores the sums of all subsets of up to four rows of w.
 func refSums[T float32 | float64](sums *[1 << quad][refWidth]T, w []float32, ldw, rows, cols int) {
 	for p := 1; p < 1<<rows; p++ {
 		sum := sums[p][:cols]
@@ -178,7 +179,7 @@ func refSums[T float32 | float64](sums *[1 << quad][refWidth]T, w []float32, ldw
 	}
 }
 
-// refAddChosen64 is AddChosen64 for n columns.
+// refAddChosen64 computes AddChosen64 for n columns.
 func refAddChosen64(dst []float64, f []float32, ld int, origin []float64, w []float32, ldw, n int, q *Choice) {
 	for s := range q.states {
 		clear(dst[s*ld:][:n])
@@ -193,28 +194,28 @@ func refAddChosen64(dst []float64, f []float32, ld int, origin []float64, w []fl
 	}
 }
 
-// choiceTables is the working space of sums of chosen rows.
+// choiceTables is the workspace for sums of chosen rows.
 type choiceTables struct {
 	sums   [choiceGroups << quad * tableWidth]float32
 	sums64 [choiceGroups << quad * tableWidth / 2]float64
-	rows   [choiceStates * tableWidth]float32     // those of c, if columns are missing
-	rows64 [choiceStates * tableWidth / 2]float64 // those of dst
-	last   [quad * tableWidth]float32             // the last group, if rows are missing
+	rows   [choiceStates * tableWidth]float32     // copy of rows of c if columns are missing
+	rows64 [choiceStates * tableWidth / 2]float64 // copy of rows of dst
+	last   [quad * tableWidth]float32             // copy of the last group if rows are missing
 }
 
 const (
-	// tableWidth is how many columns of float32 a table has, twice those of float64: one
-	// register with AVX-512, two with AVX2.
+	// tableWidth is the number of float32 columns of a table, twice that of float64 columns. It is
+	// one register with AVX-512 and two with AVX2.
 	tableWidth = 16
 
-	// choiceGroups is how many tables are at hand together, 16 kB: well within the
-	// first-level cache.
+	// choiceGroups is the number of tables that are computed together. They take 16 kB, well within
+	// the first-level cache.
 	choiceGroups = 16
 
-	// choiceStates is how many states take sums of them.
+	// choiceStates is the number of states that use the same tables.
 	choiceStates = 32
 
-	// choiceRun bounds one call that makes its tables itself.
+	// choiceRun is the largest number of groups in a call that computes its own tables.
 	choiceRun = 1024
 )
 
@@ -232,13 +233,14 @@ func quads(dst []uint8, x []int32, ld int) {
 	refQuads(dst, x, ld)
 }
 
-// add adds to n rows of c, a table wide, what the states from s on choose of rows of w.
+// add adds the chosen rows of w to n rows of c, for tableWidth columns. The states are s … s+n−1 of
+// q.
 func (t *choiceTables) add(c []float32, ldc int, w []float32, ldw int, q *Choice, s, n int) {
 	step, heights := choiceStep(), choiceHeights()
 	for g := 0; g < q.groups(); {
 		groups, rows := min(q.groups()-g, step), w[g*quad*ldw:]
 		ld := ldw
-		if left := q.sites - g*quad; groups > left/quad { // one is incomplete
+		if left := q.sites - g*quad; groups > left/quad { // the last group is incomplete
 			if groups = left / quad; groups == 0 {
 				rows, ld, groups = t.incomplete(rows, ldw, tableWidth, left), tableWidth, 1
 			}
@@ -254,7 +256,7 @@ func (t *choiceTables) add(c []float32, ldc int, w []float32, ldw int, q *Choice
 	}
 }
 
-// incomplete returns the last group, of less than four rows, with zeros for the others.
+// incomplete returns a copy of the last group, which has fewer than four rows, padded with zeros.
 func (t *choiceTables) incomplete(w []float32, ldw, cols, rows int) []float32 {
 	clear(t.last[:])
 	for i := range rows {
@@ -263,7 +265,7 @@ func (t *choiceTables) incomplete(w []float32, ldw, cols, rows int) []float32 {
 	return t.last[:]
 }
 
-// add64 is add in float64.
+// add64 does the same as add in float64.
 func (t *choiceTables) add64(c []float64, w []float32, ldw int, q *Choice, s, n int) {
 	const width = tableWidth / 2
 	step, heights := choiceStep(), choiceHeights()

@@ -1,6 +1,6 @@
 package simd
 
-// resized returns a slice of n entries, in the place of v if it is large enough.
+// resized returns a slice of n entries, which uses the memory of v if that is large enough.
 func resized[T any](v []T, n int) []T {
 	if cap(v) < n {
 		return make([]T, n)
@@ -8,7 +8,7 @@ func resized[T any](v []T, n int) []T {
 	return v[:n]
 }
 
-// refAddRows adds rows of the given stride.
+// refAddRows is the reference of Changes.Add for matrix rows of the given stride.
 func refAddRows(dst []float64, f []float32, src []float64, w []float32, stride int, rows []int32) {
 	copy(dst, src)
 	for _, r := range rows {
@@ -29,7 +29,7 @@ func refAddRows(dst []float64, f []float32, src []float64, w []float32, stride i
 	}
 }
 
-// refAddRows64 adds rows of the given stride.
+// refAddRows64 is the reference of Changes.Add64 for matrix rows of the given stride.
 func refAddRows64(dst, src, w []float64, stride int, rows []int32) {
 	copy(dst, src)
 	for _, r := range rows {
@@ -47,7 +47,8 @@ func refAddRows64(dst, src, w []float64, stride int, rows []int32) {
 	}
 }
 
-// runRowTerms bounds one call of addRows: with AVX2 a term takes about 0.2 ns.
+// runRowTerms is the largest number of terms in one call of addRows; with AVX2 a term takes about
+// 0.2 ns.
 const runRowTerms = 1 << 17
 
 func changes(rows, y, x []int32) int {
@@ -71,7 +72,7 @@ func changes(rows, y, x []int32) int {
 	return found + more
 }
 
-// shift adds by to the sites that rows name.
+// shift adds by to the site of each entry of rows, which is i or ^i for site i.
 func shift(rows []int32, by int32) {
 	for k, r := range rows {
 		sign := r >> 31

@@ -6,27 +6,28 @@ import (
 	"strings"
 )
 
-// variable is the environment variable that chooses a backend.
+// variable is the name of the environment variable that selects a backend.
 const variable = "GIBBSITE_SIMD"
 
-// level orders the backends of the architecture. Files that are written by _gen have the
-// others, and supported, which returns the highest that this binary and this CPU have.
+// level is a backend of the architecture; higher levels are faster. Generated files define the
+// constants, and the function supported, which returns the highest level that this binary and this
+// CPU support.
 type level int
 
 const (
 	purego level = 0
-	never  level = 1 << 8 // of what has no assembly
+	never  level = 1 << 8 // level of a kernel without assembly
 )
 
-// best is the backend in use. It is written at start and, in tests, by one
-// goroutine between kernels.
+// best is the backend in use. It is set at program start and, in tests, by one goroutine while no
+// kernel runs.
 var best = must(choose(levelNames[:supported()+1], os.Getenv(variable)))
 
 // Backend returns the name of the backend in use: "purego", "avx2", "avx512" or "neon".
 func Backend() string { return levelNames[best] }
 
-// choose returns the backend that name asks for, of those that there are, the highest
-// one if it is empty, or an error if there is no such backend here.
+// choose returns the backend in have with the given name, or the highest one if name is empty. It
+// returns an error if there is no such backend.
 func choose(have []string, name string) (level, error) {
 	if name == "" {
 		return level(len(have) - 1), nil
@@ -40,8 +41,8 @@ func choose(have []string, name string) (level, error) {
 		variable, name, strings.Join(have, ", "))
 }
 
-// must stops the program at start: a backend that was asked for and is not there
-// would change the results of the fused kernels unnoticed.
+// must panics if err is not nil. A program must not start with another backend than the requested
+// one, because the results of the fused kernels would change unnoticed.
 func must(l level, err error) level {
 	if err != nil {
 		panic(err)

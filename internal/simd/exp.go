@@ -4,22 +4,21 @@ import (
 	"math"
 )
 
-// Constants of the float32 exponential. The polynomial is a minimax fit printed
-// by _gen/coef; TestExp32 bounds the error of the whole.
+// Constants of the float32 exponential. The polynomial is a minimax fit printed by _gen/coef;
+// TestExp32 bounds the error of the result.
 const (
-	// expCut is where e^x becomes exactly 0. Above it 2^n·e^r is normal: at
+	// expCut is the argument below which e^x is exactly 0. Above it 2^n·e^r is a normal number: at
 	// the smallest n, −126, the cut-off leaves r > 0.
 	expCut = -87.3
 
 	log2E = 1.44269504088896340736
 
-	// Adding expMagic to a float32 of modest size rounds it to the nearest
-	// integer, ties to an odd one, and leaves that integer plus 127, an exponent
-	// field, in the low bits of the sum.
+	// expMagic rounds a float32 of modest size to the nearest integer, ties to an odd one, when
+	// added to it. The low bits of the sum are that integer plus 127, which is an exponent field.
 	expMagic = 0x1.8p23 + 127
 
-	// ln 2 in two parts. The first has 15 significant bits, so that its
-	// product with |n| ≤ 126 is exact (and may be fused or not).
+	// ln2Hi + ln2Lo is ln 2. ln2Hi has 15 significant bits, so that its product with |n| ≤ 126 is
+	// exact (whether fused or not).
 	ln2Hi = 0x1.62e4p-1
 	ln2Lo = 0x1.7f7d1cp-20
 
@@ -29,8 +28,8 @@ const (
 	expC3 = 0x1.106284p-07
 )
 
-// exp32 returns e^x for x ≤ 0 with an error below 2.5 ulp, exactly 0 for
-// x < −87.3 and −Inf, NaN for NaN. Positive arguments are not its business.
+// exp32 returns e^x for x ≤ 0 with an error below 2.5 ulp. It returns exactly 0 for x < −87.3 and
+// −Inf, and NaN for NaN. The result is undefined for positive x.
 func exp32(x float32) float32 {
 	t := float32(x*log2E) + expMagic
 	n := t - expMagic
@@ -57,22 +56,21 @@ func sigmoid32(x float32) float32 {
 	return 1 / (1 + e)
 }
 
-// Constants of the float64 functions. The polynomials are minimax fits printed
-// by _gen/coef; the tests of this file bound the error of each function.
+// Constants of the float64 functions. The polynomials are minimax fits printed by _gen/coef; the
+// tests of this file bound the error of each function.
 const (
-	// ln 2 in two parts, the first with 32 significant bits: its product with
-	// an exponent is exact.
+	// ln2Hi64 + ln2Lo64 is ln 2. ln2Hi64 has 32 significant bits, so that its product with an
+	// exponent is exact.
 	ln2Hi64 = 0x1.62e42feep-1
 	ln2Lo64 = 0x1.a39ef35793c76p-33
 
-	expMax64 = 0x1.62e42fefa39efp+9 // ln of the largest finite number
-	expMin64 = -746                 // e^−746 rounds to 0
+	expMax64 = 0x1.62e42fefa39efp+9 // ln of the largest finite float64
+	expMin64 = -746                 // argument at which e^x rounds to 0
 )
 
-// Exp returns e^x. The error is below 1 ulp; e^x overflows to +Inf and
-// underflows gradually to 0.
+// Exp returns e^x. The error is below 1 ulp; e^x overflows to +Inf and underflows gradually to 0.
 //
-// Exp and its neighbours replace package math where a number decides a sample:
+// Exp, [Log] and the related functions replace package math wherever a number determines a sample:
 // they return the same bits on every GOARCH.
 func Exp(x float64) float64 {
 	switch {
@@ -108,7 +106,7 @@ func Expm1(x float64) float64 {
 	return scalb(float64(1-scalb(1, -n))+t, n)
 }
 
-// expReduce splits x = n·ln 2 + r, |r| ≤ (ln 2)/2.
+// expReduce returns n and r with x = n·ln 2 + r, |r| ≤ (ln 2)/2.
 func expReduce(x float64) (n int, r float64) {
 	k := math.RoundToEven(float64(x * math.Log2E))
 	r = float64(x - float64(k*ln2Hi64))
@@ -143,8 +141,7 @@ func scalb(x float64, n int) float64 {
 // pow2 returns 2^n for a normal result.
 func pow2(n int) float64 { return math.Float64frombits(uint64(n+1023) << 52) }
 
-// Log returns the natural logarithm: −Inf at 0, NaN for x < 0. The error is
-// below 1 ulp.
+// Log returns the natural logarithm: −Inf at 0, NaN for x < 0. The error is below 1 ulp.
 func Log(x float64) float64 {
 	switch {
 	case x != x || x > math.MaxFloat64:
@@ -158,8 +155,8 @@ func Log(x float64) float64 {
 	return logSum(float64(k), f, 0)
 }
 
-// Log1p returns log(1+x), accurate near 0: −Inf at −1, NaN for x < −1. The
-// error is below 1 ulp.
+// Log1p returns log(1+x), accurate near 0. It is −Inf at −1 and NaN for x < −1. The error is below
+// 1 ulp.
 func Log1p(x float64) float64 {
 	switch {
 	case x != x || x > math.MaxFloat64 || x == 0:
@@ -172,7 +169,7 @@ func Log1p(x float64) float64 {
 		return logSum(0, x, 0)
 	}
 	u := 1 + x
-	// What rounding took from u, relative to u; it matters for |x| < 2⁵³.
+	// The rounding error of u, relative to u. It matters for |x| < 2⁵³.
 	lost := 0.0
 	if x < 1 {
 		lost = float64(x-float64(u-1)) / u
@@ -183,7 +180,7 @@ func Log1p(x float64) float64 {
 	return logSum(float64(k), f, lost)
 }
 
-// LogAdd returns log(e^a + e^b); −Inf stands for nothing.
+// LogAdd returns log(e^a + e^b). −Inf is the logarithm of 0.
 func LogAdd(a, b float64) float64 {
 	if a < b {
 		a, b = b, a
@@ -194,21 +191,20 @@ func LogAdd(a, b float64) float64 {
 	return a + Log1p(Exp(b-a))
 }
 
-// LogAdds replaces dst[i] by log(e^dst[i] + e^x[i]); −Inf stands for nothing. The error is
-// below 1 ulp of the result or 3e-16, whichever is more: log(1 + e^−d) comes from its Taylor
-// series about the nearest of some points. It panics unless len(x) = len(dst). Neither may
-// hold +Inf or NaN.
+// LogAdds replaces dst[i] by log(e^dst[i] + e^x[i]), where −Inf is the logarithm of 0. The error is
+// below 1 ulp of the result or 3e-16, whichever is larger: log(1 + e^−d) is computed by a Taylor
+// series about the nearest of a set of points. It panics unless len(x) = len(dst). Neither slice
+// may hold +Inf or NaN.
 func LogAdds(dst, x []float64) {
 	checkLen("x", len(x), len(dst))
 	for i, b := range x[:len(dst)] {
 		a := dst[i]
 		d := a - b
-		// The larger of the two, and |d|, without a branch: which one it is is as good as
-		// random.
+		// Compute the larger of the two and |d| without a branch, which would be unpredictable.
 		p, q := math.Float64bits(a), math.Float64bits(b)
 		top := math.Float64frombits(p ^ (p^q)&uint64(int64(math.Float64bits(d))>>63))
 		d = math.Abs(d)
-		if !(d < logAddEnd) { // also where both are −Inf
+		if !(d < logAddEnd) { // also true if d is NaN, because both are −Inf
 			if a < b {
 				dst[i] = b
 			}
@@ -225,15 +221,17 @@ func LogAdds(dst, x []float64) {
 }
 
 const (
-	logAddEnd    = 40 // e^−40 is below half an ulp of log 2
-	logAddPoints = 16 // in an interval of 1: the next term is below 1e-18
+	// Difference d beyond which e^−d is negligible: e^−40 is below half an ulp of log 2.
+	logAddEnd = 40
+	// Number of expansion points in an interval of 1; the next term of the series is below 1e-18.
+	logAddPoints = 16
 )
 
-// logAddSeries has the Taylor coefficients of log(1 + e^−d) about d = k/logAddPoints.
+// logAddSeries holds the Taylor coefficients of log(1 + e^−d) about the points d = k/logAddPoints.
 var logAddSeries = func() (all [logAddEnd*logAddPoints + 1][8]float64) {
 	for k := range all {
-		// y = 1/(1 + e^d) has the series y_n, (n+1)·y_(n+1) = Σ y_i·y_(n−i) − y_n, as
-		// y' = −y·(1 − y), and −y is the derivative of log(1 + e^−d).
+		// The function y = 1/(1 + e^d) satisfies y' = −y·(1 − y), so its series y_n follows
+		// (n+1)·y_(n+1) = Σ y_i·y_(n−i) − y_n. The derivative of log(1 + e^−d) is −y.
 		c, y := &all[k], [8]float64{}
 		e := Exp(-float64(k) / logAddPoints)
 		c[0], y[0] = Log1p(e), e/(1+e)
@@ -249,7 +247,7 @@ var logAddSeries = func() (all [logAddEnd*logAddPoints + 1][8]float64) {
 	return all
 }()
 
-// logReduce splits x = 2^k·(1+f) with 1+f in [√½, √2), for finite x > 0.
+// logReduce returns k and f with x = 2^k·(1+f) and 1+f in [√½, √2), for finite x > 0.
 func logReduce(x float64) (k int, f float64) {
 	if x < 0x1p-1022 {
 		x *= 0x1p54
@@ -257,11 +255,11 @@ func logReduce(x float64) (k int, f float64) {
 	}
 	const sqrtHalf = 0x3fe6a09e667f3bcd // bits of √½
 	b := math.Float64bits(x)
-	e := int64(b-sqrtHalf) >> 52 // arithmetic: floor
+	e := int64(b-sqrtHalf) >> 52 // arithmetic shift: rounds down
 	return k + int(e), math.Float64frombits(b-uint64(e)<<52) - 1
 }
 
-// logSum returns k·ln 2 + log(1+f) + lost.
+// logSum returns k·ln 2 + log(1+f) + lost, where lost is a rounding error to be corrected.
 func logSum(k, f, lost float64) float64 {
 	s := f / (2 + f)
 	z := float64(s * s)

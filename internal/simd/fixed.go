@@ -5,16 +5,17 @@ import (
 	"sync"
 )
 
-// Fixed is a factor b of k×n entries in fixed point, for products with numbers of
-// −½ … ½ that have 13 binary places. What is rounded is b, by column,
+// Fixed is a matrix b of k×n entries in fixed point, for products with a matrix of numbers in [−½,
+// ½] that have 13 binary places. The entries of b are rounded in each column,
 //
-//	B[l,j] = b[l,j]/u_j  to the nearest integer, even ones where two are as near,
+//	B[l,j] = b[l,j]/u_j  to the nearest integer, ties to even,
 //
-// with u_j the smallest power of two, 2⁻¹⁰⁰ or more, with |B[l,j]| < 2¹⁵ and
-// Σ_l |B[l,j]| < 2¹⁹. Products are exact sums of integers of 32 bits from there on, the
-// same on every machine.
+// where u_j is the smallest power of two, at least 2⁻¹⁰⁰, with |B[l,j]| < 2¹⁵ and Σ_l |B[l,j]| <
+// 2¹⁹. Products are then exact sums of 32-bit integers, the same on every machine.
 type Fixed struct {
-	panels        []int16 // of sixteen columns, an even number of them: pairs of rows, column by column
+	// Entries in panels of sixteen columns. The number of panels is even. A panel holds its pairs
+	// of rows one after the other, and each pair column by column.
+	panels        []int16
 	scale, origin []float32
 	n, k          int
 }
@@ -22,24 +23,24 @@ type Fixed struct {
 const (
 	fixedColumns = 16
 	fixedPlaces  = 13
-	fixedSum     = 1<<19 - 1 // 2¹²·2¹⁹ = 2³¹
+	fixedSum     = 1<<19 - 1 // largest sum of |B| in a column: 2¹²·2¹⁹ = 2³¹
 )
 
-// at returns the place of an entry.
+// at returns the index of entry (l, j) in panels.
 func (f *Fixed) at(l, j int) int {
 	return j/fixedColumns*fixedColumns*f.Words() + (l/2*fixedColumns+j%fixedColumns)*2 + l%2
 }
 
-// Words returns how many entries a row of the other factor has: k or, if that is odd, one
-// more, which has no effect.
+// Words returns the number of entries in a row of the other matrix: k or, if k is odd, k + 1. The
+// extra entry has no effect.
 func (f *Fixed) Words() int { return f.k + f.k&1 }
 
-// Unit returns u_j.
+// Unit returns u_j, the unit of column j.
 func (f *Fixed) Unit(j int) float64 { return math.Ldexp(float64(f.scale[j]), fixedPlaces) }
 
-// Fix returns b, row-major, in fixed point, and origin, to which products are added. It
-// keeps neither. It panics unless len(b) = k·n, with k, n ≥ 1, and len(origin) = n;
-// numbers must be finite.
+// Fix returns the row-major matrix b in fixed point. Products are added to origin, which has one
+// entry per column. It keeps no reference to b or origin. It panics unless len(b) = k·n, with k, n
+// ≥ 1, and len(origin) = n. All numbers must be finite.
 func Fix(b, origin []float32, n, k int) *Fixed {
 	checkLen("b", len(b), k*n)
 	checkLen("origin", len(origin), n)
@@ -59,12 +60,13 @@ func Fix(b, origin []float32, n, k int) *Fixed {
 	return f
 }
 
-// fixedInteger returns v in whole units, a power of two that is not less than 2⁻¹⁰⁰.
+// fixedInteger returns v/unit rounded to the nearest integer, ties to even. unit is a power of two,
+// at least 2⁻¹⁰⁰.
 func fixedInteger(v float32, unit float64) float64 {
 	return math.RoundToEven(float64(v) / unit)
 }
 
-// fixedUnits returns u_j. It goes by rows, as the entries lie.
+// fixedUnits returns the unit u_j of each column. It traverses b by rows, the order in memory.
 func fixedUnits(b []float32, n, k int) []float64 {
 	units, sum, most := make([]float64, n), make([]float64, n), make([]float64, n)
 	count := func(of func(v float32, j int) float64) {
@@ -85,7 +87,7 @@ func fixedUnits(b []float32, n, k int) []float64 {
 		}
 		units[j] = math.Ldexp(1, max(e-1, -100))
 	}
-	for more := true; more; { // twice at most: rounding may want one more
+	for more := true; more; { // at most two rounds: rounding may require one doubling
 		more = false
 		count(func(v float32, j int) float64 { return fixedInteger(v, units[j]) })
 		for j := range units {
@@ -97,12 +99,12 @@ func fixedUnits(b []float32, n, k int) []float64 {
 	return units
 }
 
-// Gemm stores a product, shifted, in the m rows of c:
+// Gemm stores a product, plus origin, in the m rows of c:
 //
-//	c[i,j] = origin_j + u_j·Σ_l 2⁻¹³·a[i,l]·B[l,j],
+//	c[i,j] = origin_j + u_j·Σ_l 2⁻¹³·a[i,l]·B[l,j].
 //
-// the sum exact for |a| ≤ 2¹² (otherwise modulo 2³²), rounded to float32, and rounded
-// again with origin. Rows of a are of [Fixed.Words] entries. It panics unless len(c) = m·n
+// The sum is exact for |a| ≤ 2¹² (otherwise modulo 2³²). It is rounded to float32, and rounded
+// again after adding origin. Rows of a have [Fixed.Words] entries. It panics unless len(c) = m·n
 // and len(a) = m·Words.
 func (f *Fixed) Gemm(c []float32, a []int16, m int) {
 	checkLen("c", len(c), m*f.n)
@@ -135,8 +137,9 @@ func (f *Fixed) Gemm(c []float32, a []int16, m int) {
 	}
 }
 
-// LogisticWords stores σ(src[i]) − ½, with σ as of [SigmoidTo], in units of 2⁻¹³: the
-// nearest integer, −2¹² … 2¹², and 0 for NaN. It panics unless len(dst) = len(src).
+// LogisticWords stores σ(src[i]) − ½ in units of 2⁻¹³, where σ is the logistic function of
+// [SigmoidTo]. The result is the nearest integer, −2¹² … 2¹², and 0 for NaN. It panics unless
+// len(dst) = len(src).
 func LogisticWords(dst []int16, src []float32) {
 	checkLen("dst", len(dst), len(src))
 	for lanes := wordLanes(); best >= logisticWordsLevel && len(src) >= lanes; {
@@ -173,21 +176,21 @@ func refFixedGemm(c []float32, a []int16, f *Fixed, m int) {
 	}
 }
 
-// Two integers of 32 bits are in one of 64, the second 2³² times: a multiplication
-// serves both, and sums that fit separate again.
+// The reference packs two 32-bit integers in one of 64 bits, the second times 2³². One
+// multiplication then serves both, and their sums can be separated again if they fit.
 type (
-	fixedSums [32][fixedColumns / 2]int64 // of rows
-	fixedPart [64][fixedColumns / 2]int64 // rows of a panel
+	fixedSums [32][fixedColumns / 2]int64 // sums of a tile of rows, two columns per entry
+	fixedPart [64][fixedColumns / 2]int64 // rows of a panel, two columns per entry
 )
 
-// pack makes row k of the columns that begin at b.
+// pack stores row k, given the columns of a panel that begin at b.
 func (p *fixedPart) pack(k int, b []int16) {
 	for l := range p[k] {
 		p[k][l] = int64(b[4*l]) + int64(b[4*l+2])<<32
 	}
 }
 
-// add adds the products of a row.
+// add adds the product of a row of a with the part p to the sums of row k.
 func (s *fixedSums) add(k int, row []int16, p *fixedPart) {
 	for l := 0; l < fixedColumns/2; l += 4 {
 		sum := (*[4]int64)(s[k][l:])
@@ -203,7 +206,7 @@ func (s *fixedSums) add(k int, row []int16, p *fixedPart) {
 	}
 }
 
-// split stores the sums of a row.
+// split stores the separated sums of row k in row.
 func (s *fixedSums) split(row *[fixedColumns]int32, k int) {
 	for l, v := range s[k] {
 		low := int32(v)
@@ -211,21 +214,22 @@ func (s *fixedSums) split(row *[fixedColumns]int32, k int) {
 	}
 }
 
-// refFixedRows stores what sums of rows of sixteen stand for.
+// refFixedRows converts integer sums of sixteen columns to float32, adds origin, and stores them in
+// rows of c with the stride ldc.
 func refFixedRows(c []float32, sums []int32, scale, origin []float32, rows, ldc int) {
 	for i := range rows {
 		refFixedRow(c[i*ldc:][:fixedColumns], sums[i*fixedColumns:], scale, origin)
 	}
 }
 
-// refFixedRow stores what sums stand for in a row.
+// refFixedRow converts the integer sums of one row to float32, adds origin, and stores them in c.
 func refFixedRow(c []float32, sums []int32, scale, origin []float32) {
 	for l := range c {
 		c[l] = origin[l] + float32(float32(sums[l])*scale[l])
 	}
 }
 
-// refLogisticWords takes σ from what there is.
+// refLogisticWords is the reference of LogisticWords. It computes σ with the current backend.
 func refLogisticWords(dst []int16, src []float32) {
 	var buf [256]float32
 	for len(src) > 0 {
@@ -238,7 +242,7 @@ func refLogisticWords(dst []int16, src []float32) {
 	}
 }
 
-// fixedWord returns s − ½ in units of 2⁻¹³, and 0 for NaN.
+// fixedWord returns s − ½ in units of 2⁻¹³, rounded to an integer, and 0 for NaN.
 func fixedWord(s float32) int16 {
 	if s != s {
 		return 0
@@ -247,13 +251,13 @@ func fixedWord(s float32) int16 {
 }
 
 const (
-	fixedPairs  = 2048 // pairs of rows of one call
-	fixedHeight = 13   // the height of the tallest tile
+	fixedPairs  = 2048 // largest number of pairs of rows in one call
+	fixedHeight = 13   // height in rows of the tallest tile
 )
 
-// fixedRowsOf returns how many of n rows go together: the first of heights where one or two
-// tiles of it leave no row, or lack one (25 of a block of 100 chains), else the tallest of
-// the others.
+// fixedRowsOf returns the number of rows, out of n, for the next tile. It returns heights[0] if one
+// or two tiles of that height cover n exactly or with one row to spare (as for the 25 rows of a
+// block of 100 chains). Otherwise it returns the tallest of the other heights that fits.
 func fixedRowsOf(n int, heights [6]int) int {
 	if h := heights[0]; n == h || n == 2*h-1 || n == 2*h {
 		return h
@@ -261,7 +265,7 @@ func fixedRowsOf(n int, heights [6]int) int {
 	return tallest(heights[1:], n)
 }
 
-// fixedTile is sums of a tile, and its rows if columns are missing.
+// fixedTile is the workspace of a tile: its integer sums, and its rows if columns are missing.
 type fixedTile struct {
 	sums [fixedHeight * 2 * fixedColumns]int32
 	rows [fixedHeight * 2 * fixedColumns]float32

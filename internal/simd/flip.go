@@ -5,20 +5,20 @@ import (
 	"math"
 )
 
-// FlipThresholds computes the flip probabilities of the binary discrete
-// Langevin proposal (Zhang, Liu and Liu 2022, Algorithm 2) as integers over
-// 2³¹. For a site with field h_i = E(x_i=1) − E(x_i=0), x_i ∈ {0,1},
+// FlipThresholds computes the flip probabilities of the binary discrete Langevin proposal (Zhang,
+// Liu and Liu 2022, Algorithm 2) as integers t_i over 2³¹. For a site with field h_i = E(x_i=1) −
+// E(x_i=0), x_i ∈ {0,1},
 //
 //	Δ_i = h_i·(1−2x_i),  l_i = −beta·Δ_i − c_i,
 //	t_i = min(max(⌊2³¹·σ(l_i)⌋, 1), 2³¹−2⁷),
 //
-// in float32, σ the logistic function with an error below 3.5 ulp; t_i = 0 where
-// l_i = −Inf (never flips) and −1 where l_i is NaN. The Langevin proposal of step
-// size α has beta = ½ and c = 1/(2α). Because what is drawn with is an integer,
-// the probability in the Hastings ratio is exactly that of the draw.
+// in float32, where σ is the logistic function with an error below 3.5 ulp. t_i is 0 if l_i = −Inf
+// (never flips) and −1 if l_i is NaN. The Langevin proposal of step size α has beta = ½ and c =
+// 1/(2α). Sites are drawn with these integers, so the probability in the Hastings ratio is exactly
+// that of the draw.
 //
-// c has one entry for all sites or one per site. It panics unless len(t) =
-// len(x) = len(h) and len(c) is 1 or len(h).
+// c has one entry for all sites or one per site. It panics unless len(t) = len(x) = len(h) and
+// len(c) is 1 or len(h).
 func FlipThresholds(t []int32, h []float32, x []int32, beta float32, c []float32) {
 	checkLen("t", len(t), len(h))
 	checkLen("x", len(x), len(h))
@@ -39,14 +39,13 @@ func FlipThresholds(t []int32, h []float32, x []int32, beta float32, c []float32
 	}
 }
 
-// Flip draws y from the thresholds t of x: y_i = 1−x_i where ⌊bits_i/2⌋ < t_i,
-// which has probability t_i/2³¹, else y_i = x_i. It returns the number of sites
-// moved and
+// Flip draws y from the thresholds t of the state x: y_i = 1−x_i if ⌊bits_i/2⌋ < t_i, which has
+// probability t_i/2³¹, and y_i = x_i otherwise. It returns the number of sites moved and
 //
 //	logq = Σ_i log q_i(y_i),  q_i = t_i/2³¹ if y_i ≠ x_i, else 1 − t_i/2³¹,
 //
-// which is NaN if some t_i is negative. The error of logq is below
-// 1e−15·(len(t) + |logq|). y may be x. It panics unless the slices have one length.
+// which is NaN if some t_i is negative. The error of logq is below 1e−15·(len(t) + |logq|). y may
+// be x. It panics unless all slices have the same length.
 func Flip(y, x, t []int32, bits []uint32) (moved int, logq float64) {
 	checkLen("y", len(y), len(t))
 	checkLen("x", len(x), len(t))
@@ -61,10 +60,9 @@ func Flip(y, x, t []int32, bits []uint32) (moved int, logq float64) {
 	return moved, logq
 }
 
-// FlipLogProb returns Σ_i log q_i(y_i) as [Flip] defines it, for given y: the
-// log-probability that thresholds t take x to y. It is −Inf if a site moves
-// whose threshold is 0, and NaN if some t_i is negative. It panics unless the
-// slices have one length.
+// FlipLogProb returns Σ_i log q_i(y_i), defined at [Flip], for given y: the log-probability that
+// thresholds t take x to y. It is −Inf if a site with threshold 0 moves, and NaN if some t_i is
+// negative. It panics unless all slices have the same length.
 func FlipLogProb(x, y, t []int32) (logq float64) {
 	checkLen("x", len(x), len(t))
 	checkLen("y", len(y), len(t))
@@ -76,11 +74,11 @@ func FlipLogProb(x, y, t []int32) (logq float64) {
 	return logq
 }
 
-// flipBlockSites is how many sites share one logarithm; it is part of the
-// definition of logq.
+// flipBlockSites is the number of sites that share one logarithm; it is part of the definition of
+// logq.
 const flipBlockSites = 1 << 16
 
-// flipOne is the integer that stands for probability 1 in a flip threshold.
+// flipOne represents probability 1 in a flip threshold.
 const flipOne = 1 << 31
 
 func refFlipThresholds(t []int32, h []float32, x []int32, beta float32, c []float32) {
@@ -137,9 +135,8 @@ func refFlipLogProb(x, y, t []int32) float64 {
 	return acc.log(len(t))
 }
 
-// product multiplies integers f_i ≤ 2³¹ in 16 lanes of 53 bits and unbounded
-// exponent. Rounding depends on mantissas only, so it does not matter when a
-// lane is renormalised.
+// product multiplies integers f_i ≤ 2³¹ in 16 lanes of 53 bits and unbounded exponent. Rounding
+// depends on mantissas only, so it does not matter when a lane is renormalised.
 type product struct {
 	lane [16]float64
 	exp  int64
@@ -147,8 +144,8 @@ type product struct {
 	zero bool
 }
 
-// productRun is how many factors a lane takes between renormalisations:
-// 2·(2³¹)³² < 2¹⁰²³.
+// productRun is the number of factors that a lane multiplies between renormalisations: 2·(2³¹)³² <
+// 2¹⁰²³.
 const productRun = 32
 
 func newProduct() product {
@@ -174,14 +171,14 @@ func (p *product) mul(i int, f uint32, t int32) {
 	}
 }
 
-// renorm brings lane j to [1, 2).
+// renorm scales lane j to [1, 2) and adds its exponent to p.exp.
 func (p *product) renorm(j int) {
 	b := math.Float64bits(p.lane[j])
 	p.exp += int64(b>>52) - 1023
 	p.lane[j] = math.Float64frombits(b&(1<<52-1) | 1023<<52)
 }
 
-// log returns log(Π f_i / 2^(31n)).
+// log returns log(Π f_i / 2^(31n)) for n factors f_i.
 func (p *product) log(n int) float64 {
 	switch {
 	case p.nan:
@@ -200,13 +197,13 @@ func (p *product) log(n int) float64 {
 	return float64(float64(p.exp-31*int64(n))*math.Ln2) + Log(p.lane[0])
 }
 
-// flipSums is what the assembly of Flip and FlipLogProb returns: the product of
-// the mantissas of 16 lanes; the sum of their biased exponents over all
-// renormalisations; in the low halves, the bitwise or of the thresholds and the
-// smallest factor; and the number of moves.
+// flipSums is the result of the assembly of Flip and FlipLogProb. It holds the product of the
+// mantissas of 16 lanes and the sum of their biased exponents over all renormalisations. The next
+// two words hold, in their low halves, the bitwise or of the thresholds and the smallest factor.
+// The last word is the number of moves.
 type flipSums [5]uint64
 
-// log is product.log.
+// log returns log(Π f_i / 2^(31n)), or the special values of product.log.
 func (s *flipSums) log(n int) float64 {
 	switch {
 	case int32(s[2]) < 0:
@@ -219,6 +216,8 @@ func (s *flipSums) log(n int) float64 {
 	return float64(float64(exp)*math.Ln2) + Log(math.Float64frombits(s[0]))
 }
 
+// flipBlock computes Flip for up to flipBlockSites sites.
+//
 //go:noinline
 func flipBlock(y, x, t []int32, bits []uint32) (moved int, logq float64) {
 	if best < flipDrawLevel || len(t) == 0 {
@@ -229,6 +228,8 @@ func flipBlock(y, x, t []int32, bits []uint32) (moved int, logq float64) {
 	return int(s[4]), s.log(len(t))
 }
 
+// flipLogProbBlock computes FlipLogProb for up to flipBlockSites sites.
+//
 //go:noinline
 func flipLogProbBlock(x, y, t []int32) float64 {
 	if best < flipScoreLevel || len(t) == 0 {

@@ -5,12 +5,12 @@ import (
 	"math/bits"
 )
 
-// FlipOdds holds the probability of a site to flip for each of its states and each
-// number of its neighbours in state 1. In its zero value none does.
+// FlipOdds holds the probability that a site flips, for each of its states and each number of its
+// neighbours in state 1. With the zero value no site flips.
 type FlipOdds struct {
-	// digits[p] is binary digit p of the probabilities as [Odds] has it: entries 0 …
-	// 7 are the coefficients of sites in state 0, the others are what to add to them,
-	// modulo 2, for those in state 1.
+	// digits[p] describes binary digit p of the probabilities in the form of [Odds]. Entries 0 … 7
+	// are the coefficients for sites in state 0. The others are added to these, modulo 2, for sites
+	// in state 1.
 	digits [64][16]uint64
 }
 
@@ -25,16 +25,17 @@ func (o *FlipOdds) Set(p *[2][5]uint64) {
 	}
 }
 
-// digit returns digit d of the probability for 64 sites and their counts.
+// digit returns digit d of the probability for 64 sites, given their states and the digits of their
+// counts.
 func (o *FlipOdds) digit(d int, own, c0, c1, c2 uint64) uint64 {
 	return five(o.digits[d][:8], c0, c1, c2) ^ own&five(o.digits[d][8:], c0, c1, c2)
 }
 
-// FlipTally counts sites, and those of them that flip, by their state x and their
-// number k ≤ 4 of neighbours in state 1.
+// FlipTally counts sites, and the sites among them that flip, by their state x and their number k ≤
+// 4 of neighbours in state 1.
 type FlipTally struct{ Sites, Flips [2][5]int }
 
-// Add adds another tally.
+// Add adds the counts of u to t.
 func (t *FlipTally) Add(u *FlipTally) {
 	for x := range t.Sites {
 		for k := range t.Sites[x] {
@@ -44,13 +45,13 @@ func (t *FlipTally) Add(u *FlipTally) {
 	}
 }
 
-// flipTerms are, for the terms 1, c_0, c_1, c_0c_1 and c_2 of the digits of the number
-// of neighbours, the sites where a term is 1, in parts of 16 bits: all of them, those in
-// state 1, those that flip, those that do both.
+// flipTerms counts sites at which a term is 1, for the terms 1, c_0, c_1, c_0c_1 and c_2 of the
+// binary digits of the number of neighbours. Each word has four counts of 16 bits: all sites, sites
+// in state 1, sites that flip, and sites that do both.
 type flipTerms [5]uint64
 
-// addTo adds the sites by their counts, of which 3 is the only one with two digits and
-// 4 the only one with the third.
+// addTo converts the counts by term to counts by number of neighbours and adds them to t. It uses
+// that 3 is the only number with two digits set, and 4 the only one with the third.
 func (s *flipTerms) addTo(t *FlipTally) {
 	one, two := s[1]-s[3], s[2]-s[3]
 	none := s[0] - one - two - s[3] - s[4]
@@ -63,14 +64,14 @@ func (s *flipTerms) addTo(t *FlipTally) {
 	}
 }
 
-// FlipBits draws which sites of the string own flip, all at once, and stores in dst what
-// they are then: bit i of dst is
+// FlipBits draws which sites of the string own flip, all at once, and stores their new states in
+// dst. Bit i of dst is
 //
-//	dst_i = 1 − own_i where u_i < p[own_i][k_i], else own_i,
+//	dst_i = 1 − own_i if u_i < p[own_i][k_i], else own_i,
 //
-// with k_i ≤ 4 its number of neighbours in state 1, near as [GridBits] stores it, p from
-// [FlipOdds.Set] and u_i as [HeatBits] has it. It panics unless len(dst) is a multiple of
-// 8, at most 512, own is as long and near thrice as long.
+// where k_i ≤ 4 is the number of neighbours in state 1 in near, in the layout of [GridBits]. p
+// comes from [FlipOdds.Set], and u_i is the random integer of [HeatBits]. It panics unless len(dst)
+// is a multiple of 8, at most 512, own has the same length and near three times that length.
 func FlipBits(dst, own, near []uint64, o *FlipOdds, ars bool, key, stream, group uint64) {
 	checkBits("dst", len(dst), maxBits/64)
 	checkLen("own", len(own), len(dst))
@@ -82,12 +83,12 @@ func FlipBits(dst, own, near []uint64, o *FlipOdds, ars bool, key, stream, group
 	}
 }
 
-// TallyFlips adds to forth the sites of the string from that flip to be those of to, and
-// to back the sites of to and those of them that flip on the way back; before and after
-// are numbers of neighbours in the one string and in the other, as [GridBits] stores
-// them. Only sites that are set in valid count. It panics unless len(from) is a multiple
-// of 8, at most 512, to and valid are as long, and the numbers thrice as long. The result
-// is undefined where a number is above 4.
+// TallyFlips counts the flips between two strings. It adds to forth the sites of the string from,
+// and those that flip on the way to the string to. It adds to back the sites of to, and those that
+// flip on the way back. before and after hold the numbers of neighbours in from and in to, in the
+// layout of [GridBits]. Only sites that are set in valid count. It panics unless len(from) is a
+// multiple of 8, at most 512, to and valid have the same length, and before and after three times
+// that length. The result is undefined if a number of neighbours is above 4.
 func TallyFlips(forth, back *FlipTally, from, to, before, after, valid []uint64) {
 	checkBits("from", len(from), maxBits/64)
 	checkLen("to", len(to), len(from))
@@ -99,15 +100,15 @@ func TallyFlips(forth, back *FlipTally, from, to, before, after, valid []uint64)
 	b.addTo(back)
 }
 
-// GridBits stores in near the number of neighbours in state 1 of the sites first,
-// first+1, …, first+64·len(a)−1 of the string own, which are at the places that t says.
-// Site i is bit i mod 64 of word pad + ⌊i/64⌋ of own; near[24r + 8p + w] has digit p of
-// the numbers of word 8r + w from first on. a and b begin at first, a multiple of 64: a
-// site has near[2] of [NewBitTorus] where a is set and near[3] where it is not, near[4]
-// where b is set and near[5] where it is not, and near[0] and near[1].
+// GridBits stores in near the number of neighbours in state 1 of the sites first, first+1, …,
+// first+64·len(a)−1 of the string own. t gives the positions of the neighbours. Site i is bit i mod
+// 64 of word pad + ⌊i/64⌋ of own. near[24r + 8p + w] holds binary digit p of the numbers for word
+// 8r + w, counted from first. The masks a and b start at first, a multiple of 64. With the
+// positions near of [NewBitTorus], every site has near[0] and near[1]. It has near[2] if its bit in
+// a is set, and near[3] otherwise. It has near[4] if its bit in b is set, and near[5] otherwise.
 //
-// It panics unless lengths fit: that of a is a multiple of 8, at most 512, and own holds
-// what is up to 64 bits beyond all places.
+// It panics unless lengths fit: len(a) is a multiple of 8, at most 512, and own reaches 64 bits
+// beyond all positions.
 func GridBits(near, own []uint64, pad, first int, t *BitTorus, a, b []uint64) {
 	checkBits("a", len(a), maxBits/64)
 	checkLen("b", len(b), len(a))
@@ -123,7 +124,7 @@ func GridBits(near, own []uint64, pad, first int, t *BitTorus, a, b []uint64) {
 	}
 }
 
-// UnpackBits stores bit i of own in x[i]. It panics unless own has as many.
+// UnpackBits stores bit i of own in x[i]. It panics unless own has at least len(x) bits.
 func UnpackBits(x []int32, own []uint64) {
 	if len(x) > 64*len(own) {
 		panic(fmt.Sprintf("simd: UnpackBits: len(x) = %d, want ≤ 64·%d", len(x), len(own)))
@@ -149,7 +150,7 @@ func refFlipBitsARS(dst, own, near []uint64, o *FlipOdds, key, stream, group uin
 	refFlipHeat(dst, own, near, o, group, func(counter uint64) [4]uint32 { return arsBlock(counter, stream, &keys) })
 }
 
-// nearDigits returns the digits of the numbers of neighbours of word i.
+// nearDigits returns the binary digits of the numbers of neighbours for the sites of word i.
 func nearDigits(near []uint64, i int) (c0, c1, c2 uint64) {
 	at := i/8*8*planes + i%8
 	return near[at], near[at+8], near[at+16]
@@ -164,7 +165,7 @@ func refFlipHeat(dst, own, near []uint64, o *FlipOdds, group uint64, block func(
 	}
 }
 
-// addHalves returns the sums of what tallyFlips counts in halves.
+// addHalves adds the two halves of each count of tallyFlips.
 func addHalves(sums *[2][5][2]uint64) (forth, back flipTerms) {
 	for j := range forth {
 		forth[j] = sums[0][j][0] + sums[0][j][1]
@@ -184,7 +185,7 @@ func refTallyFlips(from, to, before, after, valid []uint64) (forth, back flipTer
 	return forth, back
 }
 
-// add counts the sites of word i that belong to the sets.
+// add counts the sites of word i in each of the four sets.
 func (s *flipTerms) add(near []uint64, i int, sets [4]uint64) {
 	c0, c1, c2 := nearDigits(near, i)
 	for j, term := range [5]uint64{^uint64(0), c0, c1, c0 & c1, c2} {
@@ -212,7 +213,7 @@ func refGridBits(near, own []uint64, at int, t *BitTorus, a, b []uint64) {
 	}
 }
 
-// refUnpackBits does so from bit first on.
+// refUnpackBits stores bit first + i of own in x[i].
 func refUnpackBits(x []int32, own []uint64, first int) {
 	for i := range x {
 		at := uint(first + i)

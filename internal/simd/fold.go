@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// Fold adds scaled pieces of m to the rows of dst, n columns each:
+// Fold adds multiples of pieces of m to the rows of dst, n columns each:
 //
-//	dst[r·n + j] += Σ_i coef[r·len(at) + i] · m[at[i] + j],
+//	dst[r·n + j] += Σ_i coef[r·len(at) + i] · m[at[i] + j].
 //
-// the terms in ascending order of i, every product and every sum rounded to
-// float64. All rows share the pieces, so that several cost little more than one.
-// It panics unless n ≥ 1, len(dst) is a multiple of n, there is a coefficient
-// for every row and term, and all pieces lie in m.
+// Terms are added in ascending order of i, every product and every sum rounded to float64. All rows
+// use the same pieces, so that several rows cost little more than one. It panics unless n ≥ 1,
+// len(dst) is a multiple of n, there is a coefficient for every row and term, and all pieces lie
+// within m.
 func Fold(dst []float64, n int, m []float64, at []int32, coef []float64) {
 	if n < 1 || len(dst)%n != 0 {
 		panic(fmt.Sprintf("simd: len(dst) = %d, n = %d, want n ≥ 1 and a multiple of it", len(dst), n))
@@ -24,9 +24,9 @@ func Fold(dst []float64, n int, m []float64, at []int32, coef []float64) {
 	}
 }
 
-// FoldMax is [Fold] of one row in (max, +): dst[j] becomes the greatest of
-// itself and coef[i] + m[at[i] + j]. A NaN is not greater than anything. It
-// panics unless len(coef) = len(at) and all pieces lie in m.
+// FoldMax is [Fold] of one row in the (max, +) semiring: dst[j] becomes the maximum of itself and
+// all coef[i] + m[at[i] + j]. A NaN is not greater than any number. It panics unless len(coef) =
+// len(at) and all pieces lie within m.
 func FoldMax(dst, m []float64, at []int32, coef []float64) {
 	checkLen("coef", len(coef), len(at))
 	checkPieces(len(m), len(dst), at)
@@ -43,13 +43,12 @@ func FoldMax(dst, m []float64, at []int32, coef []float64) {
 	}
 }
 
-// Dots is the transpose of [Fold] in its coefficients: with the rows of x, n
-// columns each,
+// Dots is the transpose of [Fold] in its coefficients. With rows of x, n columns each, it computes
 //
 //	dst[r·len(at) + i] += Σ_j x[r·n + j] · m[at[i] + j],
 //
-// the sum in 16 lanes. It panics unless n is a positive multiple of 16, len(x) of
-// n, there is an entry of dst for every row and piece, and all pieces lie in m.
+// the sum in 16 lanes. It panics unless n is a positive multiple of 16, len(x) is a multiple of n,
+// there is an entry of dst for every row and piece, and all pieces lie within m.
 func Dots(dst []float64, n int, m []float64, at []int32, x []float64) {
 	if n < 1 || n%lanes != 0 || len(x)%n != 0 {
 		panic(fmt.Sprintf("simd: len(x) = %d, n = %d, want n ≥ 1, a multiple of 16, and len(x) one of n", len(x), n))
@@ -72,8 +71,8 @@ func Dots(dst []float64, n int, m []float64, at []int32, x []float64) {
 	}
 }
 
-// Raise multiplies v ≥ 0 by a factor, puts floor for what is below it then but
-// not zero, and reports whether it did so for anything. NaN stays.
+// Raise multiplies v ≥ 0 by the factor by. Results that are below floor but not zero are replaced
+// by floor. It reports whether there were any. NaNs are kept.
 func Raise(v []float64, by, floor float64) (low bool) {
 	for best >= raiseLevel && len(v) >= 16 {
 		n := min(len(v)&^15, foldTerms)
@@ -83,7 +82,8 @@ func Raise(v []float64, by, floor float64) (low bool) {
 	return refRaise(v, by, floor) || low
 }
 
-// checkPieces panics unless pieces of n entries that begin at at lie in a slice.
+// checkPieces panics unless the pieces of n entries at the offsets at lie within a slice of the
+// given size.
 func checkPieces(size, n int, at []int32) {
 	for i, a := range at {
 		if a < 0 || int(a) > size-n {
@@ -99,8 +99,8 @@ func refFoldRows(dst []float64, n int, m []float64, at []int32, coef []float64) 
 	}
 }
 
-// refFold is Fold for one row. Four terms at a time spare loads and stores of dst;
-// they are added one after the other.
+// refFold is Fold for one row. It handles four terms at a time, added one after the other, which
+// saves loads and stores of dst.
 func refFold(dst, m []float64, at []int32, coef []float64) {
 	i := 0
 	for ; i+3 < len(at); i += 4 {
@@ -149,8 +149,8 @@ func refFoldMax(dst, m []float64, at []int32, coef []float64) {
 	}
 }
 
-// refRaise compares bits, which are in the order of the numbers that are not
-// negative; below 0 and NaN they are greater than those of any floor.
+// refRaise is the reference of Raise. It compares bits, which have the order of the nonnegative
+// numbers. As bits, negative numbers and NaN are larger than any floor.
 func refRaise(v []float64, by, floor float64) (low bool) {
 	if by != 1 {
 		for i := range v {
@@ -160,7 +160,8 @@ func refRaise(v []float64, by, floor float64) (low bool) {
 	if !(floor > 0) {
 		return false
 	}
-	least := math.Float64bits(floor) - 1 // of bits less 1, where 0 becomes the greatest
+	// Compared with bits − 1, so that 0 becomes the largest number.
+	least := math.Float64bits(floor) - 1
 	i := 0
 	for ; i < len(v)-3; i += 4 {
 		a, b, c, d := math.Float64bits(v[i]), math.Float64bits(v[i+1]), math.Float64bits(v[i+2]), math.Float64bits(v[i+3])
@@ -181,7 +182,8 @@ func refFloor(v []float64, floor float64, least uint64) (low bool) {
 	return low
 }
 
-// refDots goes over a piece twice, for eight lanes that stay in registers.
+// refDots is the reference of Dots. It traverses each piece twice, for eight lanes that stay in
+// registers.
 func refDots(dst []float64, n int, m []float64, at []int32, x []float64) {
 	for r := 0; len(x) > 0; r++ {
 		for i, a := range at {
@@ -211,14 +213,14 @@ func refDots(dst []float64, n int, m []float64, at []int32, x []float64) {
 	}
 }
 
-// foldTerms bounds one call of fold, in products: with AVX2 one takes about .1 ns.
+// foldTerms is the largest number of products in one call of fold; with AVX2 one takes about .1 ns.
 const foldTerms = 1 << 18
 
-// foldMost is how many rows share one pass.
+// foldMost is the number of rows that share one pass over the pieces.
 const foldMost = 4
 
-// foldNear is how many entries of pieces stay in the first cache while all rows
-// go over them.
+// foldNear is the number of entries of pieces that stay in the first-level cache while all rows use
+// them.
 const foldNear = 3 << 10
 
 func foldRows(dst []float64, n int, m []float64, at []int32, coef []float64) {

@@ -4,21 +4,20 @@ import (
 	"sync"
 )
 
-// Packed is a factor b of k×n entries, row-major, that serves many products: a copy lies in
+// Packed is a matrix b of k×n entries, row-major, prepared for many products: it holds a copy in
 // the panels that the backend reads.
 type Packed struct {
 	b, panels []float32
 	n, k      int
-	width     int // of a panel; 0 without
+	width     int // number of columns of a panel; 0 if there are no panels
 }
 
-// Gemm adds a matrix product: c += a·b with a of m×k, b of k×n and c of m×n
-// entries, all row-major.
+// Gemm adds a matrix product: c += a·b with a of m×k, b of k×n and c of m×n entries, all row-major.
 //
-// Every c[i,j] takes its terms in ascending order of k, whatever m and n are,
-// so that a row of the result depends on that row of c and a, and on b, alone.
-// Backends may fuse multiplication and addition: results are reproducible per
-// backend and differ between them by rounding, at most k·2⁻²³·Σ|a·b| per entry.
+// Every c[i,j] adds its terms in ascending order of k, whatever m and n are, so a row of the result
+// depends only on that row of c and a, and on b. Backends may fuse multiplication and addition:
+// results are reproducible per backend and differ between backends by rounding, at most
+// k·2⁻²³·Σ|a·b| per entry.
 //
 // c may not overlap a or b. It panics unless the lengths are m·n, m·k and k·n.
 func Gemm(c, a, b []float32, m, n, k int) {
@@ -26,7 +25,8 @@ func Gemm(c, a, b []float32, m, n, k int) {
 	gemm(c, a, b, m, n, k)
 }
 
-// Pack returns b for products. It keeps b, which must not change. It panics unless len(b) = k·n.
+// Pack returns b prepared for products. It keeps a reference to b, which must not change. It panics
+// unless len(b) = k·n.
 func Pack(b []float32, n, k int) *Packed {
 	checkLen("b", len(b), k*n)
 	p := &Packed{b: b, n: n, k: k}
@@ -34,8 +34,8 @@ func Pack(b []float32, n, k int) *Packed {
 	return p
 }
 
-// Gemm is [Gemm] with the packed factor, the same bits included: c += a·b with a of m×k
-// and c of m×n entries. It panics unless the lengths are these.
+// Gemm adds the product of a with the packed matrix to c, with the same bits as [Gemm]: c += a·b
+// with a of m×k and c of m×n entries. It panics unless the lengths are these.
 func (p *Packed) Gemm(c, a []float32, m int) {
 	checkGemm(c, a, p.b, m, p.n, p.k)
 	n, k, width := p.n, p.k, p.width
@@ -55,9 +55,8 @@ func (p *Packed) Gemm(c, a []float32, m int) {
 	}
 }
 
-// GemmT adds a matrix product with a transposed factor: c += a·bᵀ with a of m×k,
-// b of n×k and c of m×n entries, all row-major. The order of terms, the
-// rounding and the panics are those of [Gemm].
+// GemmT adds a matrix product with a transposed factor: c += a·bᵀ with a of m×k, b of n×k and c of
+// m×n entries, all row-major. The order of terms, the rounding and the panics are those of [Gemm].
 func GemmT(c, a, b []float32, m, n, k int) {
 	checkGemm(c, a, b, m, n, k)
 	if best < gemmTileLevel || m*n*k == 0 {
@@ -91,18 +90,17 @@ func refGemmT(c, a, b []float32, m, n, k int) {
 
 var panels = sync.Pool{New: func() any { return new([panelDepth * panelWidth]float32) }}
 
-// The matrix products cut b into panels of a few registers' width and up to
-// panelDepth rows, copied next to each other where enough rows of a share the copy,
-// and run register tiles of c down each panel. Tiles differ in shape, not in the order of the terms.
+// The matrix products cut b into panels a few registers wide with up to panelDepth rows. Panels are
+// copied to contiguous memory if enough rows of a share the copy. Register tiles of c run down each
+// panel. Tiles differ in shape, but not in the order of the terms.
 const (
 	panelDepth = 256 // rows of a panel: 32 kB, within the first-level cache
-	panelWidth = 32  // columns of a panel, at the most
-	fewRows    = 4   // below, Gemm reads b in place
+	panelWidth = 32  // largest number of columns of a panel
+	fewRows    = 4   // number of rows of a below which Gemm reads b in place
 	rowDepth   = 4096
 
-	// unpackedRows is the height of a up to which full panels are used where
-	// they lie: copying pays when more tiles than a few share the copy
-	// (BenchmarkGemm).
+	// unpackedRows is the number of rows of a up to which full panels are read in place. Copying
+	// pays only if more than a few tiles share the copy (BenchmarkGemm).
 	unpackedRows = 40
 )
 
@@ -159,8 +157,8 @@ func packPanels(b []float32, n, k int) (panels []float32, width int) {
 	return panels, width
 }
 
-// pack copies cols columns of consecutive rows of b, of stride ld, to rows of
-// width entries; missing columns become 0.
+// pack copies cols columns of consecutive rows of b, of stride ld, to rows of width entries;
+// missing columns become 0.
 //
 //go:noinline
 func pack(panel, b []float32, cols, ld, width int) {
@@ -175,8 +173,8 @@ func pack(panel, b []float32, cols, ld, width int) {
 	}
 }
 
-// packTransposed copies cols rows of b, of stride ld, to the columns of a
-// panel of the given width; missing columns become 0.
+// packTransposed copies cols rows of b, of stride ld, to the columns of a panel of the given width;
+// missing columns become 0.
 //
 //go:noinline
 func packTransposed(panel, b []float32, cols, ld, width int) {
@@ -201,8 +199,8 @@ func packTransposed(panel, b []float32, cols, ld, width int) {
 	}
 }
 
-// gemmTile adds a·panel, the panel depth rows of stride ldb, to the tallest
-// tile of c that fits into rows and returns its height.
+// gemmTile adds a·panel to the tallest tile of c that fits into rows, and returns its height. The
+// panel has depth rows of stride ldb.
 func gemmTile(c, a, panel []float32, rows, cols, depth, ldc, lda, ldb, width int) int {
 	if cols < width {
 		return gemmEdge(c, a, panel, rows, cols, depth, ldc, lda, width)
@@ -213,7 +211,7 @@ func gemmTile(c, a, panel []float32, rows, cols, depth, ldc, lda, ldb, width int
 	return height
 }
 
-// gemmEdge is gemmTile where columns are missing: it works on a copy of c.
+// gemmEdge does the same as gemmTile for a panel with missing columns. It works on a copy of c.
 func gemmEdge(c, a, panel []float32, rows, cols, depth, ldc, lda, width int) int {
 	var full [12 * panelWidth]float32
 	heights := gemmHeights()
@@ -228,7 +226,7 @@ func gemmEdge(c, a, panel []float32, rows, cols, depth, ldc, lda, width int) int
 	return height
 }
 
-// tallest returns the tallest of the heights of tiles that fits.
+// tallest returns the first of heights, which descend, that is at most rows, or 1 if there is none.
 func tallest(heights []int, rows int) int {
 	for _, h := range heights {
 		if h <= rows {
@@ -238,7 +236,7 @@ func tallest(heights []int, rows int) int {
 	return 1
 }
 
-// gemmRow adds the row a times b to the row c.
+// gemmRow adds the product of the row a with the matrix b to the row c.
 func gemmRow(c, a, b []float32, n int) {
 	width := rowWidth()
 	j := 0
@@ -252,7 +250,7 @@ func gemmRow(c, a, b []float32, n int) {
 	}
 }
 
-// gemmRowPanels is gemmRow for the columns from j on.
+// gemmRowPanels computes gemmRow for the columns from j on.
 func gemmRowPanels(c, a, b []float32, n, j int) {
 	panel := panels.Get().(*[panelDepth * panelWidth]float32)
 	defer panels.Put(panel)

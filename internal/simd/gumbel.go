@@ -5,19 +5,18 @@ import (
 	"math"
 )
 
-// Gumbel stores standard Gumbel noise −log(−log(1−v)), v = (bits[i]+½)/2³²: the
-// larger tail has 33 bits, down to 1.2e−10, the smaller as many. The error is
-// below 2e−6. It panics unless len(bits) = len(dst).
+// Gumbel stores standard Gumbel noise −log(−log(1−v)) with v = (bits[i]+½)/2³². The upper tail has
+// a resolution of 33 bits, down to 1.2e−10, and so has the lower tail. The error is below 2e−6. It
+// panics unless len(bits) = len(dst).
 func Gumbel(dst []float32, bits []uint32) {
 	checkLen("bits", len(bits), len(dst))
 	gumbel(dst, bits)
 }
 
-// GumbelSoftmax stores the relaxed draw y = softmax((w + noise)/temperature) of
-// each row (Jang, Gu and Poole 2017; Maddison, Mnih and Teh 2017), in float32
-// as [Softmax] computes it. Keep the noise, from [Gumbel], to differentiate: see
-// [SoftmaxPull]. y may be w or noise. It panics unless cols ≥ 1, len(w) is a
-// multiple of cols, len(y) = len(noise) = len(w) and temperature > 0.
+// GumbelSoftmax stores the relaxed draw y = softmax((w + noise)/temperature) of each row (Jang, Gu
+// and Poole 2017; Maddison, Mnih and Teh 2017), in float32 as computed by [Softmax]. The noise
+// comes from [Gumbel]. For derivatives keep y and see [SoftmaxPull]. y may be w or noise. It panics
+// unless cols ≥ 1, len(w) is a multiple of cols, len(y) = len(noise) = len(w) and temperature > 0.
 func GumbelSoftmax(y, w, noise []float32, cols int, temperature float32) {
 	checkRows(w, cols)
 	checkLen("y", len(y), len(w))
@@ -29,13 +28,13 @@ func GumbelSoftmax(y, w, noise []float32, cols int, temperature float32) {
 	softmax(y, y, cols)
 }
 
-// SoftmaxPull adds to dst the pullback of [Softmax], or with scale = 1/θ of
-// [GumbelSoftmax], of a gradient d with respect to its result y:
+// SoftmaxPull adds to dst the pullback (vector–Jacobian product) of [Softmax] for the gradient d
+// with respect to its result y. With scale = 1/θ it is the pullback of [GumbelSoftmax] at
+// temperature θ:
 //
 //	dst_i += scale·y_i·(d_i − ⟨y, d⟩),  ⟨y, d⟩ the [Dot] of the row.
 //
-// It panics unless cols ≥ 1, len(y) is a multiple of cols and len(dst) =
-// len(d) = len(y).
+// It panics unless cols ≥ 1, len(y) is a multiple of cols and len(dst) = len(d) = len(y).
 func SoftmaxPull(dst, y, d []float32, cols int, scale float32) {
 	checkRows(y, cols)
 	checkLen("dst", len(dst), len(y))
@@ -46,8 +45,8 @@ func SoftmaxPull(dst, y, d []float32, cols int, scale float32) {
 	}
 }
 
-// Constants of the float32 logarithm; the polynomial is a minimax fit printed by
-// _gen/coef. TestExponential32 bounds the error.
+// Constants of the float32 logarithm. The polynomial is a minimax fit printed by _gen/coef;
+// TestExponential32 bounds the error.
 const (
 	logC0 = 0x1.55557ap-01
 	logC1 = 0x1.995e78p-02
@@ -56,11 +55,13 @@ const (
 	ln2   = 0x1.62e43p-1
 	rootH = 0x3f3504f3 // bits of √½
 
-	// smallBits is (1−√½)·2³²: below it log(1−v) is taken of −v itself.
+	// smallBits is (1−√½)·2³². For smaller random integers, log(1−v) is computed from −v without
+	// range reduction.
 	smallBits = 0x4afb0ccd
 )
 
-// exponential32 returns −log(1−v), v = (b+½)/2³², with an error below 4 ulp.
+// exponential32 returns the exponential variate −log(1−v), v = (b+½)/2³², with an error below 4
+// ulp.
 func exponential32(b uint32) float32 {
 	high := int32(b) >> 31 // −1 if v ≥ ½
 	a := float32(int32(b)^high) + 0.5
@@ -76,10 +77,10 @@ func exponential32(b uint32) float32 {
 	return -logSum32(k, f)
 }
 
-// log32 returns log x for normal x > 0.
+// log32 returns log x for a positive normal x.
 func log32(x float32) float32 { return logSum32(logReduce32(x)) }
 
-// logReduce32 splits x = 2^k·(1+f) with 1+f in [√½, √2).
+// logReduce32 returns k and f with x = 2^k·(1+f) and 1+f in [√½, √2).
 func logReduce32(x float32) (k, f float32) {
 	b := math.Float32bits(x)
 	e := int32(b-rootH) >> 23

@@ -2,20 +2,21 @@ package simd
 
 import "fmt"
 
-// PairScratch is what HeatPairs works with. Its zero value is ready.
+// PairScratch is the workspace of [HeatPairs]. Its zero value is ready for use.
 type PairScratch struct {
 	words [2][RowVisits*rowWords + GroupWords]uint32
 	ties  [2][2 * GroupWords]uint32
 	stop  pairStop
 }
 
-// PairOfRows reports whether HeatPairs takes less time than HeatRows of either block.
+// PairOfRows reports whether one call of HeatPairs takes less time than two calls of HeatRows.
 func PairOfRows() bool { return hasHeatEights() }
 
-// HeatPairs is HeatRows of two blocks of chains of one graph side by side, to the bits that
-// each of them gets: byte c of a row is 16 times the state of the second block's chain c,
-// and that of the first's, and bits c and 32 + c of own[v.Row] are the first's and the
-// second's. Each has chains that are valid, a tally, and a stream of random numbers.
+// HeatPairs does the same as two calls of [HeatRows], bit for bit, for two blocks of chains of the
+// same graph that are stored side by side. Byte c of a row holds the state of chain c: of the first
+// block in bit 0 and of the second block in bit 4. In own[v.Row], bit c is the state in the first
+// block and bit 32 + c the state in the second. Each block has its own mask of valid chains, tally
+// and random stream.
 func HeatPairs(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, valid [2]uint32, t *[2]RowTally, w *PairScratch, ars bool, key uint64, stream, group [2]uint64) {
 	if len(visits) > RowVisits || len(near) > RowNear {
 		panic(fmt.Sprintf("simd: HeatPairs: len(visits) = %d and len(near) = %d, want ≤ %d and ≤ %d", len(visits), len(near), RowVisits, RowNear))

@@ -10,20 +10,21 @@ import (
 // Sites of up to ChainBits chains may be held as rows of bytes, so that the neighbours
 // of a site are counted by adding rows.
 
-// Row is the state of a site, 0 or 1, in each chain.
+// Row is the state of one site, 0 or 1, in each chain.
 type Row [ChainBits]byte
 
-// RowVisit describes the redraw of a site.
+// RowVisit describes the redraw of one site.
 type RowVisit struct {
-	Row         int32 // the site's
-	Plus, Minus int32 // neighbours that are added, and those behind them that are taken away: multiples of 4
-	Bias        int32 // what their sum begins with
-	Odds        int32 // the table, in bytes from the first: its number times RowTable
+	Row int32 // index of the site's row
+	// Numbers of neighbours that are added, and of the following ones that are subtracted;
+	// multiples of 4.
+	Plus, Minus int32
+	Bias        int32 // initial value of the sum over neighbours
+	Odds        int32 // offset in bytes of the table of odds: its index times RowTable
 
-	// Eight is 0, or 1 … 8 in turn for eight visits that follow each other and are to
-	// sites whose rows do so, too. None of them is a neighbour of another, and they have
-	// one table, as many entries that are added and as many that are taken away: they can
-	// be made at once, to the same bits.
+	// Eight is 0, or 1 … 8 for eight consecutive visits that can be made at once, to the same bits.
+	// Their sites have consecutive rows and are not neighbours of each other. They have the same
+	// table of odds, and the same numbers of neighbours that are added and that are subtracted.
 	Eight int32
 	_     [2]int32
 }
@@ -31,7 +32,7 @@ type RowVisit struct {
 // eight is the number of visits that are made at once.
 const eight = 8
 
-// behind returns the neighbours behind those of visits.
+// behind returns the entries of near that follow those of the given visits.
 func behind(near []int32, visits []RowVisit) []int32 {
 	n := int32(0)
 	for i := 0; i < len(visits); {
@@ -46,20 +47,21 @@ func behind(near []int32, visits []RowVisit) []int32 {
 	return near[n:]
 }
 
-// RowCounts is the number of sums that RowOdds has odds for.
+// RowCounts is the number of sums for which a RowOdds holds a probability.
 const RowCounts = 128
 
-// RowOdds holds the probability of a site to be in state 1 for each sum 0 … RowCounts−1
-// of its neighbours. It is immutable.
+// RowOdds holds the probability that a site is in state 1 for each sum 0 … RowCounts−1 over its
+// neighbours. It is immutable.
 type RowOdds struct {
-	high, next [RowCounts]byte // the two highest of the eight bytes of p
+	high, next [RowCounts]byte // the two highest bytes of each probability in p
 	p          [RowCounts]uint64
 }
 
-// RowTable is the bytes of a table of odds.
+// RowTable is the size in bytes of a RowOdds.
 const RowTable = 10 * RowCounts
 
-// NewRowOdds returns the odds p[k]·2⁻⁶⁴ for sums k. It panics unless len(p) ≤ RowCounts.
+// NewRowOdds returns the probabilities p[k]·2⁻⁶⁴ for the sums k. It panics unless len(p) ≤
+// RowCounts.
 func NewRowOdds(p []uint64) (o RowOdds) {
 	if len(p) > RowCounts {
 		panic(fmt.Sprintf("simd: NewRowOdds: len(p) = %d, want ≤ %d", len(p), RowCounts))
@@ -71,41 +73,43 @@ func NewRowOdds(p []uint64) (o RowOdds) {
 	return o
 }
 
-// At returns the odds of sum k, times 2⁶⁴.
+// At returns the probability for the sum k, times 2⁶⁴.
 func (o *RowOdds) At(k int) uint64 { return o.p[k] }
 
-// RowTally counts for each chain the sites that a redraw has changed, and adds up the
-// sums of those that went from 0 to 1 less those of the others.
+// RowTally counts, for each chain, the sites changed by redraws (Moved). Sum adds the sums over
+// neighbours of sites that changed from 0 to 1 and subtracts those of sites that changed from 1 to
+// 0.
 type RowTally struct{ Moved, Sum [ChainBits]int32 }
 
 const (
-	// RowVisits bounds the visits of a call of HeatRows: what they count is added up in
-	// bytes and in numbers of 16 bits.
+	// RowVisits is the largest number of visits in a call of HeatRows. Counts are added up in bytes
+	// and in 16-bit numbers.
 	RowVisits = 128
 
-	// RowNear bounds the neighbours of its visits.
+	// RowNear is the largest number of neighbours of all visits in a call of HeatRows.
 	RowNear = 1 << 13
 
-	// groupTies are the ties that a group of random words decides.
+	// groupTies is the number of ties that a group of random words decides.
 	groupTies = GroupWords / 2
 )
 
-// rowWords is the number of words whose bytes are the first of a visit.
+// rowWords is the number of random words that hold the first random byte of each chain for one
+// visit.
 const rowWords = ChainBits / 4
 
-// pairStop is what a visit that heatPairs does not make has drawn: what is below, as far as
-// that is known, where it is tied, and the sums.
+// pairStop holds the random results of a visit that heatPairs could not finish. It has the chains
+// known to be below their probability, the tied chains, and the sums over neighbours.
 type pairStop struct {
 	below, equal uint64
 	_            [6]uint64
 	sums         [2]Row
 }
 
-// rowByteGroups are those of the first bytes of random numbers.
+// rowByteGroups returns the number of random groups that hold the first bytes for so many visits.
 func rowByteGroups(visits int) int { return (visits*ChainBits/4 + GroupWords - 1) / GroupWords }
 
-// moreTies returns the digits of ties behind so many that have been used, enough for any
-// visit, of those from a group of the stream on.
+// moreTies returns random words for more ties, enough for any visit, after used ties have taken
+// theirs. The words come from the stream from the given group on; buf is their memory.
 func moreTies(buf *[2 * GroupWords]uint32, used int, draw func(dst []uint32, key, stream, group uint64), key, stream, group uint64) []uint32 {
 	ties := buf[:]
 	if used%groupTies == 0 {
@@ -115,43 +119,44 @@ func moreTies(buf *[2 * GroupWords]uint32, used int, draw func(dst []uint32, key
 	return ties[2*(used%groupTies):]
 }
 
-// RowScratch is what HeatRows works with. Its zero value is ready.
+// RowScratch is the workspace of [HeatRows]. Its zero value is ready for use.
 type RowScratch struct {
 	words [RowVisits*rowWords + GroupWords]uint32
-	ties  [2 * GroupWords]uint32 // what is left of a group, and enough for any visit
+	// The rest of a group of random words, and as many more as any visit may need.
+	ties [2 * GroupWords]uint32
 }
 
-// RowGroups returns the number of groups of a random stream that belong to so many
-// visits. Few of them are ever computed.
+// RowGroups returns the number of groups of a random stream that are reserved for so many visits.
+// Few of them are ever computed.
 func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + visits) }
 
-// HeatRows draws sites of all chains afresh given their neighbours (heat bath), one after
-// the other: chain c of site v.Row becomes
+// HeatRows redraws sites in all chains given their neighbours by heat bath, one visit after the
+// other. In a visit v, chain c of site v.Row becomes
 //
-//	1 where u < p, else 0,
+//	1 if u < p, else 0,
 //
-// for each v of visits, p being the odds of the sum v.Bias + Σ rows[near[k]/32][c] over the
-// next v.Plus entries of near − the same over the v.Minus entries behind them, and u a
-// random integer of 64 binary digits. Its highest eight are byte c of words 8i … 8i+7 of
-// the stream from the given group on, i being the number of the visit (see [Philox], or
-// [ARS], whose words they are if ars is true). Where they are those of p, and bit c of
-// valid is set, there is a tie. If it is the visit's only one, the next eight digits are
-// byte i of the group behind the words of all visits, and decide unless they are those of p
-// as well. Otherwise all ties of the visit take the next two words each, the first the
-// lower, of those from the following group on, in the order of visits and of chains: the
-// first of them its last 48 digits, after these eight, from the highest of the two words,
-// the others all 56. Where bit c of valid is not set, ties make 0.
+// where p is the probability in the table of odds for the sum v.Bias + Σ rows[near[k]/32][c] over
+// the next v.Plus entries of near, minus the same sum over the v.Minus entries after them. u is a
+// random integer of 64 bits.
 //
-// Bit c of lane v.Row of own is the same as byte c of the row, before and after.
+// The bits of u come from a random stream, that of [ARS] if ars is true and that of [Philox]
+// otherwise, from the given group on. In visit i, the highest eight bits are byte c of words 8i …
+// 8i+7. There is a tie if these equal the highest bits of p and bit c of valid is set. If it is the
+// visit's only tie, the next eight bits are byte i of the group that follows the words of all
+// visits. They decide unless they equal those of p as well. Otherwise each tie of the visit takes
+// the next two words of the groups after that, low word first, in the order of visits and of
+// chains. The visit's first tie takes its last 48 bits, which follow these eight, from the high end
+// of the two words; all others take all 56 bits. If bit c of valid is not set, a tie gives 0.
 //
-// If kept is not nil, the sum of a visit is kept[v.Row], see [CountRows], and what
-// changes is added to those of its neighbours: to the same bits where the neighbours of a
-// site have it as theirs, with the same sign. That takes less time where few visits
-// change a chain.
+// Bit c of lane v.Row of own equals byte c of the row, before and after the call.
 //
-// It panics unless visits are RowVisits and entries of near RowNear at most. It does not
-// look whether numbers of rows, of tables and of entries of near are those that there are,
-// nor whether sums are from 0 to RowCounts−1, as they have to be.
+// If kept is not nil, kept[v.Row] is the sum of the visit (see [CountRows]), and changes are added
+// to the sums of the neighbours. The results have the same bits if the neighbour relation is
+// symmetric, with equal signs. This takes less time if few visits change a chain.
+//
+// It panics if there are more than RowVisits visits or RowNear entries of near. It does not check
+// that row numbers, tables and entries of near are valid, and that sums are in 0 … RowCounts−1; the
+// caller must ensure this.
 func HeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, valid uint32, t *RowTally, kept []Row, w *RowScratch, ars bool, key, stream, group uint64) {
 	if len(visits) > RowVisits || len(near) > RowNear {
 		panic(fmt.Sprintf("simd: HeatRows: len(visits) = %d and len(near) = %d, want ≤ %d and ≤ %d", len(visits), len(near), RowVisits, RowNear))
@@ -160,7 +165,8 @@ func HeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []
 	if ars {
 		draw = ARS
 	}
-	// Visits in eights at the beginning are made at once, and may draw their words as they go.
+	// Leading visits that come in groups of eight are redrawn in one call, which may also draw
+	// their random words.
 	eights, drawn := 0, 0
 	for kept != nil && hasHeatEights() && eights < len(visits) && visits[eights].Eight == 1 {
 		eights += eight
@@ -189,7 +195,8 @@ func HeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []
 		switch {
 		case made == end:
 			ties = ties[2*n:]
-		case made < eights && !alone && len(ties)/2-n >= ChainBits: // they are not enough for all of it
+		// The words for ties do not suffice for the whole group of eight.
+		case made < eights && !alone && len(ties)/2-n >= ChainBits:
 			alone = true
 			ties = ties[2*n:]
 			if !ars {
@@ -201,7 +208,7 @@ func HeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []
 	}
 }
 
-// SumRows adds the rows to sum, chain by chain.
+// SumRows adds the rows to sum, for each chain.
 func SumRows(sum *[ChainBits]int32, rows []Row) {
 	if best < sumRowsLevel {
 		refSumRows(sum, rows)
@@ -214,8 +221,8 @@ func SumRows(sum *[ChainBits]int32, rows []Row) {
 	}
 }
 
-// CountRows stores in kept the sums of all visits, each in the row of its site, chain by
-// chain.
+// CountRows stores in kept the sum over neighbours of every visit, for each chain, in the row of
+// the visit's site.
 func CountRows(kept, rows []Row, visits []RowVisit, near []int32) {
 	for _, v := range visits {
 		kept[v.Row] = refCountRow(rows, near[:v.Plus+v.Minus], v)
@@ -223,9 +230,9 @@ func CountRows(kept, rows []Row, visits []RowVisit, near []int32) {
 	}
 }
 
-// refHeatRows makes the visits up to the first that needs more than what is left of ties,
-// and returns how many it made and how many ties it used. The first visit is number made of
-// those that next belongs to.
+// refHeatRows is the reference of HeatRows. It makes visits until one needs more random words than
+// ties has left. It returns the numbers of visits made and of ties used. The first visit has the
+// number made in the group next, which holds the second bytes.
 func refHeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next []uint32, made int, ties []uint32, valid uint32, t *RowTally, kept []Row) (done, used int) {
 	for _, v := range visits {
 		o := &odds[v.Odds/RowTable]
@@ -279,8 +286,9 @@ func refHeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds
 	return done, used
 }
 
-// decideTies returns below with those chains of tie that are, the first having eight more
-// digits, and how many of ties that took. It reports false if it needs more than there are.
+// decideTies adds to below those chains of tie whose random number is below the probability. second
+// holds eight more bits for the first of them. used is the number of ties that took words of ties;
+// ok is false if there are not enough words.
 func decideTies(o *RowOdds, sum *Row, below, tie uint32, second byte, ties []uint32) (to uint32, used int, ok bool) {
 	lowest := bits.TrailingZeros32(tie)
 	if p := o.next[sum[lowest]]; tie&(tie-1) == 0 && second != p {
@@ -306,8 +314,8 @@ func decideTies(o *RowOdds, sum *Row, below, tie uint32, second byte, ties []uin
 	return below, used, true
 }
 
-// refCountRow returns the sum of a visit in each chain, eight of them added at once: no
-// byte of theirs overflows, nor goes below 0.
+// refCountRow returns the sum over neighbours of a visit in each chain. It adds eight chains at
+// once; no byte overflows or becomes negative.
 func refCountRow(rows []Row, near []int32, v RowVisit) (sum Row) {
 	const each = 0x0101010101010101
 	a, b, c, d := uint64(v.Bias)*each, uint64(v.Bias)*each, uint64(v.Bias)*each, uint64(v.Bias)*each
@@ -340,10 +348,11 @@ func refSumRows(sum *[ChainBits]int32, rows []Row) {
 	}
 }
 
-// refHeatPairs makes the visits up to the first that digits of both blocks do not decide,
-// and returns how many it made. Of that one stop has what it has drawn, and it is among
-// those whose entries of near were walked along; the next call has it as its first visit,
-// which is decided and has no entries. That is number made of those that next belongs to.
+// refHeatPairs is the reference of HeatPairs. It makes visits until one is not decided by the first
+// digits of both blocks, stores the results of that visit in stop, and returns the number of visits
+// made. walked is the number of entries of near read, including those of the stopped visit. In the
+// next call, that visit is the first, is decided, and has no entries. The first visit has the
+// number made in the groups next.
 func refHeatPairs(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next [2][]uint32, made int, valid uint64, decided bool, t *[2]RowTally, stop *pairStop) (done, walked int) {
 	for ; done < len(visits); done++ {
 		v := &visits[done]
@@ -405,7 +414,7 @@ func refStorePair(rows []Row, own []uint64, v *RowVisit, stop *pairStop, t *[2]R
 	}
 }
 
-// sumTerms bounds calls of sumRows, which counts in bytes.
+// sumTerms is the largest number of rows in a call of sumRows, which counts in bytes.
 const sumTerms = 255
 
 // byteAt returns byte i of words.
@@ -413,5 +422,5 @@ func byteAt(words []uint32, i int) *byte {
 	return (*byte)(unsafe.Add(unsafe.Pointer(&words[0]), i))
 }
 
-// head returns the first entry of s, of which there may be none.
+// head returns a pointer to the first entry of s, which may be empty.
 func head[T any](s []T) *T { return unsafe.SliceData(s) }

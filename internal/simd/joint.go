@@ -8,9 +8,9 @@ import (
 // JointBlocks is the number of blocks of chains that a [Joint] redraws side by side.
 const JointBlocks = 16
 
-// Joint says where blocks of up to ChainBits chains each, whose states lie side by side,
-// have their random bits from, and counts for each block how many sites have changed. Lane
-// p of block b is word p·JointBlocks + b of a string.
+// Joint redraws blocks of up to ChainBits chains each, whose states are stored side by side. It
+// holds the random stream of each block and counts the sites changed in each block. Lane p of block
+// b is word p·JointBlocks + b of a string.
 type Joint struct {
 	ars     bool
 	key     uint64
@@ -20,20 +20,20 @@ type Joint struct {
 	asm     jointASM
 }
 
-// jointASM is what kernels read and write, in rows of 64 bytes of which the first half is of
-// the blocks below 8. Of numbers of 64 bits a row has those of even or of odd blocks.
+// jointASM holds the data that the assembly kernels read and write, in rows of 64 bytes. The first
+// half of a row belongs to the blocks below 8. A row of 64-bit numbers holds those of the even or
+// of the odd blocks.
 type jointASM struct {
-	philox [8][8]uint64 // counters, then what the first two rounds add: see _gen/joint.go
-	aes    [4][8]uint64 // counter and stream of blocks j, 4 + j, 8 + j, 12 + j
+	philox [8][8]uint64 // counters, then the terms of the first two rounds; see _gen/joint.go
+	aes    [4][8]uint64 // counter and stream of blocks j, 4 + j, 8 + j and 12 + j
 	mask   [JointBlocks]uint32
 	moved  [JointBlocks]uint32
-	_      [4][JointBlocks]uint32 // scratch
+	_      [4][JointBlocks]uint32 // scratch memory of the kernels
 }
 
-// Begin makes j the source of some blocks, which draw from their streams from the given
-// groups on, by ARS if ars is true and else by Philox; chains[b] is the number of chains of
-// block b that count. It panics unless there are 1 … JointBlocks blocks of 0 … ChainBits
-// chains.
+// Begin sets the blocks of j. Block b draws from the stream streams[b] from group groups[b] on, by
+// ARS if ars is true and by Philox otherwise. chains[b] is the number of chains of block b that
+// count. It panics unless there are 1 … JointBlocks blocks of 0 … ChainBits chains.
 func (j *Joint) Begin(ars bool, key uint64, streams, groups []uint64, chains []int) {
 	if len(chains) < 1 || len(chains) > JointBlocks {
 		panic(fmt.Sprintf("simd: Joint.Begin: len(chains) = %d, want 1 … %d", len(chains), JointBlocks))
@@ -61,7 +61,7 @@ func (j *Joint) Begin(ars bool, key uint64, streams, groups []uint64, chains []i
 	}
 }
 
-// Moved adds to sum[b] the sites of block b that have changed since the last call, all its
+// Moved adds to sum[b] the number of sites of block b that have changed since the last call, in all
 // chains together.
 func (j *Joint) Moved(sum []int) {
 	for b := range sum {
@@ -70,15 +70,15 @@ func (j *Joint) Moved(sum []int) {
 	j.asm.moved = [JointBlocks]uint32{}
 }
 
-// Heat draws the sites of the lanes lane … lane+n−1 of own afresh, one after the other, as
-// [HeatBits] does those of each block: lane + p from the digits of lane p of its string,
-// ahead groups behind those of Begin. The number of neighbours in state 1 is the sum over
-// k = 0, …, degree−1 of lane near[k·stride + p] & (2³¹−1) of own, whose bits are flipped
-// where that number is negative; none of these lanes is drawn in the same call. Lanes of
-// blocks that there are not are left as they are or drawn, too.
+// Heat redraws the sites of lanes lane … lane+n−1 of own by heat bath, one after the other, in
+// every block. Lane lane + p uses the random bits of lane p of the block's string in [HeatBits],
+// ahead groups after those of Begin. The number of neighbours in state 1 is the sum over k = 0, …,
+// degree−1 of lane near[k·stride + p] & (2³¹−1) of own. The bits of that lane are flipped if
+// near[k·stride + p] is negative. None of these lanes may be redrawn in the same call. Lanes of
+// blocks that do not exist may or may not be changed.
 //
-// It panics unless 0 ≤ degree ≤ 7, 0 ≤ n ≤ stride, near has the numbers and own the lanes.
-// No more than 2³¹ changes of a block may be counted before a call of Moved.
+// It panics unless 0 ≤ degree ≤ 7, 0 ≤ n ≤ stride, near has these entries and own has these lanes.
+// At most 2³¹ changes of a block may be counted before a call of Moved.
 func (j *Joint) Heat(own []uint32, lane, n int, near []int32, stride, degree int, o *Odds, ahead uint64) {
 	if degree < 0 || degree > 7 || n < 0 || n > stride || len(near) < (degree-1)*stride+n && degree > 0 {
 		panic(fmt.Sprintf("simd: Joint.Heat: n = %d, stride = %d, degree = %d and len(near) = %d, want n ≤ stride, degree ≤ 7 and their product", n, stride, degree, len(near)))
@@ -86,7 +86,7 @@ func (j *Joint) Heat(own []uint32, lane, n int, near []int32, stride, degree int
 	if lane < 0 || (lane+n)*JointBlocks > len(own) {
 		panic(fmt.Sprintf("simd: Joint.Heat: lanes %d … %d of %d", lane, lane+n-1, len(own)/JointBlocks))
 	}
-	ahead *= 16 // counters
+	ahead *= 16 // from groups to counters
 	width := jointWidth()
 	if j.ars {
 		width = jointWidthARS()
@@ -107,8 +107,7 @@ func (j *Joint) Heat(own []uint32, lane, n int, near []int32, stride, degree int
 	}
 }
 
-// refJointHeat defines the bits and counts that every backend of jointbits.go gives; ahead
-// counts counters.
+// refJointHeat is the reference of Heat; ahead is a number of counters of the random stream.
 func refJointHeat(j *Joint, own []uint32, lane, n int, near []int32, stride, degree int, o *Odds, ahead uint64) {
 	keys := arsKeys(j.key)
 	for p := range n {
@@ -144,10 +143,10 @@ func refJointHeat(j *Joint, own []uint32, lane, n int, near []int32, stride, deg
 	}
 }
 
-// jointTerms bounds the lanes of a call of jointHeat, at up to 200 ns each with AVX2: a
-// multiple of 16.
+// jointTerms is the largest number of lanes in a call of jointHeat, at up to 200 ns each with AVX2.
+// It is a multiple of 16.
 const jointTerms = 256
 
-// JointWidth returns how many blocks a Joint draws in little more time than one: what a
-// register holds, 0 without assembly.
+// JointWidth returns the number of blocks that fit a register, which a Joint draws in little more
+// time than one block. It returns 0 without assembly.
 func JointWidth() int { return jointWidth() }

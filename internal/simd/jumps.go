@@ -5,18 +5,19 @@ import (
 	"math"
 )
 
-// JumpRate is the rate g(t) of a jump to a state of probability ratio t, for
+// JumpRate selects the rate g(t) of a jump to a state with the probability ratio t, for
 // [JumpThresholds].
 type JumpRate int
 
 const (
-	SqrtRate   JumpRate = iota // √t
-	BarkerRate                 // t/(1+t)
-	MinRate                    // min(1, t)
-	MaxRate                    // max(1, t)
+	SqrtRate   JumpRate = iota // g(t) = √t
+	BarkerRate                 // g(t) = t/(1+t)
+	MinRate                    // g(t) = min(1, t)
+	MaxRate                    // g(t) = max(1, t)
 )
 
-// Gone returns 1 − e^(−r) for r ≥ 0, given e = e^(−r), right to 10⁻⁶ of it.
+// Gone returns the jump probability 1 − e^(−r) for r ≥ 0, given e = e^(−r), with a relative error
+// of 10⁻⁶.
 func Gone(r, e float32) float32 {
 	if !(r < shortJump) {
 		return 1 - e
@@ -29,17 +30,18 @@ func Gone(r, e float32) float32 {
 	return float32(r * (1 - s))
 }
 
-// shortJump is where six terms of 1 − e^(−r) are as good as a float32: r⁶/5040 < 2⁻²⁴.
+// shortJump is the largest r for which six terms of the series of 1 − e^(−r) suffice in float32:
+// r⁶/5040 < 2⁻²⁴.
 const shortJump = 0.25
 
-// JumpThresholds computes, as integers over 2³¹, the probabilities that a jump process on
-// two states that starts at x_i is at the other after a time tau: with fields h as
-// [FlipThresholds] has them, t = e^(−Δ_i) and ν = σ(−Δ_i),
+// JumpThresholds computes, as integers over 2³¹, the probabilities that a jump process on two
+// states that starts at x_i is in the other state after a time tau. With fields h and differences
+// Δ_i as in [FlipThresholds], t = e^(−Δ_i) and ν = σ(−Δ_i), it stores
 //
 //	q_i = ν·(1 − exp(−tau·g(t)/ν)),  t_i = min(max(⌊2³¹·q_i⌋, 1), 2³¹−2⁷)
 //
-// in float32, q right to 2·10⁻⁶ of it; t_i = 0 where Δ_i = +Inf and −1 where it is NaN.
-// It panics unless len(t) = len(x) = len(h) and rate is one of those above.
+// in float32, where q has a relative error of 2·10⁻⁶. t_i is 0 if Δ_i = +Inf and −1 if Δ_i is NaN.
+// It panics unless len(t) = len(x) = len(h) and rate is a valid [JumpRate].
 func JumpThresholds(t []int32, h []float32, x []int32, tau float32, rate JumpRate) {
 	checkLen("t", len(t), len(h))
 	checkLen("x", len(x), len(h))
@@ -49,8 +51,8 @@ func JumpThresholds(t []int32, h []float32, x []int32, tau float32, rate JumpRat
 	jumpThresholds(t, h, x, tau, rate)
 }
 
-// refJumpThresholds is the definition of JumpThresholds. With e = e^(−|Δ|) the larger of
-// ν and its complement is 1/(1+e), the smaller e/(1+e), and g/ν is
+// refJumpThresholds is the definition of JumpThresholds. With e = e^(−|Δ|), the larger of ν and 1−ν
+// is 1/(1+e) and the smaller is e/(1+e). For the four rates, g/ν is
 //
 //	(1+e)/√e, 1, 1+e and (1+e)/e.
 func refJumpThresholds(t []int32, h []float32, x []int32, tau float32, rate JumpRate) {

@@ -4,15 +4,14 @@ import (
 	"fmt"
 )
 
-// Torus counts neighbours on a two-dimensional periodic lattice of 0/1 states
-// and looks each count up: with k_i = Σ x_j over the four neighbours of site i,
+// Torus counts the neighbours in state 1 on a two-dimensional periodic lattice of 0/1 states and
+// looks up each count: with k_i = Σ x_j over the four neighbours of site i,
 //
-//	h[i] = table[k_i],
+//	h[i] = table[k_i].
 //
-// and it returns Σ x_i·k_i and Σ x_i. Row-major, cols ≥ 3 columns and at least
-// 3 rows. Used with the five local fields of an Ising model it is its
-// field and, from the sums, its energy. It panics unless len(x) is a multiple
-// of cols, at least 3·cols, and len(h) = len(x).
+// It returns Σ x_i·k_i and Σ x_i. The lattice is row-major, with cols ≥ 3 columns and at least 3
+// rows. If table holds the five local fields of an Ising model, h is its field, and the sums give
+// its energy. It panics unless len(x) is a multiple of cols, at least 3·cols, and len(h) = len(x).
 func Torus(h []float32, table *[8]float32, x []int32, cols int) (pairs, up int) {
 	if cols < 3 {
 		panic(fmt.Sprintf("simd: cols = %d, want ≥ 3", cols))
@@ -26,8 +25,8 @@ func Torus(h []float32, table *[8]float32, x []int32, cols int) (pairs, up int) 
 	p, u := torusRow(h[last:], table, x[last-cols:last], x[last:], x[:cols])
 	pairs, up = pairs+p, up+u
 
-	// The rows between as one: where one ends and the next begins, neighbours
-	// are wrong and set right afterwards.
+	// The inner rows are computed as one long row. Neighbours at the ends of rows are then wrong
+	// and are corrected below.
 	p, u = torusInner(h[cols:last], table, x[:last-cols], x[cols-1:last+1], x[2*cols:])
 	pairs, up = pairs+p, up+u
 	for at := cols; at < last; at += cols {
@@ -40,7 +39,7 @@ func Torus(h []float32, table *[8]float32, x []int32, cols int) (pairs, up int) 
 	return pairs, up
 }
 
-// torusRow is one row of Torus, between its neighbours above and below.
+// torusRow computes one row of Torus, given the rows above and below.
 func torusRow(h []float32, table *[8]float32, above, row, below []int32) (pairs, up int) {
 	last := len(row) - 1
 	k0 := row[last] + row[1] + above[0] + below[0]
@@ -50,12 +49,11 @@ func torusRow(h []float32, table *[8]float32, above, row, below []int32) (pairs,
 	return pairs + int(row[0]*k0) + int(row[last]*k1), up + int(row[0]) + int(row[last])
 }
 
-// shortRow is the number of sites from which the assembly is faster
+// shortRow is the number of sites in a row at or above which the assembly is faster
 // (BenchmarkDouble/Torus/5).
 const shortRow = 8
 
-// torusInner is the sites of a row that are not at its ends; row has one entry more on
-// both sides.
+// torusInner computes the sites of a row except its two ends. row has one extra entry at each end.
 func torusInner(h []float32, table *[8]float32, above, row, below []int32) (pairs, up int) {
 	if best < torusInnerLevel || len(h) < shortRow {
 		return refTorusInner(h, table, above, row, below)

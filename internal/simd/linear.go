@@ -4,8 +4,8 @@ import (
 	"math"
 )
 
-// Dot returns Σ x_i·y_i in float32: products rounded, 16 lanes added by halving.
-// It panics unless len(x) = len(y).
+// Dot returns Σ x_i·y_i in float32: products are rounded, and 16 lanes are added by halving. It
+// panics unless len(x) = len(y).
 func Dot(x, y []float32) float32 {
 	checkLen("x", len(x), len(y))
 	if best < dotLevel {
@@ -20,14 +20,14 @@ func Dot(x, y []float32) float32 {
 	return halve32(&lane)
 }
 
-// Axpy adds alpha·x to y, rounding product and sum. y may be x. It panics
-// unless len(x) = len(y).
+// Axpy adds alpha·x to y, rounding the product and the sum. y may be x. It panics unless len(x) =
+// len(y).
 func Axpy(alpha float32, x, y []float32) {
 	checkLen("x", len(x), len(y))
 	axpy(alpha, x, y)
 }
 
-// Scale multiplies x by alpha.
+// Scale multiplies every entry of x by alpha.
 func Scale(alpha float32, x []float32) { scale(alpha, x) }
 
 // Sum returns Σ x_i in float64, in 16 lanes added by halving.
@@ -44,10 +44,10 @@ func Sum(x []float32) float64 {
 	return halve(&lane)
 }
 
-// WeightsMarked stores p[i] = e^(w[i]−m), for m the [Peak] of w, and returns for both
-// marks the [Sum] of p over the entries that it marks, 0 standing for the others: entry i
-// by bit i%16 of word i/16. Bits beyond the entries do not count. All is done in one
-// pass. It panics unless len(p) = len(w) and the marks have ⌈len(w)/16⌉ words.
+// WeightsMarked stores p[i] = e^(w[i]−m), where m is the [Peak] of w. For each of two bit masks it
+// returns the [Sum] of p over the marked entries, with 0 in place of the others. Entry i is bit
+// i%16 of word i/16; bits beyond the entries are ignored. It makes a single pass. It panics unless
+// len(p) = len(w) and the masks have ⌈len(w)/16⌉ words.
 func WeightsMarked(p, w []float32, m float32, marks [2][]uint16) (sums [2]float64) {
 	checkLen("p", len(p), len(w))
 	for _, bits := range marks {
@@ -89,7 +89,7 @@ func refDot(x, y []float32) float32 {
 	return halve32(&lane)
 }
 
-// halve32 is halve in float32.
+// halve32 adds 16 lanes of float32 by halving.
 func halve32(lane *[lanes]float32) float32 {
 	for j := range 8 {
 		lane[j] += lane[j+8]
@@ -138,7 +138,7 @@ func refWeightsMarked(p, w []float32, m float32, marks [2][]uint16) (sums [2]flo
 	return sums
 }
 
-// addMarked adds the entries of one group that b marks to the lanes.
+// addMarked adds the entries of one group of 16 that are set in the mask b to the lanes.
 func addMarked(lane *[lanes]float64, x []float32, b uint16) {
 	for j, v := range x {
 		set := -uint32(b >> j & 1)

@@ -4,8 +4,8 @@ import (
 	"fmt"
 )
 
-// Dot64 returns Σ_i x[i]·y[i], every operation rounded to float64: sixteen entries at a
-// time in as many lanes, which are added in halves, and then what is left. It panics
+// Dot64 returns Σ_i x[i]·y[i], every operation rounded to float64. It sums whole groups of sixteen
+// entries in 16 lanes, adds the lanes by halving, and then adds the remaining entries. It panics
 // unless len(y) = len(x).
 func Dot64(x, y []float64) float64 {
 	checkLen("y", len(y), len(x))
@@ -23,8 +23,8 @@ func Axpy64(a float64, x, y []float64) {
 	axpy64(a, x, y)
 }
 
-// Inner returns Σ_i w[i]·x[i], every operation rounded to float64, in the lanes of
-// [Dot64]. It panics unless len(w) = len(x).
+// Inner returns Σ_i w[i]·x[i], every operation rounded to float64, in the order of [Dot64]. It
+// panics unless len(w) = len(x).
 func Inner(w []float64, x []float32) float64 {
 	checkLen("w", len(w), len(x))
 	n := len(x) &^ (lanes - 1)
@@ -34,8 +34,8 @@ func Inner(w []float64, x []float32) float64 {
 	return innerRun(w, x[:n]) + tailInner(w[n:], x[n:])
 }
 
-// Gap returns Σ_i (x[i] − s·y[i])², every operation rounded to float64, in the lanes of
-// [Dot64]. It panics unless len(y) = len(x).
+// Gap returns the squared distance Σ_i (x[i] − s·y[i])², every operation rounded to float64, in the
+// order of [Dot64]. It panics unless len(y) = len(x).
 func Gap(x, y []float32, s float64) float64 {
 	checkLen("y", len(y), len(x))
 	n := len(x) &^ (lanes - 1)
@@ -45,8 +45,7 @@ func Gap(x, y []float32, s float64) float64 {
 	return gapRun(x[:n], y, s) + tailGap(x[n:], y[n:], s)
 }
 
-// AddWide adds a·x to dst, every operation rounded to float64. It panics unless
-// len(dst) = len(x).
+// AddWide adds a·x to dst, every operation rounded to float64. It panics unless len(dst) = len(x).
 func AddWide(dst []float64, a float64, x []float32) {
 	checkLen("dst", len(dst), len(x))
 	addWide(dst, a, x)
@@ -56,9 +55,9 @@ func AddWide(dst []float64, a float64, x []float32) {
 //
 //	dst[k] = Σ_i w[k·n + i]·(x[i] − m[k·n + i])²,
 //
-// every operation rounded to float64, the sum in 16 lanes. It panics unless
-// n = len(x) is a positive multiple of 16 and m and w have a row for each entry of
-// dst. A weight and a mean of 0 pad what is shorter.
+// every operation rounded to float64, the sum in 16 lanes. It panics unless n = len(x) is a
+// positive multiple of 16 and m and w have a row for each entry of dst. Shorter vectors can be
+// padded with a weight and a mean of 0.
 func Squares(dst, x, m, w []float64) {
 	checkPadded(len(x))
 	checkLen("m", len(m), len(dst)*len(x))
@@ -76,8 +75,8 @@ func Squares(dst, x, m, w []float64) {
 }
 
 // Attract adds to dst the gradient of a distance of [Squares]: dst[i] += p·(m[i] − x[i])·w[i],
-// every operation rounded to float64. It panics unless all have the same
-// length, a positive multiple of 16.
+// every operation rounded to float64. It panics unless all slices have the same length, a positive
+// multiple of 16.
 func Attract(dst, x, m, w []float64, p float64) {
 	checkPadded(len(x))
 	checkLen("dst", len(dst), len(x))
@@ -121,7 +120,7 @@ func refDot64(x, y []float64) float64 {
 	return sum + tail64(x[whole:], y[whole:])
 }
 
-// tail64 is what is left of an inner product, less than 16 entries.
+// tail64 returns the inner product of the remaining entries, fewer than 16.
 func tail64(x, y []float64) float64 {
 	y = y[:len(x)]
 	a, b, i := 0.0, 0.0, 0
@@ -154,7 +153,7 @@ func refInner(w []float64, x []float32) float64 {
 	return halve(&s) + tailInner(w[whole:], x[whole:])
 }
 
-// tailInner is what is left, less than 16 entries.
+// tailInner returns the inner product of the remaining entries, fewer than 16.
 func tailInner(w []float64, x []float32) float64 {
 	w = w[:len(x)]
 	a, b, i := 0.0, 0.0, 0
@@ -181,7 +180,7 @@ func refGap(x, y []float32, s float64) float64 {
 	return halve(&sum) + tailGap(x[whole:], y[whole:], s)
 }
 
-// tailGap is what is left, less than 16 entries.
+// tailGap returns the squared distance of the remaining entries, fewer than 16.
 func tailGap(x, y []float32, s float64) float64 {
 	y = y[:len(x)]
 	sum := 0.0
@@ -199,7 +198,8 @@ func refAddWide(dst []float64, a float64, x []float32) {
 	}
 }
 
-// refSquares goes over a row twice, for eight lanes that stay in registers.
+// refSquares is the reference of Squares. It traverses each row twice, for eight lanes that stay in
+// registers.
 func refSquares(dst, x, m, w []float64) {
 	n := len(x)
 	for k := range dst {

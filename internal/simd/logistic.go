@@ -1,15 +1,13 @@
 package simd
 
-// SigmoidTo stores dst[i] = 1/(1+e^−src[i]) with an error below 3.5 ulp; it is
-// exactly 0 for src[i] < −87.3. dst may be src. It panics unless len(dst) =
-// len(src).
+// SigmoidTo stores dst[i] = 1/(1+e^−src[i]) with an error below 3.5 ulp. The result is exactly 0
+// for src[i] < −87.3. dst may be src. It panics unless len(dst) = len(src).
 func SigmoidTo(dst, src []float32) {
 	checkLen("dst", len(dst), len(src))
 	sigmoid(dst, src)
 }
 
-// Slope replaces every σ in s, as of [SigmoidTo], by its derivative σ − σ², the square
-// rounded.
+// Slope replaces every value σ of [SigmoidTo] in s by the derivative σ − σ², the square rounded.
 func Slope(s []float32) { pull(s, s, s, 0, -1) }
 
 func refSigmoid(dst, src []float32) {
@@ -18,23 +16,22 @@ func refSigmoid(dst, src []float32) {
 	}
 }
 
-// GELU stores dst[i] = x·σ(u(x)), x = src[i], the tanh form of the Gaussian error linear
-// unit (Hendrycks and Gimpel 2016): u = 2·√(2/π)·(x + 0.044715·x³), every operation
-// rounded to float32, σ as by [SigmoidTo]. dst may be src. It panics unless
-// len(dst) = len(src).
+// GELU stores dst[i] = x·σ(u(x)) for x = src[i], the tanh form of the Gaussian error linear unit
+// (Hendrycks and Gimpel 2016). u is 2·√(2/π)·(x + 0.044715·x³), every operation rounded to float32,
+// and σ is that of [SigmoidTo]. dst may be src. It panics unless len(dst) = len(src).
 func GELU(dst, src []float32) {
 	checkLen("dst", len(dst), len(src))
 	gelu(dst, src)
 }
 
-// GELUSlope multiplies d[i] by the derivative of [GELU] at x[i], σ + x·u′·σ·(1−σ). It
-// panics unless len(d) = len(x).
+// GELUSlope multiplies d[i] by the derivative of [GELU] at x[i], σ + x·u′·σ·(1−σ). It panics unless
+// len(d) = len(x).
 func GELUSlope(d, x []float32) {
 	checkLen("d", len(d), len(x))
 	geluSlope(d, x)
 }
 
-// The constants of GELU: 2·√(2/π) and the coefficient of the cube.
+// Constants of GELU: 2·√(2/π) and the coefficient of the cube.
 const (
 	geluScale = 1.5957691216057308
 	geluCubic = 0.044715

@@ -6,13 +6,12 @@ import (
 	"math/bits"
 )
 
-// Philox fills dst with words of a random stream, starting at a group of 64.
+// Philox fills dst with words of a random stream, starting at a group of 64 words.
 //
-// Word j of the stream (key, stream) lies in group G = j/64; with r = j mod 64,
-// w = r/16 and lane = r mod 16 it is output word w of Philox4x32-10 under the
-// 64-bit key at the 128-bit counter whose low half is G·16 + lane and whose
-// high half is stream. The layout is part of the definition: all backends and
-// all ways of cutting a stream into calls give the same words.
+// Word j of the stream (key, stream) belongs to group G = j/64. With r = j mod 64, w = r/16 and
+// lane = r mod 16, it is output word w of Philox4x32-10 under the 64-bit key, at the 128-bit
+// counter whose low half is G·16 + lane and whose high half is stream. The layout is part of the
+// definition: all backends and all ways of cutting a stream into calls give the same words.
 //
 // It panics unless len(dst) is a multiple of 64.
 func Philox(dst []uint32, key, stream, group uint64) {
@@ -32,10 +31,9 @@ func Philox(dst []uint32, key, stream, group uint64) {
 	}
 }
 
-// ARS is [Philox] by another generator, ARS4x32-7: word w of the same counter's
-// output under the 128-bit key whose low half is key and whose high half are the
-// first 64 binary digits of π − 3. Words of a block are numbered from its lowest
-// bytes on.
+// ARS does the same as [Philox] with another generator, ARS4x32-7. A word is output word w at the
+// same counter, under the 128-bit key whose low half is key and whose high half holds the first 64
+// bits of π − 3. The words of a block are numbered from its lowest bytes on.
 func ARS(dst []uint32, key, stream, group uint64) {
 	if len(dst)%GroupWords != 0 {
 		panic(fmt.Sprintf("simd: len(dst) = %d, want a multiple of %d", len(dst), GroupWords))
@@ -76,8 +74,8 @@ func Unit64(dst []float64, bits []uint32) {
 const (
 	philoxMul0 = 0xD2511F53
 	philoxMul1 = 0xCD9E8D57
-	philoxKey0 = 0x9E3779B9 // golden ratio
-	philoxKey1 = 0xBB67AE85 // √3 − 1
+	philoxKey0 = 0x9E3779B9 // fractional part of the golden ratio, times 2³²
+	philoxKey1 = 0xBB67AE85 // √3 − 1, times 2³²
 	philoxRnds = 10
 )
 
@@ -96,7 +94,7 @@ func refPhilox(dst []uint32, key, stream, group uint64) {
 	}
 }
 
-// philoxBlock is Philox4x32-10 at one counter.
+// philoxBlock returns the output of Philox4x32-10 at one counter, given by its low and high half.
 func philoxBlock(lo, hi, key uint64) [4]uint32 {
 	c0, c1, c2, c3 := uint32(lo), uint32(lo>>32), uint32(hi), uint32(hi>>32)
 	k0, k1 := uint32(key), uint32(key>>32)
@@ -137,12 +135,12 @@ func refUnit64(dst []float64, bits []uint32) {
 // Constants of ARS4x32 (Salmon, Moraes, Dror and Shaw 2011, "Parallel random
 // numbers: as easy as 1, 2, 3", section 3.2 and its Random123 distribution).
 const (
-	arsWeyl0 = 0x9E3779B97F4A7C15 // golden ratio
-	arsWeyl1 = 0xBB67AE8584CAA73B // √3 − 1
+	arsWeyl0 = 0x9E3779B97F4A7C15 // fractional part of the golden ratio, times 2⁶⁴
+	arsWeyl1 = 0xBB67AE8584CAA73B // √3 − 1, times 2⁶⁴
 	arsRnds  = 7
 
-	// arsHigh is the upper half of every key, whose lower half is that of the
-	// stream: the first 64 binary digits of π − 3.
+	// arsHigh is the upper half of every ARS key, the first 64 bits of π − 3. The lower half is the
+	// key of the stream.
 	arsHigh = 0x243F6A8885A308D3
 )
 
@@ -159,7 +157,7 @@ func refARS(dst []uint32, key, stream, group uint64) {
 	}
 }
 
-// arsKeys returns the keys of the rounds, the first of which only adds its own.
+// arsKeys returns the round keys of ARS. The first of them is only added, before the first round.
 func arsKeys(key uint64) (keys [2 * (arsRnds + 1)]uint64) {
 	k0, k1 := key, uint64(arsHigh)
 	for r := 0; r < len(keys); r += 2 {
@@ -170,15 +168,14 @@ func arsKeys(key uint64) (keys [2 * (arsRnds + 1)]uint64) {
 	return keys
 }
 
-// arsBlock is ARS4x32-7 at one counter.
+// arsBlock returns the output of ARS4x32-7 at one counter, given by its low and high half.
 func arsBlock(lo, hi uint64, keys *[2 * (arsRnds + 1)]uint64) [4]uint32 {
 	return arsRounds(lo, hi, keys[:])
 }
 
-// arsRounds is ARS4x32 at one counter, with as many rounds as there are keys of
-// two numbers, less one. A round is that of AES (FIPS 197, section 5.1), on a state
-// whose column c is the word s_c, its lowest byte first, and so is the key; the last
-// does not mix columns.
+// arsRounds returns the output of ARS4x32 at one counter. Each key has two numbers, and there is
+// one round fewer than keys. A round is that of AES (FIPS 197, section 5.1). Column c of the state,
+// and of the key, is word c, its lowest byte first. The last round does not mix columns.
 func arsRounds(lo, hi uint64, keys []uint64) [4]uint32 {
 	t0, t1, t2, t3 := &aesColumns[0], &aesColumns[1], &aesColumns[2], &aesColumns[3]
 	lo, hi = lo^keys[0], hi^keys[1]
@@ -193,19 +190,19 @@ func arsRounds(lo, hi uint64, keys []uint64) [4]uint32 {
 	s := [4]uint32{uint32(lo), uint32(lo >> 32), uint32(hi), uint32(hi >> 32)}
 	key := [4]uint32{uint32(keys[0]), uint32(keys[0] >> 32), uint32(keys[1]), uint32(keys[1] >> 32)}
 	for c := range key {
-		for b := range 4 { // byte 1 of an entry is the substitute
+		for b := range 4 { // byte 1 of a table entry is the substituted byte
 			key[c] ^= t0[s[(c+b)%4]>>(8*b)&255] >> 8 & 255 << (8 * b)
 		}
 	}
 	return key
 }
 
-// aesColumns[0][x] is the column (2, 1, 1, 3) times the substitute S(x), in the field
-// of 256 elements modulo z⁸ + z⁴ + z³ + z + 1; aesColumns[i] is turned by i bytes.
+// aesColumns[0][x] is the column (2, 1, 1, 3) times the AES substitute S(x), in the field of 256
+// elements modulo z⁸ + z⁴ + z³ + z + 1. aesColumns[i] is the same rotated by i bytes.
 var aesColumns = makeAESColumns()
 
-// makeAESColumns goes through the powers of 3, which are all elements but 0, and those of
-// its inverse with them.
+// makeAESColumns computes aesColumns. It iterates over the powers of 3, which are all nonzero
+// elements, and over the powers of its inverse.
 func makeAESColumns() (t [4][256]uint32) {
 	double := func(v uint8) uint8 { return v<<1 ^ -(v>>7)&0x1b }
 	set := func(x, inverse uint8) {
@@ -224,7 +221,7 @@ func makeAESColumns() (t [4][256]uint32) {
 	for range 255 {
 		set(power, inverse)
 		power ^= double(power)
-		for shift := range 3 { // divides by 3: times 1 + z + … + z⁷
+		for shift := range 3 { // division by 3 is multiplication by 1 + z + … + z⁷
 			inverse ^= inverse << (1 << shift)
 		}
 		inverse ^= -(inverse >> 7) & 0x09
@@ -232,14 +229,14 @@ func makeAESColumns() (t [4][256]uint32) {
 	return t
 }
 
-// Polar replaces squared radii of points in the unit disc, 2⁻¹⁰⁰⁰ ≤ r < 1, by the
-// factors √(−2·log(r)/r) that make two normal numbers of a point (Marsaglia and Bray
-// 1964), with the bits of [Log]. Of other numbers it leaves something.
+// Polar replaces squared radii r of points in the unit disc, 2⁻¹⁰⁰⁰ ≤ r < 1, by √(−2·log(r)/r).
+// Multiplied by this factor, the coordinates of the point become two normal variates (Marsaglia and
+// Bray 1964). The logarithm is [Log], bit for bit. For any other r the result is undefined.
 func Polar(r []float64) {
 	polar(r)
 }
 
-// polarTerms bounds one call of polar.
+// polarTerms is the largest number of entries in one call of polar.
 const polarTerms = 1 << 12
 
 func refPolar(r []float64) {

@@ -9,15 +9,13 @@ import (
 //
 //	p[i] = e^(w[i]−m), m the maximum of the row,
 //
-// in float32 with an error below 2.5 ulp (besides the rounding of w[i]−m), and
-// stores the sum of each row in total. Where w[i] is −Inf, p[i] is exactly 0;
-// elsewhere p[i] is raised to floor, which must be ≥ 0; below the cut-off
-// −87.3 a weight without floor is 0 too. A row of −Inf alone has total 0; a row
-// with a NaN or +Inf has total NaN. The total is a float64 sum; see [Pick] for
-// its order.
+// in float32 with an error below 2.5 ulp (besides the rounding of w[i]−m). It stores the sum of
+// each row in total. If w[i] is −Inf, p[i] is exactly 0. All other p[i] are raised to at least
+// floor, which must be ≥ 0. Without a floor, weights below the cut-off −87.3 are 0, too. A row that
+// has only −Inf has total 0, and a row with a NaN or +Inf has total NaN. The total is a float64 sum
+// in the order described at [Pick].
 //
-// p may be w. It panics unless cols ≥ 1, len(w) = len(total)·cols and
-// len(p) = len(w).
+// p may be w. It panics unless cols ≥ 1, len(w) = len(total)·cols and len(p) = len(w).
 func Weights(p []float32, total []float64, w []float32, cols int, floor float32) {
 	checkRows(w, cols)
 	checkLen("p", len(p), len(w))
@@ -25,7 +23,7 @@ func Weights(p []float32, total []float64, w []float32, cols int, floor float32)
 	weights(p, total, w, cols, floor)
 }
 
-// Peak returns the maximum of w, NaN aside: +0 rather than −0, and 0 if nothing
+// Peak returns the maximum of w, ignoring NaNs. It returns +0 rather than −0, and 0 if no entry
 // exceeds −Inf.
 func Peak(w []float32) float32 {
 	if best < maxSegmentLevel {
@@ -46,7 +44,7 @@ func Peak(w []float32) float32 {
 	return m + 0
 }
 
-// WeightsFrom is [Weights] of one row whose [Peak] is m, without floor. It panics
+// WeightsFrom does the same as [Weights] for one row whose [Peak] is m, without floor. It panics
 // unless len(p) = len(w).
 func WeightsFrom(p, w []float32, m float32) (total float64) {
 	checkLen("p", len(p), len(w))
@@ -57,11 +55,10 @@ func WeightsFrom(p, w []float32, m float32) (total float64) {
 	return total
 }
 
-// LogSumExp stores dst[r] = log Σ_i e^(w[r,i]) for rows of cols log-weights, as
-// the maximum plus the logarithm of the float64 total of [Weights]: −Inf for a
-// row of −Inf, NaN for a row with NaN or +Inf. The error is that of the
-// float32 weights, below 2e−7 besides the rounding of w − max. It panics unless
-// cols ≥ 1 and len(w) = len(dst)·cols.
+// LogSumExp stores dst[r] = log Σ_i e^(w[r,i]) for rows of cols log-weights, computed as the
+// maximum plus the logarithm of the float64 total of [Weights]. The result is −Inf for a row of
+// −Inf and NaN for a row with NaN or +Inf. The error is that of the float32 weights, below 2e−7
+// besides the rounding of w − max. It panics unless cols ≥ 1 and len(w) = len(dst)·cols.
 func LogSumExp(dst []float64, w []float32, cols int) {
 	checkRows(w, cols)
 	checkLen("dst", len(dst), len(w)/cols)
@@ -72,27 +69,23 @@ func LogSumExp(dst []float64, w []float32, cols int) {
 	eachRow(w, cols, func(r int, m float32, total float64) { dst[r] = float64(m) + Log(total) })
 }
 
-// Softmax stores dst[i] = e^(w[i]) / Σ_row e^w for rows of cols log-weights: the
-// float32 weights of [Weights] (floor 0) times the rounded reciprocal of their
-// total, with an error below 4 ulp besides the rounding of w − max.
-// Probabilities below 2⁻¹²⁵ are exactly 0. A row without weight or
-// with NaN or +Inf becomes NaN.
+// Softmax stores dst[i] = e^(w[i]) / Σ_row e^w for rows of cols log-weights. It multiplies the
+// float32 weights of [Weights] (floor 0) by the rounded reciprocal of their total, with an error
+// below 4 ulp besides the rounding of w − max. Probabilities below 2⁻¹²⁵ are exactly 0. A row
+// without positive weight or with NaN or +Inf becomes NaN.
 //
-// dst may be w. It panics unless cols ≥ 1, len(w) is a multiple of cols and
-// len(dst) = len(w).
+// dst may be w. It panics unless cols ≥ 1, len(w) is a multiple of cols and len(dst) = len(w).
 func Softmax(dst, w []float32, cols int) {
 	checkRows(w, cols)
 	checkLen("dst", len(dst), len(w))
 	softmax(dst, w, cols)
 }
 
-// LogSoftmax stores dst[i] = (w[i] − m) − log Σ_row e^(w−m), m the maximum of
-// the row, in float32 steps: −Inf where w[i] is −Inf; a row without weight or
-// with NaN or +Inf becomes NaN. The logarithm is that of the total of
-// [Weights], rounded to float32.
+// LogSoftmax stores dst[i] = (w[i] − m) − log Σ_row e^(w−m), where m is the maximum of the row, in
+// float32 steps. The result is −Inf if w[i] is −Inf. A row without positive weight or with NaN or
+// +Inf becomes NaN. The logarithm is that of the total of [Weights], rounded to float32.
 //
-// dst may be w. It panics unless cols ≥ 1, len(w) is a multiple of cols and
-// len(dst) = len(w).
+// dst may be w. It panics unless cols ≥ 1, len(w) is a multiple of cols and len(dst) = len(w).
 func LogSoftmax(dst, w []float32, cols int) {
 	checkRows(w, cols)
 	checkLen("dst", len(dst), len(w))
@@ -111,14 +104,13 @@ func LogSoftmax(dst, w []float32, cols int) {
 	})
 }
 
-// Entropy stores the entropy in nats of the distribution of each row of
-// log-weights,
+// Entropy stores the entropy in nats of the distribution of each row of log-weights,
 //
 //	H = log Z − Σ p_i·(w_i−m)/Z,  p the [Weights] of the row, Z their total,
 //
-// with float32 terms summed in 16 lanes of float64; terms of weight 0 are 0. NaN
-// for a row without weight or with NaN or +Inf. The error is below 1e−6·(1+H).
-// It panics unless cols ≥ 1 and len(w) = len(dst)·cols.
+// with float32 terms summed in 16 lanes of float64. Terms of weight 0 are 0. The result is NaN for
+// a row without positive weight or with NaN or +Inf. The error is below 1e−6·(1+H). It panics
+// unless cols ≥ 1 and len(w) = len(dst)·cols.
 func Entropy(dst []float64, w []float32, cols int) {
 	checkRows(w, cols)
 	checkLen("dst", len(dst), len(w)/cols)
@@ -140,8 +132,8 @@ func Entropy(dst []float64, w []float32, cols int) {
 	}
 }
 
-// longEntropy returns the total of one row longer than the scratch p, and the sum of
-// refEntropy.
+// longEntropy returns the total of one row that is longer than the scratch p, and the sum computed
+// by refEntropy.
 func longEntropy(p *[scratchTerms]float32, w []float32) (total, sum float64) {
 	var lane [lanes]float64
 	m := Peak(w)
@@ -154,37 +146,37 @@ func longEntropy(p *[scratchTerms]float32, w []float32) (total, sum float64) {
 }
 
 const (
-	// scratchTerms is how many weights a call keeps for itself.
-	// Longer rows are cut there, at the end of a block.
+	// scratchTerms is the number of weights that a call stores temporarily. Longer rows are cut
+	// there, at the end of a block.
 	scratchTerms = 32 * blockTerms
 
-	// runGroups and runTerms bound one call of assembly: Philox takes up to 1 ns a
-	// word with AVX2, elementwise kernels about as much.
+	// runGroups and runTerms limit one call of assembly. Philox takes up to 1 ns a word with AVX2,
+	// and elementwise kernels take about as much per entry.
 	runGroups = 256
 	runTerms  = 16384
 
-	// scratchRows is how many rows share that space.
+	// scratchRows is the largest number of rows in a scratch.
 	scratchRows = 2048
 )
 
-// scratch is working space of one call. It is pooled rather than on the stack
-// because clearing it would cost more than a draw from a short row.
+// scratch is the workspace of one call. It is pooled rather than allocated on the stack, because
+// clearing it would take longer than a draw from a short row.
 type scratch struct {
 	p      [scratchTerms]float32
-	max    [scratchRows]float32 // of rows
-	z, sum [scratchRows]float64 // totals of rows
+	max    [scratchRows]float32 // maximum of each row
+	z, sum [scratchRows]float64 // total and lane sum of each row
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// perCall returns how many rows of cols entries are worked on at once.
+// perCall returns the number of rows of cols entries that are processed at once.
 func perCall(rows, cols int) int {
 	return min(rows, scratchRows, max(scratchTerms/cols, 1))
 }
 
 const (
 	lanes      = 16
-	blockTerms = 8 * lanes // 128, see Pick
+	blockTerms = 8 * lanes // number of terms in a block, 128; see Pick
 )
 
 func refWeights(p []float32, total []float64, w []float32, cols int, floor float32) {
@@ -193,12 +185,12 @@ func refWeights(p []float32, total []float64, w []float32, cols int, floor float
 	}
 }
 
-// weightRow is Weights on one row; it returns the total.
+// weightRow computes Weights for one row and returns the total.
 func weightRow(p, w []float32, floor float32) float64 {
 	return weightRowFrom(p, w, rowMax(w), floor)
 }
 
-// weightRowFrom is weightRow given the maximum.
+// weightRowFrom computes Weights for one row with the maximum m and returns the total.
 func weightRowFrom(p, w []float32, m, floor float32) float64 {
 	total := 0.0
 	for i := 0; i < len(w); i += blockTerms {
@@ -220,8 +212,8 @@ func weightBlock(p, w []float32, m, floor float32) {
 	}
 }
 
-// rowMax returns the maximum of w, NaN aside: +0 rather than −0, and 0 if
-// nothing exceeds −Inf, so that differences to it are never NaN for nothing.
+// rowMax returns the maximum of w, ignoring NaNs. It returns +0 rather than −0, and 0 if no entry
+// exceeds −Inf, so that w[i] − max is NaN only if w[i] is.
 func rowMax(w []float32) float32 {
 	inf := float32(math.Inf(-1))
 	m := inf
@@ -236,7 +228,7 @@ func rowMax(w []float32) float32 {
 	return m + 0
 }
 
-// blockSum adds up to 128 terms in 16 lanes.
+// blockSum returns the sum of up to 128 terms, in 16 lanes added by halving.
 func blockSum(p []float32) float64 {
 	var lane [lanes]float64
 	for len(p) >= lanes {
@@ -251,7 +243,8 @@ func blockSum(p []float32) float64 {
 	return halve(&lane)
 }
 
-// halve adds 16 lanes by halving.
+// halve returns the sum of 16 lanes of float64. It adds the upper half of the lanes to the lower
+// half until one lane is left.
 func halve(lane *[lanes]float64) float64 {
 	for j := range 8 {
 		lane[j] += lane[j+8]
@@ -262,7 +255,7 @@ func halve(lane *[lanes]float64) float64 {
 	return (lane[0] + lane[2]) + (lane[1] + lane[3])
 }
 
-// refWeightRows is refWeights that stores the maxima of the rows too.
+// refWeightRows does the same as refWeights and also stores the maxima of the rows.
 func refWeightRows(p, w, maxes []float32, total []float64, cols int, floor float32) {
 	for r := range maxes {
 		row := w[r*cols : (r+1)*cols]
@@ -278,7 +271,7 @@ func refLogSumExp(dst []float64, w []float32, cols int) {
 	}
 }
 
-// weightTotal returns the total of the weights e^(w−m).
+// weightTotal returns the total of the weights e^(w−m) of a row.
 func weightTotal(w []float32, m float32) float64 {
 	var p [blockTerms]float32
 	total := 0.0
@@ -305,8 +298,8 @@ func refSoftmax(dst, w []float32, cols int) {
 	}
 }
 
-// softmaxScale returns the factor that normalises weights and the smallest
-// weight that it keeps: its product is normal.
+// softmaxScale returns the factor that normalises weights, and the smallest weight that is kept.
+// The product of the two is a normal number.
 func softmaxScale(total float64) (least, scale float32) {
 	return float32(total * 0x1p-125), float32(1 / total)
 }
@@ -322,8 +315,8 @@ func refLogSoftmax(dst, w []float32, cols int) {
 	}
 }
 
-// refWeightSegment is refWeights on a segment of a row, given its maximum; total
-// is carried on.
+// refWeightSegment computes the weights of a segment of a row with the maximum m. It adds their sum
+// to total.
 func refWeightSegment(p, w []float32, m, floor float32, total *float64) {
 	for i := 0; i < len(w); i += blockTerms {
 		end := min(i+blockTerms, len(w))
@@ -332,7 +325,7 @@ func refWeightSegment(p, w []float32, m, floor float32, total *float64) {
 	}
 }
 
-// refEntropy adds p_i·(w_i−m) to the lanes. Backends may destroy p.
+// refEntropy adds p_i·(w_i−m) to the lanes. Backends may overwrite p.
 func refEntropy(lane *[lanes]float64, p, w []float32, m float32) {
 	for i, pi := range p {
 		if pi != 0 {
@@ -341,7 +334,7 @@ func refEntropy(lane *[lanes]float64, p, w []float32, m float32) {
 	}
 }
 
-// refEntropyRows stores the sums of the lanes of refEntropy, from 0, for each row.
+// refEntropyRows stores, for each row, the sum of the terms that refEntropy adds to zeroed lanes.
 func refEntropyRows(sum []float64, p, w, m []float32, cols int) {
 	for r := range sum {
 		from, to := r*cols, (r+1)*cols
@@ -371,7 +364,7 @@ func weights(p []float32, total []float64, w []float32, cols int, floor float32)
 	}
 }
 
-// longWeights is weightSegment in short calls.
+// longWeights computes weightSegment for a long row in several short calls.
 func longWeights(p, w []float32, m, floor float32, total *float64) {
 	for i := 0; i < len(w); i += scratchTerms {
 		end := min(i+scratchTerms, len(w))
@@ -379,7 +372,7 @@ func longWeights(p, w []float32, m, floor float32, total *float64) {
 	}
 }
 
-// weightPairs is weightRows on eight rows of two or more.
+// weightPairs computes weightRows for rows of two entries, in groups of eight rows.
 func weightPairs(p, w, maxes []float32, total []float64, cols int, floor float32) {
 	n := len(maxes) &^ 7
 	pairRowsRun(p, w, maxes[:n], total)
@@ -431,9 +424,9 @@ func softmax(dst, w []float32, cols int) {
 	softmaxRows(dst, w, cols)
 }
 
-// softmaxPairs is softmax on rows of two, as many as fill whole registers. It returns how
-// many entries it did, and up to where the kernels of all rows shall go on: over a register
-// of rows that are not all of finite numbers, or over the last ones.
+// softmaxPairs computes softmax for rows of two entries, as many as fill whole registers. done is
+// the number of entries computed. The kernel for any rows must continue from done to next: over a
+// register of rows that are not all finite, or over the last rows.
 func softmaxPairs(dst, w []float32) (done, next int) {
 	turn := softmaxTurn()
 	if turn == 0 || len(dst) < turn {
@@ -450,7 +443,8 @@ func softmaxRows(dst, w []float32, cols int) {
 	for len(dst) > 0 {
 		r := perCall(len(dst)/cols, cols)
 		n := r * cols
-		if n <= scratchTerms { // a row is not read where the end of one has just been stored
+		// Scratch, so that no row is read where the end of the previous row has just been stored.
+		if n <= scratchTerms {
 			weightRows(s.p[:n], w, s.max[:r], s.z[:], cols, 0)
 			scaleRowsRun(dst[:n], s.p[:n], s.z[:r], cols)
 		} else {

@@ -4,10 +4,10 @@ import (
 	"math"
 )
 
-// SoftplusSum returns Σ log(1 + e^x_i), the sum over the hidden units of a
-// restricted Boltzmann machine. A term is max(x, 0) + log(1 + e^−|x|); the
-// logarithms of 512 terms are taken at once, of the product of 16 lanes, and
-// everything after x is float64: the error is below 1e−15·(n + Σ max(x, 0)).
+// SoftplusSum returns Σ log(1 + e^x_i), which for a restricted Boltzmann machine is a sum over the
+// hidden units. A term is max(x, 0) + log(1 + e^−|x|). A single logarithm is computed for each 512
+// terms, of the product of 16 lanes. All steps after reading x are in float64; the error is below
+// 1e−15·(n + Σ max(x, 0)).
 func SoftplusSum(x []float32) float64 {
 	if best < softplusLevel {
 		return refSoftplusSum(x)
@@ -27,11 +27,10 @@ func SoftplusSum(x []float32) float64 {
 	return halve(&positive) + logs
 }
 
-// ExpGather stores dst[i] = e^(w[idx[i]] − shift) in float64, 0 below e^−708. The
-// relative error is below 3e−13 (TestExpGather):
-// less than what a float32 weight is rounded by, at half the cost of [Exp].
-// Indices must be valid; nothing checks them. It panics unless
-// len(idx) = len(dst).
+// ExpGather stores dst[i] = e^(w[idx[i]] − shift) in float64, and 0 below e^−708. The relative
+// error is below 3e−13 (TestExpGather). This is less than the rounding error of a float32 weight,
+// at half the cost of [Exp]. Indices must be valid; they are not checked. It panics unless len(idx)
+// = len(dst).
 func ExpGather(dst []float64, w []float32, idx []int32, shift float64) {
 	checkLen("idx", len(idx), len(dst))
 	for best >= expGatherLevel && len(dst) >= 8 {
@@ -44,8 +43,8 @@ func ExpGather(dst []float64, w []float32, idx []int32, shift float64) {
 	refExpGather(dst, w, idx, shift)
 }
 
-// softplusBlock is how many terms share a logarithm: the product of their
-// factors in (1, 2] stays below 2⁵¹².
+// softplusBlock is the number of terms that share a logarithm. The product of their factors, which
+// are in (1, 2], stays below 2⁵¹².
 const softplusBlock = 512
 
 func refSoftplusSum(x []float32) float64 {
@@ -59,7 +58,8 @@ func refSoftplusSum(x []float32) float64 {
 	return halve(&positive) + logs
 }
 
-// addSoftplus multiplies and adds terms to the lanes.
+// addSoftplus multiplies the factors of the terms into the lanes of product, and adds their
+// positive parts to the lanes of positive.
 func addSoftplus(product, positive *[lanes]float64, x []float32) {
 	for i, v := range x {
 		z := float64(v)
@@ -70,7 +70,7 @@ func addSoftplus(product, positive *[lanes]float64, x []float32) {
 	}
 }
 
-// multiply multiplies 16 lanes by halving.
+// multiply returns the product of 16 lanes, multiplied by halving.
 func multiply(lane *[lanes]float64) float64 {
 	for half := lanes / 2; half > 0; half /= 2 {
 		for j := range half {
@@ -80,7 +80,8 @@ func multiply(lane *[lanes]float64) float64 {
 	return lane[0]
 }
 
-// refExpGather changes to expAny where weights are far: longer each time.
+// refExpGather is the reference of ExpGather. It uses expNear, and switches to expAny for a stretch
+// if weights are outside the table; each stretch is longer than the previous one.
 func refExpGather(dst []float64, w []float32, idx []int32, shift float64) {
 	const least, most = 4, 256
 	dst = dst[:len(idx)]
@@ -97,7 +98,7 @@ func refExpGather(dst []float64, w []float32, idx []int32, shift float64) {
 	}
 }
 
-// expAny is ExpGather for any weights.
+// expAny computes ExpGather for any weights.
 func expAny(dst []float64, w []float32, idx []int32, shift float64) {
 	dst = dst[:len(idx)]
 	for i, j := range idx {
@@ -118,9 +119,9 @@ func expAny(dst []float64, w []float32, idx []int32, shift float64) {
 	}
 }
 
-// expNear is ExpGather as far as the n of four together are in the table, and
-// returns how many it has stored. What depends on n alone is taken from there, and
-// four chains of products keep the processor busy.
+// expNear computes ExpGather, four entries at a time, as long as all four are within expTable. It
+// returns the number of entries stored. The table holds the values that depend on n alone, and four
+// independent chains of products keep the processor busy.
 func expNear(dst []float64, w []float32, idx []int32, shift float64) int {
 	c1, c2, c3, c4, c5 := expSeries[0], expSeries[1], expSeries[2], expSeries[3], expSeries[4]
 	dst = dst[:len(idx)]
@@ -146,12 +147,12 @@ func expNear(dst []float64, w []float32, idx []int32, shift float64) int {
 	return i
 }
 
-// expSeries is the coefficients of expAny. Variables stay in registers, constants
-// would be loaded each time.
+// expSeries holds the polynomial coefficients of expAny. Variables stay in registers, whereas
+// constants would be loaded each time.
 var expSeries = [5]float64{1. / 120, 1. / 24, 1. / 6, 1. / 2, 1}
 
-// expTable is n·(ln 2)/16 and 2^(n/16) for tableSize integers n, from −3/4 of their
-// number on, which are x from −33 to 11: weights are seldom much above the shift.
+// expTable holds n·(ln 2)/16 and 2^(n/16) for tableSize integers n. Three quarters of them are
+// negative, and x = n·(ln 2)/16 ranges from −33 to 11: weights are seldom much above the shift.
 var expTable = func() (table [tableSize]struct{ less, times float64 }) {
 	for i := range table {
 		n := i - 3*tableSize/4
@@ -162,13 +163,13 @@ var expTable = func() (table [tableSize]struct{ less, times float64 }) {
 
 const (
 	tableSize  = 1024
-	tableFirst = 0x4338<<48 - 3*tableSize/4 // the bits of 1.5·2⁵² + n, for the first n
+	tableFirst = 0x4338<<48 - 3*tableSize/4 // bits of the float64 1.5·2⁵² + n for the first n
 )
 
-// sixteenth returns 2^(n/16) for the low bits of n.
+// sixteenth returns 2^(n/16), where n is a signed integer in the low bits.
 func sixteenth(n uint64) float64 { return math.Float64frombits(sixteenths[n&15] + n<<48) }
 
-// expOutside is ExpGather where e^x is 0, overflows or is not a number.
+// expOutside computes ExpGather for an x at which e^x is 0, overflows or is NaN.
 func expOutside(x float64) float64 {
 	if x < expCut64 {
 		return 0
@@ -178,14 +179,14 @@ func expOutside(x float64) float64 {
 
 // Constants of ExpGather.
 const (
-	expCut64 = -708 // e^−708 is normal
+	expCut64 = -708 // smallest x that is not cut to 0; e^−708 is a normal number
 	expTop64 = 709
 	exp16    = 0x1.71547652b82fep+4 // 16/ln 2
 	ln2By16  = 0x1.62e42fefa39efp-5
 )
 
-// sixteenths are the bits of 2^(j/16) less j·2⁴⁸: adding n·2⁴⁸ with n = 16k + j
-// gives those of 2^(k + j/16).
+// sixteenths holds the bits of 2^(j/16) minus j·2⁴⁸. Adding n·2⁴⁸ with n = 16k + j gives the bits
+// of 2^(k + j/16).
 var sixteenths = [16]uint64{
 	0x3ff0000000000000, 0x3fefb5586cf9890f, 0x3fef72b83c7d517b, 0x3fef387a6e756238,
 	0x3fef06fe0a31b715, 0x3feedea64c123422, 0x3feebfdad5362a27, 0x3feeab07dd485429,

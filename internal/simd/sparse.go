@@ -4,16 +4,14 @@ import (
 	"fmt"
 )
 
-// SparseField multiplies a sparse matrix in compressed rows with a state: entry
-// i of dst is
+// SparseField multiplies a sparse matrix in compressed rows by a state x: entry i of dst is
 //
 //	Σ_k w[k]·x[adj[k]],  start[i] ≤ k < start[i+1],
 //
-// in float64, products rounded; the terms of a row run in 16 lanes, added by
-// halving. With the couplings of a graph these are its local fields, exact
-// where the weights are integers. Indices adj must be valid; nothing checks
-// them. It panics unless len(start) = len(dst)+1, start does not decrease from
-// start[0] ≥ 0, len(adj) = len(w) and start stays within.
+// in float64, with rounded products. The terms of a row are summed in 16 lanes, added by halving.
+// With the couplings of a graph these sums are its local fields, exact if the weights are integers.
+// Indices in adj must be valid; they are not checked. It panics unless len(start) = len(dst)+1,
+// start does not decrease from start[0] ≥ 0, len(adj) = len(w) and start stays within adj.
 func SparseField(dst []float64, start, adj []int32, w []float64, x []int32) {
 	checkLen("start", len(start), len(dst)+1)
 	checkLen("adj", len(adj), len(w))
@@ -45,5 +43,5 @@ func refSparseField(dst []float64, start, adj []int32, w []float64, x []int32) {
 	}
 }
 
-// sparseTerms bounds one call: up to 1 ns a term.
+// sparseTerms is the largest number of terms in one call, at up to 1 ns each.
 const sparseTerms = 1 << 15

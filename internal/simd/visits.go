@@ -5,29 +5,32 @@ import (
 	"math/bits"
 )
 
-// Visits redraw sites of two levels on a graph one after the other, by how many of their
-// neighbours are in state 1. It is for one goroutine at a time.
+// Visits redraws sites of a two-level model on a graph one after the other. The probability depends
+// on the number of neighbours in state 1. Only one goroutine at a time may use it.
 type Visits struct {
-	asm     visitsASM // what it counts is of the last call
-	odds    []uint64
-	accept  [2][]uint64
-	table   []uint64 // heat bath: odds; else of each entry those of state 0 and 1, and what accept has
+	asm    visitsASM // data for the assembly; its counts are those of the last call
+	odds   []uint64
+	accept [2][]uint64
+	// Heat bath: odds; otherwise, for each entry, the odds of states 0 and 1 and the two values of
+	// accept.
+	table   []uint64
 	propose bool
-	largest int // number of neighbours
+	largest int // largest number of neighbours of a site
 }
 
-// visitsASM is what assembly reads and writes.
+// visitsASM holds the data that the assembly reads and writes.
 type visitsASM struct {
 	moved, ones, equal int64
 	first, start, adj  *int32
 	slices             [3][]int32
 }
 
-// NewVisits returns visits of the graph whose neighbours are given in compressed rows.
-// Site i with m neighbours in state 1 has the entry first[i] + m of the tables: a number
-// u < 2⁶⁴ makes its state 1 where u < odds[entry], else 0. If there are odds1, they are
-// for sites in state 1, odds for those in state 0, and accept has for either what a visit adds to the
-// sum that Visit returns. It panics unless the tables have one length, or odds1 and accept none.
+// NewVisits returns a Visits for the graph whose neighbours are given in compressed rows. Site i
+// with m neighbours in state 1 uses the entry first[i] + m of the tables. A random integer u < 2⁶⁴
+// makes its state 1 if u < odds[entry], and 0 otherwise. If odds1 is not nil, it applies to sites
+// in state 1, and odds applies to sites in state 0. accept[s] then holds, for a site in state s,
+// the number that a visit adds to [Visited].Accept. It panics unless the tables have the same
+// length, or odds1 and accept are empty.
 func NewVisits(start, adj, first []int32, odds, odds1 []uint64, accept [2][]uint64) *Visits {
 	v := &Visits{odds: odds, accept: accept, table: odds, propose: odds1 != nil}
 	if v.propose {
@@ -44,24 +47,26 @@ func NewVisits(start, adj, first []int32, odds, odds1 []uint64, accept [2][]uint
 		v.largest = max(v.largest, int(start[i+1]-start[i]))
 	}
 	v.asm.slices = [3][]int32{first, start, adj}
-	v.asm.first, v.asm.start, v.asm.adj = &first[0], &start[0], &start[0] // where there are no neighbours, any
+	// Without neighbours, adj may be any address.
+	v.asm.first, v.asm.start, v.asm.adj = &first[0], &start[0], &start[0]
 	if len(adj) > 0 {
 		v.asm.adj = &adj[0]
 	}
 	return v
 }
 
-// Visited is what visits have changed: sites, how many more of them are in state 1 and
-// edges between two equals, and the sum of accept, modulo 2⁶⁴.
+// Visited reports the changes made by visits: the number of changed sites, the change in the number
+// of sites in state 1 and in the number of edges between equal states, and the sum of accept modulo
+// 2⁶⁴.
 type Visited struct {
 	Moved, Ones, Equal int
 	Accept             uint64
 }
 
-// Visit redraws the given sites of state x, each with its two words of random bits, the lower
-// half first, and keeps look up to date, the entries of the tables. It panics unless
-// words has two for each site and look the length of x, which is that of the graph. It does
-// not look whether sites are in x and look in the tables.
+// Visit redraws the given sites of the state x. Each site takes two words of random bits, the lower
+// half first. look holds the table entry of each site and is updated. It panics unless words has
+// two entries for each site and len(look) = len(x) is the number of sites of the graph. It does not
+// check that sites are within x and that look is within the tables.
 func (v *Visits) Visit(look, x, sites []int32, words []uint32) Visited {
 	if len(words) != 2*len(sites) {
 		panic(fmt.Sprintf("simd: len(words) = %d, want 2·%d", len(words), len(sites)))
@@ -119,5 +124,6 @@ func refVisit(v *Visits, look, x, sites []int32, words []uint32) (sum Visited) {
 	return sum
 }
 
-// visitTerms bounds the neighbours that a call of visit may change, at up to 1 ns each.
+// visitTerms is the largest number of neighbours that a call of visit may change, at up to 1 ns
+// each.
 const visitTerms = 1 << 15

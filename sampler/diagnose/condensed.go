@@ -2,17 +2,17 @@ package diagnose
 
 import "math"
 
-// lagLimit is the number of lags, 0 … lagLimit−1, at which autocovariances are
-// kept.
+// lagLimit is the number of lags at which autocovariances are kept: 0 … lagLimit−1.
 const lagLimit = 64
 
-// condensed holds what a tally needs from the draws of one chain.
+// condensed holds the statistics that a [Tally] needs from all draws of one chain.
 type condensed struct {
-	bad            badDraw // if there is one, nothing else counts
+	// First draw that is not finite; if there is one, the other fields are not used.
+	bad            badDraw
 	low, high      float64
 	mean, variance float64
 	halves         [2]half
-	lags           int // of the halves: min(lagLimit, half the draws)
+	lags           int // number of lags in halves[h].autocov: min(lagLimit, half the draws)
 }
 
 type half struct {
@@ -20,7 +20,8 @@ type half struct {
 	autocov [lagLimit]float64
 }
 
-// badDraw is the position of a draw that is not finite; the zero value means none.
+// badDraw records the chain, index and value of a draw that is not finite. The zero value means
+// that there is no such draw.
 type badDraw struct {
 	some        bool
 	chain, draw int
@@ -31,8 +32,8 @@ func (b badDraw) before(o badDraw) bool {
 	return b.some && (!o.some || b.chain < o.chain || b.chain == o.chain && b.draw < o.draw)
 }
 
-// condense condenses the draws x, at least one, of the chain with the given number. It uses x as
-// scratch.
+// condense returns the statistics of the draws x of one chain, whose number is chain. x must not be
+// empty and is overwritten.
 func condense(chain int, x []float64) (c condensed) {
 	c.low, c.high = math.Inf(1), math.Inf(-1)
 	for i, v := range x {
@@ -43,7 +44,7 @@ func condense(chain int, x []float64) (c condensed) {
 		c.low, c.high = min(c.low, v), max(c.high, v)
 	}
 	c.mean, c.variance = meanVariance(x)
-	n := len(x) / 2 // an odd length drops the middle draw
+	n := len(x) / 2 // if the length is odd, the middle draw is dropped
 	c.lags = min(lagLimit, n)
 	for h, y := range [2][]float64{x[:n], x[len(x)-n:]} {
 		if n > 0 {
@@ -53,8 +54,9 @@ func condense(chain int, x []float64) (c condensed) {
 	return c
 }
 
-// fill computes the mean of y and, for every lag t, (1/n) Σ_i y_i y_{i+t} about the mean, four lags
-// at a time, so that their sums do not depend on each other. It centres y.
+// fill computes the mean of y and its autocovariances (1/n) Σ_i y_i y_{i+t} about that mean. It
+// handles four lags t at a time, so that their sums do not depend on each other. It subtracts the
+// mean from y.
 func (h *half) fill(y []float64) {
 	h.mean, _ = meanVariance(y)
 	for i := range y {

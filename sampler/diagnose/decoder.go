@@ -7,7 +7,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// decoder reads words. Past the end it returns zeros and sets short.
+// decoder reads little-endian words from the front of a byte slice. A read past the end returns
+// zeros and sets short.
 type decoder struct {
 	rest  []byte
 	short bool
@@ -32,7 +33,7 @@ func (d *decoder) word() uint64 {
 
 func (d *decoder) int() int { return int(d.word()) }
 
-// natural reads a number ≥ 0 that is an int.
+// natural reads a word and returns it as an int. A word above math.MaxInt sets short.
 func (d *decoder) natural() int {
 	w := d.word()
 	if w > math.MaxInt {
@@ -44,7 +45,8 @@ func (d *decoder) natural() int {
 
 func (d *decoder) float() float64 { return math.Float64frombits(d.word()) }
 
-// count reads the number of items of at least size bytes each that follow.
+// count reads the number of items that follow. If the rest of the data is too short for that many
+// items of size bytes each, count returns 0 and sets short.
 func (d *decoder) count(size int) int {
 	n := d.word()
 	if n > uint64(len(d.rest)/size) {
@@ -54,7 +56,7 @@ func (d *decoder) count(size int) int {
 	return int(n)
 }
 
-// floats reads rows × columns numbers; rows ≥ 0 and columns ≥ 1.
+// floats reads rows × columns float64s, with rows ≥ 0 and columns ≥ 1.
 func (d *decoder) floats(rows, columns int) []float64 {
 	if rows > len(d.rest)/8/columns {
 		d.short, d.rest = true, nil
@@ -65,7 +67,7 @@ func (d *decoder) floats(rows, columns int) []float64 {
 	return values
 }
 
-// levels reads rows × sites levels; both are ≥ 0.
+// levels reads rows × sites levels (int32), with rows ≥ 0 and sites ≥ 0.
 func (d *decoder) levels(rows, sites int) []int32 {
 	if sites > 0 && rows > len(d.rest)/4/sites {
 		d.short, d.rest = true, nil

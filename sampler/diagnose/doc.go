@@ -1,5 +1,5 @@
-// Package diagnose records the draws of chains and computes their convergence
-// diagnostics.
+// Package diagnose records the draws of Markov chains and computes convergence diagnostics from
+// them.
 //
 // A [Trace] records functions of the state at every draw. Its [Summary] is a table of means, Monte
 // Carlo standard errors, quantiles, effective sample sizes and R-hat, with warnings if the draws
@@ -15,9 +15,9 @@
 // draws that chains write to a file while they run. Draws can be exported to .npy files, to CSV in
 // the layout of CmdStan and to InferenceData JSON for ArviZ.
 //
-// The figures themselves ([RHat], [ESSBulk], [ESSTail], [MCSEMean]) follow Vehtari, Gelman,
-// Simpson, Carpenter and Bürkner (2021) and accept draws[chain][draw] from any source. If a figure
-// is not defined, the result is an error that states the reason, never NaN.
+// The functions [RHat], [ESSBulk], [ESSTail] and [MCSEMean] follow Vehtari, Gelman, Simpson,
+// Carpenter and Bürkner (2021) and accept draws[chain][draw] from any source. If a diagnostic is
+// not defined, the result is an error that states the reason, never NaN.
 //
-// Draws are the same on every processor bit for bit; figures are the same only up to rounding.
+// Draws are bit-identical on every processor. Diagnostics are identical only up to rounding.
 package diagnose

@@ -8,13 +8,13 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
-// MinDraws is the minimum number of draws per chain. With fewer, its halves do not have the two
-// autocovariances that the first pair of Geyer's sequence needs.
+// MinDraws is the minimum number of draws per chain for an effective sample size. A shorter chain
+// has halves too short for the two autocovariances in the first pair of Geyer's sequence.
 const MinDraws = 6
 
-// ESSBulk returns the bulk effective sample size of draws[chain][draw]: that of the mean of the
-// rank-normalised split chains (Vehtari et al. 2021). It measures how well the centre of the
-// distribution was explored, and is defined even if the variance is not.
+// ESSBulk returns the bulk effective sample size of draws[chain][draw]: the effective sample size
+// of the mean of the rank-normalised split chains (Vehtari et al. 2021). It measures how well the
+// chains explored the centre of the distribution, and is defined even if the variance is not.
 //
 // The effective sample size of m half-chains of n draws, S = mn, is S/τ̂,
 //
@@ -26,8 +26,8 @@ const MinDraws = 6
 // capped at S·log₁₀ S, as in Stan and in the R package posterior.
 //
 // All chains must have the same length, at least 6 draws ([ErrTooFew]). Constant draws give
-// [ErrConstant], NaN and infinite draws a [*NotFinite]. The draws are not modified. It takes O(S
-// log S) time and O(S) memory.
+// [ErrConstant], NaN and infinite draws a [*NotFinite]. The draws are not modified. ESSBulk takes
+// O(S log S) time and O(S) memory.
 func ESSBulk(draws [][]float64) (float64, error) {
 	ess, err := 0.0, checkDraws(draws, MinDraws)
 	if err == nil {
@@ -41,11 +41,11 @@ func ESSBulk(draws [][]float64) (float64, error) {
 
 // ESSTail returns the tail effective sample size of draws[chain][draw]: the smaller of the
 // effective sample sizes of the indicators x ≤ q for the 5 % and the 95 % quantile q (Vehtari et
-// al. 2021). See [ESSBulk] for errors.
+// al. 2021). The errors are the same as for [ESSBulk].
 //
-// An indicator that is constant is skipped: if a twentieth or more of the draws have the
-// largest value, the 95 % quantile is that value, and every draw is ≤ q. (The R package
-// posterior returns NA there.) If both are constant, the error is [ErrConstant].
+// ESSTail skips an indicator that is constant. If a twentieth or more of the draws have the largest
+// value, the 95 % quantile is that value, and every draw is ≤ q. (The R package posterior returns
+// NA there.) If both indicators are constant, the error is [ErrConstant].
 func ESSTail(draws [][]float64) (float64, error) {
 	ess, err := 0.0, checkDraws(draws, MinDraws)
 	if err == nil {
@@ -57,9 +57,10 @@ func ESSTail(draws [][]float64) (float64, error) {
 	return ess, nil
 }
 
-// ESSMean returns the effective sample size of draws[chain][draw] for their mean: that of the split
-// chains themselves, without ranks (Vehtari et al. 2021, section 3.2). See [ESSBulk] for the
-// formula and the errors. The error is [ErrRange] if the variance is not a positive finite float64.
+// ESSMean returns the effective sample size of draws[chain][draw] for estimating their mean. It is
+// computed from the split chains themselves, without ranks (Vehtari et al. 2021, section 3.2).
+// [ESSBulk] gives the formula and the errors. In addition, the error is [ErrRange] if the variance
+// is not a positive finite float64.
 func ESSMean(draws [][]float64) (float64, error) {
 	ess, err := essMean(draws)
 	if err != nil {
@@ -75,8 +76,8 @@ func essCap(draws float64) float64 { return draws * math.Log10(draws) }
 //
 //	ρ_t = Σ_{i<n−t} (x_i − x̄)(x_{i+t} − x̄) / Σ_i (x_i − x̄)²,
 //
-// the biased estimate, by fast Fourier transform. It needs at least two draws ([ErrTooFew]). A
-// constant series gives [ErrConstant], NaN and infinities a [*NotFinite].
+// the biased estimate, computed by fast Fourier transform. x must hold at least two draws
+// ([ErrTooFew]). A constant series gives [ErrConstant], NaN and infinities a [*NotFinite].
 func Autocorrelation(x []float64) ([]float64, error) {
 	if err := checkDraws([][]float64{x}, 2); err != nil {
 		return nil, fmt.Errorf("diagnose: Autocorrelation: %w", err)
@@ -99,7 +100,7 @@ func essMean(draws [][]float64) (float64, error) {
 	return effective(splitChains(draws))
 }
 
-// essTail is ESSTail for draws that have been checked and the same draws in ascending order.
+// essTail computes [ESSTail] of checked draws; ascending holds all of them in ascending order.
 func essTail(draws [][]float64, ascending []float64) (float64, error) {
 	ess, err := math.Inf(1), ErrConstant
 	for _, p := range []float64{tail, 1 - tail} {
@@ -118,7 +119,7 @@ func essTail(draws [][]float64, ascending []float64) (float64, error) {
 	return ess, nil
 }
 
-// essQuantile returns the effective sample size of the indicator x ≤ q.
+// essQuantile returns the effective sample size of the indicator x ≤ q over the draws x.
 func essQuantile(draws [][]float64, q float64) (float64, error) {
 	below := newDraws(len(draws), len(draws[0]))
 	for c, x := range draws {
@@ -138,7 +139,7 @@ func effective(chains [][]float64) (float64, error) {
 	}
 	n := len(chains[0])
 	acov := autocovariance(chains)
-	within := acov[0] * float64(n) / float64(n-1) // W, whose (n−1)/n is acov[0]
+	within := acov[0] * float64(n) / float64(n-1) // W = acov[0]·n/(n−1)
 	varPlus := acov[0]
 	if len(chains) > 1 {
 		means := make([]float64, len(chains))
@@ -156,9 +157,9 @@ func effective(chains [][]float64) (float64, error) {
 	return capESS(total/tau, total, tau > 0), nil
 }
 
-// geyer returns τ̂ from the autocorrelations at lags below n ≥ 3. If the sources leave a choice, it
-// follows the R package posterior: the sum stops before the last five lags and always includes
-// ρ̂_0.
+// geyer returns τ̂, the integrated autocorrelation time, from the autocorrelations rho at lags
+// below n ≥ 3. Where the papers leave a choice, geyer follows the R package posterior: the sum
+// stops before the last five lags and always includes ρ̂_0.
 func geyer(n int, rho func(t int) float64) float64 {
 	kept := make([]float64, n+1)
 	even, odd := 1.0, rho(1)
@@ -187,8 +188,8 @@ func geyer(n int, rho func(t int) float64) float64 {
 	return tau
 }
 
-// capESS bounds the effective size of total draws by total·log₁₀(total), and returns that bound if
-// the estimate is not valid (if τ̂ is not positive).
+// capESS returns ess, but at most total·log₁₀(total) for the given total number of draws. It
+// returns that bound if ess is not valid, which means that τ̂ was not positive.
 func capESS(ess, total float64, valid bool) float64 {
 	bound := essCap(total)
 	if !valid {
@@ -197,13 +198,12 @@ func capESS(ess, total float64, valid bool) float64 {
 	return min(ess, bound)
 }
 
-// autocovariance returns the mean over the chains of
-// (1/n) Σ_{i<n−t} (x_i − x̄)(x_{i+t} − x̄), t = 0…n−1. By linearity one inverse
-// transform serves all chains.
+// autocovariance returns the mean over the chains of (1/n) Σ_{i<n−t} (x_i − x̄)(x_{i+t} − x̄), t =
+// 0…n−1. One inverse Fourier transform serves all chains, because the transform is linear.
 func autocovariance(chains [][]float64) []float64 {
 	n := len(chains[0])
 	size := 1
-	for size < 2*n { // zeros keep the circular correlation from wrapping round
+	for size < 2*n { // padding with zeros makes the circular correlation linear
 		size *= 2
 	}
 	fft := fourier.NewFFT(size)
@@ -232,13 +232,13 @@ func autocovariance(chains [][]float64) []float64 {
 	return acov
 }
 
-// tail is the probability beyond each of the two quantiles whose effective
-// sample size is the tail ESS (Vehtari et al. 2021, section 4.3).
+// tail is the probability in each tail of the tail ESS, whose quantiles are tail and 1 − tail
+// (Vehtari et al. 2021, section 4.3).
 const tail = 0.05
 
 // MCSEMean returns the Monte Carlo standard error of the mean of draws[chain][draw], sd(x)/√ESS,
 // where sd is the standard deviation of all draws together and ESS is [ESSMean] (Vehtari et al.
-// 2021, section 3.2). Errors are those of ESSMean.
+// 2021, section 3.2). The errors are the same as for ESSMean.
 func MCSEMean(draws [][]float64) (float64, error) {
 	ess, err := essMean(draws)
 	if err != nil {
@@ -248,14 +248,14 @@ func MCSEMean(draws [][]float64) (float64, error) {
 	return sd / math.Sqrt(ess), nil
 }
 
-// AutocorrelationTime returns the integrated autocorrelation time of draws[chain][draw] in draws,
-// that is, the number of draws divided by [ESSMean]. The variance of the mean is τ times that of as
-// many independent draws,
+// AutocorrelationTime returns the integrated autocorrelation time τ of draws[chain][draw], in
+// draws. τ is the number of draws divided by [ESSMean]. The variance of the mean of these draws is
+// τ times the variance of the mean of as many independent draws. For one chain in equilibrium,
 //
-//	τ = 1 + 2 Σ_{t≥1} ρ_t
+//	τ = 1 + 2 Σ_{t≥1} ρ_t.
 //
-// for one chain in equilibrium. Chains that disagree make τ larger, and anticorrelated draws have
-// τ < 1. Errors are those of ESSMean.
+// Chains that disagree make τ larger, and anticorrelated draws have τ < 1. The errors are the same
+// as for ESSMean.
 func AutocorrelationTime(draws [][]float64) (float64, error) {
 	ess, err := essMean(draws)
 	if err != nil {

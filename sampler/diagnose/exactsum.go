@@ -7,26 +7,27 @@ import (
 	"math/big"
 )
 
-// exactSum is a sum of float64s without rounding: a fixed-point number with limbs of 32 bits, in
-// which the lowest bit of limb 0 is 2⁻¹⁰⁷⁴. Addition of integers is associative, so a sum has the
-// same bits however its terms are grouped. (The idea is Kulisch's long accumulator; 68 limbs have
-// space for 2⁷⁸ terms of any size.)
+// exactSum is a sum of float64s without rounding. It is a fixed-point number with limbs of 32 bits,
+// in which the lowest bit of limb 0 is 2⁻¹⁰⁷⁴. Addition of integers is associative, so a sum has
+// the same bits however its terms are grouped. (The idea is Kulisch's long accumulator; 68 limbs
+// have space for 2⁷⁸ terms of any size.)
 //
-// Limbs are int64 and carries are propagated only now and then: every term adds less than 2³² to a
-// limb.
+// Limbs are int64, and carries are propagated only once in carryAfter terms: every term adds less
+// than 2³² to a limb.
 type exactSum struct {
 	limb      [limbs]int64
 	low, high int   // limbs outside low … high−1 are 0
-	terms     int64 // since the last carry; see carryAfter
+	terms     int64 // number of terms added since the last carry
 }
 
 const (
-	limbs      = 68
-	lowest     = -1074   // the exponent of the lowest bit
-	carryAfter = 1 << 30 // limbs then stay below 2³²·2³⁰, far from overflow
+	limbs  = 68
+	lowest = -1074 // exponent of the lowest bit of limb 0
+	// Number of terms between carries; limbs stay below 2³²·2³⁰, far from overflow.
+	carryAfter = 1 << 30
 )
 
-// add adds v, which must be finite.
+// add adds v to the sum; v must be finite.
 func (a *exactSum) add(v float64) {
 	b := math.Float64bits(v)
 	e, m := int(b>>52&0x7ff), b&(1<<52-1)
@@ -46,7 +47,7 @@ func (a *exactSum) add(v float64) {
 	}
 }
 
-// widen records that limbs low … high−1 may differ from 0.
+// widen extends the range of limbs that may differ from 0 to include low … high−1.
 func (a *exactSum) widen(low, high int) {
 	if a.high == 0 {
 		a.low = low
@@ -54,15 +55,15 @@ func (a *exactSum) widen(low, high int) {
 	a.low, a.high = min(a.low, low), max(a.high, high)
 }
 
-// addSquare adds v² as the product and its rounding error (Dekker's two-product,
-// by fused multiply-add): exact unless v² leaves the range of float64.
+// addSquare adds v² exactly, unless v² leaves the range of float64. It adds the rounded product and
+// its rounding error, found by fused multiply-add (Dekker's two-product).
 func (a *exactSum) addSquare(v float64) {
 	high := float64(v * v)
 	a.add(high)
 	a.add(math.FMA(v, v, -high))
 }
 
-// merge adds the terms of o.
+// merge adds all terms of o to a.
 func (a *exactSum) merge(o *exactSum) {
 	if a.terms+o.terms+1 >= carryAfter {
 		a.carry()
@@ -80,7 +81,8 @@ func (a *exactSum) merge(o *exactSum) {
 	a.terms += o.terms + 1
 }
 
-// carry brings all limbs except the highest to 0 … 2³²−1, the unique form of a value.
+// carry propagates carries, so that all limbs except the highest are in 0 … 2³²−1. This form of a
+// value is unique.
 func (a *exactSum) carry() {
 	c := int64(0)
 	for i := a.low; i < limbs-1 && (i < a.high || c != 0); i++ {
@@ -96,7 +98,7 @@ func (a *exactSum) carry() {
 	a.terms = 1
 }
 
-// magnitude returns the sign and the carried limbs of the absolute value.
+// magnitude returns the sign of the sum and its absolute value, with carries propagated.
 func (a *exactSum) magnitude() (negative bool, m exactSum) {
 	m = *a
 	m.carry()
@@ -110,10 +112,10 @@ func (a *exactSum) magnitude() (negative bool, m exactSum) {
 	return true, m
 }
 
-// precision is large enough to hold the square of a sum without rounding.
+// precision is the number of mantissa bits that hold the square of a sum without rounding.
 const precision = 2*32*limbs + 64
 
-// big returns the value.
+// big returns the sum as a big.Float.
 func (a *exactSum) big() *big.Float {
 	negative, m := a.magnitude()
 	var b [4 * limbs]byte
@@ -128,13 +130,13 @@ func (a *exactSum) big() *big.Float {
 	return f.SetMantExp(f, lowest)
 }
 
-// float64 returns the value, rounded once.
+// float64 returns the sum, rounded once.
 func (a *exactSum) float64() float64 {
 	v, _ := a.big().Float64()
 	return v
 }
 
-// over returns the value divided by n, rounded once.
+// over returns the sum divided by n, rounded once.
 func (a *exactSum) over(n int) float64 {
 	v, _ := new(big.Float).Quo(a.big(), count(n)).Float64()
 	return v
@@ -142,7 +144,8 @@ func (a *exactSum) over(n int) float64 {
 
 func count(n int) *big.Float { return new(big.Float).SetPrec(precision).SetInt64(int64(n)) }
 
-// variance returns (Σ v² − (Σ v)²/n)/(n − 1), rounded once; n ≥ 2.
+// variance returns the sample variance (Σ v² − (Σ v)²/n)/(n − 1) of n ≥ 2 values v from their exact
+// sum and sum of squares, rounded once.
 func variance(sum, squares *exactSum, n int) float64 {
 	a := sum.big()
 	a.Mul(a, a)
@@ -150,11 +153,11 @@ func variance(sum, squares *exactSum, n int) float64 {
 	a.Sub(squares.big(), a)
 	a.Quo(a, count(n-1))
 	v, _ := a.Float64()
-	return max(v, 0) // squares that underflow may miss some of it
+	return max(v, 0) // squares that underflow may make it negative
 }
 
-// append appends the value to b: a byte for the sign, the first limb that is not 0, the number of
-// limbs from there to the last such limb, and these limbs.
+// append appends the encoded sum to b: a byte for the sign, the index of the first nonzero limb,
+// the number of limbs from there to the last nonzero limb, and these limbs.
 func (a *exactSum) append(b []byte) []byte {
 	negative, m := a.magnitude()
 	low, high := m.low, m.high
@@ -180,8 +183,8 @@ func (a *exactSum) append(b []byte) []byte {
 
 var errSum = errors.New("a sum is not in its one form")
 
-// read reads what append wrote from the front of b and returns the rest. It accepts only what
-// append writes.
+// read decodes a sum that append encoded at the front of b, and returns the rest of b. It returns
+// an error for any other encoding.
 func (a *exactSum) read(b []byte) ([]byte, error) {
 	if len(b) < 3 {
 		return nil, errSum

@@ -8,23 +8,26 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// mixture combines the information in draws with energies at several inverse temperatures β_k: the
-// multistate Bennett acceptance ratio, MBAR (Shirts and Chodera 2008, Journal of Chemical Physics
-// 129, 124105), of states that differ only in β. The free energies f_k = −log Z(β_k), with that of
-// the smallest β set to 0, solve
+// mixture estimates free energies from draws at several inverse temperatures β_k by the multistate
+// Bennett acceptance ratio, MBAR (Shirts and Chodera 2008, Journal of Chemical Physics 129,
+// 124105). E_n is the energy of draw n, and N_k is the number of draws at β_k. The free energies
+// f_k = −log Z(β_k), up to a constant that makes f = 0 at the smallest β, solve
 //
 //	N_k = Σ_n p_nk,   p_nk = N_k exp(f_k − β_k E_n) / D_n,   D_n = Σ_l N_l exp(f_l − β_l E_n).
 type mixture struct {
-	betas []float64 // descending
-	n     []float64 // draws at each
+	betas []float64 // inverse temperatures β_k, in descending order
+	n     []float64 // number of draws at each β
 	e     []float64 // distinct energies
-	c     []float64 // draws of each
+	c     []float64 // number of draws with each distinct energy
 	f     []float64
-	logd  []float64     // log D by energy
-	hess  *mat.SymDense // ∂²/∂f² of Σ log D − Σ N f, without the hottest
+	logd  []float64 // log of the denominator D of the weights, for each distinct energy
+	// Hessian of Σ log D − Σ N f in the free energies, without the one of the smallest β
+	hess *mat.SymDense
 }
 
-// solve finds f, starting from the mean energies at each β.
+// solve computes the free energies f by Newton's method with step halving. mean holds the mean
+// energy at each β, from which thermodynamic integration gives the starting point. It returns an
+// error if the energies at different β do not overlap.
 func (m *mixture) solve(mean []float64) error {
 	k := len(m.betas)
 	m.f = make([]float64, k)
@@ -60,13 +63,13 @@ func (m *mixture) solve(mean []float64) error {
 				next[j] = old[j] - size*step[j]
 			}
 			m.f = next
-			// Near the end the value changes by less than its rounding error.
+			// Close to the minimum, the value changes by less than its rounding error.
 			if v := m.evaluate(); v <= value+1e-12*math.Abs(value) {
 				value, better = v, true
 				break
 			}
 		}
-		if !better { // rounding is all that is left
+		if !better { // only rounding errors are left
 			m.f = old
 			m.evaluate()
 			return nil
@@ -76,7 +79,8 @@ func (m *mixture) solve(mean []float64) error {
 	return errors.New("the free energies did not converge")
 }
 
-// evaluate fills logd and returns Σ log D − Σ N f, which is convex in f.
+// evaluate fills logd for the current f and returns the objective Σ log D − Σ N f, which is convex
+// in f.
 func (m *mixture) evaluate() float64 {
 	sum := 0.0
 	for d, e := range m.e {
@@ -97,14 +101,15 @@ func (m *mixture) evaluate() float64 {
 	return sum
 }
 
-// shares stores p_nk of energy d.
+// shares stores in p, for each k, the probability p_nk of a draw n with the distinct energy m.e[d].
 func (m *mixture) shares(p []float64, d int) {
 	for k, b := range m.betas {
 		p[k] = m.n[k] * math.Exp(m.f[k]-b*m.e[d]-m.logd[d])
 	}
 }
 
-// derivatives returns the gradient and the Hessian for all f except that of the smallest β.
+// derivatives returns the gradient and the Hessian of the objective in the free energies f, without
+// the one of the smallest β.
 func (m *mixture) derivatives() ([]float64, *mat.SymDense) {
 	k := len(m.betas)
 	g, p := make([]float64, k-1), make([]float64, k)
@@ -129,13 +134,14 @@ func (m *mixture) derivatives() ([]float64, *mat.SymDense) {
 	return g, mat.NewSymDense(k-1, h)
 }
 
-// newton returns H⁻¹g.
+// newton returns the Newton step H⁻¹g for the Hessian H in m.hess. It returns an error if H is
+// nearly singular.
 func (m *mixture) newton(g []float64) ([]float64, error) {
 	if len(g) == 0 {
 		return nil, nil
 	}
 	var c mat.Cholesky
-	// Rungs whose energies hardly overlap leave a direction without curvature.
+	// If the energies of two rungs hardly overlap, the objective is almost flat in one direction.
 	if !c.Factorize(m.hess) || c.Cond() > 1e13 {
 		return nil, fmt.Errorf("energies at different temperatures do not overlap, want more rungs from β = %v to %v", m.betas[0], m.betas[len(m.betas)-1])
 	}
@@ -146,5 +152,5 @@ func (m *mixture) newton(g []float64) ([]float64, error) {
 	return v.RawVector().Data, nil
 }
 
-// newtonSteps limits the search; it takes some ten steps from a start by thermodynamic integration.
+// newtonSteps limits the Newton steps of solve, which usually takes about ten.
 const newtonSteps = 200

@@ -5,12 +5,13 @@ import (
 	"slices"
 )
 
-// moments holds the count, the mean and the sum of squares about the mean.
+// moments holds the number of some values, their mean and the sum of their squared deviations from
+// the mean.
 type moments struct {
 	n, mean, squares float64
 }
 
-// add adds one value (Welford 1962).
+// add includes the value v (Welford 1962).
 func (m *moments) add(v float64) {
 	m.n++
 	d := v - m.mean
@@ -18,7 +19,7 @@ func (m *moments) add(v float64) {
 	m.squares += d * (v - m.mean)
 }
 
-// merge adds the moments of other values (Chan, Golub and LeVeque 1983).
+// merge includes the values that o summarises (Chan, Golub and LeVeque 1983).
 func (m *moments) merge(o moments) {
 	if o.n == 0 {
 		return
@@ -29,7 +30,7 @@ func (m *moments) merge(o moments) {
 	m.n = n
 }
 
-// variance returns the variance with divisor n − 1.
+// variance returns the variance of the values with divisor n − 1.
 func (m *moments) variance() float64 { return m.squares / (m.n - 1) }
 
 // meanSD returns the mean and the standard deviation (divisor S − 1) of all
@@ -43,11 +44,11 @@ func meanSD(draws [][]float64) (mean, sd float64) {
 	return all.mean, math.Sqrt(all.squares / (all.n - 1))
 }
 
-// meanVariance returns the mean of x and its variance (divisor n − 1; 0 if
-// n = 1), in two passes: a sum of squares alone would cancel. A constant x has
-// variance 0 exactly.
+// meanVariance returns the mean of x and its variance, with divisor n − 1, or 0 if n = 1. It makes
+// two passes, because the difference of a sum of squares and a squared sum would cancel. A constant
+// x has variance 0 exactly.
 func meanVariance(x []float64) (mean, variance float64) {
-	// Around x[0], so that a constant has no rounding error.
+	// The mean is computed relative to x[0], so that a constant has no rounding error.
 	for _, v := range x {
 		mean += v - x[0]
 	}
@@ -61,15 +62,15 @@ func meanVariance(x []float64) (mean, variance float64) {
 	return mean, variance / float64(len(x)-1)
 }
 
-// sorted returns all draws in ascending order.
+// sorted returns the draws of all chains in ascending order.
 func sorted(draws [][]float64) []float64 {
 	all := slices.Concat(draws...)
 	slices.Sort(all)
 	return all
 }
 
-// quantile interpolates linearly between order statistics: definition 7 of
-// Hyndman and Fan 1996, which R uses too.
+// quantile returns the p-quantile of ascending. It interpolates linearly between order statistics,
+// definition 7 of Hyndman and Fan 1996, which is also the default of R.
 func quantile(ascending []float64, p float64) float64 {
 	at := float64(len(ascending)-1) * p
 	low := int(at)

@@ -10,31 +10,31 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// record holds what a Trace knows about one chain; it must be used by one goroutine at a time.
+// record holds the data that a [Trace] keeps of one chain. Only one goroutine at a time may use it.
 type record struct {
-	chain    int // its number in the run
+	chain    int // number of the chain in the run
 	draws    int
 	moves    int
 	invalid  int
-	accepts  int     // draws whose acceptance probability is known
-	accept   float64 // the sum of these probabilities
-	sites    int     // of the states, once there is one
+	accepts  int     // number of draws whose acceptance probability is known
+	accept   float64 // sum of the known acceptance probabilities
+	sites    int     // number of sites of a state; 0 before the first state
 	rows     []float64
 	states   []int32
-	condense []series  // streaming mode: per function
-	values   []float64 // of the functions at the present draw
+	condense []series  // in streaming mode, the condensed draws of each function
+	values   []float64 // values of the functions at the current draw
 
-	best       []int32 // the state of the lowest energy, nil: none yet
+	best       []int32 // state of the lowest energy so far; nil before the first one
 	bestEnergy float64
-	counts     []int64 // sites × levels: draws that had the level there
+	counts     []int64 // sites × levels: number of draws with the level at the site
 }
 
-// Columns of a row of record.rows before the functions, and their names.
+// Columns of a row of record.rows. The columns of the functions start at columnFirst.
 const (
 	columnEnergy = iota
 	columnAccept
 	columnMoves
-	columnFirst // of the functions
+	columnFirst // index of the first column that holds a function
 )
 
 var columnNames = [columnFirst]string{"energy", "accept", "moves"}
@@ -50,8 +50,8 @@ func newRecord(chain, functions int, streaming bool) *record {
 	return r
 }
 
-// mostReserved limits the entries that Reserve allocates in advance, 256 MB per chain; beyond that,
-// memory grows as it fills.
+// mostReserved limits the entries that [Trace.Reserve] allocates in advance to 256 MB per chain.
+// Memory beyond that grows as it fills.
 const mostReserved = 1 << 25
 
 func (r *record) reserve(draws, columns int, states bool) {
@@ -61,7 +61,7 @@ func (r *record) reserve(draws, columns int, states bool) {
 	}
 }
 
-// reset discards all draws.
+// reset discards all draws and keeps the allocated memory.
 func (r *record) reset() {
 	for i := range r.condense {
 		r.condense[i] = newSeries()
@@ -73,7 +73,8 @@ func (r *record) reset() {
 	}
 }
 
-// improve records x if no earlier state had an energy as low.
+// improve stores a copy of x as the best state if its energy is lower than the energies of all
+// earlier states.
 func (r *record) improve(x []int32, energy float64) {
 	if math.IsNaN(energy) || r.best != nil && energy >= r.bestEnergy {
 		return
@@ -81,7 +82,7 @@ func (r *record) improve(x []int32, energy float64) {
 	r.best, r.bestEnergy = append(r.best[:0], x...), energy
 }
 
-// count adds x to the counts of levels.
+// count increments the count of the level of every site of x.
 func (r *record) count(x []int32, levels int) {
 	if len(x) == 0 || levels > len(r.counts) || len(r.counts) != len(x)*levels {
 		if err := check.Entries("diagnose: KeepMarginals", "sites × levels", len(x), levels); err != nil {
@@ -97,24 +98,24 @@ func (r *record) count(x []int32, levels int) {
 	}
 }
 
-// slots finds the record of a chain by its number, in two steps, so that the last thousand chains
-// of a run cost no memory for the chains before them. Records are read without a lock and added
+// slots is a two-level table of the records of chains by chain number. The last thousand chains of
+// a run thus cost no memory for the chains before them. Records are read without a lock and added
 // under a lock.
 type slots struct {
 	grow  sync.Mutex
 	pages atomic.Pointer[[]atomic.Pointer[page]]
 }
 
-// page holds the records of consecutive chains, nil for a chain without a record.
+// page holds the records of pageChains consecutive chains; nil means that a chain has no record.
 type page [pageChains]atomic.Pointer[record]
 
 const (
 	pageChains = 256
-	mostChains = 1 << 28 // bounds what is made for a number that is wrong, 8 MB
+	mostChains = 1 << 28 // limit of chain numbers; it keeps the list of pages below 8 MB
 )
 
-// find returns the record of a chain, or nil if there is none. It panics if no chain can have that
-// number.
+// find returns the record of a chain, or nil if there is none. It panics unless 0 ≤ chain <
+// mostChains.
 func (s *slots) find(chain int) *record {
 	if chain < 0 || chain >= mostChains {
 		panic(fmt.Sprintf("diagnose: chain = %d, want 0 ≤ chain < %d", chain, mostChains))
@@ -127,7 +128,7 @@ func (s *slots) find(chain int) *record {
 	return nil
 }
 
-// place gives a record its slot.
+// place stores r under its chain number.
 func (s *slots) place(r *record) {
 	s.grow.Lock()
 	defer s.grow.Unlock()
@@ -137,7 +138,8 @@ func (s *slots) place(r *record) {
 	}
 	at := r.chain / pageChains
 	if at >= len(pages) {
-		// A reader of the old list finds no record there and then gets here.
+		// A concurrent caller that still reads the old list finds no record there and then runs
+		// this code.
 		wider := make([]atomic.Pointer[page], max(at+1, 2*len(pages)))
 		for i := range pages {
 			wider[i].Store(pages[i].Load())
@@ -154,7 +156,7 @@ func (s *slots) place(r *record) {
 // clear discards all records.
 func (s *slots) clear() { s.pages.Store(nil) }
 
-// list returns the records of chains with a draw, in the order of their numbers.
+// list returns the records of the chains that have at least one draw, ordered by chain number.
 func (s *slots) list() []*record {
 	var list []*record
 	pages := s.pages.Load()

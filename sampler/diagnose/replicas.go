@@ -10,8 +10,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Replicas records functions of the states on every rung of tempered chains (mcmc.Tempering), and
-// reweights the functions to all temperatures between the rungs:
+// Replicas records functions of the states on every rung of tempered chains (mcmc.Tempering). It
+// can also reweight their expectations to any temperature between the rungs:
 //
 //	all := diagnose.NewReplicas(energy.Magnetization).Name("mag")
 //	cfg := sampler.Config{Seed: 1, Observe: all.Observe}
@@ -20,26 +20,29 @@ import (
 //	w, err := all.Reweight()
 //	mag, err := w.Mean("mag", 0.5, 0.6, 0.7)
 //
-// [Replicas.Rung] gives the trace of one rung. Values take 8 bytes × (4 + functions) per draw,
-// chain and rung. The rules of [Trace] for concurrent calls apply here, too.
+// [Replicas.Rung] returns the trace of one rung. Values take 8 bytes × (4 + functions) per draw,
+// chain and rung. Observe may be called for different chains at the same time. No other method may
+// overlap with Observe, except that methods that only read may overlap with each other.
 type Replicas struct {
 	functions []func(x []int32) float64
 	names     []string
 	setup     sync.Mutex
-	rungs     atomic.Pointer[[]*Trace] // nil before the first draw
+	rungs     atomic.Pointer[[]*Trace] // one trace per rung; nil before the first draw
 }
 
-// betaName is the column of a rung's trace that holds the inverse temperature.
+// betaName is the name of the column of a rung's trace that holds the inverse temperature of each
+// draw.
 const betaName = "beta"
 
-// NewReplicas returns a record of the functions f, which it uses as [NewTrace] does.
+// NewReplicas returns an empty record of the functions f. Each function is called with the sites of
+// one state, must not keep or modify them, and must be safe for concurrent use.
 func NewReplicas(f ...func(x []int32) float64) *Replicas {
 	t := NewTrace(f...)
 	return &Replicas{functions: t.functions, names: t.names}
 }
 
-// Name names the functions and returns r. It panics if the number of names differs from the number
-// of functions, if a name is "beta", or after the first draw.
+// Name sets the names of the functions and returns r. It panics if the number of names differs from
+// the number of functions, if a name is "beta", or if it is called after the first draw.
 func (r *Replicas) Name(names ...string) *Replicas {
 	if len(names) != len(r.names) {
 		panic(fmt.Sprintf("diagnose: Replicas.Name: %d names, want %d", len(names), len(r.names)))
@@ -54,8 +57,8 @@ func (r *Replicas) Name(names ...string) *Replicas {
 	return r
 }
 
-// Observe records the replicas of a chain; it has the type [sampler.Observer]. It panics if info
-// has no rungs or if their number has changed.
+// Observe records the states of all replicas of a chain; it has the type [sampler.Observer]. It
+// panics if info has no rungs or if the number of rungs has changed.
 func (r *Replicas) Observe(chain, draw int, x []int32, info *sampler.Info) {
 	if info == nil || info.Rungs == nil {
 		panic("diagnose: Replicas.Observe: info has no Rungs, want those of a method such as mcmc.Tempering")
@@ -77,7 +80,8 @@ func (r *Replicas) Observe(chain, draw int, x []int32, info *sampler.Info) {
 	}
 }
 
-// traces returns the traces of n rungs.
+// traces returns the traces of n rungs and creates them at the first call. It panics if their
+// number is not n.
 func (r *Replicas) traces(n int) []*Trace {
 	p := r.rungs.Load()
 	if p == nil {
@@ -107,9 +111,9 @@ func (r *Replicas) Len() int {
 	return 0
 }
 
-// Rung returns the trace of rung j: the functions and "beta", the inverse temperature of each draw.
-// Blocks of chains that tune their own ladders differ in beta; blocks with fixed Betas do not. It
-// panics if there is no such rung.
+// Rung returns the trace of rung j, which holds the functions and "beta", the inverse temperature
+// of each draw. Blocks of chains that tune their own ladders differ in beta; blocks with fixed
+// Betas do not. It panics if there is no rung j.
 func (r *Replicas) Rung(j int) *Trace {
 	if j < 0 || j >= r.Len() {
 		panic(fmt.Sprintf("diagnose: Replicas: rung = %d, want 0 ≤ rung < %d", j, r.Len()))
@@ -117,5 +121,5 @@ func (r *Replicas) Rung(j int) *Trace {
 	return (*r.rungs.Load())[j]
 }
 
-// Reset forgets all draws.
+// Reset discards all draws.
 func (r *Replicas) Reset() { r.rungs.Store(nil) }

@@ -6,48 +6,50 @@ import (
 	"slices"
 )
 
-// Average is an expectation at some temperature.
+// Average is the estimate of an expectation at one temperature, or of a function of expectations.
 type Average struct {
 	Value float64
-	SE    float64 // standard error, autocorrelation included
-	ESS   float64 // (Σw)²/Σw² of the weights: the effective number of draws, were they independent
+	SE    float64 // standard error, including the effect of autocorrelation
+	// Effective number of draws (Σw)²/Σw² for the weights w, as if the draws were independent.
+	ESS float64
 }
 
-// Reweighting gives expectations at every inverse temperature β within a ladder,
+// Reweighting estimates expectations at every inverse temperature β within a ladder,
 //
 //	⟨A⟩_β = Σ_n w_n A_n / Σ_n w_n,   w_n = exp(−βE_n) / Σ_k N_k exp(f_k − β_k E_n),
 //
 // over the draws n of all rungs, N_k of them at β_k: MBAR (Shirts and Chodera 2008), which has the
 // smallest variance of all ways to combine the rungs.
 //
-// Standard errors are computed from the variation between parts of the run that are assumed
-// independent: the chains or, if there are few chains, consecutive stretches of them, at least 32
-// parts in all. Chains should run many times longer than a replica needs for a round trip through
-// the ladder. The error includes the uncertainty of the free energies f. A Reweighting is immutable
-// and safe for concurrent use.
+// Standard errors are computed from the variation between at least 32 parts of the run, which are
+// assumed independent. The parts are the chains or, if there are few chains, consecutive stretches
+// of chains. Chains should run many times longer than a replica needs for a round trip through the
+// ladder. The error includes the uncertainty of the free energies f. A Reweighting is immutable and
+// safe for concurrent use.
 type Reweighting struct {
 	mixture
 	names  []string
 	parts  int
-	values []float64   // draws × functions
-	group  []int32     // per draw: its group
-	groups []group     // draws of one part and one energy
-	drift  [][]float64 // per part: its influence on f
+	values []float64   // draws × functions: recorded value of the function at the draw
+	group  []int32     // index in groups of each draw
+	groups []group     // groups of draws that have the same part of the run and the same energy
+	drift  [][]float64 // for each part of the run, its influence on the free energies f
 }
 
-// group is the draws of one part of the run with one energy, which weights and errors do not
-// distinguish further.
+// group describes the draws from one part of the run that have the same energy. Weights and errors
+// need only sums over each group.
 type group struct {
-	part, at int32 // index of the energy
+	part, at int32 // part of the run, and index of the energy in mixture.e
 	n        float64
 }
 
-// leastParts is the minimum number of parts of a run: an error computed from 32 parts is itself
-// known to about an eighth.
+// leastParts is the minimum number of parts into which a run is split. A standard error computed
+// from 32 parts has itself a relative error of about 1/8.
 const leastParts = 32
 
-// Reweight prepares expectations at all temperatures, from the draws so far. It takes time
-// proportional to the number of different energies times the square of the number of different β.
+// Reweight computes the free energies of the rungs from the draws so far and returns a
+// [Reweighting] that estimates expectations at all temperatures. It takes time proportional to the
+// number of different energies times the square of the number of different β.
 //
 // It returns an error if there are fewer than 8·⌈32/chains⌉ draws per chain (ErrTooFew), if values
 // are not finite (a *[NotFinite]), or if the energies of the rungs do not overlap.
@@ -59,7 +61,7 @@ func (r *Replicas) Reweight() (*Reweighting, error) {
 	return w, nil
 }
 
-// leastStretch is the minimum number of consecutive draws in a part.
+// leastStretch is the minimum number of consecutive draws in a part of the run.
 const leastStretch = 8
 
 func (r *Replicas) reweight() (*Reweighting, error) {
@@ -100,11 +102,11 @@ func (r *Replicas) reweight() (*Reweighting, error) {
 	return w, w.fit(energies, betas, part)
 }
 
-// mostBetas limits the number of different β: draws from a warm-up that tunes a ladder must not be
-// kept.
+// mostBetas limits the number of different β. A larger number means that draws were kept from a
+// warm-up that tunes the ladder.
 const mostBetas = 1 << 12
 
-// fit finds the free energies and the influence of each part of the run on them.
+// fit computes the free energies and the influence of each part of the run on them.
 func (w *Reweighting) fit(energies, betas []float64, part []int32) error {
 	index := func(v []float64) (distinct []float64, at []int32) {
 		distinct = slices.Clone(v)
@@ -137,8 +139,8 @@ func (w *Reweighting) fit(energies, betas []float64, part []int32) error {
 	if err := w.solve(mean); err != nil {
 		return err
 	}
-	// By the estimating equations Σ_n p_nk = N_k, a part of the run moves f by
-	// −H⁻¹ times what it adds to them.
+	// The estimating equations are Σ_n p_nk = N_k. A part of the run changes f by −H⁻¹ times its
+	// terms in these equations.
 	w.drift = make([][]float64, w.parts)
 	for u := range w.drift {
 		w.drift[u] = make([]float64, k-1)
@@ -170,7 +172,7 @@ func (w *Reweighting) fit(energies, betas []float64, part []int32) error {
 	return nil
 }
 
-// gather sorts draws into groups.
+// gather assigns each draw to the group with its part of the run and its energy.
 func (w *Reweighting) gather(part, at []int32) {
 	seen := map[group]int32{}
 	w.group = make([]int32, len(at))
@@ -203,7 +205,7 @@ func (w *Reweighting) Mean(name string, betas ...float64) ([]Average, error) {
 // HeatCapacity returns β²(⟨E²⟩ − ⟨E⟩²), the heat capacity of all sites together
 // in units of Boltzmann's constant, at each β.
 func (w *Reweighting) HeatCapacity(betas ...float64) ([]Average, error) {
-	middle := w.e[len(w.e)/2] // so that squares do not cancel
+	middle := w.e[len(w.e)/2] // reference energy that avoids cancellation of squares
 	return w.curve("HeatCapacity", betas,
 		func(beta float64, mean []float64) float64 { return beta * beta * (mean[1] - mean[0]*mean[0]) },
 		func(e float64, _ []float64) float64 { return e - middle },
@@ -223,15 +225,15 @@ func (w *Reweighting) Binder(name string, betas ...float64) ([]Average, error) {
 		func(e float64, v []float64) float64 { a := f(e, v); return a * a * a * a })
 }
 
-// Function returns g of expectations at each β: those of the functions in of, which receive the
-// energy and the recorded values of a draw, in the order of [NewReplicas]. For instance, Var(A) is
-// g = mean[1] − mean[0]² of A and A². It is an error if a β is outside the ladder or g is not
-// finite there.
+// Function returns g of expectations at each β. The expectations are of the functions in of, which
+// receive the energy and the recorded values of a draw, in the order of [NewReplicas]. For
+// instance, Var(A) is g = mean[1] − mean[0]² for the functions A and A². It returns an error if a β
+// is outside the ladder or g is not finite there.
 func (w *Reweighting) Function(betas []float64, g func(mean []float64) float64, of ...func(energy float64, values []float64) float64) ([]Average, error) {
 	return w.curve("Function", betas, func(_ float64, mean []float64) float64 { return g(mean) }, of...)
 }
 
-// function returns the function with the given name.
+// function returns the recorded function with the given name, or the energy for the name "energy".
 func (w *Reweighting) function(caller, name string) (func(e float64, v []float64) float64, error) {
 	if i := slices.Index(w.names, name); i >= 0 {
 		return func(_ float64, v []float64) float64 { return v[i] }, nil
@@ -242,7 +244,7 @@ func (w *Reweighting) function(caller, name string) (func(e float64, v []float64
 	return nil, fmt.Errorf("diagnose: Reweighting.%s: name = %q, want one of %q or energy", caller, name, w.names)
 }
 
-// check returns an error unless β is within the ladder.
+// check returns an error if one of betas is outside the ladder.
 func (w *Reweighting) check(caller string, betas []float64) error {
 	high, low := w.betas[0], w.betas[len(w.betas)-1]
 	for _, beta := range betas {
@@ -253,12 +255,12 @@ func (w *Reweighting) check(caller string, betas []float64) error {
 	return nil
 }
 
-// curve is Function with a g that depends on β.
+// curve computes [Reweighting.Function] for a g that also depends on β.
 func (w *Reweighting) curve(caller string, betas []float64, g func(beta float64, mean []float64) float64, of ...func(energy float64, values []float64) float64) ([]Average, error) {
 	if err := w.check(caller, betas); err != nil {
 		return nil, err
 	}
-	sums := make([][]float64, len(of)) // by group
+	sums := make([][]float64, len(of)) // one sum per group
 	for c, f := range of {
 		sums[c] = make([]float64, len(w.groups))
 		k := len(w.names)
@@ -276,7 +278,8 @@ func (w *Reweighting) curve(caller string, betas []float64, g func(beta float64,
 	return out, nil
 }
 
-// average is curve at one β, from sums of the functions over groups.
+// average returns g of expectations at one β; sums holds, for each function, its sum over each
+// group.
 func (w *Reweighting) average(beta float64, g func(beta float64, mean []float64) float64, sums [][]float64) Average {
 	weight, total, square := w.weights(beta)
 	mean := make([]float64, len(sums))
@@ -286,7 +289,7 @@ func (w *Reweighting) average(beta float64, g func(beta float64, mean []float64)
 		}
 		mean[c] /= total
 	}
-	moved := make([][]float64, w.parts) // the means without a part of the run
+	moved := make([][]float64, w.parts) // for each part of the run, the means without it
 	for u := range moved {
 		moved[u] = slices.Clone(mean)
 	}
@@ -332,7 +335,7 @@ func (w *Reweighting) LogZ(betas ...float64) ([]Average, error) {
 	return out, nil
 }
 
-// shift returns the largest log-weight at β.
+// shift returns the largest logarithm of a weight at β.
 func (w *Reweighting) shift(beta float64) float64 {
 	most := math.Inf(-1)
 	for d, e := range w.e {
@@ -341,8 +344,8 @@ func (w *Reweighting) shift(beta float64) float64 {
 	return most
 }
 
-// weights returns the weights of the energies at β, shifted, and their sum and
-// sum of squares over all draws.
+// weights returns the weight of each distinct energy at β, divided by the largest weight. It also
+// returns the sum and the sum of squares of these weights over all draws.
 func (w *Reweighting) weights(beta float64) (weight []float64, total, square float64) {
 	weight = make([]float64, len(w.e))
 	most := w.shift(beta)
@@ -355,8 +358,8 @@ func (w *Reweighting) weights(beta float64) (weight []float64, total, square flo
 	return weight, total, square
 }
 
-// influence returns the contribution of each part of the run to Σ_n w_n a_n / total, both direct
-// and through the free energies; a is summed by group.
+// influence returns the contribution of each part of the run to Σ_n w_n a_n / total, both directly
+// and through the free energies. a holds the sum of a_n over each group.
 func (w *Reweighting) influence(weight []float64, total float64, a []float64) []float64 {
 	out := make([]float64, w.parts)
 	sums := make([]float64, len(w.e))
@@ -384,7 +387,8 @@ func (w *Reweighting) influence(weight []float64, total float64, a []float64) []
 	return out
 }
 
-// jackknife returns the standard error of g from the means without each part.
+// jackknife returns the jackknife standard error of g; moved holds, for each part of the run, the
+// means without that part.
 func jackknife(moved [][]float64, g func(mean []float64) float64) float64 {
 	n := float64(len(moved))
 	v := make([]float64, len(moved))

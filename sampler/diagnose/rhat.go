@@ -9,26 +9,26 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// These errors state why a diagnostic has no value. Errors of [RHat], [ESSBulk] and the like, and
-// those of an [Estimate], wrap one of these or a [*NotFinite].
+// These errors state why a diagnostic has no value. Every error of [RHat], [ESSBulk] and the other
+// diagnostics, and of an [Estimate], wraps one of these or a [*NotFinite].
 var (
 	// ErrConstant means that all draws are equal, so that mixing cannot be judged. (The R
 	// package posterior returns NA.)
 	ErrConstant = errors.New("the series is constant")
-	// ErrTooFew means that the chains are too short.
+	// ErrTooFew means that there are too few draws or chains.
 	ErrTooFew = errors.New("too few draws")
-	// ErrRange means that the draws differ but their variance underflows to 0 or
-	// overflows in float64: rescale the observed function.
+	// ErrRange means that the draws differ but their variance underflows to 0 or overflows in
+	// float64. Rescale the observed function.
 	ErrRange = errors.New("the variance is outside the range of float64")
 )
 
 // NotFinite is the error of a series that contains a NaN or an infinity.
 type NotFinite struct {
-	Chain, Draw int // of the first such draw, in the order of chains
+	Chain, Draw int // position of the first such draw, in the order of chains
 	Value       float64
 }
 
-// Error names the draw.
+// Error returns a message with the chain, the index and the value of the draw.
 func (e *NotFinite) Error() string {
 	return fmt.Sprintf("chain %d, draw %d is %v", e.Chain, e.Draw, e.Value)
 }
@@ -43,12 +43,12 @@ func (e *NotFinite) Error() string {
 // drops its middle draw), and z replaces the draws by normal scores of their ranks; ties get their
 // average rank. Values above 1.01 mean that the chains have not mixed.
 //
-// R̂ is +Inf if every half is constant and the halves differ. If folding leaves a constant, as it
-// does for a two-valued series with as many draws of each value, there is no spread to compare, and
+// R̂ is +Inf if every half is constant and the halves differ. Folding may leave a constant, as for
+// a two-valued series with as many draws of each value. There is then no spread to compare, and
 // RHat returns the bulk statistic alone. (The R package posterior returns NA there.)
 //
 // All chains must have the same length, at least 4 draws ([ErrTooFew]). Constant draws give
-// [ErrConstant], NaN and infinite draws a [*NotFinite]. The draws are not modified. It takes O(S
+// [ErrConstant], NaN and infinite draws a [*NotFinite]. The draws are not modified. RHat takes O(S
 // log S) time and O(S) memory for S draws.
 func RHat(draws [][]float64) (float64, error) {
 	r, err := 0.0, checkDraws(draws, minRHat)
@@ -68,7 +68,7 @@ func RHat(draws [][]float64) (float64, error) {
 // with n the length of half a chain, W the mean of the variances of the halves and B/n the variance
 // of their means (Gelman et al. 2013, Bayesian Data Analysis, section 11.4; Vehtari et al. 2021).
 // It needs finite means and variances and misses chains that differ only in spread. It exists for
-// comparison with the streaming mode of [Trace]; prefer [RHat]. Errors are those of RHat.
+// comparison with the streaming mode of [Trace]; prefer [RHat], which has the same errors.
 func rHatBasic(draws [][]float64) (float64, error) {
 	r, err := 0.0, checkDraws(draws, minRHat)
 	if err == nil {
@@ -80,10 +80,12 @@ func rHatBasic(draws [][]float64) (float64, error) {
 	return r, nil
 }
 
-// minRHat is the minimum number of draws per chain for which the halves have variances.
+// minRHat is the minimum number of draws per chain for [RHat]. With fewer, the halves of a chain
+// have no variance.
 const minRHat = 4
 
-// rhat is RHat for checked draws, the normal scores of their halves and their median.
+// rhat computes [RHat] of checked draws; z holds the normal scores of their halves, and median is
+// the median of all draws.
 func rhat(draws, z [][]float64, median float64) (float64, error) {
 	bulk, err := potentialScale(z)
 	if err != nil {
@@ -96,8 +98,9 @@ func rhat(draws, z [][]float64, median float64) (float64, error) {
 	return max(bulk, folded), err
 }
 
-// checkDraws returns an error unless draws holds at least one chain, all chains have the same
-// length of at least least draws, and all draws are finite and not all equal.
+// checkDraws returns an error unless draws holds at least one chain and all chains have the same
+// length, which must be at least least. It also returns an error if a draw is not finite or all
+// draws are equal.
 func checkDraws(draws [][]float64, least int) error {
 	if len(draws) == 0 {
 		return fmt.Errorf("0 chains, want ≥ 1: %w", ErrTooFew)
@@ -147,8 +150,8 @@ func isConstant(draws [][]float64) bool {
 	return true
 }
 
-// splitChains returns the first halves of all chains and then the second halves, as views; an odd
-// length drops the middle draw.
+// splitChains returns the first halves of all chains, then the second halves. The halves share the
+// memory of draws. An odd length drops the middle draw.
 func splitChains(draws [][]float64) [][]float64 {
 	halves := make([][]float64, 0, 2*len(draws))
 	for _, x := range draws {
@@ -176,7 +179,7 @@ func rankNormalize(draws [][]float64) [][]float64 {
 		}
 	}
 	slices.SortFunc(order, func(a, b entry) int {
-		switch { // there is no NaN, and this is faster than cmp.Compare
+		switch { // without NaN, this is faster than cmp.Compare
 		case a.value < b.value:
 			return -1
 		case a.value > b.value:
@@ -191,7 +194,7 @@ func rankNormalize(draws [][]float64) [][]float64 {
 		for j < size && order[j].value == order[i].value {
 			j++
 		}
-		rank := float64(i+j+1) / 2 // the ranks i+1…j
+		rank := float64(i+j+1) / 2 // average of the ranks i+1 … j
 		score := mathext.NormalQuantile((rank - blom) / (float64(size) + 1 - 2*blom))
 		for ; i < j; i++ {
 			z[order[i].chain][order[i].draw] = score
@@ -212,7 +215,7 @@ func fold(draws [][]float64, median float64) [][]float64 {
 	return folded
 }
 
-// potentialScale returns R̂ of chains of equal length n ≥ 2.
+// potentialScale returns R̂ of chains of equal length n ≥ 2, without splitting or ranks.
 func potentialScale(chains [][]float64) (float64, error) {
 	if isConstant(chains) {
 		return 0, ErrConstant
@@ -228,7 +231,8 @@ func potentialScale(chains [][]float64) (float64, error) {
 	return scaleReduction(within, between, float64(len(chains[0])))
 }
 
-// scaleReduction returns √((n−1)/n + (B/n)/W) for chains of n draws.
+// scaleReduction returns R̂ = √((n−1)/n + (B/n)/W) for chains of n draws, where within is W and
+// between is B/n.
 func scaleReduction(within, between, n float64) (float64, error) {
 	if within == 0 && between == 0 || !(within <= math.MaxFloat64) || !(between <= math.MaxFloat64) {
 		return 0, ErrRange
@@ -236,12 +240,11 @@ func scaleReduction(within, between, n float64) (float64, error) {
 	return math.Sqrt((n-1)/n + between/within), nil
 }
 
-// nestedScale returns nested R̂, √(1 + B/W) (Margossian, Hoffman, Sountsov,
-// Riou-Durand, Vehtari and Gelman 2024, Nested R̂, Bayesian Analysis, section 3): B is
-// the variance of the means of groups of chains that began in the same state; W is
-// the mean over the groups of the variance of the means of their chains plus the
-// mean of the variances of the chains. Variances have the divisor n − 1 and are 0
-// for n = 1.
+// nestedScale returns nested R̂, √(1 + B/W) (Margossian, Hoffman, Sountsov, Riou-Durand, Vehtari
+// and Gelman 2024, Nested R̂, Bayesian Analysis, section 3). A group is a set of chains that began
+// in the same state. B is the variance of the means of the groups. W is the mean over the groups of
+// the variance of the means of their chains, plus the mean of the variances of the chains.
+// Variances have the divisor n − 1 and are 0 for n = 1.
 func nestedScale(between, within float64) (float64, error) {
 	if within == 0 && between == 0 || !(within <= math.MaxFloat64) || !(between <= math.MaxFloat64) {
 		return 0, ErrRange
@@ -249,7 +252,7 @@ func nestedScale(between, within float64) (float64, error) {
 	return math.Sqrt(1 + between/within), nil
 }
 
-// newDraws returns chains × n zeros in one allocation.
+// newDraws returns zeroed draws[chain][draw] for chains of n draws, in one allocation.
 func newDraws(chains, n int) [][]float64 {
 	flat := make([]float64, chains*n)
 	draws := make([][]float64, chains)

@@ -11,30 +11,38 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Row summarises one function over all chains.
+// Row summarises the values of one function over all chains.
 type Row struct {
-	Name         string
-	Mean, SD     Estimate // of all draws; SD with divisor S − 1
-	MCSE         Estimate // Monte Carlo standard error of Mean; [MCSEMean]
-	MCSEChains   Estimate // standard error of Mean from the chain means alone: their SD/√chains
-	Q5, Q50, Q95 Estimate // quantiles, interpolated linearly
-	RHat         Estimate // [RHat]; in streaming mode and for a [Tally] the split R-hat without ranks
-	RHatNested   Estimate // nested R̂ of Margossian et al. 2024; chains of a [Trace] are groups of one
-	ESSBulk      Estimate // [ESSBulk]
-	ESSTail      Estimate // [ESSTail]
-	ESSMean      Estimate // [ESSMean]; in streaming mode (SD/MCSE)²
-	Time         Estimate // integrated autocorrelation time in draws; [AutocorrelationTime]
+	Name string
+	// Mean and standard deviation of all S draws; the variance has divisor S − 1.
+	Mean, SD Estimate
+	MCSE     Estimate // Monte Carlo standard error of Mean, see [MCSEMean]
+	// Standard error of Mean from the chain means alone: their standard deviation divided by
+	// √chains.
+	MCSEChains   Estimate
+	Q5, Q50, Q95 Estimate // 5 %, 50 % and 95 % quantiles of all draws, interpolated linearly
+	// R̂ of [RHat]; in streaming mode and for a [Tally], the split R-hat without ranks
+	RHat Estimate
+	// Nested R̂ of Margossian et al. 2024; for a [Trace], every chain is a group of its own.
+	RHatNested Estimate
+	ESSBulk    Estimate // bulk effective sample size, see [ESSBulk]
+	ESSTail    Estimate // tail effective sample size, see [ESSTail]
+	// Effective sample size of the mean, see [ESSMean]; in streaming mode (SD/MCSE)².
+	ESSMean Estimate
+	Time    Estimate // integrated autocorrelation time in draws, see [AutocorrelationTime]
 
-	once bool // draws other than Q50 are one stretch of one chain, and fewer than one in twenty
+	// The draws that differ from Q50 are one stretch of one chain, and fewer than 5 % of all draws.
+	once bool
 }
 
-// all returns all figures of the row.
+// all returns pointers to all estimates of the row.
 func (r *Row) all() []*Estimate {
 	return []*Estimate{&r.Mean, &r.SD, &r.MCSE, &r.MCSEChains, &r.RHatNested, &r.Q5, &r.Q50, &r.Q95, &r.RHat, &r.ESSBulk, &r.ESSTail, &r.ESSMean, &r.Time}
 }
 
-// across fills in the figures that compare chains, from the mean of their variances and, if there
-// are at least two chains, the variance of their means.
+// across sets MCSEChains and RHatNested, which compare the chains. within is the mean of the
+// variances of the chains, and between is the variance of their means, which is defined for at
+// least two chains.
 func (r *Row) across(chains, draws int, between, within float64) {
 	r.MCSEChains.set(math.Sqrt(between/float64(chains)), nil)
 	r.RHatNested.Value, r.RHatNested.Err = nestedScale(between, within)
@@ -46,14 +54,14 @@ func (r *Row) across(chains, draws int, between, within float64) {
 	}
 }
 
-// undefine gives figures the error err.
+// undefine marks the given estimates as undefined because of err.
 func (r *Row) undefine(err error, figures ...*Estimate) {
 	for _, e := range figures {
 		e.set(0, err)
 	}
 }
 
-// mixed returns the reason given by R̂, if any.
+// mixed returns a warning if R̂ is undefined or too large.
 func (r *Row) mixed() []Reason {
 	w := Reason{Row: r.Name, Figure: "rhat", Value: r.RHat.Value, Limit: rHatLimit}
 	var bad *NotFinite
@@ -76,14 +84,14 @@ func (r *Row) mixed() []Reason {
 	return []Reason{w}
 }
 
-// wraps and joins are the interfaces by which package errors unwraps errors.
+// wraps and joins are the two interfaces through which package errors unwraps an error.
 type (
 	wraps interface{ Unwrap() error }
 	joins interface{ Unwrap() []error }
 )
 
-// hollow reports whether err is, or wraps, an interface that holds nil. Package errors cannot be
-// used for this, because the methods of such an error may need a value.
+// hollow reports whether err is, or wraps, a non-nil interface that holds a nil value. Package
+// errors cannot check this, because the methods of such an error may panic.
 func hollow(err error) bool {
 	if err == nil {
 		return false
@@ -100,7 +108,8 @@ func hollow(err error) bool {
 	return false
 }
 
-// few returns the reason given by an effective sample size, if any.
+// few returns a warning if the effective sample size ess is below essLimit. figure is its key in
+// JSON, and name its name in the text.
 func (r *Row) few(ess Estimate, figure, name string) []Reason {
 	if !ess.Defined() || ess.Value >= essLimit {
 		return nil
@@ -111,7 +120,8 @@ func (r *Row) few(ess Estimate, figure, name string) []Reason {
 	}}
 }
 
-// capped returns the reason given by an effective sample size at its cap, if any.
+// capped returns a warning if the effective sample size ess is at its cap, so that its true value
+// is not known. figure is its key in JSON, and name its name in the text.
 func (r *Row) capped(ess Estimate, draws int, figure, name string) []Reason {
 	most := essCap(float64(draws))
 	if !ess.Defined() || !(ess.Value >= most) {
@@ -123,7 +133,7 @@ func (r *Row) capped(ess Estimate, draws int, figure, name string) []Reason {
 	}}
 }
 
-// rare returns the reason given by a function that left its value only once, if any.
+// rare returns a warning if all draws are equal except for one stretch of one chain.
 func (r *Row) rare() []Reason {
 	if !r.once {
 		return nil
@@ -134,18 +144,18 @@ func (r *Row) rare() []Reason {
 	}}
 }
 
-// Estimate is a figure that may be undefined. If it is, Value is 0 and Err states the reason; Err
-// wraps [ErrConstant], [ErrTooFew], [ErrRange], [ErrStreaming], [ErrRanks] or a [*NotFinite]. Value
-// is never NaN; an R̂ may be +Inf.
+// Estimate is a statistic that may be undefined. If it is, Value is 0 and Err states the reason;
+// Err wraps [ErrConstant], [ErrTooFew], [ErrRange], [ErrStreaming], [ErrRanks] or a [*NotFinite].
+// Value is never NaN; an R̂ may be +Inf.
 type Estimate struct {
 	Value float64
 	Err   error
 }
 
-// Defined reports whether there is a value.
+// Defined reports whether the estimate has a value, that is, whether Err is nil.
 func (e Estimate) Defined() bool { return e.Err == nil }
 
-// String formats the value with four significant digits, or "–".
+// String formats the value with four significant digits. It returns "–" if the value is undefined.
 func (e Estimate) String() string {
 	if size := math.Abs(e.Value); size >= 1e4 && size < 1e9 {
 		return e.format('f', 0) // 12345 rather than 1.234e+04
@@ -170,8 +180,8 @@ func (e *Estimate) set(value float64, err error) {
 	e.Value, e.Err = value, err
 }
 
-// MarshalJSON writes the value as a number, an undefined figure as {"undefined": reason}, and an R̂
-// of +Inf, for which JSON has no number, as {"infinite": true}.
+// MarshalJSON encodes the value as a number and an undefined estimate as {"undefined": reason}. It
+// encodes an R̂ of +Inf, for which JSON has no number, as {"infinite": true}.
 func (e Estimate) MarshalJSON() ([]byte, error) {
 	switch {
 	case !e.Defined():

@@ -5,27 +5,27 @@ import (
 	"math"
 )
 
-// batchLimit is the maximum number of batches in a streaming series; a long series has between
-// batchLimit/2 and batchLimit of them. Schmeiser 1982 (Operations Research 30, 556–568) finds that
+// batchLimit is the maximum number of batches in a streaming series. A long series has between
+// batchLimit/2 and batchLimit batches. Schmeiser 1982 (Operations Research 30, 556–568) finds that
 // more than 30 batches add little to an interval for the mean, so half of batchLimit is still
 // enough.
 const batchLimit = 64
 
-// ErrStreaming means that the figure needs data that the streaming mode of [Trace] does not keep.
+// ErrStreaming means that a diagnostic needs data that the streaming mode of [Trace] does not keep.
 var ErrStreaming = errors.New("not kept in streaming mode")
 
 // series condenses a stream of unknown length into at most batchLimit batches of consecutive draws.
-// When all batches are full, neighbours merge and new batches are twice as long. So every boundary
-// between batches is a possible middle of the series, and means of batches of increasing size need
-// no extra work.
+// When all batches are full, neighbours are merged and new batches are twice as long. Every
+// boundary between batches is therefore a possible middle of the series, and batches of any larger
+// size can be formed by merging neighbours.
 type series struct {
-	size  int // draws per full batch, a power of two
+	size  int // number of draws in a full batch, a power of two
 	full  int // number of full batches
 	batch [batchLimit]moments
-	part  moments // the draws since the last full batch
-	low   float64 // extremes of all draws
+	part  moments // moments of the draws since the last full batch
+	low   float64 // smallest draw
 	high  float64
-	bad   int // the first draw that was not finite, plus 1; 0: none
+	bad   int // index of the first draw that is not finite, plus 1; 0 means none
 	value float64
 }
 
@@ -33,7 +33,7 @@ func newSeries() series {
 	return series{size: 1, low: math.Inf(1), high: math.Inf(-1)}
 }
 
-// add adds the draw with the given number. It allocates nothing and takes
+// add includes the value v of the draw with the given number. It allocates nothing and takes
 // constant time on average.
 func (s *series) add(v float64, draw int) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -61,10 +61,10 @@ func (s *series) add(v float64, draw int) {
 	}
 }
 
-// draws returns the number of draws added.
+// draws returns the number of draws that have been added.
 func (s *series) draws() int { return s.full*s.size + int(s.part.n) }
 
-// span returns the moments of the full batches from…to−1.
+// span returns the moments of the draws in the full batches from…to−1.
 func (s *series) span(from, to int) (m moments) {
 	for _, b := range s.batch[from:to] {
 		m.merge(b)
@@ -79,10 +79,11 @@ func (s *series) total() moments {
 	return m
 }
 
-// longRun estimates σ² = lim n·Var(mean) by batch means: the size of a batch times the variance of
-// the means. Batches are joined until they hold at least ⌊√n⌋ draws, the size that Flegal and Jones
-// 2010 (Annals of Statistics 38, 1034–1070) recommend. It needs at least 4 draws, which give two
-// batches. It also returns the degrees of freedom, the number of batches minus one.
+// longRun estimates the long-run variance σ² = lim n·Var(mean) by batch means: the size of a batch
+// times the variance of the means. Batches are joined until they hold at least ⌊√n⌋ draws, the size
+// that Flegal and Jones 2010 (Annals of Statistics 38, 1034–1070) recommend. The series must have
+// at least 4 draws, which give two batches. longRun also returns the degrees of freedom, the number
+// of batches minus one.
 func (s *series) longRun() (variance, freedom float64) {
 	n := s.draws()
 	join := (int(math.Sqrt(float64(n))) + s.size - 1) / s.size

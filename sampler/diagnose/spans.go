@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// span is the chains first … end−1.
+// span is a range of chain numbers, first … end−1.
 type span struct{ first, end int }
 
-// String names the chains.
+// String returns the number of a single chain, or the first and the last number of a range.
 func (s span) String() string {
 	if s.end == s.first+1 {
 		return fmt.Sprint(s.first)
@@ -16,11 +16,11 @@ func (s span) String() string {
 	return fmt.Sprintf("%d … %d", s.first, s.end-1)
 }
 
-// spans is a set of chains: spans in ascending order that neither overlap nor touch, so that every
-// set has a unique representation.
+// spans is a set of chains, stored as ranges in ascending order that neither overlap nor touch.
+// Every set therefore has exactly one representation.
 type spans []span
 
-// overlap returns the first chain of s that is in the set.
+// overlap returns the first chain of s that is in the set a; some is false if there is none.
 func (a spans) overlap(s span) (chain int, some bool) {
 	at := a.search(s)
 	if at > 0 && a[at-1].end > s.first {
@@ -32,13 +32,13 @@ func (a spans) overlap(s span) (chain int, some bool) {
 	return 0, false
 }
 
-// search returns the index of the first span that does not begin before s.
+// search returns the index of the first span in the set that does not begin before s.
 func (a spans) search(s span) int {
 	at, _ := slices.BinarySearchFunc(a, s.first, func(b span, first int) int { return b.first - first })
 	return at
 }
 
-// add adds the chains of s, none of which is in the set.
+// add adds the chains of s to the set; none of them may be in the set already.
 func (a *spans) add(s span) {
 	list, at := *a, a.search(s)
 	before := at > 0 && list[at-1].end == s.first
@@ -57,8 +57,8 @@ func (a *spans) add(s span) {
 	*a = list
 }
 
-// union adds the chains of b. If some are in both, it returns the first of them
-// and false, and changes nothing.
+// union adds the chains of b to a and returns ok = true. If some chains are in both sets, it
+// returns the first of them and false, and leaves a unchanged.
 func (a *spans) union(b spans) (twice int, ok bool) {
 	for _, s := range b {
 		if chain, some := a.overlap(s); some {

@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// summarizeBatches fills in the figures that follow from batches, for one
-// series per chain.
+// summarizeBatches fills in the row of a function in streaming mode; chains holds one series of
+// batches per chain.
 func summarizeBatches(row *Row, chains []*series) {
 	err := checkSeries(chains)
 	row.undefine(err, row.all()...)
@@ -30,7 +30,7 @@ func summarizeBatches(row *Row, chains []*series) {
 		weight += m.n * m.n
 		constant = constant && s.low == s.high && s.low == chains[0].low
 	}
-	if constant { // free of rounding errors
+	if constant { // a constant is detected without rounding errors
 		row.Mean.set(chains[0].low, nil)
 		row.SD.set(0, nil)
 		row.undefine(ErrConstant, &row.MCSE, &row.MCSEChains, &row.ESSMean, &row.RHat, &row.RHatNested, &row.Time)
@@ -44,8 +44,8 @@ func summarizeBatches(row *Row, chains []*series) {
 		return
 	}
 	row.across(len(chains), int(chains[0].draws()), means.variance(), within.mean)
-	// The variance of the mean of all draws is Σ (n_c/n)² Var(mean of chain c), estimated from the
-	// batches of each chain or from the means alone.
+	// The variance of the mean of all draws is Σ (n_c/n)² Var(mean of chain c). It is estimated
+	// from the batches of each chain or from the chain means alone.
 	if means.n > 1 {
 		spread = pooled(spread, freedom, weight*means.variance(), means.n-1)
 	}
@@ -63,19 +63,20 @@ func summarizeBatches(row *Row, chains []*series) {
 	row.RHat.Value, row.RHat.Err = splitScale(chains)
 }
 
-// Batch means give the error of the mean of all draws if they are nearly independent, or if there
-// are enough of them to estimate their own correlation. With fewer than enoughBatches effective
-// batches, or enoughShort if there are at least enoughChains chains, 95 % intervals cover less than
-// 92 % on first-order autoregressions, and the error is not given.
+// Batch means estimate the error of the mean of all draws if the batches are nearly independent, or
+// if there are enough of them to estimate their own correlation. The minimum is enoughBatches
+// effective batches, or enoughShort if there are at least enoughChains chains. With fewer, 95 %
+// intervals cover less than 92 % on first-order autoregressions, so the error is undefined.
 const (
 	enoughBatches = 20
 	enoughShort   = 12
 	enoughChains  = 4
 )
 
-// correlation returns the variance of the mean of all draws, from the batches of all chains as they
-// are, with their autocorrelations as in [ESSMean]. It returns 0 if neighbours are not correlated
-// more than by chance (2σ), and an error if they are correlated and too few.
+// correlation returns the variance of the mean of all draws, estimated from the means of the
+// batches of all chains and their autocorrelations, as in [ESSMean]. It returns 0 if neighbouring
+// batches are not correlated more than by chance (2σ). It returns an error if the batches are
+// correlated and too few.
 func correlation(chains []*series) (variance float64, err error) {
 	size := 0
 	for _, s := range chains {
@@ -105,13 +106,13 @@ func correlation(chains []*series) (variance float64, err error) {
 	}
 	n := float64(len(chains)) * float64(count)
 	r := products / squares
-	r += (1 + 3*r) / float64(count) // its bias (Kendall 1954)
+	r += (1 + 3*r) / float64(count) // corrects the bias (Kendall 1954)
 	if !(r*math.Sqrt(n) > 2) {
 		return 0, nil
 	}
 	ess, err := effective(splitChains(means))
 	if err != nil {
-		return 0, nil // an overflow, which is reported already
+		return 0, nil // an overflow, which has already been reported
 	}
 	var all moments
 	for _, x := range means {
@@ -129,8 +130,8 @@ func correlation(chains []*series) (variance float64, err error) {
 	return all.variance() / ess, err
 }
 
-// pooled returns the mean of two estimates of a variance, weighted by their degrees of freedom. It
-// returns the second estimate alone if that is larger than chance allows: chains that do not mix
+// pooled returns the mean of two estimates of a variance, weighted by their degrees of freedom f
+// and g. It returns between alone if between is larger than chance allows: chains that do not mix
 // look fine individually, but their means differ.
 func pooled(within, f float64, between, g float64) float64 {
 	if between > 0 && exceeds(between/within, g, f) < chance {
@@ -141,13 +142,14 @@ func pooled(within, f float64, between, g float64) float64 {
 
 const chance = 0.01
 
-// exceeds returns the probability that the ratio of two independent estimates of one variance, with
-// g and f degrees of freedom, exceeds ratio: the upper tail of Fisher's F.
+// exceeds returns the probability that the ratio of two independent estimates of the same variance,
+// with g and f degrees of freedom, exceeds ratio. This is the upper tail of Fisher's F
+// distribution.
 func exceeds(ratio, g, f float64) float64 {
 	return mathext.RegIncBeta(f/2, g/2, f/(f+float64(g*ratio)))
 }
 
-// checkSeries returns an error unless all chains have 4 finite draws or more.
+// checkSeries returns an error unless all chains have at least 4 draws and all draws are finite.
 func checkSeries(chains []*series) error {
 	if len(chains) == 0 {
 		return tooFew(0, minRHat)
@@ -166,10 +168,10 @@ func checkSeries(chains []*series) error {
 }
 
 // splitScale returns the split R̂, without ranks, of the first and the last ⌊k/2⌋ of the k full
-// batches of each chain. It equals [rHatBasic] up to 63 draws and whenever the draws fill an even
-// number of batches. Otherwise it omits the middle batch or the unfinished last one, at worst both:
-// 2 in 34. If the lengths of chains differ, as after a cancelled run, the length of the shortest
-// half is used for all.
+// batches of each chain. It equals [rHatBasic] for up to 63 draws and whenever the draws fill an
+// even number of batches. Otherwise it omits the middle batch, the unfinished last batch or both,
+// at worst 2 batches in 34. If the lengths of chains differ, as after a cancelled run, the length
+// of the shortest half is used for all.
 func splitScale(chains []*series) (float64, error) {
 	shortest := math.Inf(1)
 	var within, means moments

@@ -9,26 +9,26 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Summary holds the figures of a [Trace]. Printing it gives a table similar to Stan's, with
-// warnings below.
+// Summary holds the diagnostics of a [Trace] or a [Tally]. Printing it gives a table similar to
+// Stan's, with warnings below.
 type Summary struct {
-	Rows      []Row   // one per function
+	Rows      []Row   // one row per function
 	Chains    int     //
-	Draws     int     // per chain; see [Trace.Len]
-	Streaming bool    // from [NewStreamingTrace]
-	Merged    bool    // from a [Tally]: figures that need ranks are not defined
-	Seconds   float64 // duration of the run, set by the caller; 0 means unknown
+	Draws     int     // number of draws per chain, see [Trace.Len]
+	Streaming bool    // true for a trace from [NewStreamingTrace]
+	Merged    bool    // true for a [Tally]: estimates that need ranks are undefined
+	Seconds   float64 // duration of the run in seconds, set by the caller; 0 means unknown
 
 	Accept  Estimate // mean acceptance probability of the steps that ended in a draw
-	Moves   Estimate // mean number of sites that changed in such a step
-	Invalid int      // evaluations in such steps that gave NaN
+	Moves   Estimate // mean number of sites that changed in the steps that ended in a draw
+	Invalid int      // number of evaluations that returned NaN in the steps that ended in a draw
 }
 
-// ranked reports whether figures that need the ranks of draws are defined.
+// ranked reports whether the estimates that need the ranks of draws are defined.
 func (s Summary) ranked() bool { return !s.Streaming && !s.Merged }
 
-// ESSPerSecond returns the bulk ESS of one row (the ESS of the mean in streaming mode and for a
-// tally) divided by Seconds. If Seconds is 0, its error is [ErrTooFew].
+// ESSPerSecond returns the bulk ESS of one row divided by Seconds. In streaming mode and for a
+// tally it uses the ESS of the mean. If Seconds is 0, its error is [ErrTooFew].
 func (s Summary) ESSPerSecond(row int) Estimate {
 	check.Index("diagnose", "row", row, len(s.Rows))
 	e := s.Rows[row].ESSBulk
@@ -44,8 +44,9 @@ func (s Summary) ESSPerSecond(row int) Estimate {
 	return e
 }
 
-// Reasons returns the reasons not to use the draws: invalid evaluations, and rows with R̂ > 1.01,
-// an undefined R̂, an ESS < 400, an ESS at its cap, or a function that left its value only once.
+// Reasons returns the reasons not to use the draws. These are invalid evaluations, R̂ > 1.01, an
+// undefined R̂, an ESS below 400, an ESS at its cap, and a function whose draws are all equal
+// except for one stretch of one chain.
 func (s Summary) Reasons() []Reason {
 	var w []Reason
 	for _, r := range s.Rows {
@@ -77,8 +78,8 @@ func (s Summary) Warnings() []string {
 	return w
 }
 
-// String returns the table: a line about the run, one line per function, and
-// the warnings.
+// String returns the summary as a table: a line about the run, one line per function, and the
+// warnings.
 func (s Summary) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d chains × %d draws, acceptance %v, %v moves per step\n", s.Chains, s.Draws, s.Accept, s.Moves)
@@ -138,7 +139,8 @@ func (s Summary) table() [][]string {
 	return cells
 }
 
-// writeTable aligns the first column to the left and the others to the right.
+// writeTable writes cells as a table whose first column is left-aligned and whose other columns are
+// right-aligned.
 func writeTable(b *strings.Builder, cells [][]string) {
 	var width []int
 	for _, line := range cells {
@@ -162,7 +164,7 @@ func writeTable(b *strings.Builder, cells [][]string) {
 	}
 }
 
-// share divides a sum by a count.
+// share returns sum/count, or ErrTooFew if count is 0.
 func share(sum, count float64) (float64, error) {
 	if count == 0 {
 		return 0, ErrTooFew
@@ -170,7 +172,7 @@ func share(sum, count float64) (float64, error) {
 	return sum / count, nil
 }
 
-// MarshalJSON writes the figures and the warnings, each with its reason:
+// MarshalJSON encodes the estimates and the warnings, each with its reason:
 //
 //	{"chains": 4, "draws": 1000, "accept": 0.57, "moves": 3.1, "invalid": 0,
 //	 "rows": [{"name": "mag", "mean": 0.48, "sd": …, "mcse": …, "mcse_chains": …,
@@ -179,8 +181,8 @@ func share(sum, count float64) (float64, error) {
 //	 "warnings": [{"row": "mag", "figure": "rhat", "value": 1.2, "limit": 1.01,
 //	   "text": …, "advice": …}]}
 //
-// and "streaming": true, "merged": true and "seconds" where they apply. Figures have the format of
-// [Estimate.MarshalJSON].
+// It adds "streaming": true, "merged": true and "seconds" where they apply. Estimates have the
+// format of [Estimate.MarshalJSON].
 func (s Summary) MarshalJSON() ([]byte, error) {
 	type row struct {
 		Name   string   `json:"name"`
@@ -230,27 +232,27 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Thresholds of the warnings: draws are good enough if R̂ < 1.01 and the bulk
-// and tail ESS exceed 400 (Vehtari et al. 2021, recommendations).
+// Thresholds of the warnings: the draws may be used if R̂ < 1.01 and the bulk and tail ESS exceed
+// 400 (Vehtari et al. 2021, recommendations).
 const (
 	rHatLimit = 1.01
 	essLimit  = 400
 )
 
-// Reason is one reason not to use the draws.
+// Reason is a warning: one reason not to use the draws.
 type Reason struct {
-	Row    string  // name of the function; empty if the reason is about the run
+	Row    string  // name of the function; empty if the reason concerns the whole run
 	Figure string  // "rhat", "ess_bulk", "ess_tail", "ess_mean", "visits" or "invalid"
-	Value  float64 // of the figure; 0 if it is not defined
+	Value  float64 // value of the statistic named by Figure; 0 if it is undefined
 	Limit  float64 // bound that Value should not cross
-	Text   string  // a sentence for people, as [Summary.Warnings] gives it
-	Advice string  // what may help
+	Text   string  // warning as a sentence, also returned by [Summary.Warnings]
+	Advice string  // what the user can do about it
 }
 
-// String returns the sentence.
+// String returns the warning as a sentence.
 func (r Reason) String() string { return r.Text }
 
-// Advice of reasons.
+// Texts for Reason.Advice.
 const (
 	adviceMix      = "run longer; if that does not help, use another method or tempering, or look for chains stuck in modes of their own"
 	adviceLonger   = "run longer or with more chains"

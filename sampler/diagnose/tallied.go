@@ -5,30 +5,31 @@ import (
 	"math"
 )
 
-// tallied holds the statistics of one function over finished chains. Every chain adds numbers that
-// depend only on its own draws to exact sums (and every group adds numbers that depend only on its
-// chains), so the order does not matter.
+// tallied holds the statistics of one function over finished chains. Every chain adds terms that
+// depend only on its own draws, and every group of chains adds terms that depend only on the chains
+// of the group. As the sums are exact, the order of addition does not matter.
 type tallied struct {
-	half, halfSquares   exactSum // means of the halves of the chains
-	whole, wholeSquares exactSum // means of the chains
-	within              exactSum // variances of the chains
+	// Sums over the halves of all chains: of their means and of the squared means.
+	half, halfSquares   exactSum
+	whole, wholeSquares exactSum // sums over the chains: of their means and of the squared means
+	within              exactSum // sum of the variances of the chains
 	autocov             [lagLimit]exactSum
 
-	// Used only if more than one chain begins in the same state.
-	group, groupSquares exactSum // means of the groups
-	between             exactSum // variances of the means of the chains of a group
+	// Groups are used only if more than one chain begins in the same state.
+	group, groupSquares exactSum // sums over the groups: of their means and of the squared means
+	between             exactSum // sum over the groups of the variance of the means of their chains
 	groups              int
 
-	low, high float64 // extremes of all draws
-	bad       badDraw // the first draw that was not finite
-	overflow  bool    // some figure is outside the range of float64
+	low, high float64 // smallest and largest of all draws
+	bad       badDraw // first draw that is not finite
+	overflow  bool    // true if some number to be added was outside the range of float64
 
-	weights *weights // of a function whose values are log-weights
+	weights *weights // sums of weights if the values of the function are log-weights; otherwise nil
 }
 
 func newTallied() tallied { return tallied{low: math.Inf(1), high: math.Inf(-1)} }
 
-// sums returns all sums, in the order of the file format.
+// sums returns pointers to all exact sums, in the order of the file format.
 func (t *tallied) sums() (s [8 + lagLimit]*exactSum) {
 	s = [8 + lagLimit]*exactSum{&t.half, &t.halfSquares, &t.whole, &t.wholeSquares, &t.within, &t.group, &t.groupSquares, &t.between}
 	for i := range t.autocov {
@@ -37,7 +38,7 @@ func (t *tallied) sums() (s [8 + lagLimit]*exactSum) {
 	return s
 }
 
-// add adds a chain.
+// add adds the statistics c of a finished chain.
 func (t *tallied) add(c *condensed) {
 	if c.bad.some {
 		if c.bad.before(t.bad) {
@@ -61,7 +62,7 @@ func (t *tallied) add(c *condensed) {
 	}
 }
 
-// addGroup adds the means of the chains that began in the same state.
+// addGroup adds a group of chains that began in the same state; means holds the mean of each chain.
 func (t *tallied) addGroup(means []float64) {
 	mean, variance := meanVariance(means)
 	t.sum(&t.group, mean)
@@ -86,10 +87,10 @@ func (t *tallied) square(s *exactSum, v float64) {
 	s.addSquare(v)
 }
 
-// maxSquare bounds numbers whose squares are float64s: √(2¹⁰²³).
+// maxSquare is the bound 2⁵¹¹ below which the square of a number is a finite float64.
 const maxSquare = 0x1p511
 
-// merge adds the chains of o.
+// merge adds the statistics o of other chains.
 func (t *tallied) merge(o *tallied) {
 	to, from := t.sums(), o.sums()
 	for i := range to {
@@ -108,8 +109,8 @@ func (t *tallied) merge(o *tallied) {
 	}
 }
 
-// summarize fills in the figures of a function over chains of the given number
-// of draws, in groups of nested that began in the same state.
+// summarize fills in the row of a function from chains with the given number of draws each. nested
+// is the number of chains in each group that began in the same state.
 func (t *tallied) summarize(row *Row, chains, draws, nested int) {
 	fail := func(err error) { row.undefine(err, row.all()...) }
 	switch {
@@ -122,7 +123,7 @@ func (t *tallied) summarize(row *Row, chains, draws, nested int) {
 	case t.overflow:
 		fail(ErrRange)
 		return
-	case t.low == t.high: // free of rounding errors
+	case t.low == t.high: // a constant is detected without rounding errors
 		fail(ErrConstant)
 		row.Mean.set(t.low, nil)
 		row.SD.set(0, nil)
@@ -165,8 +166,8 @@ func (t *tallied) summarize(row *Row, chains, draws, nested int) {
 	row.MCSE.set(sd/math.Sqrt(ess), err)
 }
 
-// effective returns the figure of [ESSMean] for chains with halves of n draws, and whether Geyer's
-// sequence ended within the lags that are kept.
+// effective returns the effective sample size of [ESSMean] for chains with halves of n draws.
+// enough reports whether Geyer's sequence ended within the lags that are kept.
 func (t *tallied) effective(chains, n int) (ess float64, enough bool, err error) {
 	acov := make([]float64, min(lagLimit, n))
 	for lag := range acov {

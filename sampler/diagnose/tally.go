@@ -38,7 +38,7 @@ import (
 //   - ESSMean as [ESSMean] and MCSE as [MCSEMean] if the sum over lags ends below lag 64; otherwise
 //     ESSMean is (SD/MCSEChains)², capped like [ESSMean] at n·log₁₀ n for n draws, and MCSE is
 //     SD/√ESSMean,
-//   - MCSEChains, the error from the means of the chains alone,
+//   - MCSEChains, the standard error from the means of the chains alone,
 //   - RHatNested (Margossian et al. 2024), for many short chains.
 //
 // Ranks cannot be merged: the quantiles, ESSBulk and ESSTail have the error [ErrRanks].
@@ -47,35 +47,36 @@ import (
 // [Tally.Observe] takes locks.
 type Tally struct {
 	run   run
-	done  spans // finished chains
+	done  spans // chains that have all their draws
 	rows  []tallied
 	moves actions
 	bits  digest
 
-	record *recorder // of one that draws are shown to
+	record *recorder // draws of unfinished chains; nil for a tally that cannot observe draws
 }
 
-// run holds the settings on which tallies must agree.
+// run holds the settings of a run. Tallies can be merged only if their settings agree.
 type run struct {
 	chains, draws, nested int
 	seed                  uint64
 	names                 []string
 	logWeights            bool
-	settings              []byte // a fingerprint.List, of TallyConfig.Run
+	settings              []byte // encoded fingerprint.List of TallyConfig.Run
 }
 
-// maxDraws limits draws × functions, so that sizes in bytes fit an int.
+// maxDraws limits draws × functions, so that sizes in bytes fit into an int.
 const maxDraws = math.MaxInt32 / 16
 
-// ErrRanks means that a figure needs the ranks of draws among all other draws, which a [Tally] does
-// not keep.
+// ErrRanks means that an estimate needs the ranks of draws among all other draws, which a [Tally]
+// does not keep.
 var ErrRanks = errors.New("ranks do not merge")
 
-// Merge adds the chains of o, another part of the same run. It returns an error that names what is
-// wrong, and leaves t unchanged, if t has some of the chains already, if o belongs to a run with
-// other settings, or if chains of either do not have all of their draws. Merge does not change o.
+// Merge adds the chains of o, another part of the same run, to t. It does not change o. It returns
+// an error that names the cause, and leaves t unchanged, in three cases: t has some of the chains
+// already, o belongs to a run with other settings, or chains of t or o do not have all of their
+// draws.
 //
-// It takes some microseconds per function.
+// Merge takes some microseconds per function.
 func (t *Tally) Merge(o *Tally) error {
 	if err := t.merge(o); err != nil {
 		return fmt.Errorf("diagnose: Tally.Merge: %w", err)
@@ -123,7 +124,7 @@ func (t *Tally) merge(o *Tally) error {
 // empty reports whether t is the zero value.
 func (t *Tally) empty() bool { return t.run.chains == 0 }
 
-// whole returns an error unless all chains of this part have all draws.
+// whole returns an error unless all chains of this part of the run have all draws.
 func (t *Tally) whole() error {
 	if t.record == nil {
 		return nil
@@ -131,9 +132,9 @@ func (t *Tally) whole() error {
 	return t.record.unfinished(t.done)
 }
 
-// agree returns an error that names the first setting in which r and o differ. If there is none, it
-// returns the settings to keep: of two that agree up to rounding, those whose bytes compare
-// smaller.
+// agree returns an error that names the first setting in which r and o differ. Otherwise it returns
+// the encoded settings to keep. If the encodings agree only up to rounding, it returns the one
+// whose bytes compare smaller.
 func (r *run) agree(o *run) ([]byte, error) {
 	differ := func(name string, a, b any) error {
 		return fmt.Errorf("not the same run: %s is %v in one part and %v in the other", name, a, b)
@@ -176,8 +177,8 @@ func (r *run) agree(o *run) ([]byte, error) {
 	return o.settings, nil
 }
 
-// SameRun returns an error that names the difference if t and o belong to different runs and so
-// cannot be merged. It does not matter which chains they count.
+// SameRun returns nil if t and o belong to the same run, whatever chains they count. Otherwise t
+// and o cannot be merged, and the error names the difference. An empty tally is an error, too.
 func (t *Tally) SameRun(o *Tally) error {
 	if o == nil || o.empty() || t.empty() {
 		return errors.New("diagnose: Tally.SameRun: a tally is empty")
@@ -226,7 +227,7 @@ func (t *Tally) Missing() error {
 	return fmt.Errorf("diagnose: Tally: missing of %d chains: %s", t.run.chains, text)
 }
 
-// Summary returns the figures of the chains that t counts. If chains of the run are missing, it
+// Summary returns the statistics of the chains that t counts. If chains of the run are missing, it
 // also returns an error that names them.
 func (t *Tally) Summary() (Summary, error) {
 	s := Summary{Chains: t.Chains(), Draws: t.run.draws, Merged: true}
@@ -245,15 +246,17 @@ func (t *Tally) Summary() (Summary, error) {
 	return s, t.Missing()
 }
 
-// LogMeanExp returns log((1/n) Σ exp(l)) over the n chains that t counts, where l, the values of
-// the first function, are log-weights. With TallyConfig.LogWeights a tally keeps Σ exp(l) and
-// Σ exp(2l) in exact sums, whatever the size of l, so parts merged in any order give the same bits.
+// LogMeanExp returns mean = log((1/n) Σ exp(l)) over the n chains that t counts. The log-weights l
+// are the values of the first function. With TallyConfig.LogWeights a tally keeps Σ exp(l) and Σ
+// exp(2l) in exact sums, whatever the size of l, so parts merged in any order give the same bits.
+//
 // stdErr is the relative standard error of the mean of the weights, which is to first order the
-// standard error of its logarithm; for a single chain it is 0, which means nothing. ess is
-// (Σw)²/Σw².
+// standard error of its logarithm. For a single chain stdErr is 0 and has no meaning. ess is the
+// effective sample size (Σw)²/Σw² of the weights w = exp(l).
 //
 // It returns an error if the tally does not keep these sums, if a log-weight is NaN, +Inf or beyond
-// ±2²⁸, or if no weight is positive (mean is then −Inf), and the error of [Tally.Missing].
+// ±2²⁸, or if no weight is positive (mean is then −Inf). It also returns the error of
+// [Tally.Missing].
 func (t *Tally) LogMeanExp() (mean, stdErr, ess float64, err error) {
 	if err := t.Missing(); err != nil && t.empty() {
 		return 0, 0, 0, err
@@ -274,24 +277,24 @@ func (t *Tally) LogMeanExp() (mean, stdErr, ess float64, err error) {
 
 // TallyConfig specifies the run and the chains that a [Tally] counts. Draws is required.
 type TallyConfig struct {
-	Chains int    // of the whole run; 0 means 4
-	First  int    // number of the first chain of this part
-	Count  int    // chains of this part; 0 means all from First on
-	Draws  int    // per chain, ≥ 1
-	Seed   uint64 // of the run
+	Chains int    // number of chains of the whole run; 0 means 4
+	First  int    // number of the first chain in this part of the run
+	Count  int    // number of chains in this part of the run; 0 means all from First on
+	Draws  int    // number of draws per chain, ≥ 1
+	Seed   uint64 // seed of the run
 
 	// Nested is the number of consecutive chains that start in the same state; 0 means 1. Nested
 	// must divide Chains, First and Count.
 	Nested int
 
 	// LogWeights declares that the value of the first function is the logarithm of a chain's
-	// weight, which may be −Inf, see [Tally.LogMeanExp]. Draws must then be 1.
+	// weight, which may be −Inf; see [Tally.LogMeanExp]. Draws must then be 1.
 	LogWeights bool
 
-	// Run is what the draws depend on in addition to Chains and Seed, such as the name of a model
-	// and its arguments. Merge rejects parts with a different Run. Runs are compared as checkpoints
-	// compare settings, see [sampler.Method]; languages are compared by content if Run is
-	// [energy.Shaped].
+	// Run identifies everything that determines the draws in addition to Chains and Seed, such as
+	// the name of a model and its arguments. Merge rejects parts with a different Run. Runs are
+	// compared in the same way as a checkpoint compares settings, see [sampler.Method]. Languages
+	// are compared by content if Run is [energy.Shaped].
 	Run any
 }
 
@@ -333,10 +336,11 @@ func (c *TallyConfig) fill(functions int) error {
 	return check.Entries("diagnose: NewTally", "Count × functions", c.Count, max(functions, 1))
 }
 
-// NewTally returns a tally of functions of the state for the chains that cfg specifies.
-// [Tally.Observe] records their draws. The functions are called as [NewTrace] calls its own. Their
-// names are f1, f2, … unless [Tally.Name] sets others. It returns an error if a function is nil or
-// a setting is out of range.
+// NewTally returns a tally of the functions f for the chains that cfg specifies. [Tally.Observe]
+// records the draws of these chains. Each function is called with the sites of one state, must not
+// keep or modify them, and must be safe for concurrent use. The functions are named f1, f2, …
+// unless [Tally.Name] sets other names. NewTally returns an error if a function is nil or a setting
+// is out of range.
 func NewTally(cfg TallyConfig, f ...func(x []int32) float64) (*Tally, error) {
 	for i := range f {
 		if f[i] == nil {
@@ -383,8 +387,8 @@ func (t *Tally) Name(names ...string) *Tally {
 	return t
 }
 
-// RealTally is [NewTally] for functions of real states. It returns a tally and the observer that
-// records draws in it.
+// RealTally returns a tally of functions of real states, and the observer that records draws in the
+// tally. Otherwise it behaves like [NewTally].
 func RealTally(cfg TallyConfig, f ...func(x []float32) float64) (*Tally, sampler.RealObserver, error) {
 	stand := make([]func(x []int32) float64, len(f))
 	for i := range f {
@@ -405,12 +409,12 @@ func RealTally(cfg TallyConfig, f ...func(x []float32) float64) (*Tally, sampler
 	}, nil
 }
 
-// tallyMagic begins a saved Tally, a frame of package wire, and identifies the version of its
-// layout.
+// tallyMagic is the first line of a saved Tally, which is a frame of package wire. It contains the
+// version of the layout.
 const tallyMagic = "gibbsite tally 1\n"
 
-// AppendBinary appends t to b, with a checksum. Equal statistics have equal bytes. It returns an
-// error if some chains of the part do not have all of their draws.
+// AppendBinary appends t to b in binary form, with a checksum. Equal statistics have equal bytes.
+// It returns an error if t is empty or if some chains of the part do not have all of their draws.
 func (t *Tally) AppendBinary(b []byte) ([]byte, error) {
 	if t.empty() {
 		return nil, errors.New("diagnose: Tally: empty")
@@ -421,7 +425,7 @@ func (t *Tally) AppendBinary(b []byte) ([]byte, error) {
 	return wire.Append(b, tallyMagic, t.body()), nil
 }
 
-// MarshalBinary returns [Tally.AppendBinary] to a new slice.
+// MarshalBinary returns t in binary form, as written by [Tally.AppendBinary].
 func (t *Tally) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
 
 func (t *Tally) body() []byte {
@@ -447,7 +451,7 @@ func (t *Tally) body() []byte {
 	return b
 }
 
-// Flags of a row.
+// Flags of the saved statistics of one function.
 const (
 	flagBad = 1 << iota
 	flagOverflow
@@ -476,9 +480,9 @@ func (t *tallied) append(b []byte) []byte {
 	return b
 }
 
-// UnmarshalBinary replaces t by what AppendBinary wrote. t then accepts no further draws but can be
-// merged. Damaged data give an error and leave t unchanged. Memory is proportional to the length of
-// the data, whatever sizes the data claim.
+// UnmarshalBinary replaces t by a tally that AppendBinary wrote. After that t accepts no further
+// draws but can be merged. Damaged data give an error and leave t unchanged. Memory is proportional
+// to the length of the data, whatever sizes the data claim.
 func (t *Tally) UnmarshalBinary(b []byte) error {
 	if err := t.decode(b); err != nil {
 		return fmt.Errorf("diagnose: Tally: %w", err)
@@ -486,7 +490,8 @@ func (t *Tally) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// decode reads b twice: first to check it, then into the memory of t.
+// decode replaces t by the tally in b. It reads b a first time to check it, and a second time to
+// store it in t.
 func (t *Tally) decode(b []byte) error {
 	body, err := wire.Body(b, tallyMagic)
 	if err != nil {
@@ -527,7 +532,7 @@ func (t *Tally) decode(b []byte) error {
 	return nil
 }
 
-// decodeHead reads everything before the rows and returns the rest.
+// decodeHead reads everything before the statistics of the functions and returns the rest of body.
 func (t *Tally) decodeHead(body []byte) ([]byte, error) {
 	d := &decoder{rest: body}
 	r := &t.run
@@ -554,7 +559,7 @@ func (t *Tally) decodeHead(body []byte) ([]byte, error) {
 	return d.rest, t.possible()
 }
 
-// possible returns an error for counts that no tally can have.
+// possible returns an error if the counts of t contradict each other or its settings.
 func (t *Tally) possible() error {
 	r := &t.run
 	if r.chains < 1 || r.draws < 1 || r.draws > maxDraws || r.nested < 1 || r.chains%r.nested != 0 {
@@ -588,7 +593,7 @@ func (t *tallied) decode(d *decoder) {
 	}
 }
 
-// append appends w in the format that decode reads.
+// append appends w to b in the format that decode reads.
 func (w *weights) append(b []byte) []byte {
 	some := 0
 	if w.bad.some {
@@ -613,13 +618,13 @@ func (w *weights) decode(d *decoder) {
 			d.short = true
 			return
 		}
-		if s.top = int(top); s.sums[0].high == 0 { // no term
+		if s.top = int(top); s.sums[0].high == 0 { // the sum has no term
 			*s = scaledSum{}
 		}
 	}
 }
 
-// readSum reads a sum.
+// readSum reads an exact sum from d into s. An invalid encoding sets d.short.
 func readSum(d *decoder, s *exactSum) {
 	rest, err := s.read(d.rest)
 	if err != nil {
@@ -629,7 +634,8 @@ func readSum(d *decoder, s *exactSum) {
 	d.rest = rest
 }
 
-// tallyJSON is the JSON form of a tally: the counts in readable form, and the whole tally in Data.
+// tallyJSON is the JSON form of a tally: its settings in readable form, and the whole tally in
+// Data.
 type tallyJSON struct {
 	Chains    int      `json:"chains"`
 	Draws     int      `json:"draws"`
@@ -637,7 +643,7 @@ type tallyJSON struct {
 	Seed      uint64   `json:"seed"`
 	Functions []string `json:"functions"`
 	Done      [][2]int `json:"done"` // first and last chain of each span
-	Data      []byte   `json:"data"` // of AppendBinary
+	Data      []byte   `json:"data"` // bytes of [Tally.AppendBinary]
 }
 
 func (t *Tally) toJSON() (j tallyJSON, err error) {
@@ -650,7 +656,7 @@ func (t *Tally) toJSON() (j tallyJSON, err error) {
 	return j, err
 }
 
-// MarshalJSON writes t as a JSON object: counts, names and chains in readable form, and in "data"
+// MarshalJSON encodes t as a JSON object: counts, names and chains in readable form, and in "data"
 // the bytes of AppendBinary in base64.
 func (t *Tally) MarshalJSON() ([]byte, error) {
 	j, err := t.toJSON()
@@ -660,8 +666,8 @@ func (t *Tally) MarshalJSON() ([]byte, error) {
 	return json.Marshal(j)
 }
 
-// UnmarshalJSON replaces t by what MarshalJSON wrote. It rejects an object whose readable part and
-// data do not agree.
+// UnmarshalJSON replaces t by a tally that MarshalJSON encoded. It returns an error if the readable
+// part of the object and its data do not agree.
 func (t *Tally) UnmarshalJSON(b []byte) error {
 	var j tallyJSON
 	if err := json.Unmarshal(b, &j); err != nil {
@@ -683,12 +689,12 @@ func (t *Tally) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Observe records the state x of a chain, given by its number in the run; it has the type
+// Observe records the state x of the chain with the given number in the run; it has the type
 // [sampler.Observer]. Draws are numbered in the order of the calls; the argument draw is ignored.
 // Calls for the same chain must not overlap; calls for different chains may.
 //
-// It panics if the chain is not in this part or has all its draws, or if t was not created by
-// [NewTally].
+// It panics if the chain is not in this part of the run or has all its draws, or if t was not
+// created by [NewTally].
 func (t *Tally) Observe(chain, draw int, x []int32, info *sampler.Info) {
 	u := t.next(chain)
 	n := t.record.draws
@@ -717,7 +723,8 @@ func (t *Tally) next(chain int) *underway {
 	return u
 }
 
-// drawn counts the draw and adds the chain to the tally if that was its last.
+// drawn counts a draw of the chain, and adds the chain to the tally if it was the last draw. x is
+// the state of the draw.
 func drawn[S energy.Site](t *Tally, chain int, x []S, info *sampler.Info) {
 	u := &t.record.chains[chain-t.record.first]
 	if info != nil {
@@ -761,8 +768,8 @@ func (t *Tally) finish(chain int, d digest) {
 	}
 }
 
-// finishGroup adds a group of chains that began in the same state to the tally, if
-// they are all finished.
+// finishGroup adds the statistics of a group of chains that began in the same state, if all chains
+// of the group are finished.
 func (t *Tally) finishGroup(group int) {
 	r := t.record
 	chains := r.chains[group*r.nested : (group+1)*r.nested]
@@ -783,21 +790,22 @@ func (t *Tally) finishGroup(group int) {
 	}
 }
 
-// recorder holds the draws of chains until the chains are complete.
+// recorder holds the draws of unfinished chains.
 type recorder struct {
 	first, draws, nested int
 	functions            []func(x []int32) float64
-	chains               []underway // of this part
+	chains               []underway // chains of this part of the run
 
-	mu   sync.Mutex  // for the tally and what follows
-	free [][]float64 // buffers of finished chains
+	mu   sync.Mutex  // guards the statistics of the tally and free
+	free [][]float64 // buffers of finished chains, for reuse
 }
 
-// underway is a chain whose draws are being recorded; it must be used by one goroutine at a time.
+// underway holds the draws of an unfinished chain. Only one goroutine at a time may use it.
 type underway struct {
-	draws   int
-	values  []float64 // functions × draws
-	means   []float64 // of the functions, once finished, until their group is
+	draws  int
+	values []float64 // functions × draws: value of the function at the draw
+	// Mean of each function over a finished chain, kept until its group is finished.
+	means   []float64
 	actions chainActions
 }
 
@@ -812,7 +820,8 @@ func (r *recorder) buffer(n int) []float64 {
 	return make([]float64, n)
 }
 
-// unfinished returns an error unless all chains are done.
+// unfinished returns an error that names the first chain without all of its draws, or nil if all
+// chains are done.
 func (r *recorder) unfinished(done spans) error {
 	if done.chains() >= len(r.chains) {
 		return nil
@@ -825,7 +834,7 @@ func (r *recorder) unfinished(done spans) error {
 	return nil
 }
 
-// chainActions sums the reports on the steps of one chain that ended in a draw.
+// chainActions sums what sampler.Info reports about those steps of one chain that ended in a draw.
 type chainActions struct {
 	accept                  float64
 	accepts, moved, invalid int64
@@ -840,7 +849,7 @@ func (a *chainActions) add(info *sampler.Info) {
 	}
 }
 
-// actions sums the chainActions of chains; the order does not matter.
+// actions sums the chainActions of several chains. The result does not depend on their order.
 type actions struct {
 	accept                  exactSum
 	accepts, moved, invalid int64
@@ -860,8 +869,8 @@ func (a *actions) merge(o *actions) {
 	a.invalid += o.invalid
 }
 
-// digest is the sum, modulo 2⁶⁴ in each word, of the SHA-256 digests of chains: the order of the
-// chains does not matter.
+// digest is the sum of the SHA-256 digests of chains, each word modulo 2⁶⁴. It does not depend on
+// the order of the chains.
 type digest [4]uint64
 
 func (d *digest) add(o digest) {
@@ -870,8 +879,8 @@ func (d *digest) add(o digest) {
 	}
 }
 
-// digestOf returns the digest of one chain, computed from its number, its draws and the state of
-// the last draw.
+// digestOf returns the digest of one chain: of its number, the recorded values and the last state
+// x.
 func digestOf[S energy.Site](chain int, values []float64, x []S) (d digest) {
 	b := make([]byte, 0, 8+8*len(values)+4*len(x))
 	b = wire.AppendFloat64s(wire.AppendInts(b, chain), values)

@@ -21,44 +21,45 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Trace records scalar functions of the states of a run and measures how well the chains
-// have mixed.
+// Trace records scalar functions of the states of a run and measures how well the chains have
+// mixed.
 //
 //	mag := diagnose.NewTrace(energy.Magnetization)
 //	ch, err := sampler.NewChains(ctx, m, mcmc.DMALA{}, sampler.Config{Chains: 64, Observe: mag.Observe})
 //	err = ch.Run(ctx, 5000)
 //	fmt.Println(mag.Summary())
 //
-// A Trace learns the number of chains from the run: a chain is part of the trace once
+// A Trace need not know the number of chains in advance: a chain is part of the trace once
 // [Trace.Observe] has been called for it. Results list chains in the order of their numbers.
 // [Record] makes chains, runs them and returns their trace.
 //
-// A Trace from [NewTrace] keeps every value: 8 bytes × (3 + functions) per kept draw and chain, the
-// three being energy, acceptance and moves, under the names "energy", "accept" and "moves". A Trace
-// from [NewStreamingTrace] needs little memory, which does not grow with the length of the run, and
-// has fewer figures.
+// A Trace from [NewTrace] keeps every value: 8 bytes × (3 + functions) per kept draw and chain. The
+// three additional values have the names "energy", "accept" and "moves". A Trace from
+// [NewStreamingTrace] needs little memory, which does not grow with the length of the run, but
+// provides fewer statistics.
 //
-// Observe may be called for different chains at the same time; each chain has its own
-// record, and only its first draw takes a lock. No other method may overlap with Observe or
-// with another method, except that methods that only read may overlap with each other.
+// Observe may be called for different chains at the same time; each chain has its own record, and
+// only its first draw takes a lock. No other method may overlap with Observe or with another
+// method, except that methods that only read may overlap with each other.
 type Trace struct {
 	functions  []func(x []int32) float64
 	names      []string
 	streaming  bool
 	keepStates bool
 	keepBest   bool
-	levels     int // of the marginals, 0: not kept
-	reserved   int // draws that new records have space for
-	slots      slots
+	// Number of levels whose frequencies are counted at each site; 0 means none are counted.
+	levels   int
+	reserved int // number of draws for which a new record allocates memory
+	slots    slots
 }
 
-// unknown describes a step without an Info.
+// unknown describes a step whose energy and acceptance probability are unknown.
 var unknown = sampler.Info{Energy: math.NaN(), Accept: math.NaN()}
 
-// NewTrace returns a trace of the functions f that keeps every value. The functions are called with
-// one state (its sites), which they must not keep or modify, and must be safe for concurrent use.
-// Their names are f1, f2, … unless [Trace.Name] sets others. f may be empty: energies, acceptance
-// and moves are still recorded.
+// NewTrace returns a trace of the functions f that keeps every value. Each function is called with
+// the sites of one state, must not keep or modify them, and must be safe for concurrent use. The
+// functions are named f1, f2, … unless [Trace.Name] sets other names. f may be empty: energies,
+// acceptance and moves are still recorded.
 //
 // It panics if a function is nil.
 func NewTrace(f ...func(x []int32) float64) *Trace {
@@ -72,7 +73,7 @@ func NewTrace(f ...func(x []int32) float64) *Trace {
 	return t
 }
 
-// newTrace returns a trace of a number of functions.
+// newTrace returns an empty trace with names for the given number of functions.
 func newTrace(functions int) *Trace {
 	t := &Trace{}
 	for i := range functions {
@@ -81,9 +82,10 @@ func newTrace(functions int) *Trace {
 	return t
 }
 
-// NewStreamingTrace is [NewTrace] in constant memory, 1.6 KB per chain and function. The length of
-// the run need not be known: each series is condensed into 32 to 64 batches of consecutive draws,
-// and the batch size doubles when there are more. Its [Summary] has
+// NewStreamingTrace returns a trace that needs constant memory, 1.6 KB per chain and function. The
+// functions f must satisfy the rules of [NewTrace]. The length of the run need not be known: each
+// series is condensed into 32 to 64 batches of consecutive draws, and the batch size doubles when
+// there are more. Its [Summary] has
 //
 //   - the mean and the standard deviation of all draws,
 //   - MCSE and ESSMean by batch means, with batches of √n draws or more, pooled with the variance
@@ -102,9 +104,9 @@ func NewStreamingTrace(f ...func(x []int32) float64) *Trace {
 	return t
 }
 
-// Name names the functions, for tables and files, and returns t. Files accept only names as
-// described at [Trace.WriteCSV]. It panics if the number of names differs from the number of
-// functions.
+// Name sets the names of the functions, which appear in tables and files, and returns t. It panics
+// if the number of names differs from the number of functions. [Trace.WriteCSV] lists the rules for
+// names in files.
 func (t *Trace) Name(names ...string) *Trace {
 	if len(names) != len(t.names) {
 		panic(fmt.Sprintf("diagnose: Name: %d names, want %d", len(names), len(t.names)))
@@ -114,7 +116,7 @@ func (t *Trace) Name(names ...string) *Trace {
 }
 
 // KeepStates makes t also keep the states, 4 bytes per site, draw and chain, so that they can be
-// exported. It returns t, and panics in streaming mode or after the first draw.
+// exported. It returns t. It panics in streaming mode or if called after the first draw.
 func (t *Trace) KeepStates() *Trace {
 	if t.streaming {
 		panic("diagnose: KeepStates: a streaming trace keeps no states")
@@ -124,9 +126,9 @@ func (t *Trace) KeepStates() *Trace {
 	return t
 }
 
-// Reserve allocates memory for further draws per chain, up to 256 MB in all, so that Observe does
-// not allocate until that memory is full. Memory for states is allocated when the first state has
-// been seen. In streaming mode it does nothing.
+// Reserve allocates memory for the given number of further draws per chain, up to 256 MB per chain.
+// Observe then does not allocate until that memory is full. Memory for states is allocated once the
+// number of sites is known. In streaming mode Reserve does nothing.
 func (t *Trace) Reserve(draws int) {
 	if t.streaming || draws <= 0 {
 		return
@@ -141,9 +143,9 @@ func (t *Trace) Reserve(draws int) {
 // the order of the calls, not by draw, so that a trace may continue through several runs. A nil
 // info, or NaN in info, means that energy and acceptance are unknown.
 //
-// Calls for the same chain must not overlap; calls for different chains may. It allocates only to
-// grow the record; see [Trace.Reserve]. It panics if chain is not within 0 … 2²⁸−1, or if the
-// number of sites changes while states, the best states or marginals are kept.
+// Calls for the same chain must not overlap; calls for different chains may. Observe allocates only
+// to grow the record; see [Trace.Reserve]. It panics if chain is not within 0 … 2²⁸−1. It also
+// panics if the number of sites changes while states, the best states or marginals are kept.
 func (t *Trace) Observe(chain, draw int, x []int32, info *sampler.Info) {
 	r := t.record(chain)
 	for i, f := range t.functions {
@@ -152,7 +154,8 @@ func (t *Trace) Observe(chain, draw int, x []int32, info *sampler.Info) {
 	t.keep(r, x, info)
 }
 
-// keep completes a draw whose values r holds; x is nil for states of reals.
+// keep completes a draw for which r.values already holds the values of the functions. x is nil for
+// states of reals.
 func (t *Trace) keep(r *record, x []int32, info *sampler.Info) {
 	if info == nil {
 		info = &unknown
@@ -193,7 +196,7 @@ func (t *Trace) keep(r *record, x []int32, info *sampler.Info) {
 // Chains returns the number of chains with at least one draw.
 func (t *Trace) Chains() int { return len(t.records()) }
 
-// Len returns the number of draws that every chain has; after a cancelled run some chains may have
+// Len returns the number of draws that every chain has. After a cancelled run some chains may have
 // one more.
 func (t *Trace) Len() int {
 	n := math.MaxInt
@@ -206,21 +209,21 @@ func (t *Trace) Len() int {
 	return n
 }
 
-// Reset forgets all draws and keeps the memory.
+// Reset discards all draws and keeps the allocated memory.
 func (t *Trace) Reset() {
 	for _, r := range t.records() {
 		r.reset()
 	}
 }
 
-// early panics if called after the first draw.
+// early panics if the trace already has a draw. caller is the method named in the message.
 func (t *Trace) early(caller string) {
 	if t.longest() > 0 {
 		panic("diagnose: " + caller + ": called after the first draw")
 	}
 }
 
-// columns returns the length of a row.
+// columns returns the number of values in a row of record.rows.
 func (t *Trace) columns() int { return columnFirst + len(t.names) }
 
 // longest returns the number of draws of the chain that has the most.
@@ -232,7 +235,7 @@ func (t *Trace) longest() int {
 	return n
 }
 
-// record returns the record of a chain, and creates it if necessary.
+// record returns the record of a chain. It creates the record if there is none.
 func (t *Trace) record(chain int) *record {
 	r := t.slots.find(chain)
 	if r == nil {
@@ -243,13 +246,12 @@ func (t *Trace) record(chain int) *record {
 	return r
 }
 
-// records returns the records of the chains that have a draw, in the order of
-// their numbers.
+// records returns the records of the chains that have at least one draw, ordered by chain number.
 func (t *Trace) records() []*record { return t.slots.list() }
 
 // RealTrace returns a [Trace] of functions of real states, and the observer that records draws in
-// it. The functions must be safe for concurrent use. A trace of reals keeps no states, best states
-// or marginals. It panics if a function is nil.
+// that trace. The functions must be safe for concurrent use. A trace of reals keeps no states, best
+// states or marginals. RealTrace panics if a function is nil.
 func RealTrace(f ...func(x []float32) float64) (*Trace, sampler.RealObserver) {
 	for i := range f {
 		if f[i] == nil {
@@ -267,16 +269,16 @@ func RealTrace(f ...func(x []float32) float64) (*Trace, sampler.RealObserver) {
 }
 
 // KeepBest makes t keep, for each chain, the observed state of lowest energy. It returns t, and
-// panics after the first draw.
+// panics if called after the first draw.
 func (t *Trace) KeepBest() *Trace {
 	t.early("KeepBest")
 	t.keepBest = true
 	return t
 }
 
-// Best returns a copy of the observed state of lowest energy so far and that energy in nats; on
-// ties, the first such state of the first such chain. It is an error if states were not kept
-// ([Trace.KeepBest]) or if no draw had a known energy (ErrTooFew).
+// Best returns a copy of the observed state of lowest energy so far, and its energy in nats. On
+// ties it returns the first such state of the first such chain. It is an error if states were not
+// kept ([Trace.KeepBest]) or if no draw had a known energy (ErrTooFew).
 func (t *Trace) Best() (x []int32, energy float64, err error) {
 	if !t.keepBest {
 		return nil, 0, errNotKept("Best", "KeepBest")
@@ -293,13 +295,14 @@ func (t *Trace) Best() (x []int32, energy float64, err error) {
 	return slices.Clone(best.best), best.bestEnergy, nil
 }
 
-// Record runs chains of the method on the model for a number of draws after their
-// warm-up and returns the trace of the functions f:
+// Record makes chains of the method on the model, runs them for a number of draws after their
+// warm-up, and returns the trace of the functions f:
 //
 //	mag, err := diagnose.Record(ctx, m, mcmc.Gibbs{}, sampler.Config{Seed: 1}, 1000, energy.Magnetization)
 //
-// It combines [NewTrace], [sampler.NewChains] and Run; cfg.Observe is called too. Errors are those
-// of NewChains and Run; if Run fails, Record also returns the trace of the draws made before.
+// It combines [NewTrace], [sampler.NewChains] and Run; cfg.Observe is also called for every draw.
+// The errors are those of NewChains and Run. If Run fails, Record also returns the trace of the
+// draws made before.
 func Record(ctx context.Context, m energy.Model, method sampler.Method, cfg sampler.Config, draws int, f ...func(x []int32) float64) (*Trace, error) {
 	t := NewTrace(f...)
 	cfg.Observe = sampler.Observer(t.Observe).And(cfg.Observe)
@@ -316,13 +319,13 @@ func Record(ctx context.Context, m energy.Model, method sampler.Method, cfg samp
 //
 //	draws, err := diagnose.Replay("run.draws", mag.Observe)
 //
-// Chains are numbered as in the run. Draws that a resumed run made again are passed only once. An
-// incomplete draw at the end of the file, left by a killed process, is skipped; it is an error if
+// Chains are numbered as in the run. Draws that a resumed run repeated are passed only once. An
+// incomplete draw at the end of the file, left by a killed process, is skipped. It is an error if
 // the file is damaged before its end or draws are missing. Draws that a chain missed because of a
 // failure, see [sampler.Runner.Reset], are counted but not passed. Replay needs memory for a few
 // draws of one block of chains and for an index of some 40 bytes per 64 KB of file.
 //
-// The file may be one that is still being written. S is int32, or float32 for chains on reals.
+// The file may still be growing while Replay reads it. S is int32, or float32 for chains on reals.
 func Replay[S energy.Site](path string, observe func(chain, draw int, x []S, info *sampler.Info)) (draws int, err error) {
 	if observe == nil {
 		return 0, fmt.Errorf("diagnose: Replay: observe = nil")
@@ -336,20 +339,21 @@ func Replay[S energy.Site](path string, observe func(chain, draw int, x []S, inf
 	return draws, nil
 }
 
-// traceMagic begins a saved Trace, a frame of package wire, and identifies the version of its
-// layout: mode, levels, names, chains, and per chain its number, counters and draws, all in
-// little-endian words of 64 bits except for names (bytes) and states (32 bits).
+// traceMagic is the first line of a saved Trace, which is a frame of package wire. It contains the
+// version of the layout: mode, levels, names and chains, then for each chain its number, counters
+// and draws. Everything is in little-endian words of 64 bits except names (bytes) and states (32
+// bits).
 const traceMagic = "gibbsite trace 3\n"
 
-// Bits of the mode.
+// Bits of the mode in a saved trace.
 const (
 	modeStreaming = 1 << iota
 	modeStates
 	modeBest
 )
 
-// AppendBinary appends all draws so far to b, so that a run can continue later and end with the
-// same summary. The functions themselves are not saved.
+// AppendBinary appends all draws so far to b in binary form. A run that is continued from them
+// later ends with the same summary. The functions themselves are not saved.
 func (t *Trace) AppendBinary(b []byte) ([]byte, error) {
 	return wire.Append(b, traceMagic, t.body(nil)), nil
 }
@@ -380,7 +384,7 @@ func (t *Trace) body(b []byte) []byte {
 	return b
 }
 
-// UnmarshalBinary replaces the draws by those that AppendBinary saved. The receiver must come from
+// UnmarshalBinary replaces the draws by draws that AppendBinary saved. The receiver must come from
 // the same constructor with the same options and names; the functions should be the same too. Data
 // that do not fit give an error and leave the trace unchanged. Memory is proportional to the length
 // of the data, whatever sizes the data claim.
@@ -453,7 +457,8 @@ func (t *Trace) decode(b []byte) ([]*record, error) {
 	return records, nil
 }
 
-// decodeRecord reads the data of one chain; past the end it sets d.short.
+// decodeRecord reads the data of one chain from d into r. If the data end too early, it sets
+// d.short.
 func (t *Trace) decodeRecord(r *record, d *decoder) error {
 	r.draws, r.moves, r.invalid, r.accepts, r.sites = d.int(), d.int(), d.int(), d.int(), d.int()
 	r.accept = d.float()
@@ -506,14 +511,14 @@ func (s *series) appendBinary(b []byte) []byte {
 	return b
 }
 
-// decode reads a series of at most limit draws.
+// decode reads a series from d. It returns an error if the series has more than limit draws.
 func (s *series) decode(d *decoder, limit int) error {
 	s.size, s.full, s.bad = d.int(), d.int(), d.int()
 	s.value, s.low, s.high = d.float(), d.float(), d.float()
 	s.part = moments{d.float(), d.float(), d.float()}
 	n := s.part.n
 	if d.short {
-		return nil // reported once for all
+		return nil // truncated data are reported once, by the caller
 	}
 	if s.size < 1 || s.size > max(1, limit) || s.size&(s.size-1) != 0 || s.full < 0 || s.full >= batchLimit ||
 		s.full > limit/s.size || !(n >= 0 && n < float64(s.size)) || n != math.Trunc(n) ||
@@ -568,22 +573,22 @@ func (t *Trace) sites() int {
 	return 0
 }
 
-// WriteCSV writes one chain in the layout of CmdStan's files, which ArviZ reads with
-// from_cmdstan: comment lines that start with #, a line of column names and one line per
-// draw ([Trace.Len] of them). The columns are
+// WriteCSV writes one chain in the layout of CmdStan's files, which ArviZ reads with from_cmdstan:
+// comment lines that start with #, a line of column names and one line per draw ([Trace.Len] of
+// them). The columns are
 //
 //	lp__, accept_stat__, moves__, the functions, x.1 … x.sites
 //
 // with lp__ = −energy, accept_stat__ the acceptance probability, moves__ the number of sites that
-// changed, and the sites only if states are kept. Unknown numbers are NaN, infinite ones inf and
-// -inf; all others have the fewest digits that reproduce the same float64.
+// changed, and the sites only if states are kept. Unknown numbers are written as NaN, infinite ones
+// as inf and -inf, and all others with the fewest digits that reproduce the same float64.
 //
-// As readers of this format require, the name of a function must be a letter followed by letters,
-// digits and underscores, without two underscores at the end, and may carry 1-based indices after
-// dots (spin.1.3), the same number for every element. Names must differ, and none may be x if
-// states are kept. Any other name is an error, which is returned before anything is written. A
-// streaming trace gives [ErrStreaming]. It panics if there is no such chain; chains count from 0 in
-// the order of their numbers.
+// Readers of this format restrict the names of functions. A name must be a letter followed by
+// letters, digits and underscores, without two underscores at the end. It may end in 1-based
+// indices after dots (spin.1.3), the same number of indices for every element. Names must differ,
+// and none may be x if states are kept. WriteCSV returns an error for any other name before it
+// writes anything. A streaming trace gives [ErrStreaming]. WriteCSV panics if there is no such
+// chain; chains count from 0 in the order of their numbers.
 func (t *Trace) WriteCSV(w io.Writer, chain int) error {
 	if err := check.Given("diagnose: WriteCSV", "w", w); err != nil {
 		return err
@@ -632,16 +637,16 @@ func (t *Trace) WriteCSV(w io.Writer, chain int) error {
 	return nil
 }
 
-// columnName splits a name that WriteCSV accepts into the base name and its indices.
+// columnName matches a name that WriteCSV accepts. Its groups are the base name and the indices.
 var columnName = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_]*)((?:\.[1-9][0-9]*)*)$`)
 
 func (t *Trace) checkCSV() error {
 	if t.streaming {
 		return ErrStreaming
 	}
-	dots := map[string]int{} // of the names seen
+	dots := map[string]int{} // number of indices of each base name
 	if t.keepStates {
-		dots["x"] = -1 // fits no other
+		dots["x"] = -1 // reserves the base name x for the states
 	}
 	full := map[string]bool{}
 	for _, name := range t.names {
@@ -658,7 +663,7 @@ func (t *Trace) checkCSV() error {
 	return nil
 }
 
-// appendFloat spells infinities as CmdStan does.
+// appendFloat appends v in decimal, and infinities as inf and -inf, the spelling of CmdStan.
 func appendFloat(b []byte, v float64) []byte {
 	switch {
 	case math.IsInf(v, 1):
@@ -669,10 +674,10 @@ func appendFloat(b []byte, v float64) []byte {
 	return strconv.AppendFloat(b, v, 'g', -1, 64)
 }
 
-// Values returns a copy of the values of one function, or of the "energy" (in nats), the "accept"
-// probability or the "moves" of each draw, as values[chain][draw]. A function with one of these
-// names takes precedence. Every chain has [Trace.Len] draws. It is an error if there is no such
-// name. A streaming trace gives [ErrStreaming].
+// Values returns a copy of the values of one function as values[chain][draw]. The names "energy"
+// (in nats), "accept" (acceptance probability) and "moves" (sites that changed) are also accepted.
+// A function with one of these names takes precedence. Every chain has [Trace.Len] draws. It is an
+// error if there is no such name. A streaming trace gives [ErrStreaming].
 func (t *Trace) Values(name string) ([][]float64, error) {
 	k, err := t.find(name)
 	if err != nil {
@@ -681,7 +686,7 @@ func (t *Trace) Values(name string) ([][]float64, error) {
 	return t.column(k), nil
 }
 
-// find returns the column with the given name.
+// find returns the index of the column with the given name in a row of record.rows.
 func (t *Trace) find(name string) (int, error) {
 	if t.streaming {
 		return 0, ErrStreaming
@@ -695,7 +700,7 @@ func (t *Trace) find(name string) (int, error) {
 	return 0, fmt.Errorf("name = %q, want one of %s", name, strings.Join(append(slices.Clone(t.names), columnNames[:]...), ", "))
 }
 
-// column copies one column of the rows, as draws[chain][draw].
+// column returns a copy of column k of all rows, as draws[chain][draw].
 func (t *Trace) column(k int) [][]float64 {
 	records := t.records()
 	draws := newDraws(len(records), t.Len())
@@ -707,21 +712,22 @@ func (t *Trace) column(k int) [][]float64 {
 	return draws
 }
 
-// errNotKept is the error of a trace that was not asked to keep something.
+// errNotKept returns the error of a trace that does not keep the data named by what; how names the
+// method that makes the trace keep them.
 func errNotKept(what, how string) error {
 	return errors.New("diagnose: " + what + ": not kept, want " + how + " before the first draw")
 }
 
-// SaveNPY writes the file path with [Trace.WriteNPY]. While it is being written, the file is named
-// path.partial; path appears only when it is complete. On an error, the partial file is removed and
-// path is unchanged.
+// SaveNPY writes the file path with [Trace.WriteNPY]. Until the file is complete, its name is
+// path.partial. On an error, the partial file is removed and an existing file at path is unchanged.
 func (t *Trace) SaveNPY(path string) error { return saveFile(path, t.WriteNPY) }
 
-// SaveStatesNPY writes the file path with [Trace.WriteStatesNPY], as SaveNPY does.
+// SaveStatesNPY writes the file path with [Trace.WriteStatesNPY]. Until it is complete, the file is
+// named path.partial; see [Trace.SaveNPY].
 func (t *Trace) SaveStatesNPY(path string) error { return saveFile(path, t.WriteStatesNPY) }
 
 // SaveCSV writes the files prefix_1.csv, prefix_2.csv, …, one per chain, with [Trace.WriteCSV], and
-// returns their names. Each appears only when it is complete. After an error, the files of the
+// returns their names. Each file appears only when it is complete. After an error, the files of the
 // earlier chains remain.
 func (t *Trace) SaveCSV(prefix string) (paths []string, err error) {
 	if err := t.checkCSV(); err != nil {
@@ -737,8 +743,8 @@ func (t *Trace) SaveCSV(prefix string) (paths []string, err error) {
 	return paths, nil
 }
 
-// saveFile fills path.partial and then renames it to path or, if path is a link, to the file to
-// which the link points.
+// saveFile lets write fill the file path.partial and then renames it to path. If path is a link, it
+// replaces the file to which the link points.
 func saveFile(path string, write func(io.Writer) error) (err error) {
 	if path, err = durable.Target(path); err != nil {
 		return fmt.Errorf("diagnose: %w", err)
@@ -768,14 +774,16 @@ func saveFile(path string, write func(io.Writer) error) (err error) {
 
 // Histogram counts the values in each of several adjacent bins of equal width.
 type Histogram struct {
-	Edges  []float64 // ascending, one more than there are bins
-	Counts []int     // of values in [Edges[k], Edges[k+1]); the last bin includes its upper edge
+	Edges []float64 // bin edges in ascending order, one more than there are bins
+	// Number of values in [Edges[k], Edges[k+1]); the last bin includes its upper edge.
+	Counts []int
 }
 
-// Histogram counts the draws of all chains of one function, or of "energy", "accept" or "moves", in
-// bins of equal width from the smallest to the largest value; constant draws get bins of width
-// 1/bins around their value. It returns the errors of [Trace.Values], and an error if there are no
-// draws (ErrTooFew) or draws are not finite (a *[NotFinite]). It panics if bins < 1.
+// Histogram counts the draws of one function in all chains, in bins of equal width from the
+// smallest to the largest value. The names "energy", "accept" and "moves" are also accepted.
+// Constant draws get bins of width 1/bins around their value. It returns the errors of
+// [Trace.Values], and an error if there are no draws (ErrTooFew) or draws are not finite (a
+// *[NotFinite]). It panics if bins < 1.
 func (t *Trace) Histogram(name string, bins int) (Histogram, error) {
 	if bins < 1 {
 		panic(fmt.Sprintf("diagnose: Histogram: bins = %d, want ≥ 1", bins))
@@ -803,7 +811,7 @@ func (t *Trace) Histogram(name string, bins int) (Histogram, error) {
 	h := Histogram{Edges: make([]float64, bins+1), Counts: make([]int, bins)}
 	for k := range h.Edges {
 		part := float64(k) / float64(bins)
-		h.Edges[k] = low*(1-part) + high*part // no overflow
+		h.Edges[k] = low*(1-part) + high*part // does not overflow
 	}
 	h.Edges[bins] = high
 	for _, x := range draws {
@@ -814,7 +822,7 @@ func (t *Trace) Histogram(name string, bins int) (Histogram, error) {
 	return h, nil
 }
 
-// bin returns the bin of v, the last one that begins at or below it.
+// bin returns the index of the last bin whose lower edge is at most v, or 0 if there is none.
 func (h *Histogram) bin(v float64) int {
 	low, high := 0, len(h.Counts)
 	for high-low > 1 {
@@ -827,21 +835,21 @@ func (h *Histogram) bin(v float64) int {
 	return low
 }
 
-// WriteInferenceData writes all draws as one JSON object in the layout of ArviZ, whose
-// from_json converts it to an InferenceData:
+// WriteInferenceData writes all draws as one JSON object in the layout of ArviZ, whose from_json
+// converts it to an InferenceData:
 //
 //	{"posterior": {"mag": [[…], …], …, "x": [[[…], …], …]},
 //	 "sample_stats": {"lp": [[…], …], "acceptance_rate": …, "n_moves": …},
 //	 "attrs": {"inference_library": "gibbsite"}}
 //
-// with the functions by name, indexed [chain][draw], the states x, indexed [chain][draw][site], if
-// they are kept, and lp = −energy. Statistics that are unknown (NaN) in every draw are omitted.
-// Numbers have the fewest digits that reproduce the same float64. Numbers that are not finite are
-// written as NaN, Infinity and −Infinity, as ArviZ and Python's json do; strict JSON readers do not
-// accept these.
+// The functions appear by name, indexed [chain][draw]. The states x, indexed [chain][draw][site],
+// appear if they are kept; lp is −energy. Statistics that are unknown (NaN) in every draw are
+// omitted. Numbers have the fewest digits that reproduce the same float64. Numbers that are not
+// finite are written as NaN, Infinity and −Infinity, as in ArviZ and Python's json; strict JSON
+// readers do not accept these.
 //
-// Names must differ and must not be empty, "chain" or "draw", nor "x" if states are kept.
-// A streaming trace gives [ErrStreaming].
+// Names must differ and must not be empty, "chain" or "draw". "x" is not allowed if states are
+// kept. A streaming trace gives [ErrStreaming].
 func (t *Trace) WriteInferenceData(w io.Writer) error {
 	if err := check.Given("diagnose: WriteInferenceData", "w", w); err != nil {
 		return err
@@ -852,7 +860,8 @@ func (t *Trace) WriteInferenceData(w io.Writer) error {
 	return nil
 }
 
-// SaveInferenceData writes the file path with [Trace.WriteInferenceData], as SaveNPY does.
+// SaveInferenceData writes the file path with [Trace.WriteInferenceData]. Until it is complete, the
+// file is named path.partial; see [Trace.SaveNPY].
 func (t *Trace) SaveInferenceData(path string) error { return saveFile(path, t.WriteInferenceData) }
 
 func (t *Trace) writeInferenceData(w io.Writer) error {
@@ -903,7 +912,7 @@ func (t *Trace) writeInferenceData(w io.Writer) error {
 	return j.err
 }
 
-// jsonWriter writes until the first error.
+// jsonWriter writes JSON to w. After the first error it writes nothing more and keeps the error.
 type jsonWriter struct {
 	w   io.Writer
 	b   []byte
@@ -927,14 +936,14 @@ func (j *jsonWriter) variable(first bool, name string) {
 	j.text(": ")
 }
 
-// draws writes an array [chain][draw].
+// draws writes draws[chain][draw] as a nested array.
 func (j *jsonWriter) draws(draws [][]float64) {
 	j.array(len(draws), func(c int) {
 		j.array(len(draws[c]), func(i int) { j.b = appendNumber(j.b, draws[c][i]) })
 	})
 }
 
-// states writes an array [chain][draw][site].
+// states writes the first draws states of every chain as a nested array [chain][draw][site].
 func (j *jsonWriter) states(records []*record, draws int) {
 	j.array(len(records), func(c int) {
 		r := records[c]
@@ -959,7 +968,8 @@ func (j *jsonWriter) array(n int, item func(i int)) {
 	j.text("]")
 }
 
-// appendNumber writes numbers that are not finite as Python's json does.
+// appendNumber appends v to b as JSON. Numbers that are not finite are NaN, Infinity and -Infinity,
+// the spelling of Python's json.
 func appendNumber(b []byte, v float64) []byte {
 	switch {
 	case math.IsNaN(v):
@@ -972,7 +982,7 @@ func appendNumber(b []byte, v float64) []byte {
 	return strconv.AppendFloat(b, v, 'g', -1, 64)
 }
 
-// appendQuoted appends a JSON string; bytes that are not valid UTF-8 become U+FFFD.
+// appendQuoted appends s to b as a JSON string; bytes that are not valid UTF-8 become U+FFFD.
 func appendQuoted(b []byte, s string) []byte {
 	b = append(b, '"')
 	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
@@ -988,21 +998,22 @@ func appendQuoted(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// Marginals holds the frequency of each level at every site. The frequencies estimate the
-// probabilities p(x_i = l), not their logarithms.
+// Marginals holds the frequency of each level at every site. The frequencies estimate probabilities
+// p(x_i = l), not log-probabilities.
 type Marginals struct {
 	Sites, Levels int
-	Draws         int       // of all chains together
+	Draws         int       // number of draws of all chains together
 	P             []float64 // sites × levels: frequency of the level at the site
 
-	// SE is the standard error of P, estimated from the variation between chains, √(Var_c(mean of
-	// chain c)/chains), which is valid whatever the autocorrelation; nil for a single chain. If no
-	// draw had a level, or every draw had it, its SE is 0, which proves nothing.
+	// SE is the standard error of each entry of P, estimated from the variation between chains as
+	// √(Var_c(mean of chain c)/chains). This is valid whatever the autocorrelation. SE is nil for a
+	// single chain. If no draw had a level, or every draw had it, its SE is 0, which proves
+	// nothing.
 	SE []float64
 }
 
-// At returns the frequency of a level at a site and its standard error, NaN for a single chain. It
-// panics if there is no such site or level.
+// At returns the frequency of a level at a site and its standard error. The standard error is NaN
+// for a single chain. At panics if there is no such site or level.
 func (m Marginals) At(site, level int) (p, se float64) {
 	if site < 0 || site >= m.Sites || level < 0 || level >= m.Levels {
 		panic(fmt.Sprintf("diagnose: Marginals: site = %d, level = %d, want < %d and < %d", site, level, m.Sites, m.Levels))
@@ -1016,9 +1027,9 @@ func (m Marginals) At(site, level int) (p, se float64) {
 	return m.P[i], m.SE[i]
 }
 
-// KeepMarginals makes t count the levels of every site, in 8 bytes per chain, site and level,
-// streaming or not. Observe then panics on a level outside 0…levels−1. KeepMarginals returns t, and
-// panics if levels < 1 or after the first draw.
+// KeepMarginals makes t count how often each level occurs at every site. The counts take 8 bytes
+// per chain, site and level, in streaming mode too. Observe then panics on a level outside
+// 0…levels−1. KeepMarginals returns t. It panics if levels < 1 or if called after the first draw.
 func (t *Trace) KeepMarginals(levels int) *Trace {
 	t.early("KeepMarginals")
 	if levels < 1 {
@@ -1029,8 +1040,8 @@ func (t *Trace) KeepMarginals(levels int) *Trace {
 }
 
 // Marginals returns the frequencies of levels so far. It is an error if the frequencies were not
-// kept ([Trace.KeepMarginals]), there are no draws (ErrTooFew), or chains differ in their number of
-// sites.
+// kept ([Trace.KeepMarginals]), if there are no draws (ErrTooFew), or if chains differ in their
+// number of sites.
 func (t *Trace) Marginals() (Marginals, error) {
 	if t.levels == 0 {
 		return Marginals{}, errNotKept("Marginals", "KeepMarginals")
@@ -1067,9 +1078,9 @@ func (t *Trace) Marginals() (Marginals, error) {
 	return m, nil
 }
 
-// Summary computes the summary of the draws so far. In full mode it takes O(S log S) time and O(S)
-// memory for S draws of all chains; draws that only some chains have (see [Trace.Len]) are not
-// included.
+// Summary computes the diagnostics of the draws so far. With S draws of all chains, it takes O(S
+// log S) time and O(S) memory if the trace keeps every value. Draws that only some chains have (see
+// [Trace.Len]) are not included.
 func (t *Trace) Summary() Summary {
 	s := Summary{Chains: t.Chains(), Draws: t.Len(), Streaming: t.streaming}
 	var draws, moves, accepts int
@@ -1089,9 +1100,8 @@ func (t *Trace) Summary() Summary {
 	return s
 }
 
-// Row summarises one function, or "energy", "accept" or "moves", as [Trace.Summary] does for the
-// functions. Errors are those of [Trace.Values], except that a streaming trace has rows for its
-// functions.
+// Row returns the diagnostics of one function, or of "energy", "accept" or "moves". The errors are
+// those of [Trace.Values], except that a streaming trace has rows for its functions.
 func (t *Trace) Row(name string) (Row, error) {
 	if i := slices.Index(t.names, name); i >= 0 {
 		return t.row(i), nil
@@ -1105,7 +1115,7 @@ func (t *Trace) Row(name string) (Row, error) {
 	return row, nil
 }
 
-// row summarises function i.
+// row returns the diagnostics of function i.
 func (t *Trace) row(i int) Row {
 	row := Row{Name: t.names[i]}
 	if !t.streaming {
@@ -1120,7 +1130,7 @@ func (t *Trace) row(i int) Row {
 	return row
 }
 
-// summarizeDraws fills in the row from all draws.
+// summarizeDraws fills in the row of a function from all of its draws[chain][draw].
 func summarizeDraws(row *Row, draws [][]float64) {
 	err := checkDraws(draws, 1)
 	row.undefine(err, row.all()...)
@@ -1170,7 +1180,7 @@ func summarizeDraws(row *Row, draws [][]float64) {
 	}
 }
 
-// stretches returns the number of stretches of draws other than v.
+// stretches returns the number of maximal runs of consecutive draws that differ from v.
 func stretches(draws [][]float64, v float64) (n int) {
 	for _, x := range draws {
 		away := false

@@ -11,10 +11,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd/_gen/kernel"
 )
 
-// param is a parameter of a row, with the value that the assembly gets if it is not of Go.
+// param is a parameter of a row. value is the value that the assembly gets if the Go function does
+// not have the parameter.
 type param struct{ name, kind, value string }
 
-// parse reads parameters as row.sig has them.
+// parse parses parameters in the format of row.sig.
 func parse(sig string) (list []param) {
 	depth, start := 0, 0
 	untyped := 0
@@ -49,7 +50,7 @@ func parse(sig string) (list []param) {
 	return list
 }
 
-// assembly returns the parameters as assembly has them.
+// assembly returns the parameters of an assembly function.
 func assembly(sig string) (params []kernel.Param) {
 	for _, p := range parse(sig) {
 		if p.value == "" && strings.HasPrefix(p.kind, "[]") {
@@ -60,7 +61,7 @@ func assembly(sig string) (params []kernel.Param) {
 	return params
 }
 
-// arguments returns what the assembly gets.
+// arguments returns the arguments of a call of an assembly function, in Go syntax.
 func arguments(sig string) string {
 	var list []string
 	for _, p := range parse(sig) {
@@ -76,14 +77,15 @@ func arguments(sig string) string {
 	return strings.Join(list, ", ")
 }
 
-// choice is what is called under a condition, always if that is empty.
+// choice lists the functions that are called under a condition, or always if the condition is
+// empty.
 type choice struct {
 	set   string
 	when  string
-	calls []string // functions in assembly, or "go" and one in Go
+	calls []string // assembly functions, or "go" and one Go function
 }
 
-// choices reads cases: "condition: a b; c" calls a and b under the condition, else c.
+// choices parses cases. "condition: a b; c" calls a and b under the condition, and c otherwise.
 func choices(set, cases string) (list []choice) {
 	for _, part := range strings.Split(cases, "; ") {
 		when, calls, found := strings.Cut(part, ": ")
@@ -95,8 +97,8 @@ func choices(set, cases string) (list []choice) {
 	return list
 }
 
-// choices returns those of a row on an architecture, of the highest instruction set first,
-// and the lowest set that has it. There are none if no set has it.
+// choices returns the choices of a row on an architecture, those of the highest instruction set
+// first, and the lowest set with assembly. There are none if no set has assembly.
 func (a *arch) choices(r *row) (list []choice, lowest string) {
 	for _, s := range slices.Backward(a.sets) {
 		if !slices.Contains(strings.Fields(r.on), s.name) {
@@ -115,7 +117,7 @@ func (a *arch) choices(r *row) (list []choice, lowest string) {
 	return list, lowest
 }
 
-// sigOf returns the parameters and the doc of a function that a row calls.
+// sigOf returns the parameters and the doc comment of an assembly function that a row calls.
 func (r *row) sigOf(name string) (sig, doc string) {
 	for _, f := range r.also {
 		if strings.HasPrefix(name, f.name) {
@@ -128,8 +130,8 @@ func (r *row) sigOf(name string) (sig, doc string) {
 	return r.sig, r.doc
 }
 
-// functions returns the functions in assembly of an architecture, and their names with the
-// instruction sets.
+// functions returns the assembly functions of an architecture, and the set of their names with the
+// suffixes of the instruction sets.
 func (a *arch) functions() (kernel.Funcs, map[string]bool, error) {
 	funcs, names := kernel.Funcs{}, map[string]bool{}
 	for i := range table {
@@ -152,7 +154,7 @@ func (a *arch) functions() (kernel.Funcs, map[string]bool, error) {
 	return funcs, names, nil
 }
 
-// params returns the parameters of a row in Go.
+// params returns the parameters of a row's Go function.
 func (r *row) params() (list []param) {
 	if r.of != "" {
 		return parse(r.of)
@@ -160,7 +162,7 @@ func (r *row) params() (list []param) {
 	return slices.DeleteFunc(parse(r.sig), func(p param) bool { return p.value != "" })
 }
 
-// result returns the result of a row in Go.
+// result returns the result of a row's Go function.
 func (r *row) result() string {
 	if r.out != "" {
 		return r.out
@@ -168,7 +170,7 @@ func (r *row) result() string {
 	return r.ret
 }
 
-// signature returns the parameters and results of a row in Go.
+// signature returns the parameters and results of a row's Go function, in Go syntax.
 func (r *row) signature() string {
 	var b strings.Builder
 	list := r.params()
@@ -184,7 +186,8 @@ func (r *row) signature() string {
 	return "(" + b.String() + ") " + r.result()
 }
 
-// call returns a call of a function in Go with all parameters, some of them replaced.
+// call returns a call of a Go function with all parameters of the row; the map replaced gives other
+// arguments for some of them.
 func (r *row) call(name string, replaced map[string]string) string {
 	var list []string
 	for _, p := range r.params() {
@@ -196,7 +199,7 @@ func (r *row) call(name string, replaced map[string]string) string {
 	return name + "(" + strings.Join(list, ", ") + ")"
 }
 
-// returned is a call as a last statement.
+// returned returns a call as the last statement of a function, with return if there is a result.
 func (r *row) returned(call string) string {
 	if r.result() != "" {
 		return "return " + call
@@ -204,14 +207,14 @@ func (r *row) returned(call string) string {
 	return call
 }
 
-// source is a file in Go.
+// source is the text of a Go file under construction.
 type source struct{ strings.Builder }
 
 func (s *source) line(format string, args ...any) { fmt.Fprintf(s, format+"\n", args...) }
 
 const header = "// Code generated by internal/simd/_gen. DO NOT EDIT.\n\n"
 
-// lacks is a condition: there is no assembly of a row.
+// lacks returns a Go condition that is true if no assembly of a row can be used.
 func (a *arch) lacks(r *row, lowest string) string {
 	c := "best < " + lowest
 	if lowest == a.sets[0].name {
@@ -223,7 +226,7 @@ func (a *arch) lacks(r *row, lowest string) string {
 	return c
 }
 
-// write writes a row for an architecture.
+// write writes the Go code of a row for an architecture.
 func (r *row) write(s *source, a *arch) {
 	list, lowest := a.choices(r)
 	lacks := a.lacks(r, lowest)
@@ -257,7 +260,7 @@ func (r *row) write(s *source, a *arch) {
 	s.line("}")
 }
 
-// negated turns a condition of lacks around.
+// negated returns the negation of a condition from lacks.
 func negated(lacks string) string {
 	parts := strings.Split(lacks, " || ")
 	for i, p := range parts {
@@ -268,7 +271,7 @@ func negated(lacks string) string {
 	return strings.Join(parts, " && ")
 }
 
-// writeChoices writes the calls of assembly: a switch if there are more than two.
+// writeChoices writes the calls of assembly functions, as a switch if there are more than two.
 func (r *row) writeChoices(s *source, list []choice, lowest string) {
 	open, next, last := "switch {\n", "case %s:\n", "default:\n"
 	if len(list) == 2 {
@@ -312,7 +315,7 @@ func (r *row) writeChoices(s *source, list []choice, lowest string) {
 	}
 }
 
-// writeCut writes the function that calls assembly for parts.
+// writeCut writes a function that calls assembly for parts of its arguments.
 func (r *row) writeCut(s *source, a *arch, lacks string) {
 	bound, slices, _ := strings.Cut(r.cut, ": ")
 	var names, rest []string
@@ -347,12 +350,12 @@ func (r *row) writeCut(s *source, a *arch, lacks string) {
 	s.line("}")
 }
 
-// has reports whether an architecture has an instruction set.
+// has reports whether an architecture has the instruction set with the given name.
 func (a *arch) has(name string) bool {
 	return slices.ContainsFunc(a.sets, func(s set) bool { return s.name == name })
 }
 
-// writeAbsent writes a row where there is no assembly.
+// writeAbsent writes the Go code of a row for an architecture without assembly of it.
 func (r *row) writeAbsent(s *source) {
 	if r.ref != "" {
 		s.line("func %s%s { %s }", r.name, r.signature(), r.returned(r.call(r.ref, nil)))
@@ -368,7 +371,7 @@ func (r *row) writeAbsent(s *source) {
 	s.line("func %sRun(%s) %s { panic(%q) }", r.name, strings.Join(kinds, ", "), r.result(), "simd: no assembly of "+r.name)
 }
 
-// writeLevels writes the levels from which there is assembly, if a row has them.
+// writeLevels writes the constants for the lowest levels with assembly, for rows that need them.
 func writeLevels(s *source, rows []*row, level func(r *row) string) {
 	body := ""
 	for _, r := range rows {
@@ -383,9 +386,10 @@ func writeLevels(s *source, rows []*row, level func(r *row) string) {
 
 func title(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
-// writeGo adds the files in Go.
+// writeGo adds the generated Go files to files.
 func writeGo(files map[string]string) error {
-	lacking := map[string]*source{} // by the architectures that have what is in it
+	// Declarations for architectures without assembly, by the build constraint.
+	lacking := map[string]*source{}
 	lacks := func(has func(a *arch) bool) *source {
 		var names []string
 		for i := range archs {
@@ -449,7 +453,7 @@ func (a *arch) shaped(sh *shape) bool {
 	return slices.ContainsFunc(a.sets, func(s set) bool { return sh.value[s.name] != "" })
 }
 
-// golang returns what an architecture has in Go.
+// golang returns the generated Go file of an architecture.
 func (a *arch) golang() string {
 	var body source
 	body.line("// Instruction sets; a higher one needs all that a lower one needs.\nconst (")
@@ -511,7 +515,7 @@ func (a *arch) golang() string {
 	return s.String() + "\n" + body.String()
 }
 
-// write writes the function that tells a shape.
+// write writes the function that returns the value of a shape.
 func (sh *shape) write(s *source, a *arch) {
 	s.line("\n// %s %s.\nfunc %s() (v %s) {", sh.name, sh.doc, sh.name, sh.result)
 	for _, set := range slices.Backward(a.sets) {
@@ -531,7 +535,7 @@ func (sh *shape) write(s *source, a *arch) {
 	s.line("return v\n}")
 }
 
-// declare declares the functions in assembly.
+// declare writes the Go declarations of the assembly functions.
 func (a *arch) declare(s *source) {
 	funcs, names, _ := a.functions()
 	for _, name := range slices.Sorted(maps.Keys(names)) {
@@ -543,7 +547,7 @@ func (a *arch) declare(s *source) {
 	}
 }
 
-// tests returns what tests want to know of an architecture.
+// tests returns the generated Go test file of an architecture.
 func (a *arch) tests() string {
 	var s source
 	s.line("%s//go:build %s && !purego\n\npackage simd\n\nfunc init() {\ncpuinfo = []string{\n\"\",", header, a.name)
@@ -560,7 +564,7 @@ func (a *arch) tests() string {
 
 var window = regexp.MustCompile(`\b([fid])([0-3])\b|\b(uu?)\b|\b(s)([0-3])\b`)
 
-// registration returns the file that registers kernels for TestBackendsAgree.
+// registration returns the Go file that registers kernels for TestBackendsAgree.
 func registration() string {
 	var s source
 	s.line("%spackage simd\n\nfunc init() {\nfor name, run := range map[string]func(a *arena, from, to int){", header)

@@ -2,11 +2,11 @@
 //
 //	go -C internal/simd/_gen run . -dir ..
 //
-// The table (table.go) has a row for each kernel: its parameters, its reference in Go,
-// what bounds a call, and the instruction sets that have it. The emitter of an architecture
-// (avx, neon) writes the assembly of its functions, a file for each topic; golang.go writes
-// all Go around it: declarations, the choice of a function, what serves where there is
-// none, and what registers kernels for the tests.
+// The table (table.go) has a row for each kernel: its parameters, its reference in Go, the limit of
+// a call, and the instruction sets that support it. The emitter of an architecture (avx, neon)
+// writes the assembly of its functions, one file for each topic. golang.go writes the Go code
+// around it: declarations, the selection of a function, substitutes where there is no assembly, and
+// the registration of kernels for the tests.
 package main
 
 import (
@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// generate returns all files by their names.
+// generate returns the contents of all files by file name.
 func generate() (map[string]string, error) {
 	files := map[string]string{}
 	for i := range archs {
@@ -58,7 +58,7 @@ func generate() (map[string]string, error) {
 	return files, writeGo(files)
 }
 
-// without returns what is in x and not in y.
+// without returns the strings of x that are not in y.
 func without(x, y []string) []string {
 	return slices.DeleteFunc(slices.Clone(x), func(s string) bool { return slices.Contains(y, s) })
 }

@@ -9,27 +9,27 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd/_gen/neon"
 )
 
-// arch is an architecture that has assembly.
+// arch is an architecture with assembly.
 type arch struct {
-	name     string // GOARCH
+	name     string // value of GOARCH
 	emit     func(kernel.Funcs) (kernel.Emitted, error)
 	imports  []string
-	sets     []set // in ascending order: a higher one needs all that a lower one needs
+	sets     []set // instruction sets in ascending order; a set includes all lower ones
 	features []feature
 }
 
-// set is an instruction set, the name of a backend. Functions in assembly end in its name
-// in capitals.
+// set is an instruction set, which is the name of a backend. Names of assembly functions end in its
+// name in capitals.
 type set struct {
 	name    string
-	has     string // reports in Go whether the CPU has it; always, if empty
-	cpuinfo string // the flags of Linux that say the same
+	has     string // Go expression that reports whether the CPU supports the set; "" means always
+	cpuinfo string // flags in Linux's /proc/cpuinfo that mean the same
 }
 
-// feature is what cases may ask for besides an instruction set.
+// feature is a CPU feature that cases may require in addition to an instruction set.
 type feature struct{ name, has, doc string }
 
-// archs are the columns of the table.
+// archs lists the architectures with assembly.
 var archs = []arch{
 	{
 		name: "amd64", emit: avx.Emit, imports: []string{"golang.org/x/sys/cpu"},
@@ -54,53 +54,55 @@ var archs = []arch{
 	{name: "arm64", emit: neon.Emit, sets: []set{{name: "neon"}}},
 }
 
-// Instruction sets that many rows have.
+// Names of instruction sets for which rows of the table have assembly.
 const (
 	both = "avx2 avx512"
 	all  = "avx2 avx512 neon"
 )
 
-// row is a kernel. Three kinds differ in what is written for them:
+// row describes a kernel. The Go code written for it depends on which fields are set:
 //
-//   - with cut, a function that takes any length and calls assembly for parts of it, and
-//     the reference where there is none or for a last part;
-//   - with ref alone, a function that calls assembly once, or the reference;
-//   - with neither, a function whose name ends in Run that calls assembly and, if gate says
-//     so, a constant whose name ends in Level, the backend from which there is any, for
-//     hand-written Go; where need has a feature, a function whose name begins with has.
+//   - with cut, a function that takes any length. It calls assembly for parts of it, and the
+//     reference for a last part or if there is no assembly;
+//   - with ref but not cut, a function that calls assembly once, or the reference;
+//   - with neither, a function whose name ends in Run and that calls assembly. If gate is set,
+//     there is also a constant whose name ends in Level, the lowest backend with assembly, for
+//     hand-written Go. If need names a feature, there is also a function whose name begins with
+//     has.
 type row struct {
-	name string // of the function in Go and, unless cases have others, in assembly
+	name string // name of the Go function and, unless cases gives others, of the assembly function
 
-	// sig has the parameters of the assembly in their order, as Go writes them: a slice is
-	// a pointer to its first entry there. A parameter with a value, "n = len(x)", of type
-	// int if there is none, is one of the assembly only.
+	// sig lists the parameters of the assembly function in order, in Go syntax. A slice is passed
+	// as a pointer to its first entry. A parameter with a value, such as "n = len(x)", is passed to
+	// the assembly only; its type is int unless stated.
 	sig string
-	ret string // result of the assembly
-	doc string // what the assembly does; if empty, what the reference does
+	ret string // result of the assembly function
+	doc string // what the assembly function does; "" means the same as the reference
 
-	of, out string // parameters and result in Go where they are not those of sig and ret
+	of, out string // parameters and result of the Go function if they differ from sig and ret
 
-	ref    string // the reference, which defines the bits
-	cut    string // "bound: x, y*2": at most bound entries of x are for one call, and twice as many of y
-	by     string // a part is a multiple of this number, or of "neon 16" with that set
-	unless string // when the reference serves
+	ref    string // reference function, which defines the bits
+	cut    string // "bound: x, y*2" limits a call to bound entries of x and twice as many of y
+	by     string // number of which the length of a part is a multiple; "neon 16" for that set
+	unless string // condition under which the reference is called
 	gate   bool
 
-	on    string            // instruction sets
-	need  string            // a feature without which there is no assembly
-	cases map[string]string // by set or, at "", for all of them; see choices
-	also  []function        // those of cases that have other parameters
+	on    string            // instruction sets with assembly
+	need  string            // feature that the assembly requires
+	cases map[string]string // functions to call, by set or, at "", for all sets; see choices
+	also  []function        // functions of those cases that have different parameters
 	let   string            // statements before the call
-	then  string            // statement behind it
+	then  string            // statement after the call
 
-	test []string // "Name: statement" or "Name(…)", on windows of an arena: f0 is a.f[0][from:to]
+	// Tests, "Name: statement" or "Name(…)", on windows of an arena: f0 is a.f[0][from:to].
+	test []string
 }
 
-// function is one or, as they begin alike, several functions in assembly of other
-// parameters than their row.
+// function describes one assembly function, or several with the same prefix, whose parameters
+// differ from those of their row.
 type function struct{ name, sig, doc string }
 
-// tiles are cases of functions that serve several heights, the last of them any.
+// tiles returns the cases for functions of several heights; the last one handles any height.
 func tiles(by, name string, heights ...int) string {
 	var b strings.Builder
 	for i, h := range heights {
@@ -112,7 +114,7 @@ func tiles(by, name string, heights ...int) string {
 	return strings.TrimSuffix(b.String(), "; ")
 }
 
-// with puts a condition before those of cases.
+// with adds a condition to each of the cases.
 func with(condition, cases string) string {
 	parts := strings.Split(cases, "; ")
 	for i, c := range parts {
@@ -125,7 +127,7 @@ func with(condition, cases string) string {
 	return strings.Join(parts, "; ")
 }
 
-// Parameters that several rows share.
+// Parameter lists, conditions and doc texts that several rows of the table share.
 const (
 	philoxKeys = "keys *[20]uint32 = &keys, counter uint64 = 16*group, stream uint64"
 	arsKeys    = "keys *[16]uint64 = &keys, counter uint64 = 16*group, stream uint64"
@@ -574,10 +576,11 @@ var table = []row{
 	},
 }
 
-// shape is what hand-written Go wants to know of a backend: a function without parameters.
+// shape is a property of a backend that hand-written Go needs, as a function without parameters.
 type shape struct {
 	name, result, doc string
-	value             map[string]string // by set, as in a row's cases; the zero value elsewhere
+	// Value by set, as in a row's cases; all other backends have the zero value.
+	value map[string]string
 }
 
 var shapes = []shape{

@@ -15,7 +15,7 @@ func argMax(b *builder) {
 		i, at0 := k.GP64(), k.GP64()
 		k.Label("row")
 
-		// First the maximum, and whether something is NaN.
+		// First compute the maximum and whether an entry is NaN.
 		bad := k.vec()
 		var nan reg.OpmaskVirtual
 		if k.wide() {
@@ -47,7 +47,7 @@ func argMax(b *builder) {
 		k.VUCOMISS(least.AsX(), m.AsX())
 		k.JEQ(operand.LabelRef("next"))
 
-		// Then the first place where it stands.
+		// Then find the first entry that is equal to the maximum.
 		top := k.vec()
 		k.VBROADCASTSS(m.AsX(), top)
 		bits := k.GP32()

@@ -8,8 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// ars writes the generator that AES instructions compute: those of 128 bits stand
-// with AVX2, those of 512 with AVX-512.
+// ars writes the kernel of the ARS generator, which uses AES instructions: on 128 bits with AVX2
+// and on 512 bits with AVX-512.
 func ars(b *builder) {
 	b.each("ars", func(k *kernel) {
 		dst, groups := k.param("dst"), k.param("groups")
@@ -31,17 +31,18 @@ func ars(b *builder) {
 // aesRounds is the number of rounds of ARS4x32-7.
 const aesRounds = 7
 
-// aesCipher encrypts counters. A register of 512 bits holds four of them, one of 128
-// bits a single one.
+// aesCipher encrypts counters. A register of 512 bits holds four counters, and one of 128 bits
+// holds a single one.
 type aesCipher struct {
 	*kernel
 	keys  reg.GPVirtual
-	round []operand.Op   // the key of each round
-	first reg.VecVirtual // that of round 0, twice, with AVX2
-	steps operand.Mem    // ahead of the counter of a group: of lanes 4q + j, at 64j + 16q
+	round []operand.Op   // key of each round
+	first reg.VecVirtual // key of round 0 in both halves of a register, with AVX2
+	// Offsets from the counter of a group: those of lanes 4q + j are at 64j + 16q.
+	steps operand.Mem
 }
 
-// aes takes the keys from the parameter keys.
+// aes returns a cipher with the keys in the parameter keys.
 func (k *kernel) aes() *aesCipher {
 	c := &aesCipher{kernel: k, keys: k.param("keys")}
 	for r := range aesRounds + 1 {
@@ -68,8 +69,8 @@ func (k *kernel) aes() *aesCipher {
 	return c
 }
 
-// base returns the parameters counter and stream as the halves of a block, in every
-// part of a register.
+// base returns a register with a block in every 128-bit part, made of the parameters counter and
+// stream.
 func (c *aesCipher) base() reg.VecVirtual {
 	k := c.kernel
 	counter, stream := k.XMM(), k.XMM()
@@ -85,7 +86,7 @@ func (c *aesCipher) base() reg.VecVirtual {
 	return r
 }
 
-// ahead is what to add to counters to come n further.
+// ahead returns the operand to add to counters to advance them by n.
 func (c *aesCipher) ahead(n int) operand.Mem {
 	var words []uint32
 	for range 4 {
@@ -94,12 +95,12 @@ func (c *aesCipher) ahead(n int) operand.Mem {
 	return c.table(fmt.Sprintf("ahead%d", n), words...)
 }
 
-// planes returns words 16w … 16w+15 of the group at base for w = 0, …, 3; with
-// AVX2 the first eight of these or, in pass 1, the others.
+// planes returns words 16w … 16w+15 of the group at base, for w = 0, …, 3. With AVX2 it returns the
+// first eight of these in pass 0 and the others in pass 1.
 func (c *aesCipher) planes(base reg.VecVirtual, pass int) []reg.VecVirtual {
 	k := c.kernel
-	// Counters of groups are multiples of 16, to which lanes add without a carry: so
-	// lanes come last, after the key.
+	// Counters of groups are multiples of 16, so adding a lane number causes no carry. It can
+	// therefore be added last, after the key.
 	keyed := k.vec()
 	if k.wide() {
 		k.VPXORQ(c.round[0], base, keyed)
@@ -119,8 +120,9 @@ func (c *aesCipher) planes(base reg.VecVirtual, pass int) []reg.VecVirtual {
 	return c.blocks(z)
 }
 
-// blocks encrypts four registers of counters, to which the first key has been added, and
-// returns words 0, …, 3 of all: those of counter j of part q of registers in lane 4q + j.
+// blocks encrypts four registers of counters, to which the first key has been added. It returns
+// words 0, …, 3 of all blocks. The words of counter j in part q of the registers are in lane 4q +
+// j.
 func (c *aesCipher) blocks(z []reg.VecVirtual) []reg.VecVirtual {
 	k := c.kernel
 	var block []reg.VecVirtual // what is encrypted: with AVX2 the lower halves of z and others
@@ -143,7 +145,7 @@ func (c *aesCipher) blocks(z []reg.VecVirtual) []reg.VecVirtual {
 	return k.transpose(z)
 }
 
-// encrypt is a round of AES.
+// encrypt applies one round of AES with the given key to r.
 func (c *aesCipher) encrypt(key operand.Op, r reg.VecVirtual, last bool) {
 	switch {
 	case c.wide():
@@ -151,7 +153,7 @@ func (c *aesCipher) encrypt(key operand.Op, r reg.VecVirtual, last bool) {
 		if last {
 			name = "VAESENCLAST"
 		}
-		c.Instruction(&ir.Instruction{ // avo knows that of 128 bits only
+		c.Instruction(&ir.Instruction{ // avo has this instruction only for 128 bits
 			Opcode: name, Operands: []operand.Op{key, r, r}, Inputs: []operand.Op{key, r}, Outputs: []operand.Op{r},
 			ISA: []string{"VAES", "AVX512F"},
 		})
@@ -162,8 +164,8 @@ func (c *aesCipher) encrypt(key operand.Op, r reg.VecVirtual, last bool) {
 	}
 }
 
-// transpose makes registers of equal words of blocks from four registers of blocks:
-// word w of block j of a part of 128 bits becomes word j of that part of register w.
+// transpose collects equal words of the blocks in four registers: word w of register j in a part of
+// 128 bits becomes word j of that part in register w.
 func (k *kernel) transpose(z []reg.VecVirtual) []reg.VecVirtual {
 	low01, low23, high01, high23 := k.vec(), k.vec(), k.vec(), k.vec()
 	k.VPUNPCKLDQ(z[1], z[0], low01)

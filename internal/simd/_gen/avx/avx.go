@@ -1,6 +1,6 @@
-// Package avx writes the assembly of amd64, with avo. A kernel is written once, over
-// registers of 8 (AVX2) or 16 (AVX-512) lanes, except where the two instruction sets want
-// different shapes.
+// Package avx writes the amd64 assembly of package simd, with avo. A kernel is written once, over
+// registers of 8 (AVX2) or 16 (AVX-512) lanes, except where the two instruction sets need different
+// shapes.
 package avx
 
 import (
@@ -56,7 +56,7 @@ var topics = []struct {
 	{"polar", polar},
 }
 
-// Emit writes the functions.
+// Emit writes the assembly of the functions funcs.
 func Emit(funcs gen.Funcs) (gen.Emitted, error) {
 	out := gen.Emitted{Files: map[string]string{}}
 	for _, t := range topics {
@@ -81,8 +81,8 @@ func Emit(funcs gen.Funcs) (gen.Emitted, error) {
 	return out, nil
 }
 
-// check refuses what avo lets pass: a register beyond Y15 in an AVX2 function
-// assembles into an AVX-512 instruction.
+// check returns an error for an AVX2 function that uses a register beyond Y15. avo accepts such a
+// register, which assembles into an AVX-512 instruction.
 func check(file *ir.File) error {
 	for _, f := range file.Functions() {
 		if !strings.HasSuffix(f.Name, "AVX2") {

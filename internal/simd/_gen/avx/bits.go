@@ -7,7 +7,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// bits writes the kernels of sites that are one bit each.
+// bits writes the kernels for sites that are one bit each.
 func bits(b *builder) {
 	sources := map[string]func(*kernel) source{"": newPhiloxSource, "ARS": newAESSource}
 	heat := func(name string, terms int) {
@@ -27,33 +27,35 @@ func bits(b *builder) {
 	b.each("spreadBits", spreadBits)
 }
 
-// plane is the number of bytes between the planes of a count.
+// plane is the distance in bytes between the planes of a count.
 const plane = 8 * 512
 
-// source is where the sites of a register have their random words from.
+// source provides the random words for the sites of a register.
 type source interface {
-	begin(pass int)                       // at the words of the sites of a pass, with AVX2 half of a register
-	planes(group ...int) []reg.VecVirtual // the words of some groups from there on, a digit of every site each
-	batch() int                           // how many groups are best computed together
-	skip(groups int)                      // goes on by groups
-	next()                                // goes to the next register
+	// Begin starts at the words for a pass; with AVX2 a pass is half of a register.
+	begin(pass int)
+	// Planes returns the words of some groups from there on, one random bit of every site in each.
+	planes(group ...int) []reg.VecVirtual
+	batch() int      // batch returns the number of groups that are best computed together.
+	skip(groups int) // skip advances by the given number of groups.
+	next()           // next advances to the words for the next register of sites.
 }
 
-// heat is what heatBits keeps in registers.
+// heat holds the registers of the heatBits kernels.
 type heat struct {
 	*kernel
 	source
 	terms   int
 	digits  reg.GPVirtual
-	stride  int            // bytes from a digit to the next
-	factors [][]operand.Op // of the terms; AVX2 has no registers for them
-	own     []operand.Op   // the sites themselves, if probabilities depend on them
+	stride  int            // distance in bytes from one digit to the next
+	factors [][]operand.Op // factors of the terms; AVX2 has no registers for them
+	own     []operand.Op   // states of the sites, if probabilities depend on them
 }
 
-// heatBits draws the sites of a register from twelve binary digits each, with AVX2
-// those of half of one from four, and goes on, four digits at a time, while a site
-// is undecided: all digits so far are those of its probability. If there is a string
-// own, probabilities depend on its bits, too.
+// heatBits writes a kernel that draws the sites of a register. It starts with twelve binary digits
+// each (with AVX2, half a register with four digits). It continues with four digits at a time while
+// a site is undecided, that is, while all of its digits equal those of its probability. If own is
+// not nil, the probabilities also depend on the bits of that string.
 func heatBits(k *kernel, terms int, s source, own *reg.GPVirtual) {
 	h := &heat{kernel: k, source: s, terms: terms, digits: k.param("digits"), stride: 64}
 	if own != nil {
@@ -99,7 +101,7 @@ func (h *heat) half(dst operand.Mem, count [3]operand.Mem) {
 	k := h.kernel
 	draw := func(groups int, digits func(plane int) operand.Mem) (less, equal reg.VecVirtual) {
 		var planes []reg.VecVirtual
-		for g := groups - 1; g >= 0; g-- { // the last digits first
+		for g := groups - 1; g >= 0; g-- { // from the last group of digits to the first
 			if len(planes) == 0 {
 				var batch []int
 				for b := max(0, g+1-h.batch()); b <= g; b++ {
@@ -127,7 +129,7 @@ func (h *heat) half(dst operand.Mem, count [3]operand.Mem) {
 	fixed := func(p int) operand.Mem { return operand.Mem{Base: h.digits, Disp: h.stride * p} }
 	groups := 1
 	if k.wide() {
-		groups = 3 // one of eight registers wants more
+		groups = 3 // one register of 512 bits needs more digits
 	}
 	res, und := draw(groups, fixed)
 	p, left := k.GP64(), k.GP64()
@@ -163,7 +165,8 @@ func (h *heat) half(dst operand.Mem, count [3]operand.Mem) {
 	k.VMOVUPS(res, dst)
 }
 
-// load finds the terms of the sum: products of the planes of the counts.
+// load sets the factors of the terms, which are products of the planes of the counts. With AVX-512
+// it loads them into registers.
 func (h *heat) load(from [3]operand.Mem) {
 	k := h.kernel
 	if !k.wide() {
@@ -181,7 +184,7 @@ func (h *heat) load(from [3]operand.Mem) {
 		r := k.vec()
 		if j&(j-1) == 0 {
 			k.VMOVUPS(from[j/2], r)
-		} else { // without its highest plane, and that one
+		} else { // the product without its highest plane, times that plane
 			high := 4
 			if j < 4 {
 				high = 2
@@ -192,9 +195,9 @@ func (h *heat) load(from [3]operand.Mem) {
 	}
 }
 
-// compare takes one more digit in front: r of the random number, t of the
-// probability. less says that the random number is the smaller one, equal that all
-// digits are the same.
+// compare adds a digit in front of the comparison: r of the random number and t of the probability.
+// less holds the sites whose random number is smaller, and equal those where all digits are the
+// same.
 func (h *heat) compare(less, equal, r reg.VecVirtual, digits operand.Mem) {
 	k := h.kernel
 	t := h.sum(digits)
@@ -214,7 +217,7 @@ func (h *heat) compare(less, equal, r reg.VecVirtual, digits operand.Mem) {
 	k.VPANDN(equal, d, equal)
 }
 
-// sum adds up the digits' terms modulo 2.
+// sum returns the sum modulo 2 of the terms of a digit.
 func (h *heat) sum(digits operand.Mem) reg.VecVirtual {
 	k := h.kernel
 	t := k.vec()
@@ -232,7 +235,7 @@ func (h *heat) sum(digits operand.Mem) reg.VecVirtual {
 	return t
 }
 
-// add adds the product of factors and s, which it overwrites, to t, modulo 2.
+// add adds the product of factors and s to t, modulo 2. It overwrites s.
 func (h *heat) add(t reg.VecVirtual, factors []operand.Op, s reg.VecVirtual) {
 	k := h.kernel
 	if k.wide() {
@@ -245,7 +248,7 @@ func (h *heat) add(t reg.VecVirtual, factors []operand.Op, s reg.VecVirtual) {
 	k.VPXOR(s, t, t)
 }
 
-// ones sets all bits.
+// ones sets all bits of r.
 func (k *kernel) ones(r reg.VecVirtual) {
 	if k.wide() {
 		k.VPTERNLOGQ(operand.U8(0xFF), r, r, r)
@@ -254,7 +257,7 @@ func (k *kernel) ones(r reg.VecVirtual) {
 	}
 }
 
-// quads is a number in every lane of 64 bits, in memory.
+// quads returns a memory operand with a number in every 64-bit lane.
 func (b *builder) quads(name string, v uint32) operand.Mem {
 	var words []uint32
 	for range 8 {

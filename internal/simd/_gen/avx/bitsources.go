@@ -7,10 +7,10 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// philoxSource computes the words of Philox.
+// philoxSource provides the random words of Philox.
 type philoxSource struct {
 	*philoxBlocks
-	base    reg.VecVirtual // counter of the first group of a register
+	base    reg.VecVirtual // counter of the first group for the current register
 	counter reg.VecVirtual // even counters of the next group
 	offsets operand.Mem
 	merge   reg.OpmaskVirtual
@@ -42,13 +42,13 @@ func (p *philoxSource) next() { p.VPADDQ(p.quads("nextRegister", 256), p.base, p
 
 func (p *philoxSource) skip(groups int) { p.VPADDQ(p.groups(groups), p.counter, p.counter) }
 
-// groups is the distance of counters of groups.
+// groups returns the operand with the distance of the counters of n groups.
 func (p *philoxSource) groups(n int) operand.Mem {
 	return p.quads(fmt.Sprintf("groups%d", n), uint32(16*n))
 }
 
-// batch: the processor looks ahead for less than a group; AVX2 has no registers for
-// more.
+// batch returns the number of groups computed together. The processor looks ahead by less than a
+// group, so several are better, but AVX2 has too few registers for more than one.
 func (p *philoxSource) batch() int {
 	if p.wide() {
 		return 2
@@ -78,11 +78,11 @@ func (p *philoxSource) planes(group ...int) (planes []reg.VecVirtual) {
 	return planes
 }
 
-// aesSource computes the words of ARS.
+// aesSource provides the random words of ARS.
 type aesSource struct {
 	*aesCipher
-	start   reg.VecVirtual // counter of the first group of a register
-	counter reg.VecVirtual // and of the next group
+	start   reg.VecVirtual // counter of the first group for the current register
+	counter reg.VecVirtual // counter of the next group
 	pass    int
 }
 

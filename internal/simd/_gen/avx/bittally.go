@@ -5,14 +5,14 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// bitTally writes what counts bits of strings.
+// bitTally writes the kernels that count bits of strings.
 func bitTally(b *builder) {
 	b.each("tallyTorus", tallyTorus)
 	b.one(16, "countTorus", countTorus)
 }
 
-// countTorus adds up the bits of words: fewer than 2³² altogether, as there are at most
-// 64·512 sites.
+// countTorus counts bits by the instruction for words. Counts stay below 2³², because there are at
+// most 64·512 sites.
 func countTorus(k *kernel) {
 	now, old, count, regs, sums := k.param("now"), k.param("old"), k.param("count"), k.param("regs"), k.param("sums")
 	var sum [5]reg.VecVirtual // up, moved, and those of the planes
@@ -55,8 +55,8 @@ func countTorus(k *kernel) {
 	}
 }
 
-// tallyTorus looks up the bits of every four bits, weighed, and adds them up in bytes,
-// at most 7·8 in one, then in words.
+// tallyTorus looks up the weighted bit count of every four bits. It adds counts in bytes, which are
+// at most 7·8, and then in words.
 func tallyTorus(k *kernel) {
 	now, old, count, regs, sums := k.param("now"), k.param("old"), k.param("count"), k.param("regs"), k.param("sums")
 	full := func(name string, words ...uint32) reg.VecVirtual {
@@ -124,8 +124,8 @@ func tallyTorus(k *kernel) {
 	}
 }
 
-// byteBits returns the bits of x, which it overwrites, in each byte, weighed by a table of
-// what four bits count; low is the mask of four.
+// byteBits returns the weighted number of bits in each byte of x, which it overwrites. weight is a
+// table of the counts of four bits, and low is the mask of the low four bits.
 func (k *kernel) byteBits(x, low, weight reg.VecVirtual) reg.VecVirtual {
 	n := k.vec()
 	k.meet(low, x, n)

@@ -12,12 +12,12 @@ import (
 	gen "github.com/gibbsite-go/gibbsite/internal/simd/_gen/kernel"
 )
 
-// builder emits the kernels of one topic.
+// builder collects the kernels of one topic, which become one assembly file.
 type builder struct {
 	*build.Context
 	topic string
 	funcs gen.Funcs
-	names []string // of the functions written
+	names []string // names of the functions written so far
 	data  map[string]operand.Mem
 }
 
@@ -30,12 +30,12 @@ func newBuilder(topic string, funcs gen.Funcs) *builder {
 // kernel is one function for one instruction set.
 type kernel struct {
 	*builder
-	w      int // lanes of 32 bits in a register: 8 or 16
+	w      int // number of 32-bit lanes in a register: 8 or 16
 	consts map[uint32]operand.Op
 	labels int
 }
 
-// each writes a function of the table for both instruction sets; body sees which.
+// each writes a function of the table for both instruction sets. It calls body once for each.
 func (b *builder) each(name string, body func(k *kernel)) {
 	b.one(8, name, body)
 	b.one(16, name, body)
@@ -66,7 +66,7 @@ func (k *kernel) vec() reg.VecVirtual {
 	return k.YMM()
 }
 
-// half allocates a register of half the width.
+// half allocates a register of half the full width.
 func (k *kernel) half() reg.VecVirtual {
 	if k.wide() {
 		return k.YMM()
@@ -80,14 +80,14 @@ func (k *kernel) param(name string) reg.GPVirtual {
 	return r
 }
 
-// at is the operand base + 4·index + offset bytes.
+// at returns the memory operand base + 4·index + offset bytes.
 func at(base, index reg.Register, offset int) operand.Mem {
 	return operand.Mem{Base: base, Index: index, Scale: 4, Disp: offset}
 }
 
 func imm(v int) operand.Constant { return operand.I32(int32(v)) }
 
-// table places words in read-only memory.
+// table stores words in read-only memory under the given name and returns their operand.
 func (b *builder) table(name string, words ...uint32) operand.Mem {
 	if m, ok := b.data[name]; ok {
 		return m
@@ -101,8 +101,8 @@ func (b *builder) table(name string, words ...uint32) operand.Mem {
 	return m
 }
 
-// u32 is a constant in every lane: a register with AVX-512, which must then be
-// asked for before the first loop, and a memory operand with AVX2.
+// u32 returns an operand with the constant v in every 32-bit lane. With AVX-512 it is a register,
+// which must be requested before the first loop. With AVX2 it is a memory operand.
 func (k *kernel) u32(v uint32) operand.Op {
 	if c, ok := k.consts[v]; ok {
 		return c
@@ -124,7 +124,8 @@ func (k *kernel) u32(v uint32) operand.Op {
 
 func (k *kernel) f32(v float64) operand.Op { return k.u32(math.Float32bits(float32(v))) }
 
-// u64 is u32 for lanes of 64 bits.
+// u64 returns an operand with the constant v in every 64-bit lane, a register with AVX-512 and
+// memory with AVX2.
 func (k *kernel) u64(name string, v uint64) operand.Op {
 	var words []uint32
 	for range 4 {
@@ -139,10 +140,10 @@ func (k *kernel) u64(name string, v uint64) operand.Op {
 	return z
 }
 
-// f64 is u64 for numbers.
+// f64 returns an operand with the float64 v in every 64-bit lane.
 func (k *kernel) f64(name string, v float64) operand.Op { return k.u64(name, math.Float64bits(v)) }
 
-// resident is a constant in a register for both instruction sets.
+// resident returns a register with the constant v in every lane, for both instruction sets.
 func (k *kernel) resident(v uint32) reg.VecVirtual {
 	if k.wide() {
 		return k.u32(v).(reg.VecVirtual)
@@ -152,7 +153,7 @@ func (k *kernel) resident(v uint32) reg.VecVirtual {
 	return r
 }
 
-// splat copies a 32-bit parameter to every lane.
+// splat copies a 32-bit parameter to every lane of a new register.
 func (k *kernel) splat(name string) reg.VecVirtual {
 	p, err := k.Param(name).Resolve()
 	if err != nil {
@@ -168,13 +169,13 @@ func (k *kernel) label(name string) string {
 	return fmt.Sprintf("%s%d", name, k.labels)
 }
 
-// mask selects the leading lanes of a register; nil selects all.
+// mask selects the leading lanes of a register. A nil mask selects all lanes.
 type mask struct {
 	k reg.OpmaskVirtual
 	y reg.VecVirtual
 }
 
-// leading makes a mask of the first n lanes, 0 ≤ n ≤ w; n is destroyed.
+// leading returns a mask of the first n lanes, 0 ≤ n ≤ w. It destroys n.
 func (k *kernel) leading(n reg.GPVirtual) *mask {
 	if k.wide() {
 		ones, m := k.GP64(), k.K()
@@ -196,7 +197,7 @@ func (k *kernel) leading(n reg.GPVirtual) *mask {
 	return &mask{y: y}
 }
 
-// load reads a register; absent lanes become 0.
+// load loads the selected lanes into a new register; the other lanes are 0.
 func (k *kernel) load(m operand.Mem, sel *mask) reg.VecVirtual {
 	r := k.vec()
 	switch {
@@ -210,7 +211,7 @@ func (k *kernel) load(m operand.Mem, sel *mask) reg.VecVirtual {
 	return r
 }
 
-// store writes the selected lanes.
+// store stores the selected lanes of a register.
 func (k *kernel) store(r reg.VecVirtual, m operand.Mem, sel *mask) {
 	switch {
 	case sel == nil:
@@ -222,8 +223,8 @@ func (k *kernel) store(r reg.VecVirtual, m operand.Mem, sel *mask) {
 	}
 }
 
-// stream runs body over n elements, a register at a time, at index i; the last
-// time with a mask.
+// stream runs body over n elements, one register at a time at index i. The last register has a
+// mask.
 func (k *kernel) stream(n reg.GPVirtual, body func(i reg.GPVirtual, sel *mask)) {
 	i, end := k.GP64(), k.GP64()
 	loop, tail, done := k.label("loop"), k.label("tail"), k.label("done")
@@ -245,7 +246,7 @@ func (k *kernel) stream(n reg.GPVirtual, body func(i reg.GPVirtual, sel *mask)) 
 	k.Label(done)
 }
 
-// The arithmetic below takes its operands in the order of the formula.
+// The arithmetic functions below take their operands in the order of the formula.
 
 func (k *kernel) add(a reg.VecVirtual, b operand.Op) reg.VecVirtual {
 	r := k.vec()
@@ -271,7 +272,7 @@ func (k *kernel) div(a, b reg.VecVirtual) reg.VecVirtual {
 	return r
 }
 
-// larger is a > b ? a : b, so b where a is NaN.
+// larger returns a if a > b, and b otherwise, so also if a is NaN.
 func (k *kernel) larger(a reg.VecVirtual, b operand.Op) reg.VecVirtual {
 	r := k.vec()
 	k.VMAXPS(b, a, r)

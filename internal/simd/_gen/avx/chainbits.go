@@ -5,14 +5,14 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// chainbits writes the kernels of lanes of 32 chains, a site each.
+// chainbits writes the kernels for lanes of 32 chains, one site per lane.
 func chainbits(b *builder) {
 	b.each("graphBits", graphBits)
 	b.each("tallyBits", tallyBits)
 	b.each("spreadChains", spreadChains)
 }
 
-// gather reads lanes of 32 bits at the places idx.
+// gather loads 32-bit lanes at the indices idx.
 func (k *kernel) gather(from, idx reg.Register) reg.VecVirtual {
 	r := k.vec()
 	k.clear(r)
@@ -81,7 +81,8 @@ func graphBits(k *kernel) {
 	k.JNZ(operand.LabelRef("lanes"))
 }
 
-// tallyBits counts in bytes, one a chain, so that lanes are added one by one.
+// tallyBits writes the kernel that counts in bytes, one per chain, so that lanes are added one by
+// one.
 func tallyBits(k *kernel) {
 	out, now, old, count, n := k.param("t"), k.param("now"), k.param("old"), k.param("count"), k.param("n")
 	var acc [5]reg.VecVirtual // up, moved, and the digits of the sum
@@ -94,7 +95,7 @@ func tallyBits(k *kernel) {
 	if k.wide() {
 		k.VMOVDQU(k.table("ones", bytes(0x01010101)...), ones)
 	} else {
-		// bit c of a lane in every byte c: its byte, then its bit alone
+		// For byte c, select the byte of the lane that holds bit c, and then mask that bit.
 		k.VMOVDQU(k.table("order", 0, 0, 0x01010101, 0x01010101, 0x02020202, 0x02020202, 0x03030303, 0x03030303), order)
 		k.VMOVDQU(k.table("digits", 0x08040201, 0x80402010, 0x08040201, 0x80402010, 0x08040201, 0x80402010, 0x08040201, 0x80402010), ones)
 	}

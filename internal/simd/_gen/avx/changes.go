@@ -2,8 +2,8 @@ package avx
 
 import "github.com/mmcloughlin/avo/operand"
 
-// changes writes the search for sites where states differ: the places of sixteen sites
-// are squeezed together.
+// changes writes the kernel that finds the sites where states differ. It compresses the indices of
+// sixteen sites at a time.
 func changes(b *builder) {
 	b.one(16, "changes", func(k *kernel) {
 		rows, y, x, n := k.param("rows"), k.param("y"), k.param("x"), k.param("n")
@@ -24,7 +24,8 @@ func changes(b *builder) {
 		k.VPSRAD(operand.U8(31), d, d)
 		k.VPXORD(places, d, d)
 		k.VPCOMPRESSD_Z(d, m, d)
-		k.VMOVDQU32(d, at(rows, found, 0)) // there is space for as many as were looked at
+		// Rows has space for as many entries as have been compared.
+		k.VMOVDQU32(d, at(rows, found, 0))
 		k.KMOVW(m, count.As32())
 		k.POPCNTL(count.As32(), count.As32())
 		k.ADDQ(count, found)

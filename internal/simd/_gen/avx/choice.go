@@ -7,13 +7,13 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// choice writes sums of the rows that states choose, four rows at a time: every sum
-// of four rows goes into a table, from which each state takes one.
+// choice writes the kernels for sums of the rows that states choose. All sums of groups of four
+// rows go into a table, from which each state takes one sum per group.
 //
-// With AVX-512 up to twenty-five states stay in registers while the tables, one register
-// wide, come and go: those of eight groups are in memory. With AVX2 tables for several
-// groups are made first, two registers wide, so that an index serves twice; they hold the
-// sums of the first register before those of the second.
+// With AVX-512 up to twenty-five states stay in registers during the loop over the tables, which
+// are one register wide; the tables of eight groups are in memory. With AVX2 the tables of several
+// groups are computed first, two registers wide, so that an index is used twice. They hold the sums
+// of the first register before those of the second.
 func choice(b *builder) {
 	b.one(8, "sumTables", func(k *kernel) { sumTables(k, false) })
 	b.one(8, "sumTables64", func(k *kernel) { sumTables(k, true) })
@@ -28,7 +28,7 @@ func choice(b *builder) {
 	b.each("spill", spill)
 }
 
-// tableParts is how many registers wide a table is.
+// tableParts returns the width of a table in registers.
 func (k *kernel) tableParts() int {
 	if k.wide() {
 		return 1
@@ -36,7 +36,7 @@ func (k *kernel) tableParts() int {
 	return 2
 }
 
-// plus adds numbers of either kind.
+// plus adds float64 numbers if double is true, and float32 numbers otherwise.
 func (k *kernel) plus(double bool, a operand.Op, b, sum reg.VecVirtual) {
 	if double {
 		k.VADDPD(a, b, sum)
@@ -45,8 +45,8 @@ func (k *kernel) plus(double bool, a operand.Op, b, sum reg.VecVirtual) {
 	}
 }
 
-// sumTable builds a table from the sums of the first two rows and of the others. Entry 0
-// is left alone.
+// sumTable computes a table from the sums of the first two rows and of the other two. It does not
+// write entry 0.
 func sumTable(k *kernel, t operand.Mem, w, ld reg.GPVirtual, off int, double bool) (last reg.GPVirtual) {
 	row := k.GP64()
 	k.MOVQ(w, row)
@@ -80,7 +80,7 @@ func sumTable(k *kernel, t operand.Mem, w, ld reg.GPVirtual, off int, double boo
 	return row
 }
 
-// sumTables builds tables, two registers wide.
+// sumTables writes the kernel that computes tables, two registers wide.
 func sumTables(k *kernel, double bool) {
 	t, w, groups, ld := k.param("t"), k.param("w"), k.param("groups"), k.param("ld")
 	k.SHLQ(operand.U8(2), ld)
@@ -99,7 +99,7 @@ func sumTables(k *kernel, double bool) {
 	k.JNZ(operand.LabelRef("group"))
 }
 
-// addSums holds the rows in registers while the tables go by.
+// addSums writes a kernel that holds the rows in registers during the loop over the tables.
 func addSums(k *kernel, rows int, double bool) {
 	c, t, q, groups := k.param("c"), k.param("t"), k.param("q"), k.param("groups")
 	ldc, ldq := k.param("ldc"), k.param("ldq")
@@ -113,11 +113,11 @@ func addSums(k *kernel, rows int, double bool) {
 	storeRows(k, acc, c, ldc)
 }
 
-// tablesAhead is how many tables there are before the first is read: what is stored takes a
-// while to be there.
+// tablesAhead is the number of tables that are computed before the first one is read, so that
+// stores complete before the loads.
 const tablesAhead = 2
 
-// addChosen builds tables and takes sums of them, group by group.
+// addChosen writes a kernel that computes tables and adds sums from them, group by group.
 func addChosen(k *kernel, rows int, double bool) {
 	c, t, w, q, groups := k.param("c"), k.param("t"), k.param("w"), k.param("q"), k.param("groups")
 	ldc, ldw, ldq := k.param("ldc"), k.param("ldw"), k.param("ldq")
@@ -203,10 +203,11 @@ func storeRows(k *kernel, acc [][]reg.VecVirtual, c, ldc reg.GPVirtual) {
 	}
 }
 
-// take adds to each row a sum of the table t. An index is 8 times the number of a sum;
-// several are read together.
+// take adds a sum from the table t to each row. An index is 8 times the number of a sum; several
+// indices are loaded together.
 func take(k *kernel, acc [][]reg.VecVirtual, t, q reg.GPVirtual, double bool) {
-	bits, index := reg.RAX, [2]reg.GPPhysical{reg.RBX, reg.RCX} // the second byte of RAX wants an old one
+	// The second byte of RAX can only be moved to a legacy register.
+	bits, index := reg.RAX, [2]reg.GPPhysical{reg.RBX, reg.RCX}
 	for i := 0; i < len(acc); {
 		n, m := 8, operand.Mem{Base: q, Disp: i}
 		for n > len(acc)-i {

@@ -7,8 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// strip is how many registers of sums stay at hand while the rows go by: enough
-// additions to hide their latency, few enough for 16 registers.
+// strip is the number of registers of sums that are kept during the loop over the rows. It is large
+// enough to hide the latency of additions, and small enough for 16 registers.
 const strip = 8
 
 func columns(b *builder) {
@@ -34,7 +34,7 @@ func columns(b *builder) {
 		k.Label("row")
 		k.MOVLQSX(operand.Mem{Base: rows, Index: i, Scale: 4}, row)
 		k.MOVQ(row, neg)
-		k.SARQ(operand.U8(63), neg) // −1 for a row to subtract
+		k.SARQ(operand.U8(63), neg) // −1 if the row is subtracted
 		k.XORQ(neg, row)
 		k.IMULQ(stride, row)
 		k.ADDQ(w, row)
@@ -74,7 +74,7 @@ func columns(b *builder) {
 		k.Label("row")
 		k.MOVLQSX(operand.Mem{Base: rows, Index: i, Scale: 4}, row)
 		k.MOVQ(row, neg)
-		k.SARQ(operand.U8(63), neg) // −1 for a row to subtract
+		k.SARQ(operand.U8(63), neg) // −1 if the row is subtracted
 		k.XORQ(neg, row)
 		k.IMULQ(stride, row)
 		k.ADDQ(w, row)

@@ -5,7 +5,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// exp64Consts are the constants of Exp; registers with AVX-512.
+// exp64Consts holds the constants of Exp, in registers with AVX-512.
 type exp64Consts struct {
 	log2e, magic, hi, lo, one operand.Op
 	c                         []operand.Op
@@ -26,7 +26,7 @@ func (k *kernel) exp64Consts() exp64Consts {
 	return e
 }
 
-// exp64 is Exp for arguments in [−708, 709] and NaN. The fused product is exact.
+// exp64 computes Exp for arguments in [−708, 709] and NaN. The fused product is exact.
 func (k *kernel) exp64(c exp64Consts, x reg.VecVirtual) reg.VecVirtual {
 	t, n, r, q := k.vec(), k.vec(), k.vec(), k.vec()
 	k.VMULPD(c.log2e, x, t)
@@ -196,7 +196,7 @@ func double(b *builder) {
 	})
 }
 
-// sixteenths are the table of that name in package simd.
+// sixteenths returns the table sixteenths of package simd as words.
 func sixteenths() (words []uint32) {
 	for _, x := range []uint64{
 		0x3ff0000000000000, 0x3fefb5586cf9890f, 0x3fef72b83c7d517b, 0x3fef387a6e756238,
@@ -209,6 +209,6 @@ func sixteenths() (words []uint32) {
 	return words
 }
 
-// gatherAhead is how many indices ahead a weight is asked for: rows of a large
+// gatherAhead is the distance, in indices, at which weights are prefetched. Rows of a large
 // vocabulary come from memory.
 const gatherAhead = 160

@@ -8,7 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// expConsts are the constants of exp32; they must be made before the loop.
+// expConsts holds the constants of exp32, which must be created before the loop.
 type expConsts struct {
 	log2e, magic, hi, lo, c0, c1, c2, c3, one, cut operand.Op
 }
@@ -22,7 +22,7 @@ func (k *kernel) expConsts() expConsts {
 	}
 }
 
-// expMemory is expConsts for kernels that have no registers to spare: with AVX-512 the
+// expMemory returns expConsts in memory, for kernels without spare registers. With AVX-512 the
 // instructions read single words of memory.
 func (k *kernel) expMemory() expConsts {
 	if !k.wide() {
@@ -39,8 +39,8 @@ func (k *kernel) expMemory() expConsts {
 	}
 }
 
-// With mulBy, addBy, lessBy, takeBy and notBelow the constant is a register, eight words of memory
-// with AVX2, or one with AVX-512.
+// The constant of mulBy, addBy, lessBy, takeBy and notBelow is a register or memory. In memory it
+// is eight words with AVX2 and one word with AVX-512.
 
 func (k *kernel) single(c operand.Op) bool {
 	_, memory := c.(operand.Mem)
@@ -74,7 +74,7 @@ func (k *kernel) lessBy(c operand.Op, x, d reg.VecVirtual) {
 	}
 }
 
-// takeBy takes the exact product c·x off d.
+// takeBy subtracts the exact product c·x from d.
 func (k *kernel) takeBy(c operand.Op, x, d reg.VecVirtual) {
 	if k.single(c) {
 		k.VFNMADD231PS_BCST(c, x, d)
@@ -83,7 +83,7 @@ func (k *kernel) takeBy(c operand.Op, x, d reg.VecVirtual) {
 	}
 }
 
-// notBelow marks, with AVX-512, the lanes of x that are not below c: NaN is not.
+// notBelow sets, with AVX-512, the lanes of m for which x ≥ c. It does not set them for NaN.
 func (k *kernel) notBelow(c operand.Op, x reg.VecVirtual, m reg.OpmaskVirtual) {
 	const notLess = 5 // or unordered
 	if k.single(c) {
@@ -93,9 +93,9 @@ func (k *kernel) notBelow(c operand.Op, x reg.VecVirtual, m reg.OpmaskVirtual) {
 	}
 }
 
-// exp is exp32 of the reference; x is destroyed. The one product that is fused is exact.
-// AVX2 clamps the argument at the cut-off, so that no step meets a denormal number; with
-// AVX-512 masked lanes compute nothing.
+// exp computes exp32 of the reference and destroys x. The one product that is fused is exact. With
+// AVX2 the argument is clamped at the cut-off, so that no step computes with a denormal number.
+// With AVX-512 masked lanes are not computed.
 func (k *kernel) exp(c expConsts, x reg.VecVirtual) reg.VecVirtual {
 	var m reg.OpmaskVirtual
 	var keep, n, scale reg.VecVirtual
@@ -143,11 +143,11 @@ func (k *kernel) exp(c expConsts, x reg.VecVirtual) reg.VecVirtual {
 	return q
 }
 
-// exps is exp of eight registers at once with AVX-512, step by step: one after the other,
-// their instructions would fill the queue of the processor with what waits for one
-// chain. A step has its constant in a register. again recomputes the eighth argument,
-// whose mask no register is left for. between, if any, writes what is done between the
-// first eight steps, which does not wait for them.
+// exps computes exp of eight registers at once with AVX-512, step by step. One after the other,
+// their instructions would fill the processor's queue with instructions that wait for one chain.
+// Each step has its constant in a register. again recomputes the eighth argument, for whose mask no
+// register is left. If between is not nil, it is called between the first eight steps to write
+// independent instructions.
 func (k *kernel) exps(c expConsts, x [8]reg.VecVirtual, again func(t reg.VecVirtual), between func(step int)) [8]reg.VecVirtual {
 	if between == nil {
 		between = func(int) {}
@@ -223,16 +223,15 @@ func (k *kernel) exps(c expConsts, x [8]reg.VecVirtual, again func(t reg.VecVirt
 	return q
 }
 
-// spread1 is a constant of one word of memory in a register of its own, for as long as
-// that is used.
+// spread1 returns a new register with a constant from one word of memory in every lane.
 func (k *kernel) spread1(c operand.Op) reg.VecVirtual {
 	r := k.vec()
 	k.VBROADCASTSS(c, r)
 	return r
 }
 
-// sigmoid is sigmoid32 of the reference. With AVX2 the choice goes by the sign
-// bit: at −0 both branches are 1/2.
+// sigmoid computes sigmoid32 of the reference. With AVX2 the branch is selected by the sign bit: at
+// −0 both branches give 1/2.
 func (k *kernel) sigmoid(c expConsts, sign operand.Op, x reg.VecVirtual) reg.VecVirtual {
 	e := k.exp(c, k.or(x, sign))
 	d := k.add(e, c.one)

@@ -8,8 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// fixed writes products of matrices of 16-bit integers. A register holds pairs of rows of
-// b for as many columns as it has lanes; a row of a gives the same pair to every lane.
+// fixed writes the products of matrices of 16-bit integers. A register holds a pair of rows of b,
+// for as many columns as it has lanes. A row of a provides the same pair for every lane.
 func fixed(b *builder) {
 	tile := func(w, rows int, name string, fused bool) {
 		b.one(w, fmt.Sprintf("%s%d", name, rows), func(k *kernel) { fixedTile(k, rows, fused) })
@@ -41,7 +41,7 @@ func fixedTile(k *kernel, rows int, fused bool) {
 	} else {
 		k.MOVQ(imm(32), next)
 	}
-	in := make([]operand.Mem, rows) // a pointer serves three rows
+	in := make([]operand.Mem, rows) // one pointer addresses three rows
 	base := a
 	for i := range in {
 		if i > 0 && i%3 == 0 {
@@ -68,7 +68,7 @@ func fixedTile(k *kernel, rows int, fused bool) {
 		for half, c := range cols {
 			if fused {
 				sum := acc[i][half]
-				k.Instruction(&ir.Instruction{ // avo does not know it
+				k.Instruction(&ir.Instruction{ // avo lacks this instruction
 					Opcode: "VPDPWSSD", Operands: []operand.Op{c, x, sum},
 					Inputs: []operand.Op{c, x, sum}, Outputs: []operand.Op{sum}, ISA: []string{"AVX512_VNNI"},
 				})
@@ -130,7 +130,7 @@ func logisticWords(k *kernel) {
 	to := operand.Mem{Base: dst, Index: i, Scale: 2}
 	if k.wide() {
 		k.VPMOVDW(v, to)
-	} else { // the low halves, NaN included
+	} else { // keeps the low halves, also for NaN
 		k.VPAND(low, v, v)
 		h := k.XMM()
 		k.VEXTRACTI128(operand.U8(1), v, h)

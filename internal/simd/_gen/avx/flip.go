@@ -59,10 +59,9 @@ func flipThresholds(k *kernel) {
 	k.Label("end")
 }
 
-// flipSums multiplies the factors of 16 virtual lanes: two registers of
-// float64 with AVX-512, four with AVX2. Every 32 turns, and at the end, the
-// exponents move to a register of integers. Type flipSums of package simd
-// reads the result.
+// flipSums multiplies the factors in 16 virtual lanes: two registers of float64 with AVX-512, four
+// with AVX2. Every 32 turns, and at the end, it moves the exponents to an integer register. Type
+// flipSums of package simd describes the result.
 func flipSums(k *kernel, draw bool) {
 	y, x, t, n := k.param("y"), k.param("x"), k.param("t"), k.param("n")
 	bits := n
@@ -93,7 +92,7 @@ func flipSums(k *kernel, draw bool) {
 	k.XORQ(i, i)
 	k.MOVQ(imm(32), run)
 
-	// factors multiplies the terms of one register; j is its place among parts.
+	// factors multiplies the accumulators by the factors of one register, part j of a turn.
 	factors := func(i reg.GPVirtual, j int, sel *mask) {
 		off := 4 * k.w * j
 		xs, ts := k.load(at(x, i, off), sel), k.load(at(t, i, off), sel)
@@ -169,7 +168,7 @@ func flipSums(k *kernel, draw bool) {
 			k.VCVTUDQ2PD(f.AsY(), lo)
 			k.VEXTRACTI64X4(operand.U8(1), f, top)
 			k.VCVTUDQ2PD(top, hi)
-		} else { // 2³¹ comes out negative; renorm drops the sign
+		} else { // 2³¹ is converted to a negative number; renorm drops the sign
 			k.VCVTDQ2PD(f.AsX(), lo)
 			k.VEXTRACTI128(operand.U8(1), f, top)
 			k.VCVTDQ2PD(top, hi)
@@ -211,7 +210,7 @@ func flipSums(k *kernel, draw bool) {
 	k.parts(parts, i, n, func(j int, sel *mask) { factors(i, j, sel) })
 	renorm()
 
-	// Multiply and add lanes by halving.
+	// Combine the lanes by repeated halving.
 	p := acc[0]
 	if k.wide() {
 		k.VMULPD(acc[1], acc[0], p) // 8 lanes

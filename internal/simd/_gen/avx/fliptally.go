@@ -5,18 +5,18 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// flipTally writes what counts the sites that flip.
+// flipTally writes the kernels that count sites that flip.
 func flipTally(b *builder) {
 	for _, w := range []int{8, 16} {
 		b.one(w, "tallyFlips", tallyFlips)
 	}
 }
 
-// sets are the sites of a term that are counted: all, in state 1, flipping, both.
+// sets is the number of sets of sites that are counted: all, in state 1, flipping, and both.
 const sets = 4
 
-// tallyFlips adds up the bits of the products of terms and sets, in a loop for each
-// direction, as the sums of both do not fit into the registers.
+// tallyFlips counts the bits of the products of terms and sets. It has a loop for each direction,
+// because the sums of both do not fit into the registers.
 func tallyFlips(k *kernel) {
 	from, to, valid := k.param("from"), k.param("to"), k.param("valid")
 	before, after := k.param("before"), k.param("after")
@@ -28,8 +28,8 @@ func tallyFlips(k *kernel) {
 	t.way(to, from, valid, after, regs, sums, "back", 0)
 }
 
-// way stores the sums of one direction: of the sites x that become y, without the first
-// sets.
+// way counts the flips in one direction, from the sites x to y, and stores the sums. It omits the
+// sets before first.
 func (t *flipCounter) way(x, y, valid, near, bytes, sums reg.GPVirtual, label string, first int) {
 	k := t.kernel
 	t.begin(first)
@@ -78,7 +78,7 @@ func (t *flipCounter) way(x, y, valid, near, bytes, sums reg.GPVirtual, label st
 	}
 }
 
-// differ stores the bits that are set in one of both.
+// differ stores a xor b in c.
 func (k *kernel) differ(a operand.Op, b, c reg.VecVirtual) {
 	if k.wide() {
 		k.VPXORQ(a, b, c)
@@ -87,7 +87,7 @@ func (k *kernel) differ(a operand.Op, b, c reg.VecVirtual) {
 	}
 }
 
-// meet stores the bits that are set in both.
+// meet stores a and b, bit by bit, in c.
 func (k *kernel) meet(a operand.Op, b, c reg.VecVirtual) {
 	if k.wide() {
 		k.VPANDQ(a, b, c)
@@ -96,13 +96,14 @@ func (k *kernel) meet(a operand.Op, b, c reg.VecVirtual) {
 	}
 }
 
-// flipCounter counts bits of words. With AVX-512 each sum has a register; AVX2 has
-// none to spare and adds up the sums of a term in parts of 16 bits.
+// flipCounter counts bits of words. With AVX-512 each sum has its own register. AVX2 has too few
+// registers, so the sums of a term share one, in parts of 16 bits.
 type flipCounter struct {
 	*kernel
-	first                int // of the sets that are counted
-	sum                  [5][]reg.VecVirtual
-	low, nibble, nothing reg.VecVirtual // of AVX2: masks, bits of four bits, zero
+	first int // first of the sets that are counted
+	sum   [5][]reg.VecVirtual
+	// For AVX2: mask of the low four bits, bit counts of four bits, zero.
+	low, nibble, nothing reg.VecVirtual
 }
 
 func newFlipCounter(k *kernel) *flipCounter {
@@ -125,7 +126,7 @@ func newFlipCounter(k *kernel) *flipCounter {
 	return t
 }
 
-// begin sets sums to 0, of the sets from the first on.
+// begin sets the sums of the sets from first on to 0.
 func (t *flipCounter) begin(first int) {
 	t.first = first
 	for _, sums := range t.sum {
@@ -137,7 +138,8 @@ func (t *flipCounter) begin(first int) {
 	}
 }
 
-// count adds the products of a term, if it is not 1, and the sets.
+// count adds, for each set, the number of bits in the set and in term to the sum for term j. A nil
+// term stands for all bits.
 func (t *flipCounter) count(j int, term reg.VecVirtual, set [sets]reg.VecVirtual) {
 	for s := t.first; s < sets; s++ {
 		x, v := t.vec(), set[s]
@@ -161,7 +163,7 @@ func (t *flipCounter) count(j int, term reg.VecVirtual, set [sets]reg.VecVirtual
 	}
 }
 
-// packed returns the sums of a term, 16 bits each.
+// packed returns the sums for term j in parts of 16 bits.
 func (t *flipCounter) packed(j int) reg.VecVirtual {
 	if !t.wide() {
 		return t.sum[j][0]

@@ -7,8 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// fold writes sums of scaled rows. The sums of a strip of columns stay in
-// registers while the terms go by.
+// fold writes the kernels for sums of scaled rows. The sums of a strip of columns stay in registers
+// during the loop over the terms.
 func fold(b *builder) {
 	for rows := 1; rows <= 4; rows++ {
 		b.each(fmt.Sprintf("fold%d", rows), func(k *kernel) {
@@ -22,7 +22,7 @@ func fold(b *builder) {
 				k.ADDQ(next, c)
 				t.coef = append(t.coef, c)
 			}
-			// Registers of a strip: sums, operands and a product fit.
+			// Numbers of registers per strip: sums, operands and a product must fit.
 			strips := map[bool][][]int{true: {{8, 4, 2}, {4, 2}, {4, 2}, {4, 2}}, false: {{8, 4}, {4}, {2}, {2}}}[k.wide()][rows-1]
 			for _, regs := range strips {
 				t.strip(regs, stride, func(sum reg.VecVirtual, v operand.Op, c reg.VecVirtual) {
@@ -59,7 +59,7 @@ func fold(b *builder) {
 			x, cut := k.vec(), k.vec()
 			m := operand.Mem{Base: v, Index: i, Scale: 8, Disp: 4 * k.w * j}
 			k.VMULPD(m, by, x)
-			// 0 < x < floor, quietly false for NaN
+			// The condition 0 < x < floor, which is false for NaN and raises no exception.
 			if k.wide() {
 				below, positive := k.K(), k.K()
 				k.VCMPPD(operand.U8(17), floor, x, below)
@@ -106,7 +106,7 @@ func fold(b *builder) {
 	})
 }
 
-// terms are the parameters of a sum over rows of m that begin at[i].
+// terms holds the parameters of a sum over pieces of m that begin at at[i].
 type terms struct {
 	*kernel
 	dst, m, at, count, n, col, i, row reg.GPVirtual
@@ -121,7 +121,7 @@ func newTerms(k *kernel) *terms {
 	return t
 }
 
-// strip goes on as long as regs registers of columns are left.
+// strip processes strips of regs registers of columns as long as that many are left.
 func (t *terms) strip(regs int, stride reg.GPVirtual, add func(sum reg.VecVirtual, v operand.Op, c reg.VecVirtual)) {
 	t.strips++
 	name := func(s string) string { return fmt.Sprintf("%s%d", s, t.strips) }
@@ -179,7 +179,7 @@ func (t *terms) strip(regs int, stride reg.GPVirtual, add func(sum reg.VecVirtua
 	t.Label(name("done"))
 }
 
-// broadcast copies a float64 parameter to every lane.
+// broadcast copies a float64 parameter to every lane of r.
 func (k *kernel) broadcast(name string, r reg.VecVirtual) {
 	p, err := k.Param(name).Resolve()
 	if err != nil {
@@ -188,7 +188,7 @@ func (k *kernel) broadcast(name string, r reg.VecVirtual) {
 	k.VBROADCASTSD(p.Addr, r)
 }
 
-// dots writes products of rows of x with pieces of m, in 16 lanes each.
+// dots writes the kernel for inner products of rows of x with pieces of m, in 16 lanes each.
 func dots(b *builder, rows int) {
 	b.each(fmt.Sprintf("dots%d", rows), func(k *kernel) {
 		dst, m, at, x := k.param("dst"), k.param("m"), k.param("at"), k.param("x")

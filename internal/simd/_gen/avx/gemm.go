@@ -7,9 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// gemm writes the register tiles of the matrix products: c of rows × cols
-// accumulates a·b with one fused chain per entry, in ascending order of k, so
-// that all tiles give the same bits.
+// gemm writes the register tiles of the matrix products, which add a·b to a tile c of rows × cols.
+// Each entry is one fused chain in ascending order of k, so that all tiles give the same bits.
 func gemm(b *builder) {
 	tile := func(w, rows, cols int) {
 		b.one(w, fmt.Sprintf("gemm%dx%d", rows, cols), func(k *kernel) { gemmTile(k, rows, cols/w) })
@@ -32,7 +31,7 @@ func gemmTile(k *kernel, rows, parts int) {
 	for _, ld := range []reg.GPVirtual{ldc, lda, ldb} {
 		k.SHLQ(operand.U8(2), ld)
 	}
-	// place returns operands for rows at a base: a pointer serves three rows.
+	// place returns memory operands for rows that begin at base. One pointer addresses three rows.
 	place := func(base, ld reg.GPVirtual) []operand.Mem {
 		var at []operand.Mem
 		p := base
@@ -108,8 +107,9 @@ func packRows(k *kernel) {
 	k.JNZ(operand.LabelRef("loop"))
 }
 
-// packColumns transposes squares of 8×8 or 16×16: pairs of words, pairs of
-// pairs, then whole quarters, each step exchanging one bit of row and column.
+// packColumns transposes blocks of 8×8 or 16×16 words. It exchanges pairs of words, then pairs of
+// pairs, then whole quarters of registers. Each step exchanges one bit of the row index and the
+// column index.
 func packColumns(k *kernel) {
 	dst, src, blocks, ld := k.param("dst"), k.param("src"), k.param("blocks"), k.param("ld")
 	k.SHLQ(operand.U8(2), ld)
@@ -133,7 +133,7 @@ func packColumns(k *kernel) {
 			k.LEAQ(operand.Mem{Base: p, Index: ld, Scale: 4}, p)
 		}
 	}
-	// Word pairs: t[2i], t[2i+1] hold rows i of a quad interleaved.
+	// pair returns the low and the high interleaving of two registers.
 	pair := func(lo, hi func(a, b operand.Op, r reg.VecVirtual), a, b reg.VecVirtual) (reg.VecVirtual, reg.VecVirtual) {
 		l, h := k.vec(), k.vec()
 		lo(b, a, l)

@@ -5,14 +5,14 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// gridBits writes the kernels of lattices that are one string of bits, row by row.
+// gridBits writes the kernels for lattices that are stored as one bit string, row by row.
 func gridBits(b *builder) {
 	b.each("gridBits", neighbourCounts)
 	b.each("unpackBits", unpackBits)
 }
 
-// neighbourCounts adds four bits a site: two of other rows, and its two neighbours in the row, which
-// are others at the ends of a row.
+// neighbourCounts adds four bits for each site: two from other rows, and two neighbours in the same
+// row, which are at other positions at the ends of a row.
 func neighbourCounts(k *kernel) {
 	near, a, b := k.param("near"), k.param("a"), k.param("b")
 	f := k.fetcher(k.param("own"), k.param("places"))
@@ -36,7 +36,7 @@ func neighbourCounts(k *kernel) {
 	k.JL(operand.LabelRef("loop"))
 }
 
-// unpackBits makes 32-bit numbers of bits.
+// unpackBits converts bits to 32-bit numbers.
 func unpackBits(k *kernel) {
 	x, own, n := k.param("x"), k.param("own"), k.param("n")
 	one := k.resident(1)

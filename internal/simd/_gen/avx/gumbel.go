@@ -5,7 +5,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// logConsts are the constants of the float32 logarithm.
+// logConsts holds the constants of the float32 logarithm.
 type logConsts struct {
 	c0, c1, c2, two, one, ln2, root operand.Op
 }
@@ -17,7 +17,7 @@ func (k *kernel) logConsts() logConsts {
 	}
 }
 
-// logReduce is logReduce32.
+// logReduce computes logReduce32 of the reference.
 func (k *kernel) logReduce(c logConsts, x reg.VecVirtual) (e, f reg.VecVirtual) {
 	e, f = k.vec(), k.vec()
 	k.VPSUBD(c.root, x, e)
@@ -28,7 +28,7 @@ func (k *kernel) logReduce(c logConsts, x reg.VecVirtual) (e, f reg.VecVirtual) 
 	return e, f
 }
 
-// logSum is logSum32.
+// logSum computes logSum32 of the reference.
 func (k *kernel) logSum(c logConsts, e, f reg.VecVirtual) reg.VecVirtual {
 	s := k.div(f, k.add(f, c.two))
 	z := k.mul(s, s)
@@ -53,8 +53,8 @@ func (k *kernel) noise() noise {
 	return noise{k.logConsts(), k.f32(0.5), k.f32(0x1p-32), k.u32(0x4afb0ccd), k.u32(1 << 31)}
 }
 
-// negLog1p is −exponential32. With AVX2 the comparison with small is signed, and
-// the sign bit is excluded separately.
+// negLog1p computes −exponential32 of the reference. With AVX2 the comparison with small is signed,
+// and the sign bit is excluded separately.
 func (k *kernel) negLog1p(c noise, b reg.VecVirtual) reg.VecVirtual {
 	high, a := k.vec(), k.vec()
 	k.VPSRAD(operand.U8(31), b, high)
@@ -154,7 +154,7 @@ func gumbel(b *builder) {
 	})
 }
 
-// surprise is what the terms of refEntropy are computed from.
+// surprise holds the operands from which the terms of refEntropy are computed.
 type surprise struct {
 	*kernel
 	p, w    reg.GPVirtual
@@ -163,7 +163,7 @@ type surprise struct {
 	acc     []reg.VecVirtual
 }
 
-// term adds the terms of a register of entries at i to the lanes.
+// term adds the terms for a register of entries at i to the lanes.
 func (c *surprise) term(i reg.GPVirtual, j int, sel *mask) {
 	k := c.kernel
 	d := k.load(at(c.w, i, 4*k.w*j), sel)
@@ -177,7 +177,7 @@ func (c *surprise) term(i reg.GPVirtual, j int, sel *mask) {
 	} else {
 		d = k.keep(k.mul(d, x), x, c.zero, notEqual)
 	}
-	if sel == nil { // to widen what has been stored takes no shuffles
+	if sel == nil { // reading the stored numbers back widens them without shuffles
 		k.store(d, at(c.p, i, 4*k.w*j), nil)
 		k.addFrom(at(c.p, i, 4*k.w*j), c.acc[2*j], c.acc[2*j+1])
 		return

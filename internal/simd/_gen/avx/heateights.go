@@ -5,8 +5,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// heatEights writes the kernels of heatRows of visits that come in eights, whose sums are
-// kept.
+// heatEights writes the kernels of heatRows for groups of eight visits with kept sums.
 func heatEights(b *builder) {
 	b.one(16, "heatEights", func(k *kernel) { redrawEights(k, false) })
 	b.one(16, "heatEightsPhilox", func(k *kernel) { redrawEights(k, true) })
@@ -14,15 +13,17 @@ func heatEights(b *builder) {
 
 const eight = 8
 
-// eights is what redrawEights works with. Visits are drawn two by two, a register each two,
-// and what they change is stored when all eight are.
+// eights holds the operands of redrawEights. Visits are drawn in pairs, each pair in one register.
+// Changes are stored after all eight visits are drawn.
 type eights struct {
 	*redrawer
-	group                func()        // draws the words of the next eight visits; nil: they are all there
-	drawn                operand.Mem   // the words of a group of eight
-	row                  reg.GPVirtual // of the first visit; odds are its table
-	below, equal, change operand.Mem   // of the eight, four bytes each: what is drawn, where it is tied, and what is another state
-	before               operand.Mem   // left, before the eight
+	// Function that draws the words of the next eight visits; nil if all words exist already.
+	group func()
+	drawn operand.Mem   // random words of the current eight visits
+	row   reg.GPVirtual // row of the first visit; odds is its table
+	// Results of the eight visits, four bytes each: new states, ties, and changes.
+	below, equal, change operand.Mem
+	before               operand.Mem // value of left before the eight visits
 	spill                [2]operand.Mem
 }
 
@@ -55,7 +56,7 @@ func redrawEights(k *kernel, philox bool) {
 	changed := k.GP64()
 	bad := w.draw(changed)
 	if philox {
-		w.group() // while the branches to come wait for what has been drawn
+		w.group() // draws the next words while the branches below wait for the results
 	}
 	k.TESTQ(bad, bad)
 	k.JNZ(operand.LabelRef("ties"))
@@ -87,16 +88,16 @@ func redrawEights(k *kernel, philox bool) {
 	w.decideTies(changed)
 }
 
-// visit is a number of the first visit.
+// visit returns the operand of a field of the first visit; at is its offset.
 func (w *eights) visit(at int) operand.Mem { return operand.Mem{Base: w.visits, Disp: at} }
 
-// counts is where the sums of visit i begin.
+// counts returns the operand of the first sums of visit i.
 func (w *eights) counts(i int) operand.Mem {
 	return operand.Mem{Base: w.kept, Index: w.row, Scale: 1, Disp: rowBytes * i}
 }
 
-// draw draws all of a group of eight. Bit i of changed says whether visit i changes a chain,
-// bad whether one needs more digits.
+// draw draws all visits of a group of eight. Bit i of changed is set if visit i changes a chain.
+// bad is nonzero if a visit needs more random bits.
 func (w *eights) draw(changed reg.GPVirtual) (bad reg.GPVirtual) {
 	k := w.kernel
 	site := k.GP64()
@@ -124,7 +125,8 @@ func (w *eights) draw(changed reg.GPVirtual) (bad reg.GPVirtual) {
 	k.XORL(bad.As32(), bad.As32())
 	for i := eight - 2; i >= 0; i -= 2 {
 		count, u := k.ZMM(), k.ZMM()
-		k.VMOVDQU(w.counts(i), count.AsY()) // a row each: they have just been stored so
+		// Two loads, because the two rows have just been stored separately.
+		k.VMOVDQU(w.counts(i), count.AsY())
 		k.VINSERTI64X4(operand.U8(1), w.counts(i+1), count, count)
 		below, equal, less, again := k.K(), k.K(), k.K(), k.K()
 		p, drawn := look(count, 0), w.drawn.Offset(rowBytes*i)
@@ -142,7 +144,7 @@ func (w *eights) draw(changed reg.GPVirtual) (bad reg.GPVirtual) {
 		k.MOVQ(g, w.equal.Offset(4*i))
 		k.MOVQ(g, h)
 		k.SHRQ(operand.U8(32), h)
-		k.BLSRL(g.As32(), g.As32()) // there are several
+		k.BLSRL(g.As32(), g.As32()) // nonzero if there are several ties
 		k.BLSRL(h.As32(), h.As32())
 		k.ORQ(g, bad)
 		k.ORQ(h, bad)
@@ -152,7 +154,7 @@ func (w *eights) draw(changed reg.GPVirtual) (bad reg.GPVirtual) {
 		k.MOVQ(g, w.change.Offset(4*i))
 		k.MOVQ(g, h)
 		k.SHRQ(operand.U8(32), h)
-		k.NEGL(h.As32()) // carries unless it is 0
+		k.NEGL(h.As32()) // sets the carry unless h is 0
 		k.ADCL(changed.As32(), changed.As32())
 		k.NEGL(g.As32())
 		k.ADCL(changed.As32(), changed.As32())
@@ -160,7 +162,7 @@ func (w *eights) draw(changed reg.GPVirtual) (bad reg.GPVirtual) {
 	return bad
 }
 
-// digits says which byte of eight belongs to each byte of visits i and i+1.
+// digits returns the table that maps each byte of visits i and i+1 to one of eight second bytes.
 func (w *eights) digits(i int) operand.Mem {
 	var words []uint32
 	for half := range 2 {
@@ -171,7 +173,7 @@ func (w *eights) digits(i int) operand.Mem {
 	return w.table([]string{"digits01", "digits23", "digits45", "digits67"}[i/2], words...)
 }
 
-// store changes what is to be, visit by visit.
+// store stores the changes, visit by visit.
 func (w *eights) store(changed reg.GPVirtual) {
 	k := w.kernel
 	next, loop := k.label("unchanged"), k.label("change")
@@ -226,11 +228,12 @@ func (w *eights) store(changed reg.GPVirtual) {
 	k.Label(next)
 }
 
-// decideTies decides the visits of a group of eight that need more digits, in turn.
+// decideTies decides those visits of a group of eight that need more random bits, one after the
+// other.
 func (w *eights) decideTies(changed reg.GPVirtual) {
 	k := w.kernel
 	k.Label("ties")
-	for i, r := range []reg.GPVirtual{w.near, w.at} { // there are too few registers
+	for i, r := range []reg.GPVirtual{w.near, w.at} { // frees registers
 		k.MOVQ(r, w.spill[i])
 	}
 	i, p, left := k.GP64(), k.GP64(), k.GP64()
@@ -256,10 +259,11 @@ func (w *eights) decideTies(changed reg.GPVirtual) {
 	digits := operand.Mem{Base: w.next, Index: i, Scale: 1}
 	k.MOVBLZX(digits, c.As32())
 	k.CMPL(c.As32(), o.As32())
-	k.JNE(operand.LabelRef("known")) // its next digits have decided
+	k.JNE(operand.LabelRef("known")) // the next digits have already decided it
 	k.Label(several)
 	k.LEAQ(w.below, m)
-	k.ANDNL(operand.Mem{Base: m, Index: i, Scale: 4}, g.As32(), mask.As32()) // tied ones are decided anew
+	// Clears the tied chains, which are decided again.
+	k.ANDNL(operand.Mem{Base: m, Index: i, Scale: 4}, g.As32(), mask.As32())
 	w.tie(w.odds, p, g.As32().(reg.GPVirtual), mask.As32().(reg.GPVirtual), digits, "short")
 	k.LEAQ(w.below, m)
 	k.MOVL(mask.As32(), operand.Mem{Base: m, Index: i, Scale: 4})
@@ -277,7 +281,7 @@ func (w *eights) decideTies(changed reg.GPVirtual) {
 		}
 	}
 	restore()
-	// What changes now.
+	// Compute the changed sites again.
 	site := k.GP64()
 	k.MOVLQZX(w.visit(0), site)
 	k.XORL(changed.As32(), changed.As32())

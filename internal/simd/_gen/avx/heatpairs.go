@@ -5,28 +5,28 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// heatPairs writes the kernel of two blocks of chains side by side.
+// heatPairs writes the kernel for two blocks of chains stored side by side.
 func heatPairs(b *builder) {
 	b.one(16, "heatPairs", redrawPairs)
 }
 
-// Places of what a visit that is not made has drawn: pairStop of package simd.
+// Offsets of the fields of pairStop in package simd.
 const (
 	pairBelow = 0
 	pairEqual = 8
 	pairSums  = 64
 )
 
-// pairQuads is how many entries of near, in fours, a nibble counts.
+// pairQuads is the number of groups of four neighbours that can be counted in four bits.
 const pairQuads = 3
 
-// pairer holds what the visits of two blocks work with.
+// pairer holds the registers for visits of two blocks.
 type pairer struct {
 	*kernel
 	rows, near, visits, at reg.GPVirtual
-	low                    reg.VecVirtual    // the lower half of every byte
-	moved                  reg.VecVirtual    // a byte a chain
-	sum                    [2]reg.VecVirtual // of a block, 16 bits a chain
+	low                    reg.VecVirtual    // mask of the lower half of every byte
+	moved                  reg.VecVirtual    // number of changed sites, one byte per chain
+	sum                    [2]reg.VecVirtual // change of the sums of each block, 16 bits per chain
 }
 
 func redrawPairs(k *kernel) {
@@ -142,13 +142,13 @@ func redrawPairs(k *kernel) {
 	k.Store(w.near, k.ReturnIndex(1))
 }
 
-// field is a number of the visit.
+// field returns the operand of a field of the current visit; at is its offset.
 func (w *pairer) field(at int) operand.Mem {
 	return operand.Mem{Base: w.visits, Index: w.at, Scale: 1, Disp: at}
 }
 
-// count adds up the neighbours of a site: in halves of bytes as far as these hold, and
-// then in bytes, of which the result has those of both blocks.
+// count returns the sums over the neighbours of a site for both blocks, one byte per chain. It
+// counts in half bytes as long as these suffice, and then in bytes.
 func (w *pairer) count() reg.VecVirtual {
 	k := w.kernel
 	sum := [2]reg.VecVirtual{k.YMM(), k.YMM()}
@@ -201,7 +201,8 @@ func (w *pairer) count() reg.VecVirtual {
 		k.SUBL(imm(4*pairQuads), n)
 		k.JGE(operand.LabelRef(loop))
 		k.Label(rest)
-		k.ADDL(imm(4*(pairQuads-1)), n) // 4, 0 or −4 for two fours, one or none
+		// 4, 0 or −4 if two, one or no group of four neighbours is left.
+		k.ADDL(imm(4*(pairQuads-1)), n)
 		k.JS(operand.LabelRef(done))
 		quad(true)
 		k.TESTL(n, n)
@@ -217,7 +218,7 @@ func (w *pairer) count() reg.VecVirtual {
 	return count
 }
 
-// tell adds what moved, and the sums, to the tallies.
+// tell adds the numbers of changed sites and the sums to the tallies.
 func (w *pairer) tell() {
 	k := w.kernel
 	t := k.param("t")

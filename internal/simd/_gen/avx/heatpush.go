@@ -5,8 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// push adds what has changed to the sums of the neighbours, which are not in any order: one
-// may be there twice.
+// push adds the changes of a site to the sums of its neighbours. The neighbours are in any order,
+// and one may occur twice.
 func (w *redrawer) push(changed func(same string) reg.VecVirtual) {
 	k := w.kernel
 	same, done := k.label("same"), k.label("pushed")
@@ -32,7 +32,7 @@ func (w *redrawer) push(changed func(same string) reg.VecVirtual) {
 	k.Label(done)
 }
 
-// pushSome adds by to the sums of four neighbours, or takes it away from them.
+// pushSome adds by to the sums of four neighbours, or subtracts it, depending on side.
 func (w *redrawer) pushSome(near reg.GPVirtual, by reg.VecVirtual, side int) {
 	k := w.kernel
 	for at := 0; at < 4; at += 2 {

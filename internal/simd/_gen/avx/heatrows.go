@@ -5,30 +5,33 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// heatRows writes the kernels of sites of up to 32 chains, a byte each.
+// heatRows writes the kernels for sites with up to 32 chains, one byte per chain.
 func heatRows(b *builder) {
 	b.each("heatRows", func(k *kernel) { redrawRows(k, false) })
 	b.each("heatRowsKept", func(k *kernel) { redrawRows(k, true) })
 	b.each("sumRows", sumRows)
 }
 
-// Sizes of what redrawRows walks along.
+// Sizes in bytes of a row and of a visit, which redrawRows steps through.
 const (
 	rowBytes   = 32
 	visitBytes = 32
 )
 
-// redrawer holds what a visit works with. What only ties need is in memory.
+// redrawer holds the registers and memory operands of a visit. Data needed only for ties are in
+// memory.
 type redrawer struct {
 	*kernel
-	rows, own, odds, near   reg.GPVirtual
-	visits, words, next, at reg.GPVirtual     // at: bytes to the end of visits and of words
-	valid                   reg.OpmaskVirtual // with AVX-512
+	rows, own, odds, near reg.GPVirtual
+	// At is the offset in bytes from the end of visits and of words.
+	visits, words, next, at reg.GPVirtual
+	valid                   reg.OpmaskVirtual // mask of valid chains, with AVX-512
 	ones                    reg.VecVirtual
-	moved                   reg.VecVirtual   // a byte a chain
-	sum                     []reg.VecVirtual // 16 bits a chain
+	moved                   reg.VecVirtual   // number of changed sites, one byte per chain
+	sum                     []reg.VecVirtual // change of the sums, 16 bits per chain
 	counts, ties, left      operand.Mem
-	kept                    reg.GPVirtual // nil: sums are added up at every visit
+	// Address of the kept sums; nil if sums are computed at every visit.
+	kept reg.GPVirtual
 }
 
 func redrawRows(k *kernel, keep bool) {
@@ -86,7 +89,7 @@ func redrawRows(k *kernel, keep bool) {
 	k.VZEROUPPER()
 	k.RET()
 	tie()
-	k.Load(k.Param("rows"), w.rows) // a tie has not had the registers for these
+	k.Load(k.Param("rows"), w.rows) // the code for ties uses these registers
 	k.Load(k.Param("own"), w.own)
 	k.Load(k.Param("odds"), w.odds)
 	if keep {
@@ -95,7 +98,7 @@ func redrawRows(k *kernel, keep bool) {
 	k.JMP(operand.LabelRef("decided"))
 }
 
-// begin sets up what ties are decided from, and what is counted.
+// begin initialises the data for ties and the counters.
 func (w *redrawer) begin() {
 	k := w.kernel
 	w.ties, w.left = k.AllocLocal(8), k.AllocLocal(8)
@@ -111,15 +114,15 @@ func (w *redrawer) begin() {
 	}
 }
 
-// field is a number of the visit.
+// field returns the operand of a field of the current visit; at is its offset.
 func (w *redrawer) field(at int) operand.Mem {
 	return operand.Mem{Base: w.visits, Index: w.at, Scale: 1, Disp: at}
 }
 
-// drawn are the bytes of random numbers of the visit.
+// drawn returns the operand of the random bytes of the current visit.
 func (w *redrawer) drawn() operand.Mem { return operand.Mem{Base: w.words, Index: w.at, Scale: 1} }
 
-// count adds up the neighbours of a site.
+// count returns the sum over the neighbours of a site, one byte per chain.
 func (w *redrawer) count() reg.VecVirtual {
 	k := w.kernel
 	var acc [4]reg.VecVirtual
@@ -164,7 +167,8 @@ func (w *redrawer) count() reg.VecVirtual {
 	return acc[0]
 }
 
-// decideWide draws a site and stores it. It returns what to do where that says tie.
+// decideWide draws and stores a site, with AVX-512. It returns a function that writes the code
+// executed if there is a tie.
 func (w *redrawer) decideWide(count reg.VecVirtual, site, table reg.GPVirtual) (tie func()) {
 	k := w.kernel
 	look := func(at int) reg.VecVirtual {
@@ -222,7 +226,7 @@ func (w *redrawer) decideWide(count reg.VecVirtual, site, table reg.GPVirtual) (
 	}
 }
 
-// address is where a parameter is.
+// address returns the operand of a parameter in memory.
 func (k *kernel) address(name string) operand.Mem {
 	p, err := k.Param(name).Resolve()
 	if err != nil {
@@ -231,14 +235,14 @@ func (k *kernel) address(name string) operand.Mem {
 	return p.Addr
 }
 
-// decide is decideWide without mask registers.
+// decide does the same as decideWide without mask registers, for AVX2.
 func (w *redrawer) decide(count reg.VecVirtual, site, table reg.GPVirtual) (tie func()) {
 	k := w.kernel
 	bytes := func(name string, v uint32) operand.Mem {
 		return k.table(name, v, v, v, v, v, v, v, v)
 	}
-	// Sixteen entries of the table at a time: of the others, the highest bit of the
-	// index is set, and what is looked up 0.
+	// Look up sixteen entries of the table at a time. For all other entries the highest bit of the
+	// index is set, so the result is 0.
 	p, idx := k.YMM(), k.YMM()
 	k.VMOVDQA(count, idx)
 	for piece := range 8 {
@@ -326,7 +330,7 @@ func (w *redrawer) decide(count reg.VecVirtual, site, table reg.GPVirtual) (tie 
 	}
 }
 
-// tell adds what moved, and the sums, to the tally.
+// tell adds the numbers of changed sites and the sums to the tally.
 func (w *redrawer) tell() {
 	k := w.kernel
 	t := k.param("t")

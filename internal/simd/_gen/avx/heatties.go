@@ -5,9 +5,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// tie decides the chains of g by further digits of their random numbers, and sets those
-// which are below in mask, or goes to end if there are too few of these. The first chain
-// has eight of them already, which are second.
+// tie decides the tied chains g by further random bits, and sets the chains below their probability
+// in mask. It jumps to end if there are too few random words. second holds the next eight bits of
+// the first chain.
 func (w *redrawer) tie(table, counts, g, mask reg.GPVirtual, second operand.Mem, end string) {
 	k := w.kernel
 	n, ties := k.GP64(), k.GP64()
@@ -49,14 +49,14 @@ func (w *redrawer) tie(table, counts, g, mask reg.GPVirtual, second operand.Mem,
 	k.Label(done)
 }
 
-// stored is where the counts of a visit are when there are ties.
+// stored returns the address of the sums of a visit that has ties.
 func (w *redrawer) stored() reg.GPVirtual {
 	p := w.GP64()
 	w.LEAQ(w.counts, p)
 	return p
 }
 
-// look loads the odds of chain c, whose count is the one after so many.
+// look loads the probability of chain c into p; counts holds the index in the table for each chain.
 func (w *redrawer) look(table, counts, c, p reg.GPVirtual) {
 	k := w.kernel
 	k.MOVBQZX(operand.Mem{Base: counts, Index: c, Scale: 1}, p)

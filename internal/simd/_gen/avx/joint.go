@@ -7,8 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// joint writes the heat bath of blocks of chains whose states lie side by side: a register
-// is one site of sixteen blocks, with AVX2 of eight.
+// joint writes the heat-bath kernel for blocks of chains whose states are stored side by side. A
+// register holds one site of sixteen blocks, or of eight with AVX2.
 func joint(b *builder) {
 	for _, terms := range []int{5, 8} {
 		b.each(fmt.Sprintf("jointHeat%d", terms), func(k *kernel) { jointHeat(k, terms, newJointPhilox) })
@@ -16,7 +16,7 @@ func joint(b *builder) {
 	}
 }
 
-// Rows of jointASM.
+// Indices of rows of jointASM.
 const (
 	jointAES   = 64 * 8
 	jointMask  = jointAES + 64*4
@@ -53,7 +53,7 @@ func jointHeat(k *kernel, terms int, from func(k *kernel, j, off reg.GPVirtual) 
 	k.JNZ(operand.LabelRef("site"))
 }
 
-// jointNear stores how many neighbours are in state 1.
+// jointNear stores the binary digits of the numbers of neighbours in state 1.
 func (k *kernel) jointNear(own, near, stride, degree reg.GPVirtual, count operand.Mem) {
 	var c [3]reg.VecVirtual
 	for d := range c {
@@ -70,7 +70,7 @@ func (k *kernel) jointNear(own, near, stride, degree reg.GPVirtual, count operan
 	k.VPBROADCASTD(operand.Mem{Base: at}, v)
 	k.VPSRAD(operand.U8(31), v, v)
 	k.MOVL(operand.Mem{Base: at}, e.As32())
-	k.SHLQ(operand.U8(33), e) // without its sign, 64 bytes each
+	k.SHLQ(operand.U8(33), e) // drops the sign bit and multiplies by 64 bytes
 	k.SHRQ(operand.U8(27), e)
 	from := operand.Mem{Base: own, Index: e, Scale: 1}
 	if k.wide() {
@@ -97,7 +97,7 @@ func (k *kernel) jointNear(own, near, stride, degree reg.GPVirtual, count operan
 	}
 }
 
-// jointMoved adds the numbers of bits of x, which it overwrites, to those of moved.
+// jointMoved adds the number of bits in each lane of x, which it overwrites, to moved.
 func (k *kernel) jointMoved(x reg.VecVirtual, moved operand.Mem) {
 	full := func(name string, words ...uint32) reg.VecVirtual {
 		var all []uint32
@@ -115,13 +115,13 @@ func (k *kernel) jointMoved(x reg.VecVirtual, moved operand.Mem) {
 	k.VMOVUPS(n, moved)
 }
 
-// jointSteps are the counters of sites, one behind the other: sixteen, then those that
-// belong to other digits are passed over.
+// jointSteps advances the random counters from site to site. After sixteen sites it skips the
+// counters of the other digits.
 type jointSteps struct {
 	*kernel
-	j   reg.GPVirtual  // rows of jointASM
-	off reg.GPVirtual  // counter of the site, from that of its block on
-	at  reg.VecVirtual // of the next group, in every lane of 64 bits
+	j   reg.GPVirtual  // address of the rows of jointASM
+	off reg.GPVirtual  // counter of the site, relative to that of its block
+	at  reg.VecVirtual // counter of the next group, in every 64-bit lane
 }
 
 func (s *jointSteps) begin(int) { s.at = s.splat64(s.off) }
@@ -141,7 +141,7 @@ func (s *jointSteps) next() {
 	k.Label(same)
 }
 
-// group returns the counters of a group in the lanes of a row.
+// group returns the counters of group g in the lanes of the given row.
 func (s *jointSteps) group(row, g int) reg.VecVirtual {
 	r := s.vec()
 	s.VPADDQ(operand.Mem{Base: s.j, Disp: row}, s.at, r)
@@ -151,7 +151,7 @@ func (s *jointSteps) group(row, g int) reg.VecVirtual {
 	return r
 }
 
-// jointPhilox computes Philox at counters and streams of blocks.
+// jointPhilox computes Philox at the counters and streams of blocks.
 type jointPhilox struct {
 	jointSteps
 	mul0, mul1 operand.Op
@@ -169,7 +169,7 @@ func newJointPhilox(k *kernel, j, off reg.GPVirtual) source {
 	return p
 }
 
-// batch: see philoxSource.
+// batch returns the number of groups computed together: 2 with AVX-512 and 1 with AVX2.
 func (p *jointPhilox) batch() int {
 	if p.wide() {
 		return 2
@@ -177,8 +177,8 @@ func (p *jointPhilox) batch() int {
 	return 1
 }
 
-// planes has even blocks and odd ones in registers by turns. What the first two rounds add
-// of the stream and the keys is in rows 2 … 7.
+// planes returns the random words of the given groups. Registers alternate between even and odd
+// blocks. The terms that the first two rounds add for the stream and the keys are in rows 2 … 7.
 func (p *jointPhilox) planes(group ...int) (planes []reg.VecVirtual) {
 	k := p.kernel
 	xor := func(row int, r reg.VecVirtual) {
@@ -217,7 +217,7 @@ func (p *jointPhilox) planes(group ...int) (planes []reg.VecVirtual) {
 	return planes
 }
 
-// jointAESSource computes ARS at counters and streams of blocks.
+// jointAESSource computes ARS at the counters and streams of blocks.
 type jointAESSource struct {
 	jointSteps
 	cipher *aesCipher
@@ -229,11 +229,11 @@ func newJointAES(k *kernel, j, off reg.GPVirtual) source {
 
 func (a *jointAESSource) batch() int { return 1 }
 
-// begin leaves streams as they are.
+// begin sets only the counters; streams do not change.
 func (a *jointAESSource) begin(int) {
 	k := a.kernel
 	x := k.XMM()
-	k.MOVQ(a.off, x) // and 0
+	k.MOVQ(a.off, x) // the upper half is 0
 	a.at = k.vec()
 	if k.wide() {
 		k.VSHUFI32X4(operand.U8(0), x.AsZ(), x.AsZ(), a.at)

@@ -7,7 +7,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// jumps writes the thresholds of jump processes on two levels.
+// jumps writes the kernel for the thresholds of jump processes on two levels.
 func jumps(b *builder) {
 	b.each("jumpThresholds", jumpThresholds)
 }
@@ -30,7 +30,7 @@ func jumpThresholds(k *kernel) {
 			k.VMOVUPS(c.one, one)
 			r := k.mul(slowest(one, e, d), tau)
 
-			// Where Δ < 0, also at −0, ν is the larger of the two.
+			// Where the sign of Δ is negative, including −0, ν is the larger of the two.
 			nu := k.vec()
 			if k.wide() {
 				down := k.K()

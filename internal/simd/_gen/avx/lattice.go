@@ -38,7 +38,7 @@ func lattice(b *builder) {
 	})
 }
 
-// addWords adds the lanes of 32-bit integers; v is destroyed.
+// addWords returns the sum of the 32-bit lanes of v, which it destroys.
 func (k *kernel) addWords(v reg.VecVirtual) reg.GPVirtual {
 	y, x, t, g := v.AsY(), v.AsX(), k.YMM(), k.GP32()
 	if k.wide() {

@@ -54,8 +54,8 @@ func linear(b *builder) {
 	})
 }
 
-// sixteen runs term over n terms in turns of 16 lanes; part j of a turn is the
-// j-th register. Absent lanes of the last turn load as 0.
+// sixteen runs term over n terms in turns of 16 lanes. Part j of a turn is its j-th register.
+// Absent lanes of the last turn are loaded as 0.
 func (k *kernel) sixteen(base, n reg.GPVirtual, term func(i reg.GPVirtual, j int, sel *mask)) {
 	i, full := k.GP64(), k.GP64()
 	loop, rest := k.label("loop"), k.label("rest")

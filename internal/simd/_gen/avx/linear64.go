@@ -5,7 +5,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// linear64 writes inner products and sums of vectors of float64.
+// linear64 writes the kernels for inner products and sums of float64 vectors.
 func linear64(b *builder) {
 	b.each("dot64", func(k *kernel) {
 		x, y, n, i := k.param("x"), k.param("y"), k.param("n"), k.GP64()
@@ -44,7 +44,7 @@ func linear64(b *builder) {
 		k.CMPQ(i, n)
 		k.JL(operand.LabelRef("loop"))
 	})
-	// What follows takes float32 as float64.
+	// The kernels below convert float32 to float64.
 	wide := func(k *kernel, base, i reg.Register, l int) reg.VecVirtual {
 		v := k.vec()
 		k.VCVTPS2PD(operand.Mem{Base: base, Index: i, Scale: 4, Disp: 2 * k.w * l}, v)

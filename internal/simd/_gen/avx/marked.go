@@ -5,11 +5,11 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// ahead is how many bytes ahead rows are prefetched that are read from memory while they
-// are computed with.
+// ahead is the distance, in bytes, at which rows are prefetched that are read from memory during
+// the computation.
 const ahead = 3072
 
-// marked writes sums over entries that bits mark.
+// marked writes the kernel for sums over marked entries.
 func marked(b *builder) {
 	b.each("weightsMarked", func(k *kernel) {
 		lane, p, w := k.param("lane"), k.param("p"), k.param("w")

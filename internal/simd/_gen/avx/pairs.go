@@ -7,8 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// pairs writes the kernels over rows of two, half as many rows to a register as
-// it has lanes. rows is a multiple of 8, at least 8.
+// pairs writes the kernels over rows of two entries. A register holds half as many rows as it has
+// lanes. The parameter rows is a multiple of 8, at least 8.
 func pairs(b *builder) {
 	b.each("pairRows", pairRows)
 	b.each("softmaxPairs", softmaxPairs)
@@ -82,7 +82,7 @@ func pickPairs(k *kernel) {
 	one, none, redo, zero := k.f64("one", 1), k.f64("none", -1), k.f64("redo", -2), k.vec()
 	k.clear(zero)
 	const greater, notGreater = 14, 10
-	// choose replaces lanes of r by v where a compares to b.
+	// choose replaces the lanes of r by those of v where the comparison of a and b is true.
 	choose := func(r reg.VecVirtual, v operand.Op, a, b reg.VecVirtual, predicate uint8) {
 		if k.wide() {
 			m := k.K()

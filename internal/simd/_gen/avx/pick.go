@@ -23,7 +23,7 @@ func pick(b *builder) {
 		k.VMOVSD(operand.Mem{Base: totals}, target)
 		k.MOVQ(operand.I32(-1), at)
 		k.VUCOMISD(zero, target)
-		k.JLS(operand.LabelRef("next")) // total ≤ 0 or NaN
+		k.JLS(operand.LabelRef("next")) // if total is ≤ 0 or NaN
 		k.VMULSD(operand.Mem{Base: us}, target, target)
 		k.MOVQ(k.pick(acc, p, cols, target, zero), at)
 		k.Label("next")
@@ -37,7 +37,7 @@ func pick(b *builder) {
 	})
 }
 
-// lanes allocates 16 lanes of float64.
+// lanes allocates registers for 16 lanes of float64.
 func (k *kernel) lanes() []reg.VecVirtual {
 	var acc []reg.VecVirtual
 	for range 32 / k.w {
@@ -46,14 +46,14 @@ func (k *kernel) lanes() []reg.VecVirtual {
 	return acc
 }
 
-// pick descends from blocks of 128 to groups of 16 to single weights. before
-// and target are destroyed.
+// pick searches blocks of 128, then groups of 16, then single weights, and returns the index. It
+// destroys before and target.
 func (k *kernel) pick(acc []reg.VecVirtual, p, n reg.GPVirtual, target, before reg.VecVirtual) reg.GPVirtual {
 	i, full, stop, limit := k.GP64(), k.GP64(), k.GP64(), k.GP64()
 	next := k.XMM()
 	found := k.label("found")
 
-	// turn adds 16 weights at index i to the lanes, or the rest of them.
+	// turn adds the 16 weights at index i, or the rest of them, to the lanes.
 	turn := func() {
 		for j := range 16 / k.w {
 			k.addFrom(at(p, i, 4*k.w*j), acc[2*j], acc[2*j+1])
@@ -108,7 +108,7 @@ func (k *kernel) pick(acc []reg.VecVirtual, p, n reg.GPVirtual, target, before r
 	k.MOVQ(operand.I32(-2), i)
 	k.JMP(operand.LabelRef(found))
 
-	// Groups of the block that ends at stop.
+	// Search the groups of the block that ends at stop.
 	k.Label(inBlock)
 	k.VSUBSD(before, target, target)
 	k.VXORPD(before, before, before)
@@ -132,7 +132,7 @@ func (k *kernel) pick(acc []reg.VecVirtual, p, n reg.GPVirtual, target, before r
 	k.MOVQ(operand.I32(-2), i)
 	k.JMP(operand.LabelRef(found))
 
-	// Weights of the group at i.
+	// Search the weights of the group at i.
 	k.Label(inGroup)
 	k.VSUBSD(before, target, target)
 	k.VXORPD(before, before, before)
@@ -156,7 +156,7 @@ func (k *kernel) pick(acc []reg.VecVirtual, p, n reg.GPVirtual, target, before r
 
 func (k *kernel) vmovX(from, to reg.VecVirtual) { k.VMOVAPD(from, to) }
 
-// addFrom adds a register's width of float32 in memory to two of float64.
+// addFrom adds a register's width of float32 in memory to two registers of float64.
 func (k *kernel) addFrom(m operand.Mem, lo, hi reg.VecVirtual) {
 	a, b := k.vec(), k.vec()
 	k.VCVTPS2PD(m, a)

@@ -7,25 +7,27 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// A draw from rows of weights that has no branch on what is drawn: eight rows one by one
-// down to a group of 16 weights, then the weights of one group each in eight lanes.
+// The kernels in this file draw from rows of weights without a branch that depends on the result.
+// They search eight rows, one after the other, for the group of 16 weights that contains the draw.
+// Then they search these eight groups together, one in each lane.
 
-const lessOrEqual, above = 18, 30 // quiet
+const lessOrEqual, above = 18, 30 // comparison predicates that raise no exception for NaN
 
-// rowPick is what the search within a row works on.
+// rowPick holds the registers of the search within a row.
 type rowPick struct {
 	*kernel
 	acc           []reg.VecVirtual
-	rest          *mask             // the entries of the row that do not fill a register
-	upper         reg.OpmaskVirtual // and those of its upper half
-	p, cols, from reg.GPVirtual     // weights, entries of a row, index of its first one
-	sum, below    reg.VecVirtual    // of what was passed, the last included or not
-	target        reg.VecVirtual
-	start         reg.GPVirtual // becomes the index of the group
+	rest          *mask             // mask of the row's last entries that do not fill a register
+	upper         reg.OpmaskVirtual // upper half of the mask rest
+	p, cols, from reg.GPVirtual     // weights, number of entries of a row, index of its first entry
+	// Sum of the entries passed, including and excluding the current group.
+	sum, below reg.VecVirtual
+	target     reg.VecVirtual
+	start      reg.GPVirtual // index of the first entry of the group found
 }
 
-// pass adds up the lanes and passes what they are of, 16 entries or a power of two times
-// that, unless the sum is above the target.
+// pass adds up the lanes. If the sum is not above the target, it moves start past the 16·2^log
+// entries that were summed.
 func (s *rowPick) pass(log int) {
 	m, passed := s.K(), s.GP64()
 	s.addLanes(s.acc, s.sum)
@@ -36,7 +38,8 @@ func (s *rowPick) pass(log int) {
 	s.ADDQ(passed, s.start)
 }
 
-// pickEight finds groups by row and then entries in them.
+// pickEight draws from eight rows at a time. It finds the group of entries row by row, and then the
+// entry within the group for all eight rows at once.
 func pickEight(k *kernel, row func(s *rowPick)) {
 	idx, p, totals, us := k.param("idx"), k.param("p"), k.param("total"), k.param("u")
 	rows, cols := k.param("rows"), k.param("cols")
@@ -51,7 +54,7 @@ func pickEight(k *kernel, row func(s *rowPick)) {
 	acc := k.lanes()
 	zero := k.vec()
 	k.clear(zero)
-	width, end, first := k.vec(), k.vec(), k.GP64() // entries of a row, and of all rows
+	width, end, first := k.vec(), k.vec(), k.GP64() // number of entries of a row and of all rows
 	k.VPBROADCASTQ(cols, width)
 	all := k.GP64()
 	k.MOVQ(cols, all)
@@ -93,7 +96,7 @@ func pickEight(k *kernel, row func(s *rowPick)) {
 	k.clear(prefix)
 	for range 16 {
 		in, m, v, wide := k.K(), k.K(), k.YMM(), k.vec()
-		k.VPCMPQ(operand.U8(1), end, at, in) // no read beyond the last row
+		k.VPCMPQ(operand.U8(1), end, at, in) // prevents reads beyond the last row
 		k.VXORPS(v, v, v)
 		k.VGATHERQPS(operand.Mem{Base: p, Index: at, Scale: 4}, in, v)
 		k.VCVTPS2PD(v, wide)
@@ -102,7 +105,7 @@ func pickEight(k *kernel, row func(s *rowPick)) {
 		k.VPADDQ(one, count, m, count)
 		k.VPADDQ(one, at, at)
 	}
-	// The level is that of the first entry whose sum is above the target.
+	// The level is that of the first entry whose partial sum exceeds the target.
 	level, m := k.vec(), k.K()
 	k.VMOVDQU64(starts, level)
 	k.VPADDQ(count, level, level)
@@ -111,9 +114,10 @@ func pickEight(k *kernel, row func(s *rowPick)) {
 	k.VPSUBQ(base, level, level)
 	k.VPMULLQ(k.eight(), width, base)
 	k.VPSUBQ(base, level, level)
-	k.VPCMPQ(operand.U8(0), turn, count, m) // none in the group: sums disagree
+	// No entry of the group was found, because sums differ by rounding.
+	k.VPCMPQ(operand.U8(0), turn, count, m)
 	k.VMOVDQA64(redo, m, level)
-	k.VPCMPQ(operand.U8(5), width, level, m) // not less: beyond the row
+	k.VPCMPQ(operand.U8(5), width, level, m) // the level is beyond the row
 	k.VMOVDQA64(redo, m, level)
 	k.VCMPPD(operand.U8(above), t, total, m) // u·total rounded up to total
 	k.KNOTB(m, m)
@@ -132,7 +136,7 @@ func pickEight(k *kernel, row func(s *rowPick)) {
 	k.JNZ(operand.LabelRef("rows"))
 }
 
-// pickGroups passes groups of a row of less than a block.
+// pickGroups searches the groups of a row that is shorter than a block.
 func pickGroups(s *rowPick) {
 	q := s.GP64()
 	s.LEAQ(operand.Mem{Base: s.p, Index: s.from, Scale: 4}, q)
@@ -148,7 +152,7 @@ func pickGroups(s *rowPick) {
 	})
 }
 
-// partial is the mask of the entries that do not fill a register, in one half of it.
+// partial returns the mask of the row's last entries that do not fill a register, for half h of it.
 func (s *rowPick) partial(h int) reg.OpmaskVirtual {
 	if h == 0 {
 		return s.rest.k
@@ -156,7 +160,7 @@ func (s *rowPick) partial(h int) reg.OpmaskVirtual {
 	return s.upper
 }
 
-// pickBlocks passes blocks of 128 entries, then groups of the one where that ended.
+// pickBlocks searches the blocks of 128 entries, and then the groups of the block found.
 func pickBlocks(s *rowPick) {
 	q, left := s.GP64(), s.GP64()
 	s.LEAQ(operand.Mem{Base: s.p, Index: s.from, Scale: 4}, q)
@@ -179,7 +183,7 @@ func pickBlocks(s *rowPick) {
 	s.SUBQ(imm(128), left)
 	s.pass(3)
 	s.JMP(operand.LabelRef("block"))
-	s.Label("rest") // a block that is not full
+	s.Label("rest") // handles a block that is not full
 	s.TESTQ(left, left)
 	s.JZ(operand.LabelRef("passed"))
 	s.Label("turn")
@@ -220,13 +224,13 @@ func pickBlocks(s *rowPick) {
 		}
 		s.pass(0)
 	}
-	last, end := s.GP64(), s.GP64() // behind the block, and behind the row
+	last, end := s.GP64(), s.GP64() // ends of the block and of the row
 	s.MOVQ(q, last)
 	s.SUBQ(s.p, last)
 	s.SHRQ(operand.U8(2), last)
 	s.ADDQ(imm(128), last)
 	s.MOVQ(s.from, end)
 	s.ADDQ(s.cols, end)
-	s.CMPQ(s.start, last) // none of the block: sums disagree
+	s.CMPQ(s.start, last) // no entry of the block was found, because sums differ by rounding
 	s.CMOVQGE(end, s.start)
 }

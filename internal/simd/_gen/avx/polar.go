@@ -5,7 +5,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// log64Consts are the constants of Log; registers with AVX-512.
+// log64Consts holds the constants of Log, in registers with AVX-512.
 type log64Consts struct {
 	one, two, half, hi, lo, shift, root, magic, bias operand.Op
 	c                                                []operand.Op
@@ -16,9 +16,8 @@ func (k *kernel) log64Consts() log64Consts {
 	l := log64Consts{
 		one: k.f64("one", 1), two: k.f64("two", 2), half: k.f64("half", 0.5),
 		hi: k.f64("ln2hi", 0x1.62e42feep-1), lo: k.f64("ln2lo", 0x1.a39ef35793c76p-33),
-		// With 1024 added to the exponent, bits less those of √½ have an exponent
-		// that is not negative. Its float64 is that of magic with it in the last
-		// bits, less bias.
+		// The exponent is that of the bits minus the bits of √½; adding 1024 makes it nonnegative.
+		// It is converted to float64 by setting the last bits of magic to it and subtracting bias.
 		shift: k.u64("shift", 1024<<52), root: k.u64("root", sqrtHalf),
 		magic: k.f64("magic", 0x1p52), bias: k.f64("bias", 0x1p52+1024),
 	}
@@ -31,7 +30,7 @@ func (k *kernel) log64Consts() log64Consts {
 	return l
 }
 
-// log64 is Log for arguments in [2⁻¹⁰²², 2¹⁰²³).
+// log64 computes Log for arguments in [2⁻¹⁰²², 2¹⁰²³).
 func (k *kernel) log64(c log64Consts, x reg.VecVirtual) reg.VecVirtual {
 	t, e, f, s, z, p, h := k.vec(), k.vec(), k.vec(), k.vec(), k.vec(), k.vec(), k.vec()
 	k.VPADDQ(c.shift, x, f)

@@ -11,19 +11,19 @@ func random(b *builder) {
 	b.each("unit64", unit64)
 }
 
-// philox keeps each 32-bit word of the state in a 64-bit lane and lets the upper
-// half hold rubbish: the multiplier ignores it, and a product's high word is
-// one shift away. Even and odd counters have a register each, so that one
-// blend per output word restores the order.
+// philox writes the generator. Each 32-bit word of the state is in a 64-bit lane, whose upper half
+// may hold anything: the multiplier ignores it, and the high word of a product needs one shift.
+// Even and odd counters are in separate registers, so that one blend per output word restores the
+// order.
 func philox(k *kernel) {
 	dst, groups := k.param("dst"), k.param("groups")
-	per := k.w // counters per pass
+	per := k.w // number of counters per pass
 	c := k.philox(k.constant64(0xD2511F53), k.constant64(0xCD9E8D57))
 	base := k.splat64(k.param("counter"))
 	offsets, one, sixteen := k.counters()
 	merge := k.oddLanes()
-	// draw stores some groups; with AVX-512 two at a time, as the processor looks
-	// ahead for less than a group.
+	// draw stores n groups. With AVX-512 these are two at a time, because out-of-order execution
+	// looks ahead by less than a group.
 	draw := func(n int) {
 		for pass := 0; pass < 16/per; pass++ {
 			var counters []reg.VecVirtual
@@ -68,8 +68,8 @@ func philox(k *kernel) {
 	k.JNZ(operand.LabelRef("group"))
 }
 
-// counters are the lane offsets of the even counters of a group, what the odd ones add, and
-// the counters of a group.
+// counters returns the lane offsets of the even counters of a group, the difference to the odd
+// ones, and the number of counters of a group.
 func (k *kernel) counters() (offsets, one, sixteen operand.Mem) {
 	even, ones, steps := []uint32{}, []uint32{}, []uint32{}
 	for i := range 8 {
@@ -78,8 +78,8 @@ func (k *kernel) counters() (offsets, one, sixteen operand.Mem) {
 	return k.table("even", even...), k.table("one", ones...), k.table("sixteen", steps...)
 }
 
-// philoxGroup returns what stores the words of the next group of a stream, from the
-// parameter counter on, with AVX-512.
+// philoxGroup returns a function that stores the words of the next group of a stream, starting at
+// the parameter counter. It requires AVX-512.
 func (k *kernel) philoxGroup(to operand.Mem) func() {
 	c := k.philox(k.constant64(0xD2511F53), k.constant64(0xCD9E8D57))
 	base := k.splat64(k.param("counter"))
@@ -97,7 +97,7 @@ func (k *kernel) philoxGroup(to operand.Mem) func() {
 	}
 }
 
-// oddLanes selects every other lane of 32 bits; AVX2 does not need it.
+// oddLanes returns the mask of the odd 32-bit lanes, which AVX2 does not need.
 func (k *kernel) oddLanes() (m reg.OpmaskVirtual) {
 	if k.wide() {
 		m = k.K()
@@ -108,8 +108,7 @@ func (k *kernel) oddLanes() (m reg.OpmaskVirtual) {
 	return m
 }
 
-// interleave returns the lower halves of 64-bit lanes of even and odd counters by
-// turns.
+// interleave returns the lower halves of the 64-bit lanes of even and odd, alternating.
 func (k *kernel) interleave(even, odd reg.VecVirtual, oddLanes reg.OpmaskVirtual) reg.VecVirtual {
 	if k.wide() {
 		k.VMOVSLDUP(odd, oddLanes, even)
@@ -120,7 +119,7 @@ func (k *kernel) interleave(even, odd reg.VecVirtual, oddLanes reg.OpmaskVirtual
 	return even
 }
 
-// splat64 copies a number to every lane of 64 bits.
+// splat64 copies a number to every 64-bit lane of a new register.
 func (k *kernel) splat64(v reg.GPVirtual) reg.VecVirtual {
 	r := k.vec()
 	if k.wide() {
@@ -133,14 +132,14 @@ func (k *kernel) splat64(v reg.GPVirtual) reg.VecVirtual {
 	return r
 }
 
-// constant64 is splat64 of a constant.
+// constant64 returns a register with the constant v in every 64-bit lane.
 func (k *kernel) constant64(v uint32) reg.VecVirtual {
 	g := k.GP64()
 	k.MOVQ(operand.U64(uint64(v)), g)
 	return k.splat64(g)
 }
 
-// state is a word of Philox's state in each register.
+// state is the state of Philox: one word in each register.
 type state [4]reg.VecVirtual
 
 // philoxBlocks computes Philox at counters of one stream.
@@ -148,12 +147,13 @@ type philoxBlocks struct {
 	*kernel
 	mul0, mul1 operand.Op
 	keys       reg.GPVirtual
-	// What the first round adds modulo 2 to words 0 and 2, made of the stream and
-	// the keys, and the second to word 0. They are in memory.
+	// to0 and to2 are the terms that the first round adds modulo 2 to words 0 and 2; they depend on
+	// the stream and the keys. next0 is the term that the second round adds to word 0. All are in
+	// memory.
 	to0, to2, next0 operand.Mem
 }
 
-// philox takes the parameters keys and stream.
+// philox returns a philoxBlocks for the parameters keys and stream.
 func (k *kernel) philox(mul0, mul1 operand.Op) *philoxBlocks {
 	p := &philoxBlocks{kernel: k, mul0: mul0, mul1: mul1, keys: k.param("keys")}
 	stream := k.param("stream")
@@ -174,10 +174,10 @@ func (k *kernel) philox(mul0, mul1 operand.Op) *philoxBlocks {
 	return p
 }
 
-// blocks makes the ten rounds at even and odd counters by turns, which are
-// overwritten; a word is in the lower half of a 64-bit lane. An even counter and the
-// odd one behind it have the same upper halves, so that all but words 2 and 3 are the
-// same after the first round, and word 3 after the second.
+// blocks performs the ten rounds at the given counters, alternating registers of even and odd
+// counters, which it overwrites. A word is in the lower half of a 64-bit lane. An even counter and
+// the following odd one have the same upper halves. Therefore all words but 2 and 3 are the same
+// after the first round, and word 3 after the second.
 func (p *philoxBlocks) blocks(counters ...reg.VecVirtual) (chain []state) {
 	k := p.kernel
 	xor := func(a operand.Op, b reg.VecVirtual) {
@@ -210,7 +210,7 @@ func (p *philoxBlocks) blocks(counters ...reg.VecVirtual) (chain []state) {
 	return chain
 }
 
-// rounds makes the rounds from the third on.
+// rounds performs the rounds from the third on.
 func (k *kernel) rounds(chain []state, mul0, mul1 operand.Op, keys reg.GPVirtual) {
 	for r := 2; r < 10; r++ {
 		for c := range chain {
@@ -235,7 +235,7 @@ func (k *kernel) vmov(from, to reg.VecVirtual) {
 	}
 }
 
-// xorKey computes a ^= b ^ key, the key a word in memory.
+// xorKey computes a ^= b ^ key, where key is a word in memory.
 func (k *kernel) xorKey(a, b reg.VecVirtual, key operand.Mem) {
 	if k.wide() {
 		k.VPTERNLOGD_BCST(operand.U8(0x96), key, b, a)
@@ -257,8 +257,8 @@ func unit32(k *kernel) {
 	})
 }
 
-// unit64 takes 8 numbers per turn. AVX2 has no conversion from 64 bits: the
-// halves become the low mantissa bits of 2⁸⁴ and 2⁵², whose difference is exact.
+// unit64 converts 8 numbers per turn. AVX2 cannot convert 64-bit integers: the halves become the
+// low mantissa bits of 2⁸⁴ and 2⁵², whose difference is exact.
 func unit64(k *kernel) {
 	dst, bits, n := k.param("dst"), k.param("bits"), k.param("n")
 	per := k.w / 2

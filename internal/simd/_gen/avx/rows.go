@@ -7,8 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// rows writes the kernels over rows of log-weights. Two are for short rows, many
-// to a call; two for segments of long ones.
+// rows writes the kernels over rows of log-weights: two for short rows, many rows in a call, and
+// two for segments of long rows.
 func rows(b *builder) {
 	b.each("maxSegment", func(k *kernel) {
 		w, n := k.param("w"), k.param("n")
@@ -32,7 +32,7 @@ func rows(b *builder) {
 			s := k.weightState(floored)
 			p, w, cols := k.param("p"), k.param("w"), k.param("cols")
 			maxes, totals, rows := k.param("max"), k.param("total"), k.param("rows")
-			// The maxima of all rows first: they do not wait for each other.
+			// First compute the maxima of all rows, which do not depend on each other.
 			from, to, left := k.GP64(), k.GP64(), k.GP64()
 			k.MOVQ(w, from)
 			k.MOVQ(maxes, to)
@@ -100,7 +100,7 @@ func rows(b *builder) {
 	})
 }
 
-// keep is v where a compares to b by the predicate, else 0.
+// keep returns v in the lanes where a compares to b by the predicate, and 0 in the others.
 func (k *kernel) keep(v, a reg.VecVirtual, b operand.Op, predicate uint8) reg.VecVirtual {
 	if k.wide() {
 		m, r := k.K(), k.vec()
@@ -113,15 +113,14 @@ func (k *kernel) keep(v, a reg.VecVirtual, b operand.Op, predicate uint8) reg.Ve
 	return k.and(v, m)
 }
 
-// parts runs body over n entries, 16 at a time: on the parts of 16 virtual lanes
-// that registers hold. Full turns run in a loop up to limit, the last, partial
-// turn in tail.
+// tail runs body over the entries between i and n, fewer than 16: once for each register that has
+// entries left, with its index, its memory operand and the mask of those entries.
 func (k *kernel) tail(base, i, n reg.GPVirtual, body func(j int, v operand.Mem, sel *mask)) {
 	k.parts(16/k.w, i, n, func(j int, sel *mask) { body(j, at(base, i, 4*k.w*j), sel) })
 }
 
-// parts calls body for each of the registers of a partial turn that has entries
-// left between i and n, with the mask of those entries.
+// parts calls body for each of count registers that has entries left between i and n, with the mask
+// of those entries.
 func (k *kernel) parts(count int, i, n reg.GPVirtual, body func(j int, sel *mask)) {
 	rest := k.GP64()
 	for j := range count {
@@ -141,8 +140,8 @@ func (k *kernel) parts(count int, i, n reg.GPVirtual, body func(j int, sel *mask
 	}
 }
 
-// maximum returns the maximum of n ≥ 1 entries in a scalar register, NaN aside.
-// visit, if any, sees every register of entries, absent ones being −Inf.
+// maximum returns the maximum of n ≥ 1 entries, ignoring NaNs, in a scalar register. If visit is
+// not nil, it is called with every register of entries; absent entries are −Inf.
 func (k *kernel) maximum(w, n reg.GPVirtual, visit func(v reg.VecVirtual)) reg.VecVirtual {
 	if visit == nil {
 		visit = func(reg.VecVirtual) {}
@@ -208,7 +207,7 @@ func (k *kernel) maximum(w, n reg.GPVirtual, visit func(v reg.VecVirtual)) reg.V
 	return m
 }
 
-// rowMaximum is rowMax of the reference, in every lane.
+// rowMaximum returns the maximum of a row in every lane. It is rowMax of the reference.
 func (k *kernel) rowMaximum(w, n reg.GPVirtual) reg.VecVirtual {
 	m := k.maximum(w, n, nil)
 	x := m.AsX()

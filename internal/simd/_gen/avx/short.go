@@ -7,9 +7,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// short writes the kernels over rows of fewer than 128 entries with AVX-512, in three
-// passes over many rows: the steps of one row wait for each other, those of many do not,
-// and the exponentials of a run of rows fill whole registers.
+// short writes the kernels over rows of fewer than 128 entries with AVX-512, in three passes over
+// many rows. The steps within one row wait for each other, whereas those of many rows do not, and
+// the exponentials of several rows fill whole registers.
 func short(b *builder) {
 	for _, floored := range []bool{false, true} {
 		name := ""
@@ -24,7 +24,8 @@ func short(b *builder) {
 	b.one(16, "pickLong", func(k *kernel) { pickEight(k, pickBlocks) })
 }
 
-// turns runs body for whole registers of a row and then, with a mask, for what is left.
+// turns calls body for the whole registers of a row and then, with a mask, for the remaining
+// entries.
 func (k *kernel) turns(cols reg.GPVirtual, rest *mask, body func(i reg.GPVirtual, sel *mask)) {
 	i, full := k.GP64(), k.GP64()
 	loop, tail, done := k.label("turn"), k.label("part"), k.label("whole")
@@ -44,7 +45,7 @@ func (k *kernel) turns(cols reg.GPVirtual, rest *mask, body func(i reg.GPVirtual
 	k.Label(done)
 }
 
-// remainder is the mask of the entries of a row that do not fill a register.
+// remainder returns the mask of the entries of a row that do not fill a register.
 func (k *kernel) remainder(cols reg.GPVirtual) *mask {
 	n := k.GP64()
 	k.MOVQ(cols, n)
@@ -176,7 +177,7 @@ func totalRows(k *kernel) {
 	k.JNZ(operand.LabelRef("row"))
 }
 
-// eight is 0 … 7 in lanes of 64 bits.
+// eight returns a register with 0 … 7 in its 64-bit lanes.
 func (k *kernel) eight() reg.VecVirtual {
 	var words []uint32
 	for i := range uint32(8) {

@@ -7,8 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// softmaxPairs computes one exponential a row, of the smaller entry: the larger one's is
-// 1. With AVX-512 the exponentials of eight turns go side by side.
+// softmaxPairs computes one exponential per row, that of the smaller entry relative to the larger.
+// With AVX-512 the exponentials of eight turns are computed side by side.
 func softmaxPairs(k *kernel) {
 	s := &pairTurn{kernel: k, dst: k.param("dst"), w: k.param("w"), exp: k.expMemory()}
 	s.one, s.tiny = k.f64("one", 1), k.f64("tiny", 0x1p-125)
@@ -74,7 +74,7 @@ func softmaxPairs(k *kernel) {
 
 const less, notLess, ordered = 1, 5, 7
 
-// pairTurn is what a turn, of as many rows as a register has lanes, needs.
+// pairTurn holds the operands of a turn, which processes as many rows as a register has lanes.
 type pairTurn struct {
 	*kernel
 	dst, w                   reg.GPVirtual
@@ -82,8 +82,8 @@ type pairTurn struct {
 	one, tiny, inf, absolute operand.Op
 }
 
-// entries returns the first and the second entries of the rows of turn j, in the order
-// in which VUNPCK undoes it.
+// entries returns the first and the second entries of the rows of turn j, in an order that VUNPCK
+// reverses.
 func (s *pairTurn) entries(j int) (x, y reg.VecVirtual) {
 	k := s.kernel
 	a, b := k.load(operand.Mem{Base: s.w, Disp: 8 * k.w * j}, nil), k.load(operand.Mem{Base: s.w, Disp: 8*k.w*j + 4*k.w}, nil)
@@ -93,7 +93,7 @@ func (s *pairTurn) entries(j int) (x, y reg.VecVirtual) {
 	return x, y
 }
 
-// order returns the larger and the smaller entries.
+// order returns the larger and the smaller entry of every row.
 func (s *pairTurn) order(x, y reg.VecVirtual) (top, low reg.VecVirtual) {
 	top, low = s.vec(), s.vec()
 	s.VMAXPS(x, y, top)
@@ -101,7 +101,8 @@ func (s *pairTurn) order(x, y reg.VecVirtual) (top, low reg.VecVirtual) {
 	return top, low
 }
 
-// finite marks, with AVX-512, the rows of which no entry is NaN and the larger is finite.
+// finite returns, with AVX-512, the mask of the rows in which no entry is NaN and the larger is
+// finite.
 func (s *pairTurn) finite(x, y, top reg.VecVirtual) reg.OpmaskVirtual {
 	both, finite := s.K(), s.K()
 	s.VCMPPS(operand.U8(ordered), x, y, both)
@@ -110,7 +111,8 @@ func (s *pairTurn) finite(x, y, top reg.VecVirtual) reg.OpmaskVirtual {
 	return finite
 }
 
-// finish stores the probabilities of turn j, given the weights e of the smaller entries.
+// finish stores the probabilities of turn j, given the weights e of the smaller entries relative to
+// the larger ones.
 func (s *pairTurn) finish(j int, e reg.VecVirtual) {
 	k := s.kernel
 	var scale, least [2]reg.VecVirtual

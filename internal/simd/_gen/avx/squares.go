@@ -5,7 +5,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// squares writes distances from rows, and sums of differences.
+// squares writes the kernels for distances from rows and for their gradients.
 func squares(b *builder) {
 	b.each("squares", func(k *kernel) {
 		dst, x, m, w, count, n := k.param("dst"), k.param("x"), k.param("m"), k.param("w"), k.param("count"), k.param("n")
@@ -62,8 +62,8 @@ func squares(b *builder) {
 	})
 }
 
-// halve adds the 16 lanes of registers as the function of that name in package simd
-// does. It spoils them.
+// halve adds the 16 lanes in registers in the same order as halve of package simd. It destroys the
+// registers.
 func (k *kernel) halve(s []reg.VecVirtual) reg.VecVirtual {
 	for ; len(s) > 1; s = s[:len(s)/2] {
 		for l := range len(s) / 2 {

@@ -5,16 +5,17 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// fetcher shifts strings so that the neighbours at six places come to lie on the sites.
+// fetcher shifts a bit string so that the neighbours at six positions are aligned with the sites.
 type fetcher struct {
 	*kernel
-	places      reg.GPVirtual
-	from        [6]reg.GPVirtual
-	right, left [6]reg.VecVirtual // AVX2 has no registers for them
+	places reg.GPVirtual
+	from   [6]reg.GPVirtual
+	// Shifts of each position, with AVX-512; AVX2 has no registers for them.
+	right, left [6]reg.VecVirtual
 }
 
-// fetcher takes the string and the bytes to the words of the places, their shifts to the
-// right and those of the next words to the left.
+// fetcher returns a fetcher for the string own. places points, for each position, to the offset in
+// bytes, the right shift, and the left shift of the next word.
 func (k *kernel) fetcher(own, places reg.GPVirtual) *fetcher {
 	f := &fetcher{kernel: k, places: places}
 	for j := range f.from {
@@ -30,7 +31,7 @@ func (k *kernel) fetcher(own, places reg.GPVirtual) *fetcher {
 	return f
 }
 
-// fetch returns the neighbours of the sites at a place of the string.
+// fetch returns the neighbours at position j of the sites at the address at.
 func (f *fetcher) fetch(j int, at func(p reg.Register) operand.Mem) reg.VecVirtual {
 	lo, hi := f.vec(), f.vec()
 	f.VMOVUPS(at(f.from[j]), lo)
@@ -47,7 +48,7 @@ func (f *fetcher) fetch(j int, at func(p reg.Register) operand.Mem) reg.VecVirtu
 	return lo
 }
 
-// choose returns x where the mask is set, else y, which it overwrites.
+// choose returns x where the mask m is set, and y elsewhere. It overwrites y.
 func (k *kernel) choose(m operand.Mem, x, y reg.VecVirtual) reg.VecVirtual {
 	if k.wide() {
 		k.VPTERNLOGQ(operand.U8(0xD8), m, x, y) // the mask is the last operand
@@ -59,7 +60,7 @@ func (k *kernel) choose(m operand.Mem, x, y reg.VecVirtual) reg.VecVirtual {
 	return y
 }
 
-// addFour returns the digits of the sums of four bits.
+// addFour adds four bits in each position and returns the binary digits of the sums.
 func (k *kernel) addFour(x, y, z, side reg.VecVirtual) [3]reg.VecVirtual {
 	if k.wide() {
 		odd, most, c1, c2 := k.vec(), k.vec(), k.vec(), k.vec()
@@ -86,8 +87,8 @@ func (k *kernel) addFour(x, y, z, side reg.VecVirtual) [3]reg.VecVirtual {
 	return [3]reg.VecVirtual{odd, c1, t}
 }
 
-// torusBits adds four bits a site: two of other rows, one of the same place, and
-// its neighbour, which is another one at the ends of a row.
+// torusBits adds four bits for each site: two from other rows, one at the same position, and one
+// neighbour that is at another position at the ends of a row.
 func torusBits(k *kernel) {
 	count, own := k.param("count"), k.param("own")
 	f := k.fetcher(own, k.param("near"))
@@ -108,8 +109,8 @@ func torusBits(k *kernel) {
 	k.JL(operand.LabelRef("loop"))
 }
 
-// spreadBits makes 32-bit numbers of the bits of two strings in turn, which
-// change places from row to row.
+// spreadBits converts alternating bits of two strings to 32-bit numbers. The strings are exchanged
+// in every other row.
 func spreadBits(k *kernel) {
 	x, even, odd, bit := k.param("x"), k.param("even"), k.param("odd"), k.param("bit")
 	n, rows := k.param("n"), k.param("rows")
@@ -125,7 +126,8 @@ func spreadBits(k *kernel) {
 	k.Label("row")
 	k.MOVQ(n, left)
 	k.Label("pairs")
-	// 32 bits of both strings from bit on: the eight bytes around have them.
+	// Load 32 bits of both strings, starting at bit. The eight bytes at its byte address contain
+	// them.
 	for _, s := range []struct{ from, to, mask reg.GPVirtual }{{even, v, evens}, {odd, w, odds}} {
 		k.MOVQ(bit, at)
 		k.SHRQ(operand.U8(3), at)
@@ -150,7 +152,7 @@ func spreadBits(k *kernel) {
 	k.JNZ(operand.LabelRef("pairs"))
 	k.JMP(operand.LabelRef("next"))
 	k.Label("few")
-	// fewer than 32 pairs: whole registers, then a part of one
+	// For fewer than 32 pairs, store whole registers and then a part of one.
 	k.ADDQ(left, bit)
 	k.SHLQ(operand.U8(1), left)
 	k.Label("registers")
@@ -173,7 +175,7 @@ func spreadBits(k *kernel) {
 	k.JNZ(operand.LabelRef("row"))
 }
 
-// spread returns the lowest bits of v, a number each.
+// spread converts the lowest bits of v to numbers, one per lane.
 func (k *kernel) spread(v reg.GPVirtual, one, places reg.VecVirtual) reg.VecVirtual {
 	r := k.vec()
 	if k.wide() {

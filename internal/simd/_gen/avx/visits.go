@@ -5,14 +5,14 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// visits writes the visits of single sites of a graph, which no vector speeds up: a change
-// of one is what the next depends on.
+// visits writes the kernels for visits of single sites of a graph. They use no vector instructions,
+// because every visit depends on the result of the previous one.
 func visits(b *builder) {
 	b.one(8, "visitHeat", func(k *kernel) { visit(k, false) })
 	b.one(8, "visitPropose", func(k *kernel) { visit(k, true) })
 }
 
-// Fields of visitsASM.
+// Offsets of the fields of visitsASM.
 const (
 	visitMoved = 8 * iota
 	visitOnes

@@ -7,12 +7,12 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// weightState holds what stays in registers over rows.
+// weightState holds the registers whose contents are used by all rows.
 type weightState struct {
 	exp   expConsts
-	floor reg.VecVirtual // nil: none
+	floor reg.VecVirtual // floor of the weights; nil if there is none
 	least operand.Op
-	acc   []reg.VecVirtual // 16 lanes of float64
+	acc   []reg.VecVirtual // accumulators: 16 lanes of float64
 }
 
 func (k *kernel) weightState(floored bool) *weightState {
@@ -26,7 +26,7 @@ func (k *kernel) weightState(floored bool) *weightState {
 	return s
 }
 
-// weights stores e^(w−m) for n ≥ 1 entries and adds their blocks to total.
+// weights stores e^(w−m) for n ≥ 1 entries and adds the sums of their blocks to total.
 func (k *kernel) weights(s *weightState, p, w, n reg.GPVirtual, m, total reg.VecVirtual) {
 	one := func(j int, i reg.GPVirtual, sel *mask) {
 		v := k.load(at(w, i, 4*k.w*j), sel)
@@ -36,7 +36,7 @@ func (k *kernel) weights(s *weightState, p, w, n reg.GPVirtual, m, total reg.Vec
 			e = k.keep(e, v, s.least, 4)
 		}
 		k.store(e, at(p, i, 4*k.w*j), sel)
-		if sel == nil { // to widen what has been stored takes no shuffles
+		if sel == nil { // reading the stored numbers back widens them without shuffles
 			k.addFrom(at(p, i, 4*k.w*j), s.acc[2*j], s.acc[2*j+1])
 			return
 		}
@@ -75,7 +75,7 @@ func (k *kernel) weights(s *weightState, p, w, n reg.GPVirtual, m, total reg.Vec
 	k.CMPQ(i, limit)
 	k.JL(operand.LabelRef(loop))
 	k.Label(end)
-	// The partial turn belongs to this block unless the block is full.
+	// Unless the block is full, it also includes the partial turn.
 	k.LEAQ(operand.Mem{Base: start, Disp: 128}, start)
 	k.CMPQ(i, start)
 	k.JGE(operand.LabelRef(done))
@@ -89,9 +89,9 @@ func (k *kernel) weights(s *weightState, p, w, n reg.GPVirtual, m, total reg.Vec
 	k.Label(ready)
 }
 
-// wholes does, with AVX-512, blocks of 128 entries from i = 0 on, while n has another, and
-// leaves i behind them. A block is added up while the weights of the next are computed,
-// the first time one of zeros.
+// wholes processes whole blocks of 128 entries with AVX-512, from i = 0 on, and leaves i after the
+// last one. It sums a block while it computes the weights of the next. The first sum is over a
+// block of zeros.
 func (k *kernel) wholes(s *weightState, p, w, i, n reg.GPVirtual, m, total reg.VecVirtual) {
 	loop, last := k.label("whole"), k.label("last")
 	limit, before := k.GP64(), k.GP64()
@@ -129,7 +129,7 @@ func (k *kernel) wholes(s *weightState, p, w, i, n reg.GPVirtual, m, total reg.V
 	k.Label(last)
 }
 
-// addPart does one of nine steps in which the 128 weights at p are added up.
+// addPart performs one of the nine steps that add the 128 weights at p to total.
 func (k *kernel) addPart(s *weightState, p reg.GPVirtual, step int, total reg.VecVirtual) {
 	if step == 8 {
 		k.addLanes(s.acc, total)
@@ -145,7 +145,7 @@ func (k *kernel) addPart(s *weightState, p reg.GPVirtual, step int, total reg.Ve
 	}
 }
 
-// addWide adds a register of float32 to two of float64.
+// addWide adds a register of float32 to two registers of float64.
 func (k *kernel) addWide(v, lo, hi reg.VecVirtual) {
 	a, b, h := k.vec(), k.vec(), k.half()
 	if k.wide() {
@@ -160,7 +160,7 @@ func (k *kernel) addWide(v, lo, hi reg.VecVirtual) {
 	k.VADDPD(b, hi, hi)
 }
 
-// addLanes adds 16 lanes by halving, and their sum to total; acc is destroyed.
+// addLanes adds 16 lanes by halving, and then their sum to total. It destroys acc.
 func (k *kernel) addLanes(acc []reg.VecVirtual, total reg.VecVirtual) {
 	a, h := acc[0], k.YMM()
 	y, x := a.AsY(), a.AsX()

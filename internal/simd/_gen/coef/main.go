@@ -1,11 +1,10 @@
-// Command coef prints the polynomial coefficients of package simd: minimax
-// fits by the Remez exchange, in 300-bit arithmetic, rounded once at the end.
+// Command coef prints the polynomial coefficients of package simd. They are minimax fits by the
+// Remez exchange algorithm, in 300-bit arithmetic, rounded once at the end.
 //
 //	go -C internal/simd/_gen run ./coef
 //
-// Fitted are q in e^r = 1 + r + r²·q(r), |r| ≤ (ln 2)/2 + a guard, relative to
-// e^r, and R in log(1+f) = s·(2 + z·R(z)), s = f/(2+f), z = s², relative to the
-// logarithm.
+// It fits q in e^r = 1 + r + r²·q(r), |r| ≤ (ln 2)/2 + a guard, relative to e^r. It also fits R in
+// log(1+f) = s·(2 + z·R(z)), s = f/(2+f), z = s², relative to the logarithm.
 package main
 
 import (
@@ -30,7 +29,7 @@ func quo(a, b *big.Float) *big.Float {
 	return new(big.Float).SetPrec(prec).Quo(a, b)
 }
 
-// expTail is (e^r − 1 − r)/r² by its series.
+// expTail returns (e^r − 1 − r)/r², computed by its series.
 func expTail(r *big.Float) *big.Float {
 	sum, term := num(0), num(0.5)
 	for k := 3; k < 80; k++ {
@@ -40,7 +39,7 @@ func expTail(r *big.Float) *big.Float {
 	return sum
 }
 
-// atanhTail is (2 atanh(√z)/√z − 2)/z by its series.
+// atanhTail returns (2 atanh(√z)/√z − 2)/z, computed by its series.
 func atanhTail(z *big.Float) *big.Float {
 	sum, pow := num(0), num(2)
 	for k := 3; k < 200; k += 2 {
@@ -50,8 +49,8 @@ func atanhTail(z *big.Float) *big.Float {
 	return sum
 }
 
-// remez fits a polynomial of the given degree to f on [lo, hi], minimising the
-// maximum of w·|f − p|, and returns it with that maximum.
+// remez fits a polynomial p of the given degree to f on [lo, hi] so that the maximum of w·|f − p|
+// is minimal. It returns the coefficients and that maximum.
 func remez(degree int, lo, hi float64, f, w func(*big.Float) *big.Float) ([]*big.Float, float64) {
 	const grid = 4000
 	n := degree + 2
@@ -115,7 +114,8 @@ func remez(degree int, lo, hi float64, f, w func(*big.Float) *big.Float) ([]*big
 	return c, worst
 }
 
-// solve is Gauss elimination with row pivoting on an augmented matrix.
+// solve solves a linear system, given as an augmented matrix, by Gaussian elimination with row
+// pivoting.
 func solve(a [][]*big.Float) []*big.Float {
 	n := len(a)
 	for i := range n {

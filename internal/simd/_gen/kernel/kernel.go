@@ -1,23 +1,23 @@
-// Package kernel describes functions in assembly to the emitters that write them.
+// Package kernel describes assembly functions to the emitters that write them.
 package kernel
 
 import "strings"
 
-// Func is a function in assembly, without the instruction set that its name ends in.
+// Func describes an assembly function. Its name is without the suffix for the instruction set.
 type Func struct {
 	Name   string
-	Doc    string // the sentence behind the name
+	Doc    string // doc comment without the leading function name
 	Params []Param
-	Result string // as in Go: a type, or names and types in parentheses
+	Result string // result as written in Go: a type, or names and types in parentheses
 }
 
-// Param is a parameter of a function in assembly.
+// Param is a parameter of an assembly function.
 type Param struct{ Name, Type string }
 
-// Funcs are functions by name.
+// Funcs maps names to functions.
 type Funcs map[string]*Func
 
-// Signature returns the parameters and results of f as Go writes them.
+// Signature returns the parameters and results of f in Go syntax.
 func (f *Func) Signature() string {
 	params := make([]string, len(f.Params))
 	for i, p := range f.Params {
@@ -26,8 +26,8 @@ func (f *Func) Signature() string {
 	return strings.TrimSpace("(" + strings.Join(params, ", ") + ") " + f.Result)
 }
 
-// Emitted is what an emitter has written.
+// Emitted is the output of an emitter.
 type Emitted struct {
-	Files map[string]string // text of assembly by topic
-	Names []string          // of functions, with their instruction sets
+	Files map[string]string // assembly text of each topic
+	Names []string          // names of the functions, with the suffix for the instruction set
 }

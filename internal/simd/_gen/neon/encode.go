@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// word writes one instruction as a word and its mnemonic.
+// word writes one instruction as a machine word, with its mnemonic as a comment.
 func (k *function) word(code uint32, format string, args ...any) {
 	k.emit("WORD $0x%08x // %s", code, fmt.Sprintf(format, args...))
 }
 
-// ops are the instructions whose operands are vector registers alone: the word
-// with all registers 0, and the arrangement of each operand, the result first.
-// A name ends at its point.
+// ops lists the instructions whose operands are all vector registers: the machine word for
+// registers 0, and the arrangement of each operand, the result first. The part of a name before the
+// dot is the mnemonic.
 var ops = map[string]struct {
 	code uint32
 	args string
@@ -50,7 +50,7 @@ var ops = map[string]struct {
 	"addv.s": {0x4EB1B800, "S 4s"}, "sminv.s": {0x4EB1A800, "S 4s"}, "uminv.s": {0x6EB1A800, "S 4s"},
 }
 
-// op writes an instruction of the table; the result comes first.
+// op writes an instruction of the table ops. The result register comes first.
 func (k *function) op(name string, r ...v) {
 	o, ok := ops[name]
 	if !ok {
@@ -79,7 +79,7 @@ func (k *function) op(name string, r ...v) {
 	k.word(code, "%s %s", mnemonic, strings.Join(text, ", "))
 }
 
-// shift writes a shift by a constant: shl, ushr or sshr of lanes of 32 or 64 bits.
+// shift writes a shift by a constant: shl, ushr or sshr of 32-bit or 64-bit lanes.
 func (k *function) shift(name string, d, n v, by int) {
 	mnemonic, lanes, _ := strings.Cut(name, ".")
 	width := map[string]int{"4s": 32, "2d": 64}[lanes]
@@ -93,7 +93,8 @@ func (k *function) shift(name string, d, n v, by int) {
 	k.word(code|uint32(amount)<<16|uint32(n)<<5|uint32(d), "%s v%d.%s, v%d.%s, #%d", mnemonic, d, lanes, n, lanes, by)
 }
 
-// dupW copies the low word of a general register to every lane, dupX all of it.
+// dupW copies the low word of a general register to every 32-bit lane; dupX copies the whole
+// register to every 64-bit lane.
 func (k *function) dupW(d v, r x) {
 	k.word(0x4E040C00|uint32(r)<<5|uint32(d), "dup v%d.4s, w%d", d, int(r))
 }
@@ -101,7 +102,7 @@ func (k *function) dupX(d v, r x) {
 	k.word(0x4E080C00|uint32(r)<<5|uint32(d), "dup v%d.2d, x%d", d, int(r))
 }
 
-// negative sets the sign of every lane.
+// negative sets the sign bit of every lane.
 func (k *function) negative(d v) { k.word(0x4F047400|uint32(d), "orr v%d.4s, #128, lsl #24", d) }
 
 // fmlaLane adds n times lane i of m to d.
@@ -113,17 +114,17 @@ func (k *function) fmlaLane(d, n, m v, i int) {
 // zero clears a register.
 func (k *function) zero(d v) { k.word(0x4F000400|uint32(d), "movi v%d.4s, #0", d) }
 
-// copy moves a register.
+// copy copies register n to d.
 func (k *function) copy(d, n v) {
 	k.word(0x4EA01C00|uint32(n)<<16|uint32(n)<<5|uint32(d), "mov v%d.16b, v%d.16b", d, n)
 }
 
-// ld1r loads a word to every lane and advances p.
+// ld1r loads a word from p to every lane of d and advances p.
 func (k *function) ld1r(d v, p x) {
 	k.word(0x4DDFC800|uint32(p)<<5|uint32(d), "ld1r {v%d.4s}, [x%d], #4", d, int(p))
 }
 
-// ldr and str move a register from and to p plus an offset of bytes.
+// ldr loads a register from p plus an offset in bytes, and str stores it there.
 func (k *function) ldr(d v, p x, offset int) {
 	k.word(0x3DC00000|uint32(offset/16)<<10|uint32(p)<<5|uint32(d), "ldr q%d, [x%d, #%d]", d, int(p), offset)
 }
@@ -132,7 +133,7 @@ func (k *function) str(d v, p x, offset int) {
 	k.word(0x3D800000|uint32(offset/16)<<10|uint32(p)<<5|uint32(d), "str q%d, [x%d, #%d]", d, int(p), offset)
 }
 
-// ldp and stp move two registers from and to p plus an offset of bytes.
+// ldp loads two registers from p plus an offset in bytes, and stp stores them there.
 func (k *function) ldp(d, e v, p x, offset int) { k.pair(0xAD400000, "ldp", d, e, p, offset) }
 func (k *function) stp(d, e v, p x, offset int) { k.pair(0xAD000000, "stp", d, e, p, offset) }
 
@@ -141,7 +142,7 @@ func (k *function) pair(code uint32, name string, d, e v, p x, offset int) {
 	k.word(code, "%s q%d, q%d, [x%d, #%d]", name, d, e, int(p), offset)
 }
 
-// ldpNext and stpNext advance p by 32 bytes, too.
+// ldpNext and stpNext load and store two registers and advance p by 32 bytes.
 func (k *function) ldpNext(d, e v, p x) { k.pairNext(0xACC10000, "ldp", d, e, p) }
 func (k *function) stpNext(d, e v, p x) { k.pairNext(0xAC810000, "stp", d, e, p) }
 
@@ -149,13 +150,14 @@ func (k *function) pairNext(code uint32, name string, d, e v, p x) {
 	k.word(code|uint32(e)<<10|uint32(p)<<5|uint32(d), "%s q%d, q%d, [x%d], #32", name, d, e, int(p))
 }
 
-// lane moves one lane of a register, s of 32 bits or d of 64, from p or to it.
+// lane loads one lane of a register from p, or stores it there. The lane is s (32 bits) or d (64
+// bits).
 func (k *function) lane(load bool, size byte, d v, at int, p x) {
 	name, code := "st1", uint32(0x0D008000)
 	if load {
 		name, code = "ld1", 0x0D408000
 	}
-	index := at // Q:S
+	index := at // bits Q and S of the encoding
 	if size == 'd' {
 		code |= 0x400
 		index = 2 * at
@@ -164,7 +166,7 @@ func (k *function) lane(load bool, size byte, d v, at int, p x) {
 	k.word(code|uint32(p)<<5|uint32(d), "%s {v%d.%c}[%d], [x%d]", name, d, size, at, int(p))
 }
 
-// ldrNext moves a register from p and advances it by 16 bytes.
+// ldrNext loads a register from p and advances p by 16 bytes.
 func (k *function) ldrNext(d v, p x) {
 	k.word(0x3CC10400|uint32(p)<<5|uint32(d), "ldr q%d, [x%d], #16", d, int(p))
 }

@@ -2,7 +2,7 @@ package neon
 
 import "math"
 
-// expConsts are the constants of exp32.
+// expConsts holds the registers with the constants of exp32.
 type expConsts struct {
 	log2e, magic, hi, lo, c0, c1, c2, c3, one, cut v
 }
@@ -15,12 +15,11 @@ func (k *function) expConsts() expConsts {
 	return expConsts{c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9]}
 }
 
-// expRegisters is how many registers of a quad exp takes.
+// expRegisters is the number of registers in a quad that exp uses.
 const expRegisters = 5
 
-// exp turns the first register x of every quad into exp32 of it. Its argument is clamped at
-// the cut-off, so that no step meets a denormal number; the one product that is fused is
-// exact.
+// exp replaces the first register x of every quad by exp32 of it. The argument is clamped at the
+// cut-off, so that no step computes with a denormal number. The one product that is fused is exact.
 func (k *function) exp(c expConsts, quads [][]v) {
 	const x, t, r, q, s, fixed = 0, 1, 2, 3, 4, -1
 	do := func(name string, d, n, m int, constant ...v) {

@@ -9,11 +9,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd/_gen/kernel"
 )
 
-// file collects the functions of one topic.
+// file collects the functions of one topic, which become one assembly file.
 type file struct {
 	topic  string
 	known  kernel.Funcs
-	data   []string // read-only tables
+	data   []string // assembly of the read-only tables
 	tables map[string]bool
 	funcs  []*function
 }
@@ -36,7 +36,7 @@ func (f *file) assembly() string {
 	return b.String()
 }
 
-// table places words in read-only memory and returns the symbol.
+// table stores words in read-only memory under the given name and returns their symbol.
 func (f *file) table(name string, words ...uint32) string {
 	symbol := f.topic + "_" + name + "<>"
 	if !f.tables[symbol] {
@@ -51,19 +51,20 @@ func (f *file) table(name string, words ...uint32) string {
 	return symbol
 }
 
-// function is one function in assembly. Its frame is that of ABI0.
+// function is one assembly function under construction. Its frame is that of ABI0.
 type function struct {
 	*file
 	name, signature string
 	text            strings.Builder
 	offset          map[string]int
 	size            int
-	next            x // the next free general register
+	next            x // next free general register
 	used            [32]bool
 	labels          int
 }
 
-// x is a general register. R16 to R18 and those from R26 on are left to the linker, the system and Go.
+// x is a general register. R16 to R18 and R26 upwards are reserved for the linker, the system and
+// Go.
 type x int
 
 func (r x) String() string { return fmt.Sprintf("R%d", int(r)) }
@@ -71,7 +72,7 @@ func (r x) String() string { return fmt.Sprintf("R%d", int(r)) }
 // v is a vector register.
 type v int
 
-// function writes a function of the table; its name ends in NEON then.
+// function writes the function of the table with the given name, which gets the suffix NEON.
 func (f *file) function(name string, body func(k *function)) {
 	fn := f.known[name]
 	if fn == nil {
@@ -90,7 +91,7 @@ func (f *file) function(name string, body func(k *function)) {
 	for _, p := range fn.Params {
 		place(p.Name, p.Type)
 	}
-	if fn.Result != "" { // one at most
+	if fn.Result != "" { // a function has at most one result
 		k.size = (k.size + 7) / 8 * 8
 		place("ret", fn.Result)
 	}
@@ -103,7 +104,7 @@ func (k *function) emit(format string, args ...any) {
 	fmt.Fprintf(&k.text, "\t"+format+"\n", args...)
 }
 
-// label returns a name of a place that is new in the function.
+// label returns a new label, unique within the function, that starts with name.
 func (k *function) label(name string) string {
 	k.labels++
 	return fmt.Sprintf("%s%d", name, k.labels)
@@ -124,7 +125,7 @@ func (k *function) x() x {
 	return r
 }
 
-// v allocates a vector register, vs several in a row.
+// v allocates a vector register, and vs allocates several consecutive ones.
 func (k *function) v() v {
 	i := slices.Index(k.used[:], false)
 	if i < 0 {
@@ -150,14 +151,14 @@ func (k *function) fp(name string) string {
 	return fmt.Sprintf("%s+%d(FP)", name, o)
 }
 
-// param loads a parameter of 64 bits.
+// param loads a 64-bit parameter into a new register.
 func (k *function) param(name string) x {
 	r := k.x()
 	k.emit("MOVD %s, %v", k.fp(name), r)
 	return r
 }
 
-// splat copies a float32 parameter to every lane.
+// splat copies a float32 parameter to every lane of a new register.
 func (k *function) splat(name string) v {
 	r := k.v()
 	k.emit("FMOVS %s, F%d", k.fp(name), r)
@@ -165,7 +166,7 @@ func (k *function) splat(name string) v {
 	return r
 }
 
-// constants loads words, each to every lane of a register; p is destroyed.
+// constants loads each word to every lane of a new register. It destroys p.
 func (k *function) constants(name string, words ...uint32) []v {
 	p := k.x()
 	k.emit("MOVD $%s(SB), %v", k.table(name, words...), p)

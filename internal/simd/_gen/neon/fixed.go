@@ -2,14 +2,14 @@ package neon
 
 import "fmt"
 
-// fixed writes products of matrices of 16-bit integers.
+// fixed writes the products of matrices of 16-bit integers.
 func fixed(f *file) {
 	for _, rows := range []int{3, 2, 1} {
 		f.function(fmt.Sprintf("fixedTile%d", rows), func(k *function) { fixedTile(k, rows) })
 	}
 }
 
-// fixedTile keeps the two products of a pair separate up to the end.
+// fixedTile accumulates the two products of a pair separately and adds them at the end.
 func fixedTile(k *function, rows int) {
 	sums, at, b, pairs, lda := k.param("acc"), []x{k.param("a")}, k.param("b"), k.param("pairs"), k.param("lda")
 	for i := 1; i < rows; i++ {

@@ -14,7 +14,7 @@ func flip(f *file) {
 	})
 }
 
-// sigmoid turns the first register of every quad into sigmoid32 of it.
+// sigmoid replaces the first register of every quad by sigmoid32 of it.
 func (k *function) sigmoid(c expConsts, quads [][]v) {
 	var rest [][]v
 	for _, q := range quads {
@@ -37,7 +37,8 @@ func flipThresholds(k *function) {
 	c := k.constants("flip", bits(0x1p31), bits(1<<31-128), 1, bits(-math.MaxFloat32))
 	scale, top, least, lowest := c[0], c[1], c[2], c[3]
 	all := k.v()
-	quads := [][]v{k.vs(7), k.vs(7)} // h or the logit, then x, c and what the exponential takes
+	// H or the logit, then x, c and the registers of the exponential.
+	quads := [][]v{k.vs(7), k.vs(7)}
 	thresholds := func(quads [][]v, site func(q []v) v) {
 		for _, q := range quads {
 			k.shift("shl.4s", q[1], q[1], 31)
@@ -56,7 +57,8 @@ func flipThresholds(k *function) {
 		k.each(quads, "fcvtzs.4s", func(q []v) []v { return []v{q[1], q[1]} })
 		k.each(quads, "smax.4s", func(q []v) []v { return []v{q[1], q[1], least} })
 		k.each(quads, "fcmge.4s", func(q []v) []v { return []v{q[2], q[0], lowest} })
-		k.each(quads, "fcmeq.4s", func(q []v) []v { return []v{q[0], q[0], q[0]} }) // a number
+		// All bits are set unless the entry is NaN.
+		k.each(quads, "fcmeq.4s", func(q []v) []v { return []v{q[0], q[0], q[0]} })
 		k.each(quads, "and", func(q []v) []v { return []v{q[1], q[1], q[2]} })
 		k.each(quads, "orn", func(q []v) []v { return []v{q[0], q[1], q[0]} })
 	}
@@ -68,9 +70,9 @@ func flipThresholds(k *function) {
 	k.stream(n, []x{h, xs, cs}, t, quads, func(quads [][]v) { thresholds(quads, func(q []v) v { return q[2] }) })
 }
 
-// flipSums multiplies the factors of 16 lanes in eight registers of float64. Every 32
-// turns, and at the end, their exponents move to a register of integers. Type flipSums of
-// package simd reads the result.
+// flipSums multiplies the factors in 16 lanes, eight registers of float64. Every 32 turns, and at
+// the end, it moves the exponents to an integer register. Type flipSums of package simd describes
+// the result.
 func flipSums(k *function, draw bool) {
 	out, y, xs, t, n := k.param("out"), k.param("y"), k.param("x"), k.param("t"), k.param("n")
 	in := []x{xs, t, y}
@@ -78,7 +80,8 @@ func flipSums(k *function, draw bool) {
 		in[2] = k.param("bits")
 	}
 	c := k.constants("sums", 1, 1<<31, 1<<31-1, math.MaxUint32)
-	one, flipOne, top, pad := c[0], c[1], c[2], c[3] // pads: a threshold of 2³¹−1 and all bits give the factor 1
+	// Top and pad fill unused lanes: threshold 2³¹−1 and bits of all ones give the factor 1.
+	one, flipOne, top, pad := c[0], c[1], c[2], c[3]
 	zero, sign, moved := k.v(), k.v(), k.v()
 	oneF, mantissa, exps := k.v(), k.v(), k.v()
 	acc := k.vs(8)
@@ -91,7 +94,8 @@ func flipSums(k *function, draw bool) {
 	k.zero(zero)
 	k.zero(moved)
 	k.zero(exps)
-	smallest := moved // of a score, which moves nothing
+	// Smallest factor of a score; it shares a register with moved, which scores do not count.
+	smallest := moved
 	if !draw {
 		k.copy(smallest, one)
 	}
@@ -100,8 +104,9 @@ func flipSums(k *function, draw bool) {
 	}
 	quads := [][]v{k.vs(5), k.vs(5)}
 
-	// factors multiplies the factors of quads that hold x, t and bits or y; the lanes begin
-	// at register at of acc. The first registers become what is drawn.
+	// factors multiplies acc by the factors of quads that hold x, t and the random bits or y. The
+	// accumulators of the first quad begin at register acc[at]. The first register of each quad
+	// becomes the drawn state.
 	factors := func(quads [][]v, at int) {
 		k.each(quads, "sub.4s", func(q []v) []v { return []v{q[3], flipOne, q[1]} })
 		if draw {
@@ -192,7 +197,7 @@ func flipSums(k *function, draw bool) {
 	k.at("end")
 	renorm()
 
-	// Multiply and add lanes by halving.
+	// Combine the lanes by repeated halving.
 	for by := 4; by > 0; by /= 2 {
 		for j := range by {
 			k.op("fmul.2d", acc[j], acc[j], acc[j+by])

@@ -2,9 +2,8 @@ package neon
 
 import "fmt"
 
-// gemm writes the register tiles of the matrix products: c of rows × cols
-// accumulates a·b with one fused chain per entry, in ascending order of k, so
-// that all tiles give the same bits.
+// gemm writes the register tiles of the matrix products, which add a·b to a tile c of rows × cols.
+// Each entry is one fused chain in ascending order of k, so that all tiles give the same bits.
 func gemm(f *file) {
 	for _, tile := range [][2]int{{4, 16}, {2, 16}, {1, 16}, {1, 64}} {
 		rows, cols := tile[0], tile[1]
@@ -14,8 +13,8 @@ func gemm(f *file) {
 	f.function("packColumns", packColumns)
 }
 
-// gemmTile keeps four columns of a row of a in one register, and the products take one of
-// its lanes.
+// gemmTile holds four columns of a row of a in one register, and each product uses one of its
+// lanes.
 func gemmTile(k *function, rows, parts int) {
 	c, b, depth, ldc, ldb := k.param("c"), k.param("b"), k.param("depth"), k.param("ldc"), k.param("ldb")
 	at, lda := []x{k.param("a")}, k.param("lda")
@@ -35,7 +34,7 @@ func gemmTile(k *function, rows, parts int) {
 		}
 		k.emit("ADD %v, %v, %v", ldc, out, out)
 	}
-	ldb4 := min(parts, 4) // registers of b at a time
+	ldb4 := min(parts, 4) // registers of b that are loaded at a time
 	in, cols := k.vs(rows), k.vs(ldb4)
 	row := func(lane int) {
 		for j := 0; j < parts; j += ldb4 {
@@ -94,7 +93,7 @@ func packRows(k *function) {
 	k.emit("BNE loop")
 }
 
-// packColumns transposes squares of 4×4, two at a time.
+// packColumns transposes blocks of 4×4 entries, two blocks at a time.
 func packColumns(k *function) {
 	dst, src, blocks, ld := k.param("dst"), k.param("src"), k.param("blocks"), k.param("ld")
 	p := k.x()

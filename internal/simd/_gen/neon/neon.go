@@ -1,11 +1,10 @@
-// Package neon writes the assembly of arm64.
+// Package neon writes the arm64 assembly of package simd.
 //
-// Go's assembler for arm64 knows few vector instructions of floating point, so that
-// every vector instruction is a word, with its mnemonic as a comment; the test of this
-// package holds the words against the assembler of GNU binutils, where there is
-// one. Kernels keep the 16 lanes of the reference in four registers of float32
-// or eight of float64, and fuse a multiplication with an addition only where the
-// product is exact, matrix products aside.
+// Go's assembler for arm64 knows few floating-point vector instructions, so every vector
+// instruction is written as a machine word, with its mnemonic as a comment. The test of this
+// package compares the words with those of the GNU binutils assembler, if that is installed.
+// Kernels hold the 16 lanes of the reference in four registers of float32 or eight of float64. They
+// fuse a multiplication with an addition only if the product is exact, except in matrix products.
 package neon
 
 import "github.com/gibbsite-go/gibbsite/internal/simd/_gen/kernel"
@@ -22,7 +21,7 @@ var topics = []struct {
 	{"fixed", fixed},
 }
 
-// Emit writes the functions.
+// Emit writes the assembly of the functions funcs.
 func Emit(funcs kernel.Funcs) (kernel.Emitted, error) {
 	out := kernel.Emitted{Files: map[string]string{}}
 	for _, t := range topics {

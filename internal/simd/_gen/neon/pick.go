@@ -18,8 +18,8 @@ func pick(f *file) {
 		k.emit("FMOVD ZR, F%d", s.before)
 		k.emit("MOVD $-1, %v", s.i)
 		k.emit("FCMPD F%d, F%d", s.before, s.target)
-		k.emit("BLE next") // total ≤ 0
-		k.emit("BVS next") // or NaN
+		k.emit("BLE next") // if total ≤ 0
+		k.emit("BVS next") // or if total is NaN
 		k.emit("FMOVD (%v), F%d", us, s.next)
 		k.emit("FMULD F%d, F%d, F%d", s.next, s.target, s.target)
 		k.pick(s, p, cols)
@@ -34,7 +34,7 @@ func pick(f *file) {
 	})
 }
 
-// picker holds the registers of a search.
+// picker holds the registers of a search within a row.
 type picker struct {
 	i, end, at, rest, turns, left x
 	target, before, next          v
@@ -50,8 +50,7 @@ func (k *function) picker() *picker {
 	return s
 }
 
-// pick descends from blocks of 128 to groups of 16 to single weights; the index comes
-// to i.
+// pick searches blocks of 128, then groups of 16, then single weights, and leaves the index in i.
 func (k *function) pick(s *picker, p, n x) {
 	block, loop, end, done := k.label("block"), k.label("loop"), k.label("end"), k.label("done")
 	inBlock, group, whole, summed, inGroup := k.label("inBlock"), k.label("group"), k.label("whole"), k.label("summed"), k.label("inGroup")
@@ -62,7 +61,7 @@ func (k *function) pick(s *picker, p, n x) {
 			k.zero(a)
 		}
 	}
-	add := func(j int) { // the quad j of a turn
+	add := func(j int) { // adds quad j of a turn
 		lo, hi := s.in[4+2*j], s.in[5+2*j]
 		k.op("fcvtl", lo, s.in[j])
 		k.op("fcvtl2", hi, s.in[j])
@@ -84,7 +83,7 @@ func (k *function) pick(s *picker, p, n x) {
 		k.emit("BGT %s", to)
 		k.emit("FMOVD F%d, F%d", s.next, s.before)
 	}
-	partial := func(done string) { // rest < 16 entries, with flags
+	partial := func(done string) { // handles the rest of fewer than 16 entries; the flags are set
 		k.tail(s.at, s.rest, done, func(j int, p x) { k.ldr(s.in[j], p, 0); add(j) },
 			func(j int, p x) { k.loadPart(s.in[j], p, s.rest, s.zero); add(j) })
 	}
@@ -116,7 +115,7 @@ func (k *function) pick(s *picker, p, n x) {
 	k.emit("BLT %s", block)
 	k.emit("B %s", none)
 
-	// Groups of the block at i; end is where it ends.
+	// Search the groups of the block at i, which ends at end.
 	k.at(inBlock)
 	k.emit("FSUBD F%d, F%d, F%d", s.before, s.target, s.target)
 	k.emit("FMOVD ZR, F%d", s.before)
@@ -141,7 +140,7 @@ func (k *function) pick(s *picker, p, n x) {
 	k.emit("BLT %s", group)
 	k.emit("B %s", none)
 
-	// Weights of the group at i.
+	// Search the weights of the group at i.
 	k.at(inGroup)
 	k.emit("FSUBD F%d, F%d, F%d", s.before, s.target, s.target)
 	k.emit("FMOVD ZR, F%d", s.before)

@@ -6,14 +6,13 @@ func random(f *file) {
 	f.function("unit64", unit64)
 }
 
-// philox keeps a word of four counters in each register. A long product of two
-// of them goes to one register, and the two halves of all four are collected by
-// one instruction each.
+// philox holds the same state word of four counters in each register. A long product of two of them
+// fills one register, and one instruction each collects the low and the high halves of all four.
 func philox(k *function) {
 	dst, groups, keys := k.param("dst"), k.param("groups"), k.param("keys")
 	counter, stream := k.param("counter"), k.param("stream")
 	mul := k.constants("multipliers", 0xD2511F53, 0xCD9E8D57)
-	// The counter is a multiple of 16: adding a lane changes its low bits only.
+	// The counter is a multiple of 16, so adding a lane number changes only its low four bits.
 	offsets, from := k.vs(4), k.x()
 	k.emit("MOVD $%s(SB), %v", k.table("lanes", 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), from)
 	k.ldp(offsets[0], offsets[1], from, 0)

@@ -1,7 +1,7 @@
 package neon
 
-// rows writes the kernels over rows of log-weights. Two are for short rows, many
-// to a call; two for segments of long ones.
+// rows writes the kernels over rows of log-weights: two for short rows, many rows in a call, and
+// two for segments of long rows.
 func rows(f *file) {
 	f.function("maxSegment", func(k *function) {
 		w, n := k.param("w"), k.param("n")
@@ -91,9 +91,9 @@ func scaleRows(k *function) {
 	k.emit("BNE row")
 }
 
-// maximum leaves in the first lane of m the maximum of n ≥ 1 entries, NaN aside. The
-// instruction for it would take a signalling NaN for an answer, so that entries are
-// compared. w and n are destroyed, and the twelve registers of spare.
+// maximum stores the maximum of n ≥ 1 entries, ignoring NaNs, in the first lane of m. It compares
+// entries, because the instruction for a maximum would return a signalling NaN. It destroys w, n
+// and the twelve registers in spare.
 func (k *function) maximum(m v, w, n x, least v, spare []v) {
 	acc, above, in := spare[:4], spare[4:8], spare[8:12]
 	loop, rest, done := k.label("max"), k.label("maxRest"), k.label("maxDone")
@@ -128,8 +128,8 @@ func (k *function) maximum(m v, w, n x, least v, spare []v) {
 	k.op("fmaxv.s", m, acc[0])
 }
 
-// tail runs over what is left of a turn of 16, n < 16 entries at p, whose flags are set:
-// over whole quads, and then over a part of one.
+// tail processes the remaining n < 16 entries at p: whole quads by quad, and then a rest of fewer
+// than four entries by part. The processor flags must be those of n.
 func (k *function) tail(p, n x, done string, quad, part func(j int, p x)) {
 	for j := range 4 {
 		some := k.label("some")
@@ -153,13 +153,13 @@ func (k *function) tail(p, n x, done string, quad, part func(j int, p x)) {
 	}
 }
 
-// weightState holds what stays in registers over rows.
+// weightState holds the registers whose contents are used by all rows.
 type weightState struct {
 	exp      expConsts
 	floored  bool
 	floor, m v
 	least    v
-	acc      []v // 16 lanes of float64
+	acc      []v // accumulators: 16 lanes of float64
 	quads    [][]v
 }
 
@@ -173,11 +173,11 @@ func (k *function) weightState(floored bool) *weightState {
 	return s
 }
 
-// weights stores e^(w−m) for n ≥ 1 entries; add sees the sum of each block in acc[0].
-// Pointers advance, n becomes 0.
+// weights stores e^(w−m) for n ≥ 1 entries. It calls add with the sum of each block in acc[0]. It
+// advances the pointers and sets n to 0.
 func (k *function) weights(s *weightState, p, w, n x, add func()) {
-	// some computes the weights of one or two quads of inputs; their lanes begin at
-	// register at of acc.
+	// some computes the weights of one or two quads of inputs. The accumulators of the first quad
+	// begin at register acc[at].
 	some := func(quads [][]v, at int, again func(d, j int)) {
 		k.each(quads, "fsub.4s", func(q []v) []v { return []v{q[0], q[0], s.m} })
 		k.exp(s.exp, quads)
@@ -221,7 +221,7 @@ func (k *function) weights(s *weightState, p, w, n x, add func()) {
 	k.emit("SUBS $1, %v, %v", turns, turns)
 	k.emit("BNE %s", loop)
 	k.at(end)
-	// The partial turn belongs to this block unless the block is full.
+	// Unless the block is full, it also includes the partial turn.
 	k.emit("CBZ %v, %s", left, done)
 	k.emit("CMP $0, %v", n)
 	k.tail(w, n, done, func(j int, w x) {
@@ -242,7 +242,7 @@ func (k *function) weights(s *weightState, p, w, n x, add func()) {
 	k.next = turns
 }
 
-// addLanes adds 16 lanes by halving; their sum comes to the first lane of acc[0].
+// addLanes adds 16 lanes by halving and leaves the sum in the first lane of acc[0].
 func (k *function) addLanes(acc []v) {
 	for j := range 4 {
 		k.op("fadd.2d", acc[j], acc[j], acc[j+4])

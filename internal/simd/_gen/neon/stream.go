@@ -1,13 +1,12 @@
 package neon
 
-// loadPart reads the first n of four words at p, 1 ≤ n ≤ 3; the others become those of
-// pad.
+// loadPart loads the first n of four words at p, 1 ≤ n ≤ 3. The other lanes are copied from pad.
 func (k *function) loadPart(d v, p, n x, pad v) {
 	k.copy(d, pad)
 	k.part(true, d, p, n)
 }
 
-// part moves the first n words of a register, 1 ≤ n ≤ 3.
+// part loads or stores the first n words of a register, 1 ≤ n ≤ 3.
 func (k *function) part(load bool, d v, p, n x) {
 	one, done := k.label("one"), k.label("done")
 	k.emit("TBZ $1, %v, %s", n, one)
@@ -23,10 +22,10 @@ func (k *function) part(load bool, d v, p, n x) {
 	k.at(done)
 }
 
-// stream runs body over n elements, as many registers at a time as there are
-// quads, and then one at a time. The first registers of a quad hold what is read
-// from in; body leaves the result in the first one, which goes to out. Absent elements
-// are 0. Pointers and n are destroyed.
+// stream runs body over n elements: as many registers at a time as there are quads, and then one
+// register at a time. The first registers of a quad hold the elements read from in. body leaves the
+// result in the first register, which is stored to out. Absent elements are 0. It destroys the
+// pointers and n.
 func (k *function) stream(n x, in []x, out x, quads [][]v, body func(quads [][]v)) {
 	step := 4 * len(quads)
 	loop, rest, quad, part, done := k.label("loop"), k.label("rest"), k.label("quad"), k.label("part"), k.label("end")
@@ -74,7 +73,7 @@ func (k *function) stream(n x, in []x, out x, quads [][]v, body func(quads [][]v
 	k.at(done)
 }
 
-// each writes an instruction for each of some quads; i picks its operands.
+// each writes an instruction for each quad; operands returns its operands.
 func (k *function) each(quads [][]v, name string, operands func(q []v) []v) {
 	for _, q := range quads {
 		k.op(name, operands(q)...)

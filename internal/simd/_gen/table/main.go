@@ -1,14 +1,14 @@
-// Command table measures kernels, methods and networks and prints them with their
-// floors, and with those of PyTorch where a Python has it.
+// Command table measures kernels, methods and networks and prints their times next to lower limits
+// (floors), and next to those of PyTorch if a Python interpreter has it.
 //
 //	go -C internal/simd/_gen run ./table [-backend avx512] [-count 10] [-for 5ms] [-python python3] [-only REGEXP]
 //
-// Each figure is the least processor time of several short runs on one thread, ours and
-// PyTorch's in turns, so that a busy machine spoils few of them, and counts in the random
-// numbers that a kernel takes. Floors are what the instructions or the memory of an
-// AVX-512 core allow at 4.45 GHz, as they were measured by loops in C. The command
-// measures the clock of the core that it runs on, in the same sitting, and scales them to
-// it; the floor of a matrix product is the rate of fused multiply-adds that it measures.
+// Each time is the smallest processor time of several short runs on one thread. Runs of gibbsite
+// and of PyTorch alternate, so that a busy machine spoils few of them. A time includes the random
+// numbers that a kernel uses. Floors are the limits set by the instructions or the memory of an
+// AVX-512 core at 4.45 GHz, measured by loops in C. The command measures the clock of its core in
+// the same session and scales the floors to it. The floor of a matrix product is the measured rate
+// of fused multiply-adds.
 package main
 
 import (
@@ -63,10 +63,10 @@ func main() {
 	print(least, clock, most, *backend, other)
 }
 
-// figures are what was measured of a row.
+// figures holds the measurements of a row: times of gibbsite and of the peer.
 type figures struct{ ours, peers float64 }
 
-// print prints the table.
+// print prints the table of the smallest times.
 func print(least map[string]figures, clock, most float64, backend string, other *peer) {
 	fmt.Printf("| %s at %.2f GHz", backend, clock)
 	if most > 0 {
@@ -111,8 +111,8 @@ func print(least map[string]figures, clock, most float64, backend string, other 
 	}
 }
 
-// gigahertz measures the clock: a product of integers waits three cycles for the one
-// before it, on every x86-64 processor with AVX2.
+// gigahertz measures the clock frequency in GHz. A product of integers that depends on the previous
+// one takes three cycles on every x86-64 processor with AVX2.
 func gigahertz() (clock float64) {
 	const products, latency = 1 << 18, 3
 	x := uint64(3)
@@ -131,7 +131,7 @@ func gigahertz() (clock float64) {
 		took := time.Since(start)
 		clock = max(clock, latency*products/float64(took.Nanoseconds()))
 	}
-	if x == 0 { // it is odd
+	if x == 0 { // x is odd, so this never happens
 		log.Fatal("a product of odd numbers is even")
 	}
 	return clock

@@ -14,15 +14,16 @@ import (
 
 var line = regexp.MustCompile(`^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(.*)$`)
 
-// meter runs benchmarks and keeps the best figure of each.
+// meter runs benchmarks and stores the best result of each.
 type meter struct {
 	dir, backend, span string
-	built              map[string]string  // test binaries by package
-	best               map[string]float64 // by benchmark
-	others             map[string]float64 // nanoseconds of a call, by what the peer timed
+	built              map[string]string  // path of the test binary of each package
+	best               map[string]float64 // best result of each benchmark
+	// Time of a call in nanoseconds for each operation of the peer.
+	others map[string]float64
 }
 
-// key is the name of a row's benchmark, with its backend if it runs on each.
+// key returns the name of a row's benchmark, with the backend if it runs on each backend.
 func (m *meter) key(r row) string {
 	if r.dir == "" {
 		return r.bench + "/" + m.backend
@@ -30,7 +31,7 @@ func (m *meter) key(r row) string {
 	return r.bench
 }
 
-// measure runs the benchmark of a row once, and the peer's.
+// measure runs the benchmark of a row, and that of the peer, once.
 func (m *meter) measure(r row, other *peer) error {
 	bin, err := m.build(r.dir)
 	if err != nil {
@@ -66,7 +67,7 @@ func (m *meter) measure(r row, other *peer) error {
 	return nil
 }
 
-// build compiles the tests of a package, once.
+// build compiles the tests of a package, once, and returns the path of the binary.
 func (m *meter) build(dir string) (string, error) {
 	if bin, ok := m.built[dir]; ok {
 		return bin, nil
@@ -87,8 +88,8 @@ func (m *meter) build(dir string) (string, error) {
 	return bin, nil
 }
 
-// collect keeps the least time, or the greatest rate, of the benchmark, and reports
-// whether there is one.
+// collect reads the result of a benchmark from out and stores the smallest time, or the largest
+// rate. It reports whether there is a result.
 func (m *meter) collect(out []byte, name, unit string) bool {
 	if unit == "" {
 		unit = "ns/elem"

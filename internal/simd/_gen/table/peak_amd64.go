@@ -5,8 +5,8 @@ import "time"
 func peak512(n int)
 func peak256(n int)
 
-// peak measures the rate of fused multiply-adds of float32 that the core comes to with
-// the registers of a backend, in GFLOP/s; 0 where there is none.
+// peak measures the rate of float32 fused multiply-adds that the core reaches with the registers of
+// a backend, in GFLOP/s. It returns 0 for a backend without such registers.
 func peak(backend string) (best float64) {
 	const n = 1 << 16
 	kernel, flop := peak512, 2.0*16*16*n

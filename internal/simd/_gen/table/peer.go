@@ -11,21 +11,24 @@ import (
 	"strings"
 )
 
+// peers is the Python program that times PyTorch.
+//
 //go:embed peers.py
 var peers string
 
-// peer is a PyTorch that waits for what to time.
+// peer is a Python process with PyTorch that times operations on request.
 type peer struct {
 	version string
 	ask     io.Writer
 	answer  *bufio.Scanner
 }
 
-// startPeer starts the interpreter. The error says that it does not run, or has no torch.
+// startPeer starts the Python interpreter. It returns an error if that fails or torch is not
+// installed.
 func startPeer(python string) (*peer, error) {
 	c := exec.Command(python, "-c", peers)
 	c.Stderr = os.Stderr
-	for _, v := range os.Environ() { // OpenBLAS is to take what is fastest here
+	for _, v := range os.Environ() { // OpenBLAS chooses the fastest kernel by itself
 		if !strings.HasPrefix(v, "OPENBLAS_") {
 			c.Env = append(c.Env, v)
 		}
@@ -49,8 +52,8 @@ func startPeer(python string) (*peer, error) {
 	return p, nil
 }
 
-// time returns the least processor time of a call in nanoseconds, of a window of that
-// many seconds.
+// time returns the smallest processor time of one call of an operation, in nanoseconds, measured
+// for the given number of seconds.
 func (p *peer) time(name string, seconds float64) (float64, error) {
 	if _, err := fmt.Fprintf(p.ask, "%s %g\n", name, seconds); err != nil {
 		return 0, err

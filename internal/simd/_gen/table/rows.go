@@ -1,24 +1,26 @@
 package main
 
-// row is one line of the table.
+// row is one line of the printed table.
 type row struct {
-	label         string
-	bench         string  // benchmark, without its backend
-	floor, target float64 // at the clock of reference; 0: none stated, or see fma
-	peer          string  // what PyTorch times; empty: nothing
-	size          float64 // elements, or floating-point operations, of a call of it; 0: milliseconds
-	unit          string  // of the benchmark; empty: ns/elem
-	dir           string  // of the package, from the root; empty: internal/simd, on each backend
+	label string
+	bench string // name of the benchmark, without its backend
+	// Times at the reference clock; floor is 0 if there is none, and may be fma.
+	floor, target float64
+	peer          string // operation that PyTorch times; "" for none
+	// Elements or floating-point operations of a call of the peer; 0 means that times are in ms.
+	size float64
+	unit string // unit of the benchmark; "" means ns/elem
+	dir  string // directory of the package, from the root; "" means internal/simd, on each backend
 }
 
-// fma stands for the floor of a matrix product, the rate of fused multiply-adds that
-// peak measures.
+// fma marks the floor of a matrix product, which is the rate of fused multiply-adds that peak
+// measures.
 const fma = -1
 
-// reference is the clock, in GHz, at which floors and targets are stated.
+// reference is the clock frequency, in GHz, at which floors and targets are stated.
 const reference = 4.45
 
-// forward and products are the floating-point operations of matrix products.
+// forward and products are numbers of floating-point operations in matrix products.
 const (
 	forward  = 2 * 32 * 64 * (6*(12*256*256+2*64*256) + 256*512)
 	products = 2 * 100 * 784 * 500
@@ -70,7 +72,7 @@ var rows = []row{
 	{label: "transformer 4×128, L 32, V 20, batch 64, forward and backward (ms)", bench: "Training", dir: "energy/neural", unit: "ms/step", peer: "training 4x128"},
 }
 
-// convert turns nanoseconds of a call of the peer into the unit of the row.
+// convert converts the time of a call of the peer, in nanoseconds, to the unit of the row.
 func (r row) convert(ns float64) float64 {
 	switch r.unit {
 	case "GFLOP/s":
