@@ -1,4 +1,4 @@
-// Package examples holds programs that show gibbsite at work, one folder each. It is a
-// module of its own, so that plots and progress bars do not reach programs that import
-// the library. Packages under internal are shared by them.
+// Package examples is the root of the example programs, one folder each. They form a separate
+// module, so that programs that import the library do not depend on plots and progress bars. The
+// packages under internal are shared by the examples.
 package examples

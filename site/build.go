@@ -20,38 +20,44 @@ import (
 )
 
 var (
+	// pages holds the templates of the pages.
+	//
 	//go:embed pages
 	pages embed.FS
 
+	// web holds the playground's scripts and style sheet.
+	//
 	//go:embed web
 	web embed.FS
 
+	// guides holds the guides in Markdown.
+	//
 	//go:embed guides
 	guides embed.FS
 
 	templates = template.Must(template.ParseFS(pages, "pages/*.html"))
 )
 
-// page is one page of the site in its frame.
+// page is one HTML page of the site, written through the template frame.html.
 type page struct {
-	File        string // below the folder of the site
+	File        string // path relative to the site's root folder
 	Title       string
 	Description string
-	Script      string // a module, or ""
+	Script      string // file name of the page's JavaScript module; "" for none
 	Body        template.HTML
 }
 
-// Root leads from the page to the folder of the site.
+// Root returns the relative path from the page to the site's root folder.
 func (p page) Root() string { return strings.Repeat("../", strings.Count(p.File, "/")) }
 
-// Nav is the menu of every page.
+// Nav returns the navigation menu, which is the same on every page.
 func (page) Nav() []struct{ Name, File string } {
 	return []struct{ Name, File string }{
 		{"Playground", "playground.html"}, {"Guides", "guides/index.html"}, {"Gallery", "gallery/index.html"}, {"Packages", "packages.html"},
 	}
 }
 
-// Modules are the scripts of the playground that import each other.
+// Modules returns the file names of the scripts to preload: all in web except worker.js.
 func (page) Modules() ([]string, error) {
 	all, err := fs.Glob(web, "web/*.js")
 	var names []string
@@ -71,7 +77,7 @@ func (p page) write(dir string) error {
 	return write(dir, p.File, b.Bytes())
 }
 
-// fill executes a template of the folder pages.
+// fill executes a template from the folder pages and returns the HTML.
 func fill(name string, data any) (template.HTML, error) {
 	var b strings.Builder
 	err := templates.ExecuteTemplate(&b, name, data)
@@ -86,7 +92,7 @@ func write(dir, file string, b []byte) error {
 	return os.WriteFile(name, b, 0o644)
 }
 
-// build writes the whole site. It is run in the folder of this module.
+// build writes the whole site to dir. The working directory must be the folder of this module.
 func build(ctx context.Context, dir string) error {
 	for _, step := range []func(context.Context, string) error{buildWeb, buildPrograms, buildBits, buildLanding, buildGuides, buildPackages, buildGallery} {
 		if err := step(ctx, dir); err != nil {
@@ -96,7 +102,7 @@ func build(ctx context.Context, dir string) error {
 	return nil
 }
 
-// buildWeb copies scripts and style, and writes the page of the playground.
+// buildWeb copies the scripts and the style sheet and writes the playground's page.
 func buildWeb(_ context.Context, dir string) error {
 	err := fs.WalkDir(web, "web", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -121,10 +127,11 @@ func buildWeb(_ context.Context, dir string) error {
 	}.write(dir)
 }
 
-// tabs are the programs of the playground: the folders of wasm.
+// tabs lists the playground's tabs. Each is a WebAssembly program in a folder of wasm.
 var tabs = []string{"lattice", "strings", "json", "minimise", "bits"}
 
-// buildPrograms compiles them to WebAssembly, packed: any server sends them as they are.
+// buildPrograms compiles the tabs to WebAssembly and compresses the files, so that any server
+// can serve them unchanged.
 func buildPrograms(ctx context.Context, dir string) error {
 	tmp, err := os.MkdirTemp("", "gibbsite-wasm")
 	if err != nil {
@@ -167,10 +174,11 @@ func buildPrograms(ctx context.Context, dir string) error {
 	return write(dir, "wasm_exec.js", loader)
 }
 
-// shipped are the seeds whose native digests come with the site.
+// shipped lists the seeds whose digests, computed natively, are published with the site.
 var shipped = []uint64{1, 2}
 
-// buildBits makes the runs that the playground repeats.
+// buildBits runs every case of the bits tab natively, for the shipped seeds, and writes the
+// digests. The playground repeats these runs and compares.
 func buildBits(ctx context.Context, dir string) error {
 	all := map[uint64]map[string]string{}
 	for _, seed := range shipped {
@@ -190,7 +198,7 @@ func buildBits(ctx context.Context, dir string) error {
 	return write(dir, "bits.json", b)
 }
 
-// run runs the go command and returns what it prints.
+// run runs the go command and returns its standard output. An error includes the standard error.
 func run(ctx context.Context, dir string, env []string, args ...string) ([]byte, error) {
 	c := exec.CommandContext(ctx, "go", args...)
 	c.Dir, c.Env = dir, append(os.Environ(), env...)

@@ -12,17 +12,17 @@ import (
 	"sync"
 )
 
-// example is a run of an example whose page the gallery shows.
+// example is a run of an example program. The gallery shows its page.
 type example struct {
 	Name        string
-	Args        string // that make it short
+	Args        string // command-line arguments that make the run short
 	Text        string
-	File, Input string // a file of its own, below gallery, and what it holds
-	Picture     string // the first of its page; "" if there is none
+	File, Input string // path below gallery and content of an input file; "" for none
+	Picture     string // first picture of the page; "" for none
 }
 
-// gallery are runs of a few seconds of every example but canvas, which needs the weights of a
-// published network.
+// gallery lists a run of a few seconds for every example except canvas, which needs the weights
+// of a published network.
 var gallery = []example{
 	{Name: "ising", Args: "-steps 2000", Text: "Four kernels on the Ising model, next to the exact sum over all states."},
 	{Name: "partition", Args: "", Text: "A graph cut into two communities of exactly given sizes."},
@@ -50,7 +50,7 @@ var gallery = []example{
 	{Name: "scale", Args: "-side 4 -chains 320 -draws 40", Text: "Many short chains, as an array job would run them."},
 }
 
-// buildGallery runs the examples and lists their pages.
+// buildGallery runs the examples and writes the list of their pages.
 func buildGallery(ctx context.Context, dir string) error {
 	root, err := filepath.Abs(filepath.Join(dir, "gallery"))
 	if err != nil {
@@ -85,8 +85,8 @@ func buildGallery(ctx context.Context, dir string) error {
 	return page{File: "gallery/index.html", Title: "Gallery", Body: body, Description: "The pages that the examples of gibbsite write."}.write(dir)
 }
 
-// make writes the page to a folder of root. The program runs in root, so that the command on
-// the page names no folder of this machine.
+// make runs the example and writes its page to the folder root/e.Name. The working directory is
+// root, so that the command shown on the page contains no local path.
 func (e *example) make(ctx context.Context, root, programs string) error {
 	dir := filepath.Join(root, e.Name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {

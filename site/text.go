@@ -26,8 +26,8 @@ var (
 	relative = regexp.MustCompile(`(href|src)="([^":#][^":]*)"`)
 )
 
-// render turns Markdown into HTML whose boxes can be scrolled by keyboard, and in which
-// the name of a package is a link to its documentation.
+// render converts Markdown to HTML. Code blocks and tables can be scrolled by keyboard, and
+// package names link to their documentation.
 func render(source []byte, packages map[string]string) (string, error) {
 	var b bytes.Buffer
 	if err := markdown.Convert(source, &b); err != nil {
@@ -47,8 +47,8 @@ func render(source []byte, packages map[string]string) (string, error) {
 	}), nil
 }
 
-// described lists the packages of the library below its root, with the first sentence of
-// their documentation.
+// described returns the public packages of the library by path below its root, with the first
+// sentence of their documentation.
 func described(ctx context.Context) (map[string]string, error) {
 	out, err := run(ctx, "..", nil, "list", "-f", "{{.ImportPath}}\t{{.Name}}\t{{.Doc}}", "./...")
 	if err != nil {
@@ -65,7 +65,7 @@ func described(ctx context.Context) (map[string]string, error) {
 	return all, nil
 }
 
-// buildLanding writes the first page: README.md, from its first paragraph on.
+// buildLanding writes the landing page: README.md from its first section heading on.
 func buildLanding(ctx context.Context, dir string) error {
 	packages, err := described(ctx)
 	if err != nil {
@@ -101,7 +101,7 @@ func buildLanding(ctx context.Context, dir string) error {
 	}.write(dir)
 }
 
-// buildPackages lists the packages.
+// buildPackages writes the list of packages.
 func buildPackages(ctx context.Context, dir string) error {
 	packages, err := described(ctx)
 	if err != nil {
@@ -117,13 +117,13 @@ func buildPackages(ctx context.Context, dir string) error {
 	return page{File: "packages.html", Title: "Packages", Body: body, Description: "The packages of gibbsite, with links to their documentation."}.write(dir)
 }
 
-// guide is one of the folder guides.
+// guide is an entry in the list of guides.
 type guide struct{ Name, Title, Lead string }
 
-// order is that of the guides on their page.
+// order lists the guides in the order in which their page shows them.
 var order = []string{"diagnostics", "testdata", "minimise", "averages", "language-models", "series", "unlearning", "machines"}
 
-// buildGuides writes the guides and their list.
+// buildGuides writes the guides and the page that lists them.
 func buildGuides(ctx context.Context, dir string) error {
 	packages, err := described(ctx)
 	if err != nil {

@@ -14,17 +14,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
-// part is some rows of a table: numbers, and whether the row is a 1.
+// part is a set of table rows: x holds the inputs row by row, y the target of each row.
 type part struct{ x, y []float32 }
 
-// data is a table in two parts, each column with mean 0 and standard deviation 1 over
-// the training part.
+// data is a table split into a training and a test part. Each column has mean 0 and standard
+// deviation 1 over the training part.
 type data struct {
 	name        string
 	train, test part
 }
 
-// load reads or generates the data.
+// load reads the data of -csv, or generates data if there is none.
 func load(o options) (*data, error) {
 	if o.csv == "" {
 		x, y := generate(o.n+o.n/4, o.seed)
@@ -47,12 +47,13 @@ func load(o options) (*data, error) {
 	return d, nil
 }
 
-// columns are those of the COMPAS table as the paper prepares it: four counts, an age and
-// two categories in one-hot code.
+// columns names the columns of the COMPAS table as the paper prepares it: four counts, an age
+// and two one-hot coded categories.
 var columns = []string{"priors", "felonies", "misdemeanors", "others", "age", "a", "b", "c", "d", "e", "f", "s", "t"}
 
-// generate returns rows of that shape: skewed counts, an age, categories; the label
-// follows a logistic model, so that no rule is right more than about seven times in ten.
+// generate returns rows in the shape of [columns]: skewed counts, an age and categories. The
+// labels follow a logistic model with enough noise that no classifier is right more than about
+// seven times in ten.
 func generate(rows int, seed uint64) (x, y []float32) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	count := func(mean float64) float64 { return math.Floor(mean * r.ExpFloat64() * (0.5 + r.Float64())) }
@@ -89,8 +90,8 @@ func generate(rows int, seed uint64) (x, y []float32) {
 	return x, y
 }
 
-// readTable reads numbers with the names of their columns in the first line. The target
-// column, the last if it is "", holds numbers from 0 to 1: what is, or how probable it is.
+// readTable reads a table of numbers whose first line names the columns. The target column, the
+// last if target is "", holds numbers from 0 to 1: an observed label or its probability.
 func readTable(r io.Reader, target string) (names []string, x, y []float32, err error) {
 	c := command.Table(r)
 	head, err := c.Read()
@@ -145,7 +146,7 @@ func readTable(r io.Reader, target string) (names []string, x, y []float32, err 
 	return slices.Delete(names, at, at+1), x, y, nil
 }
 
-// shuffle puts the rows in random order.
+// shuffle permutes the rows at random.
 func shuffle(x, y []float32, r *rand.Rand) {
 	n := len(x) / len(y)
 	r.Shuffle(len(y), func(i, j int) {
@@ -156,8 +157,8 @@ func shuffle(x, y []float32, r *rand.Rand) {
 	})
 }
 
-// split makes the first so many rows the training part and standardises all columns by
-// it, in place. A column that is constant there is an error.
+// split makes the first train rows the training part and standardises all columns by their mean
+// and deviation there, in place. A column that is constant in the training part is an error.
 func split(name string, names []string, x, y []float32, train int) (*data, error) {
 	n := len(names)
 	if constant(y[:train], 1) {
@@ -182,7 +183,7 @@ func split(name string, names []string, x, y []float32, train int) (*data, error
 	return &data{name, part{x[:train*n], y[:train]}, part{x[train*n:], y[train:]}}, nil
 }
 
-// constant reports whether entries that lie n apart are equal.
+// constant reports whether x[0], x[n], x[2n], … are all equal.
 func constant(x []float32, n int) bool {
 	for i := 0; i < len(x); i += n {
 		if x[i] != x[0] {

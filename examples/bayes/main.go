@@ -1,5 +1,5 @@
-// Bayes draws the binary weights of a Bayesian network given data, by Gibbs sampling,
-// Gibbs with gradients, DULA and DMALA, and compares them (Zhang, Liu and Liu 2022,
+// Bayes samples the binary weights of a Bayesian neural network from their posterior. It
+// compares Gibbs sampling, Gibbs with gradients, DULA and DMALA (Zhang, Liu and Liu 2022,
 // section 6.4).
 //
 //	go -C examples run ./bayes
@@ -19,7 +19,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
-// options are the command line.
+// options holds the command-line options.
 type options struct {
 	command.Output
 
@@ -30,10 +30,10 @@ type options struct {
 	chosen                          map[string]bool
 }
 
-// methods are the samplers, in the paper's order.
+// methods lists the samplers in the paper's order.
 var methods = []string{"gibbs", "gwg", "dula", "dmala"}
 
-// recipe returns a sampler by its name.
+// recipe returns the sampler with the given name.
 func (o options) recipe(name string) sampler.Method {
 	switch name {
 	case "gibbs": // redraws one weight a step, as in the paper

@@ -11,28 +11,29 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
-// report is what the program prints, as text or as JSON.
+// report is the program's output, printed as text or as JSON.
 type report struct {
-	Problem  string    `json:"problem"`
-	Rows     int       `json:"rows"`
-	TestRows int       `json:"test_rows"`
-	Inputs   int       `json:"inputs"`
-	Hidden   int       `json:"hidden"`
-	Weights  int       `json:"weights"`
-	Chains   int       `json:"chains"`
-	Steps    int       `json:"steps"`
-	Batch    int       `json:"batch"`
-	Baseline float64   `json:"baseline"` // training log-likelihood of the share of ones
+	Problem  string `json:"problem"`
+	Rows     int    `json:"rows"`
+	TestRows int    `json:"test_rows"`
+	Inputs   int    `json:"inputs"`
+	Hidden   int    `json:"hidden"`
+	Weights  int    `json:"weights"`
+	Chains   int    `json:"chains"`
+	Steps    int    `json:"steps"`
+	Batch    int    `json:"batch"`
+	// training log-likelihood when every row is predicted by the share of ones
+	Baseline float64   `json:"baseline"`
 	Runs     []outcome `json:"runs"`
 
-	paper bool // show the paper's figures, too
+	paper bool // whether to show the paper's figures, too
 
 	picture.Album `json:"-"`
 }
 
-// outcome is what a sampler has come to. Log-likelihoods are the paper's: minus the mean
-// squared error, of every chain for itself in training and of their mean prediction in
-// the test.
+// outcome holds the results of one sampler. A log-likelihood is minus the mean squared error, as
+// in the paper. In training it is computed for each chain; in the test, for the mean prediction
+// of the chains.
 type outcome struct {
 	Method      string  `json:"method"`
 	TrainLogLik float64 `json:"train_loglik"`
@@ -45,19 +46,20 @@ type outcome struct {
 	trace []mark
 }
 
-// mark is the training log-likelihood after so many steps.
+// mark is the training log-likelihood after the given number of steps.
 type mark struct {
 	step  int
 	value float64
 }
 
-// published are the paper's figures on COMPAS: training log-likelihood and test RMSE
-// (section 6.4).
+// published holds the paper's results on COMPAS by sampler: training log-likelihood and test
+// RMSE (section 6.4).
 var published = map[string][2]float64{
 	"gibbs": {-0.4063, 0.4718}, "gwg": {-0.3729, 0.4757}, "dula": {-0.3590, 0.4879}, "dmala": {-0.3394, 0.4879},
 }
 
-// Warnings implements command.Cautious.
+// Warnings returns a warning if the data are generated and so not comparable with the paper's.
+// It implements command.Cautious.
 func (r *report) Warnings() []string {
 	if !r.paper {
 		return nil
@@ -91,7 +93,7 @@ func (r *report) String() string {
 	return b.String()
 }
 
-// draw adds a picture of the way.
+// draw adds a plot of the training log-likelihood by step.
 func (r *report) draw() error {
 	p := picture.Panel("step", "training log-likelihood")
 	f := &picture.Figure{

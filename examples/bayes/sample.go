@@ -11,10 +11,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// marks is how often the training log-likelihood is taken down on the way.
+// marks is the number of times that the training log-likelihood is recorded during a run.
 const marks = 40
 
-// compare runs the samplers that were asked for.
+// compare runs the samplers chosen by -method.
 func compare(ctx context.Context, o options, d *data) (*report, error) {
 	if o.batch > len(d.train.y) {
 		return nil, fmt.Errorf("-batch = %d, want at most the %d rows for training", o.batch, len(d.train.y))
@@ -45,7 +45,7 @@ func compare(ctx context.Context, o options, d *data) (*report, error) {
 	return r, r.draw()
 }
 
-// sample runs one sampler from random weights and judges where it has come to.
+// sample runs one sampler from random weights and evaluates its final states.
 func sample(ctx context.Context, o options, name string, m *neural.Posterior, d *data) (outcome, error) {
 	v := outcome{Method: name}
 	at := 0 // steps made
@@ -85,7 +85,7 @@ func sample(ctx context.Context, o options, name string, m *neural.Posterior, d 
 	return v, nil
 }
 
-// judge sets what the chains together predict of the test part.
+// judge stores in v the test results of the chains' mean prediction.
 func (v *outcome) judge(m *neural.Posterior, states []int32, test part) {
 	n, _ := m.Shape()
 	chains := len(states) / n

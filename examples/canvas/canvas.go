@@ -23,21 +23,22 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// canvas is the pieces as tokens.
+// canvas is the text with its blanks as tokens.
 type canvas struct {
-	clamp  []int32 // −1 in blanks
-	spans  projection.Spans
-	judges []func(s string) bool // of the spans' texts, without the languages
+	clamp []int32 // fixed token at each position, −1 in blanks
+	spans projection.Spans
+	// per span: whether a text satisfies the rule, checked without the constraint code
+	judges []func(s string) bool
 	names  []string
 	pad    int32
-	words  [][][]int32 // the choices of a span, nil for others
+	words  [][][]int32 // tokens of each choice, by span; nil for spans without choices
 	choice [][]string
 }
 
-// report is the result.
+// report is the program's output.
 type report struct {
 	Texts      []string   `json:"texts"`
-	Blanks     [][]string `json:"blanks"` // of each text
+	Blanks     [][]string `json:"blanks"` // contents of the blanks, by text
 	Unchanged  bool       `json:"prompt_unchanged"`
 	Violations int        `json:"violations"`
 	Spans      []span     `json:"spans"`
@@ -45,20 +46,21 @@ type report struct {
 	Vocabulary int        `json:"vocabulary"`
 	LoadMS     float64    `json:"load_ms"`
 	CompileMS  float64    `json:"compile_ms"`
-	SampleMS   float64    `json:"sample_ms"` // per text
+	SampleMS   float64    `json:"sample_ms"` // milliseconds per text
 }
 
-// span says what the model's first prediction, of a canvas without blanks filled, gives
-// a blank: there its positions are independent.
+// span describes one blank under the model's first prediction, made while all blanks are masked.
+// In this prediction the positions are independent.
 type span struct {
 	Language string             `json:"language"`
 	Tokens   int                `json:"tokens"`
-	P        float64            `json:"p"`       // of the language
-	Entropy  float64            `json:"entropy"` // within the language, in nats
+	P        float64            `json:"p"`       // probability of the language
+	Entropy  float64            `json:"entropy"` // entropy in nats, given the language
 	Choices  map[string]float64 `json:"choices,omitempty"`
 }
 
-// tokenizer reads tokenizer.json of the model's folder and the padding token.
+// tokenizer reads tokenizer.json in the model's folder and returns the tokenizer and the padding
+// token.
 func tokenizer(o options) (*text.BPE, int32, error) {
 	path := filepath.Join(o.model, "tokenizer.json")
 	f, err := os.Open(path)
@@ -84,7 +86,8 @@ func tokenizer(o options) (*text.BPE, int32, error) {
 	return nil, 0, fmt.Errorf("-pad: no token of the name %q among the added tokens of %s; name one with -pad", strings.Join(names, ", "), path)
 }
 
-// padding returns the names of the tokens that may fill up a blank, the best first.
+// padding returns the names of the tokens that may fill the unused end of a blank, the preferred
+// one first.
 func padding(path string) ([]string, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -113,7 +116,7 @@ func padding(path string) ([]string, error) {
 	return names, nil
 }
 
-// lay compiles the pieces.
+// lay converts the pieces to a canvas and compiles the rules of the blanks.
 func lay(ctx context.Context, t *text.BPE, pieces []piece, pad int32, chat func(string) (string, error)) (*canvas, error) {
 	c := &canvas{pad: pad}
 	v := t.Vocabulary()
@@ -247,7 +250,7 @@ func write(ctx context.Context, o options) (*report, error) {
 
 func milliseconds(start time.Time) float64 { return float64(time.Since(start).Microseconds()) / 1000 }
 
-// first returns what the first prediction says of the blanks.
+// first describes each blank under the model's first prediction.
 func (c *canvas) first(ctx context.Context, model *pretrained.Masked, bound *projection.SpansProjection) ([]span, error) {
 	x := slices.Clone(c.clamp)
 	for i, l := range x {
@@ -297,7 +300,7 @@ func (c *canvas) first(ctx context.Context, model *pretrained.Masked, bound *pro
 	return all, nil
 }
 
-// judge decodes the samples and counts blanks that are not what was asked for.
+// judge decodes the samples and counts the blanks that violate their rules.
 func (c *canvas) judge(r *report, x []int32, t *text.BPE) {
 	r.Unchanged = true
 	for ; len(x) > 0; x = x[len(c.clamp):] {
@@ -328,7 +331,7 @@ func (c *canvas) judge(r *report, x []int32, t *text.BPE) {
 	}
 }
 
-// String is the report as text.
+// String returns the report as text.
 func (r *report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d tokens of a vocabulary of %d; loaded in %.0f ms, rules compiled in %.0f ms, %.0f ms a text\n", r.Tokens, r.Vocabulary, r.LoadMS, r.CompileMS, r.SampleMS)

@@ -1,15 +1,14 @@
-// Canvas lets a masked diffusion language model (LLaDA, Dream, the diffusions of Qwen3)
-// fill the blanks of a fixed text, each under a JSON Schema, a regular expression or a
-// list of choices. Every text satisfies the rules, and the fixed
-// tokens stay as they are.
+// Canvas fills the blanks of a fixed text with a masked diffusion language model (LLaDA, Dream,
+// the diffusion versions of Qwen3). Each blank obeys a JSON Schema, a regular expression or a
+// list of choices. The fixed tokens stay unchanged.
 //
 //	go -C examples run ./canvas -model DIR -prompt "A person as JSON: " -schema schema.json -n 3
 //	go -C examples run ./canvas -model DIR -prompt "Is 7 a prime? " -choice yes,no -json
 //	go -C examples run ./canvas -model DIR -canvas pieces.json
 //
-// The file of -canvas is a JSON array of pieces in their order: {"text": "…"}, or blanks
-// {"schema": {…}, "tokens": 64}, {"regex": "[0-9]+", "tokens": 4}, {"choice": ["yes", "no"]}
-// and {"tokens": 8}, which may be anything.
+// The file of -canvas is a JSON array of pieces in order. A piece is {"text": "…"}, or a blank:
+// {"schema": {…}, "tokens": 64}, {"regex": "[0-9]+", "tokens": 4}, {"choice": ["yes", "no"]} or,
+// for any text, {"tokens": 8}.
 package main
 
 import (
@@ -23,7 +22,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
-// options are the command line.
+// options holds the command-line options.
 type options struct {
 	command.Output
 
@@ -35,7 +34,7 @@ type options struct {
 	seed             uint64
 }
 
-// piece is a part of the canvas: a text, or a blank.
+// piece is a part of the canvas: a text or a blank.
 type piece struct {
 	Text   *string         `json:"text"`
 	Schema json.RawMessage `json:"schema"`
@@ -91,7 +90,7 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-// pieces returns the canvas that the options ask for.
+// pieces returns the pieces described by the options.
 func (o options) pieces() ([]piece, error) {
 	if o.canvas != "" {
 		return readPieces(o.canvas)

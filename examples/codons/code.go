@@ -7,7 +7,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 )
 
-// codons is the vocabulary: the 64 words of three bases, in alphabetical order.
+// codons is the vocabulary of the 64 codons, in alphabetical order.
 var codons = func() text.Vocabulary {
 	var v text.Vocabulary
 	for _, a := range "ACGT" {
@@ -20,7 +20,7 @@ var codons = func() text.Vocabulary {
 	return v
 }()
 
-// codonOf is the token of each codon.
+// codonOf maps each codon to its token.
 var codonOf = func() map[string]int32 {
 	m := make(map[string]int32)
 	for t, codon := range codons.Tokens {
@@ -29,16 +29,17 @@ var codonOf = func() map[string]int32 {
 	return m
 }()
 
-// iupac are the bases that a letter stands for.
+// iupac maps an IUPAC letter to the bases that it denotes.
 var iupac = map[rune]string{
 	'A': "A", 'C': "C", 'G': "G", 'T': "T", 'R': "AG", 'Y': "CT", 'S': "CG", 'W': "AT", 'K': "GT", 'M': "AC",
 	'B': "CGT", 'D': "AGT", 'H': "ACT", 'V': "ACG", 'N': "ACGT",
 }
 
-// maxWords bounds what one site may stand for: four free bases and more.
+// maxWords is the maximum number of words that one site may denote. It allows for more than four
+// free bases.
 const maxWords = 1 << 12
 
-// expand returns the words of bases that a site of an option stands for.
+// expand returns the words of bases that a site denotes. The option is named in errors.
 func expand(option, site string) ([]string, error) {
 	words := []string{""}
 	for _, c := range site {
@@ -55,8 +56,8 @@ func expand(option, site string) ([]string, error) {
 	return words, nil
 }
 
-// opposite returns a word of bases as the other strand reads it; what is no A, C,
-// G or T stays.
+// opposite returns the reverse complement of a word. Characters other than A, C, G and T are
+// kept.
 func opposite(word string) string {
 	pair := map[byte]byte{'A': 'T', 'C': 'G', 'G': 'C', 'T': 'A'}
 	b := make([]byte, len(word))
@@ -70,5 +71,5 @@ func opposite(word string) string {
 	return string(b)
 }
 
-// strong counts G and C.
+// strong returns the number of G and C in a word.
 func strong(word string) int { return strings.Count(word, "G") + strings.Count(word, "C") }

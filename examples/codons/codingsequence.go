@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// readGene reads a coding sequence of a GenBank file, the only one or that of a
-// name, with up to so many bases on each side.
+// readGene reads a coding sequence from a GenBank file: the one with the given name, or the only
+// one if name is "". It includes up to flank bases on each side.
 func readGene(path, name string, flank int) (gene, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -30,10 +30,10 @@ func readGene(path, name string, flank int) (gene, error) {
 	return gene{}, fmt.Errorf("%s: %w", path, err)
 }
 
-// names are the qualifiers that -gene goes by.
+// names lists the qualifiers that -gene is compared with.
 var names = []string{"gene", "locus_tag", "protein_id", "product"}
 
-// label is what a coding sequence is called in lists.
+// label returns the name under which lists show a coding sequence.
 func (f *feature) label() string {
 	for _, name := range names {
 		if v, line := f.get(name); line > 0 && v != "" {
@@ -43,7 +43,7 @@ func (f *feature) label() string {
 	return fmt.Sprintf("(line %d)", f.line)
 }
 
-// choose returns the coding sequence of a name, or the only one if name is "".
+// choose returns the coding sequence with the given name, or the only one if name is "".
 func choose(records []record, name string) (*record, *feature, error) {
 	type found struct {
 		r *record
@@ -88,7 +88,7 @@ func choose(records []record, name string) (*record, *feature, error) {
 	return fit[0].r, fit[0].f, nil
 }
 
-// gene reads a coding sequence of a record. Errors name the line.
+// gene reads a coding sequence of a record. Errors contain the line number.
 func (r *record) gene(cds *feature, flank int) (gene, error) {
 	fail := func(line int, format string, a ...any) (gene, error) {
 		return gene{}, fmt.Errorf("line %d: CDS %s: %w", line, cds.label(), fmt.Errorf(format, a...))
@@ -158,7 +158,8 @@ func (r *record) gene(cds *feature, flank int) (gene, error) {
 	return g, nil
 }
 
-// compare compares the protein with the translation that the file has in a line.
+// compare returns an error if the protein differs from the translation given in the file. The
+// line and label appear in the error.
 func (g *gene) compare(given string, line int, label string) error {
 	read := strings.TrimSuffix(g.letters, "*")
 	given = strings.TrimSuffix(given, "*")

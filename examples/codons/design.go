@@ -13,20 +13,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// edges bounds the unrolled constraint: a gigabyte.
+// edges is the maximum number of edges of the unrolled constraint, which then takes a gigabyte.
 const edges = 1 << 27
 
-// task is a protein to encode, as a model and a language over codons.
+// task is a protein to encode, with a model and a language over codons.
 type task struct {
 	options
 	gene
 	host   usage
-	of     usage // the organism of -harmonise
+	of     usage // codon usage of the organism given by -harmonise
 	kept   map[int]string
-	tokens [][]int32          // that each site may take
-	model  *model.Independent // codon usage given the protein: E = −log p
-	table  []float32          // its log-weights
-	mask   *constraint.Mask   // the protein
+	tokens [][]int32          // tokens allowed at each site
+	model  *model.Independent // codon usage given the protein, E = −log p
+	table  []float32          // log-weights of model
+	mask   *constraint.Mask   // designs that encode the protein
 	parts  []constraint.Automaton
 }
 
@@ -42,8 +42,7 @@ func newTask(ctx context.Context, o options, g gene, u, source usage) (*task, er
 	return t, t.demand(ctx)
 }
 
-// encode makes the mask and the model from the protein. A codon that is kept has
-// probability 1.
+// encode builds the mask and the model from the protein. A protected codon has probability 1.
 func (t *task) encode() error {
 	n, v := len(t.letters), len(codons.Tokens)
 	logw := make([]float64, n*v)
@@ -75,7 +74,7 @@ func (t *task) encode() error {
 	return err
 }
 
-// choices returns the codons of a site and their log-probabilities.
+// choices returns the codons allowed at a site and their log-probabilities.
 func (t *task) choices(i int) ([]int32, []float64, error) {
 	if codon, ok := t.kept[i]; ok {
 		return []int32{codonOf[codon]}, []float64{0}, nil
@@ -95,7 +94,7 @@ func (t *task) choices(i int) ([]int32, []float64, error) {
 	return list, w, err
 }
 
-// demand makes a language of everything that is asked for.
+// demand compiles all constraints of the options to automata.
 func (t *task) demand(ctx context.Context) error {
 	if least, most := counts(3*len(t.letters), t.low, t.high); least > 0 || most < 3*len(t.letters) {
 		gc, err := newContent(3*len(t.letters), t.low, t.high)
@@ -167,7 +166,7 @@ func (t *task) demand(ctx context.Context) error {
 	return nil
 }
 
-// extremes returns the fewest and most G and C of any DNA for the protein.
+// extremes returns the least and greatest number of G and C in any DNA of the protein.
 func (t *task) extremes() (fewest, most int) {
 	for _, list := range t.tokens {
 		low, high := 3, 0
@@ -188,7 +187,7 @@ func (w *window) String() string {
 	return fmt.Sprintf("GC content in [%v, %v] in windows of %d bases%s", w.low, w.high, w.size, every)
 }
 
-// content is a bound on the GC content of a whole design.
+// content is the constraint on the GC content of a whole design.
 type content struct {
 	*constraint.Sum
 	low, high float64
@@ -196,8 +195,7 @@ type content struct {
 
 func (c content) String() string { return fmt.Sprintf("GC content in [%v, %v]", c.low, c.high) }
 
-// newContent is the language of the designs of n bases whose GC content is in
-// [low, high].
+// newContent returns the language of the designs of n bases whose GC content is in [low, high].
 func newContent(n int, low, high float64) (content, error) {
 	least, most := counts(n, low, high)
 	weights := make([]int, len(codons.Tokens))
@@ -211,7 +209,7 @@ func newContent(n int, low, high float64) (content, error) {
 	return content{gc, low, high}, nil
 }
 
-// compile intersects the protein with the parts.
+// compile intersects the protein with the parts and compiles the result.
 func (t *task) compile(ctx context.Context, name string, parts ...constraint.Automaton) (*projection.PathProjection, error) {
 	language, err := constraint.Intersect(append([]constraint.Automaton{t.mask}, parts...)...)
 	if err != nil {
@@ -220,7 +218,8 @@ func (t *task) compile(ctx context.Context, name string, parts ...constraint.Aut
 	return projection.Path{Language: language, Name: name, Limit: edges}.Compile(ctx, len(t.letters), len(codons.Tokens))
 }
 
-// solve compiles everything and, if that cannot be met, says which demands clash.
+// solve compiles all constraints. If they cannot be satisfied, the error names the constraints
+// that exclude each other.
 func (t *task) solve(ctx context.Context) (*projection.PathProjection, error) {
 	e, err := t.compile(ctx, "all constraints together", t.parts...)
 	var dead *projection.InfeasibleError
@@ -259,7 +258,7 @@ func (t *task) logProb(x []int32) float64 {
 	return -e[0]
 }
 
-// design does what the program is for.
+// design computes the designs and the report.
 func (t *task) design(ctx context.Context) (*report, error) {
 	exact, err := t.solve(ctx)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
-// write writes the designs to a folder and adds a picture of them.
+// write writes the designs to a folder and adds a plot of them.
 func (r *report) write(dir string, t *task) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -89,8 +89,8 @@ func values(r *report, f func(figure) float64) plotter.Values {
 	return v
 }
 
-// histogram adds a panel with both kinds of designs as densities, in bins of the
-// given width, and marks the MAP.
+// histogram adds a panel that compares the designs with the unconstrained ones as densities, in
+// bins of the given width, and marks the value of the MAP design.
 func histogram(f *picture.Figure, label string, width float64, free, designs plotter.Values, best float64) error {
 	p := picture.Panel(label, "density")
 	first := len(f.Panels) == 0
@@ -111,8 +111,8 @@ func histogram(f *picture.Figure, label string, width float64, free, designs plo
 	return err
 }
 
-// binned counts values in bins from multiples of width, less a hair, so that
-// values which are multiples themselves fall inside.
+// binned counts values in bins that begin slightly below multiples of width. A value that is a
+// multiple of width thus lies inside a bin.
 func binned(v plotter.Values, width float64) *plotter.Histogram {
 	const hair = 1e-6
 	index := func(x float64) int { return int(math.Floor(x/width + hair)) }

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// record is one entry of a GenBank file, as far as it matters here.
+// record is one entry of a GenBank file, reduced to the data used here.
 type record struct {
 	name     string
-	line     int // of LOCUS
+	line     int // line number of LOCUS
 	circular bool
-	sequence string // upper case
+	sequence string // bases in upper case
 	features []feature
 }
 
@@ -24,15 +24,15 @@ type feature struct {
 	qualifiers    []qualifier
 }
 
-// qualifier is /name=value; continued lines are joined by blanks, those of a
-// translation by nothing.
+// qualifier is a qualifier /name=value. Continuation lines are joined by spaces, or directly in
+// a translation.
 type qualifier struct {
 	name, value string
 	line        int
 }
 
-// get returns the value of the first qualifier of a name and its line, 0 if there is
-// none.
+// get returns the value and the line of the first qualifier with the given name. The line is 0
+// if there is none.
 func (f *feature) get(name string) (string, int) {
 	for _, q := range f.qualifiers {
 		if q.name == name {
@@ -42,7 +42,7 @@ func (f *feature) get(name string) (string, int) {
 	return "", 0
 }
 
-// bases are the letters of a sequence in the manner of IUPAC.
+// allBases lists the IUPAC letters allowed in a sequence.
 const allBases = "ACGTURYSWKMBDHVN"
 
 // scanGenBank reads the records of a GenBank flat file.
@@ -68,12 +68,12 @@ func scanGenBank(r io.Reader) ([]record, error) {
 	return g.records, nil
 }
 
-// The parts of a record that lines belong to.
+// The sections of a record to which a line can belong.
 const (
-	between = iota
-	header
-	table
-	origin
+	between = iota // section between two records
+	header         // section with the header of a record
+	table          // section with the feature table
+	origin         // section with the bases, which ORIGIN begins
 )
 
 // flatFile reads a GenBank file line by line.
@@ -82,12 +82,12 @@ type flatFile struct {
 	now     record
 	line    int
 	part    int
-	length  int // that LOCUS promises, −1 if it does not
-	open    int // the line of a quoted value that is not closed yet, 0 if none
+	length  int // length given by LOCUS; −1 if it is not given
+	open    int // line on which the current quoted value began; 0 outside quotes
 	bases   strings.Builder
 }
 
-// indent is the column that locations and qualifiers begin at.
+// indent is the column at which locations and qualifiers begin.
 const indent = 21
 
 func (g *flatFile) read(text string) error {
@@ -201,7 +201,7 @@ func (g *flatFile) feature(text string) error {
 	return g.quoted(q, value[1:])
 }
 
-// quoted adds a line to a quoted value, in which "" is a quote.
+// quoted adds a line to a quoted value, in which "" denotes a quotation mark.
 func (g *flatFile) quoted(q *qualifier, text string) error {
 	for i := 0; i < len(text); i++ {
 		if text[i] != '"' {
@@ -222,7 +222,7 @@ func (g *flatFile) quoted(q *qualifier, text string) error {
 	return nil
 }
 
-// sequence reads a line of ORIGIN: the number of its first base, and bases.
+// sequence reads a line of ORIGIN: the number of its first base and the bases.
 func (g *flatFile) sequence(text string) error {
 	fields := strings.Fields(text)
 	if at, err := strconv.Atoi(fields[0]); err != nil || at != g.bases.Len()+1 {

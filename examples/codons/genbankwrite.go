@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// writeGenBankRecord writes a design with its flanks as a record of GenBank.
+// writeGenBankRecord writes a design with its flanks as a GenBank record.
 func (g *gene) writeGenBankRecord(w io.Writer, name, comment, dna string, table int, date time.Time) {
 	whole := g.before + dna + g.after
 	title := strings.Join(strings.Fields(g.protein.name), " ")
@@ -51,7 +51,7 @@ func (g *gene) writeGenBankRecord(w io.Writer, name, comment, dna string, table 
 	fmt.Fprintln(w, "//")
 }
 
-// wrapped writes a qualifier, cut at blanks into lines of 80 characters.
+// wrapped writes a qualifier, wrapped at spaces to lines of 80 characters.
 func wrapped(w io.Writer, name, value string) {
 	line := ""
 	for _, word := range strings.Fields(fmt.Sprintf(`/%s="%s"`, name, strings.ReplaceAll(value, `"`, `""`))) {

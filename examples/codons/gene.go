@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// gene is what a design replaces: a protein, perhaps with the DNA that encodes it
-// now and what stands around it.
+// gene is the input of a design: a protein, and the DNA that encodes it with its flanks, if
+// known.
 type gene struct {
 	protein
-	gene, product string // qualifiers of GenBank
-	native        string // the DNA that encodes it, "" if there is none
-	code          *code  // that native is read by
-	before, after string // flanks
-	open5, open3  bool   // the coding sequence is partial at an end
+	gene, product string // values of the GenBank qualifiers /gene and /product
+	native        string // DNA that encodes the protein; "" if not known
+	code          *code  // genetic code of native
+	before, after string // bases before and after the coding sequence
+	open5, open3  bool   // whether the coding sequence is partial at its beginning or end
 }
 
-// load reads what the options name.
+// load reads the input chosen by the options.
 func load(o options) (gene, error) {
 	var g gene
 	var err error
@@ -54,8 +54,8 @@ func readDNA(path string, c *code) (gene, error) {
 	return g, nil
 }
 
-// translate reads the protein off the native DNA; a partial sequence begins with any
-// codon.
+// translate sets the protein that the native DNA encodes. A start codon at the beginning is read
+// as M unless the sequence is partial.
 func (g *gene) translate(partial bool) error {
 	if len(g.native) == 0 || len(g.native)%3 != 0 {
 		return fmt.Errorf("a coding sequence of %d bases, want a positive multiple of 3", len(g.native))
@@ -90,8 +90,8 @@ func readRecord(path, letters, what string) (protein, error) {
 	return p, nil
 }
 
-// keep returns the protected codons by their number, counted from 0: "1-10,25" are
-// those of the native DNA, "25=CTG" says what a codon is.
+// keep parses -keep and returns the protected codons by index from 0. The list "1-10,25"
+// protects codons of the native DNA; "25=CTG" sets a codon.
 func keep(list string, g gene, c *code) (map[int]string, error) {
 	kept := make(map[int]string)
 	for item := range strings.SplitSeq(list, ",") {

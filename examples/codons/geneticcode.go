@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// standard are the codons of each amino acid and of the end (*) in the standard
-// genetic code.
+// standard maps each amino acid, and the stop (*), to its codons in the standard genetic code.
 var standard = map[byte]string{
 	'A': "GCA GCC GCG GCT", 'C': "TGC TGT", 'D': "GAC GAT", 'E': "GAA GAG", 'F': "TTC TTT",
 	'G': "GGA GGC GGG GGT", 'H': "CAC CAT", 'I': "ATA ATC ATT", 'K': "AAA AAG",
@@ -16,10 +15,10 @@ var standard = map[byte]string{
 	'V': "GTA GTC GTG GTT", 'W': "TGG", 'Y': "TAC TAT", '*': "TAA TAG TGA",
 }
 
-// changes are what NCBI's translation tables read in another way than the standard
-// code: pairs of a codon and its amino acid.
+// changes maps an NCBI translation table to its differences from the standard code: pairs of a
+// codon and its amino acid.
 var changes = map[int]string{
-	1: "", 11: "", // 11, of bacteria, begins with other codons only
+	1: "", 11: "", // table 11, of bacteria, differs only in its start codons
 	2:  "AGA * AGG * ATA M TGA W",
 	3:  "ATA M CTA T CTC T CTG T CTT T TGA W",
 	4:  "TGA W",
@@ -38,13 +37,13 @@ var changes = map[int]string{
 	25: "TGA G",
 }
 
-// code is a genetic code.
+// code is a genetic code: it maps codons to amino acids.
 type code struct {
 	table int
-	amino map[string]byte // by codon
+	amino map[string]byte // amino acid of each codon
 }
 
-// newCode returns a translation table of NCBI.
+// newCode returns the genetic code of an NCBI translation table.
 func newCode(table int) (*code, error) {
 	list, ok := changes[table]
 	if !ok {
@@ -62,7 +61,7 @@ func newCode(table int) (*code, error) {
 	return c, nil
 }
 
-// tokensOf returns the codons of an amino acid as tokens, ascending.
+// tokensOf returns the codons of an amino acid as tokens, in ascending order.
 func (c *code) tokensOf(aa byte) []int32 {
 	var all []int32
 	for t, codon := range codons.Tokens {
@@ -73,8 +72,8 @@ func (c *code) tokensOf(aa byte) []int32 {
 	return all
 }
 
-// begins reports whether a codon may begin a coding sequence and stands for M there:
-// NTG and ATN in the tables of bacteria and organelles, CTG, TTG and ATG elsewhere.
+// begins reports whether a codon can be a start codon, which encodes M. Start codons are NTG and
+// ATN in the tables of bacteria and organelles, and CTG, TTG and ATG in the others.
 func (c *code) begins(codon string) bool {
 	if slices.Contains([]int{1, 6, 10, 12, 16, 22}, c.table) {
 		return codon == "ATG" || codon == "CTG" || codon == "TTG"
@@ -82,7 +81,7 @@ func (c *code) begins(codon string) bool {
 	return strings.HasSuffix(codon, "TG") || strings.HasPrefix(codon, "AT")
 }
 
-// read returns the protein of a coding sequence of A, C, G and T.
+// read returns the protein that a coding sequence of A, C, G and T encodes.
 func (c *code) read(dna string) string {
 	var b strings.Builder
 	for ; len(dna) >= 3; dna = dna[3:] {

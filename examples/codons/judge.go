@@ -12,8 +12,8 @@ import (
 // The judge reads designs as strings of bases and shares no code with what made
 // them: its own genetic code, its own reading of sites and strands.
 
-// tables are the translation tables of NCBI: the amino acid of the codon whose bases
-// are digits of base 4 in the order T, C, A, G.
+// tables maps an NCBI translation table to the amino acids of all codons. The index of a codon
+// is its number in base 4 with the digits T, C, A, G.
 var tables = map[int]string{
 	1:  "FFLLSSSSYY**CC*WLLLLPPPPHHQQRRRRIIIMTTTTNNKKSSRRVVVVAAAADDEEGGGG",
 	2:  "FFLLSSSSYY**CCWWLLLLPPPPHHQQRRRRIIMMTTTTNNKKSS**VVVVAAAADDEEGGGG",
@@ -35,7 +35,7 @@ var tables = map[int]string{
 	25: "FFLLSSSSYY**CCGWLLLLPPPPHHQQRRRRIIIMTTTTNNKKSSRRVVVVAAAADDEEGGGG",
 }
 
-// translate reads the protein off a DNA string, ? where there is no codon.
+// translate returns the protein of a DNA string, with ? for three letters that are not a codon.
 func translate(table int, dna string) string {
 	var b strings.Builder
 	for ; len(dna) >= 3; dna = dna[3:] {
@@ -57,12 +57,12 @@ func translate(table int, dna string) string {
 	return b.String() + strings.Repeat("?", len(dna))
 }
 
-// gcContent is the share of G and C.
+// gcContent returns the share of G and C.
 func gcContent(dna string) float64 {
 	return float64(strings.Count(dna, "G")+strings.Count(dna, "C")) / float64(len(dna))
 }
 
-// longestRun is the length of the longest homopolymer with a base in from … to−1.
+// longestRun returns the length of the longest homopolymer with at least one base in [from, to).
 func longestRun(dna string, from, to int) int {
 	longest, length := 0, 0
 	for i := range dna {
@@ -80,7 +80,7 @@ func longestRun(dna string, from, to int) int {
 
 var pairs = strings.NewReplacer("A", "T", "T", "A", "C", "G", "G", "C")
 
-// strand2 is the other strand, in its own direction.
+// strand2 returns the other strand, read in its own direction.
 func strand2(dna string) string {
 	other := []byte(pairs.Replace(dna))
 	for i, j := 0, len(other)-1; i < j; i, j = i+1, j-1 {
@@ -89,10 +89,10 @@ func strand2(dna string) string {
 	return string(other)
 }
 
-// ambiguity lists, for each base, the letters of a site that it satisfies.
+// ambiguity maps each base to the IUPAC letters that include it.
 var ambiguity = map[byte]string{'A': "ARWMDHVN", 'C': "CYSMBHVN", 'G': "GRSKBDVN", 'T': "TYWKBDHN"}
 
-// fits reports whether bases are a reading of a site.
+// fits reports whether the bases match a site.
 func fits(site, dna string) bool {
 	for i := range site {
 		if dna[i] == site[i] {
@@ -105,8 +105,8 @@ func fits(site, dna string) bool {
 	return true
 }
 
-// occurrences counts the places with a base in from … to−1 at which a site stands on
-// one strand or the other.
+// occurrences counts the positions with at least one base in [from, to) at which a site occurs
+// on either strand.
 func occurrences(site, dna string, from, to int) int {
 	n := 0
 	if strings.Trim(site, "ACGT") == "" {
@@ -136,8 +136,8 @@ func occurrences(site, dna string, from, to int) int {
 	return n
 }
 
-// even reports whether every window with a base in from … to−1 has its share of G
-// and C.
+// even reports whether the GC content of every window with at least one base in [from, to) is
+// within the bounds.
 func (w *window) even(dna string, from, to int) bool {
 	for at := 0; at+w.size <= len(dna); at += w.step {
 		if at >= to || at+w.size <= from {
@@ -150,7 +150,8 @@ func (w *window) even(dna string, from, to int) bool {
 	return true
 }
 
-// repeats reports whether k bases occur twice, once with a base in from … to−1.
+// repeats reports whether a word of k bases occurs twice, at least once with a base in [from,
+// to).
 func repeats(dna string, k, from, to int) bool {
 	last := make(map[string]bool) // whether an occurrence so far is of the design
 	for at := 0; at+k <= len(dna); at++ {
@@ -164,8 +165,7 @@ func repeats(dna string, k, from, to int) bool {
 	return false
 }
 
-// judge asks of a design what the options ask. The tests go by the names that
-// demands returns, in its order.
+// judge checks a design against the options. The results are in the order of [demands].
 func judge(t *task, dna string) []bool {
 	whole := t.gene.before + dna + t.gene.after
 	from := len(t.gene.before)
@@ -202,7 +202,7 @@ func judge(t *task, dna string) []bool {
 	return ok
 }
 
-// demands names what judge tests.
+// demands returns the names of the tests of judge.
 func demands(t *task) []string {
 	names := []string{"encodes the protein", fmt.Sprintf("GC content in [%v, %v]", t.low, t.high)}
 	for _, site := range t.avoid {
@@ -226,17 +226,18 @@ func demands(t *task) []string {
 	return names
 }
 
-// free is what became of designs drawn without constraints.
+// free holds the results of designs drawn without constraints.
 type free struct {
 	trials, accepted int
-	passed           []int     // by demand
-	gc, cai          []float64 // of all
+	passed           []int     // number of designs that pass each test
+	gc, cai          []float64 // GC content and adaptation index of each design
 }
 
-// chunk is how many designs are drawn at a time.
+// chunk is the number of designs drawn at a time.
 const chunk = 256
 
-// reject draws designs from codon usage given the protein alone and judges them.
+// reject draws designs from codon usage given the protein, without other constraints, and checks
+// them.
 func reject(ctx context.Context, t *task) (*free, error) {
 	alone, err := t.compile(ctx, "the protein")
 	if err != nil {

@@ -9,37 +9,37 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// walker is a demand that reads a design codon by codon. What it has to remember is
-// a key; designs with the same key go on in the same ways.
+// walker is a constraint that reads a design codon by codon. Its state is a string, the key. Two
+// prefixes with the same key allow the same continuations.
 type walker interface {
 	start() string
 
-	// next returns the key after the codon of a site, or ok = false if no design
-	// goes on from there.
+	// next returns the key after reading a codon at a site. It returns ok = false if no design
+	// continues from there.
 	next(site int, key, codon string) (after string, ok bool)
 
-	// accepts reports whether a design may end with a key.
+	// accepts reports whether a design may end in the state key.
 	accepts(key string) bool
 }
 
-// layered is a demand on the designs of one protein as an automaton whose states
-// belong to sites. States of a site from which the same designs go on are one.
+// layered is the automaton of a constraint on the designs of one protein. Every state belongs to
+// a site. States of a site with the same continuations are merged.
 type layered struct {
 	name   string
-	tokens [][]int32 // that each site may take
-	wide   int       // the most tokens of a site
-	site   []int32   // of each state
-	next   []int32   // [state·wide + number of the token at its site]
+	tokens [][]int32 // tokens allowed at each site
+	wide   int       // maximum number of tokens at a site
+	site   []int32   // site of each state
+	next   []int32   // next state, indexed by state·wide + index of the token at the state's site
 	first  int
 }
 
-// What one demand may take: a few hundred megabytes. Tests set less.
+// Limits for one constraint, which then takes a few hundred megabytes. Tests set lower limits.
 var (
-	mostStates = 1 << 20
-	mostBytes  = 1 << 24 // of keys
+	mostStates = 1 << 20 // maximum number of states
+	mostBytes  = 1 << 24 // maximum total length of the keys in bytes
 )
 
-// tooLarge says that a demand needs more states than there may be.
+// tooLarge is the error for a constraint that needs too many states.
 type tooLarge struct {
 	name        string
 	site, sites int
@@ -50,10 +50,10 @@ func (e *tooLarge) Error() string {
 		e.name, mostStates, mostBytes>>10, e.site+1, e.sites)
 }
 
-// dies says that a demand by itself leaves no design.
+// dies is the error for a constraint that no design satisfies even on its own.
 type dies struct {
 	name string
-	site int // the first codon that is too much
+	site int // first codon at which no design continues
 	end  bool
 }
 
@@ -66,7 +66,7 @@ func (e *dies) Error() string {
 
 func (e *dies) Unwrap() error { return constraint.ErrInfeasible }
 
-// unroll makes the automaton of a walker for a protein whose sites take the tokens.
+// unroll builds the automaton of a walker for a protein whose sites allow the given tokens.
 func unroll(ctx context.Context, name string, w walker, tokens [][]int32) (*layered, error) {
 	n := len(tokens)
 	a := &layered{name: name, tokens: tokens}
@@ -117,8 +117,9 @@ func unroll(ctx context.Context, name string, w walker, tokens [][]int32) (*laye
 	return a, nil
 }
 
-// merge numbers the states from the end to the start, the dead ones not at all, and
-// those with the same successors as one. It reports whether the start is alive.
+// merge numbers the states from the last site to the first. It omits states that reach no
+// accepting state and merges those with the same successors. It reports whether the start state
+// remains.
 func (a *layered) merge(rows [][]int32, accepts func(end int) bool, ends int) bool {
 	n := len(rows)
 	none := slices.Repeat([]int32{-1}, a.wide)

@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// window bounds the GC content of every so many bases.
+// window bounds the GC content of all windows of size bases whose starts are step bases apart.
 type window struct {
 	size, step int
 	low, high  float64
 }
 
-// required is a site that a design has, times times, or as often as it likes for 0.
+// required is a site that a design must contain. It must occur exactly as often as the field
+// times says, or at least once if times is 0.
 type required struct {
 	site  string
 	times int
@@ -27,11 +28,11 @@ func (r required) String() string {
 	return r.site
 }
 
-// mostTimes bounds how often a site is asked for.
+// mostTimes is the maximum number of times that a site can be required.
 const mostTimes = 100
 
-// scan reads the options that are lists. own says that the sites to avoid are the
-// program's.
+// scan parses the options that are lists. If own is set, the sites to avoid are the default
+// ones.
 func (o *options) scan(gc, windows, avoid, require string, own bool) error {
 	var err error
 	if o.low, o.high, err = shares("-gc", gc, strings.Split(gc, ",")); err != nil {
@@ -82,7 +83,8 @@ func (o *options) scan(gc, windows, avoid, require string, own bool) error {
 	return nil
 }
 
-// shares reads a lowest and a highest share.
+// shares parses the least and greatest share from fields. The option and its text are for
+// errors.
 func shares(option, text string, fields []string) (low, high float64, err error) {
 	if len(fields) == 2 {
 		var errA, errB error
@@ -119,7 +121,7 @@ func scanWindows(text string) (*window, error) {
 	return w, nil
 }
 
-// flankOf checks the bases of a flank.
+// flankOf normalises and checks the bases of a flank.
 func flankOf(option, text string) (string, error) {
 	text = strings.ReplaceAll(strings.ToUpper(strings.Join(strings.Fields(text), "")), "U", "T")
 	for i, c := range text {

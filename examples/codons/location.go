@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// place is where a feature is: the numbers of its bases from its own first to its
-// last, counted from 0, each with its strand.
+// place is the location of a feature: the indices of its bases, counted from 0, in the direction
+// of the feature, each with its strand.
 type place struct {
 	bases        []int
-	back         []bool // read on the other strand
-	open5, open3 bool   // partial at its beginning, or its end
+	back         []bool // whether the base is read on the other strand
+	open5, open3 bool   // whether the feature is partial at its beginning or end
 }
 
-// locate reads a location of GenBank's feature table over n bases: a..b, single
-// bases, <a..>b, complement(…) and join(…), nested as one likes.
+// locate parses a location of GenBank's feature table over n bases: a..b, single bases, <a..>b,
+// complement(…) and join(…), nested to any depth.
 func locate(text string, n int) (place, error) {
 	p := &locator{text: text, n: n}
 	all, err := p.read()
@@ -35,7 +35,7 @@ type locator struct {
 	deep  int
 }
 
-// take reads a string if it comes next.
+// take consumes s if the text continues with it, and reports whether it does.
 func (p *locator) take(s string) bool {
 	if !strings.HasPrefix(p.text[p.at:], s) {
 		return false
@@ -131,7 +131,7 @@ func (p *locator) number() (int, error) {
 	return n, nil
 }
 
-// dna returns the bases of a place in its direction.
+// dna returns the bases at a place in the direction of the feature.
 func (p place) dna(sequence string) string {
 	b := make([]byte, len(p.bases))
 	for i, at := range p.bases {
@@ -143,9 +143,9 @@ func (p place) dna(sequence string) string {
 	return string(b)
 }
 
-// flank returns up to n bases beyond an end of a place, in its direction: those
-// before it for step = −1, those after it for 1. It stops at an end of a linear
-// record, at a base that is none of A, C, G and T, and at the place itself.
+// flank returns up to n bases adjacent to a place, in its direction: before it for step = −1,
+// after it for step = 1. It stops at the end of a linear record, at a base other than A, C, G
+// and T, and at the place itself.
 func (p place) flank(r *record, step, n int) string {
 	within := make(map[int]bool, len(p.bases))
 	for _, at := range p.bases {

@@ -1,10 +1,9 @@
-// Codons designs DNA that encodes a given protein and satisfies hard
-// constraints together: the exact protein, the GC content as a whole and in windows,
-// restriction sites that must or must not occur on either strand, no long
-// homopolymer, no repeat, and codons that stay, all across the flanks, too. One
-// compiled constraint gives exact samples under codon usage, or under a usage that is
-// in harmony with another organism's, the likeliest design and the probability that a
-// design drawn without constraints would do.
+// Codons designs DNA that encodes a given protein under hard constraints. They cover the GC
+// content of the whole and of windows, restriction sites that must or must not occur on either
+// strand, long homopolymers, repeats, and protected codons. Constraints on words also apply
+// across the flanks. One compiled constraint yields exact samples under codon usage, or under a
+// usage adapted to another organism. It also yields the most probable design, and the
+// probability that an unconstrained design satisfies all constraints.
 //
 //	go -C examples run ./codons
 //	go -C examples run ./codons -protein insulin.fasta -gc 0.5,0.6 -json
@@ -19,29 +18,29 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
-// options are the command line.
+// options holds the command-line options.
 type options struct {
 	command.Output
 
 	protein, dna, genbank, gene string
-	flank                       int // bases of a record on each side
+	flank                       int // number of bases of a record to include on each side
 	before, after               string
 	usage, source               string
 	strength                    float64
 	code                        *code
-	low, high                   float64 // GC content
+	low, high                   float64 // bounds on the GC content
 	windows                     *window
 	avoid                       []string
 	require                     []required
-	run                         int // longest homopolymer; 0 for any
-	unique                      int // bases of a word that does not repeat; 0 for any
+	run                         int // maximum homopolymer length; 0 for no limit
+	unique                      int // length of words that may not repeat; 0 for no limit
 	keep                        string
 	designs, trials             int
 	seed                        uint64
 }
 
-// sites are restriction sites that cloning likes to keep for itself: EcoRI,
-// BamHI, XhoI, NotI and BsaI.
+// sites lists restriction sites that are often reserved for cloning: EcoRI, BamHI, XhoI, NotI
+// and BsaI.
 const sites = "GAATTC,GGATCC,CTCGAG,GCGGCCGC,GGTCTC"
 
 func parse(args []string) (options, error) {
@@ -88,7 +87,7 @@ func parse(args []string) (options, error) {
 	return o, o.scan(gc, windows, avoid, require, !given["avoid"])
 }
 
-// check asks whether numbers are in their ranges and options go together.
+// check returns an error if an option is out of range or options do not fit together.
 func (o *options) check(table int) error {
 	inputs := 0
 	for _, file := range []string{o.protein, o.dna, o.genbank} {

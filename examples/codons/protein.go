@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// protein is what a design encodes: one-letter amino acids, a * at the end for a
-// stop codon.
+// protein is the protein to encode: one-letter amino acids, and a final * for a stop codon.
 type protein struct {
 	name, letters string
 }
 
-// letters are the amino acids and the end.
+// letters lists the letters of the amino acids and of the stop.
 const letters = "ACDEFGHIKLMNPQRSTVWY*"
 
-// gfp is green fluorescent protein of Aequorea victoria, UniProt P42212.
+// gfp is the green fluorescent protein of Aequorea victoria, UniProt P42212.
 var gfp = protein{"green fluorescent protein (UniProt P42212)", "" +
 	"MSKGEELFTGVVPILVELDGDVNGHKFSVSGEGEGDATYGKLTLKFICTTGKLPVPWPTL" +
 	"VTTFSYGVQCFSRYPDHMKQHDFFKSAMPEGYVQERTIFFKDDGNYKTRAEVKFEGDTLV" +
@@ -27,8 +26,9 @@ func readProtein(path string) (protein, error) {
 	return readRecord(path, letters, "amino acids")
 }
 
-// scanRecord reads one FASTA record of the given letters, such as "amino acids"; the
-// header may be absent. Lower case and blanks between letters are fine.
+// scanRecord reads one FASTA record of the given letters. The argument what, such as "amino
+// acids", describes the letters in errors. The header may be missing. Lower case and spaces
+// between letters are accepted.
 func scanRecord(r io.Reader, letters, what string) (protein, error) {
 	var p protein
 	var b strings.Builder

@@ -4,24 +4,24 @@ import (
 	"encoding/binary"
 )
 
-// unique walks over a design in which no word of k bases occurs twice, but for
-// pairs that lie in the flanks alone. Only pairs of places that the protein lets be
-// equal matter. Its key is the pairs that may still become equal, of which the
-// first has begun, and the bases of those first places.
+// unique is the walker that forbids a word of k bases to occur twice, except for pairs of
+// positions that both lie in the flanks. Only pairs of positions that the protein allows to be
+// equal are tracked. The key holds the pairs that may still become equal and whose first word
+// has begun, and the bases of those first words.
 type unique struct {
 	frame
 	k      int
 	tokens [][]int32
-	pairs  []pair // in the order of their first places
-	begun  []int  // number of pairs whose first place begins before a base
+	pairs  []pair // pairs of positions, ordered by first position
+	begun  []int  // by base: number of pairs whose first position is before it
 }
 
-// pair are two places, first < second.
+// pair is two positions, first < second, at which equal words would begin.
 type pair struct{ first, second int }
 
 func newUnique(f frame, k int, tokens [][]int32) *unique {
 	u := &unique{frame: f, k: k, tokens: tokens}
-	free := make([]byte, u.total()) // the bases that a place may have, as bits
+	free := make([]byte, u.total()) // bases allowed at each position, as bits
 	for p := range free {
 		free[p] = u.free(p)
 	}
@@ -50,7 +50,7 @@ func newUnique(f frame, k int, tokens [][]int32) *unique {
 
 func (u *unique) total() int { return len(u.before) + u.bases + len(u.after) }
 
-// fixed returns the base of a flank, 0 within the design.
+// fixed returns the flank's base at p, or 0 if p is within the design.
 func (u *unique) fixed(p int) byte {
 	switch p -= len(u.before); {
 	case p < 0:
@@ -74,8 +74,8 @@ func (u *unique) free(p int) byte {
 	return all
 }
 
-// equals reports whether two places can be equal at all: whether the codons of each
-// can spell the same bases.
+// equals reports whether the words at two positions can be equal: whether the allowed codons of
+// both can spell the same bases.
 func (u *unique) equals(i, j int) bool {
 	type both struct{ a, b uint8 } // codons that fit so far, as bits
 	now := map[both]bool{{0xff, 0xff}: true}
@@ -104,7 +104,7 @@ func (u *unique) equals(i, j int) bool {
 // boundary reports whether a codon, or a base of a flank, begins at p.
 func (u *unique) boundary(p int) bool { return u.fixed(p) != 0 || (p-len(u.before))%3 == 0 }
 
-// with returns those of a set of codons that have a base at p.
+// with returns the subset of a set of codons that have the given base at p.
 func (u *unique) with(p int, set uint8, base byte) uint8 {
 	if c := u.fixed(p); c != 0 {
 		if c != base {
@@ -122,10 +122,10 @@ func (u *unique) with(p int, set uint8, base byte) uint8 {
 	return left
 }
 
-// live reports whether the places of a pair can still be equal when the bases
-// before here are known, those of the first place and, since they were equal so far,
-// of the second: whether every codon of the second place to come can have the bases
-// of the first.
+// live reports whether the words of a pair can still be equal when the bases before here are
+// known. They were equal so far, so that the first word's known bases also hold for the second.
+// It checks whether every codon of the second word still to come can have the bases of the
+// first.
 func (u *unique) live(q pair, here int, known func(p int) byte) bool {
 	for p := max(here, q.second); p < q.second+u.k; {
 		if c := u.fixed(p); c != 0 {
@@ -158,13 +158,13 @@ func (u *unique) live(q pair, here int, known func(p int) byte) bool {
 	return true
 }
 
-// seen are the pairs of a key and what is known of their first places.
+// seen holds the pairs of a key and the known bases of their first words.
 type seen struct {
 	pairs []uint32
 	bases map[int]byte
 }
 
-// remembered yields the known bases that pairs need, ascending.
+// remembered yields the positions, in ascending order, of the known bases that the pairs need.
 func (u *unique) remembered(pairs []uint32, here int, yield func(p int)) {
 	next := 0
 	for _, n := range pairs { // their first places ascend
@@ -200,8 +200,7 @@ func (u *unique) decode(key string, here int) seen {
 	return s
 }
 
-// read reads a word that follows the bases before from; ok is false if a pair is
-// equal then.
+// read reads a word that begins at from. It returns ok = false if a pair of words is now equal.
 func (u *unique) read(s seen, from int, word string) (after seen, ok bool) {
 	here := from + len(word)
 	known := func(p int) byte {

@@ -12,47 +12,50 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
-// report is what the program prints, as text or as JSON.
+// report is the program's output, printed as text or as JSON.
 type report struct {
-	Protein    string    `json:"protein"`
-	Gene       string    `json:"gene,omitempty"`
-	Before     string    `json:"before,omitempty"`
-	After      string    `json:"after,omitempty"`
-	Usage      string    `json:"usage"`
-	Source     string    `json:"source,omitempty"` // of the harmony
-	Native     *measures `json:"native,omitempty"` // the DNA that was read
-	Seed       uint64    `json:"seed"`
-	Designs    []figure  `json:"designs"`
-	Map        figure    `json:"map"`
-	Violations int       `json:"violations"` // of all designs and the MAP
-	Mass       float64   `json:"log_feasible_mass"`
-	Acceptance float64   `json:"reject_acceptance"`
-	Trials     int       `json:"reject_trials"`
+	Protein string `json:"protein"`
+	Gene    string `json:"gene,omitempty"`
+	Before  string `json:"before,omitempty"`
+	After   string `json:"after,omitempty"`
+	Usage   string `json:"usage"`
+	// organism to whose usage the codons are harmonised
+	Source  string    `json:"source,omitempty"`
+	Native  *measures `json:"native,omitempty"` // native DNA; nil if there is none
+	Seed    uint64    `json:"seed"`
+	Designs []figure  `json:"designs"`
+	Map     figure    `json:"map"`
+	// number of violated demands of all designs and the MAP design
+	Violations int     `json:"violations"`
+	Mass       float64 `json:"log_feasible_mass"`
+	Acceptance float64 `json:"reject_acceptance"`
+	Trials     int     `json:"reject_trials"`
 
 	picture.Album `json:"-"`
 
 	demands []string
-	kept    []int // designs that meet each demand
+	kept    []int // number of designs that satisfy each demand
 	best    []bool
 	native  []bool
 	free    *free
 	bases   int
-	files   []string // next to the page
+	files   []string // files written in addition to the page
 }
 
-// figure is one design: log_prob is its log-probability under codon usage, given
-// the protein and the constraints.
+// figure is one design. LogProb is its log-probability under codon usage, given the protein and
+// the constraints.
 type figure struct {
 	measures
 	LogProb float64 `json:"log_prob"`
 }
 
-// measures are what any DNA has.
+// measures holds properties of a DNA sequence.
 type measures struct {
-	DNA     string   `json:"dna"`
-	CAI     float64  `json:"cai"`
-	GC      float64  `json:"gc"`
-	Discord *float64 `json:"discord,omitempty"` // of harmonised codons
+	DNA string  `json:"dna"`
+	CAI float64 `json:"cai"`
+	GC  float64 `json:"gc"`
+	// mean difference from the native usage; nil without -harmonise
+	Discord *float64 `json:"discord,omitempty"`
 }
 
 func newReport(t *task, mass float64) *report {
@@ -78,7 +81,7 @@ func (t *task) measure(dna string) measures {
 	return m
 }
 
-// add judges a design; the first is the MAP.
+// add evaluates a design. The first design added is the MAP design.
 func (r *report) add(t *task, x []int32) figure {
 	dna := bases(x)
 	met := judge(t, dna)
@@ -131,7 +134,7 @@ func (r *report) writeFASTA(w io.Writer) {
 	}
 }
 
-// entry writes a design as FASTA.
+// entry writes a design as a FASTA record.
 func entry(w io.Writer, name string, f figure) {
 	fmt.Fprintf(w, ">%s cai=%.4f gc=%.4f log_prob=%.4f\n", name, f.CAI, f.GC, f.LogProb)
 	for dna := range slices.Chunk([]byte(f.DNA), 60) {
@@ -139,7 +142,7 @@ func entry(w io.Writer, name string, f figure) {
 	}
 }
 
-// writeDemands lists how many designs meet each demand.
+// writeDemands writes the number of designs that satisfy each demand.
 func (r *report) writeDemands(b *bytes.Buffer) {
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprint(w, "judged on the strings\tdesigns\tMAP\tunconstrained")
@@ -159,7 +162,7 @@ func (r *report) writeDemands(b *bytes.Buffer) {
 	fmt.Fprintf(b, "violations: %d\n", r.Violations)
 }
 
-// writeFigures compares the designs with the likeliest one.
+// writeFigures compares the designs with the most probable one.
 func (r *report) writeFigures(b *bytes.Buffer) {
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	column := func(f func(figure) float64) []float64 {

@@ -2,15 +2,15 @@ package main
 
 import "strings"
 
-// frame is what stands around a design of so many bases.
+// frame is the context of a design: its length in bases and its flanks.
 type frame struct {
 	before, after string
 	bases         int
 }
 
-// site is a word of bases with all its readings, on both strands.
+// site is a set of words of bases of the same length, on both strands.
 type site struct {
-	words  map[string]bool // all of the same length
+	words  map[string]bool // words of the site, all of the same length
 	length int
 }
 
@@ -23,15 +23,15 @@ func newSite(words []string) site {
 	return s
 }
 
-// counter walks over a design and counts how often its sites occur where a base of
-// the design is part of them: what lies in the flanks alone is not its doing. Its
-// key is the count and the longest beginning of a word that the bases so far end
-// with (Aho and Corasick 1975, with the texts of the nodes as their names).
+// counter is the walker that counts occurrences of its sites. An occurrence counts if it
+// contains at least one base of the design. The key holds the count and the longest suffix of
+// the bases read that is a prefix of a word. This is the automaton of Aho and Corasick (1975)
+// with the prefixes as names of its nodes.
 type counter struct {
 	frame
 	sites       []site
-	begins      map[string]bool // every beginning of a word
-	least, most int             // occurrences in all; most < 0: any number
+	begins      map[string]bool // all prefixes of words
+	least, most int             // bounds on the number of occurrences; most < 0 for no upper bound
 }
 
 func newCounter(f frame, least, most int, sites ...site) *counter {
@@ -46,8 +46,7 @@ func newCounter(f frame, least, most int, sites ...site) *counter {
 	return c
 }
 
-// read reads a base and counts the sites that end with it and have more than the
-// given number of bases.
+// read reads a base and counts the sites that end with it and are longer than longer bases.
 func (c *counter) read(tail string, base byte, longer int) (string, int) {
 	tail += string(base)
 	for !c.begins[tail] {
@@ -70,7 +69,8 @@ func (c *counter) start() string {
 	return "\x00" + tail
 }
 
-// add counts n more. It saturates where larger counts make no difference.
+// add returns count + n, and whether the count is still allowed. Without an upper bound it
+// saturates at least.
 func (c *counter) add(count, n int) (int, bool) {
 	count += n
 	if c.most < 0 {
@@ -105,7 +105,7 @@ func (c *counter) accepts(key string) bool {
 	return count >= c.least
 }
 
-// runs are the homopolymers of more than most bases.
+// runs returns the homopolymers of most + 1 bases as sites.
 func runs(most int) []site {
 	var all []site
 	for _, base := range []string{"A", "C"} { // T and G are the other strand

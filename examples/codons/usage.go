@@ -13,12 +13,12 @@ import (
 // usage holds codon frequencies. Only ratios between codons of one amino acid matter.
 type usage struct {
 	name string
-	of   map[string]float64 // by codon
+	of   map[string]float64 // frequency of each codon
 }
 
-// coli is relative synonymous codon usage in all genes of Escherichia coli K-12
-// MG1655 (GenBank U00096), from table 1 of Sharp, Emery and Zeng (2010), Phil.
-// Trans. R. Soc. B 365:1203, doi:10.1098/rstb.2009.0305.
+// coli holds the relative synonymous codon usage in all genes of Escherichia coli K-12 MG1655
+// (GenBank U00096), from table 1 of Sharp, Emery and Zeng (2010), Phil. Trans. R. Soc. B
+// 365:1203, doi:10.1098/rstb.2009.0305.
 var coli = mustUsage("Escherichia coli K-12 MG1655, all genes", `
 	UUU 1.15  UCU 0.87  UAU 1.14  UGU 0.89
 	UUC 0.85  UCC 0.89  UAC 0.86  UGC 1.11
@@ -61,12 +61,12 @@ func readUsage(path string, c *code) (usage, error) {
 	return u, nil
 }
 
-// scanUsage reads records of a codon (of A, C, G and T or U), perhaps the letter
-// of its amino acid, and one or more numbers, of which the last counts: what the
-// Codon Usage Database prints (per thousand and counts in brackets, with or
-// without amino acids), and tables with one codon per line. Several records may
-// share a line; brackets, commas and semicolons are blanks. Lines that begin
-// with # are comments, and the first line may be a header without digits.
+// scanUsage reads a codon usage table. A record starts with a codon of A, C, G and T or U,
+// optionally followed by the letter of its amino acid. One or more numbers follow, of which the
+// last is used. This covers the output of the Codon Usage Database (per thousand and counts in
+// brackets, with or without amino acids) and tables with one codon per line. A line may hold
+// several records. Brackets, commas and semicolons count as spaces. Lines that begin with # are
+// comments, and the first line may be a header without digits.
 func scanUsage(name string, r io.Reader, c *code) (usage, error) {
 	u := usage{name: name, of: make(map[string]float64)}
 	seen := make(map[string]int) // line of each codon
@@ -152,8 +152,8 @@ func (u usage) weights(list []int32, aa byte) ([]float64, error) {
 	return w, nil
 }
 
-// relative returns the frequency of a codon as a share of that of the commonest
-// codon of its amino acid.
+// relative returns the frequency of a codon divided by that of the most frequent codon of the
+// same amino acid.
 func (u usage) relative(codon string, c *code) (float64, error) {
 	most := 0.0
 	for _, t := range c.tokensOf(c.amino[codon]) {
@@ -165,14 +165,14 @@ func (u usage) relative(codon string, c *code) (float64, error) {
 	return u.of[codon] / most, nil
 }
 
-// harmony returns the log-probabilities of the codons of a list at the place of a
-// codon of the native DNA,
+// harmony returns the log-probabilities of the codons in list at the position of a codon of the
+// native DNA,
 //
-//	p(c) ∝ exp(−strength·|w(c) − w_source(native)|),
+//	p(c) ∝ exp(−strength·|w(c) − w_source(native)|).
 //
-// where w is relative adaptiveness (Sharp and Li 1987) in the two organisms: codons
-// that are rare in the source shall be as rare in the host (Angov et al. 2008, PLoS
-// ONE 3:e2189). A design with the highest probability has the least mean difference.
+// Here w is the relative adaptiveness of a codon (Sharp and Li 1987) in the host and in the
+// source organism. Codons that are rare in the source should be as rare in the host (Angov et
+// al. 2008, PLoS ONE 3:e2189). The most probable design has the least mean difference.
 func harmony(list []int32, native string, source, host usage, from, to *code, strength float64) ([]float64, error) {
 	want, err := source.relative(native, from)
 	if err != nil {
@@ -197,13 +197,13 @@ func harmony(list []int32, native string, source, host usage, from, to *code, st
 	return w, nil
 }
 
-// adaptation is the codon adaptation index of Sharp and Li (1987), with the
-// usage table for their set of reference genes: the geometric mean over codons of
+// adaptation returns the codon adaptation index of Sharp and Li (1987), with the usage table in
+// place of their set of reference genes. It is the geometric mean over codons of
 //
-//	w = frequency of the codon / frequency of the commonest synonym.
+//	w = frequency of the codon / frequency of the most frequent synonym.
 //
-// Methionine, tryptophan and the end, which leave no choice or count nothing, are
-// left out; a design without any other codon has index 1.
+// Codons of methionine and tryptophan, which have no synonym in most codes, and stop codons are
+// excluded. A design without other codons has index 1.
 func adaptation(u usage, table int, dna string) float64 {
 	most := commonest(u, table)
 	sum, n := 0.0, 0
@@ -227,8 +227,8 @@ func commonest(u usage, table int) map[byte]float64 {
 	return most
 }
 
-// discord is the mean over codons of |w − w_source(native codon)|, the difference
-// that harmonised codons keep small.
+// discord returns the mean over codons of |w − w_source(native codon)|, the difference that
+// harmonised codons keep small.
 func discord(host, source usage, table, from int, dna, native string) float64 {
 	own, other := commonest(host, table), commonest(source, from)
 	sum, n := 0.0, len(dna)/3

@@ -5,21 +5,20 @@ import (
 	"math"
 )
 
-// windowed walks over a design and bounds the number of G and C in every window of
-// the given size that begins at a multiple of step, counted from the first base of
-// the flank before, and has a base of the design in it.
+// windowed is the walker that bounds the number of G and C in windows of size bases. The windows
+// begin at multiples of step, counted from the first base of the flank before the design, and
+// contain at least one base of the design.
 //
-// Its key holds, for every window that has begun and not ended, how many G and C
-// the bases between here and its end may still have, as far as that excludes
-// anything: bounds are cut to what the codons to come can do at all, and to what the
-// bounds at other ends imply, so that few keys remain where windows are easily met.
+// The key holds, for every open window, the bounds on the number of G and C from the current
+// base to its end. Bounds are tightened to what the remaining codons can reach and to what the
+// other windows imply. Few keys remain if the windows are easily satisfied.
 type windowed struct {
 	frame
 	size, step  int
-	least, most int      // G and C in a window
-	can         [2][]int // fewest and most G and C of whole codons before a site
+	least, most int      // bounds on the number of G and C in a window
+	can         [2][]int // least and greatest number of G and C in the codons before each site
 	part        [2][][3]int
-	base        [2][]int // fewest and most before a base, base by base
+	base        [2][]int // least and greatest number of G and C before each base, base by base
 	afterSum    []int
 }
 
@@ -73,7 +72,8 @@ func newWindowed(f frame, size, step, least, most int, tokens [][]int32) *window
 	return w
 }
 
-// reach returns the fewest (k = 0) or most G and C between a site and a base.
+// reach returns the least (k = 0) or greatest (k = 1) number of G and C between a site and the
+// base end.
 func (w *windowed) reach(k, site, end int) int {
 	at := end - len(w.before)
 	if at > w.bases {
@@ -86,13 +86,14 @@ func (w *windowed) reach(k, site, end int) int {
 	return n
 }
 
-// open is a window that has begun: between here and its end there may be low … high.
+// open is a window that has begun. From the current base to end, it may contain low … high G and
+// C.
 type open struct{ end, low, high int }
 
 func (w *windowed) total() int { return len(w.before) + w.bases + len(w.after) }
 
-// ends returns the first end of a window beyond a base that the window begins
-// before. Ends are size + multiples of step.
+// firstEnd returns the first end beyond base of a window that begins before base. Ends are size
+// + multiples of step.
 func (w *windowed) firstEnd(base int) int {
 	if base < w.size {
 		return w.size
@@ -111,7 +112,8 @@ func (w *windowed) decode(site int, key string) []open {
 	return all
 }
 
-// encode tightens the bounds; ok is false if they leave nothing.
+// encode tightens the bounds and returns the key. It returns ok = false if the bounds leave
+// nothing.
 func (w *windowed) encode(site int, all []open) (string, bool) {
 	for i := range all {
 		o := &all[i]
@@ -139,7 +141,7 @@ func (w *windowed) encode(site int, all []open) (string, bool) {
 	return string(key), true
 }
 
-// begin opens the windows that begin in a word at the base from and reach beyond it.
+// begin opens the windows that begin in a word at the base from and end after it.
 func (w *windowed) begin(all []open, from int, word string) []open {
 	for s := (from + w.step - 1) / w.step * w.step; s < from+len(word) && s+w.size <= w.total(); s += w.step {
 		if end := s + w.size; end > from+len(word) {
@@ -183,10 +185,11 @@ func (w *windowed) next(site int, key, codon string) (string, bool) {
 	return w.encode(site+1, w.begin(left, from, codon))
 }
 
-// accepts: encode has cut the bounds to what the flank after has.
+// accepts returns true, because encode has already applied the bounds to the flank after the
+// design.
 func (w *windowed) accepts(string) bool { return true }
 
-// counts returns the fewest and most of n bases that are a share of low … high.
+// counts returns the least and greatest number k for which k/n is in [low, high].
 func counts(n int, low, high float64) (least, most int) {
 	content := func(k int) float64 { return float64(k) / float64(n) }
 	least, most = int(math.Floor(low*float64(n))), int(math.Ceil(high*float64(n)))

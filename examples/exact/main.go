@@ -1,7 +1,6 @@
-// Exact answers questions about a graphical model in a file without sampling error: the
-// partition function, marginals, the likeliest state and independent draws. It works
-// where the graph is narrow enough, prints the width before it starts, and refuses other
-// graphs.
+// Exact answers queries about a graphical model without sampling error: the partition function,
+// marginals, the most probable state and independent draws. It prints the width of the graph
+// before it starts and refuses graphs that are too wide.
 //
 //	go -C examples run ./exact -model network.uai -query mar
 //	go -C examples run ./exact -model network.bif -query pr
@@ -29,7 +28,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// options are the command line.
+// options holds the command-line options.
 type options struct {
 	command.Output
 
@@ -69,7 +68,7 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-// load reads a file.
+// load opens the file and returns the result of from. Errors include the path.
 func load[T any](path string, from func(r io.Reader) (T, error)) (v T, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -81,13 +80,14 @@ func load[T any](path string, from func(r io.Reader) (T, error)) (v T, err error
 	return v, errors.Join(err, f.Close())
 }
 
-// refusal is the error of a graph that is too wide.
+// refusal is the error for a graph that is too wide.
 type refusal struct{ error }
 
-// Unwrap returns the error of package junction.
+// Unwrap returns the underlying error of package junction.
 func (r refusal) Unwrap() error { return r.error }
 
-// MarshalJSON writes what a script needs to decide what to do instead.
+// MarshalJSON writes the message, a lower bound on the width and the bytes needed, so that a
+// script can choose another method.
 func (r refusal) MarshalJSON() ([]byte, error) {
 	var w *energy.WidthError
 	errors.As(r.error, &w)
@@ -98,7 +98,7 @@ func (r refusal) MarshalJSON() ([]byte, error) {
 	}{r.Error(), w.LowerBound, min(w.Bytes, math.MaxFloat64)})
 }
 
-// reader returns the reader of a file, by the end of its name.
+// reader returns the parser for the file's extension: BIF, WCSP, or UAI for all others.
 func reader(path string) func(r io.Reader) (energy.Model, error) {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".bif":
@@ -153,7 +153,7 @@ func run(ctx context.Context, o options) (*report, error) {
 	return r, nil
 }
 
-// answer fills in what was asked for.
+// answer runs the query and stores the result in r.
 func (r *report) answer(ctx context.Context, d *junction.Distribution, cards []int32, o options) error {
 	sites := len(cards)
 	rows := func(x []int32) (rows [][]int32) {
@@ -194,7 +194,7 @@ func (r *report) answer(ctx context.Context, d *junction.Distribution, cards []i
 	return err
 }
 
-// report is what the program prints.
+// report is the program's output.
 type report struct {
 	query string
 	bytes int64
@@ -208,7 +208,7 @@ type report struct {
 	Seconds   float64     `json:"seconds"`
 }
 
-// String writes answers in the UAI format, where logarithms are to base 10.
+// String returns the answer in the UAI format, in which logarithms are to base 10.
 func (r *report) String() string {
 	var b strings.Builder
 	line := func(name string, values any) {

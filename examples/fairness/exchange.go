@@ -12,26 +12,27 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// exchange is a sampler.Method: it draws shift after shift from its distribution given the
-// others, among all choices of as many nurses as it needs (Chen, Dempster and Liu 1994). With
-// the weight w_i of nurse i in the shift and
+// exchange is a [sampler.Method] that redraws one shift after another from its conditional
+// distribution given the others. A shift needs exactly k nurses, and all choices of k are summed
+// exactly (Chen, Dempster and Liu 1994). Let w_i be the weight of nurse i in the shift. The sum
+// R(k, i) over the choices of k of the nurses from i on satisfies
 //
-//	R(k, i) = R(k, i+1) + w_i·R(k−1, i+1),
+//	R(k, i) = R(k, i+1) + w_i·R(k−1, i+1).
 //
-// the sum over the choices of k of the nurses from i on, nurse i is chosen with the
-// probability w_i·R(k−1, i+1)/R(k, i) if k are still missing. Chains stay where shifts have
-// what they need, and reach all of that. mcmc.BlockGibbs is the same for any language.
+// If k nurses are still missing, nurse i is chosen with probability w_i·R(k−1, i+1)/R(k, i).
+// From valid rosters the chains visit only valid rosters, and can reach all of them.
+// mcmc.BlockGibbs does the same for any language.
 //
-// Where weights of a shift are too far apart for a product of them, pairs change places
-// instead: as often as the shift needs nurses, one of those who work and one of those who do
-// not and could are drawn, and accepted with probability min(1, exp(E(x) − E(y))).
+// Where the weights of a shift differ too much for their products to be represented, exchange
+// proposes swaps instead. As often as the shift needs nurses, it draws a nurse who works and one
+// who is available but idle. It swaps them with probability min(1, exp(E(x) − E(y))).
 type exchange struct {
 	*roster
 	tired float64
 }
 
-// Kernel implements [sampler.Method]. The model must be that of the roster, plus sums over
-// sites.
+// Kernel returns the kernel for a model that is the roster's energy plus sums over sites. It
+// implements [sampler.Method].
 func (e exchange) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	c, ok := energy.As[energy.Conditional](m)
 	if !ok {
@@ -55,22 +56,23 @@ func (e exchange) Kernel(_ context.Context, m energy.Model, chains int) (sampler
 type exchanges struct {
 	sampler.Base
 	exchange
-	m          energy.Conditional
-	field      []float64  // what a 1 at a site costs where the shifts about it are empty
-	weight     []float64  // exp(−field), relative to the largest of a shift
-	reach      float64    // the largest logarithm of a ratio of products of weights
-	apart      []bool     // shifts with larger ones
-	tire       [3]float64 // factor of a weight with none, one and two shifts next to it
-	table      []float64  // R
-	empty      [1]float64 // the energy of empty shifts
+	m      energy.Conditional
+	field  []float64 // energy of a 1 at each site when the adjacent shifts are empty
+	weight []float64 // exp(−field), relative to the largest weight of the shift
+	reach  float64   // maximum log-ratio of products of weights for which draw is used
+	apart  []bool    // per shift: whether its log-ratio exceeds reach, so that swap is used
+	// factor of a weight if the nurse works none, one or two of the adjacent shifts
+	tire       [3]float64
+	table      []float64  // table R of the recursion
+	empty      [1]float64 // energy of the roster with all shifts empty
 	e          []float64
-	can        [][]int   // who can come, by shift
-	work, idle []int     // of one shift
-	about      []int32   // shifts of each nurse that are next to it
-	chances    []float64 // weights of those who can come
+	can        [][]int   // nurses who are available for each shift
+	work, idle []int     // nurses who work, and available nurses who do not, in one shift
+	about      []int32   // number of adjacent shifts that each nurse works
+	chances    []float64 // weights of the available nurses
 }
 
-// Reset implements [sampler.Transition].
+// Reset computes the energies of the initial rosters. It implements [sampler.Transition].
 func (k *exchanges) Reset(_ sampler.Control, x []int32) error {
 	k.load()
 	e := k.e[:len(x)/k.sites()]
@@ -80,7 +82,7 @@ func (k *exchanges) Reset(_ sampler.Control, x []int32) error {
 	return sampler.CheckStart(e)
 }
 
-// load reads the field at the present multipliers.
+// load reads the field from the model at the current multipliers.
 func (k *exchanges) load() {
 	var d [2]float64
 	empty := make([]int32, k.sites())
@@ -93,10 +95,10 @@ func (k *exchanges) load() {
 	k.scale()
 }
 
-// far is half of the logarithms that float64 holds.
+// far is about half of the largest logarithm that a float64 can represent.
 const far = 350
 
-// scale computes the weights at the present field.
+// scale computes the weights from the current field.
 func (k *exchanges) scale() {
 	n := len(k.nurses)
 	k.weight, k.apart = k.weight[:0], k.apart[:0]
@@ -115,7 +117,7 @@ func (k *exchanges) scale() {
 	}
 }
 
-// Step implements [sampler.Transition].
+// Step redraws every shift of every chain. It implements [sampler.Transition].
 func (k *exchanges) Step(_ sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if k.field == nil { // after a resume
 		k.load()
@@ -136,7 +138,7 @@ func (k *exchanges) Step(_ sampler.Control, info []sampler.Info, x []int32, r []
 	return 1
 }
 
-// draw draws one shift and returns 1, or 0 if there is no choice.
+// draw redraws shift t. It returns 1, or 0 if only one choice of nurses is possible.
 func (k *exchanges) draw(s int, info *sampler.Info, t int, x []int32, r *sampler.Stream) int {
 	n, need, can := len(k.nurses), k.shifts[t].need, k.can[t]
 	if need == 0 || need == len(can) {
@@ -185,8 +187,8 @@ func (k *exchanges) draw(s int, info *sampler.Info, t int, x []int32, r *sampler
 	return 1
 }
 
-// swap makes the proposals of one shift and returns their number. Numbers are those of
-// nurses.
+// swap proposes exchanges of nurses in shift t and returns the number of proposals. Numbers of
+// nurses are indices of roster.nurses.
 func (k *exchanges) swap(s int, info *sampler.Info, t int, x []int32, r *sampler.Stream) (tried int) {
 	n := len(k.nurses)
 	row, field, near := x[t*n:(t+1)*n], k.field[t*n:(t+1)*n], k.near(t, x)
@@ -219,7 +221,7 @@ func (k *exchanges) swap(s int, info *sampler.Info, t int, x []int32, r *sampler
 	return work
 }
 
-// near counts the neighbours of a shift that each nurse works: none, one or two.
+// near returns how many of the shifts adjacent to t each nurse works: 0, 1 or 2.
 func (k *exchanges) near(t int, x []int32) []int32 {
 	n := len(k.nurses)
 	clear(k.about)
@@ -234,8 +236,8 @@ func (k *exchanges) near(t int, x []int32) []int32 {
 	return k.about
 }
 
-// sum is the energy of a roster, relative to one of empty shifts: what nurses cost at sites,
-// and two shifts in a row.
+// sum returns the energy of a roster relative to that of empty shifts: the cost of each occupied
+// site plus tired for each pair of consecutive shifts of a nurse.
 func (r *roster) sum(cost []float64, tired float64, x []int32) (e float64) {
 	n := len(r.nurses)
 	for at, v := range x {
@@ -249,7 +251,7 @@ func (r *roster) sum(cost []float64, tired float64, x []int32) (e float64) {
 	return e
 }
 
-// starts returns rosters for so many chains that give every shift what it needs.
+// starts returns random rosters, one per chain, that give every shift the nurses it needs.
 func (r *roster) starts(chains int, seed uint64) []int32 {
 	x := make([]int32, chains*r.sites())
 	for c := range chains {
@@ -267,8 +269,8 @@ func (r *roster) starts(chains int, seed uint64) []int32 {
 	return x
 }
 
-// bounds is a constraint.Set of limits: their values are sums of few sites, and as models
-// they are tables, which kernels read fast.
+// bounds is a [constraint.Set] of limits on the rosters' sums. As a [dual.Modelled] set it also
+// provides its values as models, so that kernels can read them from tables.
 type bounds struct {
 	*roster
 	limits []limit
@@ -276,10 +278,10 @@ type bounds struct {
 
 var _ dual.Modelled = bounds{}
 
-// Len implements constraint.Set.
+// Len returns the number of limits. It implements constraint.Set.
 func (b bounds) Len() int { return len(b.limits) }
 
-// Violation implements constraint.Set.
+// Violation stores the amounts by which rosters exceed the limits. It implements constraint.Set.
 func (b bounds) Violation(g []float64, x []int32) {
 	n, sites := len(b.limits), b.sites()
 	for s := 0; s*sites < len(x); s++ {
@@ -287,7 +289,7 @@ func (b bounds) Violation(g []float64, x []int32) {
 	}
 }
 
-// Constraints implements dual.Modelled.
+// Constraints returns the limits as constraints on models. It implements dual.Modelled.
 func (b bounds) Constraints(_, _ int) ([]dual.Constraint[int32], error) {
 	var all []dual.Constraint[int32]
 	for _, l := range b.limits {

@@ -1,13 +1,13 @@
-// Fairness samples rosters of nurses: every roster gives every shift exactly the number
-// of available nurses that it needs, and on average no nurse has more than a fair share of
-// shifts and of nights. Chains never violate the first demand; multipliers meet the second
-// and move until a certificate holds.
+// Fairness samples rosters of nurses under two rules. Every roster gives every shift exactly as
+// many available nurses as it needs; chains never violate this rule. On average, no nurse has
+// more than a fair share of shifts and of nights; multipliers enforce this rule and are adjusted
+// until a certificate holds.
 //
 //	go -C examples run ./fairness
 //	go -C examples run ./fairness -csv shifts.csv -slack 0.1 -out out
 //
-// The table has the header shift,night,need and a column per nurse: how
-// unwelcome the shift is, or nothing if the nurse cannot come.
+// The table has the header shift,night,need and a column per nurse. A nurse's cell states how
+// unwelcome the shift is, or is empty if the nurse cannot come.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
-// options are the command line.
+// options holds the command-line options.
 type options struct {
 	command.Output
 	checkpoint.Flags
@@ -68,7 +68,7 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-// mostRounds bounds what growing rounds can ask for.
+// mostRounds is the maximum of -rounds. Steps and draws grow in each round.
 const mostRounds = 16
 
 func main() {

@@ -9,8 +9,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
-// drawCourse shows the multipliers, and the violations of batch means averaged
-// over the steps so far, by dual step.
+// drawCourse plots two quantities against the dual step: the multipliers, and the violations of
+// the batch means averaged over the steps so far.
 func drawCourse(s *study, way course) (*picture.Figure, error) {
 	top, bottom := picture.Panel("", "multiplier"), picture.Panel("dual step", "mean above its limit (shifts)")
 	f := &picture.Figure{
@@ -48,7 +48,8 @@ func drawCourse(s *study, way course) (*picture.Figure, error) {
 	return f, nil
 }
 
-// drawMeans shows how far the final means are above their limits.
+// drawMeans plots the amounts by which the means exceed their limits, before and after the dual
+// steps.
 func (r *report) drawMeans(*study, course) (*picture.Figure, error) {
 	p := picture.Panel("", "mean above its limit (shifts)")
 	before, after := make(plotter.XYs, len(r.Constraints)), make(withErrors, len(r.Constraints))
@@ -84,7 +85,7 @@ func (r *report) drawMeans(*study, course) (*picture.Figure, error) {
 	return f, nil
 }
 
-// withErrors are points with a bar above and below.
+// withErrors is a set of points with symmetric error bars.
 type withErrors []errorBar
 
 type errorBar struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
-// report is what the program prints, as a table or as JSON. Absent figures are
-// left out.
+// report is the program's output, printed as a table or as JSON. Values that were not computed
+// are omitted.
 type report struct {
 	Roster      string   `json:"roster"`
 	Nurses      int      `json:"nurses"`
@@ -21,27 +21,32 @@ type report struct {
 	Seed        uint64   `json:"seed"`
 	Constraints []mean   `json:"constraints"`
 	Course      []moment `json:"course"`
-	Residual    float64  `json:"residual"` // of the optimality conditions
+	Residual    float64  `json:"residual"` // residual of the optimality conditions
 	Certified   bool     `json:"certified"`
-	Tol         float64  `json:"tol"` // of the certificate
+	Tol         float64  `json:"tol"` // tolerance of the certificate
 	Rounds      int      `json:"rounds"`
 	Warning     string   `json:"warning,omitempty"`
 	Violations  int      `json:"violations"`
 
-	Before  *float64 `json:"energy_before,omitempty"` // mean discontent without limits
+	// mean energy, the nurses' discontent, without limits
+	Before  *float64 `json:"energy_before,omitempty"`
 	Average *float64 `json:"energy_average,omitempty"`
-	Each    *float64 `json:"energy_each,omitempty"` // if each roster had to meet the limits
+	// mean energy if each single roster had to satisfy the limits
+	Each *float64 `json:"energy_each,omitempty"`
 
-	Nats     float64  `json:"nats_average"` // KL to the distribution without limits
+	// KL divergence from the distribution without limits, in nats
+	Nats     float64  `json:"nats_average"`
 	NatsSE   float64  `json:"nats_average_mcse"`
 	NatsEach *float64 `json:"nats_each,omitempty"`
 	EachSE   *float64 `json:"nats_each_mcse,omitempty"`
-	Meet     *float64 `json:"rosters_that_meet_all,omitempty"` // part of those sampled
+	// share of the sampled rosters that satisfy all limits
+	Meet *float64 `json:"rosters_that_meet_all,omitempty"`
 
 	picture.Album `json:"-"`
 }
 
-// mean is one that is bounded.
+// mean describes one bounded mean: its limit, estimates without and with multipliers, and its
+// multiplier.
 type mean struct {
 	Name   string  `json:"name"`
 	Limit  float64 `json:"limit"`
@@ -51,8 +56,7 @@ type mean struct {
 	Lambda float64 `json:"lambda"`
 }
 
-// moment is a dual step: the sum of multipliers, and the largest violation of a
-// batch mean.
+// moment is one dual step: the sum of the multipliers and the largest violation of a batch mean.
 type moment struct {
 	Step  int     `json:"step"`
 	Sum   float64 `json:"sum_lambda"`
@@ -63,9 +67,9 @@ func newReport(o options, s *study) *report {
 	return &report{Roster: s.name, Nurses: len(s.nurses), Shifts: len(s.shifts), Chains: o.chains, Steps: o.steps, Seed: o.seed}
 }
 
-// settle fills in the figures. With Z the partition sum and g the violations,
-// E_λ[1{g ≤ 0}·e^{λᵀg}] = Z_each/Z_λ: limits on each roster cost −log of it more
-// than −log Z_λ/Z_0.
+// settle fills in the results. With Z the partition sum and g the violations, E_λ[1{g ≤
+// 0}·e^{λᵀg}] = Z_each/Z_λ. Limits on each roster therefore cost −log of this ratio more than
+// −log Z_λ/Z_0.
 func (r *report) settle(s *study) {
 	way, before, after, ratio, se := s.was.Way, &s.was.Before, &s.was.After, s.was.Ratio, s.was.SE
 	c := after.Cert
@@ -94,7 +98,8 @@ func (r *report) settle(s *study) {
 	}
 }
 
-// certified fills in what the certificate says, and warns if it does not hold.
+// certified fills in the certificate's results, and sets a warning if the certificate does not
+// hold.
 func (r *report) certified(o options, s *study) {
 	c := s.was.After.Cert
 	r.Certified, r.Tol, r.Rounds = c.Holds(slacks*o.tol), o.tol, s.was.Rounds
@@ -115,7 +120,7 @@ func (r *report) certified(o options, s *study) {
 	r.Warning += "; raise -rounds, or -tol"
 }
 
-// course is every dual step: its multipliers and the mean violation of its batch.
+// course records every dual step: its multipliers and the mean violations of its batch.
 type course []leg
 
 type leg struct{ Lambda, Mean []float64 }
@@ -132,7 +137,7 @@ func (l leg) moment(t int) moment {
 	return m
 }
 
-// pointer returns nil for what is not defined.
+// pointer returns a pointer to the value, or nil if it is not defined.
 func (f figure) pointer() *float64 {
 	if !f.Defined {
 		return nil
@@ -179,7 +184,7 @@ func show(format string, v *float64) string {
 	return fmt.Sprintf(format, *v)
 }
 
-// Warnings returns that of the certificate.
+// Warnings returns the certificate's warning, if there is one.
 func (r *report) Warnings() []string {
 	if r.Warning == "" {
 		return nil

@@ -16,8 +16,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
-// shift is one row of a roster: how many nurses it needs and how unwelcome it is
-// to each, +Inf to those who cannot come.
+// shift is one row of a roster: the number of nurses it needs and, per nurse, how unwelcome it
+// is. The cost is +Inf for nurses who cannot come.
 type shift struct {
 	name  string
 	night bool
@@ -31,7 +31,7 @@ type roster struct {
 	shifts []shift
 }
 
-// load reads a roster, or makes one.
+// load reads a roster from the file at path, or generates one if path is "".
 func load(path string, seed uint64) (*roster, error) {
 	if path == "" {
 		return week(seed), nil
@@ -49,8 +49,8 @@ func load(path string, seed uint64) (*roster, error) {
 	return r, nil
 }
 
-// week is a week of days and nights for eight nurses, of whom some come gladly
-// and some do not, and who all miss a shift now and then.
+// week generates a week of day and night shifts for eight nurses. Some nurses are more willing
+// than others, and all are unavailable now and then.
 func week(seed uint64) *roster {
 	r := &roster{name: "a week for eight nurses", nurses: strings.Fields("Ana Ben Cleo Dan Eva Finn Gül Hugo")}
 	g := rand.New(rand.NewPCG(seed, 8))
@@ -74,9 +74,8 @@ func week(seed uint64) *roster {
 	return r
 }
 
-// scan reads a table with the header shift,night,need and a column per nurse.
-// Night is 0 or 1; a nurse's cell is a number, low for a welcome shift, or empty
-// if the nurse cannot come.
+// scan reads a table with the header shift,night,need and a column per nurse. Night is 0 or 1. A
+// nurse's cell is a number, low for a welcome shift, or empty if the nurse cannot come.
 func scan(in io.Reader) (*roster, error) {
 	c := command.Table(in)
 	head, err := c.Read()
@@ -125,15 +124,16 @@ func scan(in io.Reader) (*roster, error) {
 	return r, nil
 }
 
-// mostCost keeps energies far from where float32 tables lose digits.
+// mostCost is the maximum cost of a shift. It keeps energies far below the size at which float32
+// tables lose precision.
 const mostCost = 1000.0
 
-// sites returns the number of (shift, nurse) pairs; site s·nurses+i is 1 if
-// nurse i works shift s.
+// sites returns the number of (shift, nurse) pairs. Site s·nurses+i is 1 if nurse i works shift
+// s.
 func (r *roster) sites() int { return len(r.shifts) * len(r.nurses) }
 
-// language is that of the rosters in which every shift has exactly as many
-// nurses as it needs, all of whom can come.
+// language returns the automaton of the rosters in which every shift has exactly as many nurses
+// as it needs, all of them available.
 func (r *roster) language(ctx context.Context) (constraint.Automaton, error) {
 	n := len(r.nurses)
 	var parts []constraint.Automaton
@@ -159,7 +159,7 @@ func (r *roster) language(ctx context.Context) (constraint.Automaton, error) {
 	return constraint.Concat(ctx, 2, constraint.Limits{}, parts...)
 }
 
-// costs are those of sites, 0 where nurses cannot come.
+// costs returns the cost of every site, 0 where the nurse cannot come.
 func (r *roster) costs() []float64 {
 	var all []float64
 	for _, row := range r.shifts {
@@ -173,8 +173,8 @@ func (r *roster) costs() []float64 {
 	return all
 }
 
-// model is the energy Σ cost·x + tired·Σ x·x', the latter over shifts of a nurse
-// that follow each other.
+// model returns the energy Σ cost·x + tired·Σ x·x'. The second sum is over consecutive shifts of
+// the same nurse.
 func (r *roster) model(tired float64) (energy.Model, error) {
 	n := len(r.nurses)
 	var pairs []model.Edge
@@ -189,17 +189,17 @@ func (r *roster) model(tired float64) (energy.Model, error) {
 	return model.NewQuadratic(r.sites(), pairs, model.Polynomial{Linear: r.costs()})
 }
 
-// limit is a bound on the mean of a sum of sites.
+// limit is an upper bound on the mean number of a nurse's shifts or nights.
 type limit struct {
 	name   string
 	nurse  int
-	nights bool // only they count
+	nights bool // whether only nights count
 	most   float64
-	tol    float64 // how far above most a mean may be
+	tol    float64 // amount by which the mean may exceed most
 }
 
-// limits bounds the shifts of every nurse, and the nights, by an equal share of
-// all and the slack, to a tolerance that is at least a hundredth of the bound.
+// limits bounds the shifts and the nights of every nurse by an equal share of all, plus the
+// slack. The tolerance is at least a hundredth of the bound.
 func (r *roster) limits(slack, tol float64) []limit {
 	n := len(r.nurses)
 	var all []limit
@@ -225,7 +225,7 @@ func (r *roster) limits(slack, tol float64) []limit {
 	return all
 }
 
-// count stores in shifts and nights how many each nurse has.
+// count stores each nurse's number of shifts and of nights.
 func (r *roster) count(shifts, nights []int32, x []int32) {
 	n := len(r.nurses)
 	clear(shifts)
@@ -243,7 +243,8 @@ func (r *roster) count(shifts, nights []int32, x []int32) {
 	}
 }
 
-// violations stores in g by how much a roster is above each limit.
+// violations stores in g the amount by which the roster x exceeds each limit, negative if it is
+// below.
 func (r *roster) violations(g []float64, limits []limit, x []int32) {
 	n := len(r.nurses)
 	counts := make([]int32, 2*n)
@@ -257,7 +258,8 @@ func (r *roster) violations(g []float64, limits []limit, x []int32) {
 	}
 }
 
-// counted returns what is bounded as a model, so that kernels keep their tables.
+// counted returns the number that the limit bounds as a linear model, which kernels can read
+// from tables.
 func (r *roster) counted(l limit) (energy.Model, error) {
 	n := len(r.nurses)
 	w := make([]float64, r.sites())
@@ -269,7 +271,8 @@ func (r *roster) counted(l limit) (energy.Model, error) {
 	return model.NewQuadratic(r.sites(), nil, model.Polynomial{Linear: w})
 }
 
-// meets reports whether a roster gives every shift what it needs, by counting.
+// meets reports whether the roster x gives every shift exactly as many available nurses as it
+// needs. It counts nurses and does not use the automaton.
 func (r *roster) meets(x []int32) bool {
 	n := len(r.nurses)
 	wrong := int32(0)

@@ -15,24 +15,23 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// settle is the number of draws per chain that do not count after the multipliers have
-// been fixed.
+// settle is the number of draws per chain that are discarded after the multipliers have been
+// fixed.
 const settle = 100
 
-// slacks is what λ times the distance from a limit may be, in energies and in units of -tol.
-// Limits have tolerances of their own.
+// slacks times -tol is the permitted product of a multiplier and the distance of its mean from
+// the limit, in units of energy. The limits have their own tolerances.
 const slacks = 4
 
-// unmet is the part of its limit by which a mean may be above it after the dual
-// steps before limits are said not to be met: several times what is left by
-// default.
+// unmet is the relative excess above which a limit counts as violated after the dual steps. It
+// is several times the excess that the default settings leave.
 const unmet = 0.05
 
-// path is for the cost in nats: the rule's bias is far below its Monte Carlo
-// error at these multipliers.
+// path is the sequence of multipliers along which the cost in nats is integrated. At these
+// multipliers the bias of the quadrature rule is far below its Monte Carlo error.
 var path = dual.Path{Points: 9, Discard: 30, Draws: 100}
 
-// study is chains on the Lagrangian of a roster and what they were seen to do.
+// study holds the chains on the Lagrangian of a roster and the results so far.
 type study struct {
 	*roster
 	limits []limit
@@ -40,31 +39,32 @@ type study struct {
 	base   energy.Model
 	lag    *dual.Lagrangian
 	chains *sampler.Chains
-	trace  *diagnose.Trace // of the present phase; nil if nobody looks
+	trace  *diagnose.Trace // trace of the current phase; nil while nothing is recorded
 	was    *progressed
 }
 
-// progressed is how far a run is: what a checkpoint keeps in addition to the
-// multipliers and the chains.
+// progressed is the progress of a run. A checkpoint stores it with the multipliers and the
+// chains.
 type progressed struct {
 	Phase        phase
-	Until, Draws int   // dual steps of the present round, and the draws that judge it
-	Rounds       int   // that are finished
-	Wrong        []int // rosters that do not meet the shifts, by chain
-	Way          course
+	Until, Draws int // dual steps of the current round, and draws with which it is evaluated
+	Rounds       int // number of finished rounds
+	// number of rosters, by chain, in which a shift does not have the nurses it needs
+	Wrong []int
+	Way   course
 
 	Before, After estimates
 	Ratio, SE     float64 // log Z(λ) − log Z(0)
 }
 
-// phase is what comes next.
+// phase is the part of a run that is done next.
 type phase int
 
 const (
-	unlimited phase = iota // judge draws without multipliers
-	moving                 // move the multipliers
-	judging                // judge draws at their averages
-	comparing              // compare partition sums
+	unlimited phase = iota // phase that evaluates draws without multipliers
+	moving                 // phase that adjusts the multipliers
+	judging                // phase that evaluates draws at the average multipliers
+	comparing              // phase that estimates the ratio of partition sums
 	finished
 )
 
@@ -139,9 +139,9 @@ func run(ctx context.Context, o options) (*report, error) {
 	return out, nil
 }
 
-// advance makes the present phase and says which is the next. Multipliers move until
-// the certificate holds, or for o.rounds rounds, with as many more steps and draws each as
-// its errors ask for.
+// advance runs the current phase and sets the next one. The multipliers are adjusted until the
+// certificate holds or o.rounds rounds have passed. After each round, steps and draws grow as
+// the certificate's errors require.
 func (s *study) advance(ctx context.Context, inf *dual.Inference[int32], o options, saved *checkpoint.File) (err error) {
 	was := s.was
 	switch was.Phase {
@@ -177,13 +177,14 @@ func (s *study) advance(ctx context.Context, inf *dual.Inference[int32], o optio
 	return err
 }
 
-// sure is how many standard errors above its limit the certificate has the largest of
-// twenty means at their limits: 1.9 are expected of the draws alone, √2 times that with the
-// multipliers, whose errors are as large, and it adds two.
+// sure is the number of standard errors by which the certificate is expected to exceed a limit
+// when twenty means lie exactly at their limits. The largest of twenty draws is expected 1.9
+// errors above. The multipliers have errors of the same size, which multiplies this by √2. The
+// certificate adds two errors itself.
 const sure = 4.6
 
-// growth is by how much steps and draws have to grow for errors that are small enough, at
-// least twice and at most eight times.
+// growth returns the factor by which steps and draws must grow for small enough errors, at least
+// 2 and at most 8.
 func (s *study) growth(c *dual.Certificate) float64 {
 	most := 0.0
 	for j, l := range s.limits {
@@ -192,11 +193,10 @@ func (s *study) growth(c *dual.Certificate) float64 {
 	return min(max(most*most, 2), 8)
 }
 
-// looks is the number of times in a round that a run looks whether it is time to
-// save.
+// looks is the number of times per round that a run checks whether to save a checkpoint.
 const looks = 100
 
-// move makes the dual steps that the round still has to make.
+// move makes the remaining dual steps of the round.
 func (s *study) move(ctx context.Context, inf *dual.Inference[int32], saved *checkpoint.File) error {
 	few := max(1, s.was.Until/looks)
 	for inf.Len() < s.was.Until {
@@ -213,17 +213,17 @@ func (s *study) move(ctx context.Context, inf *dual.Inference[int32], saved *che
 	return nil
 }
 
-// estimates are those from draws at fixed multipliers.
+// estimates holds results from draws at fixed multipliers.
 type estimates struct {
 	Cert *dual.Certificate
 
-	// Means over draws: the base energy; whether a roster meets every limit by
-	// itself; and for those that do e^{λᵀg}, which takes the multipliers out
-	// again, alone and times the energy. The error is that of the weight.
+	// Means over draws: the base energy; the share of rosters that satisfy every limit; and,
+	// over those rosters, the weight e^{λᵀg}, which undoes the multipliers, alone and times the
+	// energy. WeightSE is the standard error of the weight.
 	Energy, Meets, Weight, Weighted, WeightSE figure
 }
 
-// figure is a number that may not be defined.
+// figure is a number that may be undefined.
 type figure struct {
 	Value   float64
 	Defined bool

@@ -16,7 +16,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
-// deep learns a residual network by persistent chains from a replay buffer.
+// deep fits a residual network to images by persistent chains that start from a replay buffer.
 func deep(ctx context.Context, o options) (*report, error) {
 	sites, data, name := 16, bars(4), "bars and stripes of 4×4"
 	if o.images != "" {
@@ -70,8 +70,8 @@ func deep(ctx context.Context, o options) (*report, error) {
 	return r, nil
 }
 
-// bars returns the images of side×side pixels whose rows, or whose columns, are each of
-// one colour, every one once.
+// bars returns all distinct images of side×side pixels in which each row, or each column, has
+// one colour.
 func bars(side int) []int32 {
 	var x []int32
 	for mask := range 1 << side {
@@ -91,7 +91,7 @@ func bars(side int) []int32 {
 	return x
 }
 
-// readImages reads images × pixels of 0 and 1, as float32 or float64.
+// readImages reads an array of images × pixels with entries 0 and 1, in float32 or float64.
 func readImages(path string) (sites int, data []int32, err error) {
 	file, err := os.Open(path)
 	if err != nil {

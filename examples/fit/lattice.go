@@ -15,16 +15,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
-// The settings of the lattice, chosen on samples of another seed than the default.
+// Settings of the lattice run, chosen on samples with a seed other than the default.
 const (
-	latticeL1 = 0.02 // nats a sample
-	selection = 100  // steps of the pseudo-likelihood, which find the zeros
-	sweeps    = 200  // of the sampler that makes the data, from all up or all down
+	latticeL1 = 0.02 // ℓ1 penalty, in nats per sample
+	selection = 100  // steps of the pseudo-likelihood fit, which selects the zeros
+	// sweeps of the sampler that generates the data, started from all up or all down
+	sweeps = 200
 )
 
-// lattice learns all couplings between the sites of a lattice from samples: by the
-// pseudo-likelihood with an ℓ1 penalty, which finds what is zero, and from there by
-// persistent chains without a penalty, which would pull the others.
+// lattice estimates all couplings between the sites of a lattice from samples. The
+// pseudo-likelihood with an ℓ1 penalty first determines which couplings are zero. Persistent
+// chains then refine the others without the penalty, which would bias them.
 func lattice(ctx context.Context, o options) (*report, error) {
 	var sides model.Lattice
 	for _, s := range strings.Split(o.lattice, ",") {
@@ -110,7 +111,7 @@ func lattice(ctx context.Context, o options) (*report, error) {
 	return r, nil
 }
 
-// steps makes up to most steps, until the time is over.
+// steps makes up to most steps, and at least one. It stops early when over returns true.
 func steps(ctx context.Context, f *fit.Fit, most int, over func() bool) error {
 	for k := 0; k < most && (k == 0 || !over()); k++ {
 		if err := f.Run(ctx, 1); err != nil {
@@ -120,8 +121,8 @@ func steps(ctx context.Context, f *fit.Fit, most int, over func() bool) error {
 	return nil
 }
 
-// logRMSE is the natural logarithm of the root mean square error over all n² entries of
-// J, where E = −xᵀJx, so that the coupling A_ij of the model is −2J_ij.
+// logRMSE returns the natural logarithm of the root mean square error over all n² entries of J.
+// The energy is E = −xᵀJx, so the model's coupling is A_ij = −2J_ij.
 func logRMSE(truth *model.Ising, theta []float64, sigma float64) float64 {
 	start, adj := truth.Graph()
 	n, _ := truth.Shape()

@@ -18,9 +18,8 @@ import (
 
 const visible, hidden = 100, 16
 
-// machine learns a restricted Boltzmann machine from samples of a known one. It reports
-// log Z by annealed importance sampling and by the sum over all states of the hidden
-// units.
+// machine fits a restricted Boltzmann machine to samples of a known one. It reports log Z by
+// annealed importance sampling and by the exact sum over all states of the hidden units.
 func machine(ctx context.Context, o options) (*report, error) {
 	src := rand.New(rand.NewPCG(o.seed, 1))
 	normal := func(n int, sd float64) []float32 {
@@ -85,8 +84,8 @@ func machine(ctx context.Context, o options) (*report, error) {
 	return r, err
 }
 
-// hiddenLogZ returns log Z as the sum over the hidden units: with the roles of the
-// layers exchanged they are the visible ones, and the machine has the same Z.
+// hiddenLogZ returns log Z as a sum over all states of the hidden units. It swaps the roles of
+// the two layers, which leaves Z unchanged.
 func hiddenLogZ(ctx context.Context, theta []float64) (float64, error) {
 	w, bh, bv := make([]float32, visible*hidden), make([]float32, hidden), make([]float32, visible)
 	for j := range hidden {
@@ -106,8 +105,9 @@ func hiddenLogZ(ctx context.Context, theta []float64) (float64, error) {
 	return sum.LogZ, err
 }
 
-// certify adds the log-likelihood of the data by annealed importance sampling from
-// independent sites that are fitted to them, and by enumeration if that is asked for.
+// certify adds the log-likelihood of the data to the report. Annealed importance sampling
+// estimates log Z, starting from independent sites fitted to the data. If enumerate is set, log
+// Z is also computed exactly.
 func certify(ctx context.Context, r *report, p energy.Model, data []int32, enumerate bool, method sampler.Method, stages int, seed uint64) error {
 	sites, _ := p.Shape()
 	rows := len(data) / sites

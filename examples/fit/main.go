@@ -1,6 +1,7 @@
-// Fit learns energies from samples and measures how well: the couplings of an Ising
-// model from its own samples, those between the answers of a survey, a restricted
-// Boltzmann machine, or a network from images.
+// Fit learns energies from samples and measures the error. It has four modes. By default it
+// learns the couplings of an Ising model from the model's own samples. With -csv it learns the
+// couplings between the answers of a survey. With -rbm it learns a restricted Boltzmann machine,
+// and with -deep a network of images.
 //
 //	go -C examples run ./fit
 //	go -C examples run ./fit -csv answers.csv -given smokes=1 -out out
@@ -17,7 +18,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
-// options are the command line.
+// options holds the command-line options.
 type options struct {
 	command.Output
 

@@ -11,22 +11,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
-// mixing measures how far the chains of a kernel are from a machine's distribution some
-// steps after random states, by the squared maximum mean discrepancy between their
-// states and as many of long block Gibbs chains.
+// mixing measures how far a kernel's chains are from a machine's distribution a number of steps
+// after random states. The distance is the squared maximum mean discrepancy between their states
+// and the same number of states of long block Gibbs chains.
 type mixing struct {
-	Method  string  `json:"method"`
-	Steps   int     `json:"steps"`
-	MMD     float64 `json:"mmd"`        // unbiased: about 0 at the target, so that it may be negative
-	LogBias float64 `json:"log_biased"` // log of the statistic that counts each state against itself
+	Method string `json:"method"`
+	Steps  int    `json:"steps"`
+	// unbiased estimate: about 0 at the target, possibly negative
+	MMD float64 `json:"mmd"`
+	// log of the biased statistic, which includes each state's pair with itself
+	LogBias float64 `json:"log_biased"`
 }
 
-const judged = 500 // chains of every kernel
+const judged = 500 // number of chains per kernel
 
-// mixings is the comparison of Zhang, Liu and Liu 2022, section 6.2, on the machine p:
-// DULA and DMALA with step sizes 0.1 and 0.2, Gibbs with gradients, which changes one
-// site a step, and Gibbs sampling, whose step is a sweep here and one site there.
-// Block Gibbs chains of another seed show the noise level.
+// mixings repeats the comparison of Zhang, Liu and Liu 2022, section 6.2, on the machine p. It
+// runs DULA and DMALA with step sizes 0.1 and 0.2, Gibbs with gradients, which changes one site
+// per step, and Gibbs sampling. A Gibbs step is a sweep here and one site in the paper. Block
+// Gibbs chains with another seed show the noise level.
 func mixings(ctx context.Context, p energy.Model, seed uint64) ([]mixing, error) {
 	chains := func(m sampler.Method, seed uint64) (*sampler.Chains, error) {
 		return sampler.NewChains(ctx, p, m, sampler.Config{Chains: judged, Seed: seed, Warmup: -1})
@@ -68,8 +70,8 @@ func mixings(ctx context.Context, p energy.Model, seed uint64) ([]mixing, error)
 	return all, nil
 }
 
-// biased returns the statistic of which the paper shows the logarithm: means over all
-// pairs, those of a state and itself among them, whose kernel is 1.
+// biased returns the statistic whose logarithm the paper shows: the mean over all pairs of
+// states, including each state with itself, for which the kernel is 1.
 func biased(a, b []int32) float64 {
 	rows := func(x []int32) float64 { return float64(len(x) / visible) }
 	between := func(x, y []int32) float64 {

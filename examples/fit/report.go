@@ -17,17 +17,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
-// report is what the program prints, as text or as JSON. Figures that a run does not
-// have are null.
+// report is the program's output, printed as text or as JSON. Values that a run does not compute
+// are null.
 type report struct {
-	Problem     string   `json:"problem"`
-	Samples     int      `json:"samples"`
-	LogRMSE     *float64 `json:"log_rmse"`
-	Seconds     float64  `json:"seconds"`
-	LogLik      *float64 `json:"loglik"`       // per sample, in nats; the best that is known
-	LogLikAIS   *float64 `json:"loglik_ais"`   // with log Z by annealed importance sampling
-	LogLikErr   *float64 `json:"ais_stderr"`   // of log Z
-	LogLikExact *float64 `json:"loglik_exact"` // with log Z by enumeration
+	Problem string   `json:"problem"`
+	Samples int      `json:"samples"`
+	LogRMSE *float64 `json:"log_rmse"`
+	Seconds float64  `json:"seconds"`
+	LogLik  *float64 `json:"loglik"` // best available estimate, in nats per sample
+	// estimate that uses log Z from annealed importance sampling
+	LogLikAIS   *float64 `json:"loglik_ais"`
+	LogLikErr   *float64 `json:"ais_stderr"`   // standard error of the estimated log Z
+	LogLikExact *float64 `json:"loglik_exact"` // value that uses the enumerated log Z
 
 	Columns     []string           `json:"columns,omitempty"`
 	Conditional map[string]float64 `json:"conditional,omitempty"`
@@ -75,8 +76,7 @@ func (r *report) String() string {
 	return b.String()
 }
 
-// couplings writes the couplings between n sites, times scale, as a table and a
-// picture.
+// couplings writes the couplings between n sites, multiplied by scale, as a table and as a plot.
 func (r *report) couplings(o options, theta []float64, n int, names []string, scale float64) error {
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return err
@@ -138,7 +138,7 @@ func (r *report) couplings(o options, theta []float64, n int, names []string, sc
 	return nil
 }
 
-// matrix is a grid of values.
+// matrix is an n×n grid of values for a heat map.
 type matrix struct {
 	v []float64
 	n int
@@ -149,7 +149,7 @@ func (m matrix) Z(c, r int) float64 { return m.v[r*m.n+c] }
 func (m matrix) X(c int) float64    { return float64(c) }
 func (m matrix) Y(r int) float64    { return float64(r) }
 
-// signs is a palette from blue over white to red.
+// signs is a colour palette from blue through white to red.
 type signs struct{}
 
 var _ palette.Palette = signs{}

@@ -20,7 +20,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
-// answers reads a table of 0 and 1 with the names of its columns in the first line.
+// answers reads a table of 0 and 1 whose first line names the columns.
 func answers(r io.Reader) (names []string, data []int32, err error) {
 	c := command.Table(r)
 	names, err = c.Read()
@@ -62,7 +62,7 @@ func answers(r io.Reader) (names []string, data []int32, err error) {
 	return names, data, nil
 }
 
-// conditions parses -given.
+// conditions parses -given into a map from column to value.
 func conditions(given string, names []string) (map[int]int32, error) {
 	fixed := map[int]int32{}
 	for _, g := range strings.Split(given, ",") {
@@ -168,7 +168,7 @@ func survey(ctx context.Context, o options) (*report, error) {
 	return r, nil
 }
 
-// means returns the probability of 1 of every column that is not given.
+// means returns, for every column that is not fixed, the probability that it is 1.
 func means(ctx context.Context, m energy.Model, names []string, fixed map[int]int32, seed uint64) (map[string]float64, error) {
 	sums := make([][]float64, 64)
 	for c := range sums {

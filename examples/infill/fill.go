@@ -17,13 +17,12 @@ import (
 
 const (
 	blank = '_'
-	few   = 5 // completions that the report shows
+	few   = 5 // number of completions that the report shows
 )
 
-// complete fills the blanks of a record n times, with the constraint and
-// without, and judges the results. The model gives every character the same
-// probability, so that with the constraint all valid completions are equally
-// likely.
+// complete fills the blanks of a record o.n times with the constraint and o.n times without, and
+// checks the results. The model gives every character the same probability. With the constraint,
+// all valid completions are therefore equally likely.
 func complete(ctx context.Context, format, record string, o options) (*figures, error) {
 	given, blanks, err := tokens(record)
 	if err != nil {
@@ -69,7 +68,8 @@ func complete(ctx context.Context, format, record string, o options) (*figures, 
 	return f, nil
 }
 
-// tokens turns a record into what Diffusion.Fill takes: −1 for a blank.
+// tokens converts a record to the input of Diffusion.Fill, in which a blank is −1. It also
+// returns the number of blanks.
 func tokens(record string) (x []int32, blanks int, err error) {
 	for i, c := range record {
 		t := int32(strings.IndexRune(alphabet, c))
@@ -86,7 +86,7 @@ func tokens(record string) (x []int32, blanks int, err error) {
 	return x, blanks, nil
 }
 
-// fill completes the record n times. A nil projector is no constraint.
+// fill completes the record o.n times, without a constraint if p is nil.
 func fill(ctx context.Context, given []int32, p diffusion.Projector, o options) ([]string, error) {
 	characters, err := model.NewIndependent(make([]float64, len(given)*len(alphabet)), len(alphabet))
 	if err != nil {
@@ -115,7 +115,7 @@ func fill(ctx context.Context, given []int32, p diffusion.Projector, o options) 
 	return out, nil
 }
 
-// count finds how many completions there are, exactly.
+// count stores the exact number of valid completions and their log-probability.
 func (f *figures) count(ctx context.Context, path projection.Path, given []int32) error {
 	exact, err := path.Compile(ctx, len(given), len(alphabet))
 	if err != nil {
@@ -133,7 +133,7 @@ func (f *figures) count(ctx context.Context, path projection.Path, given []int32
 	return nil
 }
 
-// weights are the log-weights of a record: nothing but what is given, any
+// weights returns log-weights that allow only the given character at each position and every
 // character in a blank.
 func weights(given []int32) []float32 {
 	v := make([]float32, len(given)*len(alphabet))

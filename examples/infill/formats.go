@@ -9,11 +9,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 )
 
-// The characters of all records. The mask of the diffusion is the token after
-// the last.
+// alphabet lists the characters of all records. The mask of the diffusion is the token after the
+// last of them.
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-"
 
-// builders make the language of a record, blanks included.
+// builders maps a format to the function that compiles its language. The function gets the
+// record with its blanks.
 var builders = map[string]func(ctx context.Context, record string) (constraint.Automaton, error){
 	"date":  func(ctx context.Context, _ string) (constraint.Automaton, error) { return dates(ctx) },
 	"plate": func(ctx context.Context, _ string) (constraint.Automaton, error) { return plates(ctx) },
@@ -25,7 +26,7 @@ func pattern(ctx context.Context, expr string) (constraint.Automaton, error) {
 	return text.Regexp(ctx, expr, text.Runes(alphabet), constraint.Limits{})
 }
 
-// residue asks that Σ_i value(i, c_i)·weight[i] ≡ want modulo m.
+// residue returns the constraint Σ_i value(i, c_i)·weight[i] ≡ want modulo modulus.
 func residue(weight []int, value func(c byte) int, modulus, want int) (constraint.Automaton, error) {
 	w := make([][]int, len(weight))
 	for i := range w {
@@ -37,7 +38,7 @@ func residue(weight []int, value func(c byte) int, modulus, want int) (constrain
 	return constraint.NewSiteResidue(w, modulus, want)
 }
 
-// digit is the value of a digit, 0 for other characters.
+// digit returns the value of a digit, and 0 for other characters.
 func digit(c byte) int {
 	if c >= '0' && c <= '9' {
 		return int(c - '0')
@@ -45,8 +46,9 @@ func digit(c byte) int {
 	return 0
 }
 
-// dates are the days of the Gregorian calendar as YYYY-MM-DD, years 0001 to 9999.
-// The 29th of February needs a year divisible by 4, and by 400 if by 100.
+// dates returns the language of the days of the Gregorian calendar, years 0001 to 9999, as
+// YYYY-MM-DD. The 29th of February requires a year divisible by 4, and by 400 if it is divisible
+// by 100.
 func dates(ctx context.Context) (constraint.Automaton, error) {
 	common, err := pattern(ctx, `[0-9]{4}-(`+
 		`(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|`+
@@ -93,10 +95,10 @@ func dates(ctx context.Context) (constraint.Automaton, error) {
 	return constraint.Intersect(days, constraint.Complement(zero))
 }
 
-// plates are Singapore's: S, two letters, four digits and a check letter. With
-// letters counted from A = 1, the second and third letter and the digits weigh
-// 9, 4, 5, 4, 3, 2, and the sum modulo 19 is the place of the check letter in
-// checkLetters. The letters I and O are not used.
+// plates returns the language of Singapore's licence plates: S, two letters, four digits and a
+// check letter. The second and third letter, counted from A = 1, and the digits are weighted by
+// 9, 4, 5, 4, 3, 2. The sum modulo 19 is the index of the check letter in checkLetters. The
+// letters I and O are not used.
 func plates(ctx context.Context) (constraint.Automaton, error) {
 	const checkLetters = "AZYXUTSRPMLKJHGEDCB"
 	format, err := pattern(ctx, `S[A-HJ-NP-Z]{2}[0-9]{4}[`+checkLetters+`]`)
@@ -125,8 +127,8 @@ func plates(ctx context.Context) (constraint.Automaton, error) {
 	return constraint.Intersect(format, check)
 }
 
-// accounts says what follows the country and the check digits of an IBAN (ISO
-// 13616, SWIFT IBAN registry): letters, then digits.
+// accounts maps a country to the numbers of letters and of digits that follow the check digits
+// of its IBAN (ISO 13616, SWIFT IBAN registry).
 var accounts = map[string]struct{ letters, digits int }{
 	"DE": {0, 18},
 	"GB": {4, 14},
@@ -134,11 +136,10 @@ var accounts = map[string]struct{ letters, digits int }{
 	"NO": {0, 11},
 }
 
-// ibans are the account numbers of the country that the record begins with. The
-// number, its first four characters moved to the end and its letters written as
-// 10 … 35, is 1 modulo 97; the place of every decimal is known from the format.
-// Check digits run from 02 to 98: 00, 01 and 99 would say the same as 97, 98 and
-// 02.
+// ibans returns the language of the account numbers of the country with which the record begins.
+// To check a number, its first four characters are moved to the end and its letters are replaced
+// by 10 … 35. The result must be 1 modulo 97. The format fixes the place of every decimal. Check
+// digits range from 02 to 98, because 00, 01 and 99 would be equivalent to 97, 98 and 02.
 func ibans(ctx context.Context, record string) (constraint.Automaton, error) {
 	country := record[:min(2, len(record))]
 	a, ok := accounts[country]
@@ -184,7 +185,7 @@ func ibans(ctx context.Context, record string) (constraint.Automaton, error) {
 	return constraint.Intersect(format, check)
 }
 
-// digitSums are the records whose digits add up to sum.
+// digitSums returns the language of the records whose digits add up to sum.
 func digitSums(sum int) (constraint.Automaton, error) {
 	w := make([]int, len(alphabet))
 	for t := range w {

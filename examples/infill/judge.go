@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// judges decide whether a complete record is valid. They share nothing with the
-// languages in formats.go: package time knows the calendar, package math/big the
-// remainder, and the check letter of a plate comes from the other of the two
-// published recipes.
+// judges maps a format to a function that reports whether a complete record is valid. The judges
+// share no code with the languages in formats.go. Package time checks dates, package math/big
+// computes remainders, and the check letter of a plate follows the other of the two published
+// algorithms.
 var judges = map[string]func(record string) bool{
 	"date":  validDate,
 	"plate": validPlate,
@@ -25,7 +25,7 @@ func validDate(s string) bool {
 
 var plateFormat = regexp.MustCompile(`^S[A-Z][A-Z]\d{4}[A-Z]$`)
 
-// validPlate weighs by 14, 2, 12, 2, 11, 1 and doubles the remainder.
+// validPlate checks a plate with the weights 14, 2, 12, 2, 11, 1 and a doubled remainder.
 func validPlate(s string) bool {
 	if !plateFormat.MatchString(s) || strings.ContainsAny(s, "IO") {
 		return false
@@ -41,8 +41,8 @@ func validPlate(s string) bool {
 
 var ibanFormat = regexp.MustCompile(`^(DE\d{20}|GB\d\d[A-Z]{4}\d{14}|NL\d\d[A-Z]{4}\d{10}|NO\d{13})$`)
 
-// validIBAN computes the check digits anew: 98 minus the remainder of the number
-// that has 00 in their place.
+// validIBAN recomputes the check digits: 98 minus the remainder modulo 97 of the number with
+// check digits 00.
 func validIBAN(s string) bool {
 	if !ibanFormat.MatchString(s) {
 		return false

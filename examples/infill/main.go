@@ -1,7 +1,7 @@
-// Infill completes records of a fixed format: dates, licence plates and bank
-// account numbers, whose blanks must fit a pattern and a check digit. A masked
-// diffusion fills the blanks; a constraint makes every record valid; judges that
-// share no code with the constraints count what is not.
+// Infill completes records with blanks: dates, licence plates and bank account numbers. The
+// blanks must fit a pattern and a check digit. A masked diffusion model fills them, and a
+// constraint makes every record valid. Checks that share no code with the constraint count the
+// invalid records.
 //
 //	go -C examples run ./infill
 //	go -C examples run ./infill -format iban -record DE__37040044053201300_
@@ -15,7 +15,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
-// options are the command line.
+// options holds the command-line options.
 type options struct {
 	command.Output
 
@@ -52,9 +52,9 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-// shown are the records of a run without -record.
+// shown lists the records that a run without -record completes.
 var shown = []struct{ format, record string }{
-	{"date", "20__-02-_9"}, // leap years, and every ninth and nineteenth
+	{"date", "20__-02-_9"}, // leap years, and all years for the 9th and the 19th
 	{"date", "____-1_-31"},
 	{"plate", "S__9683X"},
 	{"plate", "SG_____R"},

@@ -12,7 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
-// report is what the program prints, as a table or as JSON.
+// report is the program's output, printed as a table or as JSON.
 type report struct {
 	N       int       `json:"n"`
 	Seed    uint64    `json:"seed"`
@@ -21,10 +21,9 @@ type report struct {
 	picture.Album `json:"-"`
 }
 
-// figures are the results for one record. Completions are all valid ones;
-// LogProbability is the log-probability that random characters make one.
-// Violations and Unconstrained count invalid records with the constraint and
-// without it.
+// figures holds the results for one record. Completions is the number of valid completions.
+// LogProbability is the log-probability that random characters form one. Violations and
+// Unconstrained count invalid records with the constraint and without it.
 type figures struct {
 	Format         string   `json:"format"`
 	Record         string   `json:"record"`
@@ -39,8 +38,7 @@ type figures struct {
 	Samples        []string `json:"samples"`
 }
 
-// judge counts what is invalid and what is different among the completions, and
-// keeps the first few different ones.
+// judge counts the invalid and the distinct completions and keeps the first few distinct ones.
 func (f *figures) judge(filled []string, valid func(string) bool) {
 	seen := make(map[string]bool)
 	for _, s := range filled {
@@ -71,7 +69,7 @@ func (r *report) String() string {
 	return b.String()
 }
 
-// draw shows the violations with the constraint and without.
+// draw plots the share of invalid completions with the constraint and without it.
 func (r *report) draw() (*picture.Figure, error) {
 	var places []string
 	groups := []picture.Group{{Name: "with the constraint"}, {Name: "without"}}

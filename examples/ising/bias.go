@@ -19,17 +19,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
-// bias is how far the stationary distribution of DULA is from the target, on a torus of
-// 3×3 spins, in the two ways of Zhang, Liu and Liu (2022): against its step size where
-// the energy is quadratic (theorem 5.1), and at a fixed one against the distance ε of
-// the gradient from a linear function (theorem 5.2).
+// bias measures how far DULA's stationary distribution is from the target on a torus of 3×3
+// spins, in two ways of Zhang, Liu and Liu (2022). For a quadratic energy it varies the step
+// size (theorem 5.1). At a fixed step size it varies ε, which measures how far the gradient is
+// from linear (theorem 5.2).
 type bias struct {
 	Alpha   []distances `json:"alpha"`
-	Epsilon []distances `json:"epsilon"` // at α = epsilonAlpha
+	Epsilon []distances `json:"epsilon"` // distances by ε, measured at step size epsilonAlpha
 }
 
-// distances are Σ|p − π| of the distribution p that DULA leaves invariant, and of its
-// draws. Noise is what as many independent draws from p would be away from p.
+// distances holds Σ|p − π|, the distance to the target π, for DULA's stationary distribution p
+// (Exact) and for its draws (Sampled). Noise is the distance between p and as many independent
+// draws from p.
 type distances struct {
 	At      float64 `json:"at"`
 	Exact   float64 `json:"exact"`
@@ -44,18 +45,18 @@ const (
 	epsilonAlpha = 0.3
 )
 
-// The step sizes and distances ε that are measured.
+// Step sizes and values of ε that are measured.
 var (
-	biasAlphas   = []float64{0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8}
-	biasEpsilons = []float64{0, 0.5, 1, 2, 3, 4}
+	biasAlphas   = []float64{0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8} // step sizes that are measured
+	biasEpsilons = []float64{0, 0.5, 1, 2, 3, 4}                 // values of ε that are measured
 )
 
-// energies are those of all states; bit i of an index is the level of site i.
+// energies holds the energy of every state. Bit i of an index is the level of site i.
 type energies [biasStates]float64
 
-// bent returns the energies of the torus, to which −c Σ s_i s_j s_k over its rows and
-// columns is added. ε = 2·9·c is the largest ℓ1 norm of the gradient of that sum by the
-// spins: every site is in two of the products.
+// bent returns the energies of the torus plus −c Σ s_i s_j s_k, summed over its rows and
+// columns. Every site is in two of these products. The gradient of the sum with respect to the
+// spins therefore has an ℓ1 norm of at most ε = 2·9·c.
 func bent(o options, epsilon float64) (*energies, error) {
 	if !(o.beta >= 0) || math.IsInf(o.beta, 1) {
 		return nil, fmt.Errorf("-beta = %v, want ≥ 0 and finite", o.beta)
@@ -87,7 +88,7 @@ func bent(o options, epsilon float64) (*energies, error) {
 	return t, nil
 }
 
-// model returns the energies as a model, with exact differences as its field.
+// model returns the energies as a model whose field consists of exact energy differences.
 func (t *energies) model() energy.Func {
 	index := func(x []int32) (s int) {
 		for i, l := range x {
@@ -108,7 +109,7 @@ func (t *energies) model() energy.Func {
 	}
 }
 
-// target returns π.
+// target returns the target distribution π over all states.
 func (t *energies) target() []float64 {
 	p, sum, least := make([]float64, biasStates), 0.0, slices.Min(t[:])
 	for s, e := range t {
@@ -121,8 +122,8 @@ func (t *energies) target() []float64 {
 	return p
 }
 
-// stationary returns what DULA with step size α leaves invariant, from its transition
-// matrix: every site flips on its own with probability σ(−½Δ_i − 1/(2α)).
+// stationary returns DULA's stationary distribution at step size α, computed from its transition
+// matrix. Every site flips independently with probability σ(−½Δ_i − 1/(2α)).
 func (t *energies) stationary(alpha float64) ([]float64, error) {
 	a := mat.NewDense(biasStates, biasStates, nil) // Pᵀ − I, the last row Σ p = 1
 	for s := range t {
@@ -154,7 +155,7 @@ func (t *energies) stationary(alpha float64) ([]float64, error) {
 	return p.RawVector().Data, nil
 }
 
-// measure returns the distances at one step size.
+// measure returns the distances at step size alpha.
 func (t *energies) measure(ctx context.Context, o options, alpha float64) (d distances, err error) {
 	pi := t.target()
 	p, err := t.stationary(alpha)
@@ -187,7 +188,7 @@ func (t *energies) measure(ctx context.Context, o options, alpha float64) (d dis
 	return d, nil
 }
 
-// biases measures all.
+// biases measures the distances at all step sizes and all values of ε.
 func biases(ctx context.Context, o options) (*report, error) {
 	r := &report{Model: summary{
 		Name: "torus of 3×3, bias of DULA", Sites: biasSites, Levels: 2, Beta: o.beta, Chains: o.chains, Steps: o.steps, Seed: o.seed,
@@ -230,7 +231,7 @@ func biases(ctx context.Context, o options) (*report, error) {
 	return r, nil
 }
 
-// drawBias adds a picture of distances.
+// drawBias adds a plot of distances.
 func (r *report) drawBias(name, title, axis string, d []distances) error {
 	p := picture.Panel(axis, "Σ |p − π|")
 	p.Y.Min = 0
@@ -260,7 +261,7 @@ func (r *report) drawBias(name, title, axis string, d []distances) error {
 	return nil
 }
 
-// writeBias prints the distances.
+// writeBias prints the distances as a table.
 func (r *report) writeBias(b *bytes.Buffer) {
 	fmt.Fprintf(b, "%d chains × %d steps of DULA, seed %d; Σ|p − π| over all states\n\n", r.Model.Chains, r.Model.Steps, r.Model.Seed)
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)

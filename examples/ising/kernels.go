@@ -12,13 +12,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/momentum"
 )
 
-// kernelNames lists the kernels of -method; gwg and hb may have numbers after their names.
+// kernelNames lists the kernels of -method. The names gwg and hb may be followed by numbers.
 var kernelNames = []string{
 	"dmala", "dula", "gibbs", "chromatic", "metropolis", "gwg", "gwg-FLIPS", "hb", "hb-BLOCK-RADIUS", "lb", "paths", "dlmc",
 	"dhams", "subgraph", "sw", "wolff", "houdayer", "tempering", "auto",
 }
 
-// kernel returns the kernel of a name, with the step size alpha if it has one.
+// kernel returns the named kernel, with the step size alpha if the kernel has one. The result
+// steps reports whether it has.
 func kernel(name string, alpha float64) (m sampler.Method, steps bool, err error) {
 	parts := strings.Split(name, "-")
 	var n []int
@@ -75,7 +76,7 @@ func kernel(name string, alpha float64) (m sampler.Method, steps bool, err error
 	return m, false, nil
 }
 
-// choose reads -method and returns the names.
+// choose parses -method into o.kernels and returns the names of the kernels.
 func (o *options) choose() (names []string, err error) {
 	steps := false
 	o.kernels = map[string]sampler.Method{}

@@ -15,12 +15,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/read"
 )
 
-// problem is a model to sample and what is known of it.
+// problem is a model to sample, with its lattice or graph if it has one.
 type problem struct {
 	name    string
 	model   energy.Model
-	lattice model.Lattice // nil unless the model lives on one
-	graph   *model.Graph  // nil unless the energy is minus the cut of one
+	lattice model.Lattice // lattice of the model; nil if there is none
+	graph   *model.Graph  // graph whose cut is minus the energy; nil if there is none
 }
 
 func load(o options) (*problem, error) {
@@ -59,7 +59,7 @@ func loadModel(o options) (*problem, error) {
 	return p, nil
 }
 
-// parseModel reads a model in a format.
+// parseModel reads a model in the given format.
 func parseModel(format string, r io.Reader) (*problem, error) {
 	var g *model.Graph
 	var m energy.Model
@@ -95,7 +95,7 @@ func parseModel(format string, r io.Reader) (*problem, error) {
 
 const formats = "rudy, dimacs, bits, spins, csv, csv-spins, qubo, bqm, bqpjson or uai"
 
-// guess tells a format by the extension of the file, or else by the text.
+// guess returns the format of a file by its extension, or else by its text.
 func guess(name string, text []byte) string {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".qubo":
@@ -115,8 +115,8 @@ func guess(name string, text []byte) string {
 	return detect(text)
 }
 
-// detect tells a rudy file, whose first line holds two numbers, from a list of
-// coefficients, whose lines hold three or whose header begins with a word.
+// detect distinguishes a rudy file from a list of coefficients. The first line of a rudy file
+// holds two numbers. Lines of coefficients hold three numbers or begin with a header word.
 func detect(text []byte) string {
 	s := bufio.NewScanner(bytes.NewReader(text))
 	for s.Scan() {

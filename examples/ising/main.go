@@ -1,6 +1,6 @@
-// Ising samples an Ising model or a QUBO by several kernels side by side and
-// judges each against the others and, where every state can be enumerated,
-// against the exact answer. With -anneal it minimises instead.
+// Ising samples an Ising model or a QUBO with several kernels. It compares the kernels with each
+// other and, if all states can be enumerated, with the exact answer. With -anneal it minimises
+// the energy instead.
 //
 //	go -C examples run ./ising
 //	go -C examples run ./ising -graph G1.txt -anneal
@@ -21,7 +21,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// options are the command line.
+// options holds the command-line options.
 type options struct {
 	command.Output
 	checkpoint.Flags
@@ -31,10 +31,10 @@ type options struct {
 	chains, steps, warmup           int
 	seed                            uint64
 	anneal, bias, bound             bool
-	named                           bool    // a kernel was
-	seconds, target                 float64 // of annealing
+	named                           bool    // whether -method was given
+	seconds, target                 float64 // time limit, and energy or cut at which -anneal stops
 	targeted                        bool
-	kernels                         map[string]sampler.Method // of -method
+	kernels                         map[string]sampler.Method // kernels of -method, by name
 }
 
 func parse(args []string) (options, error) {
@@ -107,8 +107,8 @@ const (
 	defaultSteps  = 5000
 )
 
-// keptDraws is how many draws of all chains are kept, half a gigabyte per
-// kernel. Longer runs are condensed as they go.
+// keptDraws is the maximum number of draws, over all chains, that are kept in memory: half a
+// gigabyte per kernel. Longer runs keep streaming statistics only.
 const keptDraws = 1 << 24
 
 func (o *options) long() bool { return o.steps > keptDraws/o.chains }

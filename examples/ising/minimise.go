@@ -18,20 +18,20 @@ import (
 )
 
 const (
-	searchRounds = 200  // finds the largest known cut of the Gset's G1
-	searchChains = 4    // as of ground.Config
-	annealSteps  = 1000 // a pass
+	searchRounds = 200  // enough to find the largest known cut of graph G1 of the Gset
+	searchChains = 4    // default of ground.Config
+	annealSteps  = 1000 // steps per annealing pass
 )
 
-// minimiser is what both ways of looking for the minimum have in common.
+// minimiser is the common interface of a search and an annealing run.
 type minimiser interface {
 	Best() (x []int32, e float64)
 	LoadFile(ctx context.Context, path string) error
 	SaveFile(path string) error
 }
 
-// minimise looks for the lowest energy: by searches that help each other, if the
-// model is one of pairs and no kernel was named, or else by annealing with a kernel.
+// minimise looks for a state of lowest energy. It runs cooperating searches if the model has
+// only pair terms and no kernel was chosen. Otherwise it anneals with a kernel.
 func minimise(ctx context.Context, o options, p *problem, name string) (*report, error) {
 	pairs := false
 	if m, ok := energy.As[ground.Pairwise](p.model); ok && !o.named {
@@ -93,7 +93,7 @@ func minimise(ctx context.Context, o options, p *problem, name string) (*report,
 	return r, nil
 }
 
-// prove states the bound and how far the best state is from it.
+// prove adds the proven bound and its distance from the best state to the report.
 func (r *report) prove(p *problem, proof *ground.Certificate, x []int32, e float64) {
 	bound, gap, optimal := proof.Energy, max(0, e-proof.Energy), proof.Proves(x)
 	if p.graph != nil { // the energy is half the weight of all edges minus the cut
@@ -110,7 +110,8 @@ func (r *report) prove(p *problem, proof *ground.Certificate, x []int32, e float
 	r.Bound, r.BoundBy, r.Gap, r.Optimal = &bound, proof.Method, &gap, &optimal
 }
 
-// search makes -steps rounds, or rounds without end under -seconds or -target.
+// search returns a search and a function that runs -steps rounds, or unlimited rounds if
+// -seconds or -target ends the run.
 func (o *options) search(p *problem, bar *progress.Bar, proof *ground.Certificate) (minimiser, func(context.Context) error, error) {
 	if o.chains == 0 {
 		o.chains = searchChains
@@ -153,8 +154,8 @@ func (o *options) search(p *problem, bar *progress.Bar, proof *ground.Certificat
 	}, err
 }
 
-// kernel makes passes of -steps steps of one kernel: one, or as many as fit into
-// -seconds and lead to -target.
+// kernel returns an annealing run and a function that makes passes of -steps steps with the
+// named kernel: one pass, or passes until -seconds or -target ends the run.
 func (o *options) kernel(ctx context.Context, p *problem, name string, bar *progress.Bar) (minimiser, func(context.Context) error, error) {
 	if o.chains == 0 {
 		o.chains = defaultChains
@@ -177,10 +178,10 @@ func (o *options) kernel(ctx context.Context, p *problem, name string, bar *prog
 	}, err
 }
 
-// limited reports whether something else than -steps ends the search.
+// limited reports whether -seconds or -target ends the search.
 func (o *options) limited() bool { return o.seconds > 0 || o.targeted }
 
-// reached reports whether the best state is as good as -target asks for.
+// reached reports whether the best state is at least as good as -target.
 func (o *options) reached(p *problem, m minimiser) bool {
 	if !o.targeted {
 		return false
@@ -222,7 +223,7 @@ func (o *options) within(ctx context.Context, clock *stopwatch, p *problem, m mi
 	return err
 }
 
-// writePartition writes the levels of the sites, one a line.
+// writePartition writes the levels of the sites, one per line.
 func writePartition(dir string, x []int32) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -237,7 +238,7 @@ func writePartition(dir string, x []int32) error {
 	return nil
 }
 
-// stopwatch measures time since it was made.
+// stopwatch measures the time since its creation.
 type stopwatch struct {
 	began time.Time
 	used  float64
@@ -247,8 +248,8 @@ func newStopwatch() *stopwatch { return &stopwatch{time.Now(), command.Processor
 
 func (s *stopwatch) wall() float64 { return time.Since(s.began).Seconds() }
 
-// cpu returns the processor time of all cores, or, where the system does not tell,
-// the time by the clock.
+// cpu returns the processor time of all cores since the start, or the elapsed time if the system
+// does not report it.
 func (s *stopwatch) cpu() float64 {
 	if now := command.Processor(); now > 0 {
 		return now - s.used

@@ -12,7 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
-// draw adds the pictures of a sampling run.
+// draw adds the plots of a sampling run.
 func (r *report) draw(p *problem, runs []outcome) error {
 	var all []diagnosis.Run
 	for _, o := range runs {
@@ -37,8 +37,7 @@ func (r *report) draw(p *problem, runs []outcome) error {
 	return nil
 }
 
-// spins is a state on a lattice of two dimensions as a grid for a heat map; row
-// 0 is at the top.
+// spins is a state on a two-dimensional lattice as the grid of a heat map. Row 0 is at the top.
 type spins struct {
 	rows, cols int
 	x          []int32
@@ -49,7 +48,7 @@ func (s spins) Z(c, r int) float64 { return float64(2*s.x[(s.rows-1-r)*s.cols+c]
 func (s spins) X(c int) float64    { return float64(c) }
 func (s spins) Y(r int) float64    { return float64(r) }
 
-// up and down are the colours of spins.
+// up and down are the colours of the spins.
 var up, down = picture.Color(4), color.Gray{Y: 40}
 
 func (s spins) Colors() []color.Color { return []color.Color{down, up} }

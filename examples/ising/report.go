@@ -11,8 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// report is what the program prints, as a table or as JSON. Absent figures are
-// left out.
+// report is the program's output, printed as a table or as JSON. Values that were not computed
+// are omitted.
 type report struct {
 	Model      summary   `json:"model"`
 	Exact      *exact    `json:"exact,omitempty"`
@@ -20,14 +20,15 @@ type report struct {
 	Bias       *bias     `json:"bias,omitempty"`
 	BestCut    *float64  `json:"best_cut,omitempty"`
 	BestEnergy *float64  `json:"best_energy,omitempty"`
-	Partition  []int32   `json:"partition,omitempty"` // the best state
-	Bound      *float64  `json:"bound,omitempty"`     // no cut is larger, or no energy lower
-	BoundBy    string    `json:"bound_by,omitempty"`
-	Gap        *float64  `json:"gap,omitempty"`     // between bound and best
-	Optimal    *bool     `json:"optimal,omitempty"` // the best is proven
-	Seconds    float64   `json:"seconds,omitempty"`
-	CPUSeconds float64   `json:"cpu_seconds,omitempty"`
-	rounds     bool      // Steps are rounds of searches
+	Partition  []int32   `json:"partition,omitempty"` // best state
+	// upper bound on the cut, or lower bound on the energy
+	Bound      *float64 `json:"bound,omitempty"`
+	BoundBy    string   `json:"bound_by,omitempty"`
+	Gap        *float64 `json:"gap,omitempty"`     // distance between the bound and the best value
+	Optimal    *bool    `json:"optimal,omitempty"` // whether the best state is proven optimal
+	Seconds    float64  `json:"seconds,omitempty"`
+	CPUSeconds float64  `json:"cpu_seconds,omitempty"`
+	rounds     bool     // whether Steps counts search rounds
 
 	picture.Album `json:"-"`
 }
@@ -42,7 +43,7 @@ type summary struct {
 	Seed   uint64  `json:"seed"`
 }
 
-// exact holds the answers of enumeration: mean is the mean spin.
+// exact holds the results of enumeration: the mean spin and log Z.
 type exact struct {
 	Mean float64 `json:"mean"`
 	LogZ float64 `json:"log_z"`
@@ -87,8 +88,8 @@ func (o *outcome) figures() figures {
 	return f
 }
 
-// value returns nil for what is not defined or not finite (the R-hat of chains
-// stuck at different values); JSON then leaves it out.
+// value returns nil for an estimate that is undefined or infinite, such as the R-hat of chains
+// stuck at different values. JSON then omits it.
 func value(e diagnose.Estimate) *float64 {
 	if !e.Defined() || math.IsInf(e.Value, 0) {
 		return nil
@@ -160,7 +161,7 @@ func show(format string, v *float64) string {
 	return fmt.Sprintf(format, *v)
 }
 
-// Warnings returns those of all kernels.
+// Warnings returns the warnings of all kernels.
 func (r *report) Warnings() []string {
 	var all []string
 	for _, f := range r.Methods {

@@ -11,8 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// enumerable is the number of sites up to which the exact answer is computed:
-// 2²⁵ states take about a second.
+// enumerable is the maximum number of sites for which the exact answer is computed. Enumerating
+// 2²⁵ states takes about a second.
 const enumerable = 25
 
 func sample(ctx context.Context, o options, p *problem, names []string) (*report, error) {
@@ -41,12 +41,12 @@ func sample(ctx context.Context, o options, p *problem, names []string) (*report
 	return r, nil
 }
 
-// outcome is what one kernel did.
+// outcome holds the results of one kernel.
 type outcome struct {
 	name    string
 	trace   *diagnose.Trace
 	summary diagnose.Summary
-	tuning  []string // what kernels say about their settings
+	tuning  []string // settings that the kernel reports after tuning
 	steps   int
 	last    []int32
 }

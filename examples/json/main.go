@@ -1,6 +1,5 @@
-// Json samples JSON that a JSON Schema describes, by masked diffusion with exact
-// conditioning; says whether an instance is valid; and runs a benchmark of
-// schemas with valid and invalid instances.
+// Json samples JSON that matches a JSON Schema, by masked diffusion with exact conditioning. It
+// can also check an instance, and run a benchmark of schemas with valid and invalid instances.
 //
 //	go -C examples run ./json -n 5
 //	go -C examples run ./json -schema schema.json -vocab tokenizer.json -length 48 -n 10
@@ -20,7 +19,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
-// options are the command line.
+// options holds the command-line options.
 type options struct {
 	command.Output
 

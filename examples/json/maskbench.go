@@ -12,21 +12,22 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/vocabulary"
 )
 
-// patience bounds the time for one schema.
+// patience is the time limit for one schema.
 const patience = 20 * time.Second
 
-// began is when the program did.
+// began is the time at which the program started.
 var began = time.Now()
 
-// results are the report of -maskbench. An invalidation error accepts an
-// invalid instance, a validation error refuses a valid one; a schema has passed
-// if it was compiled and all its instances were judged right. Times are those of the
-// processors, garbage collection included, where the system tells them: on a busy
-// machine the clock on the wall measures others.
+// results is the report of -maskbench. A validation error rejects a valid instance; an
+// invalidation error accepts an invalid one. A schema passes if it compiles and all its
+// instances are classified correctly. Times are processor times, including garbage collection,
+// where the system reports them. On a busy machine, elapsed time would also measure other
+// programs.
 type results struct {
-	Schemas       int    `json:"schemas"`
-	Compiled      int    `json:"compiled"`
-	Annotated     int    `json:"annotated"` // with formats or keywords that no draft knows
+	Schemas  int `json:"schemas"`
+	Compiled int `json:"compiled"`
+	// schemas with formats or keywords that no draft of JSON Schema defines
+	Annotated     int    `json:"annotated"`
 	Unsupported   int    `json:"unsupported"`
 	Validation    int    `json:"validation_errors"`
 	Invalidation  int    `json:"invalidation_errors"`
@@ -44,7 +45,7 @@ type spread struct {
 	Max float64 `json:"max"`
 }
 
-// benchmark compiles every schema of a file and judges its instances.
+// benchmark compiles every schema of a file and checks its instances.
 func benchmark(ctx context.Context, o options) (*results, error) {
 	f, err := os.Open(o.maskbench)
 	if err != nil {
@@ -91,8 +92,8 @@ func benchmark(ctx context.Context, o options) (*results, error) {
 	return r, nil
 }
 
-// schema adds one schema to the results and returns the processor time of its
-// compilation.
+// schema compiles one schema, adds it to the results and returns the processor time of its
+// compilation in milliseconds.
 func (r *results) schema(ctx context.Context, data []byte, vocabulary *tokens) (millis float64, err error) {
 	var c struct {
 		Name   string

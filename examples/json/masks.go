@@ -15,23 +15,23 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/vocabulary"
 )
 
-// maskResults are what -masks adds to the report of -maskbench. At some places of every schema
-// all tokens of the vocabulary are judged by an automaton over bytes that is compiled in another
-// way (Over); every instance is read token by token, as far as the masks allow it. Errors
-// are tokens of which masks and automaton disagree and instances for which masks and Accepts do;
-// undecided are tokens that neither could settle within bounds. Times are of single masks,
-// those made for the first time among them.
+// maskResults is the report that -masks adds to -maskbench. At some positions of every schema,
+// all tokens of the vocabulary are compared with a byte automaton that [grammar.Grammar.Over]
+// compiles separately. Every instance is also read token by token, as far as the masks allow.
+// Errors counts tokens on which masks and automaton disagree, and instances on which masks and
+// Accepts do. Undecided counts tokens that could not be decided within the limits. Times are per
+// mask, including masks computed for the first time.
 type maskResults struct {
 	Tokens    int    `json:"tokens"`
 	Errors    int    `json:"errors"`
 	Undecided int    `json:"undecided"`
 	Micros    spread `json:"us"`
 	Masks     int    `json:"masks"`
-	Schemas   int    `json:"schemas"`    // of which tokens were judged
-	Prepare   spread `json:"prepare_ms"` // of the masks of a schema
+	Schemas   int    `json:"schemas"`    // number of schemas whose tokens were checked
+	Prepare   spread `json:"prepare_ms"` // time to prepare the masks of a schema
 
 	wrong   []string
-	worst   string // where the slowest mask was made
+	worst   string // schema and text at which the slowest mask was computed
 	slowest float64
 	micros  []float64
 	millis  []float64
@@ -56,13 +56,13 @@ func spreadOf(x []float64) spread {
 	return spread{x[len(x)/2], x[len(x)*99/100], x[len(x)-1]}
 }
 
-// tokens is a vocabulary, prepared for masks and for judging them.
+// tokens is a vocabulary with the tables needed to compute masks and to check them.
 type tokens struct {
 	text.Vocabulary
 	prepared *grammar.Vocabulary
 	number   map[string]int32
 	longest  int
-	order    []int32 // tokens that spell a text, in the order of texts
+	order    []int32 // tokens with a text, sorted by text
 }
 
 func newTokens(ctx context.Context, v text.Vocabulary) (*tokens, error) {
@@ -94,7 +94,7 @@ func newTokens(ctx context.Context, v text.Vocabulary) (*tokens, error) {
 	return t, nil
 }
 
-// cut cuts a text into tokens, the longest one at every place.
+// cut splits a text into tokens, taking the longest token at each position.
 func (t *tokens) cut(s string) (list []int32, ok bool) {
 	for s != "" {
 		n := min(len(s), t.longest)
@@ -112,13 +112,13 @@ func (t *tokens) cut(s string) (list []int32, ok bool) {
 	return list, true
 }
 
-// judging bounds the compilation of the automaton that judges.
+// judging is the time limit for compiling the byte automaton that checks the masks.
 const judging = 10 * time.Second
 
-// places are how many places of a schema are judged.
+// places is the number of positions per schema at which all tokens are checked.
 const places = 1
 
-// masksOf walks the instances of a schema.
+// masksOf reads all instances of a schema through its masks and adds the results.
 func (r *maskResults) masksOf(ctx context.Context, name string, g *grammar.Grammar, t *tokens, texts []string, accepted []bool) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -179,23 +179,23 @@ func (r *maskResults) masksOf(ctx context.Context, name string, g *grammar.Gramm
 	return nil
 }
 
-// walker reads instances of one schema.
+// walker reads the instances of one schema through its masks.
 type walker struct {
 	*maskResults
 	t     *tokens
 	m     *grammar.Masks
 	name  string
 	dst   []uint32
-	bytes *grammar.Language // the judge; nil if it has too many states
+	bytes *grammar.Language // byte automaton that checks the masks; nil if it has too many states
 	gated bool
-	found map[int]int // states of bytes: 1 a completion was found, −1 there is none, 2 undecided
+	found map[int]int // result of completes by state of bytes: 1 completable, −1 not, 2 undecided
 
-	steps int // taken by completes
+	steps int // steps that completes has made
 
-	suffixes []string // of accepted instances
+	suffixes []string // suffixes of accepted instances
 }
 
-// mask makes a mask and measures it.
+// mask computes a mask and records its time.
 func (w *walker) mask(read string, p *grammar.Matcher) error {
 	start := thread()
 	err := p.Mask(w.dst)
@@ -209,8 +209,9 @@ func (w *walker) mask(read string, p *grammar.Matcher) error {
 
 func (w *walker) has(t int32) bool { return w.dst[t/32]>>(t%32)&1 == 1 }
 
-// walk reads an instance, judges the tokens at some of its places, and goes on at random
-// for a while where it is no instance.
+// walk reads a text through the masks and checks all tokens at the positions in at. If is is
+// set, the text is an instance, given as the tokens in list, and want is the expected result.
+// Otherwise walk reads up to 24 random tokens that the masks allow.
 func (w *walker) walk(s string, list []int32, want, is bool, at map[int]bool, random *rand.Rand) error {
 	p := w.m.Matcher()
 	read := ""
@@ -263,7 +264,7 @@ func (w *walker) refuse(read string, err error) {
 	}
 }
 
-// any returns a random token of the mask that spells a text, −1 if there is none.
+// any returns a random token of the mask that has a text, or −1 if there is none.
 func (w *walker) any(random *rand.Rand) int32 {
 	var list []int32
 	for _, t := range w.t.order {
@@ -277,8 +278,8 @@ func (w *walker) any(random *rand.Rand) int32 {
 	return list[random.IntN(len(list))]
 }
 
-// judge compares a mask with the automaton over bytes, token by token. Tokens share the states
-// of the bytes with which they begin.
+// judge compares a mask with the byte automaton, token by token. The tokens are sorted, so that
+// common prefixes are read once.
 func (w *walker) judge(read string, p *grammar.Matcher) {
 	if w.bytes == nil {
 		return
@@ -329,14 +330,16 @@ func (w *walker) judge(read string, p *grammar.Matcher) {
 	}
 }
 
-// patient bounds the states that completes looks at, and steps those that it takes for one schema.
+// patient bounds the states that one call of completes visits; steps bounds its steps per
+// schema.
 const (
 	patient = 4_000
 	steps   = 2_000_000
 )
 
-// completes looks for a text that leads from a state to one that is accepted: what instances end
-// with, also after one more member, then any text, breadth first. It returns 1 if there is one, −1 if there is none, 2 if there are too many states to tell.
+// completes searches for a text that leads from state to an accepting state. It first tries the
+// ends of instances, alone and after one more member, and then all texts, breadth first. It
+// returns 1 if one is found, −1 if none exists and 2 if there are too many states to decide.
 func (w *walker) completes(state int) int {
 	if k := w.found[state]; k != 0 {
 		return k
@@ -379,7 +382,7 @@ func (w *walker) completes(state int) int {
 	return -1
 }
 
-// toolResults are the report of -tools.
+// toolResults is the report of -tools.
 type toolResults struct {
 	Tools         int     `json:"tools"`
 	CompileMillis float64 `json:"compile_ms"`
@@ -394,8 +397,8 @@ func (r *toolResults) String() string {
 		r.Tools, r.CompileMillis, float64(r.Bytes)/1e6, r.Calls, r.Masks, r.Micros.P50, r.Micros.P99, r.Micros.Max)
 }
 
-// toolsOf returns the schema of a call of one of n tools with six arguments each, and a call of
-// each.
+// toolsOf returns the schema of a call to one of n tools with six arguments each, and a valid
+// call to each tool.
 func toolsOf(n int) (schema []byte, calls []string) {
 	r := rand.New(rand.NewPCG(1, 2))
 	verbs := strings.Fields("get list create update delete search send fetch compute convert")
@@ -422,7 +425,7 @@ func toolsOf(n int) (schema []byte, calls []string) {
 	return []byte(`{"anyOf":[` + strings.Join(all, ",") + `]}`), calls
 }
 
-// tools measures the masks of calls of tools.
+// tools measures the masks of calls to o.tools tools.
 func tools(ctx context.Context, o options) (*toolResults, error) {
 	v, err := vocabulary.Read(o.vocab)
 	if err != nil {

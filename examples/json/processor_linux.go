@@ -6,11 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processor returns the time that the processors have spent on this program, to the
-// microsecond: getrusage counts in ticks of milliseconds.
+// processor returns the processor time of this program with microsecond resolution. The clock of
+// getrusage only has a resolution of milliseconds.
 func processor() time.Duration { return clock(unix.CLOCK_PROCESS_CPUTIME_ID) }
 
-// thread returns the time that a processor has spent on this thread of the system.
+// thread returns the processor time of the calling system thread.
 func thread() time.Duration { return clock(unix.CLOCK_THREAD_CPUTIME_ID) }
 
 func clock(id int32) time.Duration {

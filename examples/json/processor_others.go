@@ -4,9 +4,8 @@ package main
 
 import "time"
 
-// processor is the clock on the wall where the system does not tell the time of
-// processors.
+// processor returns the elapsed time, because processor time is not available on this system.
 func processor() time.Duration { return time.Since(began) }
 
-// thread is the same.
+// thread returns the elapsed time, too.
 func thread() time.Duration { return processor() }

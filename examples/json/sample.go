@@ -21,7 +21,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// own is the schema of a run without -schema: a tree, to any depth.
+// own is the default schema: a tree of any depth.
 const own = `{
 	"$ref": "#/$defs/node",
 	"$defs": {"node": {
@@ -47,7 +47,7 @@ func compile(ctx context.Context, o options) (*grammar.Grammar, error) {
 	return grammar.JSONSchema(ctx, schema, grammar.SchemaConfig{Compact: o.compact, Spelling: o.spelling})
 }
 
-// check says whether an instance is in the language.
+// check reports whether the instance of -check is in the language.
 func check(ctx context.Context, o options) (*validity, error) {
 	g, err := compile(ctx, o)
 	if err != nil {
@@ -63,10 +63,10 @@ func check(ctx context.Context, o options) (*validity, error) {
 	return &validity{Valid: g.Accepts(string(data))}, nil
 }
 
-// sample draws n values by masked diffusion. The model gives all tokens at a
-// site the same weight, but for padding, which weighs as much as a sixteenth of
-// all; the constraint does the rest. With canonical spelling padding weighs no
-// more than others, so that over bytes all values have the same probability.
+// sample draws n values by masked diffusion, conditioned on the schema. The model weighs all
+// tokens at a site equally, except padding, which weighs as much as a sixteenth of all tokens
+// together. With canonical spelling padding has the same weight as any other token. Over bytes,
+// all values then have the same probability.
 func sample(ctx context.Context, o options) (*report, error) {
 	start := time.Now()
 	g, err := compile(ctx, o)
@@ -117,7 +117,7 @@ func sample(ctx context.Context, o options) (*report, error) {
 	return r, err
 }
 
-// judge counts samples that are no JSON, or that the language does not accept.
+// judge counts the samples that are not JSON or not in the language.
 func (r *report) judge(x []int32, v text.Vocabulary, g *grammar.Grammar) {
 	for ; len(x) > 0; x = x[r.Length:] {
 		s := v.Text(x[:r.Length])
@@ -145,7 +145,7 @@ func (v *validity) String() string {
 	return "not in the language\n"
 }
 
-// report is what a run that samples prints.
+// report is the output of a sampling run.
 type report struct {
 	N          int      `json:"n"`
 	Length     int      `json:"length"`
@@ -159,7 +159,7 @@ type report struct {
 	Samples    []string `json:"samples"`
 
 	picture.Album `json:"-"`
-	used          []float64 // tokens of each sample
+	used          []float64 // number of tokens without padding, by sample
 }
 
 func (r *report) String() string {
@@ -171,7 +171,7 @@ func (r *report) String() string {
 	return s
 }
 
-// draw adds a picture of how many tokens the samples have.
+// draw adds a plot of the number of tokens per sample.
 func (r *report) draw() error {
 	p := picture.Panel("tokens of a sample", "samples")
 	count := make(plotter.XYs, 0, 2*r.Length+4)

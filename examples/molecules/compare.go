@@ -13,11 +13,12 @@ import (
 )
 
 const (
-	estimated = 1024 // draws of the second estimate of what is left
-	doubtful  = 0.01 // that the share is above the limit that the second estimate is held against
+	estimated = 1024 // draws for the second estimate of the remaining share
+	// error probability of the upper limit with which the second estimate is compared
+	doubtful = 0.01
 )
 
-// comparison is the report of several ways to forget.
+// comparison is the report that compares several unlearning methods.
 type comparison struct {
 	Concept string     `json:"concept"`
 	Wanted  float64    `json:"share_wanted"`
@@ -28,26 +29,28 @@ type comparison struct {
 	kinds   map[string]string
 }
 
-// compared is one way to forget: means over seeds.
+// compared holds the results of one unlearning method, averaged over seeds.
 type compared struct {
 	Method string  `json:"method"`
 	Steps  int     `json:"steps"`
 	Lambda float64 `json:"lambda"`
 	Share  float64 `json:"share"`
-	Error  float64 `json:"share_se"`  // of the mean, by the seeds
-	Least  float64 `json:"share_min"` // of a seed
-	Most   float64 `json:"share_max"`
+	Error  float64 `json:"share_se"`  // standard error of the mean over seeds
+	Least  float64 `json:"share_min"` // smallest share over the seeds
+	Most   float64 `json:"share_max"` // largest share over the seeds
 
-	// Second is the share by the probabilities of the concept's letters, and Held the
-	// number of seeds whose limit of 99 % confidence, from counts, is at least that.
+	// Second is the share estimated from the probabilities of the concept's letters. Held is the
+	// number of seeds for which this estimate is at most the 99 % upper confidence limit from
+	// counts.
 	Second float64 `json:"share_second"`
 	Upper  float64 `json:"upper99"`
 	Held   int     `json:"upper99_held"`
 
-	Valid     float64 `json:"valid_kept"`
-	Unique    float64 `json:"unique_min"`
-	NELBO     float64 `json:"nelbo_ratio"` // of kept held-out strings, after/before
-	Relearned float64 `json:"relearned"`   // steps
+	Valid  float64 `json:"valid_kept"`
+	Unique float64 `json:"unique_min"`
+	// bound on −log p of the kept held-out strings, after/before
+	NELBO     float64 `json:"nelbo_ratio"`
+	Relearned float64 `json:"relearned"` // steps until the concept is relearned
 	Collapsed int     `json:"collapsed"`
 }
 
@@ -105,7 +108,7 @@ type trial struct {
 	relearned     int
 }
 
-// try runs a method.
+// try runs a method and evaluates the network.
 func (t *task) try(ctx context.Context, m method, steps int, seed uint64) (v trial, err error) {
 	net := t.net.Clone()
 	lambda, err := m.forget(t, ctx, net, seed)
@@ -125,8 +128,8 @@ func (t *task) try(ctx context.Context, m method, steps int, seed uint64) (v tri
 	return v, err
 }
 
-// collapsed reports whether a network has lost more than the concept: fewer than 95 % as
-// many different samples as before, or a bound more than 2 % above the previous one.
+// collapsed reports whether the network lost more than the concept: fewer than 95 % as many
+// distinct samples as before, or a bound that rose by more than 2 %.
 func (r *forgotten) collapsed() bool {
 	before := fraction(r.before.different, min(len(r.old), leastJudged))
 	return r.Unique < 0.95*before || !(r.NELBO <= 1.02*r.NELBOBefore)
@@ -156,7 +159,7 @@ func methodNames() (names []string) {
 	return names
 }
 
-// chosen returns the methods of a list.
+// chosen parses a comma-separated list of methods, or all.
 func chosen(list string) ([]string, error) {
 	names := methodNames()
 	if list == "all" {

@@ -25,29 +25,32 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// concepts are names of what a network can forget, and the letters that have it in SMILES.
+// concepts maps the name of a concept that a network can forget to the letters that express it
+// in SMILES.
 var concepts = map[string]string{"rings": "123456789%", "nitrogen": "Nn", "triple": "#"}
 
 const (
-	// forgetting is the part of the steps of pre-training that forgetting takes.
+	// forgetting is the ratio of pre-training steps to unlearning steps.
 	forgetting = 10
 
-	// precision is such that the judged share has a standard error of 5 %: n = (1−s)/s/.05².
+	// precision sets the number of judged samples, n = precision·(1−s)/s. A share s then has a
+	// standard error of 5 %: precision = 1/0.05².
 	precision   = 400
 	mostJudged  = 50_000
 	leastJudged = 1000
 
-	// Streams of the judge and of the share before, of the second estimate and of
-	// what was learned anew, apart from those that steer.
+	// Numbers of the first samples drawn for evaluation (judge), for the share before unlearning
+	// (prior), for the second estimate (second) and for relearning (anew). They keep these
+	// samples distinct from the samples used in training.
 	judge, prior, second, anew = 1 << 40, 1 << 41, 1 << 42, 1 << 43
 
-	uncertain = 0.05 // that the share is above the stated limit
+	uncertain = 0.05 // error probability of the reported upper limit on the share
 )
 
-// forgotten is the report of a network that forgot. Shares are those of samples with the
-// concept, among Judged fresh ones; valid ones are those among the samples without it, and
-// Unique is the share of different ones among the first leastJudged. The bounds on −log p,
-// in nats, are those of held-out strings without it.
+// forgotten is the report on a network after unlearning. Share is the share of samples with the
+// concept among Judged fresh samples. Valid shares refer to the samples without it. Unique is
+// the share of distinct strings among the first leastJudged samples. The bounds on −log p, in
+// nats, are averages over held-out strings without the concept.
 type forgotten struct {
 	Concept     string  `json:"concept"`
 	Wanted      float64 `json:"share_wanted"`
@@ -64,14 +67,14 @@ type forgotten struct {
 	Pretraining int     `json:"steps_pretraining"`
 
 	before      tally
-	changeError float64 // of the difference of the bounds
-	has         int     // samples with the concept
+	changeError float64 // standard error of NELBO − NELBOBefore
+	has         int     // number of samples with the concept
 	old         []string
 	samples     []string
 }
 
-// letters returns what a concept is written with: the letters of its name, or those of a
-// list.
+// letters returns the tokens and the letters that express a concept, which is given by name or
+// as a list of letters.
 func letters(c *corpus.Corpus, name string) (tokens []int32, has string, err error) {
 	has, named := concepts[name]
 	if !named {
@@ -92,8 +95,8 @@ func letters(c *corpus.Corpus, name string) (tokens []int32, has string, err err
 	return tokens, has, nil
 }
 
-// tally is what a judge finds in samples: counts of those with the concept, of those
-// without it, of valid ones among these, and of different ones among the first leastJudged.
+// tally counts samples: with the concept, without it, valid ones among the latter, and distinct
+// ones among the first leastJudged.
 type tally struct{ has, kept, valid, different int }
 
 func judgeAll(c *corpus.Corpus, letters string, samples []string) (v tally) {
@@ -117,24 +120,24 @@ func judgeAll(c *corpus.Corpus, letters string, samples []string) (v tally) {
 
 func fraction(a, b int) float64 { return float64(a) / float64(max(1, b)) }
 
-// task is a concept that a network should forget, and what judges whether it has.
+// task is a concept to forget, with the network before and the data for evaluating the result.
 type task struct {
 	options
 	c       *corpus.Corpus
-	net     *neural.Transformer // before
-	tokens  []int32             // that the concept is written with
+	net     *neural.Transformer // network before unlearning
+	tokens  []int32             // tokens that express the concept
 	letters string
-	rows    []int32 // of training
-	has     []bool  // by row
+	rows    []int32 // tokens of the training strings
+	has     []bool  // whether the row has the concept, by row
 
 	made   int // steps of pre-training
 	before tally
-	old    []string  // samples of before
+	old    []string  // samples of the network before unlearning
 	kept   []int32   // held-out rows without the concept
-	loss   []float64 // and their bounds before
+	loss   []float64 // bounds of the rows in kept before unlearning
 }
 
-// task reads the network and judges it.
+// task loads the data and the network and evaluates it.
 func (o options) task(ctx context.Context) (*task, error) {
 	c, own, err := o.load()
 	if err != nil {
@@ -181,20 +184,21 @@ func (o options) task(ctx context.Context) (*task, error) {
 
 func (t *task) shareBefore() float64 { return fraction(t.before.has, len(t.old)) }
 
-// objective is the loss of training.
+// objective returns the training loss.
 func (t *task) objective() train.Masked { return train.Masked{Mask: mask(t.c)} }
 
-// model returns the denoiser of a network, by its weights as they are.
+// model returns the denoiser that a network computes with its current weights.
 func (t *task) model(net *neural.Transformer) (energy.Denoiser[int32], error) {
 	return neural.NewMasked(net, mask(t.c), neural.Options{TimeFree: true})
 }
 
-// bounds returns those on −log p of the held-out rows without the concept.
+// bounds returns the bounds on −log p of the held-out rows without the concept.
 func (t *task) bounds(ctx context.Context, net *neural.Transformer) ([]float64, error) {
 	return train.Losses(ctx, net, t.objective(), t.kept, draws, 1, runtime.GOMAXPROCS(0))
 }
 
-// drawing returns how to fill x with the draws first, first+1, … of a model.
+// drawing returns a function that fills x with samples of a model: those with the numbers first,
+// first+1, and so on.
 func (t *task) drawing(seed uint64) func(ctx context.Context, m energy.Denoiser[int32], first int, x []int32) error {
 	return func(ctx context.Context, m energy.Denoiser[int32], first int, x []int32) error {
 		d, err := diffusion.New(ctx, m, diffusion.Process[int32](diffusion.Masked{Mask: mask(t.c), FirstHitting: true}), diffusion.Config{Seed: seed, First: first})
@@ -205,7 +209,7 @@ func (t *task) drawing(seed uint64) func(ctx context.Context, m energy.Denoiser[
 	}
 }
 
-// texts returns n draws of a model.
+// texts returns n samples of a model as strings, from number first on.
 func (t *task) texts(ctx context.Context, m energy.Denoiser[int32], seed uint64, first, n int) ([]string, error) {
 	x := make([]int32, n*t.c.Sites)
 	if err := t.drawing(seed)(ctx, m, first, x); err != nil {
@@ -218,7 +222,7 @@ func (t *task) texts(ctx context.Context, m energy.Denoiser[int32], seed uint64,
 	return out, nil
 }
 
-// tune moves the weights of net until the bound holds, and returns λ.
+// tune changes the weights of net until the bound holds, and returns λ.
 func (t *task) tune(ctx context.Context, net *neural.Transformer, seed uint64) (lambda float64, err error) {
 	model, err := t.model(net)
 	if err != nil {
@@ -250,10 +254,10 @@ func (t *task) tune(ctx context.Context, net *neural.Transformer, seed uint64) (
 	return f.Lambda()[0], nil
 }
 
-// fewer is the number of steps of forgetting.
+// fewer returns the number of unlearning steps.
 func (t *task) fewer() int { return max(1, t.steps/forgetting) }
 
-// judge returns what is left in a network after so many steps.
+// judge evaluates net after the given number of unlearning steps.
 func (t *task) judge(ctx context.Context, net *neural.Transformer, seed uint64, lambda float64, steps int) (*forgotten, error) {
 	r := &forgotten{Concept: t.forget, Wanted: t.share, Lambda: lambda, Steps: steps, Pretraining: t.made, before: t.before, old: t.old}
 	r.ValidBefore = fraction(r.before.valid, r.before.kept)
@@ -287,7 +291,7 @@ func (t *task) judge(ctx context.Context, net *neural.Transformer, seed uint64, 
 	return r, nil
 }
 
-// forget has the network forget a concept.
+// forget makes the network forget the concept of -forget and evaluates it.
 func forget(ctx context.Context, o options) (*forgotten, error) {
 	t, err := o.task(ctx)
 	if err != nil {
@@ -319,7 +323,7 @@ func forget(ctx context.Context, o options) (*forgotten, error) {
 	return r, nil
 }
 
-// network returns the network of the options, or the program's own.
+// network returns the network of -weights, or the embedded one.
 func (o options) network(c *corpus.Corpus, own *shipped) (net *neural.Transformer, err error) {
 	if own != nil {
 		net, err = own.network("")
@@ -332,7 +336,7 @@ func (o options) network(c *corpus.Corpus, own *shipped) (net *neural.Transforme
 	return net, fits(net, c)
 }
 
-// fits returns an error unless a network is for strings like those of the data.
+// fits returns an error if the network's length or vocabulary does not match the data.
 func fits(net *neural.Transformer, c *corpus.Corpus) error {
 	if got := net.Config(); got.Length != c.Sites || got.Levels != c.Levels+1 {
 		return fmt.Errorf("the network is for strings of %d of %d tokens, the data need %d of %d", got.Length, got.Levels, c.Sites, c.Levels+1)
@@ -353,5 +357,5 @@ func (r *forgotten) String() string {
 	return b.String()
 }
 
-// few returns some samples in a line.
+// few returns the first samples, at most eight, in one line.
 func few(samples []string) string { return strings.Join(samples[:min(8, len(samples))], " ") }

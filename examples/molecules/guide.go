@@ -12,27 +12,26 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// The runs that lean towards a large polar surface without enforcing it: classifier-free
-// guidance by a network that sees whether a molecule has one, and guidance by a
-// classifier of noised strings.
+// The runs that favour a large polar surface without enforcing it: classifier-free guidance by a
+// network that gets the class as an input, and guidance by a classifier of noised strings.
 const (
-	free = "cfg"
-	led  = "cbg"
+	free = "cfg" // name of the run with classifier-free guidance
+	led  = "cbg" // name of the run with guidance by a classifier
 )
 
-// The networks of guidance: features of the class, and the classifier, which is asked
-// about every token of every site.
+// Shapes of the guidance networks: number of class features, and the size of the classifier,
+// which is evaluated for every token of every site.
 const (
-	features        = 32
-	classifierWidth = 32
-	classifierDepth = 2
-	classifierShare = 4 // a quarter of the steps of the others
+	features        = 32 // class features that the network gets as inputs
+	classifierWidth = 32 // width of the classifier
+	classifierDepth = 2  // blocks of the classifier
+	classifierShare = 4  // ratio of the other networks' training steps to the classifier's
 )
 
-// large is the class of molecules with the polar surface that guidance leans towards.
+// large is the class of molecules with a large polar surface, towards which guidance leads.
 const large = 1
 
-// guides returns the networks that the wanted runs need in addition to the plain one.
+// guides returns the networks that the chosen runs need in addition to the plain one.
 func guides(c *corpus.Corpus, n *networks, shape neural.Config, plain train.Objective, wanted map[string]bool, least float64, o options) []part {
 	labels := make([]int32, len(c.Train))
 	for i, s := range c.Train {
@@ -54,10 +53,11 @@ func guides(c *corpus.Corpus, n *networks, shape neural.Config, plain train.Obje
 	return parts
 }
 
-// guideSteps returns the steps of a network that guides, but for a classifier's.
+// guideSteps returns the training steps of guidance networks other than the classifier.
 func (o options) guideSteps() int { return cmp.Or(o.guide, o.steps) }
 
-// leaning are the runs with guidance, within the syntax and away from what is not new.
+// leaning returns the runs with guidance: restricted to the syntax, and additionally to novel
+// strings.
 func leaning(c *corpus.Corpus, within projection.Path, novel *corpus.Seen, least float64, o options) []job {
 	var all []job
 	for _, g := range []struct{ name, what string }{{free, "classifier-free guidance"}, {led, "guidance by a classifier"}} {
@@ -69,7 +69,7 @@ func leaning(c *corpus.Corpus, within projection.Path, novel *corpus.Seen, least
 	return all
 }
 
-// denoiser returns what generates the samples of a job.
+// denoiser returns the denoiser that generates the samples of a job.
 func (n *networks) denoiser(c *corpus.Corpus, guide string, scale float64) (energy.Denoiser[int32], error) {
 	opt := neural.Options{TimeFree: true}
 	switch guide {

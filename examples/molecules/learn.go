@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	decay = 0.01 // of the weights
+	decay = 0.01 // weight decay
 
-	// judged is the number of held-out strings that the bound is estimated
-	// from, with draws corruptions each.
+	// judged is the number of held-out strings from which the bound is estimated. Each is
+	// corrupted draws times.
 	judged = 2000
 	draws  = 4
 )
 
-// networks are what the runs generate with. The last two are there if a run asks for
-// them.
+// networks holds the networks that generate samples. classes and classifier are nil unless a run
+// needs them.
 type networks struct{ plain, classes, classifier *neural.Transformer }
 
-// part is one network: what its files are called behind the name that the options
-// give, its shape and what it learns.
+// part is a network to train: the suffix of its files, its shape, its loss, its number of steps,
+// and the variable that receives it.
 type part struct {
 	suffix    string
 	shape     neural.Config
@@ -38,9 +38,8 @@ type part struct {
 	net       **neural.Transformer
 }
 
-// learned returns the networks that the wanted runs need, the program's own if there are
-// some, and a report that says what the first is. Guidance leans towards the polar surface
-// least.
+// learned returns the networks that the chosen runs need, embedded ones if there are any, and a
+// report that describes the plain network. Guidance favours a polar surface of at least least.
 func learned(ctx context.Context, c *corpus.Corpus, own *shipped, wanted map[string]bool, least float64, o options) (*networks, *report, error) {
 	r := newReport(c, least, o)
 	r.Warned = own.warnings(c)
@@ -79,10 +78,10 @@ func learned(ctx context.Context, c *corpus.Corpus, own *shipped, wanted map[str
 	return n, r, err
 }
 
-// mask is the token that stands for a hidden one.
+// mask returns the token that masks a position.
 func mask(c *corpus.Corpus) int32 { return int32(c.Levels) }
 
-// flat returns the tokens of strings, one after the other.
+// flat returns the concatenated tokens of the strings.
 func flat(c *corpus.Corpus, all []string) []int32 {
 	var x []int32
 	for _, s := range all {
@@ -91,7 +90,7 @@ func flat(c *corpus.Corpus, all []string) []int32 {
 	return x
 }
 
-// fit trains a network, or goes on where a checkpoint left off.
+// fit trains a network, or continues from a checkpoint.
 func fit(ctx context.Context, p part, c *corpus.Corpus, o options, until time.Time, r *report) error {
 	net, err := neural.New(p.shape, rand.NewPCG(o.seed, 0))
 	if err != nil {

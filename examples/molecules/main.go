@@ -1,10 +1,9 @@
-// Molecules trains a masked diffusion transformer on strings, by default on all
-// small organic molecules in SMILES, and generates new ones with it: as they
-// come, within the syntax, away from what is known, with a count, within a
-// regular expression, with a large polar surface, and led towards one by classifier-free
-// guidance (cfg) and by a classifier (cbg), as networks of their own. Validity,
-// novelty, uniqueness and violations are judged as by the program sequences, whose chain
-// the network replaces.
+// Molecules trains a masked diffusion transformer on strings, by default on all small organic
+// molecules in SMILES, and generates new strings. The runs are free, or restricted to the
+// syntax, to novel strings, to a count, to a regular expression or to a large polar surface. Two
+// more runs favour a large surface by classifier-free guidance (cfg) and by a classifier (cbg),
+// with separate networks. Validity, novelty, uniqueness and violations are evaluated as in the
+// program sequences, with the network in place of its Markov chain.
 //
 //	go -C examples run ./molecules
 //	go -C examples run ./molecules -data qm9.csv -n 1024 -dump samples.tsv -json
@@ -13,15 +12,15 @@
 //
 //	go -C examples run ./molecules -forget rings -share 0.1 -save forgot.safetensors
 //
-// With -forget it moves the weights of a network until at most a share of its samples has a
-// concept, and judges fresh samples of the network that has forgotten. With -method it
-// compares ways to forget, and how fast a network learns the concept again:
+// With -forget it changes the weights of a network until at most a given share of its samples
+// has a concept, and evaluates fresh samples of the new network. With -method it compares
+// unlearning methods and measures how fast a network relearns the concept:
 //
 //	go -C examples run ./molecules -forget rings -share 0.0985 -method all -seeds 3
 //
-// Without -train and -weights it uses networks that come with it: of small molecules and,
-// with -data, of QM9 (Ramakrishnan et al. 2014), whose file the user has, SMILES in Kekulé
-// form in the order of their indices. They were made by
+// Without -train and -weights it uses embedded networks: for small molecules and, with -data,
+// for QM9 (Ramakrishnan et al. 2014). The user provides the QM9 file, with SMILES in Kekulé form
+// in the order of their indices. The networks were trained by
 //
 //	go -C examples run ./molecules -train -run cfg,cbg -weights molecules/weights.safetensors
 //	go -C examples run ./molecules -data qm9.csv -train -steps 95000 -batch 32 -rate 1e-3 -width 128 -blocks 4 -guide 12000 -run cfg,cbg -weights molecules/qm9.safetensors
@@ -38,7 +37,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
-// options are the command line.
+// options holds the command-line options.
 type options struct {
 	command.Output
 
@@ -56,15 +55,15 @@ type options struct {
 	shares                                    []float64
 }
 
-// comparing reports whether ways to forget are compared.
+// comparing reports whether unlearning methods are compared.
 func (o options) comparing() bool {
 	return o.seeds != 1 || !slices.Equal(o.methods, []string{primalDual})
 }
 
-// ownAtoms is the size of the molecules that the weights of the program are for.
+// ownAtoms is the number of atoms of the molecules for which the embedded weights were trained.
 const ownAtoms = 6
 
-// ownLean is the share that the networks of guidance that come with it know.
+// ownLean is the value of -lean with which the embedded guidance networks were trained.
 const ownLean = 0.2
 
 func parseFlags(args []string) (options, error) {
@@ -153,8 +152,10 @@ func parseFlags(args []string) (options, error) {
 }
 
 const (
-	mostAtoms = 8  // as in sequences: 9 would be tens of millions of molecules
-	head      = 32 // entries of an attention head
+	// maximum of -atoms, as in sequences: with 9 atoms there would be tens of millions of
+	// molecules
+	mostAtoms = 8
+	head      = 32 // width of an attention head
 )
 
 func run(ctx context.Context, o options) (*report, error) {

@@ -15,19 +15,19 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// method is a way to have a network forget: it changes the weights of net and returns λ, 0
-// where there is none. pretraining: it takes as many steps as that did.
+// method is an unlearning method. Its function changes the weights of net and returns λ, or 0 if
+// the method has none. If pretraining is set, the method takes as many steps as pre-training.
 type method struct {
 	name, what  string
 	pretraining bool
 	forget      func(t *task, ctx context.Context, net *neural.Transformer, seed uint64) (lambda float64, err error)
 }
 
-// primalDual is the method of package finetune.
+// primalDual is the name of package finetune's method.
 const primalDual = "bound"
 
-// methods are those of -method. All but bound and data take no bound: what they leave is
-// what it is. Ways that train anew begin with random weights.
+// methods lists the methods of -method. Only bound and data aim at the required share; with the
+// others it is not controlled. Methods that train anew start from random weights.
 var methods = []method{
 	{primalDual, "λ follows what the network generates", false, (*task).tune},
 	{"data", "λ of the data alone", false, (*task).reweighted},
@@ -44,12 +44,14 @@ var methods = []method{
 }
 
 const (
-	tuning  = 5e-4 // rate of forgetting, that of package finetune
-	negates = 1.0  // of negative guidance
-	clipped = 0.1  // of the gradient of what is kept: that of what is forgotten
+	tuning  = 5e-4 // learning rate of unlearning, the default of package finetune
+	negates = 1.0  // strength η of negative guidance
+	// norm to which the gradient of the forgotten rows is scaled, relative to the gradient of
+	// the kept rows
+	clipped = 0.1
 )
 
-// part returns the share of the rows that have the concept.
+// part returns the share of training rows with the concept.
 func (t *task) part() float64 {
 	n := 0
 	for _, h := range t.has {
@@ -60,7 +62,7 @@ func (t *task) part() float64 {
 	return fraction(n, len(t.has))
 }
 
-// weights returns a weight for rows with and without the concept.
+// weights returns a weight per row: with for rows with the concept, without for the others.
 func (t *task) weights(with, without float64) []float64 {
 	w := make([]float64, len(t.has))
 	for i, h := range t.has {
@@ -72,13 +74,14 @@ func (t *task) weights(with, without float64) []float64 {
 	return w
 }
 
-// odds returns λ for the data: the weight e^(−λ) of the concept's rows leaves -share of them.
+// odds returns the λ at which weighting the concept's rows by e^(−λ) reduces their share to
+// -share.
 func (t *task) odds() float64 {
 	logit := func(p float64) float64 { return math.Log(p) - math.Log1p(-p) }
 	return max(0, logit(t.part())-logit(t.share))
 }
 
-// fit trains net on rows by weight, and leaves the average of the weights in it.
+// fit trains net on the weighted rows and stores the averaged network weights in it.
 func (t *task) fit(ctx context.Context, net *neural.Transformer, cfg train.Config, weight []float64) error {
 	cfg.Batch, cfg.Decay = t.batch, decay
 	tr, err := train.New(net, t.objective(), t.rows, cfg)
@@ -118,7 +121,7 @@ func (t *task) retrained(ctx context.Context, net *neural.Transformer, seed uint
 	return 0, t.anew(ctx, net, seed, t.weights(0, 1))
 }
 
-// anew trains a network of the same shape as pre-training does.
+// anew trains a new network of the same shape with the settings of pre-training.
 func (t *task) anew(ctx context.Context, net *neural.Transformer, seed uint64, weight []float64) error {
 	begun, err := neural.New(net.Config(), rand.NewPCG(seed, 0))
 	if err != nil {
@@ -128,17 +131,18 @@ func (t *task) anew(ctx context.Context, net *neural.Transformer, seed uint64, w
 	return t.fit(ctx, net, train.Config{Steps: t.steps, Rate: t.rate, Seed: seed}, weight)
 }
 
-// lessons is a batch of partly masked states and what a network should predict in them.
+// lessons is a batch of partly masked states, with the tokens that a network should predict in
+// them.
 type lessons struct {
 	t      *task
 	pass   *neural.Pass
-	x      []int32 // states
+	x      []int32 // states, one row after another
 	level  []float64
-	asked  []int32 // positions, of all states
+	asked  []int32 // positions to predict, over all states
 	target []int32
-	weight []float64 // of −log p of the targets
+	weight []float64 // weights of −log p of the targets
 	y      []float32
-	each   []float64 // scratch
+	each   []float64 // loss weights that hide computes and discards
 }
 
 func (t *task) lessons(net *neural.Transformer) *lessons {
@@ -149,18 +153,20 @@ func (t *task) lessons(net *neural.Transformer) *lessons {
 	}
 }
 
-// clear forgets what was asked.
+// clear removes all positions to predict.
 func (l *lessons) clear() { l.asked, l.target, l.weight = l.asked[:0], l.target[:0], l.weight[:0] }
 
-// hide masks a part of a row in state i, more for greater u, as training does.
+// hide stores row in state i with some tokens masked as in training: more of them for a greater
+// u. It returns the state.
 func (l *lessons) hide(i int, row []int32, u float64, r *rand.Rand) (x []int32) {
 	n := l.t.c.Sites
 	l.t.objective().Corrupt(l.x[i*n:(i+1)*n], l.each, row, u, r)
 	return l.x[i*n : (i+1)*n]
 }
 
-// ask asks for the tokens of row where state i is masked, with the weight of training times
-// k: the bound on −log p of the row.
+// ask adds the masked positions of state i to the batch, with the tokens of row as targets.
+// Their weight is that of training, times k. The sum of the losses is then k times the bound on
+// −log p of the row.
 func (l *lessons) ask(i int, row []int32, k float64) {
 	n, hidden := l.t.c.Sites, 0
 	x := l.x[i*n : (i+1)*n]
@@ -177,7 +183,7 @@ func (l *lessons) ask(i int, row []int32, k float64) {
 	}
 }
 
-// answer has the network predict what is asked, and returns rows of log-weights.
+// answer runs the network and returns rows of log-weights for the positions to predict.
 func (l *lessons) answer(p *neural.Pass, y []float32) []float32 {
 	p.Forward(neural.Input{Tokens: l.x, Level: l.level})
 	y = y[:len(l.asked)*(l.t.c.Levels+1)]
@@ -185,7 +191,7 @@ func (l *lessons) answer(p *neural.Pass, y []float32) []float32 {
 	return y
 }
 
-// teach adds the gradient of the losses of what is asked.
+// teach adds the gradient of the losses at the positions to predict.
 func (l *lessons) teach() {
 	if len(l.asked) == 0 {
 		return
@@ -195,8 +201,8 @@ func (l *lessons) teach() {
 	l.pass.Backward(y)
 }
 
-// descend makes the steps of forgetting along the gradients that step leaves in the pass,
-// by Adam as package train has it.
+// descend makes the unlearning steps by Adam, in the form of package train. Before each step, it
+// calls step to compute the gradient.
 func (t *task) descend(ctx context.Context, net *neural.Transformer, l *lessons, seed uint64, step func(r *rand.Rand) error) error {
 	const beta1, beta2, epsilon = 0.9, 0.98, 1e-8
 	w, g, steps := net.Weights(), l.pass.Gradient(), t.fewer()
@@ -237,10 +243,10 @@ func norm(g []float32) float64 {
 	return math.Sqrt(s)
 }
 
-// row returns the tokens of a row of the data.
+// row returns the tokens of row i of the data.
 func (t *task) row(i int) []int32 { return t.rows[i*t.c.Sites : (i+1)*t.c.Sites] }
 
-// concerned returns the rows that have the concept.
+// concerned returns the rows with the concept.
 func (t *task) concerned() (rows []int) {
 	for i, h := range t.has {
 		if h {
@@ -250,8 +256,8 @@ func (t *task) concerned() (rows []int) {
 	return rows
 }
 
-// signed returns the method of fixed weights: rows of all data, those of the concept with
-// the weight 1 − k.
+// signed returns the method with fixed weights: 1 − k for rows with the concept and 1 for the
+// others.
 func signed(k float64) func(t *task, ctx context.Context, net *neural.Transformer, seed uint64) (float64, error) {
 	return func(t *task, ctx context.Context, net *neural.Transformer, seed uint64) (float64, error) {
 		l := t.lessons(net)
@@ -272,7 +278,7 @@ func signed(k float64) func(t *task, ctx context.Context, net *neural.Transforme
 	}
 }
 
-// ascend is gradient ascent on the loss of the concept's rows.
+// ascend is the method of gradient ascent on the loss of the concept's rows.
 func (t *task) ascend(ctx context.Context, net *neural.Transformer, seed uint64) (float64, error) {
 	l, forget := t.lessons(net), t.concerned()
 	return 0, t.descend(ctx, net, l, seed, func(r *rand.Rand) error {
@@ -288,11 +294,12 @@ func (t *task) ascend(ctx context.Context, net *neural.Transformer, seed uint64)
 	})
 }
 
-// siss returns subtracted importance-sampled scores (Alberti, Hasanaliyev, Shah and Ermon
-// 2025): a state is masked from a row x of the data with the probability 1 − λ, else from one
-// a of the concept, and both losses have the weight of their row in that mixture. The
-// gradient of a's is scaled to a tenth of the norm of that of x, and subtracted. Tokens that a
-// state shows are those of a row, so the weights are 0 where a row has others.
+// siss returns the method of subtracted importance-sampled scores (Alberti, Hasanaliyev, Shah
+// and Ermon 2025). A state is masked from a row x of the data with probability 1 − λ, and from a
+// row a of the concept otherwise. The loss of each row is weighted by the probability of the
+// state given the row, relative to its probability given the mixture. The gradient of a's loss
+// is scaled to a tenth of the norm of x's and subtracted. A row's weight is 0 if a visible token
+// of the state differs from the row.
 func siss(lambda float64) func(t *task, ctx context.Context, net *neural.Transformer, seed uint64) (float64, error) {
 	return func(t *task, ctx context.Context, net *neural.Transformer, seed uint64) (float64, error) {
 		l, forget := t.lessons(net), t.concerned()
@@ -331,9 +338,10 @@ func siss(lambda float64) func(t *task, ctx context.Context, net *neural.Transfo
 	}
 }
 
-// mixture returns the weights of two rows for a state that is masked from the second with the
-// probability λ, given which of them agree with it: the probabilities of the state given each,
-// over that given the mixture.
+// mixture returns the weights of two rows for a state that is masked from the second row with
+// probability λ. A weight is the probability of the state given the row, divided by its
+// probability given the mixture. The arguments first and second report which rows agree with the
+// state.
 func mixture(lambda float64, first, second bool) [2]float64 {
 	var w [2]float64
 	if first {
@@ -346,7 +354,7 @@ func mixture(lambda float64, first, second bool) [2]float64 {
 	return [2]float64{w[0] / all, w[1] / all}
 }
 
-// agrees reports whether a row has the tokens that a state shows.
+// agrees reports whether a row agrees with all visible tokens of a state.
 func agrees(x, row []int32, mask int32) bool {
 	for i, v := range x {
 		if v != mask && v != row[i] {
@@ -356,9 +364,10 @@ func agrees(x, row []int32, mask int32) bool {
 	return true
 }
 
-// erase is ESD (Gandikota, Materzyńska, Fiotto-Kaufman and Bau 2023): on states that the
-// network itself generates, masked as in training, it learns to predict as negative guidance
-// does, ∝ q̂^(1+η)·q̂_u^(−η), with q_u the network after more training on the concept's rows.
+// erase is the ESD method (Gandikota, Materzyńska, Fiotto-Kaufman and Bau 2023). The network
+// learns to reproduce the predictions of negative guidance, ∝ q̂^(1+η)·q̂_u^(−η), where q_u is a
+// copy trained further on the concept's rows. The training states are generated by the network
+// itself and masked as in training.
 func (t *task) erase(ctx context.Context, net *neural.Transformer, seed uint64) (float64, error) {
 	away := t.net.Clone()
 	if err := t.fit(ctx, away, train.Config{Steps: (3*t.fewer() + 1) / 2, Rate: tuning, Seed: seed}, t.weights(1, 0)); err != nil {
@@ -403,7 +412,7 @@ func (t *task) erase(ctx context.Context, net *neural.Transformer, seed uint64) 
 	})
 }
 
-// softmax turns log-weights into probabilities.
+// softmax converts log-weights to probabilities in place.
 func softmax(y []float32) {
 	top := math.Inf(-1)
 	for _, v := range y {
@@ -418,9 +427,9 @@ func softmax(y []float32) {
 	}
 }
 
-// relearn trains a network that has forgotten on a hundredth of the concept's rows. It
-// returns after how many steps half of the share before is back, or as many as forgetting
-// takes if it is not by then.
+// relearn trains a network that has forgotten on 1 % of the concept's rows. It returns the
+// number of steps until half of the original share is back. If this does not happen within the
+// number of unlearning steps, it returns that number.
 func (t *task) relearn(ctx context.Context, forgot *neural.Transformer, seed uint64) (steps int, err error) {
 	const looks = 128
 	most, net, forget := t.fewer(), forgot.Clone(), t.concerned()
@@ -458,8 +467,8 @@ func (t *task) relearn(ctx context.Context, forgot *neural.Transformer, seed uin
 	}
 }
 
-// left estimates the share of the concept in what a network generates by the probabilities
-// of its letters, n draws of it, with the standard error.
+// left estimates the concept's share in the samples of a network from the probabilities of its
+// letters in n draws. It also returns the standard error.
 func (t *task) left(ctx context.Context, net *neural.Transformer, seed uint64, n int) (share, se float64, err error) {
 	model, err := t.model(net)
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
-// loss is that of the batch at a step, in nats a string.
+// loss is the loss of the batch at a step, in nats per string.
 type loss struct {
 	step  int
 	value float64
 }
 
-// draw adds pictures of the training, if there was one, and of the runs.
+// draw adds plots of the training, if there was one, and of the runs.
 func (r *report) draw() error {
 	if len(r.losses) > 1 {
 		f, err := r.drawLosses()
@@ -41,10 +41,10 @@ func (r *report) draw() error {
 	return err
 }
 
-// smoothed is the part of the losses so far that their running mean covers.
+// smoothed is the share of all losses over which the running mean is taken.
 const smoothed = 0.05
 
-// drawLosses shows the loss of batches, and its running mean.
+// drawLosses plots the loss of the batches and its running mean.
 func (r *report) drawLosses() (*picture.Figure, error) {
 	p := picture.Panel("step", "loss (nats a string)")
 	raw, mean := make(plotter.XYs, len(r.losses)), make(plotter.XYs, len(r.losses))

@@ -11,14 +11,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
-// report is what the program prints, as a table or as JSON. NLL is the masked
-// bound on −log p of a held-out string in nats, with its standard error; Steps,
-// Seconds and Loss are those of this training, if there was one.
+// report is the program's output, printed as a table or as JSON. NLL is the masked bound on −log
+// p of a held-out string in nats, Error its standard error. Steps, Seconds and Loss refer to the
+// training of this run, if there was one.
 type report struct {
-	Data    string    `json:"data"`
-	Train   int       `json:"train"`
-	Held    int       `json:"held_out"`
-	Judge   string    `json:"judge"` // of validity: "smiles", or "syntax" (brackets and ring digits alone) if the data are no molecules that it reads
+	Data  string `json:"data"`
+	Train int    `json:"train"`
+	Held  int    `json:"held_out"`
+	// test of validity: "smiles", or "syntax" (only brackets and ring digits) if the data are
+	// not molecules that the judge can read
+	Judge   string    `json:"judge"`
 	Seed    uint64    `json:"seed"`
 	Weights int       `json:"weights"`
 	NLL     float64   `json:"nll"`
@@ -30,14 +32,14 @@ type report struct {
 	Warned  []string  `json:"warnings,omitempty"`
 
 	picture.Album `json:"-"`
-	losses        []loss  // of this training
-	least         float64 // polar surface that guidance leans towards
+	losses        []loss  // losses of this training
+	least         float64 // polar surface that guidance aims at
 }
 
-// figures are the results of one run: counts among n samples. Novel samples are not in the
-// data or, of small molecules, not in the training set; known ones are. Valid and novel ones are counted
-// once each in ValidNovel. All that is by what strings stand for: two strings of one
-// molecule are the same, if the data are molecules. Strings counts the different
+// figures holds the results of one run: counts among n samples. Novel samples are not in the
+// data or, for small molecules, not in the training set; the other samples are known. ValidNovel
+// counts distinct samples that are valid and novel. If the data are molecules, these counts
+// compare molecules, so that two strings of one molecule are equal. Strings counts distinct
 // strings.
 type figures struct {
 	Name       string `json:"name"`
@@ -50,15 +52,14 @@ type figures struct {
 	Known      int    `json:"known"`
 	Violations int    `json:"violations"`
 
-	// Reached counts the samples with the polar surface that guidance leans
-	// towards, in all runs.
+	// Reached counts the samples with the polar surface that guidance aims at, in all runs.
 	Reached int `json:"reached"`
 
 	Strings int     `json:"strings"`
 	Seconds float64 `json:"seconds"`
 
-	// NotConverged counts the samples of the n for which nothing was found; they
-	// are in none of the other counts.
+	// NotConverged is the number of the n samples for which no solution was found. They are not
+	// included in the other counts.
 	NotConverged int `json:"not_converged"`
 
 	samples []string
@@ -68,10 +69,10 @@ func newReport(c *corpus.Corpus, least float64, o options) *report {
 	return &report{Data: c.Name, Train: len(c.Train), Held: len(c.Held), Judge: c.Judge(), Seed: o.seed, least: least}
 }
 
-// Warnings implements [command.Cautious].
+// Warnings returns the warnings about the embedded networks. It implements [command.Cautious].
 func (r *report) Warnings() []string { return r.Warned }
 
-// add judges the samples of a run.
+// add evaluates the samples of a run and adds the results.
 func (r *report) add(c *corpus.Corpus, j job, out []string, failed int, seconds float64) {
 	f := figures{Name: j.name, Constraint: j.what, N: len(out) + failed, NotConverged: failed, Seconds: seconds, samples: out}
 	different, strings := make(map[string]bool), make(map[string]bool)
@@ -98,7 +99,7 @@ func (r *report) add(c *corpus.Corpus, j job, out []string, failed int, seconds 
 	r.Runs = append(r.Runs, f)
 }
 
-// dump writes all samples, one a line.
+// dump writes all samples, one per line.
 func (r *report) dump(path string) error {
 	return command.Dump(path, func(yield func(run, sample string) bool) {
 		for _, run := range r.Runs {

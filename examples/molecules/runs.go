@@ -15,16 +15,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/scored"
 )
 
-// job is one run: how to generate and what must hold.
+// job is one run: how to generate samples and which condition they must satisfy.
 type job struct {
 	name, what string
-	projector  diffusion.Projector // nil: no constraint
+	projector  diffusion.Projector // constraint; nil for none
 	holds      func(text string) bool
-	judge      constraint.Set // nil: no score
-	guide      string         // "": no guidance
+	judge      constraint.Set // score; nil for none
+	guide      string         // name of the guidance; "" for none
 }
 
-// jobs lists the runs. All but the first are within the syntax.
+// jobs returns the runs. All except the first are restricted to the syntax.
 func jobs(ctx context.Context, c *corpus.Corpus, least float64, o options) ([]job, error) {
 	language, err := corpus.Syntax(ctx, c)
 	if err != nil {
@@ -63,13 +63,13 @@ func jobs(ctx context.Context, c *corpus.Corpus, least float64, o options) ([]jo
 	return all, nil
 }
 
-// both returns a judge of the syntax and of more.
+// both returns a function that checks the syntax and f.
 func both(f func(string) bool) func(string) bool {
 	return func(s string) bool { return corpus.Balanced(s) && f(s) }
 }
 
-// generate makes the samples of a job, one token per step in random order; failed
-// is the number of those that could not be made.
+// generate draws the samples of a job, one token per step in random order. It returns the number
+// of failures in failed.
 func generate(ctx context.Context, c *corpus.Corpus, n *networks, j job, o options) (out []string, failed int, seconds float64, err error) {
 	model, err := n.denoiser(c, j.guide, o.scale)
 	if err != nil {
@@ -100,7 +100,7 @@ func generate(ctx context.Context, c *corpus.Corpus, n *networks, j job, o optio
 	return out, failed, seconds, nil
 }
 
-// sample fills x with samples that meet at most a language. The error may be a
+// sample fills x with samples of a job without a score. The error may be a
 // diffusion.SampleErrors.
 func sample(ctx context.Context, model energy.Denoiser[int32], process diffusion.Masked, j job, o options, x []int32, bar *progress.Bar) error {
 	d, err := diffusion.New(ctx, model, process, diffusion.Config{
@@ -112,7 +112,7 @@ func sample(ctx context.Context, model energy.Denoiser[int32], process diffusion
 	return d.Sample(ctx, x)
 }
 
-// lookAhead fills x with samples that the judge of the job accepts. The error may be a
+// lookAhead fills x with samples that the job's score accepts. The error may be a
 // diffusion.SampleErrors.
 func lookAhead(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], j job, o options, x []int32, bar *progress.Bar) error {
 	d, err := scored.New(ctx, model, process, scored.Config{Judge: j.judge, Within: j.projector, Seed: o.seed, Progress: bar.Set})

@@ -12,27 +12,25 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
 )
 
-// weights are the program's own, 16-bit numbers of networks trained by the commands
-// in the program's doc.
+// weights embeds networks with 16-bit weights, trained by the commands in the package comment.
 //
 //go:embed weights.safetensors weights.safetensors.classes weights.safetensors.classifier
 //go:embed qm9.safetensors qm9.safetensors.classes qm9.safetensors.classifier
 var weights embed.FS
 
-// shipped is a set of networks that come with the program: the plain one is the file, and
-// those of guidance have a suffix. They were trained with -seed 1 -lean .2.
+// shipped is a set of embedded networks. The file holds the plain network; files with a suffix
+// hold the guidance networks. They were trained with -seed 1 -lean .2.
 type shipped struct {
 	file string
 
-	// Of data from a file: the letters of its strings, the longest of them, the polar
-	// surface that guidance leans towards, and the SHA-256 of the strings that the
-	// networks have learned from, a line each.
+	// Set only for data from a file: the letters of its strings, the maximum length, the polar
+	// surface that guidance aims at, and the SHA-256 of the training strings, one per line.
 	letters string
 	sites   int
 	least   float64
 	trained string
 
-	steps int // of the training of the plain one; 0: as many as -steps has by default
+	steps int // training steps of the plain network; 0 for the default of -steps
 }
 
 var (
@@ -44,11 +42,11 @@ var (
 	}
 )
 
-// ownSeed is that of the split which the program's own networks have been trained on.
+// ownSeed is the seed of the split on which the embedded networks were trained.
 const ownSeed = 1
 
-// load returns the strings of a run and the networks for them that come with the program,
-// nil if others are trained or read.
+// load returns the strings of a run and the embedded networks for them. The networks are nil if
+// others are trained or read.
 func (o options) load() (*corpus.Corpus, *shipped, error) {
 	if o.train || o.weights != "" {
 		c, err := corpus.Load(o.data, o.atoms, o.seed)
@@ -67,7 +65,7 @@ func (o options) load() (*corpus.Corpus, *shipped, error) {
 	return c, qm9, nil
 }
 
-// network reads the network with a suffix.
+// network loads the embedded network with the given suffix.
 func (s *shipped) network(suffix string) (*neural.Transformer, error) {
 	name := s.file + suffix
 	b, err := weights.ReadFile(name)
@@ -81,8 +79,8 @@ func (s *shipped) network(suffix string) (*neural.Transformer, error) {
 	return neural.Load(f, neural.Config{})
 }
 
-// leans returns the polar surface that the networks of guidance lean towards: what the
-// share -lean of the training strings reaches, or what shipped ones have learned.
+// leans returns the polar surface that guidance aims at: the one reached by the share -lean of
+// the training strings, or the one for which the embedded networks were trained.
 func (o options) leans(c *corpus.Corpus, s *shipped) float64 {
 	if s != nil && s.least > 0 {
 		return s.least
@@ -90,7 +88,8 @@ func (o options) leans(c *corpus.Corpus, s *shipped) float64 {
 	return threshold(c, o.lean)
 }
 
-// warnings says what the data have to do with what shipped networks have seen.
+// warnings returns a warning if the data are not those on which the embedded networks were
+// trained.
 func (s *shipped) warnings(c *corpus.Corpus) []string {
 	if s == nil || s.trained == "" || s.trained == digest(c) {
 		return nil
@@ -98,7 +97,7 @@ func (s *shipped) warnings(c *corpus.Corpus) []string {
 	return []string{"the file is not the one that the program's network has learned from: it may have learned from some of the strings that count as held out"}
 }
 
-// digest identifies the training strings.
+// digest returns the hash of the training strings.
 func digest(c *corpus.Corpus) string {
 	sum := sha256.Sum256([]byte(strings.Join(c.Train, "\n")))
 	return hex.EncodeToString(sum[:])

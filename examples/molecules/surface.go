@@ -12,10 +12,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// surface is the name by which -run asks for the runs that bound the polar surface.
+// surface is the name in -run of the runs with a bound on the polar surface.
 const surface = "surface"
 
-// parseShares reads shares of the training strings.
+// parseShares parses a list of shares of the training strings.
 func parseShares(text string) ([]float64, error) {
 	var shares []float64
 	for part := range strings.SplitSeq(text, ",") {
@@ -28,10 +28,10 @@ func parseShares(text string) ([]float64, error) {
 	return shares, nil
 }
 
-// measured is the number of training strings that thresholds come from.
+// measured is the maximum number of training strings from which thresholds are computed.
 const measured = 5000
 
-// area is the polar surface of a molecule; what is none has no surface.
+// area returns the polar surface of a molecule, or −Inf if s is not a molecule.
 func area(s string) float64 {
 	a, err := corpus.PolarSurface(s)
 	if err != nil {
@@ -40,8 +40,8 @@ func area(s string) float64 {
 	return a
 }
 
-// threshold is the polar surface that a share of the training strings reaches, +Inf if
-// none is a molecule.
+// threshold returns the polar surface that the given share of the training strings reaches, or
+// +Inf if none is a molecule.
 func threshold(c *corpus.Corpus, share float64) float64 {
 	var areas []float64
 	for _, s := range c.Train[:min(measured, len(c.Train))] {
@@ -56,9 +56,9 @@ func threshold(c *corpus.Corpus, share float64) float64 {
 	return areas[max(0, len(areas)-max(1, int(share*float64(len(areas)))))]
 }
 
-// surfaces are the runs that ask for a polar surface which only a share of the
-// training strings reaches. The network knows nothing of it: a parser judges whole
-// strings, and what is no molecule has no surface.
+// surfaces returns the runs that require a polar surface which only the given shares of the
+// training strings reach. The network does not know about the surface: a parser judges whole
+// strings. A string that is not a molecule has no polar surface and never satisfies the bound.
 func surfaces(c *corpus.Corpus, within projection.Path, shares []float64) []job {
 	var all []job
 	for _, share := range shares {

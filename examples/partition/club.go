@@ -10,20 +10,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/read"
 )
 
-// community is a graph to divide and what is known of it.
+// community is a graph to divide, with its known split if there is one.
 type community struct {
 	name   string
 	n      int
 	edges  []model.Edge
-	degree []float64 // sum of the weights at each node
-	weight float64   // sum of all weights
-	known  []int32   // the split that is known; nil if none is
+	degree []float64 // sum of the edge weights at each node
+	weight float64   // sum of all edge weights
+	known  []int32   // known split; nil if there is none
 }
 
-// friends are the 78 pairs of members of a karate club who met outside it, from
-// figure 1 of Zachary (1977), An information flow model for conflict and fission
-// in small groups, J. Anthropol. Res. 33:452. Each line is a member and those of
-// higher number.
+// friends lists the 78 pairs of members of a karate club who met outside it, from figure 1 of
+// Zachary (1977), An information flow model for conflict and fission in small groups, J.
+// Anthropol. Res. 33:452. Each line holds a member and its friends with higher numbers.
 const friends = `
 	1: 2 3 4 5 6 7 8 9 11 12 13 14 18 20 22 32
 	2: 3 4 8 14 18 20 22 31
@@ -52,9 +51,9 @@ const friends = `
 	32: 33 34
 	33: 34`
 
-// instructors are the members who followed the instructor (member 1) when the
-// club split; the others stayed with its president (member 34). From table 1 of
-// the same, "club after split".
+// instructors lists the members who followed the instructor (member 1) when the club split. The
+// others stayed with its president (member 34). From Zachary (1977), table 1, "club after
+// split".
 const instructors = "1 2 3 4 5 6 7 8 9 11 12 13 14 17 18 20 22"
 
 // members is the number of nodes of the karate club.
@@ -105,7 +104,7 @@ func karate() *community {
 	return c
 }
 
-// number returns the node of a member.
+// number returns the node of the member with the given number.
 func number(s string) int {
 	n, err := strconv.Atoi(strings.TrimSpace(s))
 	if err != nil {
@@ -123,13 +122,13 @@ func (c *community) count() {
 	}
 }
 
-// model is E(x) = −beta·m·Q(x) as a quadratic energy of spins,
+// model returns the energy E(x) = −beta·m·Q(x) as a quadratic energy of spins,
 //
 //	m·Q = ¼ Σ_ij (A_ij − k_i k_j / 2m) s_i s_j,
 //
-// with the adjacency matrix A, degrees k and m edges (Newman 2006, Proc. Natl.
-// Acad. Sci. 103:8577, equation 1): up to a constant, m·Q counts the edges inside
-// communities beyond those expected.
+// with the adjacency matrix A, degrees k and m edges (Newman 2006, Proc. Natl. Acad. Sci.
+// 103:8577, equation 1). Up to a constant, m·Q is the number of edges inside communities beyond
+// the expected number.
 func (c *community) model(beta float64) (*model.Quadratic, error) {
 	q := make([]float64, c.n*c.n)
 	for i, ki := range c.degree {
@@ -144,11 +143,12 @@ func (c *community) model(beta float64) (*model.Quadratic, error) {
 	return model.NewDenseQuadratic(c.n, q, model.Polynomial{Values: []float32{-1, 1}})
 }
 
-// modularity of a partition, counted edge by edge:
+// modularity returns the modularity of a partition, counted edge by edge:
 //
 //	Q = Σ_c [ w_c/m − (d_c/2m)² ]
 //
-// over communities c with w_c edges inside and degrees d_c in all.
+// The sum is over communities c, with w_c the weight of the edges inside and d_c the total
+// degree.
 func (c *community) modularity(x []int32) float64 {
 	var inside, degree [2]float64
 	for _, e := range c.edges {
@@ -167,8 +167,8 @@ func (c *community) modularity(x []int32) float64 {
 	return q
 }
 
-// agreement is the share of nodes on the side that is known, whichever name the
-// sides have.
+// agreement returns the share of nodes on their known side, after swapping the names of the
+// sides if that raises the share.
 func (c *community) agreement(x []int32) float64 {
 	same := 0
 	for i, l := range x {

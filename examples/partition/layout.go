@@ -6,12 +6,12 @@ import (
 	"gonum.org/v1/plot/plotter"
 )
 
-// rounds is the number of rounds of the layout; more hardly move a node.
+// rounds is the number of layout rounds. Further rounds hardly move a node.
 const rounds = 400
 
-// place lays the graph out in the unit square: nodes repel each other by k²/d,
-// edges attract by d²/k at distance d, and a round moves nodes no farther than a
-// temperature that falls to 0 (Fruchterman and Reingold 1991), from a circle.
+// place lays the graph out in the unit square by the method of Fruchterman and Reingold (1991).
+// At distance d, nodes repel each other by k²/d and edges attract by d²/k. A temperature, which
+// falls to 0, limits the movement per round. The initial layout is a circle.
 func place(c *community) plotter.XYs {
 	at := make([]complex128, c.n)
 	for i := range at {
@@ -45,13 +45,13 @@ func place(c *community) plotter.XYs {
 	return unit(at)
 }
 
-// apart returns d and its length, no shorter than 1e−9, so that nodes at one
-// place do not divide by zero.
+// apart returns d and its length, but at least 1e−9, to avoid dividing by zero for nodes at the
+// same position.
 func apart(d complex128) (complex128, float64) {
 	return d, math.Max(1e-9, math.Hypot(real(d), imag(d)))
 }
 
-// unit stretches the layout to the unit square.
+// unit scales the layout to the unit square.
 func unit(at []complex128) plotter.XYs {
 	low, high := complex(math.Inf(1), math.Inf(1)), complex(math.Inf(-1), math.Inf(-1))
 	for _, v := range at {

@@ -1,7 +1,7 @@
-// Partition divides a graph into two communities of exactly given sizes by
-// sampling: partitions are weighed by their modularity, and every kernel stays
-// within the count while leaving its target exactly invariant. The default is
-// Zachary's karate club, whose split is known.
+// Partition divides a graph into two communities of exactly given sizes by sampling. Partitions
+// are weighted by their modularity. Every kernel keeps the sizes fixed and leaves the target
+// distribution exactly invariant. The default graph is Zachary's karate club, whose split is
+// known.
 //
 //	go -C examples run ./partition
 //	go -C examples run ./partition -graph friends.txt -size 40 -json
@@ -23,7 +23,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
-// options are the command line.
+// options holds the command-line options.
 type options struct {
 	command.Output
 	checkpoint.Flags
@@ -66,7 +66,7 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-// kernel returns the method of a name within a language.
+// kernel returns the named method, restricted to the language within.
 func kernel(name string, within constraint.Automaton) (sampler.Method, error) {
 	switch name {
 	case "dmala":

@@ -12,18 +12,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
-// Nodes are tints, on which dark numbers are read on light pages and dark ones.
+// The colours of nodes are light, so that the dark node numbers are readable on light and dark
+// pages.
 var (
-	one   = blend(picture.Color(1), color.White, 0.45) // with node 1
-	other = blend(picture.Color(0), color.White, 0.45)
-	ink   = color.Gray{Y: 20}
+	one   = blend(picture.Color(1), color.White, 0.45) // colour of nodes on the side of node 1
+	other = blend(picture.Color(0), color.White, 0.45) // colour of nodes on the other side
+	ink   = color.Gray{Y: 20}                          // colour of node numbers
 )
 
 // margin is the space around the graph, which is one unit wide and high.
 const margin = 0.03
 
-// drawGraph shows the graph: nodes filled by how often they were with node 1,
-// squares for the side of the known split that node 1 is on.
+// drawGraph draws the graph. The fill of a node shows how often it was on the side of node 1.
+// Nodes whose known side is that of node 1 are squares.
 func drawGraph(c *community, o *outcome) (*picture.Figure, error) {
 	p := plot.New()
 	p.BackgroundColor = nil // that of the page
@@ -99,7 +100,7 @@ func legend(c *community) []picture.Entry {
 	return all
 }
 
-// blend mixes a and b, a share t of b.
+// blend mixes the colours a and b, with weight t for b.
 func blend(a, b color.Color, t float64) color.Color {
 	ar, ag, ab, _ := a.RGBA()
 	br, bg, bb, _ := b.RGBA()

@@ -10,31 +10,34 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// report is what the program prints, as a table or as JSON. Absent figures are
-// left out.
+// report is the program's output, printed as a table or as JSON. Values that were not computed
+// are omitted.
 type report struct {
-	Graph      string    `json:"graph"`
-	Nodes      int       `json:"nodes"`
-	Edges      int       `json:"edges"`
-	Size       int       `json:"size"`
-	Beta       float64   `json:"beta"`
-	Chains     int       `json:"chains"`
-	Steps      int       `json:"steps"`
-	Seed       uint64    `json:"seed"`
-	Modularity float64   `json:"modularity"`          // the greatest that the first kernel met
-	Agreement  *float64  `json:"agreement,omitempty"` // of that partition with the known split
-	RHat       *float64  `json:"rhat,omitempty"`      // the worst that the first kernel left
-	Balanced   bool      `json:"balanced"`            // every draw of every kernel has the count
-	Known      *float64  `json:"known_modularity,omitempty"`
-	Partition  []int32   `json:"partition"`
-	Methods    []figures `json:"methods"`
+	Graph  string  `json:"graph"`
+	Nodes  int     `json:"nodes"`
+	Edges  int     `json:"edges"`
+	Size   int     `json:"size"`
+	Beta   float64 `json:"beta"`
+	Chains int     `json:"chains"`
+	Steps  int     `json:"steps"`
+	Seed   uint64  `json:"seed"`
+	// greatest modularity found by the first kernel
+	Modularity float64 `json:"modularity"`
+	// agreement of that partition with the known split
+	Agreement *float64 `json:"agreement,omitempty"`
+	RHat      *float64 `json:"rhat,omitempty"` // largest R-hat of the first kernel
+	// whether every draw of every kernel has the required size
+	Balanced  bool      `json:"balanced"`
+	Known     *float64  `json:"known_modularity,omitempty"`
+	Partition []int32   `json:"partition"`
+	Methods   []figures `json:"methods"`
 
 	picture.Album `json:"-"`
 
-	differ []int // nodes on the other side than is known
+	differ []int // nodes that are not on their known side
 }
 
-// figures are about the modularity that one kernel draws.
+// figures holds the statistics of the modularity drawn by one kernel.
 type figures struct {
 	Method       string   `json:"method"`
 	Mean         *float64 `json:"mean,omitempty"`
@@ -68,7 +71,7 @@ func (r *report) add(o *outcome) {
 	r.Balanced = r.Balanced && o.unbalanced() == 0
 }
 
-// settle takes the headline figures from the first kernel.
+// settle fills in the main results from the first kernel.
 func (r *report) settle(c *community, first *outcome) {
 	r.Partition, r.Modularity = first.best()
 	r.RHat = r.Methods[0].RHat
@@ -90,8 +93,7 @@ func (r *report) settle(c *community, first *outcome) {
 	}
 }
 
-// value returns nil for what is not defined or not finite; JSON then leaves it
-// out.
+// value returns nil for an estimate that is undefined or infinite; JSON then omits it.
 func value(e diagnose.Estimate) *float64 {
 	if !e.Defined() || math.IsInf(e.Value, 0) {
 		return nil
@@ -125,7 +127,7 @@ func (r *report) String() string {
 	return b.String()
 }
 
-// rhatLimit is the bound of Vehtari et al. (2021).
+// rhatLimit is the R-hat threshold of Vehtari et al. (2021).
 const rhatLimit = 1.01
 
 func show(format string, v *float64) string {
@@ -135,7 +137,7 @@ func show(format string, v *float64) string {
 	return fmt.Sprintf(format, *v)
 }
 
-// Warnings says whether the chains disagree.
+// Warnings returns a warning if the chains disagree.
 func (r *report) Warnings() []string {
 	if r.RHat != nil && *r.RHat <= rhatLimit {
 		return nil

@@ -12,37 +12,38 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// watched bounds the nodes whose company is traced, and keptValues all values
-// that a run may keep: half a gigabyte.
+// watched is the maximum number of nodes for which it is traced whether they are on the side of
+// node 1. keptValues is the maximum number of values kept by a run: half a gigabyte.
 const (
 	watched    = 64
 	keptValues = 1 << 26
 )
 
-// outcome is what one kernel did.
+// outcome holds the results of one kernel.
 type outcome struct {
-	name    string
-	trace   *diagnose.Trace
-	summary diagnose.Summary // row 0: modularity; then company of node 1
-	seconds float64          // without warm-up
+	name  string
+	trace *diagnose.Trace
+	// row 0: modularity; other rows: share of draws with a node on the side of node 1
+	summary diagnose.Summary
+	seconds float64 // sampling time without warm-up
 	steps   int
 	tally   []tally
 }
 
-// progressed is what a checkpoint keeps in addition to the chains and the trace.
+// progressed is the data that a checkpoint stores in addition to the chains and the trace.
 type progressed struct {
 	Clock checkpoint.Clock
 	Tally []tally
 }
 
-// tally is what a chain saw. An observer is called for several chains at a time,
-// so each has its own.
+// tally holds the counts of one chain. The observer runs for several chains at once, so that
+// each chain needs its own.
 type tally struct {
 	Best       []int32
 	Q          float64
 	Draws      int
-	Unbalanced int       // draws off the count
-	With       []float64 // draws in which each node was with the first
+	Unbalanced int       // draws with a wrong size
+	With       []float64 // number of draws in which each node was on the side of node 1
 }
 
 func sample(ctx context.Context, o options, c *community, name string) (*outcome, error) {
@@ -95,9 +96,10 @@ func sample(ctx context.Context, o options, c *community, name string) (*outcome
 	return out, nil
 }
 
-// newTrace follows the modularity and, for each of the next nodes, whether it is
-// with the first. None of these knows which side is called 1: exchanging the
-// names changes no energy, and chains would disagree about them.
+// newTrace returns a trace of the modularity and, for each of the next nodes, of whether it is
+// on the side of node 1. These functions do not depend on which side is called 1. Swapping the
+// names does not change the energy, and chains would disagree about functions that depend on
+// them.
 func newTrace(o options, c *community) (*diagnose.Trace, error) {
 	f := []func(x []int32) float64{c.modularity}
 	names := []string{"modularity"}
@@ -136,7 +138,7 @@ func (t *tally) see(c *community, size int, x []int32) {
 	}
 }
 
-// best returns the partition of greatest modularity of all chains.
+// best returns the partition with the greatest modularity of all chains.
 func (o *outcome) best() (x []int32, q float64) {
 	q = math.Inf(-1)
 	for _, t := range o.tally {
@@ -147,7 +149,7 @@ func (o *outcome) best() (x []int32, q float64) {
 	return x, q
 }
 
-// with returns how often each node was with the first.
+// with returns, for each node, the share of draws in which it was on the side of node 1.
 func (o *outcome) with() []float64 {
 	p := make([]float64, len(o.tally[0].With))
 	draws := 0
@@ -171,8 +173,8 @@ func (o *outcome) unbalanced() int {
 	return n
 }
 
-// rhat returns the greatest R-hat of all that was traced and is not constant;
-// +Inf if chains are stuck at different values.
+// rhat returns the largest R-hat of all traced values that are not constant, or +Inf if chains
+// are stuck at different values.
 func (o *outcome) rhat() diagnose.Estimate {
 	worst := diagnose.Estimate{Err: diagnose.ErrConstant}
 	for _, row := range o.summary.Rows {

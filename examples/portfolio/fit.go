@@ -9,34 +9,38 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// fit predicts by a Gaussian: of all N(m, diag v) the one nearest, by KL(q‖p), to
+// fit predicts by a Gaussian approximation. Among all N(m, diag v) it computes the one that
+// minimises KL(q‖p) to
 //
 //	p(z_0 | z_t) ∝ N(z_0; √ᾱ z_t, (1−ᾱ)I) · exp(−(f0 + λᵀg)/β),
 //
-// to which the standard normal reference and the noise have been put together.
-// With ξ = softmax(m + v/2), which is E_q[x] as long as the sum that x is divided by
-// hardly varies, E_q[x_iΣ_ij x_j] = Σ_ij ξ_i ξ_j, times e^{v_i} for j = i. The mean m
-// is found by a few steps of descent from √ᾱ z_t, each by its own variance v_i, with
-// the step lengths of Barzilai and Borwein (1988); v_i is 1/(1/(1−ᾱ) + curvature).
-// At high noise, where the posterior has many modes and steps are too few to get to
-// one, m is no posterior mean; the diffusion has time to mend that (TestOptimum).
+// where the Gaussian factor combines the standard normal reference and the noise. Let ξ =
+// softmax(m + v/2), which equals E_q[x] if the normalising sum of x hardly varies. Then
+// E_q[x_iΣ_ij x_j] = Σ_ij ξ_i ξ_j, times e^{v_i} for j = i.
 //
-// A prediction costs rounds passes over Σ. It draws nothing, and rows do not depend
-// on each other or on the number of workers.
+// The mean m is computed by a few descent steps from √ᾱ z_t. Each coordinate is scaled by its
+// variance v_i, and the step lengths are those of Barzilai and Borwein (1988). The variance v_i
+// is 1/(1/(1−ᾱ) + curvature). At high noise the posterior has many modes, and a few steps do not
+// reach one, so that m is not a posterior mean. Later diffusion steps correct the error
+// (TestOptimum).
+//
+// A prediction costs rounds passes over Σ. It is deterministic, and rows do not depend on each
+// other or on the number of workers.
 type fit struct {
 	*law
 	workers int
 }
 
-// rounds is the number of steps of descent, of 6 and 12, which do not differ in what
-// they return nor in what they violate.
+// rounds is the number of descent steps. With 6 and 12 the returns and the violations are the
+// same.
 const rounds = 6
 
-// farthest bounds what a coordinate moves in a step: weights by a factor of e.
+// farthest bounds the change of a coordinate per step: a weight changes by at most a factor of
+// e.
 const farthest = 1
 
-// firstStep is the length of the first step relative to that of Newton's method
-// on the diagonal: coordinates of a sector move together.
+// firstStep is the length of the first step, relative to a Newton step on the diagonal. It is
+// below 1 because coordinates of a sector move together.
 const firstStep = 0.2
 
 type fitSpace struct {
@@ -54,7 +58,7 @@ func newFitSpace(n int) (f fitSpace) {
 
 func newFit(l *law) *fit { return &fit{l, runtime.GOMAXPROCS(0)} }
 
-// Predict implements pdi.Predictor.
+// Predict stores the predictions of all rows. It implements pdi.Predictor.
 func (f *fit) Predict(v, z []float32, alpha, lambda []float64, _ []rand.Source) error {
 	n, states := len(f.mean), len(alpha)
 	workers := min(f.workers, states)
@@ -75,7 +79,7 @@ func (f *fit) Predict(v, z []float32, alpha, lambda []float64, _ []rand.Source) 
 	return nil
 }
 
-// one predicts one state at the prices λ/(c̄β).
+// one predicts one state at the scaled multipliers λ/(c̄β).
 func (f *fit) one(p *space, out, z []float32, alpha float64) {
 	if alpha >= 1 {
 		copy(out, z)
@@ -111,8 +115,8 @@ func (f *fit) one(p *space, out, z []float32, alpha float64) {
 	}
 }
 
-// slope stores the gradient of E_q[(f0 + λᵀg)/β] in m in p.t and the variances in v,
-// those of noise having this precision.
+// slope stores the gradient of E_q[(f0 + λᵀg)/β] in m in p.t, and the variances for noise of the
+// given precision in v.
 func (f *fit) slope(p *space, precision float64) {
 	q := &p.fit
 	for i, m := range q.m {

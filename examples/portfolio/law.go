@@ -9,21 +9,21 @@ import (
 	"github.com/gibbsite-go/gibbsite/dual"
 )
 
-// law is the distribution of portfolios: weights x = softmax(z) with the density
+// law is the distribution of portfolios with weights x = softmax(z) and the density
 //
 //	N(z; 0, I) · exp(−(f0(x) + Σ_j λ_j g_j(x))/β),
-//	f0 = −μᵀx / mean_i |μ_i|,   g_j = (x_j(Σx)_j − b) / c̄:
+//	f0 = −μᵀx / mean_i |μ_i|,   g_j = (x_j(Σx)_j − b) / c̄.
 //
-// asset j takes the part x_j(Σx)_j of the variance xᵀΣx, of which b is its
-// budget and c̄ the mean at equal weights. One pass over Σ gives all g, another
-// Σ_j λ_j∇g_j. It is an energy.Scored and a dual.Target.
+// Asset j contributes x_j(Σx)_j to the variance xᵀΣx. Its budget is b, and c̄ is the mean
+// contribution at equal weights. One pass over Σ computes all g, a second one Σ_j λ_j∇g_j. A law
+// implements energy.Scored and dual.Target.
 type law struct {
 	*market
-	gain   []float64 // μ / mean |μ|
-	unit   float64   // 1/c̄
-	budget float64   // b/c̄
+	gain   []float64 // scaled expected returns μ / mean |μ|
+	unit   float64   // scale 1/c̄ of the contributions
+	budget float64   // scaled budget b/c̄
 	beta   float64
-	own    []float64 // diagonal of Σ
+	own    []float64 // variances of the assets, the diagonal of Σ
 
 	lambda  []float64
 	scratch sync.Pool
@@ -55,7 +55,7 @@ func newLaw(m *market, times, beta float64) (*law, error) {
 	return l, nil
 }
 
-// space is what one state needs.
+// space is scratch space for one state.
 type space struct {
 	x, s, d, t, w []float64
 	fit           fitSpace
@@ -69,7 +69,7 @@ func newSpace(n int) *space {
 	return p
 }
 
-// softmax stores the weights of z in x.
+// softmax stores the weights softmax(z) in x.
 func softmax(x []float64, z []float32) {
 	top := slices.Max(z)
 	sum := 0.0
@@ -82,13 +82,13 @@ func softmax(x []float64, z []float32) {
 	}
 }
 
-// Sites implements energy.Real.
+// Sites returns the number of assets. It implements energy.Real.
 func (l *law) Sites() int { return len(l.mean) }
 
-// Len implements dual.Target: a budget per asset.
+// Len returns the number of budgets, one per asset. It implements dual.Target.
 func (l *law) Len() int { return len(l.mean) }
 
-// Rows implements dual.Described.
+// Rows describes the budgets. It implements dual.Described.
 func (l *law) Rows() []dual.Row {
 	rows := make([]dual.Row, l.Len())
 	for j := range rows {
@@ -100,10 +100,10 @@ func (l *law) Rows() []dual.Row {
 	return rows
 }
 
-// Beta implements dual.Target.
+// Beta returns β. It implements dual.Target.
 func (l *law) Beta() float64 { return l.beta }
 
-// SetLambda implements dual.Target.
+// SetLambda sets the multipliers. It implements dual.Target.
 func (l *law) SetLambda(lambda []float64) error {
 	for j, v := range lambda {
 		if !(v >= 0) || math.IsInf(v, 1) {
@@ -114,7 +114,7 @@ func (l *law) SetLambda(lambda []float64) error {
 	return nil
 }
 
-// Energy implements energy.Real.
+// Energy stores the energy of every state. It implements energy.Real.
 func (l *law) Energy(e []float64, z []float32) {
 	p := l.scratch.Get().(*space)
 	defer l.scratch.Put(p)
@@ -132,7 +132,7 @@ func (l *law) Energy(e []float64, z []float32) {
 	}
 }
 
-// Score implements energy.Scored.
+// Score stores the gradient of −energy. It implements energy.Scored.
 func (l *law) Score(s, z []float32) {
 	p := l.scratch.Get().(*space)
 	defer l.scratch.Put(p)
@@ -145,7 +145,7 @@ func (l *law) Score(s, z []float32) {
 	}
 }
 
-// pull stores in p.t the gradient in z of part·f0 + Σ_j w_j·g_j: with s = Σx,
+// pull stores in p.t the gradient of part·f0 + Σ_j w_j·g_j with respect to z. With s = Σx it is
 //
 //	x∘(d − xᵀd),  d = (w∘s + Σ(w∘x))/c̄ − part·μ/mean|μ|.
 func (l *law) pull(p *space, z []float32, w []float64, part float64) {
@@ -164,7 +164,7 @@ func (l *law) pull(p *space, z []float32, w []float64, part float64) {
 	}
 }
 
-// Violation implements dual.Target.
+// Violation stores the violations g. It implements dual.Target.
 func (l *law) Violation(g []float64, z []float32) {
 	p := l.scratch.Get().(*space)
 	defer l.scratch.Put(p)

@@ -1,8 +1,8 @@
-// Portfolio draws portfolios of assets that have a high return while no asset takes
-// more than its budget of the risk on average over samples: the problem of Hadou, Uslu
-// and Ribeiro (2026), by primal–dual inference and by the methods it is compared with. From
-// a file of prices it writes the weights of every asset, and says what they would have done
-// in periods that nothing was fitted to.
+// Portfolio draws portfolios with a high return in which, on average over samples, no asset
+// contributes more to the risk than its budget. This is the problem of Hadou, Uslu and Ribeiro
+// (2026). The program solves it by primal–dual inference and by the methods with which the paper
+// compares it. From a file of prices it computes the weights of every asset, and their
+// performance in periods that were not used for fitting.
 //
 //	go -C examples run ./portfolio
 //	go -C examples run ./portfolio -samples 1024 -steps 500 -method pdi
@@ -21,7 +21,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
-// options are the command line.
+// options holds the command-line options.
 type options struct {
 	command.Output
 
@@ -94,11 +94,11 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-// mostAssets bounds the covariance of a file, which is dense.
+// mostAssets is the maximum number of assets in a file, whose covariance is dense.
 const mostAssets = 5000
 
-// market reads or makes the market of the options. From a file it has returns that are held
-// out, and notes.
+// market reads or generates the market. From a file it also returns the held-out returns and
+// notes about the file.
 func (o options) market() (m *market, held [][]float64, notes []string, err error) {
 	if o.csv == "" {
 		return newMarket(o.assets, o.seed), nil, nil, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// market is assets with the mean and the covariance of their returns.
+// market holds the names of assets and the mean and covariance of their returns.
 type market struct {
 	names []string
 	mean  []float64
@@ -17,30 +17,29 @@ type market struct {
 
 // covariance is a symmetric, positive semidefinite matrix Σ.
 type covariance interface {
-	// times stores Σx in y and, unless v is nil, Σv in u: one pass for both.
+	// times stores Σx in y. If v is not nil, it also stores Σv in u, in the same pass.
 	times(y, x, u, v []float64)
 
 	// variance returns the diagonal entry i.
 	variance(i int) float64
 }
 
-// The market of Hadou, Uslu and Ribeiro (2026), section on portfolios: sectors
-// with factors of their own and a factor that all share. Two of the sectors have
-// high risks. Mean and covariance of returns are those of the factors; the paper
-// estimates both from 1000 scenarios.
+// Parameters of the market of Hadou, Uslu and Ribeiro (2026), section on portfolios. Sectors
+// have their own factors and share a market factor. Two sectors have high risks. Mean and
+// covariance follow from the factors exactly; the paper estimates both from 1000 scenarios.
 const (
-	sectors = 10
-	risky   = 2 // sectors, the first ones
-	within  = 5 // factors of a sector
-	loads   = within + 1
+	sectors = 10         // number of sectors
+	risky   = 2          // number of risky sectors, the first ones
+	within  = 5          // number of factors per sector
+	loads   = within + 1 // loadings of an asset: on the factors of its sector and of the market
 )
 
-// factors is the covariance LLᵀ + D. Asset i belongs to sector i mod sectors; its
-// row of L has the loadings on the factors of the sector, then on that of the
-// market, all times the standard deviation of the factor.
+// factors is the covariance LLᵀ + D. Asset i belongs to sector i mod sectors. Its row of L holds
+// the loadings on the sector's factors and then on the market factor, all multiplied by the
+// factor's standard deviation.
 type factors struct {
-	load []float64 // assets × loads
-	own  []float64 // D
+	load []float64 // loadings L, assets × loads
+	own  []float64 // variances of the assets' own returns, the diagonal of D
 }
 
 func newMarket(assets int, seed uint64) *market {
@@ -100,7 +99,7 @@ func (f *factors) times(y, x, u, v []float64) {
 	}
 }
 
-// gather stores Lᵀx.
+// gather stores Lᵀx in a.
 func (f *factors) gather(a *[sectors*within + 1]float64, x []float64) {
 	s := 0
 	for i, v := range x {
@@ -126,7 +125,7 @@ func (f *factors) variance(i int) float64 {
 	return sum
 }
 
-// dense is a covariance by its entries, assets × assets.
+// dense is a covariance stored as a matrix, assets × assets.
 type dense struct {
 	n int
 	c []float64
@@ -144,7 +143,8 @@ func (d *dense) times(y, x, u, v []float64) {
 
 func (d *dense) variance(i int) float64 { return d.c[i*d.n+i] }
 
-// dot adds in four sums, which wait for each other less than one.
+// dot returns the dot product of a and b. It uses four partial sums to shorten the chain of
+// dependent additions.
 func dot(a, b []float64) float64 {
 	b = b[:len(a)]
 	s0, s1, s2, s3 := 0.0, 0.0, 0.0, 0.0

@@ -9,20 +9,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// quadratic is min_x ½γ·xᵀΣx − μᵀx over weights x ≥ 0, Σ_j x_j = 1, solved by accelerated
-// projected gradients (Beck and Teboulle 2009) that start again where the momentum points
-// uphill (O'Donoghue and Candès 2015). The gap of Frank and Wolfe, gᵀx − min_j g_j at the
-// gradient g, bounds how far x is from the optimum.
+// quadratic is the problem min_x ½γ·xᵀΣx − μᵀx over weights x ≥ 0, Σ_j x_j = 1. It is solved by
+// accelerated projected gradients (Beck and Teboulle 2009), restarted where the momentum points
+// uphill (O'Donoghue and Candès 2015). With g the gradient, the Frank–Wolfe gap gᵀx − min_j g_j
+// bounds the excess of the objective over its minimum.
 type quadratic struct {
 	cov  covariance
-	mean []float64 // μ, nil for zeros
-	top  float64   // a bound on the largest eigenvalue of Σ
+	mean []float64 // expected returns μ
+	top  float64   // upper bound on the largest eigenvalue of Σ
 }
 
-// Iterations and the gap, relative to the size of the gradient, that end them.
+// Maximum number of iterations, and the gap, relative to the gradient, at which solve stops.
 const (
-	mostIterations = 20000
-	gapTolerance   = 1e-9
+	mostIterations = 20000 // maximum number of iterations
+	gapTolerance   = 1e-9  // gap, relative to the gradient, at which solve stops
 )
 
 func newQuadratic(m *market) *quadratic {
@@ -44,7 +44,8 @@ func newQuadratic(m *market) *quadratic {
 	return q
 }
 
-// solve moves x to the optimum and returns its gap.
+// solve moves x to the optimum and returns its gap. It weighs the variance by gamma and the mean
+// by mean.
 func (q *quadratic) solve(ctx context.Context, x []float64, gamma, mean float64) (gap float64, err error) {
 	n := len(x)
 	y, old, g := slices.Clone(x), slices.Clone(x), make([]float64, n)
@@ -81,7 +82,7 @@ func (q *quadratic) solve(ctx context.Context, x []float64, gamma, mean float64)
 	return gap, nil
 }
 
-// gradient stores γΣx − mean·μ in g and returns its largest entry in magnitude.
+// gradient stores γΣx − mean·μ in g and returns the largest magnitude of an entry.
 func (q *quadratic) gradient(g, x []float64, gamma, mean float64) (size float64) {
 	q.cov.times(g, x, nil, nil)
 	for i := range g {
@@ -91,7 +92,7 @@ func (q *quadratic) gradient(g, x []float64, gamma, mean float64) (size float64)
 	return size
 }
 
-// onto moves x to the nearest weights.
+// onto projects x onto the nearest weights.
 func onto(x []float64) {
 	sorted := slices.Clone(x)
 	slices.Sort(sorted)
@@ -109,7 +110,7 @@ func onto(x []float64) {
 	}
 }
 
-// least returns the weights of the least variance.
+// least returns the weights with the least variance.
 func (q *quadratic) least(ctx context.Context) ([]float64, error) {
 	n := len(q.mean)
 	x := slices.Repeat([]float64{1 / float64(n)}, n)
@@ -117,10 +118,10 @@ func (q *quadratic) least(ctx context.Context) ([]float64, error) {
 	return x, err
 }
 
-// within returns the weights of the highest return with a variance of at most v, by
-// bisection in γ, and a bound that no such weights exceed: by Lagrange's duality, and since
-// a mean has no more variance than what it is the mean of, none whose mean variance is at
-// most v do either.
+// within returns the weights with the highest return and a variance of at most v, by bisection
+// in γ. It also returns an upper bound on the return of such weights, by Lagrange duality. The
+// variance is convex, so that the bound also holds on average for portfolios whose mean variance
+// is at most v.
 func (q *quadratic) within(ctx context.Context, v float64) (x []float64, bound float64, err error) {
 	x, err = q.least(ctx)
 	if err != nil {

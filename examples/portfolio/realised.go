@@ -2,20 +2,22 @@ package main
 
 import "math"
 
-// realised is what weights do in periods that nothing was fitted to: they drift with the
-// prices and are set again every so many periods.
+// realised is the performance of weights in periods that were not used for fitting. The weights
+// drift with the prices and are reset at regular intervals.
 type realised struct {
 	Periods    int     `json:"periods"`
-	Return     float64 `json:"return"`            // compounded, a year
-	Volatility float64 `json:"volatility"`        // a year
-	Turnover   float64 `json:"turnover"`          // ½Σ_j|x_j − drifted x_j|, a year
-	Largest    float64 `json:"largest_violation"` // of the budgets, by the covariance of these periods
-	Feasible   float64 `json:"feasible"`
+	Return     float64 `json:"return"`     // compounded return per year
+	Volatility float64 `json:"volatility"` // volatility per year
+	Turnover   float64 `json:"turnover"`   // ½Σ_j|x_j − drifted x_j| per year
+	// largest violation of a budget under the covariance of these periods
+	Largest  float64 `json:"largest_violation"`
+	Feasible float64 `json:"feasible"`
 
-	parts []float64 // of the budgets, by asset
+	parts []float64 // contribution to the variance as a share of the budget, by asset
 }
 
-// realise follows the weights x through rows of returns. Budgets are absolute.
+// realise applies the weights x to rows of returns, resetting them every so many periods. The
+// budget is absolute.
 func realise(x []float64, rows [][]float64, every int, year, budget float64) *realised {
 	n, periods := len(x), float64(len(rows))
 	f := &realised{Periods: len(rows), parts: make([]float64, n)}
@@ -51,8 +53,8 @@ func realise(x []float64, rows [][]float64, every int, year, budget float64) *re
 	return f
 }
 
-// kept returns the largest violation of parts of budgets, the mean one, and the part of the
-// assets within the tolerance.
+// kept returns the largest and the mean violation, given the assets' shares of their budgets,
+// and the share of assets within the tolerance.
 func kept(parts []float64) (largest, mean, feasible float64) {
 	within := 0
 	for _, c := range parts {

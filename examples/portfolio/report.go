@@ -18,7 +18,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// report is what the program prints, as a table or as JSON.
+// report is the program's output, printed as a table or as JSON.
 type report struct {
 	Assets  int       `json:"assets"`
 	Samples int       `json:"samples"`
@@ -26,38 +26,43 @@ type report struct {
 	Budget  float64   `json:"budget"`
 	Seed    uint64    `json:"seed"`
 	Methods []figures `json:"methods"`
-	Names   []string  `json:"names"`           // of the assets, in the order of weights
-	Notes   []string  `json:"notes,omitempty"` // on the file
+	Names   []string  `json:"names"`           // names of the assets, in the order of weights
+	Notes   []string  `json:"notes,omitempty"` // notes about the file
 	Spread  []spread  `json:"over_seeds,omitempty"`
 
-	scale float64 // periods in a year
+	scale float64 // periods per year
 
 	picture.Album `json:"-"`
 }
 
-// figures are about portfolios averaged over samples. Budgets are those of the mean
-// parts in the variance, E[x_j(Σx)_j].
+// figures holds a method's results, averaged over samples. The contributions compared with the
+// budgets are means, E[x_j(Σx)_j].
 type figures struct {
-	Method     string  `json:"method"`
-	Return     float64 `json:"return"`            // E[μᵀx]
-	Largest    float64 `json:"largest_violation"` // max_j (E[x_j(Σx)_j] − b)/b, 0 if all are within
-	Mean       float64 `json:"mean_violation"`    // mean_j of the positive parts of the same
-	Feasible   float64 `json:"feasible"`          // part of the assets within 1 % of the budget
-	Holdings   float64 `json:"effective_assets"`  // E[1/Σ_j x_j²]
+	Method string  `json:"method"`
+	Return float64 `json:"return"` // mean return E[μᵀx]
+	// max_j (E[x_j(Σx)_j] − b)/b, or 0 if no budget is exceeded
+	Largest float64 `json:"largest_violation"`
+	Mean    float64 `json:"mean_violation"` // mean_j of max(0, (E[x_j(Σx)_j] − b)/b)
+	// share of the assets that exceed their budget by at most 1 %
+	Feasible   float64 `json:"feasible"`
+	Holdings   float64 `json:"effective_assets"` // mean effective number of assets, E[1/Σ_j x_j²]
 	Candidates float64 `json:"effective_candidates,omitempty"`
 	Seconds    float64 `json:"seconds"`
 
-	Weights    []float64 `json:"weights"`            // E[x]
-	Volatility float64   `json:"volatility"`         // of these weights, a period
-	Bound      *float64  `json:"bound,omitempty"`    // no portfolios whose mean variance is at most that of all budgets return more
-	Realised   *realised `json:"realised,omitempty"` // of these weights, in the periods held out
+	Weights    []float64 `json:"weights"`    // mean weights E[x]
+	Volatility float64   `json:"volatility"` // volatility of Weights per period
+	// upper bound on the return of portfolios whose mean variance is at most the sum of all
+	// budgets
+	Bound *float64 `json:"bound,omitempty"`
+	// performance of Weights in the held-out periods
+	Realised *realised `json:"realised,omitempty"`
 
-	parts   []float64 // of budgets, by asset
+	parts   []float64 // contribution to the variance as a share of the budget, by asset
 	course  []float64
 	warning string
 }
 
-// spread is the figures of a method over seeds, those of returns a year.
+// spread holds a method's results over seeds. Returns are per year.
 type spread struct {
 	Method   string   `json:"method"`
 	Return   estimate `json:"return"`
@@ -73,13 +78,13 @@ type estimate struct {
 	SE   float64 `json:"standard_error"`
 }
 
-// estimated returns the mean of at least two numbers.
+// estimated returns the mean of at least two numbers and its standard error.
 func estimated(v []float64) estimate {
 	mean, sd := stat.MeanStdDev(v, nil)
 	return estimate{mean, stat.StdErr(sd, float64(len(v)))}
 }
 
-// spreads compares the figures of methods over runs, one per seed.
+// spreads compares the methods over runs, one run per seed.
 func spreads(runs [][]figures, scale float64) (all []spread) {
 	for m, first := range runs[0] {
 		over := func(of func(f figures) float64) estimate {
@@ -101,11 +106,11 @@ func spreads(runs [][]figures, scale float64) (all []spread) {
 	return all
 }
 
-// tolerance is how far above its budget, relative to it, an asset still counts as
+// tolerance is the relative amount by which an asset may exceed its budget and still count as
 // feasible.
 const tolerance = 0.01
 
-// measure averages over portfolios and compares assets.
+// measure averages over portfolios and stores the results in f.
 func (p *problem) measure(f *figures, portfolios []float64) {
 	n := p.law.Sites()
 	s := make([]float64, n)
@@ -129,8 +134,8 @@ func (p *problem) measure(f *figures, portfolios []float64) {
 	}
 }
 
-// write writes the weights, a row per asset: by every method the weight, and the parts of
-// the budget that the asset takes in the periods fitted to and in those held out.
+// write writes the weights as a table with a row per asset. For every method it lists the weight
+// and the share of the budget used, in the fitted periods and in the held-out ones.
 func (r *report) write(path string) error {
 	f, err := os.Create(path)
 	if err != nil {
@@ -157,8 +162,8 @@ func (r *report) write(path string) error {
 	return errors.Join(err, w.Error(), f.Close())
 }
 
-// Warnings says where estimates hung on single candidates, and what may be wrong with the
-// file.
+// Warnings returns warnings about estimates that depend on single candidates, and notes about
+// the file.
 func (r *report) Warnings() (all []string) {
 	all = append(all, r.Notes...)
 	for _, f := range r.Methods {
@@ -201,11 +206,11 @@ func (r *report) String() string {
 	return b.String()
 }
 
-// held is the number of largest weights in the text.
+// held is the number of largest weights that the text lists.
 const held = 8
 
-// outcome prints what the periods held out say, the bound of the convex problem, and the
-// largest weights.
+// outcome prints the bound of the convex problem, the performance in the held-out periods and
+// the largest weights.
 func (r *report) outcome(b *bytes.Buffer) {
 	for _, f := range r.Methods {
 		if f.Bound != nil {
@@ -239,11 +244,12 @@ func (r *report) outcome(b *bytes.Buffer) {
 	}
 }
 
-// shown is where parts of budgets are cut off: without budgets they are thousands.
+// shown is the share of a budget at which the plot is cut off. Without budgets, shares reach
+// thousands.
 const shown = 3
 
-// draw shows what the assets take of their budgets under every method, and how the
-// multipliers got there.
+// draw plots the shares of the budgets that the assets use under every method, and the number of
+// exceeded budgets by step.
 func (r *report) draw() error {
 	p := picture.Panel("asset, from the one that takes most", "mean part in the variance (% of the budget)")
 	p.Y.Min, p.Y.Max = 0, 100*shown
@@ -293,7 +299,7 @@ func (r *report) draw() error {
 	return nil
 }
 
-// drawWeights shows the mean weights under every method.
+// drawWeights plots the mean weights under every method.
 func (r *report) drawWeights() error {
 	p := picture.Panel("asset, from the largest weight", "mean weight (%)")
 	f := &picture.Figure{

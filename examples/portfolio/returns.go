@@ -13,15 +13,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
-// history is a table of simple returns, 0.01 for one percent: a row per period, the oldest
+// history is a table of simple returns (0.01 is one percent) with a row per period, the oldest
 // first.
 type history struct {
 	names []string
 	rows  [][]float64
-	notes []string // what a reader must know of the file
+	notes []string // notes about the file for the user
 }
 
-// openHistory reads a file of prices or of returns, see readHistory.
+// openHistory opens a file of prices or of returns and reads it by [readHistory].
 func openHistory(path, kind string) (*history, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -35,18 +35,18 @@ func openHistory(path, kind string) (*history, error) {
 	return h, nil
 }
 
-// table is a file as it is.
+// table holds the contents of a file.
 type table struct {
 	names []string
 	rows  [][]float64
 	lines []int
-	dates []string // nil without a column of dates
+	dates []string // entries of the date column; nil if there is none
 }
 
-// readHistory reads a table with the names of assets in its header and a row per period of
-// prices or returns ("prices", "returns"; "auto" tells them apart: most prices are above 1,
-// and some returns are below 0). A first column of dates, or without a name, holds no
-// numbers; rows from the newest to the oldest are turned round.
+// readHistory reads a table of prices or returns. The header names the assets, and every other
+// row is a period. The kind is "prices", "returns" or "auto", which decides by the values: most
+// prices are above 1, and some returns are below 0. A first column that holds dates or has no
+// name is not read as numbers. Rows sorted from newest to oldest are reversed.
 func readHistory(in io.Reader, kind string) (*history, error) {
 	t, err := readTable(in)
 	if err != nil {
@@ -90,10 +90,10 @@ func readHistory(in io.Reader, kind string) (*history, error) {
 	return h, nil
 }
 
-// leastPeriods of returns have a covariance.
+// leastPeriods is the minimum number of periods for computing a covariance.
 const leastPeriods = 3
 
-// readTable reads numbers and dates.
+// readTable reads the numbers and the dates.
 func readTable(in io.Reader) (*table, error) {
 	r := command.Table(in)
 	header, err := r.Read()
@@ -145,7 +145,8 @@ func readTable(in io.Reader) (*table, error) {
 	return t, nil
 }
 
-// dated returns how many columns are before those of assets, and takes their names away.
+// dated returns 1 if the first column is not an asset, else 0. It removes the name of that
+// column.
 func (t *table) dated(first []string) (skip int, err error) {
 	_, failed := strconv.ParseFloat(strings.TrimSpace(first[0]), 64)
 	if head := strings.ToLower(t.names[0]); len(first) > 1 && (failed != nil && first[0] != "" || slices.Contains([]string{"", "date", "datetime", "time", "timestamp", "day", "week", "month", "period", "index"}, head)) {
@@ -165,7 +166,7 @@ func (t *table) dated(first []string) (skip int, err error) {
 	return skip, nil
 }
 
-// kind tells prices from returns.
+// kind decides whether the values are prices or returns.
 func (t *table) kind() (string, error) {
 	above, all, low := 0, 0, math.Inf(1)
 	for _, row := range t.rows {
@@ -186,10 +187,11 @@ func (t *table) kind() (string, error) {
 	return "", fmt.Errorf("numbers from %v on, of which %d of %d are above 1, may be prices or returns: say which by -kind", low, above, all)
 }
 
-// layouts of dates that are understood. Others are not checked.
+// layouts lists the date formats that are recognised. The order of dates in other formats is not
+// checked.
 var layouts = []string{time.DateOnly, time.DateTime, time.RFC3339, "2006-01-02 15:04:05-07:00", "20060102", "2006/01/02", "01/02/2006", "02/01/2006", "02.01.2006", "2006-01"}
 
-// sort turns rows round that begin with the newest, and refuses any other disorder.
+// sort reverses rows that begin with the newest and rejects any other order.
 func (t *table) sort(h *history) error {
 	days := t.days()
 	if len(days) < 2 {
@@ -210,7 +212,7 @@ func (t *table) sort(h *history) error {
 	return nil
 }
 
-// days returns the dates, nil if they are in none of the layouts.
+// days returns the parsed dates, or nil if they have none of the layouts.
 func (t *table) days() []time.Time {
 	for _, layout := range layouts {
 		var days []time.Time
@@ -228,13 +230,14 @@ func (t *table) days() []time.Time {
 	return nil
 }
 
-// A return beyond a factor of jump, up or down, may be a split; mostJumps are named.
+// jump is the factor, up or down, beyond which a price change may be due to a split. At most
+// mostJumps of them are listed in the notes.
 const (
 	jump      = 3.0
-	mostJumps = 3
+	mostJumps = 3 // maximum number of changes listed in the notes
 )
 
-// jumps notes returns that may be splits.
+// jumps notes returns that may be due to splits.
 func (h *history) jumps(lines []int) {
 	found := 0
 	for k, row := range h.rows {
@@ -251,8 +254,8 @@ func (h *history) jumps(lines []int) {
 	}
 }
 
-// split returns the market of the first periods, and the rows that are held out, the given
-// part of all at the end.
+// split returns the market of the first periods, and the rows of the last ones, of which it
+// holds out the share part.
 func (h *history) split(part float64) (*market, [][]float64, error) {
 	out := int(math.Round(part * float64(len(h.rows))))
 	if len(h.rows)-out < leastPeriods {
@@ -263,8 +266,8 @@ func (h *history) split(part float64) (*market, [][]float64, error) {
 	return sampled(h.names, h.rows[:at]), h.rows[at:], nil
 }
 
-// rank notes what makes the covariance of rows singular: too few of them, and assets that do
-// not move.
+// rank notes what makes the covariance of rows singular: too few rows, and assets with constant
+// returns.
 func (h *history) rank(rows [][]float64) {
 	if len(rows) <= len(h.names) {
 		h.notes = append(h.notes, fmt.Sprintf("%d periods are fitted to, for %d assets: some portfolios seem to have no risk, and what the minimum variance or the convex optimum choose among them says little; give more periods or fewer assets", len(rows), len(h.names)))
@@ -280,7 +283,8 @@ func (h *history) rank(rows [][]float64) {
 	}
 }
 
-// sampled returns the market with the mean and the covariance (divisor periods − 1) of rows.
+// sampled returns the market with the sample mean and covariance of rows, with divisor periods −
+// 1.
 func sampled(names []string, rows [][]float64) *market {
 	n := len(names)
 	m := &market{names: names, mean: make([]float64, n)}

@@ -8,24 +8,23 @@ import (
 	"github.com/gibbsite-go/gibbsite/dual"
 )
 
-// relative is the dual rule for budgets. It moves log λ_j by how far the mean is
-// from the budget, relative to that, with steps that shrink to 0 at the end of the
-// run:
+// relative is the dual update rule for budgets. It changes log λ_j by the relative distance of
+// the mean from the budget, with steps that shrink to 0 at the end of the run:
 //
 //	λ_j ← λ_j·exp(η_t·e_j),  e_j = clip(k·ḡ_j/b, −1, 1),  η_t = 2·travel·(1 − t/T)/T,
 //
-// k = fall below the budget and rise above it. Multipliers start above where they
-// end up: from there weights are spread and the problem is convex. Where they are too
-// small it has as many modes as assets.
+// with k = fall below the budget and k = rise above it. The multipliers start above their final
+// values, where weights are spread and the problem is convex. With too small multipliers the
+// distribution has as many modes as assets.
 type relative struct {
-	budget float64 // b in the units of g
-	steps  int     // T
+	budget float64 // budget b in the units of g
+	steps  int     // number of steps T
 }
 
-// The most that log λ moves in a whole run, of 3.5 and 5, how soon it moves that fast,
-// of 1, 2, 4 and 8 and of 1, 3 and 8, and the start times the number of assets, of 2
-// and 4: chosen on the market of seed 2 and on three assets other than those of
-// TestOptimum.
+// Parameters of the rule, chosen on the market of seed 2 and on three assets other than those of
+// TestOptimum. travel is the maximum change of log λ in a run (3.5 and 5 were tried). fall and
+// rise set the relative distance at which λ changes at full speed (1, 2, 4, 8 and 1, 3, 8 were
+// tried). start is the initial λ times the number of assets (2 and 4 were tried).
 const (
 	travel = 3.5
 	fall   = 4.0
@@ -33,13 +32,13 @@ const (
 	start  = 4.0
 )
 
-// Bind implements dual.Rule.
+// Bind returns an updater. It implements dual.Rule.
 func (r relative) Bind(_ context.Context, _ int) (dual.Updater, error) { return updater{r}, nil }
 
-// updater has no state: the batch knows the step.
+// updater applies the rule. It needs no state, because the batch contains the step number.
 type updater struct{ relative }
 
-// Update implements dual.Updater.
+// Update updates lambda from the batch means. It implements dual.Updater.
 func (u updater) Update(lambda []float64, b *dual.Batch) error {
 	part := float64(u.steps)
 	eta := 2 * travel / part * max(0, 1-float64(b.Step)/part)

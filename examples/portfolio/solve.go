@@ -16,17 +16,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/langevin"
 )
 
-// Settings of what primal–dual inference is compared with, chosen on the market of
-// seed 2 among the powers of √10 about them: the Langevin step by the return, the
-// weight of the penalty by the mean violation.
+// Settings of the methods to compare with, chosen on the market of seed 2 among nearby powers of
+// √10: the Langevin step by the return, the weight of the penalty by the mean violation.
 const (
-	langevinStep = 3e-3
-	guidance     = 1e-3
+	langevinStep = 3e-3 // step size of Langevin chains
+	guidance     = 1e-3 // weight of the penalty
 )
 
 var names = []string{"pdi", "pdi-mc", "pdl", "pdm", "dps", "unconstrained", "equal", "minimum-variance", "convex"}
 
-// made and read are the methods for the market that the program makes and for a file.
+// made and read list the default methods for a generated market and for a file.
 var (
 	made = []string{"pdi", "pdl", "pdm", "dps", "unconstrained", "equal"}
 	read = []string{"pdi", "equal", "minimum-variance", "convex"}
@@ -45,11 +44,11 @@ var explain = map[string]string{
 	"convex":           "convex optimum",
 }
 
-// problem is a market with budgets.
+// problem is a market with risk budgets for its assets.
 type problem struct {
 	options
 	law   *law
-	held  [][]float64 // returns of the periods held out
+	held  [][]float64 // returns in the held-out periods, one row each
 	notes []string
 }
 
@@ -65,7 +64,7 @@ func newProblem(o options) (*problem, error) {
 	return &problem{o, l, held, notes}, err
 }
 
-// scale is the number of periods in a year, 1 without a file.
+// scale returns the number of periods per year, 1 without a file.
 func (p *problem) scale() float64 {
 	if p.csv == "" {
 		return 1
@@ -73,7 +72,7 @@ func (p *problem) scale() float64 {
 	return p.year
 }
 
-// all solves by every method of the options.
+// all solves the problem by every chosen method.
 func (p *problem) all(ctx context.Context) (all []figures, err error) {
 	for _, name := range p.methods {
 		f, err := p.solve(ctx, name)
@@ -85,7 +84,7 @@ func (p *problem) all(ctx context.Context) (all []figures, err error) {
 	return all, nil
 }
 
-// solve draws samples by one method and measures them.
+// solve draws samples by one method and evaluates them.
 func (p *problem) solve(ctx context.Context, name string) (*figures, error) {
 	begin := time.Now()
 	f := &figures{}
@@ -123,7 +122,7 @@ func (p *problem) solve(ctx context.Context, name string) (*figures, error) {
 	return f, nil
 }
 
-// prices is where multipliers start.
+// prices returns the initial multipliers.
 func (p *problem) prices() []float64 {
 	n := p.law.Sites()
 	return slices.Repeat([]float64{start / float64(n)}, n)
@@ -177,8 +176,8 @@ func (p *problem) diffuse(ctx context.Context, name string, f *figures) ([]float
 	return z, nil
 }
 
-// course returns, per step of the last batch, how many budgets the predictions
-// exceed by more than a hundredth.
+// course returns, for every step of the last batch, the number of budgets that the mean
+// predictions exceed by more than 1 %.
 func (p *problem) course(d *pdi.Denoiser) []float64 {
 	c := make([]float64, d.Steps())
 	for t := range c {
@@ -192,7 +191,7 @@ func (p *problem) course(d *pdi.Denoiser) []float64 {
 	return c
 }
 
-// langevin runs chains whose multipliers move with them.
+// langevin runs Langevin chains with multipliers that are updated along with them.
 func (p *problem) langevin(ctx context.Context) ([]float32, error) {
 	bar := progress.New("pdl")
 	defer bar.Done()
@@ -211,12 +210,13 @@ func (p *problem) langevin(ctx context.Context) ([]float32, error) {
 	return chains.States(), nil
 }
 
-// cuts bounds the rounds of within.
+// cuts is the maximum number of rounds of within.
 const cuts = 200
 
-// within moves a portfolio to one whose every asset keeps its budget, if it can: the
-// weights of those that exceed it shrink by √(b/c_j), then all grow until their sum
-// is 1 again. The set is not convex; this is a point of it near z, not the nearest.
+// within moves a portfolio to one in which every asset keeps its budget, if possible. It
+// multiplies the weights of assets over budget by √(b/c_j), with c_j the contribution of asset
+// j, and rescales all weights to sum 1. The feasible set is not convex; the result is a point of
+// it near z, but not the nearest.
 func (l *law) within(z []float32) {
 	p := l.scratch.Get().(*space)
 	defer l.scratch.Put(p)
@@ -236,14 +236,14 @@ func (l *law) within(z []float32) {
 	}
 }
 
-// guided is the penalty baseline, pdi.Guided with all terms at once: predictions move
-// down the gradient of ½Σ_j max(0, g_j)².
+// guided is the penalty baseline: pdi.Guided with all terms at once. It moves predictions down
+// the gradient of ½Σ_j max(0, g_j)².
 type guided struct {
 	energy.Denoiser[float32]
 	law *law
 }
 
-// Denoise implements energy.Denoiser.
+// Denoise stores the guided predictions. It implements energy.Denoiser.
 func (d guided) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	if err := d.Denoiser.Denoise(ctx, v, q); err != nil {
 		return err

@@ -17,31 +17,32 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/training"
 )
 
-// Settings of the networks. All train as long: perRound batches in each round.
+// Settings of the networks. All networks train equally long: perRound batches in each round.
 const (
-	width, blocks, cond = 128, 2, 64
-	path                = 32 // steps of the diffusions that a network learns from
-	perRound            = 128
-	batch               = 64
-	variance            = 1.0 / 12 // of a power that is uniform on its range
-	thin                = 5        // steps between the states of a chain that ST learns from
+	width, blocks, cond = 128, 2, 64 // shape of the networks
+	path                = 32         // steps of the diffusions that generate a network's training data
+	perRound            = 128        // training batches per round
+	batch               = 64         // training samples per step
+	variance            = 1.0 / 12   // variance of a power that is uniform on its range
+	thin                = 5          // number of steps between the chain states from which ST learns
 )
 
-// lessons are the networks that were trained on a problem so far.
+// lessons holds the networks trained on a problem so far.
 type lessons struct {
-	nets   [2]*network.Trainer // PDI-Net, from scratch and after ST
-	tied   []tiedNet           // dual training, and that for half as long again
+	nets   [2]*network.Trainer // PDI-Net, trained from scratch and after ST
+	tied   []tiedNet           // networks of dual training and of half as much further training
 	expert energy.Denoiser[float32]
 }
 
-// tiedNet is a network that dual training made, and the multipliers that it is for.
+// tiedNet is a network made by dual training, with the multipliers for which it was trained.
 type tiedNet struct {
 	by     pdi.Predictor
 	lambda []float64
 }
 
-// course is what trainings have in common. A path has fewer steps than a run, and its
-// multipliers move as far.
+// course returns the settings that all trainings share. A training path has fewer steps than a
+// run. Its dual step size is larger by the same factor, so that the multipliers can move equally
+// far.
 func (p *problem) course() network.Config {
 	moving := p.moving()
 	moving.Domain, moving.Rule = nil, dual.Ascent{Step: dual.Constant(eta * float64(p.steps) / path)}
@@ -52,7 +53,7 @@ func (p *problem) course() network.Config {
 	}
 }
 
-// rounds runs a training.
+// rounds runs n rounds of a training.
 func rounds(ctx context.Context, name string, t *network.Trainer, n int) error {
 	bar := progress.New(name)
 	defer bar.Done()
@@ -65,15 +66,16 @@ func rounds(ctx context.Context, name string, t *network.Trainer, n int) error {
 	return nil
 }
 
-// inferred draws by PDI-Net. warm is one that first learns to predict as ST does, in a quarter
-// of its rounds.
+// inferred returns a method that draws with PDI-Net. If warm is set, the network first learns
+// the predictions of ST, in a quarter of its rounds.
 func inferred(warm bool) func(ctx context.Context, p *problem) ([]float32, error) {
 	return func(ctx context.Context, p *problem) ([]float32, error) {
 		return p.inferNet(ctx, warm, p.least)
 	}
 }
 
-// inferNet draws by PDI-Net for a least rate, which need not be the one that it learned at.
+// inferNet draws with PDI-Net for the least rate given, which may differ from the one of the
+// training.
 func (p *problem) inferNet(ctx context.Context, warm bool, least float64) ([]float32, error) {
 	k := 0
 	if warm {
@@ -93,13 +95,15 @@ func (p *problem) inferNet(ctx context.Context, warm bool, least float64) ([]flo
 	return p.infer(ctx, by, p.moving(), nil)
 }
 
-// pupil is the Monte Carlo score, or in its place the predictions of ST.
+// pupil is the predictor from which PDI-Net learns: the Monte Carlo score, or ST while expert is
+// set.
 type pupil struct {
 	pdi.Predictor
-	expert energy.Denoiser[float32] // nil for none
+	expert energy.Denoiser[float32] // ST; nil for the Monte Carlo score
 }
 
-// Predict implements pdi.Predictor. ST knows of no multipliers.
+// Predict stores the predictions of ST, which ignores the multipliers, or of the Monte Carlo
+// score. It implements pdi.Predictor.
 func (t *pupil) Predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error {
 	if t.expert == nil {
 		return t.Predictor.Predict(v, x, alpha, lambda, src)
@@ -107,7 +111,7 @@ func (t *pupil) Predict(v, x []float32, alpha, lambda []float64, src []rand.Sour
 	return t.expert.Denoise(context.Background(), v, energy.Noised[float32]{X: x, Time: alpha, Alpha: alpha, Src: src})
 }
 
-// learn trains PDI-Net.
+// learn trains PDI-Net, after ST if warm is set.
 func (p *problem) learn(ctx context.Context, warm bool) (*network.Trainer, error) {
 	teacher, first := &pupil{Predictor: p.score}, 0
 	if warm {
@@ -128,7 +132,8 @@ func (p *problem) learn(ctx context.Context, warm bool) (*network.Trainer, error
 	return t, rounds(ctx, "train", t, p.rounds-first)
 }
 
-// dualTraining trains a network and the one λ that it is for, and goes on for half as long.
+// dualTraining trains a network together with its multipliers λ, and then continues for half as
+// many rounds. It stores the network and the multipliers of both stages.
 func (p *problem) dualTraining(ctx context.Context) error {
 	cfg := p.course()
 	cfg.Dual = dual.Auto{}
@@ -149,7 +154,8 @@ func (p *problem) dualTraining(ctx context.Context) error {
 	return nil
 }
 
-// tied draws by the network of dual training at its multipliers.
+// tied returns a method that draws with the network of dual training at its multipliers. If
+// longer is set, it uses the network that was trained half as long again.
 func tied(longer bool) func(ctx context.Context, p *problem) ([]float32, error) {
 	return func(ctx context.Context, p *problem) ([]float32, error) {
 		if p.tied == nil {
@@ -165,7 +171,7 @@ func tied(longer bool) func(ctx context.Context, p *problem) ([]float32, error) 
 	}
 }
 
-// supervised draws by ST.
+// supervised draws with ST, a network that learns from Langevin chains.
 func supervised(ctx context.Context, p *problem) ([]float32, error) {
 	d, err := p.imitate(ctx)
 	if err != nil {
@@ -174,8 +180,8 @@ func supervised(ctx context.Context, p *problem) ([]float32, error) {
 	return p.diffuse(ctx, d)
 }
 
-// imitate returns ST: a network that learns from samples of an expert alone, which are the
-// states of primal–dual Langevin chains after a warm-up.
+// imitate returns ST. The network learns only from the samples of an expert, the states of
+// primal–dual Langevin chains after a warm-up.
 func (p *problem) imitate(ctx context.Context) (energy.Denoiser[float32], error) {
 	if p.expert != nil {
 		return p.expert, nil

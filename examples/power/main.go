@@ -1,7 +1,7 @@
-// Power divides power among interfering transmitters so that every user has a minimum
-// rate on average over samples: the wireless problem of Hadou, Uslu and Ribeiro (2026),
-// by primal–dual inference and by the methods it is compared with, with standard errors over
-// networks.
+// Power allocates power to interfering transmitters so that every user has a minimum rate on
+// average over samples. This is the wireless problem of Hadou, Uslu and Ribeiro (2026). The
+// program solves it by primal–dual inference and by the methods with which the paper compares
+// it. It reports standard errors over networks.
 //
 //	go -C examples run ./power
 //	go -C examples run ./power -users 200 -fades 50 -samples 200 -seeds 1
@@ -19,7 +19,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
-// options are the command line.
+// options holds the command-line options.
 type options struct {
 	command.Output
 
@@ -28,8 +28,9 @@ type options struct {
 	again                                                                         bool
 	bounds                                                                        []float64
 	variants                                                                      []variant
-	question                                                                      string // of a study
-	seed                                                                          uint64
+	// title of the study; "" without -study
+	question string
+	seed     uint64
 }
 
 func parse(args []string) (options, error) {
@@ -92,10 +93,10 @@ func parse(args []string) (options, error) {
 	return o, o.choose(*chosen, *about)
 }
 
-// usual are the methods without those whose networks take a while to train.
+// usual lists the default methods: those whose networks do not take long to train.
 var usual = []string{"pdi", "pdl", "pdl-shared", "pdm", "dps", "unconstrained"}
 
-// names lists variants.
+// names returns the names of variants.
 func names(of []variant) (all []string) {
 	for _, v := range of {
 		all = append(all, v.name)
@@ -103,7 +104,7 @@ func names(of []variant) (all []string) {
 	return all
 }
 
-// questions lists the studies.
+// questions describes the studies for messages.
 func questions() string {
 	var b strings.Builder
 	for k, s := range studies {
@@ -115,7 +116,7 @@ func questions() string {
 	return b.String()
 }
 
-// choose sets the variants to run.
+// choose sets the variants to run from -method and -study.
 func (o *options) choose(chosen, about string) error {
 	if about != "" {
 		k := slices.IndexFunc(studies, func(s study) bool { return s.name == about })

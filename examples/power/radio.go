@@ -11,34 +11,36 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// The network of Hadou, Uslu and Ribeiro (2026), section on wireless resources:
-// path loss with two slopes, log-normal shadowing and Rayleigh fading.
+// Parameters of the radio network of Hadou, Uslu and Ribeiro (2026), section on wireless
+// resources: path loss with two slopes, log-normal shadowing and Rayleigh fading.
 const (
-	lossAt1m  = 39.0 // dB
-	nearSlope = 20.0 // dB per decade of distance up to the corner
-	farSlope  = 40.0
-	corner    = 100.0 // m
-	shadowing = 7.0   // dB
-	thermal   = -174.0
-	bandwidth = 40e6 // Hz
-	most      = 10.0 // dBm, the 10 mW that a transmitter may spend
+	lossAt1m  = 39.0   // path loss in dB at a distance of 1 m
+	nearSlope = 20.0   // dB per decade of distance, up to the corner
+	farSlope  = 40.0   // dB per decade of distance beyond the corner
+	corner    = 100.0  // distance in m at which the slope of the path loss changes
+	shadowing = 7.0    // standard deviation of the shadowing in dB
+	thermal   = -174.0 // thermal noise in dBm per Hz
+	bandwidth = 40e6   // bandwidth in Hz
+	most      = 10.0   // maximum power of a transmitter in dBm: 10 mW
 
-	nearest, farthest = 20.0, 100.0 // m, from receivers to their transmitters
-	apart             = 50.0        // m, between transmitters at least
-	tries             = 1000        // places for a pair
+	nearest, farthest = 20.0, 100.0 // distance in m from a receiver to its transmitter
+	apart             = 50.0        // minimum distance in m between transmitters
+	tries             = 1000        // maximum number of positions tried for a pair
 )
 
-// radio is the pairs of a place, with the fading drawn a few times. A gain is the power that
-// a transmitter at its most brings to a receiver, in units of the noise there.
+// radio holds the channel gains of placed transmitter–receiver pairs for several draws of the
+// fading. A gain is the received power from a transmitter at full power, in units of the
+// receiver's noise.
 type radio struct {
-	n     int
-	mean  []float64   // n × n, by receiver and then transmitter, without the fading
-	own   [][]float32 // by fade and user, from its own transmitter
-	cross [][]float32 // by fade, n × n as mean, from the others: 0 on the diagonal
+	n    int
+	mean []float64   // gains without fading, n × n, indexed by receiver and transmitter
+	own  [][]float32 // gain from a user's own transmitter, by fade and user
+	// gains from other transmitters, by fade, each n × n like mean; 0 on the diagonal
+	cross [][]float32
 }
 
-// newRadio places pairs one by one: transmitters not too near each other, and receivers
-// where no other transmitter is nearer.
+// newRadio places pairs one by one. It keeps transmitters apart from each other and places
+// receivers where no other transmitter is nearer than their own.
 func newRadio(n, fades int, spacing float64, seed uint64) (*radio, error) {
 	r := rand.New(rand.NewPCG(seed, uint64(n)))
 	side := spacing * math.Sqrt(float64(n))
@@ -83,7 +85,7 @@ func newRadio(n, fades int, spacing float64, seed uint64) (*radio, error) {
 	return w, nil
 }
 
-// fade adds a draw of the fading.
+// fade adds one draw of the fading.
 func (w *radio) fade(r *rand.Rand) {
 	own, cross := make([]float32, w.n), make([]float32, w.n*w.n)
 	for k, g := range w.mean {
@@ -97,7 +99,7 @@ func (w *radio) fade(r *rand.Rand) {
 	w.own, w.cross = append(w.own, own), append(w.cross, cross)
 }
 
-// loss returns the path loss in dB at a distance in metres.
+// loss returns the path loss in dB at the distance d in metres.
 func loss(d float64) float64 {
 	d = max(d, 1)
 	if d <= corner {
@@ -106,21 +108,21 @@ func loss(d float64) float64 {
 	return lossAt1m + nearSlope*math.Log10(corner) + farSlope*math.Log10(d/corner)
 }
 
-// power maps a coordinate in [−½, ½] to the part of its most that a transmitter
-// spends; beyond, it stays.
+// power maps a coordinate in [−½, ½] to a fraction in [0, 1] of the maximum power. It clips
+// coordinates outside this range.
 func power(x float32) float32 {
 	return min(max(x+0.5, 0), 1)
 }
 
-// sums is scratch: the powers, interferences and rates of some samples.
+// sums is scratch space for some samples: powers, interferences and rates.
 type sums struct {
-	powers, rest, pull []float32 // samples × users
+	powers, rest, pull []float32 // scratch arrays, samples × users
 	product            []float64
 }
 
 var scratch = sync.Pool{New: func() any { return new(sums) }}
 
-// spread sets the powers of x, and returns the number of samples.
+// spread computes the powers of x and returns the number of samples.
 func (b *sums) spread(x []float32, n int) int {
 	size := len(x)
 	b.powers, b.rest = slices.Grow(b.powers[:0], size)[:size], slices.Grow(b.rest[:0], size)[:size]
@@ -131,7 +133,7 @@ func (b *sums) spread(x []float32, n int) int {
 	return size / n
 }
 
-// interfere sets rest, interference plus noise at receiver i in every sample.
+// interfere stores the interference plus noise at receiver i in rest, for every sample.
 func (b *sums) interfere(row []float32, i, samples int) {
 	n := len(row)
 	for s := range samples {
@@ -139,12 +141,13 @@ func (b *sums) interfere(row []float32, i, samples int) {
 	}
 }
 
-// together is the number of fades whose 1 + SINR are multiplied before a logarithm is taken;
-// their product is finite where they are below 10¹⁹, and a signal is not 10¹⁰ times the noise.
+// together is the number of fades whose factors 1 + SINR are multiplied before one logarithm is
+// taken. The product is finite if every factor is below 10¹⁹, and a signal does not exceed 10¹⁰
+// times the noise.
 const together = 16
 
-// rates stores log₂(1 + SINR) of every user in the samples x, bit/s/Hz, averaged over the
-// fading.
+// rates stores the rate of every user in every sample of x: log₂(1 + SINR) in bit/s/Hz, averaged
+// over the fading.
 func (w *radio) rates(r []float64, x []float32) {
 	b := scratch.Get().(*sums)
 	defer scratch.Put(b)
@@ -172,8 +175,8 @@ func (w *radio) rates(r []float64, x []float32) {
 	}
 }
 
-// slopes stores Σ_i weight_i·∂r_i/∂x of every sample, with weights for each sample and user.
-// Where a power is at an end of its range and x is beyond, the slope is 0.
+// slopes stores Σ_i weight_i·∂r_i/∂x for every sample, with one weight per sample and user. The
+// slope is 0 where x is outside the range and its power is therefore clipped.
 func (w *radio) slopes(d []float32, x []float32, weight []float64) {
 	b := scratch.Get().(*sums)
 	defer scratch.Put(b)
@@ -201,11 +204,12 @@ func (w *radio) slopes(d []float32, x []float32, weight []float64) {
 	}
 }
 
-// target is the energy (−Σ r_i + λᵀg)/β of the powers with g_i = least − r_i ≤ 0. Beyond the
-// powers that there are it is flat: the Monte Carlo score asks for it there, too.
+// target is the energy (−Σ r_i + λᵀg)/β of the powers, with constraints g_i = least − r_i ≤ 0.
+// Outside the range of powers, where the Monte Carlo score also evaluates it, the energy is
+// constant.
 type target struct {
 	*radio
-	least, cold float64 // cold is 1/β
+	least, cold float64 // least rate of a user, and the inverse temperature 1/β
 	lambda      []float64
 }
 
@@ -213,10 +217,10 @@ func newTarget(w *radio, least, cold float64) *target {
 	return &target{w, least, cold, make([]float64, w.n)}
 }
 
-// Sites implements pdi.Tilted, as do the other methods: there is one inequality for each power.
+// Sites returns the number of users, each with one power. It implements pdi.Tilted.
 func (t *target) Sites() int { return t.n }
 
-// Len returns the number of users.
+// Len returns the number of inequalities, one per user. It implements pdi.Tilted.
 func (t *target) Len() int { return t.n }
 
 // Beta returns β.
@@ -228,7 +232,7 @@ func (t *target) SetLambda(lambda []float64) error {
 	return nil
 }
 
-// Rows implements dual.Described.
+// Rows describes the constraints. It implements dual.Described.
 func (t *target) Rows() []dual.Row {
 	rows := make([]dual.Row, t.n)
 	for i := range rows {
@@ -237,7 +241,7 @@ func (t *target) Rows() []dual.Row {
 	return rows
 }
 
-// Energy implements energy.Scored.
+// Energy stores the energy of every sample. It implements energy.Scored.
 func (t *target) Energy(e []float64, x []float32) {
 	r := make([]float64, len(x))
 	t.rates(r, x)
@@ -249,7 +253,7 @@ func (t *target) Energy(e []float64, x []float32) {
 	}
 }
 
-// Score implements energy.Scored.
+// Score stores the gradient of −energy. It implements energy.Scored.
 func (t *target) Score(s, x []float32) {
 	weight := make([]float64, len(x))
 	for k := range weight {
@@ -258,7 +262,7 @@ func (t *target) Score(s, x []float32) {
 	t.slopes(s, x, weight)
 }
 
-// Violation stores g.
+// Violation stores the violations g.
 func (t *target) Violation(g []float64, x []float32) {
 	t.rates(g, x)
 	for k, r := range g {
@@ -266,13 +270,14 @@ func (t *target) Violation(g []float64, x []float32) {
 	}
 }
 
-// shortfall is ‖max(0, g)‖ of every sample: half its square is the penalty of guidance.
+// shortfall is the norm ‖max(0, g)‖ of every sample. Half its square is the penalty used in
+// guidance.
 type shortfall struct{ *target }
 
-// Energy implements energy.Scored.
+// Energy stores the norm of every sample. It implements energy.Scored.
 func (s shortfall) Energy(e []float64, x []float32) { s.missing(e, x) }
 
-// missing stores the energy and returns max(0, g).
+// missing stores the norms in e and returns max(0, g).
 func (s shortfall) missing(e []float64, x []float32) []float64 {
 	g := make([]float64, len(x))
 	s.Violation(g, x)
@@ -287,7 +292,8 @@ func (s shortfall) missing(e []float64, x []float32) []float64 {
 	return g
 }
 
-// Score implements energy.Scored. It is 0 where nobody misses anything.
+// Score stores the gradient of −‖max(0, g)‖, which is 0 where no user misses the least rate. It
+// implements energy.Scored.
 func (s shortfall) Score(d, x []float32) {
 	e := make([]float64, len(x)/s.n)
 	weight := s.missing(e, x)

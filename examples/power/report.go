@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// report is what the program prints, as a table or as JSON.
+// report is the program's output, printed as a table or as JSON.
 type report struct {
 	Users    int       `json:"users"`
 	Fades    int       `json:"fades"`
@@ -32,23 +32,27 @@ type report struct {
 	picture.Album `json:"-"`
 }
 
-// figures are about the rates of users, averaged over samples, in bit/s/Hz, of one network or
-// averaged over several.
+// figures holds a method's results: statistics of the users' mean rates over samples, in
+// bit/s/Hz, for one network or averaged over several.
 type figures struct {
 	Method string `json:"method"`
 	numbers
-	SE      *numbers `json:"standard_error,omitempty"` // over networks
-	Ahead   *ahead   `json:"ahead_of_first,omitempty"`
-	Seconds float64  `json:"processor_seconds"` // in all, those of trainings with the first that uses them
-	Warning string   `json:"warning,omitempty"` // of the first network that has one
+	// standard errors over networks; nil for one network
+	SE    *numbers `json:"standard_error,omitempty"`
+	Ahead *ahead   `json:"ahead_of_first,omitempty"`
+	// total processor time; the training of a shared network counts for the first method that
+	// uses it
+	Seconds float64 `json:"processor_seconds"`
+	Warning string  `json:"warning,omitempty"` // first warning over all networks
 
 	words  string
-	rates  []float64 // of all users, sorted
-	path   []step    // on the first network
-	powers []float32 // samples on the first network
+	rates  []float64 // rates of all users, sorted
+	path   []step    // multipliers and violations by step, on the first network
+	powers []float32 // samples on the first network, as coordinates of the powers
 }
 
-// ahead is by how much the mean rate is above that of the first method on the same network.
+// ahead is the amount by which the mean rate exceeds that of the first method on the same
+// networks.
 type ahead struct {
 	MeanRate float64 `json:"mean_rate"`
 	SE       float64 `json:"standard_error"`
@@ -56,18 +60,19 @@ type ahead struct {
 
 type numbers struct {
 	MeanRate     float64 `json:"mean_rate"`
-	P5           float64 `json:"p5_rate"` // percentiles over users
+	P5           float64 `json:"p5_rate"` // percentile of the rates over users
 	P1           float64 `json:"p1_rate"`
-	SumViolation float64 `json:"sum_violation"` // Σ max(0, least − rate)
-	Feasible     float64 `json:"feasible"`      // part of the users with the least rate
+	SumViolation float64 `json:"sum_violation"` // sum of the missing rates, Σ max(0, least − rate)
+	Feasible     float64 `json:"feasible"`      // share of the users with the least rate
 }
 
-// all are the numbers in the order of the table.
+// all returns pointers to the numbers in the order of the table's columns.
 func (n *numbers) all() []*float64 {
 	return []*float64{&n.MeanRate, &n.P5, &n.P1, &n.SumViolation, &n.Feasible}
 }
 
-// compare returns how far ahead a method is of the first on as many networks, ≥ 2.
+// compare returns the amount by which a method exceeds the first one on the same networks. It
+// needs at least 2 networks.
 func compare(of, first []figures) *ahead {
 	a, squares, n := &ahead{}, 0.0, float64(len(of))
 	for i := range of {
@@ -79,7 +84,7 @@ func compare(of, first []figures) *ahead {
 	return a
 }
 
-// summary averages the figures of a method over networks.
+// summary averages the results of a method over networks.
 func summary(of []figures) figures {
 	f := figures{Method: of[0].Method, words: of[0].words, path: of[0].path, powers: of[0].powers}
 	if len(of) > 1 {
@@ -108,7 +113,7 @@ func summary(of []figures) figures {
 	return f
 }
 
-// Warnings returns those of diffusions.
+// Warnings returns the warnings of the diffusions.
 func (r *report) Warnings() (all []string) {
 	for _, f := range r.Methods {
 		if f.Warning != "" {
@@ -159,7 +164,7 @@ func (r *report) String() string {
 	return b.String()
 }
 
-// draw shows how the mean rates of users are distributed under every method.
+// rateFigure plots the distribution of the users' mean rates under every method.
 func (r *report) rateFigure() (*picture.Figure, error) {
 	p := picture.Panel("mean rate of a user (bit/s/Hz)", "% of users below")
 	p.Y.Min, p.Y.Max = 0, 100
@@ -189,7 +194,7 @@ func (r *report) rateFigure() (*picture.Figure, error) {
 	return f, nil
 }
 
-// draw adds the pictures.
+// draw adds the plots.
 func (r *report) draw() error {
 	for _, f := range []func() (*picture.Figure, error){r.rateFigure, r.powerFigure, r.pathFigure} {
 		f, err := f()
@@ -203,11 +208,11 @@ func (r *report) draw() error {
 	return nil
 }
 
-// looked is the number of pairs of users whose powers are drawn, and of users whose
-// multipliers are.
+// looked is the number of pairs of users whose powers are plotted, and of users whose
+// multipliers are plotted.
 const looked = 3
 
-// powerFigure shows the powers of neighbouring users in samples on the first network.
+// powerFigure plots the powers of neighbouring users in samples on the first network.
 func (r *report) powerFigure() (*picture.Figure, error) {
 	f := &picture.Figure{
 		Name: "powers", Title: "Powers of pairs of users, in parts of the most", Height: 5 * vg.Centimeter,
@@ -241,8 +246,8 @@ func (r *report) powerFigure() (*picture.Figure, error) {
 	return f, nil
 }
 
-// pathFigure shows how multipliers and mean violations move in the first method that moves
-// them; nil if there is none.
+// pathFigure plots the multipliers and mean violations by step for the first method whose
+// multipliers change. It returns nil if there is none.
 func (r *report) pathFigure() (*picture.Figure, error) {
 	k := slices.IndexFunc(r.Methods, func(m figures) bool {
 		return len(m.path) > 1 && !slices.Equal(m.path[0].lambda, m.path[len(m.path)-1].lambda)

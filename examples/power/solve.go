@@ -18,31 +18,31 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/langevin"
 )
 
-// The settings of the paper's multipliers: step, start and bound.
+// Step size, start and maximum of the multipliers in the paper.
 const (
-	eta        = 0.05
-	firstPrice = 10.0
-	topPrice   = 50.0
+	eta        = 0.05 // step size of the multipliers
+	firstPrice = 10.0 // initial value of the multipliers
+	topPrice   = 50.0 // maximum of the multipliers
 )
 
-// Settings of what it is compared with. Those of Langevin chains are the paper's (appendix E):
-// multipliers that begin at 0, half power. The guidance weight is the best of 1/32 … 1 by the
-// violation left at 50 users.
+// Settings of the methods to compare with. Those of Langevin chains are the paper's (appendix
+// E), with multipliers starting at 0 and powers at half. The guidance weight is the one of 1/32
+// … 1 that leaves the least violation for 50 users.
 const (
-	langevinStep = 1e-4
-	langevinEta  = 1.0
-	guidance     = 1.0
+	langevinStep = 1e-4 // step size of the chains
+	langevinEta  = 1.0  // step size of the multipliers
+	guidance     = 1.0  // weight of the penalty
 )
 
-// enough is by how much a rate may be below the least one and count as feasible, as in the
-// paper.
+// enough is the amount by which a rate may miss the least rate and still count as feasible, as
+// in the paper.
 const enough = 0.01
 
-// variant is a way to draw samples, under the name and the words that it is reported by.
+// variant is a method for drawing samples, with the name and the description used in reports.
 type variant struct {
 	name, words string
 	draw        func(ctx context.Context, p *problem) ([]float32, error)
-	least       float64 // rate that samples are judged by; 0 means that of the options
+	least       float64 // least rate for evaluating the samples; 0 for -least
 }
 
 var methods = []variant{
@@ -59,21 +59,21 @@ var methods = []variant{
 	{name: "unconstrained", words: "no constraints", draw: unconstrained},
 }
 
-// problem is a network of users with what the methods share.
+// problem is a network of users with the data that the methods share.
 type problem struct {
 	options
 	net      *radio
 	score    *pdi.GibbsScore
-	schedule noise.Schedule // of diffusions; nil means cosine
+	schedule noise.Schedule // noise schedule of diffusions; nil for the cosine schedule
 
-	doubt     string // about the last diffusion
-	path      []step // of the multipliers of the last diffusion, in its last batch
-	reference []step // the path of the run that averages are taken from
+	doubt     string // warning of the last diffusion; "" for none
+	path      []step // multipliers and violations in the last batch of the last diffusion
+	reference []step // path of the run over which multipliers are averaged
 
 	lessons
 }
 
-// step is what multipliers are at a step of a diffusion, and the mean violations there.
+// step holds the multipliers at one diffusion step and the mean violations there.
 type step struct{ lambda, violation []float64 }
 
 func newProblem(o options) (*problem, error) {
@@ -86,12 +86,13 @@ func newProblem(o options) (*problem, error) {
 	return p, err
 }
 
-// estimate returns the Monte Carlo score at an inverse temperature and a least rate.
+// estimate returns the Monte Carlo score at the inverse temperature cold and the given least
+// rate.
 func (p *problem) estimate(cold, least float64) (*pdi.GibbsScore, error) {
 	return pdi.NewGibbsScore(newTarget(p.net, least, cold), pdi.GibbsOptions{Candidates: p.candidates, Score: true})
 }
 
-// solve draws samples by one variant and measures them.
+// solve draws samples by one variant and evaluates them.
 func (p *problem) solve(ctx context.Context, v variant) (*figures, error) {
 	start := command.Processor()
 	p.doubt, p.path = "", nil
@@ -105,8 +106,8 @@ func (p *problem) solve(ctx context.Context, v variant) (*figures, error) {
 	return f, nil
 }
 
-// moving is the paper's inference: ascent with a constant step. Eight candidates are few, as in
-// the paper.
+// moving returns the paper's inference settings: ascent with a constant step. It suppresses the
+// error for few effective candidates, because the paper, too, uses only eight.
 func (p *problem) moving() pdi.Config {
 	return pdi.Config{
 		Rule: dual.Ascent{Step: dual.Constant(eta)}, Start: slices.Repeat([]float64{firstPrice}, p.users), Max: new(topPrice),
@@ -114,7 +115,7 @@ func (p *problem) moving() pdi.Config {
 	}
 }
 
-// fixed is a diffusion at multipliers that stay; nil means 0.
+// fixed returns the settings of a diffusion with constant multipliers, all 0 if lambda is nil.
 func (p *problem) fixed(lambda []float64) pdi.Config {
 	return pdi.Config{Fixed: true, Start: lambda, Domain: pdi.Box(-0.5, 0.5), Scarce: true}
 }
@@ -139,7 +140,8 @@ func guided(ctx context.Context, p *problem) ([]float32, error) {
 	})
 }
 
-// infer runs a diffusion with the predictions of by, changed by wrap unless that is nil.
+// infer runs a diffusion with the predictions of by. If wrap is not nil, it modifies the
+// denoiser.
 func (p *problem) infer(ctx context.Context, by pdi.Predictor, cfg pdi.Config, wrap func(energy.Denoiser[float32]) energy.Denoiser[float32]) ([]float32, error) {
 	primalDual, err := pdi.New(ctx, by, cfg)
 	if err != nil {
@@ -161,8 +163,8 @@ func (p *problem) infer(ctx context.Context, by pdi.Predictor, cfg pdi.Config, w
 	return x, nil
 }
 
-// diffuse runs the reverse diffusion of a denoiser. So many samples as share multipliers make
-// a batch.
+// diffuse runs the reverse diffusion of a denoiser. The samples of a batch share their
+// multipliers.
 func (p *problem) diffuse(ctx context.Context, d energy.Denoiser[float32]) ([]float32, error) {
 	bar := progress.New("diffusion")
 	defer bar.Done()
@@ -179,8 +181,8 @@ func (p *problem) diffuse(ctx context.Context, d energy.Denoiser[float32]) ([]fl
 	return x, run.Sample(ctx, x)
 }
 
-// langevinOf draws by primal–dual Langevin, as many chains with common multipliers as share
-// them in a diffusion, or each with its own.
+// langevinOf returns a method that draws by primal–dual Langevin. If shared is set, groups of
+// p.chain chains share their multipliers; otherwise every chain has its own.
 func langevinOf(shared bool) func(ctx context.Context, p *problem) ([]float32, error) {
 	return func(ctx context.Context, p *problem) (x []float32, err error) {
 		together := 1
@@ -198,8 +200,8 @@ func langevinOf(shared bool) func(ctx context.Context, p *problem) ([]float32, e
 	}
 }
 
-// langevin runs projected chains whose multipliers, which all of them share, move with them.
-// seen, if not nil, gets the states after every step.
+// langevin runs projected chains that share their multipliers, which are updated along with
+// them. If seen is not nil, it is called with the states after every step.
 func (p *problem) langevin(ctx context.Context, chains int, number uint64, steps int, seen func(step int, x []float32)) ([]float32, error) {
 	t := newTarget(p.net, p.least, p.cold)
 	run, err := langevin.New(ctx, t, langevin.Config{
@@ -229,13 +231,15 @@ func (p *problem) langevin(ctx context.Context, chains int, number uint64, steps
 	return run.States(), nil
 }
 
-// raises bounds the rounds of raise: an infeasible network ends at full powers.
+// raises is the maximum number of rounds of raise. For an infeasible network, raise ends at full
+// powers.
 const raises = 20
 
-// raise gives every user the least rate in the one sample x by power control as of Foschini
-// and Miljanic (1993), with powers capped: it raises the power of those who miss the rate by
-// what they miss in effective SINR, 2^rate − 1, until nobody does or nobody can. Without
-// fading the set of such powers is a polytope; this is a point of it near x, not the nearest.
+// raise modifies the sample x so that every user has the least rate, by power control with
+// capped powers (Foschini and Miljanic 1993). It raises each power by the factor that its user
+// lacks in effective SINR, 2^rate − 1. It stops when all users have the rate or no power can be
+// raised. Without fading, the feasible powers form a polytope; the result is a point of it near
+// x, but not the nearest.
 func (p *problem) raise(x []float32) {
 	need, rates := math.Exp2(p.least)-1, make([]float64, len(x))
 	for range raises {
@@ -257,8 +261,8 @@ func (p *problem) raise(x []float32) {
 	}
 }
 
-// measure averages rates over samples and compares users, over fresh draws of the fading if
-// there are slots.
+// measure averages rates over samples and computes statistics over users. If there are slots, it
+// uses fresh draws of the fading.
 func (p *problem) measure(x []float32, least float64) *figures {
 	rates, own := make([]float64, p.users), make([]float64, len(x))
 	add := func(w *radio, share float64) {
@@ -290,7 +294,7 @@ func (p *problem) measure(x []float32, least float64) *figures {
 	return f
 }
 
-// percentile interpolates between sorted values, as numpy does by default.
+// percentile returns a quantile of sorted values by linear interpolation, the default of numpy.
 func percentile(sorted []float64, part float64) float64 {
 	at := part * float64(len(sorted)-1)
 	low := int(at)

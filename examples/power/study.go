@@ -8,8 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// study is a question about the methods: the variants that answer it, under the words that
-// -study takes.
+// study is a question about the methods, with the variants to run. Its name is an argument of
+// -study.
 type study struct {
 	name, words string
 	variants    func(o options) []variant
@@ -22,13 +22,13 @@ var studies = []study{
 	{"bounds", "the networks of -least at higher least rates, which they were not trained for", outside},
 }
 
-// ratio is a schedule whose signal-to-noise ratio ᾱ/(1 − ᾱ) falls from 10³ to 10⁻³ as a power
-// of the time left.
+// ratio is a schedule whose signal-to-noise ratio ᾱ/(1 − ᾱ) falls from 10³ to 10⁻³ as a power of
+// the remaining time.
 type ratio struct{ power float64 }
 
 const loud, faint = 1e3, 1e-3
 
-// Alpha implements noise.Schedule.
+// Alpha returns ᾱ at time t. It implements noise.Schedule.
 func (s ratio) Alpha(t float64) float64 {
 	if t == 0 {
 		return 1
@@ -37,7 +37,7 @@ func (s ratio) Alpha(t float64) float64 {
 	return snr / (1 + snr)
 }
 
-// Time implements noise.Schedule.
+// Time returns the time at which ᾱ is alpha. It implements noise.Schedule.
 func (s ratio) Time(alpha float64) float64 {
 	snr := alpha / (1 - alpha)
 	switch {
@@ -67,7 +67,7 @@ func schedules(options) []variant {
 	return all
 }
 
-// frozen asks whether one λ does for all of a diffusion.
+// frozen returns variants that use one constant λ throughout the diffusion.
 func frozen(options) []variant {
 	all := []variant{methods[0], {name: "last", words: "the last", draw: staying(0)}}
 	for _, part := range []float64{0.2, 0.4, 0.6, 0.8, 1} {
@@ -77,7 +77,8 @@ func frozen(options) []variant {
 	return all
 }
 
-// staying draws at the average of λ over the last part of a run, 0 for its last step.
+// staying returns a method that draws at the average of λ over the last part of a run, or at its
+// last value if part is 0.
 func staying(part float64) func(ctx context.Context, p *problem) ([]float32, error) {
 	return func(ctx context.Context, p *problem) ([]float32, error) {
 		if p.reference == nil {
@@ -111,8 +112,8 @@ func temperatures(options) []variant {
 	return all
 }
 
-// outside asks what networks do at bounds that they were not trained for. Dual training has
-// one λ, so that its samples are the same at all of them.
+// outside returns variants that run the networks at least rates for which they were not trained.
+// Dual training is tied to one λ, so that its samples are the same for all rates.
 func outside(o options) (all []variant) {
 	for _, least := range o.bounds {
 		at := func(name, words string, draw func(ctx context.Context, p *problem) ([]float32, error)) {

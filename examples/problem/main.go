@@ -1,6 +1,6 @@
-// Problem solves a problem in a file: it finds states of lowest energy, counts feasible
-// states or draws some. Formats are those of read.NewProgram: LP, MPS, QPLIB,
-// MQLib, DIMACS clauses, dimod's models, lists of coefficients, graphs.
+// Problem solves an optimisation problem read from a file: it finds states of lowest energy,
+// counts feasible states or draws samples. It reads the formats of read.NewProgram: LP, MPS,
+// QPLIB, MQLib, DIMACS clauses, dimod's models, lists of coefficients and graphs.
 //
 //	go -C examples run ./problem -file knapsack.lp -n 5
 //	go -C examples run ./problem -file model.cqm -sample -n 1000 -beta 2 -json
@@ -22,7 +22,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/problem"
 )
 
-// options are the command line.
+// options holds the command-line options.
 type options struct {
 	command.Output
 
@@ -66,7 +66,7 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-// load reads the file in the format that is given or found.
+// load reads the file in the format of -format, or in the detected format if it is "".
 func load(o options) (p *read.Program, err error) {
 	f, err := os.Open(o.file)
 	if err != nil {
@@ -86,7 +86,7 @@ func load(o options) (p *read.Program, err error) {
 	return p, errors.Join(err, f.Close())
 }
 
-// report is what the program prints.
+// report is the program's output.
 type report struct {
 	File      string             `json:"file"`
 	Variables int                `json:"variables"`
@@ -95,7 +95,7 @@ type report struct {
 	Set       *problem.SampleSet `json:"-"`
 }
 
-// MarshalJSON puts the fields of the set next to the others.
+// MarshalJSON writes the report and the fields of the sample set as one object.
 func (r *report) MarshalJSON() ([]byte, error) {
 	type plain report
 	head, err := json.Marshal((*plain)(r))
@@ -124,7 +124,7 @@ func (r *report) String() string {
 	return b.String()
 }
 
-// Warnings returns those of chains.
+// Warnings returns the warnings of the sample set.
 func (r *report) Warnings() []string {
 	if r.Set == nil {
 		return nil

@@ -1,15 +1,15 @@
-// Command scale runs very many short chains of the Ising model as the tasks of an
-// array job, and merges their statistics. The result has the bits of a single run.
+// Command scale runs very many short chains of the Ising model as the tasks of an array job and
+// merges their statistics. The result is bit-identical to a single run.
 //
-// Every task is the same command; it reads its number from the variables of Slurm or
-// Kubernetes. With -merge it reads what the tasks left in the folder. Without a folder
-// it does both, as one task.
+// Every task runs the same command and reads its number from the environment variables of Slurm
+// or Kubernetes. With -merge, scale merges the files that the tasks wrote to the folder. Without
+// a folder it runs everything as one task.
 //
 //	go -C examples run ./scale -dir /shared/run -tasks 100
 //	go -C examples run ./scale -dir /shared/run -merge
 //
-// With -population it estimates log Z by population annealing instead, of -chains replicas in
-// populations of that size, the elements that tasks share:
+// With -population it estimates log Z by population annealing instead. The -chains replicas form
+// populations of the given size, and tasks share the populations:
 //
 //	go -C examples run ./scale -b 0 -population 1000 -chains 1000000 -dir /shared/run -tasks 1000
 //
@@ -85,7 +85,7 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-// run is the run, the same in every task.
+// run returns the description of the whole run, which is the same in every task.
 func (o options) run() (shard.Run, error) {
 	m, err := model.NewIsing(model.Lattice{o.side, o.side}, o.a, o.b)
 	if err != nil {
@@ -109,21 +109,22 @@ func (o options) run() (shard.Run, error) {
 	}, nil
 }
 
-// report is what a task, or the merge, prints.
+// report is the output of a task or of the merge.
 type report struct {
 	Task  *shard.Task     `json:"task,omitempty"`
 	Tally *diagnose.Tally `json:"tally,omitempty"`
 
-	Digest  string            `json:"digest,omitempty"`
-	LogZ    *float64          `json:"log_z,omitempty"`
-	Error   float64           `json:"std_err,omitempty"`
-	ESS     float64           `json:"ess,omitempty"`
-	Mean    []float64         `json:"mean,omitempty"` // per function
+	Digest string   `json:"digest,omitempty"`
+	LogZ   *float64 `json:"log_z,omitempty"`
+	Error  float64  `json:"std_err,omitempty"`
+	ESS    float64  `json:"ess,omitempty"`
+	// means of the observed functions, one entry each
+	Mean    []float64         `json:"mean,omitempty"`
 	MCSE    []float64         `json:"mcse,omitempty"`
-	summary *diagnose.Summary // of the merge
+	summary *diagnose.Summary // summary of the merged chains; nil in a task
 }
 
-// Warnings are those of the summary.
+// Warnings returns the warnings of the summary.
 func (r report) Warnings() []string {
 	if r.summary == nil {
 		return nil
@@ -164,7 +165,7 @@ func run(ctx context.Context, o options) (report, error) {
 	return report{Task: &task}, err
 }
 
-// whole does the run in this process.
+// whole executes the run in this process.
 func whole(ctx context.Context, r shard.Run) (report, error) {
 	n, _ := r.Size()
 	t, do, err := r.Part(ctx, 0, n)

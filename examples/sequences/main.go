@@ -1,8 +1,7 @@
-// Sequences learns a Markov chain from strings, by default from all small organic
-// molecules in SMILES, and generates new ones by diffusion under constraints:
-// none, the syntax, novelty, a count, a regular expression, and a score that only
-// a fitted model can lead to. It judges validity, novelty, uniqueness and
-// violations side by side.
+// Sequences learns a Markov chain from strings, by default from all small organic molecules in
+// SMILES, and generates new strings by diffusion. It compares runs without a constraint and
+// under the syntax, novelty, a count, a regular expression, and a score that a fitted model
+// guides. For each it reports validity, novelty, uniqueness and violations.
 //
 //	go -C examples run ./sequences
 //	go -C examples run ./sequences -data strings.txt -n 500 -dump samples.tsv
@@ -21,7 +20,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
 )
 
-// options are the command line.
+// options holds the command-line options.
 type options struct {
 	command.Output
 	checkpoint.Flags
@@ -29,7 +28,7 @@ type options struct {
 	data, dump, count, regex, runs    string
 	process                           string
 	n, atoms, order, steps, particles int
-	ordered                           bool // by -order
+	ordered                           bool // whether -order was given
 	threshold, smoothing              float64
 	seed                              uint64
 }
@@ -77,15 +76,15 @@ func parseFlags(args []string) (options, error) {
 	return o, nil
 }
 
-// A chain remembers mostOrder tokens where a prediction, of sites · levels^(order+1)
-// products, stays below mostWork: about a twentieth of a second.
+// mostOrder is the maximum order of the Markov chain. mostWork bounds the products of one
+// prediction, sites · levels^(order+1), which then takes about a twentieth of a second.
 const (
 	mostOrder = 3
 	mostWork  = 1 << 25
 )
 
-// affordable returns the greatest order up to mostOrder at which a prediction stays
-// below mostWork.
+// affordable returns the greatest order, at most mostOrder, at which a prediction needs at most
+// mostWork products.
 func affordable(sites, levels int) (order int) {
 	for work := sites * levels; order < mostOrder && work <= mostWork/levels; order++ {
 		work *= levels
@@ -93,7 +92,8 @@ func affordable(sites, levels int) (order int) {
 	return order
 }
 
-// mostAtoms keeps the list of molecules within memory: 9 would be tens of millions.
+// mostAtoms is the maximum of -atoms. It limits the memory for the list of molecules, which for
+// 9 atoms would have tens of millions of entries.
 const mostAtoms = 8
 
 func run(ctx context.Context, o options) (*report, error) {

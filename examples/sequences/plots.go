@@ -9,7 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
-// draw adds the pictures.
+// draw adds the plots.
 func (r *report) draw() error {
 	runs, err := r.drawRuns()
 	if err != nil {
@@ -23,7 +23,7 @@ func (r *report) draw() error {
 	return nil
 }
 
-// drawRuns shows the shares of valid, novel and unique samples side by side.
+// drawRuns plots the shares of valid, novel and unique samples of each run.
 func (r *report) drawRuns() (*picture.Figure, error) {
 	var names []string
 	groups := []picture.Group{{Name: corpus.Judged(r.Judge)}, {Name: "novel"}, {Name: "unique"}}
@@ -38,7 +38,7 @@ func (r *report) drawRuns() (*picture.Figure, error) {
 	return f, err
 }
 
-// drawPolarity shows how polarity is distributed in every run.
+// drawPolarity plots the distribution of the polarity in every run.
 func (r *report) drawPolarity() (*picture.Figure, error) {
 	p := picture.Panel("polarity (share of N, O and F)", "% of samples below")
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 100

@@ -12,25 +12,25 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
 )
 
-// property is a differentiable model of polarity,
+// property is a differentiable model of the polarity on probability rows v_i,
 //
-//	F(v) = b + Σ_i Σ_a w_a·v_i(a) + Σ_i Σ_ab u_ab·v_i(a)·v_{i+1}(b),
+//	F(v) = b + Σ_i Σ_a w_a·v_i(a) + Σ_i Σ_ab u_ab·v_i(a)·v_{i+1}(b).
 //
-// on probability rows: linear in the counts of tokens and of neighbouring pairs.
+// It is linear in the expected counts of tokens and of neighbouring pairs.
 type property struct {
 	levels    int
 	intercept float64
-	one       []float64 // w
-	two       []float64 // u, levels × levels
-	fit       float64   // share of the variance of held-out strings that it explains
+	one       []float64 // weights w of tokens
+	two       []float64 // weights u of pairs, levels × levels
+	fit       float64   // share of the variance of held-out strings that the model explains
 }
 
 const (
-	fitted = 5000 // strings that the model is fitted to, and tested on
-	ridge  = 1e-3 // per string: settles what the data leave open
+	fitted = 5000 // maximum number of strings for fitting, and for testing
+	ridge  = 1e-3 // ridge penalty per string, which determines weights that the data leave open
 )
 
-// fitProperty fits the model to polarity by ridge regression.
+// fitProperty fits the model to the polarity by ridge regression.
 func fitProperty(c *corpus.Corpus) (*property, error) {
 	k := c.Levels
 	p := &property{levels: k, one: make([]float64, k), two: make([]float64, k*k)}
@@ -71,7 +71,7 @@ func fitProperty(c *corpus.Corpus) (*property, error) {
 	return p, nil
 }
 
-// features returns the features of a sequence that are not 0, and their counts.
+// features returns the indices of the nonzero features of a sequence and their counts.
 func (p *property) features(x []int32) (index []int, count []float64) {
 	index = []int{0}
 	for i, t := range x {
@@ -94,7 +94,7 @@ func (p *property) features(x []int32) (index []int, count []float64) {
 	return index[:n], count
 }
 
-// test returns 1 − (mean squared error)/variance on held-out strings.
+// test returns the explained variance on held-out strings, 1 − (mean squared error)/variance.
 func (p *property) test(c *corpus.Corpus) float64 {
 	var sum, squares, errors float64
 	held := c.Held[:min(fitted, len(c.Held))]
@@ -118,7 +118,7 @@ func (p *property) test(c *corpus.Corpus) float64 {
 	return 1 - errors/variance
 }
 
-// value evaluates F.
+// value returns F(v).
 func (p *property) value(v []float32) float64 {
 	k := p.levels
 	sum := p.intercept
@@ -158,8 +158,8 @@ func (p *property) gradient(dst, v []float32, weight float64) {
 	}
 }
 
-// score asks for a polarity of at least threshold: the model leads, the polarity
-// of the decoded tokens decides.
+// score returns the constraint that the polarity be at least threshold. The model guides the
+// samples; the polarity of the decoded tokens decides whether the constraint holds.
 func (p *property) score(c *corpus.Corpus, threshold float64) constraint.Score {
 	letter, polar := make([]bool, c.Levels), make([]bool, c.Levels)
 	for t, r := range c.Letters {
@@ -186,8 +186,7 @@ func (p *property) score(c *corpus.Corpus, threshold float64) constraint.Score {
 	}
 }
 
-// quantile returns the polarity that a share q of the training strings stays
-// below.
+// quantile returns the q-quantile of the polarity of the training strings.
 func quantile(c *corpus.Corpus, q float64) float64 {
 	all := make([]float64, len(c.Train))
 	for i, s := range c.Train {

@@ -12,23 +12,25 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
-// report is what the program prints, as a table or as JSON.
+// report is the program's output, printed as a table or as JSON.
 type report struct {
-	Data  string    `json:"data"`
-	Train int       `json:"train"`
-	Held  int       `json:"held_out"`
-	Order int       `json:"order"` // tokens that the chain remembers
-	Judge string    `json:"judge"` // of validity: "smiles", or "syntax" (brackets and ring digits alone) if the data are no molecules that it reads
+	Data  string `json:"data"`
+	Train int    `json:"train"`
+	Held  int    `json:"held_out"`
+	Order int    `json:"order"` // number of preceding tokens on which the chain conditions
+	// test of validity: "smiles", or "syntax" (only brackets and ring digits) if the data are
+	// not molecules that the judge can read
+	Judge string    `json:"judge"`
 	Seed  uint64    `json:"seed"`
 	Runs  []figures `json:"runs"`
 
 	picture.Album `json:"-"`
 }
 
-// figures are the results of one run: counts among n samples, nll the mean of
-// −log p(x) in nats under the chain. What a run does not ask for does not count
-// as a violation, except in the unconstrained run, which counts unbalanced
-// strings. Recovered counts the different held-out strings among the samples.
+// figures holds the results of one run: counts among n samples, and in NLL the mean of −log p(x)
+// in nats under the chain. Only the run's own constraint can be violated, except that the
+// unconstrained run counts unbalanced strings as violations. Recovered is the number of distinct
+// held-out strings among the samples.
 type figures struct {
 	Name       string  `json:"name"`
 	Constraint string  `json:"constraint"`
@@ -41,8 +43,8 @@ type figures struct {
 	Seconds    float64 `json:"seconds"`
 	Recovered  int     `json:"recovered"`
 
-	// NotConverged counts the samples of the n for which nothing was found; they
-	// are in none of the other counts.
+	// NotConverged is the number of the n samples for which no solution was found. They are not
+	// included in the other counts.
 	NotConverged int `json:"not_converged"`
 
 	samples []string
@@ -52,7 +54,7 @@ func newReport(c *corpus.Corpus, o options) *report {
 	return &report{Data: c.Name, Train: len(c.Train), Held: len(c.Held), Order: o.order, Judge: c.Judge(), Seed: o.seed}
 }
 
-// add judges the samples of a run.
+// add evaluates the samples of a run and adds the results.
 func (r *report) add(c *corpus.Corpus, m *model.Markov, j job, out []string, x []int32, failed int, seconds float64) {
 	f := figures{Name: j.name, Constraint: j.what, N: len(out) + failed, NotConverged: failed, Seconds: seconds, samples: out}
 	different := make(map[string]bool)
@@ -77,7 +79,7 @@ func (r *report) add(c *corpus.Corpus, m *model.Markov, j job, out []string, x [
 	r.Runs = append(r.Runs, f)
 }
 
-// write makes the files that were asked for.
+// write writes the files requested by -dump and -out.
 func (r *report) write(c *corpus.Corpus, o options) (err error) {
 	if o.dump != "" {
 		if err := r.dump(o.dump); err != nil {
@@ -90,7 +92,7 @@ func (r *report) write(c *corpus.Corpus, o options) (err error) {
 	return err
 }
 
-// dump writes all samples, one a line.
+// dump writes all samples, one per line.
 func (r *report) dump(path string) error {
 	return command.Dump(path, func(yield func(run, sample string) bool) {
 		for _, run := range r.Runs {

@@ -18,16 +18,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/scored"
 )
 
-// job is one run: how to generate and what must hold.
+// job is one run: how to generate samples and which condition they must satisfy.
 type job struct {
 	name, what string
-	projector  diffusion.Projector // nil: no constraint
-	process    string              // of the noise, one of processes
-	judge      constraint.Set      // nil: no score
+	projector  diffusion.Projector // constraint; nil for none
+	process    string              // name of the noise process, one of processes
+	judge      constraint.Set      // score that guides the samples; nil for none
 	holds      func(text string) bool
 }
 
-// jobs lists the runs. All but the first are within the syntax.
+// jobs returns the runs. All except the first are restricted to the syntax.
 func jobs(ctx context.Context, c *corpus.Corpus, o options) ([]job, error) {
 	language, err := corpus.Syntax(ctx, c)
 	if err != nil {
@@ -76,18 +76,19 @@ func jobs(ctx context.Context, c *corpus.Corpus, o options) ([]job, error) {
 	}, nil
 }
 
-// The processes of the score run.
+// The noise processes of the score run.
 const (
-	masked       = "masked"
-	firstHitting = "first-hitting"
-	remask       = "remask"
-	uniform      = "uniform"
+	masked       = "masked"        // masked noise, with several tokens unmasked per step
+	firstHitting = "first-hitting" // masked noise, with one token unmasked per step
+	remask       = "remask"        // masked noise, with tokens that can be masked again
+	uniform      = "uniform"       // uniform noise, which replaces tokens by random ones
 )
 
 var processes = []string{masked, firstHitting, remask, uniform}
 
-// scoreJob is the run that only a score describes. Under masks its judge is asked
-// ahead of every token; under uniform noise a fitted model leads by derivatives.
+// scoreJob returns the run that is constrained by a score. Under masked noise, the score is
+// evaluated for each candidate token before it is drawn. Under uniform noise, the gradient of
+// the fitted model guides the samples.
 func scoreJob(m *property, c *corpus.Corpus, threshold float64, path projection.Path, process string, holds func(string) bool) job {
 	score := m.score(c, threshold)
 	if process == uniform {
@@ -97,7 +98,7 @@ func scoreJob(m *property, c *corpus.Corpus, threshold float64, path projection.
 	return job{"score", fmt.Sprintf("polarity ≥ %.3g, %s, looking ahead", threshold, process), path, process, score, holds}
 }
 
-// processOf is the process of a job.
+// processOf returns the noise process of a job.
 func processOf(j job, c *corpus.Corpus) diffusion.Process[int32] {
 	mask := int32(c.Levels)
 	switch j.process {
@@ -111,14 +112,14 @@ func processOf(j job, c *corpus.Corpus) diffusion.Process[int32] {
 	return diffusion.Masked{Mask: mask, FirstHitting: true}
 }
 
-// runner is what draws samples: a diffusion, or particles.
+// runner draws samples. It is a diffusion or a set of particles.
 type runner interface {
 	Sample(ctx context.Context, x []int32) error
 	LoadFile(ctx context.Context, path string) error
 }
 
-// newRunner returns particles where they are asked for and can be had: they
-// correct the distribution of runs that are conditioned on a language.
+// newRunner returns particles if -particles asks for them and the job is conditioned on a
+// language, whose distribution they correct. Otherwise it returns a diffusion.
 func newRunner(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], j job, o options, cfg diffusion.Config) (runner, error) {
 	if _, language := j.projector.(projection.Path); language && o.particles > 1 {
 		return diffusion.NewParticles(ctx, model, process, diffusion.ParticlesConfig{Config: cfg, Particles: o.particles})
@@ -126,8 +127,8 @@ func newRunner(ctx context.Context, model energy.Denoiser[int32], process diffus
 	return diffusion.New(ctx, model, process, cfg)
 }
 
-// generate makes the samples of a job: x holds the tokens of those that could be
-// made, failed is the number of the others.
+// generate draws the samples of a job. It returns the tokens of the successful samples in x and
+// the number of failures in failed.
 func generate(ctx context.Context, c *corpus.Corpus, m *model.Markov, j job, o options) (out []string, x []int32, failed int, seconds float64, err error) {
 	corruption, process := denoise.Absorbing, processOf(j, c)
 	if j.process == uniform {
@@ -156,8 +157,8 @@ func generate(ctx context.Context, c *corpus.Corpus, m *model.Markov, j job, o o
 	return out, x, failed, seconds, nil
 }
 
-// sample fills x by a runner, and returns the samples that could be made and how
-// many could not.
+// sample fills x with a runner's samples. It returns the successful samples and the number of
+// failures.
 func sample(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], j job, o options, x []int32, bar *progress.Bar) (made []int32, failed int, err error) {
 	cfg := diffusion.Config{Seed: o.seed, Steps: o.steps, Projector: j.projector, Progress: bar.Set}
 	cfg.Checkpoint.Path, cfg.Checkpoint.Every = o.Path(j.name), max(1, o.n/20)
@@ -171,8 +172,8 @@ func sample(ctx context.Context, model energy.Denoiser[int32], process diffusion
 	return keep(x, d.Sample(ctx, x))
 }
 
-// keep returns the rows of x that could be made and how many could not, by the error
-// of the call that made them; if none could, why.
+// keep returns the successful rows of x and the number of failed ones, given the error of the
+// call that drew them. If all failed, it returns the error of the last one.
 func keep(x []int32, call error) (made []int32, failed int, err error) {
 	var each diffusion.SampleErrors
 	if !errors.As(call, &each) {
@@ -197,11 +198,11 @@ func keep(x []int32, call error) (made []int32, failed int, err error) {
 	return nil, 0, err
 }
 
-// nothing is what a threshold beyond reach comes to.
+// nothing explains that no string reaches the threshold.
 const nothing = "no string of that polarity found; a lower -threshold is easier"
 
-// lookAhead fills x by a runner that asks the judge, and returns the samples that
-// satisfy it and how many do not. It keeps no checkpoint.
+// lookAhead fills x with a sampler that evaluates the score ahead of each token. It returns the
+// samples that satisfy the constraint and the number of the others. It writes no checkpoint.
 func lookAhead(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], j job, o options, x []int32, bar *progress.Bar) (made []int32, failed int, err error) {
 	d, err := scored.New(ctx, model, process, scored.Config{
 		Judge: j.judge, Within: j.projector, Seed: o.seed, Steps: o.steps, Progress: bar.Set,

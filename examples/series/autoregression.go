@@ -10,38 +10,41 @@ import (
 
 // autoregression is a stationary Gaussian series of several channels with mean 0,
 //
-//	y_t = Σ_k A_k·y_{t−k} + e_t,  e_t ~ N(0, Q),
+//	y_t = Σ_k A_k·y_{t−k} + e_t,  e_t ~ N(0, Q).
 //
-// given any of its entries or sums of entries of a row, exactly: by a Kalman filter that
-// takes one number after the other and the smoother of de Jong 1989 and Durbin and
-// Koopman 2002, which invert nothing. The state is the last lags+1 rows, newest first.
+// It is conditioned exactly on any of its entries or weighted sums of entries of a row. A Kalman
+// filter processes one number after the other; the smoother is that of de Jong 1989 and Durbin
+// and Koopman 2002. Neither inverts a matrix. The state consists of the last lags+1 rows, the
+// newest first.
 type autoregression struct {
 	c, lags, d int
-	coef       []float64 // c × c·lags, A_1 … A_lags side by side
-	noise      []float64 // Q, c × c
+	coef       []float64 // A_1 … A_lags side by side, c × c·lags
+	noise      []float64 // noise covariance Q, c × c
 	start      []float64 // covariance of the first state, d × d
 }
 
-// seen is a number that is known: Σ_i weight_i·y_{index_i} = value.
+// seen is a known number: Σ_i weight_i·y_{index_i} = value.
 type seen struct {
 	index  []int
 	weight []float64
 	value  float64
 }
 
-// pass is what a filter keeps of a stretch of rows for the smoother.
+// pass holds the results of the filter for a range of rows that the smoother needs.
 type pass struct {
 	rows [][]seen
-	p    [][]float64   // predicted covariances
-	gain [][][]float64 // by row and number; nil for a number that is known already
-	f    [][]float64   // variances of the numbers
+	p    [][]float64 // predicted covariances by row
+	// Kalman gains by row and number; nil for a number that is already determined
+	gain [][][]float64
+	f    [][]float64 // variances of the numbers by row and number
 }
 
-// known is the variance below which a number adds nothing, of numbers of variance 1: less
-// than the noise of every channel, ridge, and more than rounding leaves.
+// known is the variance below which a number is already determined by the others. Numbers have
+// variance 1. The threshold is less than the noise of every channel, ridge, and more than the
+// rounding error.
 const known = 1e-7
 
-// filter runs over rows that start from the stationary distribution.
+// filter runs the Kalman filter over rows, starting from the stationary distribution.
 func (m *autoregression) filter(rows [][]seen) *pass {
 	w := &pass{rows: rows}
 	p := append([]float64(nil), m.start...)
@@ -130,8 +133,8 @@ func (m *autoregression) advance(a []float64) {
 	copy(a, top)
 }
 
-// means returns the expected states given the numbers, whose values may be others than
-// those of the pass: value(t, k).
+// means returns the expected states given the numbers. The function value(t, k) provides the
+// numbers, which may differ from those of the pass.
 func (m *autoregression) means(w *pass, value func(t, k int) float64) [][]float64 {
 	a := make([]float64, m.d)
 	predicted, miss := make([][]float64, len(w.rows)), make([][]float64, len(w.rows))
@@ -193,7 +196,7 @@ func (m *autoregression) back(r []float64) []float64 {
 	return out
 }
 
-// covariances returns those of the states given the numbers.
+// covariances returns the covariances of the states given the numbers.
 func (m *autoregression) covariances(w *pass) [][]float64 {
 	d := m.d
 	out := make([][]float64, len(w.rows))
@@ -237,7 +240,7 @@ func (m *autoregression) covariances(w *pass) [][]float64 {
 	return out
 }
 
-// companion is the matrix that takes a state to the next.
+// companion returns the matrix that maps a state to the expected next state.
 func (m *autoregression) companion() *mat.Dense {
 	f := mat.NewDense(m.d, m.d, nil)
 	n := m.c * m.lags
@@ -252,10 +255,10 @@ func (m *autoregression) companion() *mat.Dense {
 	return f
 }
 
-// sampler draws series given numbers.
+// sampler draws series given known numbers.
 type sampler struct {
 	m           *autoregression
-	start, root *mat.TriDense // Cholesky factors of the first covariance and of Q
+	start, root *mat.TriDense // Cholesky factors of the covariance of the first state and of Q
 }
 
 func (m *autoregression) sampler() (*sampler, error) {
@@ -270,7 +273,8 @@ func (m *autoregression) sampler() (*sampler, error) {
 
 var errCovariance = errors.New("covariance of rows is not positive: columns that are functions of each other")
 
-// lowerRoot is a Cholesky factor, with what rounding needs on the diagonal.
+// lowerRoot returns a Cholesky factor of a. It adds as much to the diagonal as rounding
+// requires.
 func lowerRoot(a []float64, n int) (*mat.TriDense, error) {
 	sym := mat.NewSymDense(n, nil)
 	for more := 1e-9; more < 1e-2; more *= 10 {
@@ -290,8 +294,8 @@ func lowerRoot(a []float64, n int) (*mat.TriDense, error) {
 	return nil, errCovariance
 }
 
-// draw returns rows × channels, a series given the numbers of a pass: one of the model
-// plus what the numbers say of the difference (Durbin and Koopman 2002).
+// draw returns a series, rows × channels, given the numbers of a pass. It draws a series from
+// the model and adds the expected difference given the numbers (Durbin and Koopman 2002).
 func (s *sampler) draw(w *pass, r *rand.Rand) []float64 {
 	m := s.m
 	c := m.c
@@ -332,16 +336,16 @@ func (s *sampler) normal(l *mat.TriDense, n int, r *rand.Rand) []float64 {
 	return x
 }
 
-// ridge is the variance added to that of regressors of variance 1: it settles what data
-// leave open.
+// ridge is the variance added to the regressors, which have variance 1. It determines
+// coefficients that the data leave open.
 const ridge = 1e-5
 
-// rounds of expectation and maximisation.
+// emRounds is the number of rounds of expectation and maximisation.
 const emRounds = 8
 
-// fitAutoregression finds A and Q of the largest likelihood given the numbers of several
-// stretches of rows, by expectation and maximisation, from stretches without gaps: the
-// same with gaps filled on straight lines.
+// fitAutoregression estimates A and Q by maximum likelihood from the known numbers of several
+// ranges of rows, by expectation and maximisation. The argument whole holds the same ranges with
+// gaps filled by straight lines, from which the estimation starts.
 func fitAutoregression(stretches [][][]seen, whole [][]float64, c, lags int) (*autoregression, error) {
 	m := &autoregression{c: c, lags: lags, d: c * (lags + 1)}
 	sum, count := mat.NewDense(m.d, m.d, nil), 0
@@ -390,7 +394,7 @@ func fitAutoregression(stretches [][][]seen, whole [][]float64, c, lags int) (*a
 	return m, nil
 }
 
-// positive takes from a covariance what rounding made negative.
+// positive removes negative eigenvalues of a covariance that are due to rounding.
 func positive(a *mat.Dense) error {
 	n, _ := a.Dims()
 	sym := mat.NewSymDense(n, nil)
@@ -411,10 +415,10 @@ func positive(a *mat.Dense) error {
 	return nil
 }
 
-// steady is the largest modulus that eigenvalues of the companion matrix may have.
+// steady is the maximum modulus of the eigenvalues of the companion matrix.
 const steady = 0.999
 
-// stabilise shrinks eigenvalues that are larger.
+// stabilise shrinks the coefficients if an eigenvalue is larger than steady.
 func (m *autoregression) stabilise() error {
 	var e mat.Eigen
 	if !e.Factorize(m.companion(), mat.EigenNone) {
@@ -439,7 +443,7 @@ func (m *autoregression) stabilise() error {
 	return nil
 }
 
-// maximise takes parameters from the sums of products of states.
+// maximise computes the parameters from the sums of products of states.
 func (m *autoregression) maximise(sum *mat.Dense, count int) error {
 	c, d, n := m.c, m.d, m.c*m.lags
 	sum.Scale(1/float64(count), sum)

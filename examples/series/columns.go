@@ -9,22 +9,22 @@ import (
 	"github.com/gibbsite-go/gibbsite/seriesdata"
 )
 
-// short returns the last part of a name such as AAPL.Open.
+// short returns the part of a name after the last separator, such as Open in AAPL.Open.
 func short(name string) string { return name[strings.LastIndexAny(name, ".:/")+1:] }
 
-// priceNames are the channels that OHLC orders, in the order of its arguments;
-// marketNames are the others that a market has.
+// priceNames lists the channels that OHLC orders, in the order of its arguments. marketNames
+// lists the other channels of a market.
 var (
 	priceNames  = []string{"open", "high", "low", "close"}
 	marketNames = []string{"volume", "adjusted", "adj close", "adj. close", "adjclose", "adj_close"}
 )
 
-// plain is the last part of a name in lower case, without the brackets of <OPEN>.
+// plain returns the last part of a name in lower case, without the brackets of <OPEN>.
 func plain(name string) string { return strings.Trim(strings.ToLower(short(name)), "<>") }
 
-// choose returns the channels that are modelled: those that are named, or prices and
-// volume if there are open, high, low and close, or else all that change. What is left
-// out is listed with the reason.
+// choose returns the channels to model. These are the named ones; or prices and volume if there
+// are open, high, low and close; or else all that are not constant. It lists the omitted
+// channels with the reason.
 func choose(f *seriesdata.Frame, named bool) (pick []int, left []seriesdata.Omission) {
 	market := isMarket(f)
 	for c, ch := range f.Channels {
@@ -50,8 +50,7 @@ func choose(f *seriesdata.Frame, named bool) (pick []int, left []seriesdata.Omis
 	return pick, left
 }
 
-// isMarket reports whether there is just one channel for each of open, high, low and
-// close.
+// isMarket reports whether there is exactly one channel for each of open, high, low and close.
 func isMarket(f *seriesdata.Frame) bool {
 	for _, name := range priceNames {
 		n := 0
@@ -67,21 +66,21 @@ func isMarket(f *seriesdata.Frame) bool {
 	return true
 }
 
-// Figures of the synthetic market, per period. Their sizes are those of daily
-// prices of a volatile share.
+// Parameters of the synthetic market, per period. Their sizes are typical of daily prices of a
+// volatile share.
 const (
-	fairPrice   = 100   // level that prices return to
-	reversion   = 0.03  // part of the way that they return in a period
-	volatility  = 0.012 // usual standard deviation of a log-return
-	persistence = 0.93  // of the logarithm of the volatility
-	shocks      = 0.25  // standard deviation of what is new in that
+	fairPrice   = 100   // price level to which prices revert
+	reversion   = 0.03  // fraction of the distance to fairPrice that prices revert per period
+	volatility  = 0.012 // typical standard deviation of a log-return
+	persistence = 0.93  // autocorrelation of the logarithm of the volatility
+	shocks      = 0.25  // standard deviation of the innovations of that logarithm
 	gap         = 0.3   // standard deviation from close to open, in volatilities
-	wick        = 0.6   // mean of what high and low add, in volatilities
-	turnover    = 10    // usual volume, in thousands
+	wick        = 0.6   // mean distance of high and low from open and close, in volatilities
+	turnover    = 10    // typical volume, in thousands
 )
 
-// market simulates a share: log-prices revert to a level, volatility comes in
-// clusters, and volume follows it. Columns are open, high, low, close, volume.
+// market simulates a share. Log-prices revert to a level, volatility is clustered, and volume
+// follows volatility. The columns are open, high, low, close and volume.
 func market(rows int, seed uint64) *table {
 	t := &table{name: "synthetic market", names: []string{"open", "high", "low", "close", "volume"}}
 	r := rand.New(rand.NewPCG(seed, 7))

@@ -12,12 +12,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/twisted"
 )
 
-// mostInequalities is how many inequalities particles are tried on: each narrow one
-// loses some in the last step (package twisted, Caveats).
+// mostInequalities is the maximum number of inequalities for which particles are used. Each
+// narrow one loses some particles in the last step (package twisted, Caveats).
 const mostInequalities = 24
 
-// narrow is the width of rows that are equations, in standard deviations: those of a
-// series.Builder have a tolerance of half a hundredth.
+// narrow is the maximum width, in standard deviations, of limits that count as equations. The
+// equations of a series.Builder have a tolerance of half a hundredth.
 const narrow = 0.0101
 
 // drawer draws samples.
@@ -25,8 +25,7 @@ type drawer interface {
 	Draw(x []float32, src rand.Source)
 }
 
-// fits returns an error unless the conditional distribution can be drawn from under
-// the limits.
+// fits returns an error if the conditional distribution under the limits cannot be sampled.
 func (p *problem) fits() error {
 	for i, set := range p.sets {
 		linear, curved := set.Split()
@@ -47,9 +46,9 @@ func (p *problem) fits() error {
 	return nil
 }
 
-// conditional stores samples for held-out window i from the distribution of the model
-// given its limits: in closed form where the model is a density and all limits are
-// equations, else by weighted particles, a cloud for each.
+// conditional stores samples for held-out window i from the model's distribution given the
+// window's limits. If the model is a density and all limits are equations, it samples in closed
+// form. Otherwise it uses weighted particles, one cloud per sample.
 func (p *problem) conditional(ctx context.Context, o options, i int, x []float32) error {
 	if err := p.fits(); err != nil {
 		return err
@@ -80,7 +79,7 @@ func (p *problem) conditional(ctx context.Context, o options, i int, x []float32
 	return s.Sample(ctx, x)
 }
 
-// given returns the model given equations.
+// given returns the model conditioned on the equations rows·x = values.
 func (p *problem) given(rows, values []float64) (drawer, error) {
 	if w, ok := p.model.(*denoise.Windows); ok {
 		given, _, err := w.Where(rows, values)
@@ -97,12 +96,13 @@ func (p *problem) given(rows, values []float64) (drawer, error) {
 	return given, err
 }
 
-// dependent is the share of a row beyond the rows before it that is rounding.
+// dependent is the share of a row, after projection on the previous rows, below which the
+// remainder counts as rounding.
 const dependent = 1e-9
 
-// equations returns the equations of held-out window i as independent rows, which
-// are orthonormal; only reports that there is nothing else. The window itself meets
-// them, so a row that depends on others adds nothing.
+// equations returns the equations of held-out window i as orthonormal rows. The boolean result
+// reports whether there are no inequalities. The window itself satisfies the equations, so that
+// a row which depends on others can be dropped.
 func (p *problem) equations(i int) (rows, values []float64, only bool) {
 	linear, _ := p.sets[i].Split()
 	n := p.sites()
@@ -145,16 +145,17 @@ func (p *problem) equations(i int) (rows, values []float64, only bool) {
 	return rows, values, only
 }
 
-// withCovariance is a denoiser that is taken to have the posterior covariance of a
-// Gaussian: a twisted.Posterior. Particles weigh what that gets wrong, and a prediction
-// is all that a step costs.
+// withCovariance adds the posterior covariance of a Gaussian to a denoiser, which makes it a
+// twisted.Posterior. The particles' weights correct the error of this covariance. A step then
+// costs no more than a prediction.
 type withCovariance struct {
 	energy.Denoiser[float32]
-	ctx   context.Context // of the run: Moments has none
+	ctx   context.Context // context of the run, which Moments does not receive
 	prior *posterior
 }
 
-// Moments implements twisted.Posterior.
+// Moments stores the prediction and products with the posterior covariance. It implements
+// twisted.Posterior.
 func (d withCovariance) Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error) {
 	n := d.prior.n
 	v := make([]float32, n)

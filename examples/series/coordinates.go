@@ -7,28 +7,29 @@ import (
 	"github.com/gibbsite-go/gibbsite/seriesdata"
 )
 
-// coordinate is what a channel is modelled in: a monotone function of its numbers that is
-// nearly normal, less its usual value at that place of the period, in units of its
-// standard deviation, for every series by itself.
+// coordinate describes how the numbers of a channel are modelled. They are mapped by a monotone
+// function so that they become nearly normal. Then the usual value at their place in the period
+// is subtracted and the result is divided by the standard deviation. Both are estimated for each
+// series separately.
 type coordinate struct {
 	kind    scale
-	sorted  []float64   // of scores
-	centre  [][]float64 // by series and slot of the period
-	slope   []float64   // by series, a row; 0 but for what goes straight on
-	width   []float64   // by series
-	stretch float64     // of deviations from the mean, from numbers held out
+	sorted  []float64   // sorted numbers, for normal scores
+	centre  [][]float64 // usual value, by series and place in the period
+	slope   []float64   // slope per row, by series; 0 for series without a linear trend
+	width   []float64   // standard deviation, by series
+	stretch float64     // factor for deviations from the mean, calibrated on held-out numbers
 }
 
-// scale is the function of a coordinate.
+// scale is the monotone function of a coordinate.
 type scale uint8
 
 const (
 	level     scale = iota
-	logarithm       // of what is positive and changes by shares
-	scores          // normal scores: ranks in the place of numbers that have few values or many zeros
+	logarithm       // logarithm, for positive numbers with relative changes
+	scores          // normal scores: ranks replace numbers with few distinct values or many zeros
 )
 
-// shape returns the function for the numbers of a channel.
+// shapeOf returns the function for the numbers of a channel.
 func shapeOf(kind string, x []float64) scale {
 	low, high := slices.Min(x), slices.Max(x)
 	zeros, distinct := 0, map[float64]bool{}
@@ -49,11 +50,11 @@ func shapeOf(kind string, x []float64) scale {
 	return level
 }
 
-// normal is the standard normal distribution function, and quantile its inverse.
+// normal is the standard normal distribution function. The function quantile is its inverse.
 func normal(z float64) float64   { return 0.5 * math.Erfc(-z/math.Sqrt2) }
 func quantile(u float64) float64 { return math.Sqrt2 * math.Erfinv(2*u-1) }
 
-// to returns the function of a number.
+// to applies the coordinate's function to a number.
 func (c *coordinate) to(v float64) float64 {
 	switch c.kind {
 	case logarithm:
@@ -70,7 +71,8 @@ func (c *coordinate) to(v float64) float64 {
 	return v
 }
 
-// from is the inverse of to; between ranks on the line, among equal numbers the number.
+// from is the inverse of to. For normal scores it interpolates linearly between ranks and
+// returns the common value within a range of equal numbers.
 func (c *coordinate) from(y float64) float64 {
 	switch c.kind {
 	case logarithm:
@@ -84,7 +86,7 @@ func (c *coordinate) from(y float64) float64 {
 	return y
 }
 
-// periodOf is the usual period of a step, in steps; 0 if there is none.
+// periodOf returns the usual period of a time step, in steps, or 0 if there is none.
 func periodOf(step string) int {
 	return map[string]int{
 		"1 hour": 24, "30 minutes": 48, "15 minutes": 96, "10 minutes": 144, "20 minutes": 72, "2 hours": 12, "3 hours": 8, "6 hours": 4,
@@ -92,11 +94,11 @@ func periodOf(step string) int {
 	}[step]
 }
 
-// seasonal is the part of the variance that a period has to explain to be taken out.
+// seasonal is the share of the variance that a period must explain to be removed.
 const seasonal = 0.1
 
-// settle finds centre and width from the functions of the numbers of every series, NaN
-// for those that are missing. slot is the place of a row in the period.
+// settle computes centre and width from the mapped numbers of every series, in which NaN marks
+// missing ones. The function slot returns the place of a row in the period.
 func (c *coordinate) settle(y [][]float64, period int, slot func(e, r int) int) {
 	c.stretch = 1
 	for e := range y {
@@ -155,11 +157,10 @@ func (c *coordinate) settle(y [][]float64, period int, slot func(e, r int) int) 
 	}
 }
 
-// straightOn is the share of the variance that a straight line has to explain to be taken
-// out.
+// straightOn is the share of the variance that a linear trend must explain to be removed.
 const straightOn = 0.97
 
-// trend is the slope of a series that goes nearly straight on, else 0.
+// trend returns the slope of a series with a clear linear trend, and 0 for others.
 func trend(y []float64) float64 {
 	n, sx, sy, sxx, sxy, syy := 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 	for r, v := range y {
@@ -175,7 +176,7 @@ func trend(y []float64) float64 {
 	return cov / vx
 }
 
-// at is the centre of row r.
+// at returns the centre of row r.
 func (c *coordinate) at(e, r, slot int) float64 {
 	if c.slope[e] != 0 {
 		return c.centre[e][0] + c.slope[e]*float64(r)
@@ -186,7 +187,8 @@ func (c *coordinate) at(e, r, slot int) float64 {
 	return c.centre[e][slot]
 }
 
-// slots returns the place of every row in a period, by its time.
+// slots returns a function that maps every row to its place in the period, according to its
+// time.
 func slots(f *seriesdata.Frame, period int) func(e, r int) int {
 	if period < 2 {
 		return func(int, int) int { return 0 }

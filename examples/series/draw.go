@@ -15,84 +15,91 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// generation is what -generate prints.
+// generation is the output of -generate.
 type generation struct {
-	Data      string    `json:"data"`
-	Windows   int       `json:"windows"`
-	Length    int       `json:"length"`
-	Channels  []string  `json:"channels"`
-	Training  int       `json:"training"`
-	Width     float64   `json:"width"`          // of the kernel, by held-out likelihood; in standard deviations
-	Bars      *barShare `json:"bars,omitempty"` // of a market
+	Data     string   `json:"data"`
+	Windows  int      `json:"windows"`
+	Length   int      `json:"length"`
+	Channels []string `json:"channels"`
+	Training int      `json:"training"`
+	// kernel width in standard deviations, chosen by held-out likelihood
+	Width     float64   `json:"width"`
+	Bars      *barShare `json:"bars,omitempty"` // shares of bars; nil if the series is not a market
 	Relations []string  `json:"relations,omitempty"`
-	Apart     float64   `json:"discriminative"`      // |accuracy − ½| on windows held out, of models that did not see them
-	ApartReal float64   `json:"discriminative_real"` // the same of real windows in place of generated ones
-	ApartErr  float64   `json:"discriminative_stderr"`
-	HeldOut   int       `json:"heldout"`
-	Left      []string  `json:"left_out,omitempty"`
-	Notes     []string  `json:"notes,omitempty"`
-	Wrote     []string  `json:"wrote,omitempty"`
+	// |accuracy − ½| of a classifier on held-out windows and windows of models that did not see
+	// them
+	Apart float64 `json:"discriminative"`
+	// discriminative score of real windows in place of generated ones
+	ApartReal float64  `json:"discriminative_real"`
+	ApartErr  float64  `json:"discriminative_stderr"`
+	HeldOut   int      `json:"heldout"`
+	Left      []string `json:"left_out,omitempty"`
+	Notes     []string `json:"notes,omitempty"`
+	Wrote     []string `json:"wrote,omitempty"`
 }
 
-// barShare are shares of bars.
+// barShare holds shares of bars with special shapes, for real and for generated windows.
 type barShare struct {
-	RealEdge  float64 `json:"boundary_real"` // whose open or close is high or low
+	RealEdge  float64 `json:"boundary_real"` // share of bars whose open or close equals high or low
 	DrawnEdge float64 `json:"boundary_generated"`
-	RealFlat  float64 `json:"flat_real"` // whose high is low
+	RealFlat  float64 `json:"flat_real"` // share of bars whose high equals low
 	DrawnFlat float64 `json:"flat_generated"`
 }
 
-// path is a channel in the coordinates of its kind, less its place and in units of its scale
-// in the window, as a normal score among all.
+// path is a coordinate of the windows. It is the channel transformed according to its kind,
+// minus its location and divided by its scale in the window, and then mapped to normal scores
+// over all windows.
 type path struct {
 	channel int
-	changes bool    // of a level that wanders: differences of it, or of its logarithm
-	log     bool    // of its logarithm
-	of      barPart // of bars
+	// whether the coordinate is the difference of successive values or of their logarithms, for
+	// a drifting level
+	changes bool
+	log     bool    // whether the coordinate is a logarithm
+	of      barPart // part of the bar; noBar for other channels
 	sorted  []float64
 }
 
-// barPart is what a coordinate of a bar is.
+// barPart identifies a coordinate of a bar.
 type barPart uint8
 
 const (
 	noBar     barPart = iota
-	overnight         // log of open over the close before
-	extent            // log of high over low
-	opens             // how far up between low and high the bar opens, in logarithms: 0 … 1
+	overnight         // logarithm of open over the previous close
+	extent            // logarithm of high over low
+	opens             // relative position of open between low and high, in logarithms: 0 … 1
 	closes
 )
 
-// windowModel is the kernel density of windows in these coordinates. A kernel has the
-// covariance of all windows times width², and its centre is drawn in so far that the whole
-// has the covariance of the windows whatever the width.
+// windowModel is a kernel density of windows in the coordinates of [path]. A kernel has the
+// covariance of all windows times width². The kernel centres are shrunk towards the mean, so
+// that the density has the covariance of the windows for every width.
 type windowModel struct {
 	f         *seriesdata.Frame
 	length    int
 	paths     []path
 	bars      [4]int
 	barred    bool
-	ratio     [][2]int // channels that keep their ratio to close, as adjusted prices
+	ratio     [][2]int // channels with a constant ratio to close, such as adjusted prices
 	relations []relation
-	fixed     map[int]float64 // constant channels
+	fixed     map[int]float64 // constant channels with their values
 	pick      []int
-	starts    [][2]int  // series and row
-	y         []float64 // windows × rows × paths
-	place     []float64 // windows × paths
+	starts    [][2]int  // series and first row of each window
+	y         []float64 // normal scores, windows × rows × paths
+	place     []float64 // locations of the coordinates, windows × paths
 	scale     []float64
 	dims      int
 	width     float64
 	tick      []float64
 }
 
-// widths are tried for the kernel.
+// widths lists the kernel widths to choose from.
 var widths = []float64{0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.4, 2, 3, 5}
 
-// shrinkage is the share of the diagonal in the covariance of windows: there are about as
-// many windows as entries.
+// shrinkage is the weight of the diagonal in the covariance of windows. It is needed because
+// there are about as many windows as entries.
 const shrinkage = 0.1
 
-// generateWindows draws windows from the default model, unconditionally.
+// generateWindows draws windows from the default model without conditions.
 func generateWindows(ctx context.Context, o options) (*generation, error) {
 	f, err := seriesOf(o)
 	if err != nil {
@@ -151,7 +158,7 @@ func generateWindows(ctx context.Context, o options) (*generation, error) {
 	return r, nil
 }
 
-// seriesOf reads -csv, or makes the synthetic market, in cents.
+// seriesOf reads -csv, or generates the synthetic market with prices in cents.
 func seriesOf(o options) (*seriesdata.Frame, error) {
 	if o.csv != "" {
 		return readFrame(o.csv, o.reading())
@@ -171,18 +178,19 @@ func seriesOf(o options) (*seriesdata.Frame, error) {
 	return seriesdata.Read(strings.NewReader(b.String()), o.reading())
 }
 
-// part is one part of the windows: those that lie within some stretches of the series, and
-// those that share no row with these.
+// part is one fold of the windows. held are the windows that lie within certain stretches of the
+// series, free those that share no row with these stretches.
 type part struct{ held, free [][2]int }
 
-// stretches is into how many runs of rows a series is parted; every fifth is in one part.
+// stretches is the number of runs of rows into which a series is divided. Every fifth run
+// belongs to the same fold.
 const stretches = 2 * folds
 
-// mostJudged is how many windows of a part are judged.
+// mostJudged is the maximum number of windows per fold that are evaluated.
 const mostJudged = 60
 
-// windowsOf lists the windows without a missing number, and parts them: every window that
-// lies within a stretch is held out in one part.
+// windowsOf lists the windows without missing numbers and assigns them to folds. A window that
+// lies within a stretch is held out in exactly one fold.
 func windowsOf(f *seriesdata.Frame, length int, pick []int) (all [][2]int, parts []part) {
 	n := len(f.Channels)
 	parts = make([]part, folds)
@@ -221,9 +229,9 @@ func windowsOf(f *seriesdata.Frame, length int, pick []int) (all [][2]int, parts
 	return all, parts
 }
 
-// judge holds windows that a model of the other parts draws against those of every part, by
-// a classifier that is trained on the other parts, too; and windows of the other parts in
-// their place, to say what it makes of windows that are real.
+// judge computes the discriminative scores. In every fold, a model and a classifier are trained
+// on the other folds. The classifier compares held-out windows with windows drawn from the
+// model. For reference, it also compares them with real windows of the other folds.
 func (r *generation) judge(ctx context.Context, f *seriesdata.Frame, o options, pick []int, parts []part) error {
 	random := rand.New(rand.NewPCG(o.seed, 21))
 	var real, fake, other []float64
@@ -257,11 +265,11 @@ func (r *generation) judge(ctx context.Context, f *seriesdata.Frame, o options, 
 	return err
 }
 
-// wanders is the share of the standard deviation of a level that its changes have below
-// which it wanders.
+// wanders is a threshold: a level counts as drifting if the standard deviation of its changes is
+// below this share of the standard deviation of the level.
 const wanders = 0.25
 
-// newWindowModel learns from windows that begin at starts.
+// newWindowModel fits a model to the windows that begin at starts.
 func newWindowModel(f *seriesdata.Frame, o options, pick []int, starts [][2]int) (*windowModel, error) {
 	m := &windowModel{f: f, length: o.length, pick: pick, starts: starts, fixed: map[int]float64{}}
 	n := len(f.Channels)
@@ -322,7 +330,7 @@ func newWindowModel(f *seriesdata.Frame, o options, pick []int, starts [][2]int)
 	return m, m.learn()
 }
 
-// kind finds the coordinate of a channel that is no price of a bar.
+// kind chooses the coordinate of a channel that is not a price of a bar.
 func (m *windowModel) kind(c int) path {
 	n := len(m.f.Channels)
 	p := path{channel: c}
@@ -366,7 +374,7 @@ func (p *path) level(v float64) float64 {
 	return v
 }
 
-// raw is the coordinate of a row of a series before it is standardised.
+// raw returns a row's coordinate before standardisation.
 func (m *windowModel) raw(p *path, e, r int) float64 {
 	n := len(m.f.Channels)
 	v := m.f.Entities[e].Values
@@ -395,8 +403,9 @@ func (m *windowModel) raw(p *path, e, r int) float64 {
 	return p.level(row[p.channel])
 }
 
-// normalise returns place and scale of a coordinate in a window: the mean of a level, the
-// size of changes; of bars the size of all that moves.
+// normalise returns the location and scale of a coordinate in a window. For a level, the
+// location is the mean. For changes, the scale is their root mean square. For bars, the scale is
+// the root mean square of the log-range; positions within a bar are not scaled.
 func (m *windowModel) normalise(p *path, e, at int) (place, scale float64) {
 	size := func(q *path) float64 {
 		sum := 0.0
@@ -429,7 +438,8 @@ func (m *windowModel) normalise(p *path, e, at int) (place, scale float64) {
 	return place, scale
 }
 
-// learn finds place and scale of every window, ranks what is left, and chooses the width.
+// learn computes location and scale of every window, converts the remainder to normal scores and
+// chooses the kernel width.
 func (m *windowModel) learn() error {
 	k := len(m.paths)
 	m.dims = k * m.length
@@ -462,11 +472,11 @@ func (m *windowModel) learn() error {
 	return m.choose()
 }
 
-// mostLikely is how many windows the width is chosen by, at most.
+// mostLikely is the maximum number of windows for choosing the kernel width.
 const mostLikely = 400
 
-// choose takes the width of the largest likelihood of the last fifth of windows under the
-// density of those before, which share no row with them.
+// choose sets the kernel width that maximises the likelihood of the last fifth of the windows,
+// under the density of the earlier windows that share no row with them.
 func (m *windowModel) choose() error {
 	n, d := len(m.starts), m.dims
 	border := n * 4 / 5
@@ -519,7 +529,7 @@ func (m *windowModel) choose() error {
 	return nil
 }
 
-// covarianceRoot is the Cholesky factor of the shrunken covariance of rows.
+// covarianceRoot returns the Cholesky factor of the shrunken covariance of the rows of y.
 func covarianceRoot(y []float64, d int) (*mat.Cholesky, error) {
 	n := len(y) / d
 	x := mat.NewDense(n, d, y)
@@ -535,7 +545,7 @@ func covarianceRoot(y []float64, d int) (*mat.Cholesky, error) {
 	return &c, nil
 }
 
-// values is a window of the file, length × picked channels.
+// values returns a window of the file, length × chosen channels.
 func (m *windowModel) values(s [2]int) (x []float64) {
 	n := len(m.f.Channels)
 	for t := range m.length {
@@ -546,7 +556,7 @@ func (m *windowModel) values(s [2]int) (x []float64) {
 	return x
 }
 
-// draw draws a window, length × picked channels, as it is written.
+// draw draws a window, length × chosen channels, with values as they are written to a file.
 func (m *windowModel) draw(r *rand.Rand) []float64 {
 	n, d, k := len(m.starts), m.dims, len(m.paths)
 	centre := r.IntN(n)
@@ -622,7 +632,7 @@ func (m *windowModel) draw(r *rand.Rand) []float64 {
 	return out
 }
 
-// bar writes the prices of a bar; a wick that is not 0 keeps a tick at least.
+// bar stores the prices of a bar. A wick that is not 0 is at least one tick long.
 func (m *windowModel) bar(row []float64, open, last, above, below float64) {
 	o, h, l, c := m.bars[0], m.bars[1], m.bars[2], m.bars[3]
 	row[o], row[c] = m.round(o, open), m.round(c, last)
@@ -642,7 +652,8 @@ func (m *windowModel) round(c int, v float64) float64 {
 	return g.round(c, v)
 }
 
-// edges are the shares of bars whose open or close is high or low, and of flat ones.
+// edges returns the share of bars whose open or close equals high or low, and the share of flat
+// bars.
 func (m *windowModel) edges(windows [][]float64) (edge, flat float64) {
 	at := func(c int) int { return slices.Index(m.pick, c) }
 	o, h, l, c := at(m.bars[0]), at(m.bars[1]), at(m.bars[2]), at(m.bars[3])
@@ -662,7 +673,7 @@ func (m *windowModel) edges(windows [][]float64) (edge, flat float64) {
 	return edge / count, flat / count
 }
 
-// standard is rows × channels in standard deviations of their channel.
+// standard returns the values, rows × channels, in standard deviations of their channel.
 func standard(x []float64, n int) []float32 { return standardLike(x, x, n) }
 
 func standardLike(x, like []float64, n int) []float32 {
@@ -686,7 +697,7 @@ func standardLike(x, like []float64, n int) []float32 {
 	return out
 }
 
-// save writes windows, a line per row.
+// save writes windows as a table with one line per row of a window.
 func (m *windowModel) save(path string, windows [][]float64) error {
 	return saveCSV(path, ',', func(w *csv.Writer) error {
 		head := []string{"window", "row"}

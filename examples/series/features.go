@@ -9,11 +9,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint/series"
 )
 
-// feature imposes on a builder what it sees in channel c of a real window; lag is
-// that of the autocorrelation.
+// feature adds limits to a builder, so that channel c agrees with the real window x. The
+// argument lag is that of the autocorrelation.
 type feature func(b *series.Builder, c int, x []float64, lag int)
 
-// featureNames are in the order of the documentation.
+// featureNames lists the features in the order of the documentation.
 var featureNames = []string{"mean", "change", "argmax", "argmin", "extremes", "values", "acf"}
 
 var features = map[string]feature{
@@ -39,13 +39,13 @@ var features = map[string]feature{
 	},
 }
 
-// limits are bounds on a channel that the user gives.
+// limits holds user-defined bounds on a channel.
 type limits struct {
 	channel      int
 	lower, upper float64
 }
 
-// parseLimits reads a list such as close=90:110,volume=0: .
+// parseLimits parses a list such as close=90:110,volume=0: (the last bound is open).
 func parseLimits(text string, t *table) ([]limits, error) {
 	if text == "" {
 		return nil, nil
@@ -79,10 +79,10 @@ func parseLimits(text string, t *table) ([]limits, error) {
 	return out, nil
 }
 
-// hidden is the part of a window that imputation fills: its middle third.
+// hidden returns the rows of a window that imputation fills, its middle third.
 func hidden(length int) (from, to int) { return length / 3, length - length/3 }
 
-// limit builds the set that samples for held-out window i are held to.
+// limit returns the set of limits for samples of held-out window i.
 func (p *problem) limit(i int) (*series.System, error) {
 	b := series.NewBuilder(p.shape())
 	if p.ordered {
@@ -124,7 +124,7 @@ func mean(x []float64) float64 {
 	return sum / float64(len(x))
 }
 
-// extreme returns the first place where sign·x is largest.
+// extreme returns the first index at which sign·x is largest.
 func extreme(x []float64, sign float64) int {
 	at := 0
 	for t, v := range x {
@@ -135,8 +135,8 @@ func extreme(x []float64, sign float64) int {
 	return at
 }
 
-// autocorrelation is Σ_t u_t·u_{t+lag} / Σ_t u_t² with u = x − mean, 0 for a
-// constant series.
+// autocorrelation returns Σ_t u_t·u_{t+lag} / Σ_t u_t² with u = x − mean, and 0 for a constant
+// series.
 func autocorrelation(x []float64, lag int) float64 {
 	m, cross, square := mean(x), 0.0, 0.0
 	for t, v := range x {

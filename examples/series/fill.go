@@ -16,14 +16,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/seriesdata"
 )
 
-// filling is what -fill prints.
+// filling is the output of -fill.
 type filling struct {
-	Data        string      `json:"data"`
-	Filled      int         `json:"filled"` // numbers
-	Inserted    int         `json:"inserted_rows"`
-	Gaps        int         `json:"gaps"` // runs of rows with a missing number
-	Draws       int         `json:"draws"`
-	Relations   []string    `json:"relations,omitempty"` // between channels, kept
+	Data     string `json:"data"`
+	Filled   int    `json:"filled"` // count of numbers filled in
+	Inserted int    `json:"inserted_rows"`
+	Gaps     int    `json:"gaps"` // runs of rows with a missing number
+	Draws    int    `json:"draws"`
+	// detected relations between channels, which the filled values satisfy
+	Relations   []string    `json:"relations,omitempty"`
 	Calibration calibration `json:"calibration"`
 	Cells       []filled    `json:"cells"`
 	Left        []string    `json:"left_missing,omitempty"`
@@ -31,13 +32,13 @@ type filling struct {
 	Wrote       []string    `json:"wrote"`
 }
 
-// filled is one number: its median among the draws, and the interval that holds four
-// fifths of numbers like it, as those that were left out say.
+// filled is one missing number with the median of its draws and an 80 % interval. The interval
+// is calibrated on held-out numbers of the same kind.
 type filled struct {
 	Entity  string  `json:"entity,omitempty"`
 	Time    string  `json:"time"`
 	Channel string  `json:"channel"`
-	Value   float64 `json:"value"` // as written
+	Value   float64 `json:"value"` // value written to the file
 	Median  float64 `json:"median"`
 	Low     float64 `json:"low"`
 	High    float64 `json:"high"`
@@ -46,47 +47,50 @@ type filled struct {
 	draws   []float64
 }
 
-// calibration compares numbers that are there, but were left out, with what was drawn for
-// them.
+// calibration compares known numbers that were held out with the draws for them.
 type calibration struct {
-	Cells    int     `json:"cells"`
-	Coverage float64 `json:"coverage_80"` // share within the interval, 0.8 wanted
-	RMSE     float64 `json:"rmse"`        // in standard deviations of the channel
-	Linear   float64 `json:"rmse_linear"` // of straight lines
+	Cells int `json:"cells"`
+	// share of the numbers inside their interval; the target is 0.8
+	Coverage float64 `json:"coverage_80"`
+	// root mean square error, in standard deviations of the channel
+	RMSE float64 `json:"rmse"`
+	// root mean square error of linear interpolation, in standard deviations of the channel
+	Linear float64 `json:"rmse_linear"`
 }
 
-// gapModel fills the gaps of a frame: a Gaussian autoregression in the coordinates of
-// every channel, given all numbers that are there.
+// gapModel fills the gaps of a frame. It is a Gaussian autoregression in the coordinates of
+// every channel, conditioned on all known numbers.
 type gapModel struct {
 	f         *seriesdata.Frame
 	o         options
-	n         int     // channels
-	free      []int   // channels that are modelled, one coordinate each
-	bars      [4]int  // open, high, low, close, as channels
-	barred    bool    // there are bars
-	groups    [][]int // of free, modelled together
+	n         int     // number of channels
+	free      []int   // modelled channels, one coordinate each
+	bars      [4]int  // channels of open, high, low and close
+	barred    bool    // whether the frame has bars
+	groups    [][]int // groups of free channels that are modelled together
 	relations []relation
 	limits    []limits
 	tick      []float64
 	monotone  []bool
 	constant  map[int]float64
-	coords    map[int]*coordinate // by channel
-	models    []*autoregression   // by group
+	coords    map[int]*coordinate // coordinates by channel
+	models    []*autoregression   // models by group
 	period    int
 	slot      func(e, r int) int
-	depth     []float64         // by channel: the quantiles between which an interval of 80 % is, q and 1 − q
-	depths    map[int][]float64 // of numbers that were left out
+	// by channel: the number q such that the quantiles q and 1 − q bound an 80 % interval
+	depth  []float64
+	depths map[int][]float64 // by channel: quantile levels of held-out numbers among their draws
 }
 
 const (
-	mostTogether = 8    // channels of a group
-	margin       = 48   // rows around a gap that a draw looks at
-	mostRows     = 4000 // rows that are learnt from
-	mostHeldOut  = 2000 // numbers that are left out to calibrate, and as many to test
+	mostTogether = 8    // maximum number of channels in a group
+	margin       = 48   // number of rows around a gap that a draw uses
+	mostRows     = 4000 // maximum number of rows for fitting
+	mostHeldOut  = 2000 // numbers held out for calibration, and again for testing it
 )
 
-// complete draws the missing numbers of a file given those that are there, and writes the
-// file with their medians.
+// complete draws the missing numbers of a file given the known ones, and writes the file with
+// their medians.
 func complete(ctx context.Context, o options) (*filling, error) {
 	f, err := readFrame(o.csv, o.reading())
 	if err != nil {
@@ -142,7 +146,7 @@ func complete(ctx context.Context, o options) (*filling, error) {
 	return r, nil
 }
 
-// newGapModel finds what kind of numbers the channels of a frame have.
+// newGapModel determines the kind of numbers of each channel of a frame.
 func newGapModel(f *seriesdata.Frame, o options) (*gapModel, error) {
 	g := &gapModel{f: f, o: o, n: len(f.Channels), constant: map[int]float64{}, coords: map[int]*coordinate{}}
 	var err error
@@ -262,7 +266,7 @@ func newGapModel(f *seriesdata.Frame, o options) (*gapModel, error) {
 	return g, nil
 }
 
-// group puts channels together that are modelled together, those of bars first.
+// group divides the channels into groups that are modelled together, with those of bars first.
 func (g *gapModel) group() {
 	order := slices.Clone(g.free)
 	if g.barred {
@@ -280,7 +284,7 @@ func oneIf(b bool) int {
 	return 0
 }
 
-// missing completes what relations settle, and lists the numbers that are missing.
+// missing fills in the numbers that relations determine, and lists all missing numbers.
 func (g *gapModel) missing(values [][]float64) (cells []*filled, err error) {
 	for e := range values {
 		for r := range g.f.Entities[e].Times {
@@ -298,7 +302,8 @@ func (g *gapModel) missing(values [][]float64) (cells []*filled, err error) {
 	return cells, nil
 }
 
-// deduce fills in what constants and relations with one unknown settle.
+// deduce fills in the numbers of constant channels, and numbers that a relation with a single
+// unknown determines.
 func (g *gapModel) deduce(row []float64) error {
 	for c, v := range g.constant {
 		if math.IsNaN(row[c]) {
@@ -331,7 +336,7 @@ func (g *gapModel) deduce(row []float64) error {
 	return nil
 }
 
-// gaps counts the runs of rows with a missing number.
+// gaps returns the number of runs of rows with a missing number.
 func (g *gapModel) gaps(values [][]float64) (n int) {
 	for e := range values {
 		before := false
@@ -346,8 +351,9 @@ func (g *gapModel) gaps(values [][]float64) (n int) {
 	return n
 }
 
-// raw returns the function of channel c in a row, NaN where it is not known. Of bars,
-// open is its logarithm less that of close, and high and low are what they lie beyond both.
+// raw returns the mapped value of channel c in a row, or NaN if it is not known. For bars, open
+// is mapped to log(open/close). High and low are mapped by the logarithm of how far they lie
+// beyond open and close.
 func (g *gapModel) raw(row []float64, c int) float64 {
 	k := g.coords[c]
 	if g.barred {
@@ -367,7 +373,7 @@ func (g *gapModel) raw(row []float64, c int) float64 {
 	return k.to(row[c])
 }
 
-// score is to, or NaN before the ranks are known and of NaN.
+// score applies the method to. It returns NaN for NaN, and while the ranks are not known.
 func (c *coordinate) score(v float64) float64 {
 	if math.IsNaN(v) {
 		return v
@@ -378,7 +384,7 @@ func (c *coordinate) score(v float64) float64 {
 	return c.to(max(v, 0))
 }
 
-// seen returns the numbers of a row that are known, in coordinates of a group.
+// seen returns the known numbers of a row in the coordinates of a group.
 func (g *gapModel) seen(values [][]float64, group []int, e, r int) (out []seen) {
 	row := values[e][r*g.n : (r+1)*g.n]
 	slot := g.slot(e, r)
@@ -420,7 +426,7 @@ func (g *gapModel) seen(values [][]float64, group []int, e, r int) (out []seen) 
 	return out
 }
 
-// settle finds the coordinates from the numbers that are known.
+// settle computes the coordinates from the known numbers.
 func (g *gapModel) settle(values [][]float64) {
 	if g.barred {
 		for _, c := range g.bars[1:3] {
@@ -459,7 +465,7 @@ func (g *gapModel) settle(values [][]float64) {
 	}
 }
 
-// fit learns the autoregressions from the numbers that are known.
+// fit fits the autoregressions to the known numbers.
 func (g *gapModel) fit(values [][]float64) error {
 	g.settle(values)
 	g.models = nil
@@ -505,8 +511,8 @@ func (g *gapModel) fit(values [][]float64) error {
 	return nil
 }
 
-// straight fills in NaN of rows × c on the line between neighbours, at the ends by the
-// nearest number, and by 0 where there is none.
+// straight replaces NaN in x, rows × c, by linear interpolation between neighbours. At the ends
+// it uses the nearest number, and 0 in a channel without numbers.
 func straight(x []float64, c int) {
 	rows := len(x) / c
 	for k := range c {
@@ -532,10 +538,10 @@ func straight(x []float64, c int) {
 	}
 }
 
-// span is rows from … to−1 of a series.
+// span is the range of rows from … to−1 of series e.
 type span struct{ e, from, to int }
 
-// spans are the rows around gaps.
+// spans returns the ranges of rows around the gaps.
 func (g *gapModel) spans(cells []*filled) (out []span) {
 	for _, c := range cells {
 		from, to := max(c.r-margin, 0), min(c.r+margin+1, len(g.f.Entities[c.e].Times))
@@ -548,8 +554,8 @@ func (g *gapModel) spans(cells []*filled) (out []span) {
 	return out
 }
 
-// draw stores draws of the cells, which are in the order of series and rows. values are
-// the numbers that are known; NaN are missing.
+// draw draws the cells, which must be ordered by series and row, and stores the draws in them.
+// values holds the known numbers and NaN for missing ones.
 func (g *gapModel) draw(ctx context.Context, values [][]float64, cells []*filled, seed uint64) error {
 	for _, s := range g.spans(cells) {
 		if err := ctx.Err(); err != nil {
@@ -631,7 +637,7 @@ func (g *gapModel) drawSpan(values [][]float64, s span, cells []*filled, r *rand
 	return nil
 }
 
-// ceiling is the next number of a channel behind a row, +Inf if there is none.
+// ceiling returns the next known number of a channel from row r on, or +Inf if there is none.
 func (g *gapModel) ceiling(values [][]float64, e, r, c int) float64 {
 	for ; r < len(g.f.Entities[e].Times); r++ {
 		if v := values[e][r*g.n+c]; v == v {
@@ -641,7 +647,7 @@ func (g *gapModel) ceiling(values [][]float64, e, r, c int) float64 {
 	return math.Inf(1)
 }
 
-// moments are mean and standard deviation of row t over draws.
+// moments returns the mean and the standard deviation of row t over draws.
 func moments(draws [][]float64, t int) (mean, sd float64) {
 	n := float64(len(draws))
 	for _, x := range draws {
@@ -653,7 +659,8 @@ func moments(draws [][]float64, t int) (mean, sd float64) {
 	return mean, math.Sqrt(sd)
 }
 
-// truncated maps a draw from N(mean, sd²) to one of the same given that it is in [low, high].
+// truncated maps a draw from N(mean, sd²) to a draw from the same distribution restricted to
+// [low, high].
 func truncated(x, mean, sd, low, high float64) float64 {
 	a, b := normal((low-mean)/sd), normal((high-mean)/sd)
 	if !(b-a > 1e-9) { // one draw, or bounds far from all of them
@@ -662,8 +669,8 @@ func truncated(x, mean, sd, low, high float64) float64 {
 	return min(max(mean+sd*quantile(a+(b-a)*normal((x-mean)/sd)), low), high)
 }
 
-// row fills in a row from coordinates that were drawn, as it will be written; spread are
-// mean and standard deviation of all draws.
+// row fills in a row from drawn coordinates, with values as they will be written. The function
+// spread returns the mean and standard deviation over all draws.
 func (g *gapModel) row(row []float64, coord func(c int) float64, spread func(c int) (mean, sd float64)) {
 	given := slices.Clone(row)
 	for _, c := range g.free {
@@ -677,8 +684,8 @@ func (g *gapModel) row(row []float64, coord func(c int) float64, spread func(c i
 	g.relate(row, given)
 }
 
-// relate computes the channels that relations settle. Where the dependent channel is
-// given, the last of the missing ones makes up for rounding.
+// relate computes the channels that relations determine. If the dependent channel is given, the
+// last missing channel of the relation absorbs the rounding.
 func (g *gapModel) relate(row, given []float64) {
 	for i := range g.relations {
 		r := &g.relations[i]
@@ -700,7 +707,7 @@ func (g *gapModel) relate(row, given []float64) {
 	}
 }
 
-// bar fills in the prices of a row: those that are given bound the others.
+// bar fills in the prices of a row. Given prices bound the others.
 func (g *gapModel) bar(row, given []float64, coord func(c int) float64, spread func(c int) (mean, sd float64)) {
 	open, high, low, last := g.bars[0], g.bars[1], g.bars[2], g.bars[3]
 	top, bottom := math.Inf(1), math.Inf(-1)
@@ -730,8 +737,8 @@ func (g *gapModel) bar(row, given []float64, coord func(c int) float64, spread f
 	}
 }
 
-// round moves a number to the nearest that the column can have: a multiple of its tick
-// within its limits.
+// round returns the nearest number that the column allows: a multiple of its tick within its
+// limits.
 func (g *gapModel) round(c int, v float64) float64 {
 	tick := g.tick[c]
 	onGrid := func(k float64) float64 { // as it is written
@@ -763,8 +770,8 @@ func (g *gapModel) round(c int, v float64) float64 {
 	return v
 }
 
-// learn fits the model, measures on numbers that it leaves out how wide intervals have to
-// be, and on others how well that works.
+// learn fits the model. It calibrates the intervals on numbers that it holds out, and tests the
+// calibration on others.
 func (g *gapModel) learn(ctx context.Context, values [][]float64, r *filling) error {
 	if len(g.free) == 0 {
 		return nil
@@ -793,13 +800,13 @@ func (g *gapModel) learn(ctx context.Context, values [][]float64, r *filling) er
 	return g.fit(values)
 }
 
-// enoughDepths is how many numbers of a channel decide its intervals; with fewer, those of
-// all channels do.
+// enoughDepths is the number of held-out numbers of a channel that suffice to calibrate its
+// intervals. With fewer, the numbers of all channels are pooled.
 const enoughDepths = 60
 
-// deepen sets the quantiles between which an interval of 80 % lies, from all draws so far
-// of numbers that were left out: so that four fifths of these are in it, whatever limits
-// and digits made of what the model draws.
+// deepen sets the quantile levels that bound an 80 % interval, from all draws so far of held-out
+// numbers. They are chosen so that 80 % of these numbers lie inside, after the effect of limits
+// and rounding on the draws.
 func (g *gapModel) deepen(values [][]float64, cells []*filled) {
 	if g.depths == nil {
 		g.depths = map[int][]float64{}
@@ -838,8 +845,8 @@ func (g *gapModel) deepen(values [][]float64, cells []*filled) {
 	}
 }
 
-// hide leaves out numbers the way that they are missing: the same patterns of rows and
-// channels, elsewhere.
+// hide holds out known numbers. They form the same patterns of rows and channels as the missing
+// numbers, at other places.
 func (g *gapModel) hide(values [][]float64, r *rand.Rand) (hidden [][]float64, cells []*filled) {
 	type block struct {
 		from, to, e int
@@ -917,11 +924,11 @@ func (g *gapModel) hide(values [][]float64, r *rand.Rand) (hidden [][]float64, c
 	return hidden, cells
 }
 
-// quantile80 is the standard normal deviate between whose signs 80 % lie.
+// quantile80 is the z for which a standard normal deviate lies in [−z, z] with probability 80 %.
 const quantile80 = 1.2815515594
 
-// widen sets the stretch of every coordinate so that 80 % of the numbers left out are
-// in intervals of 80 %.
+// widen sets the stretch of every coordinate so that 80 % of the held-out numbers lie in their
+// 80 % intervals.
 func (g *gapModel) widen(values, hidden [][]float64, cells []*filled) {
 	off := map[int][]float64{}
 	for _, s := range g.spans(cells) {
@@ -957,7 +964,7 @@ func (g *gapModel) widen(values, hidden [][]float64, cells []*filled) {
 	}
 }
 
-// compare holds draws of numbers that were left out against these.
+// compare compares held-out numbers with their draws.
 func (g *gapModel) compare(values, hidden [][]float64, cells []*filled) (k calibration) {
 	inside, error2, linear := 0.0, 0.0, 0.0
 	for e := range hidden {
@@ -988,7 +995,7 @@ func (g *gapModel) compare(values, hidden [][]float64, cells []*filled) (k calib
 	return k
 }
 
-// spread is the standard deviation of a channel.
+// spread returns the standard deviation of a channel.
 func (g *gapModel) spread(values [][]float64, c int) float64 {
 	sum, square, n := 0.0, 0.0, 0.0
 	for e := range values {
@@ -1001,7 +1008,7 @@ func (g *gapModel) spread(values [][]float64, c int) float64 {
 	return math.Sqrt(max(square/n-sum/n*sum/n, 1e-300))
 }
 
-// between returns the quantiles q, ½ and 1 − q of draws.
+// between returns the quantiles q, ½ and 1 − q of the draws.
 func between(draws []float64, q float64) (low, median, high float64) {
 	x := slices.Clone(draws)
 	slices.Sort(x)
@@ -1014,8 +1021,8 @@ func between(draws []float64, q float64) (low, median, high float64) {
 	return at(q), at(0.5), at(1 - q)
 }
 
-// summarise stores medians in values, as they will be written, within what given numbers
-// and relations of the row allow.
+// summarise stores the medians in values, as they will be written. They satisfy the given
+// numbers and the relations of the row.
 func (g *gapModel) summarise(values [][]float64, cells []*filled) {
 	for from := 0; from < len(cells); {
 		to := from
@@ -1051,7 +1058,7 @@ func (g *gapModel) summarise(values [][]float64, cells []*filled) {
 	}
 }
 
-// spoken writes a relation.
+// spoken returns a relation as a formula.
 func (g *gapModel) spoken(r relation) string {
 	s := g.f.Channels[r.channel].Name + " ="
 	for i, c := range r.of {
@@ -1077,7 +1084,7 @@ func (g *gapModel) spoken(r relation) string {
 	return s
 }
 
-// save writes all draws.
+// save writes all missing numbers with their draws as a table.
 func (r *filling) save(path string) error {
 	return saveCSV(path, ',', func(w *csv.Writer) error {
 		head := []string{"entity", "time", "channel", "value", "median", "low", "high"}
@@ -1128,7 +1135,7 @@ func (r *filling) String() string {
 	return b.String()
 }
 
-// saveFile fills path.partial and then renames it.
+// saveFile writes path.partial and then renames it to path.
 func saveFile(path string, fill func(w io.Writer) error) (err error) {
 	if to, err := filepath.EvalSymlinks(path); err == nil {
 		path = to

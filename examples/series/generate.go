@@ -18,30 +18,29 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// schedule is that of the synthetic experiments of Narasimhan et al. 2025; a run
+// schedule is the noise schedule of the synthetic experiments of Narasimhan et al. 2025. A run
 // with fewer steps takes every k-th level of it.
 var schedule = noise.LinearBeta{To: 0.1, Steps: 200}
 
-// metricBlur is added to every training window, in standard deviations, before
-// their covariance is taken: less leaves a metric in which rows are so nearly
-// dependent that projections take long.
+// metricBlur is the standard deviation of the noise added to every training window before the
+// covariance is computed. Less noise leaves rows so nearly dependent in the metric that
+// projections take long.
 const metricBlur = 0.2
 
-// problem is a corpus, a model of its windows, and the limits of every window
-// held out.
+// problem is a corpus with a model of its windows and the limits of every held-out window.
 type problem struct {
 	*corpus
-	ordered  bool // prices are in order
+	ordered  bool // whether prices are in order
 	prices   [4]int
 	impute   bool
 	features []string
-	lag      int // of the autocorrelation
+	lag      int // lag of the autocorrelation
 	limits   []limits
 	model    energy.Denoiser[float32]
-	width    float64 // of its kernels, in standard deviations of all windows
-	row      float64 // the same within bars
+	width    float64 // kernel width, in standard deviations of all windows
+	row      float64 // kernel width within bars
 	prior    *posterior
-	lesson   *lesson // of the network, if there is one
+	lesson   *lesson // training report of the network; nil without a network
 	sets     []*series.System
 }
 
@@ -102,11 +101,11 @@ func newProblem(ctx context.Context, t *table, o options) (*problem, error) {
 	return p, err
 }
 
-// outcome is what one method generated.
+// outcome holds the samples of one method.
 type outcome struct {
 	method  method
-	x       []float32 // windows held out × samples × sites
-	samples int       // per window
+	x       []float32 // samples, held-out windows × samples × sites
+	samples int       // number of samples per window
 	seconds float64
 }
 
@@ -132,7 +131,7 @@ func (p *problem) repeat(ctx context.Context, o options, m method) (all []*outco
 	return all, nil
 }
 
-// generate runs a method, under a name of the run for its checkpoint.
+// generate runs a method. The name identifies the run in its checkpoint.
 func (p *problem) generate(ctx context.Context, o options, m method, name string) (*outcome, error) {
 	out := &outcome{method: m, samples: o.samples, x: make([]float32, len(p.held)*o.samples)}
 	bar := progress.New(name)
@@ -165,9 +164,9 @@ func (p *problem) generate(ctx context.Context, o options, m method, name string
 	return out, saved.Save()
 }
 
-// together samples for windows held out from … to−1 in as many goroutines and returns
-// the seconds that each took. Every window has noise of its own, so how many there are
-// changes no sample. The error is that of the first window that has one.
+// together samples for the held-out windows from … to−1 in one goroutine each and returns the
+// seconds that each took. Every window has its own noise, so that the samples do not depend on
+// the number of goroutines. The error is that of the first window that failed.
 func (p *problem) together(ctx context.Context, o options, m method, x []float32, from, to int) ([]float64, error) {
 	seconds, errs := make([]float64, to-from), make([]error, to-from)
 	var all sync.WaitGroup
@@ -206,9 +205,9 @@ func (p *problem) sample(ctx context.Context, o options, m method, i int, x []fl
 	return d.Sample(ctx, x)
 }
 
-// windowsDone is how far a method is.
+// windowsDone is the progress of a method.
 type windowsDone struct {
 	Windows int
 	Seconds float64
-	X       []float32 // as in outcome
+	X       []float32 // samples, in the layout of outcome.x
 }

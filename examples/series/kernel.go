@@ -12,34 +12,35 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// kernels is the kernel density of windows whose kernels have the shape of the data. In the
-// coordinates of their kind z (kindOf), with Σ their shrunken covariance, m their mean, s_j² =
-// ‖z_j − m‖² in units of Σ, 1 on average, and G diagonal, the width of a kernel in every
-// coordinate, it is
+// kernels is a kernel density of windows whose kernels have the shape of the data. It uses the
+// coordinates z of [problem.kindOf]. Let Σ be their shrunken covariance, m their mean and G the
+// diagonal matrix of kernel widths. Let s_j² = ‖z_j − m‖² in units of Σ, scaled to mean 1. The
+// density is
 //
-//	Σ_j N(m + A·(z_j − m), s_j²·A·G·Σ·G·A) / J,  A = (1 + G²)^(−½),
+//	Σ_j N(m + A·(z_j − m), s_j²·A·G·Σ·G·A) / J,  A = (1 + G²)^(−½).
 //
-// which has mean m and variances about those of Σ whatever G. Round kernels would be wider
-// than a bar is high, or narrower than levels lie apart. With x = √ᾱ·x_0 + √(1−ᾱ)·noise
-// all is as in denoise.Windows, in eigenvectors of the kernel, with a variance for each. It
-// is safe for concurrent use.
+// It has mean m and about the variances of Σ for every G. Round kernels would be wider than the
+// height of a bar, or narrower than the distance between levels. For x = √ᾱ·x_0 + √(1−ᾱ)·noise,
+// the formulas are those of denoise.Windows in the eigenvectors of the kernel, with one variance
+// each. A kernels value is safe for concurrent use.
 type kernels struct {
 	n      int
-	width  float64 // of kernels along time, and
-	row    float64 // of high and low within a bar; 0 without bars
+	width  float64 // kernel width along time
+	row    float64 // kernel width for high and low within a bar; 0 without bars
 	mean   []float64
-	basis  *mat.Dense // eigenvectors of A·G·Σ·G·A, of windows, as columns
-	values []float64  // eigenvalues
-	y      []float64  // centres in these, less the mean: windows × n
-	size   []float64  // distinct s_j²
-	of     []int      // which of these a kernel has
+	basis  *mat.Dense // eigenvectors of A·G·Σ·G·A, in window coordinates, as columns
+	values []float64  // eigenvalues that belong to basis
+	y      []float64  // kernel centres minus the mean in the eigenvectors, windows × n
+	size   []float64  // distinct values of s_j²
+	of     []int      // index of each kernel's entry in size
 }
 
 var _ energy.Denoiser[float32] = (*kernels)(nil)
 
-// kindOf returns the linear map from a window to coordinates of its kind: of bars what
-// happens overnight, from one close to the next, and how far high and low lie from the
-// middle of open and close; of all else that wanders changes. within marks high and low.
+// kindOf returns the linear map from a window to its coordinates. For bars these are the change
+// from one close to the next, the overnight change, and the distances of high and low from the
+// middle of open and close. For other drifting channels they are the changes. The result within
+// marks the coordinates of high and low.
 func (p *problem) kindOf() (d *mat.Dense, within []bool) {
 	n, c := p.sites(), p.channels()
 	d, within = mat.NewDense(n, n, nil), make([]bool, n)
@@ -73,10 +74,10 @@ func (p *problem) kindOf() (d *mat.Dense, within []bool) {
 	return d, within
 }
 
-// newKernels learns from the training windows. Widths are those of the largest likelihood of
-// their last fifth under the density of those before: of what goes along time, of windows;
-// of high and low within a bar, of single bars, since one kernel for so many coordinates
-// tells nothing of their form.
+// newKernels fits the density to the training windows. It chooses each width by the likelihood
+// of the last fifth of the windows under the density of the earlier ones. For the width along
+// time, whole windows are compared. For the width of high and low, single bars are compared,
+// because one kernel for a whole window contains no information about their shape.
 func (p *problem) newKernels() (*kernels, error) {
 	k := &kernels{n: p.sites()}
 	n, count := k.n, len(p.training)/p.sites()
@@ -167,7 +168,7 @@ func (p *problem) newKernels() (*kernels, error) {
 	return k, nil
 }
 
-// shrink and gain are the entries of A and of A·G.
+// shrink returns a diagonal entry of A.
 func (k *kernels) shrink(within bool) float64 {
 	h := k.width
 	if within {
@@ -183,7 +184,7 @@ func (k *kernels) gain(within bool) float64 {
 	return k.width * k.shrink(false)
 }
 
-// whitened returns rows of z, columns of them, in units of their covariance.
+// whitened returns the given columns of z, transformed so that their covariance is the identity.
 func whitened(z *mat.Dense, cov *mat.SymDense, columns []int) ([][]float64, error) {
 	d := len(columns)
 	part := mat.NewSymDense(d, nil)
@@ -213,7 +214,7 @@ func whitened(z *mat.Dense, cov *mat.SymDense, columns []int) ([][]float64, erro
 	return out, nil
 }
 
-// thin returns some of the points from … to−1, mostLikely at most.
+// thin returns at most mostLikely of the points from … to−1, evenly spaced.
 func thin(points [][]float64, from, to int) (out [][]float64) {
 	most := min(mostLikely, to-from)
 	for i := range most {
@@ -222,8 +223,9 @@ func thin(points [][]float64, from, to int) (out [][]float64) {
 	return out
 }
 
-// likeliest returns the width of the largest likelihood of tests under the density of
-// centres, points in units of their covariance; size is the s_j² of a centre.
+// likeliest returns the width that maximises the likelihood of the points tests under the
+// density with the given centres. Points are in units of their covariance; size returns the s_j²
+// of a centre.
 func likeliest(centres, tests [][]float64, size func(i int) float64) float64 {
 	likely := make([]float64, len(widths))
 	l := make([]float64, len(centres))
@@ -253,7 +255,7 @@ func likeliest(centres, tests [][]float64, size func(i int) float64) float64 {
 	return widths[slices.Index(likely, slices.Max(likely))]
 }
 
-// rowWidth is the width for high and low within a bar.
+// rowWidth returns the kernel width for high and low within a bar.
 func (p *problem) rowWidth(z *mat.Dense, apart []int, before, border int) (float64, error) {
 	count, _ := z.Dims()
 	each := len(apart) / p.length
@@ -276,8 +278,8 @@ func (p *problem) rowWidth(z *mat.Dense, apart []int, before, border int) (float
 	return likeliest(thin(white, 0, before*p.length), thin(white, border*p.length, count*p.length), func(int) float64 { return 1 }), nil
 }
 
-// settle rounds sizes to quarters of a power of two, so that a prediction computes what
-// depends on them once for all kernels of a size.
+// settle rounds sizes to quarter powers of two. A prediction then computes what depends on the
+// size once for all kernels of a size.
 func (k *kernels) settle(sizes []float64, mean float64) {
 	index := map[float64]int{}
 	for _, s := range sizes {
@@ -295,7 +297,7 @@ func (k *kernels) settle(sizes []float64, mean float64) {
 // Shape returns the number of entries of a window and 1.
 func (k *kernels) Shape() (sites, levels int) { return k.n, 1 }
 
-// Denoise implements energy.Denoiser.
+// Denoise stores the posterior means. It implements energy.Denoiser.
 func (k *kernels) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	if slices.Contains(q.Clean, true) {
 		return errors.New("kernels of the shape of the data know no clean entries; give a -bandwidth")
@@ -315,9 +317,9 @@ func (k *kernels) Denoise(ctx context.Context, v []float32, q energy.Noised[floa
 	return nil
 }
 
-// explain stores E[x_0 | x] in mean. visit, unless nil, sees the weight of every kernel that
-// matters, its posterior mean in eigenvectors less all of theirs, and its posterior
-// variances.
+// explain stores E[x_0 | x] in mean. If visit is not nil, it is called for every kernel with a
+// relevant weight. Its arguments are the weight, the kernel's posterior mean minus the overall
+// one in eigenvectors, and its posterior variances.
 func (k *kernels) explain(mean []float64, x []float32, alpha float64, visit func(weight float64, off, variance []float64)) (trace float64, err error) {
 	n := k.n
 	signal := math.Sqrt(alpha)
@@ -398,7 +400,8 @@ func (k *kernels) explain(mean []float64, x []float32, alpha float64, visit func
 	return trace, nil
 }
 
-// Moments implements twisted.Posterior.
+// Moments stores the posterior mean and products with the posterior covariance. It implements
+// twisted.Posterior.
 func (k *kernels) Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error) {
 	n, count := k.n, len(rows)/k.n
 	turned, sums := mat.NewDense(max(count, 1), n, nil), mat.NewDense(max(count, 1), n, nil)
@@ -427,16 +430,16 @@ func (k *kernels) Moments(mean, product, rows []float64, x []float32, alpha floa
 	return trace, nil
 }
 
-// givenEquations is the density given equations R·x = y.
+// givenEquations is the density conditioned on equations R·x = y.
 type givenEquations struct {
 	k     *kernels
-	rows  *mat.Dense // R, q × n
-	gain  *mat.Dense // Σ·Rᵀ·(R·Σ·Rᵀ)⁻¹, n × q
+	rows  *mat.Dense // coefficients R of the equations, q × n
+	gain  *mat.Dense // gain of the equations, Σ·Rᵀ·(R·Σ·Rᵀ)⁻¹, n × q
 	y     []float64
-	total []float64 // sums of the weights of kernels
+	total []float64 // cumulative weights of the kernels, for drawing one
 }
 
-// Where returns the density given R·x = y, rows of R side by side.
+// Where returns the density conditioned on R·x = values. The argument rows holds R row by row.
 func (k *kernels) Where(rows, values []float64) (*givenEquations, error) {
 	n, q := k.n, len(values)
 	g := &givenEquations{k: k, rows: mat.NewDense(q, n, rows), y: values, gain: &mat.Dense{}}
@@ -480,8 +483,8 @@ func (k *kernels) Where(rows, values []float64) (*givenEquations, error) {
 	return g, nil
 }
 
-// Draw draws from it: a kernel by its weight, a window of that, and its nearest one in
-// units of Σ where the equations hold.
+// Draw draws a window. It chooses a kernel by weight, draws a window from it, and moves the
+// window to the nearest point, in units of Σ, that satisfies the equations.
 func (g *givenEquations) Draw(x []float32, src rand.Source) {
 	k, r := g.k, rand.New(src)
 	j, _ := slices.BinarySearch(g.total, r.Float64()*g.total[len(g.total)-1])

@@ -21,23 +21,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/training"
 )
 
-// The network: 235 000 weights for windows of 24 rows of six channels.
+// Shape and training of the network. It has 235 000 weights for windows of 24 rows of six
+// channels.
 const (
-	width  = 64
-	heads  = 2
-	blocks = 3
-	batch  = 64
-	rate   = 2e-3
-	decay  = 0.01
+	width  = 64   // width of the network
+	heads  = 2    // attention heads per block
+	blocks = 3    // number of blocks
+	batch  = 64   // training windows per step
+	rate   = 2e-3 // learning rate
+	decay  = 0.01 // weight decay
 )
 
-// Losses are estimated from so many corruptions of at most so many windows.
+// Losses are estimated from judged corruptions each of at most looked windows.
 const (
-	judged = 8
-	looked = 128
+	judged = 8   // corruptions per window for estimating a loss
+	looked = 128 // maximum number of windows for estimating a loss
 )
 
-// learning is the part of the options that is about the network.
+// learning holds the options of the network.
 type learning struct {
 	train      bool
 	minutes    float64
@@ -45,7 +46,7 @@ type learning struct {
 	save, load string
 }
 
-// check returns what is wrong with the options of the network.
+// check returns an error if the options of the network do not fit together.
 func (l learning) check(o *options) error {
 	switch {
 	case l.train && l.load != "":
@@ -73,19 +74,21 @@ const (
 	mostMinutes     = 1e6
 )
 
-// lesson is what the report says of the network.
+// lesson is the part of the report that describes the network.
 type lesson struct {
-	Weights  int     `json:"weights"`
-	Steps    int     `json:"steps,omitempty"` // 0 if it was read from a file
-	Made     int     `json:"made,omitempty"`  // of them now, the others before a checkpoint
-	Training float64 `json:"training_loss"`   // mean squared error of an entry of the velocity, of windows for training
-	HeldOut  float64 `json:"heldout_loss"`    // and of those held out
+	Weights int `json:"weights"`
+	// training steps; 0 if the network was read from a file
+	Steps int `json:"steps,omitempty"`
+	// training steps made in this run, after those of a checkpoint
+	Made int `json:"made,omitempty"`
+	// mean squared error per entry of the velocity, on training windows
+	Training float64 `json:"training_loss"`
+	HeldOut  float64 `json:"heldout_loss"` // the same error on held-out windows
 	Error    float64 `json:"heldout_loss_stderr"`
 	Seconds  float64 `json:"seconds"`
 }
 
-// network trains a network on the windows for training, or reads one, and returns its
-// denoiser.
+// network trains a network on the training windows, or reads one, and returns its denoiser.
 func (p *problem) network(ctx context.Context, o options) (energy.Denoiser[float32], error) {
 	l := &lesson{}
 	p.lesson = l
@@ -114,7 +117,7 @@ func (p *problem) network(ctx context.Context, o options) (energy.Denoiser[float
 	return denoise.Velocity{Denoiser: d}, nil
 }
 
-// some returns windows spread over all.
+// some returns at most looked windows, evenly spread over x.
 func (p *problem) some(x []float32) (few []float32) {
 	all := len(x) / p.sites()
 	count := min(looked, all)
@@ -124,7 +127,7 @@ func (p *problem) some(x []float32) (few []float32) {
 	return few
 }
 
-// learn trains a network, or goes on where a checkpoint left off.
+// learn trains a network, or continues from a checkpoint.
 func (p *problem) learn(ctx context.Context, o options, shape neural.Config, l *lesson) (*neural.Transformer, error) {
 	net, err := neural.New(shape, rand.NewPCG(o.seed, 0))
 	if err != nil {
@@ -158,17 +161,17 @@ func (p *problem) learn(ctx context.Context, o options, shape neural.Config, l *
 	})
 }
 
-// windowsKey names the digest of the windows for training in a file of weights.
+// windowsKey is the key of the digest of the training windows in a file of weights.
 const windowsKey = "windows"
 
-// digest tells windows for training apart.
+// digest returns a hash of the training windows.
 func (p *problem) digest() string {
 	h := crc64.New(crc64.MakeTable(crc64.ECMA))
 	_ = binary.Write(h, binary.LittleEndian, p.training) // a hash never fails
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// read reads a network that learned from these windows.
+// read reads a network. It returns an error if the network was trained on other windows.
 func (p *problem) read(path string, shape neural.Config) (*neural.Transformer, error) {
 	r, err := os.Open(path)
 	if err != nil {

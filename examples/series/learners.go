@@ -16,23 +16,23 @@ import (
 // linear learners: what they find does not depend on a start, and they have one
 // best answer, which takes milliseconds.
 
-// memory is how many rows before the one to come the forecast reads.
+// memory is the number of preceding rows that the forecast reads.
 const memory = 4
 
-// Penalties of squared weights, of standardised inputs: they leave a solution where
-// inputs are dependent, as prices are, and change no forecast that data settle.
+// Penalties on squared weights of standardised inputs. They make the solution unique for
+// dependent inputs, such as prices, and do not change a forecast that the data determine.
 const (
-	forecastRidge   = 1e-4 // in mean squared errors
-	classifierRidge = 1    // in windows
+	forecastRidge   = 1e-4 // relative to the mean squared error
+	classifierRidge = 1    // relative to the loss of one window
 )
 
-// folds is into how many runs of neighbours the windows held out are parted: a
-// classifier is tested on one, trained on the others.
+// folds is the number of runs of neighbouring windows into which the held-out windows are
+// divided. A classifier is tested on one run and trained on the others.
 const folds = 5
 
 var errRidge = errors.New("normal equations of the forecast are singular: samples are not finite")
 
-// past appends what the forecast of row t reads: the row before it, and the last
+// past appends the inputs of the forecast of row t to dst: the previous row and the last
 // changes.
 func past(dst []float64, x []float32, t, lags, n int) []float64 {
 	dst = append(dst[:0], 1)
@@ -45,10 +45,10 @@ func past(dst []float64, x []float32, t, lags, n int) []float64 {
 	return dst
 }
 
-// forecast trains a forecast of the next row on windows of n channels and returns its
-// mean absolute error on others, an entry, and the standard error of that mean over
-// windows. The forecast is a ridge regression of the change of all channels on a
-// constant, the last row and the last changes.
+// forecast fits a forecast of the next row to windows of n channels. It returns the mean
+// absolute error per entry on test windows, and the standard error of that mean over windows.
+// The forecast is a ridge regression of the change of all channels on a constant, the last row
+// and the last changes.
 func forecast(train, test []float32, length, n int) (mae, stderr float64, err error) {
 	lags, sites := min(memory, length-1), length*n
 	size := 1 + n*lags
@@ -94,7 +94,7 @@ func forecast(train, test []float32, length, n int) (mae, stderr float64, err er
 	return mae, stderr, nil
 }
 
-// meanError returns a mean and its standard error, 0 for one number.
+// meanError returns the mean and its standard error, which is 0 for a single number.
 func meanError(x []float64) (m, stderr float64) {
 	m = mean(x)
 	for _, v := range x {
@@ -103,10 +103,10 @@ func meanError(x []float64) (m, stderr float64) {
 	return m, math.Sqrt(stderr / float64(len(x)) / float64(max(1, len(x)-1)))
 }
 
-// traits are what the classifier sees of a window, channel by channel: mean, standard
-// deviation, the root mean squares of changes and of changes of changes, the mean
-// product of neighbouring changes; and the mean product of the changes of every two
-// channels.
+// traits returns the classifier's inputs for a window. For each channel these are the mean, the
+// standard deviation, the root mean squares of first and second differences, and the mean
+// product of neighbouring differences. For every pair of channels it is the mean product of the
+// differences.
 func traits(x []float32, length, n int) []float64 {
 	var out []float64
 	change := func(t, c int) float64 { return float64(x[t*n+c]) - float64(x[(t-1)*n+c]) }
@@ -139,12 +139,12 @@ func traits(x []float32, length, n int) []float64 {
 	return out
 }
 
-// discriminate returns |a − ½| for the accuracy a of a classifier that tells windows
-// held out from those generated for them, samples of each, and the standard error of a
-// over windows held out. The classifier is a logistic regression on traits. Both
-// classes weigh the same, and what is tested is in a run of neighbouring windows of
-// which training sees none. a may be below ½ by chance, so the score of what cannot be
-// distinguished is about as large as its standard error.
+// discriminate returns |a − ½| and the standard error of a over held-out windows. Here a is the
+// accuracy of a classifier that distinguishes held-out windows from windows generated for them,
+// samples per held-out window. The classifier is a logistic regression on traits in which both
+// classes have the same weight. It is tested on runs of neighbouring windows that are excluded
+// from training. By chance a may be below ½, so that the score of indistinguishable windows is
+// about its standard error.
 func discriminate(real, fake []float32, samples, length, n int) (score, stderr float64, err error) {
 	count := len(real) / length / n
 	var ends []int
@@ -155,7 +155,8 @@ func discriminate(real, fake []float32, samples, length, n int) (score, stderr f
 	return discriminateParts(real, fake, samples, length, n, ends)
 }
 
-// discriminateParts is the same with parts that end at given windows.
+// discriminateParts returns the score of [discriminate] and its standard error. The classifier
+// is tested on runs of windows that end at the given indices, and trained on the others.
 func discriminateParts(real, fake []float32, samples, length, n int, ends []int) (score, stderr float64, err error) {
 	sites := length * n
 	count := len(real) / sites
@@ -187,7 +188,8 @@ func discriminateParts(real, fake []float32, samples, length, n int, ends []int)
 	return math.Abs(a - 0.5), stderr, nil
 }
 
-// weight is that of window k of a group: 1 for the real one, 1 for its samples together.
+// weight returns the weight of window k of a group: 1 for the real one, and 1 for its samples
+// together.
 func weight(k, samples int) float64 {
 	if k == 0 {
 		return 1
@@ -195,7 +197,7 @@ func weight(k, samples int) float64 {
 	return 1 / float64(samples)
 }
 
-// hit is how far a margin is right: half where it does not decide.
+// hit returns 1 if the sign of the margin is right, 0 if it is wrong, and ½ for a margin of 0.
 func hit(margin float64, real bool) float64 {
 	switch {
 	case margin == 0:
@@ -206,7 +208,7 @@ func hit(margin float64, real bool) float64 {
 	return 0
 }
 
-// gammas are the schedules of the penalty that have names; nil is the hard form.
+// gammas maps names to schedules of the penalty. A nil schedule is the hard form.
 var gammas = map[string]proximal.Gamma{
 	"hard":      nil,
 	"exp":       proximal.ExpGamma(schedule.Alpha, 0),
@@ -214,7 +216,7 @@ var gammas = map[string]proximal.Gamma{
 	"quadratic": proximal.PowerGamma(2, 0),
 }
 
-// checkGamma returns what is wrong with -gamma.
+// checkGamma returns an error if -gamma is invalid.
 func (o *options) checkGamma() error {
 	if _, ok := gammas[o.gamma]; ok {
 		return nil

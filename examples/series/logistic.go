@@ -8,19 +8,19 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// logistic is a logistic regression on standardised inputs, with a constant.
+// logistic is a logistic regression with a constant on standardised inputs.
 type logistic struct {
-	mean, scale []float64 // input j counts as (x_j − mean_j)·scale_j
-	weights     []float64 // the last is the constant
+	mean, scale []float64 // input j is standardised to (x_j − mean_j)·scale_j
+	weights     []float64 // weights of the inputs, then the constant
 }
 
-// rounds bounds the Newton steps of a fit, which take about six.
+// rounds is the maximum number of Newton steps of a fit, which usually takes about six.
 const rounds = 50
 
 var errLogistic = errors.New("the classifier of windows does not converge: samples are not finite")
 
-// fitLogistic fits groups of inputs whose first one is real, by Newton's method on the
-// convex loss Σ_i w_i·log(1 + exp(−y_i·margin_i)) + classifierRidge/2·Σ_j weight_j².
+// fitLogistic fits groups of inputs of which the first is real, by Newton's method on the convex
+// loss Σ_i w_i·log(1 + exp(−y_i·margin_i)) + classifierRidge/2·Σ_j weight_j².
 func fitLogistic(in [][]float64, group int) (*logistic, error) {
 	n := len(in[0])
 	l := &logistic{make([]float64, n), make([]float64, n), make([]float64, n+1)}
@@ -70,7 +70,7 @@ func fitLogistic(in [][]float64, group int) (*logistic, error) {
 	return nil, errLogistic
 }
 
-// newton returns the Newton step and how fast the loss falls along it.
+// newton returns the Newton step and the rate at which the loss decreases along it.
 func (l *logistic) newton(in [][]float64, group int) (*mat.VecDense, float64, error) {
 	n := len(l.weights)
 	hessian, gradient := mat.NewSymDense(n, nil), mat.NewVecDense(n, nil)
@@ -99,7 +99,7 @@ func (l *logistic) newton(in [][]float64, group int) (*mat.VecDense, float64, er
 	return step, mat.Dot(step, gradient), nil
 }
 
-// loss is what the fit makes least.
+// loss returns the loss that the fit minimises.
 func (l *logistic) loss(in [][]float64, group int) float64 {
 	sum := 0.0
 	for i, x := range in {
@@ -112,7 +112,7 @@ func (l *logistic) loss(in [][]float64, group int) float64 {
 	return sum
 }
 
-// margin is above 0 for what seems real.
+// margin returns the linear predictor, which is positive for inputs classified as real.
 func (l *logistic) margin(x []float64) float64 {
 	m := l.weights[len(x)]
 	for j, v := range x {
@@ -121,7 +121,7 @@ func (l *logistic) margin(x []float64) float64 {
 	return m
 }
 
-// standard stores standardised inputs and the constant in dst.
+// standard stores the standardised inputs and the constant in dst.
 func (l *logistic) standard(dst *mat.VecDense, x []float64) {
 	for j, v := range x {
 		dst.SetVec(j, (v-l.mean[j])*l.scale[j])
@@ -129,7 +129,7 @@ func (l *logistic) standard(dst *mat.VecDense, x []float64) {
 	dst.SetVec(len(x), 1)
 }
 
-// sign is 1 for real windows, −1 for others.
+// sign returns 1 for real windows and −1 for others.
 func sign(real bool) float64 {
 	if real {
 		return 1

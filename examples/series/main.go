@@ -1,7 +1,6 @@
-// Series works on real-valued series of several channels, from files as people have them or
-// a synthetic market of prices and volume. It describes how a file is read, fills its gaps,
-// generates windows like those of the file, and compares the methods that hold windows to
-// given features.
+// Series works with real-valued series of several channels, from a file or from a synthetic
+// market of prices and volume. It describes how a file is read, fills its gaps, generates
+// similar windows, and compares methods that generate windows with given features.
 //
 //	go -C examples run ./series -csv prices.csv -describe
 //	go -C examples run ./series -csv prices.csv -fill complete.csv
@@ -11,15 +10,16 @@
 //	go -C examples run ./series -impute
 //	go -C examples run ./series -train -save weights.safetensors
 //
-// -fill draws every missing number given all that are there, from a Gaussian
-// autoregression in the coordinates of each channel, and writes medians; rows that the
-// file leaves out are put in. -generate draws from a kernel density in the coordinates of
-// the kind of series: of bars, what happens overnight, ranges, and where in them they open
-// and close. Without these it cuts the series into windows, holds some out, and has every
-// method generate windows with the features of those, judged side by side.
+// -fill draws every missing number given all known ones, from a Gaussian autoregression in the
+// coordinates of each channel, and writes the medians. It also inserts rows that the file omits.
+// -generate draws windows from a kernel density in coordinates that depend on the kind of
+// series. For bars, these are overnight changes, ranges, and the positions of open and close
+// within them. Without these options, the program cuts the series into windows and holds some
+// out. Every method then generates windows with the features of the held-out ones, and the
+// results are compared.
 //
-// -train trains a network on the windows, which -load reads again, in place of the
-// kernel density. -write FILE writes all samples.
+// -train trains a network on the windows, which replaces the kernel density; -load reads such a
+// network. -write FILE writes all samples.
 package main
 
 import (
@@ -38,7 +38,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/seriesdata"
 )
 
-// options are the command line.
+// options holds the command-line options.
 type options struct {
 	command.Output
 	checkpoint.Flags
@@ -61,7 +61,7 @@ type options struct {
 	location                 *time.Location
 }
 
-// reading are the options of reading a file.
+// reading returns the options for reading a file.
 func (o *options) reading() seriesdata.Options {
 	r := seriesdata.Options{Time: o.time, Entity: o.entity, Dates: o.dates, Location: o.location}
 	list := func(text string) (out []string) {
@@ -209,7 +209,7 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-// load reads or makes the table and prepares the problem.
+// load reads or generates the table and prepares the problem.
 func load(ctx context.Context, o options) (*problem, error) {
 	t := market(o.rows, o.seed)
 	if o.csv != "" {
@@ -266,7 +266,7 @@ func run(ctx context.Context, o options) (*report, error) {
 	return r, nil
 }
 
-// dispatch does what the command line asks for.
+// dispatch runs the task that the command line chooses.
 func dispatch(ctx context.Context, o options) (fmt.Stringer, error) {
 	switch {
 	case o.describe:

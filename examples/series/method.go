@@ -9,32 +9,33 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// method is one way to hold a diffusion of series to its limits, as
-// diffusion.Config.ProjectState lists them.
+// method is a way to make generated series satisfy their limits. Most are variants of a
+// diffusion; see diffusion.Config.ProjectState for a list.
 type method struct {
 	name    string
-	config  diffusion.Config // where it projects
-	renoise bool             // the noise comes from the projected prediction
-	metric  bool             // the projector measures in the posterior covariance
-	penalty bool             // guidance in place of a projector
-	free    bool             // neither
-	flow    *diffusion.ECI   // in place of a diffusion
-	exact   bool             // the conditional distribution itself
-	from    baseline         // no diffusion: training windows
+	config  diffusion.Config // settings that determine where the diffusion projects
+	renoise bool             // whether the noise is recomputed from the projected prediction
+	metric  bool             // whether the projector uses the posterior covariance as its metric
+	penalty bool             // whether guidance by a penalty replaces the projector
+	free    bool             // whether there is no constraint
+	flow    *diffusion.ECI   // flow method that replaces the diffusion; nil for none
+	exact   bool             // whether samples are drawn from the conditional distribution itself
+	// how a training window is chosen instead of running a model; none for a model
+	from baseline
 }
 
-// baseline says which training window is taken.
+// baseline is the rule by which a training window is chosen.
 type baseline uint8
 
 const (
 	none    baseline = iota
-	nearest          // the one that moves least when it is projected
-	drawn            // a random one, projected
-	asItIs           // a random one
+	nearest          // the training window that a projection moves least, projected
+	drawn            // a random training window, projected
+	asItIs           // a random training window, unchanged
 )
 
-// methods are all of them, constrained posterior sampling first. The last is what
-// distances between real windows are.
+// methods lists all methods, with constrained posterior sampling first. The last one gives the
+// distances between real windows for reference.
 var methods = []method{
 	{name: "cps"},
 	{name: "cps-metric", renoise: true, metric: true},
@@ -55,7 +56,7 @@ var methods = []method{
 // String returns the name.
 func (m method) String() string { return m.name }
 
-// chosen returns the methods of the command line.
+// chosen returns the methods of -method.
 func chosen(names string) ([]method, error) {
 	if names == "" {
 		return methods, nil
@@ -71,8 +72,7 @@ func chosen(names string) ([]method, error) {
 	return out, nil
 }
 
-// recipe returns the process and the configuration of a method for held-out
-// window i.
+// recipe returns the process and the configuration of a method for held-out window i.
 func (p *problem) recipe(o options, m method, i int) (diffusion.Process[float32], diffusion.Config) {
 	cfg := m.config
 	cfg.Steps = o.steps

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	shownWindows = 3 // in the picture that compares methods
+	shownWindows = 3 // windows in the figure that compares methods
 	panelHeight  = 4.5 * vg.Centimeter
 )
 
-// draw adds pictures of real windows against generated ones.
+// draw adds plots of real and generated windows.
 func (r *report) draw(p *problem, runs []*outcome) error {
 	// All channels of one window, by the first method.
 	start := p.starts[0]
@@ -56,8 +56,8 @@ func (r *report) draw(p *problem, runs []*outcome) error {
 	return nil
 }
 
-// panel adds to a figure channel c of held-out window i and of the first sample
-// of every run, in raw units; one run alone gets a band over its samples.
+// panel returns a plot of channel c of held-out window i and of the first sample of every run,
+// in raw units. If there is only one run, it adds a band over its samples.
 func (p *problem) panel(f *picture.Figure, runs []*outcome, i, c int) (*plot.Plot, error) {
 	panel := picture.Panel("", "")
 	first := len(f.Panels) == 0

@@ -9,14 +9,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// maxLevels is 256 MB: all 200 levels of a schedule for windows of up to 579 entries.
+// maxLevels is the maximum number of cached matrix entries, 256 MB. It suffices for all 200
+// levels of a schedule for windows of up to 579 entries.
 const maxLevels = 1 << 26
 
-// logits is how far log-odds of signal levels range in schedules.
+// logits is the range of the log-odds of signal levels in schedules.
 const logits = 28
 
-// posterior knows the covariance of a clean window given a noisy one, as if
-// windows were Gaussian with the covariance C of the training set,
+// posterior computes the covariance P of a clean window given a noisy one. It treats windows as
+// Gaussian with the covariance C of the training set:
 //
 //	P = (1−ᾱ)·C·(ᾱC + (1−ᾱ)I)⁻¹.
 //
@@ -24,17 +25,17 @@ const logits = 28
 type posterior struct {
 	n      int
 	mean   []float64
-	cov    *mat.SymDense // C
+	cov    *mat.SymDense // covariance C of the windows
 	basis  *mat.Dense    // eigenvectors of C
-	values []float64     // and eigenvalues
+	values []float64     // eigenvalues of C
 
-	capacity int // numbers that all P together may be
+	capacity int // maximum total number of entries of all cached P
 	lock     sync.Mutex
 	levels   map[float64][]float32 // P by signal level, row-major
 }
 
-// newPosterior takes windows of n entries that are blurred by noise of the
-// given standard deviation.
+// newPosterior computes the covariance of windows of n entries, blurred by noise of the given
+// standard deviation.
 func newPosterior(windows []float32, n int, blur float64) (*posterior, error) {
 	count := len(windows) / n
 	centre := make([]float64, n)
@@ -59,8 +60,8 @@ func newPosterior(windows []float32, n int, blur float64) (*posterior, error) {
 	return p, nil
 }
 
-// apply stores P·v in dst, for signal level ᾱ. P is made once for a
-// level, and where nearly all of v is zero, as in rows of limits, only the rest counts.
+// apply stores P·v in dst for the signal level ᾱ. P is computed once per level. Zeros in v,
+// which rows of limits mostly contain, are skipped.
 func (p *posterior) apply(dst, v []float64, alpha float64) {
 	full := p.level(p.near(alpha))
 	clear(dst)
@@ -74,9 +75,9 @@ func (p *posterior) apply(dst, v []float64, alpha float64) {
 	}
 }
 
-// near returns the level whose P stands for that of ᾱ: itself where there is capacity for
-// all of a schedule, else the nearest of a grid in log-odds that there is capacity for. P
-// only says in which metric a projection is nearest, so what is close serves.
+// near returns the level whose P is used for ᾱ. It is ᾱ itself if the capacity suffices for the
+// whole schedule. Otherwise it is the nearest of a grid in log-odds that fits the capacity. An
+// approximation is enough, because P only defines the metric of a projection.
 func (p *posterior) near(alpha float64) float64 {
 	most := max(p.capacity/(p.n*p.n), 1)
 	if most >= schedule.Steps || !(alpha > 0 && alpha < 1) {
@@ -86,13 +87,13 @@ func (p *posterior) near(alpha float64) float64 {
 	return 1 / (1 + math.Exp(-step*math.Round(math.Log(alpha/(1-alpha))/step)))
 }
 
-// share is eigenvalue i of P.
+// share returns eigenvalue i of P.
 func (p *posterior) share(i int, alpha float64) float64 {
 	l := p.values[i]
 	return (1 - alpha) * l / (alpha*l + 1 - alpha)
 }
 
-// level returns P.
+// level returns P for the given signal level and caches it.
 func (p *posterior) level(alpha float64) []float32 {
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -116,12 +117,12 @@ func (p *posterior) level(alpha float64) []float32 {
 	return full
 }
 
-// gaussian is the exact denoiser of that Gaussian.
+// gaussian returns the exact denoiser of the Gaussian with mean p.mean and covariance C.
 func (p *posterior) gaussian() (*denoise.Mixture, error) {
 	return denoise.NewGaussian(p.mean, p.full())
 }
 
-// full is the covariance C, row-major.
+// full returns the covariance C, row-major.
 func (p *posterior) full() []float64 {
 	full := make([]float64, 0, p.n*p.n)
 	for i := range p.n {

@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// relation is a channel that is an affine function of others in every row:
-// x_channel = offset + Σ_i weight_i·x_{of_i}, as they are written.
+// relation states that a channel is an affine function of others in every row: x_channel =
+// offset + Σ_i weight_i·x_{of_i}, in the written values.
 type relation struct {
 	channel int
 	of      []int
@@ -15,7 +15,7 @@ type relation struct {
 	offset  float64
 }
 
-// value returns what the others make of the channel.
+// value returns the value of the channel computed from the others.
 func (r *relation) value(row []float64) float64 {
 	v := r.offset
 	for i, c := range r.of {
@@ -24,11 +24,11 @@ func (r *relation) value(row []float64) float64 {
 	return v
 }
 
-// enoughRows is how many rows without gaps a relation is found in, times the channels.
+// enoughRows is the minimum number of complete rows per channel for detecting a relation.
 const enoughRows = 5
 
-// relations finds channels that depend on those before them, from rows × channels of
-// which some are NaN. half is half of the last digit of every channel.
+// relations finds channels that depend on earlier ones, from rows × channels with some NaN. For
+// every channel, half holds half a unit of its last digit.
 func relations(rows [][]float64, channels []int, half []float64) (all []relation) {
 	dependent := map[int]bool{}
 	for k, c := range channels {
@@ -49,7 +49,8 @@ func relations(rows [][]float64, channels []int, half []float64) (all []relation
 	return all
 }
 
-// relate fits channel c by others, and reports whether the fit is exact up to rounding.
+// relate fits channel c by the channels in base, and reports whether the fit is exact up to
+// rounding.
 func relate(rows [][]float64, c int, base []int, half []float64) (r relation, ok bool) {
 	for _, b := range base { // a copy, or a change of units, needs no others
 		if len(base) > 1 {

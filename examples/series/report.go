@@ -14,52 +14,61 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/distance"
 )
 
-// report is what the program prints, as a table or as JSON.
+// report is the program's output, printed as a table or as JSON.
 type report struct {
-	Data     string    `json:"data"`
-	Channels []string  `json:"channels"`
-	Length   int       `json:"length"`
-	Training int       `json:"training"`
-	HeldOut  int       `json:"heldout"`
-	Samples  int       `json:"samples"` // per window held out
-	Features []string  `json:"features,omitempty"`
-	Impute   bool      `json:"impute"`
-	OHLC     bool      `json:"ohlc"`
-	Denoiser string    `json:"denoiser"`
-	Width    float64   `json:"width,omitempty"` // of kernels of the shape of the data, in standard deviations of windows
-	Row      float64   `json:"width_within_bars,omitempty"`
-	Network  *lesson   `json:"network,omitempty"`
-	Steps    int       `json:"steps"`
-	Seed     uint64    `json:"seed"`
-	Seeds    int       `json:"seeds"`
-	Notes    []string  `json:"notes,omitempty"` // what reading the file left out or put right
-	Methods  []figures `json:"methods"`
-	Failed   []string  `json:"failed,omitempty"` // methods without figures, and why
-	Wrote    []string  `json:"wrote,omitempty"`  // files
+	Data     string   `json:"data"`
+	Channels []string `json:"channels"`
+	Length   int      `json:"length"`
+	Training int      `json:"training"`
+	HeldOut  int      `json:"heldout"`
+	Samples  int      `json:"samples"` // number of samples per held-out window
+	Features []string `json:"features,omitempty"`
+	Impute   bool     `json:"impute"`
+	OHLC     bool     `json:"ohlc"`
+	Denoiser string   `json:"denoiser"`
+	// width of kernels with the shape of the data, in standard deviations of windows
+	Width   float64 `json:"width,omitempty"`
+	Row     float64 `json:"width_within_bars,omitempty"`
+	Network *lesson `json:"network,omitempty"`
+	Steps   int     `json:"steps"`
+	Seed    uint64  `json:"seed"`
+	Seeds   int     `json:"seeds"`
+	// omissions and corrections made when reading the file
+	Notes   []string  `json:"notes,omitempty"`
+	Methods []figures `json:"methods"`
+	Failed  []string  `json:"failed,omitempty"` // failed methods with the reason
+	Wrote   []string  `json:"wrote,omitempty"`  // files written
 
 	picture.Album `json:"-"`
 }
 
-// figures of one method, all in standardised units: means over seeds, and their
-// standard errors where there are several.
+// figures holds the results of one method in standardised units, averaged over seeds. Seeds
+// holds standard errors if there are several seeds.
 type figures struct {
 	Method    string  `json:"method"`
-	Frechet   float64 `json:"frechet"`   // squared distance to the windows held out
-	DTW       float64 `json:"dtw"`       // mean distance to the window whose limits a sample has
-	Violation float64 `json:"violation"` // the largest of any limit in any sample
+	Frechet   float64 `json:"frechet"`   // squared Fréchet distance to the held-out windows
+	DTW       float64 `json:"dtw"`       // mean distance to the window whose limits the sample has
+	Violation float64 `json:"violation"` // largest violation of any limit in any sample
 	Total     float64 `json:"total_violation"`
-	RMSE      float64 `json:"rmse,omitempty"`                // of imputed entries
-	Score     float64 `json:"energy_score,omitempty"`        // mean over windows held out; of two samples or more
-	Error     float64 `json:"energy_score_stderr,omitempty"` // of that mean for one seed, as if windows were independent
-	TSTR      float64 `json:"tstr_mae"`                      // of a forecast trained on samples, tested on windows held out
-	TSTRError float64 `json:"tstr_mae_stderr"`               // over windows held out, of one seed
-	Apart     float64 `json:"discriminative"`                // |accuracy − ½| of a classifier of both
-	ApartErr  float64 `json:"discriminative_stderr"`         // over windows held out, of one seed
-	Ms        float64 `json:"ms_per_sample"`
-	Seeds     spread  `json:"seeds_stderr,omitzero"`
+	// root mean square error of imputed entries
+	RMSE float64 `json:"rmse,omitempty"`
+	// mean over held-out windows; needs at least two samples per window
+	Score float64 `json:"energy_score,omitempty"`
+	// standard error of Score for one seed, as if windows were independent
+	Error float64 `json:"energy_score_stderr,omitempty"`
+	// mean absolute error, on held-out windows, of a forecast trained on samples
+	TSTR float64 `json:"tstr_mae"`
+	// standard error of TSTR over held-out windows, for one seed
+	TSTRError float64 `json:"tstr_mae_stderr"`
+	// |accuracy − ½| of a classifier of real and generated windows
+	Apart float64 `json:"discriminative"`
+	// standard error of Apart over held-out windows, for one seed
+	ApartErr float64 `json:"discriminative_stderr"`
+	Ms       float64 `json:"ms_per_sample"`
+	Seeds    spread  `json:"seeds_stderr,omitzero"`
 }
 
-// spread is standard errors of means over seeds.
+// spread holds standard errors of means over seeds.
 type spread struct {
 	Frechet float64 `json:"frechet"`
 	DTW     float64 `json:"dtw"`
@@ -76,8 +85,8 @@ func newReport(p *problem, o options) *report {
 	}
 }
 
-// excuse notes the failure of one method and reports whether the others may go
-// on: where a projection did not converge there are no figures to show.
+// excuse records the failure of a method and reports whether the other methods can continue.
+// This is so if a projection did not converge.
 func (r *report) excuse(err error) bool {
 	var not *projection.NotConverged
 	if !errors.As(err, &not) {
@@ -87,7 +96,7 @@ func (r *report) excuse(err error) bool {
 	return true
 }
 
-// add judges what a method generated, with one seed or several.
+// add evaluates the samples of a method, with one outcome per seed.
 func (r *report) add(p *problem, all []*outcome) error {
 	var mean figures
 	each := make([]figures, len(all))
@@ -118,7 +127,7 @@ func (r *report) add(p *problem, all []*outcome) error {
 	return nil
 }
 
-// stderr is the standard error of the mean of a figure.
+// stderr returns the standard error of the mean of a figure.
 func stderr(each []figures, mean figures, of func(f figures) float64) float64 {
 	sum := 0.0
 	for _, f := range each {
@@ -129,7 +138,7 @@ func stderr(each []figures, mean figures, of func(f figures) float64) float64 {
 	return math.Sqrt(sum / (n - 1) / n)
 }
 
-// judge returns the figures of what a method generated with one seed.
+// judge returns the results of a method with one seed.
 func (p *problem) judge(o *outcome) (figures, error) {
 	count := len(p.starts) * o.samples
 	f := figures{Method: o.method.String(), Ms: 1000 * o.seconds / float64(count)}
@@ -164,7 +173,7 @@ func (p *problem) judge(o *outcome) (figures, error) {
 	return f, nil
 }
 
-// score is the mean energy score over windows held out, and its standard error.
+// score returns the mean energy score over held-out windows and its standard error.
 func (p *problem) score(o *outcome) (mean, stderr float64, err error) {
 	n, square := float64(len(p.starts)), 0.0
 	for i := range p.starts {
@@ -177,7 +186,7 @@ func (p *problem) score(o *outcome) (mean, stderr float64, err error) {
 	return mean, math.Sqrt(max(0, square-mean*mean) / (n - 1)), nil
 }
 
-// rmse is the root mean square error of what was imputed.
+// rmse returns the root mean square error of the imputed entries.
 func (p *problem) rmse(o *outcome) float64 {
 	from, to := hidden(p.length)
 	sum, count := 0.0, 0
@@ -253,7 +262,7 @@ func (r *report) String() string {
 	return b.String()
 }
 
-// plusMinus is a figure, with its standard error where there are several seeds.
+// plusMinus formats a figure, with its standard error if there are several seeds.
 func (r *report) plusMinus(v, stderr float64) string {
 	if r.Seeds > 1 {
 		return fmt.Sprintf("%.3f ± %.3f", v, stderr)
@@ -261,8 +270,8 @@ func (r *report) plusMinus(v, stderr float64) string {
 	return fmt.Sprintf("%.3f", v)
 }
 
-// within is a figure with its standard error over windows held out, and over seeds
-// before it where there are several.
+// within formats a figure with its standard error over held-out windows. If there are several
+// seeds, the standard error over seeds precedes it.
 func (r *report) within(v, windows, seeds float64) string {
 	if r.Seeds > 1 {
 		return fmt.Sprintf("%.3f ± %.3f (%.3f)", v, seeds, windows)
@@ -270,5 +279,5 @@ func (r *report) within(v, windows, seeds float64) string {
 	return fmt.Sprintf("%.3f ± %.3f", v, windows)
 }
 
-// Warnings returns what reading the file left out, and the methods that failed.
+// Warnings returns the notes on reading the file and the failed methods.
 func (r *report) Warnings() []string { return append(slices.Clone(r.Notes), r.Failed...) }

@@ -10,14 +10,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/distance"
 )
 
-// nearCandidates is how many training windows, those that break the limits least,
-// are projected to find the one that moves least.
+// nearCandidates is the number of training windows with the smallest violations that are
+// projected to find the one that moves least.
 const nearCandidates = 20
 
-// fromTraining stores samples for held-out window i that are training windows:
-// baselines that know no model. Those of retrieval are the window that moves least
-// when it is projected, all the same; those of cop (Coletta et al. 2023) are drawn and
-// projected, and those of real are drawn.
+// fromTraining stores training windows as samples for held-out window i, for the baselines
+// without a model. For retrieval, all samples are the projected window that moves least. For cop
+// (Coletta et al. 2023), windows are drawn and projected. For real, they are drawn.
 func (p *problem) fromTraining(ctx context.Context, o options, m method, i int, x []float32) error {
 	solver, err := proximal.Projector{Set: p.sets[i]}.Compile(ctx, p.sites())
 	if err != nil {
@@ -71,8 +70,7 @@ func (p *problem) fromTraining(ctx context.Context, o options, m method, i int, 
 	return nil
 }
 
-// likeliest returns the training windows that break the limits of held-out window
-// i least.
+// likeliest returns the training windows that violate the limits of held-out window i least.
 func (p *problem) likeliest(i int) []int {
 	n := p.sites()
 	total := make([]float64, len(p.training)/n)

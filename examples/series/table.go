@@ -12,29 +12,28 @@ import (
 	"github.com/gibbsite-go/gibbsite/seriesdata"
 )
 
-// table holds a series of several channels in raw units, or several series of
-// the same channels one after the other.
+// table holds one or several series of the same channels in raw units, one after the other.
 type table struct {
 	name   string
-	names  []string  // of the channels
-	values []float64 // rows × channels
-	lines  []int     // of the file, one per row
+	names  []string  // names of the channels
+	values []float64 // values in raw units, rows × channels
+	lines  []int     // line numbers in the file, one per row
 	breaks []int     // rows at which another series begins, ascending
-	notes  []string  // what was left out, filled in or put right
+	notes  []string  // omissions, fillings and corrections
 }
 
 func (t *table) rows() int { return len(t.lines) }
 
 func (t *table) at(row, channel int) float64 { return t.values[row*len(t.names)+channel] }
 
-// whole reports whether the window that begins at a row lies within one series.
+// whole reports whether the window that begins at row start lies within one series.
 func (t *table) whole(start, length int) bool {
 	k, _ := slices.BinarySearch(t.breaks, start+1)
 	return start+length <= t.rows() && (k == len(t.breaks) || t.breaks[k] >= start+length)
 }
 
-// channel returns the number of the channel that a name means, −1 if there is
-// none: its whole name or the last part of it.
+// channel returns the index of a channel by its full name or the last part of it, or −1 if there
+// is none.
 func (t *table) channel(name string) int {
 	if i := slices.IndexFunc(t.names, func(s string) bool { return strings.EqualFold(s, name) }); i >= 0 {
 		return i
@@ -45,7 +44,7 @@ func (t *table) channel(name string) int {
 // reading holds the settings of readTable.
 type reading struct {
 	seriesdata.Options
-	missing string // what becomes of missing numbers: error, drop or linear
+	missing string // treatment of missing numbers: error, drop or linear
 }
 
 // readFrame reads a file.
@@ -76,7 +75,7 @@ func readTable(path string, how reading) (*table, error) {
 	return t, nil
 }
 
-// parseTable reads a file from memory.
+// parseTable reads a table from r.
 func parseTable(r io.Reader, how reading) (*table, error) {
 	f, err := seriesdata.Read(r, how.Options)
 	if err != nil {
@@ -85,7 +84,7 @@ func parseTable(r io.Reader, how reading) (*table, error) {
 	return tableOf(f, how)
 }
 
-// tableOf puts the series of a frame one behind the other.
+// tableOf concatenates the series of a frame.
 func tableOf(f *seriesdata.Frame, how reading) (*table, error) {
 	pick, left := choose(f, len(how.Columns) > 0)
 	t := &table{}
@@ -126,7 +125,7 @@ func tableOf(f *seriesdata.Frame, how reading) (*table, error) {
 	return t, nil
 }
 
-// entityNames lists the names of series, eight at most.
+// entityNames lists the names of at most eight series.
 func entityNames(f *seriesdata.Frame) string {
 	var all []string
 	for i, e := range f.Entities {
@@ -139,9 +138,9 @@ func entityNames(f *seriesdata.Frame) string {
 	return strings.Join(all, ", ")
 }
 
-// fill appends the rows of one series. A missing number is an error, ends the series
-// there, or lies on the line between its neighbours; times that the file leaves out
-// end the series unless they are filled in.
+// fill appends the rows of one series. According to missing, a missing number is an error, ends
+// the series, or is interpolated. Times that the file omits end the series unless they are
+// interpolated.
 func (t *table) fill(f *seriesdata.Frame, e *seriesdata.Entity, pick []int, missing string) error {
 	first, gaps := t.rows(), 0
 	cut := func() {
@@ -189,8 +188,8 @@ func (t *table) fill(f *seriesdata.Frame, e *seriesdata.Entity, pick []int, miss
 	return nil
 }
 
-// interpolate replaces NaN from a row on by the line between the neighbours in
-// the channel, at the ends by the nearest number.
+// interpolate replaces NaN from row first on by linear interpolation in the channel, at the ends
+// by the nearest number.
 func (t *table) interpolate(first int) error {
 	n := len(t.names)
 	for c, name := range t.names {
@@ -223,12 +222,12 @@ func (t *table) interpolate(first int) error {
 	return nil
 }
 
-// priceRounding is how far prices may be out of order by the rounding of who
-// wrote the file, relative to the price: then they are put in order.
+// priceRounding is the relative amount by which prices may be out of order because the file
+// rounds them. They are then put in order.
 const priceRounding = 1e-6
 
-// prices returns the channels open, high, low and close, if there are all four
-// and they are in order on every row, up to rounding, which it puts right.
+// prices returns the channels open, high, low and close if all four exist. It corrects an order
+// that only rounding breaks, and returns an error if a row is out of order by more.
 func (t *table) prices() (c [4]int, found bool, err error) {
 	for k, name := range priceNames {
 		if c[k] = t.channel(name); c[k] < 0 {

@@ -9,40 +9,40 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint/series"
 )
 
-// corpus is a table cut into windows of one length, standardised per channel.
-// No training window shares a row with one that is held out.
+// corpus is a table cut into standardised windows of one length. Training windows share no row
+// with held-out windows, unless the split is random.
 type corpus struct {
 	*table
 	length         int
-	shift, scale   []float64 // raw = shift + scale·standardised
-	starts         []int     // first rows of the windows held out
-	training, held []float32 // windows × length × channels
+	shift, scale   []float64 // raw = shift + scale·standardised, by channel
+	starts         []int     // first rows of the held-out windows
+	training, held []float32 // training and held-out windows, each windows × length × channels
 }
 
 func (c *corpus) channels() int { return len(c.names) }
 func (c *corpus) sites() int    { return c.length * c.channels() }
 
-// window returns held-out window i as it was generated or as it is in x.
+// window returns window i of x, an array of windows.
 func (c *corpus) window(x []float32, i int) []float32 { return x[i*c.sites() : (i+1)*c.sites()] }
 
-// leastTraining is the fewest windows worth learning from.
+// leastTraining is the minimum number of training windows.
 const leastTraining = 10
 
-// split is how windows are held out.
+// split is a rule for choosing the held-out windows.
 type split string
 
 const (
-	auto          split = "auto"          // even where the table is long enough, else chronological
-	even          split = "even"          // evenly over the table, none overlapping another
-	chronological split = "chronological" // from the last fifth of every series, overlapping where they must
-	random        split = "random"        // at random among all, overlapping those for training
+	auto split = "auto" // the split even if the table is long enough, else chronological
+	even split = "even" // evenly spaced over the table, without overlap
+	// from the last fifth of every series, with overlap if necessary
+	chronological split = "chronological"
+	random        split = "random" // random windows, which may overlap training windows
 )
 
-// cut holds out windows and takes at most limit of the others for training. No
-// training window shares a row with one held out, unless the split is random:
-// that is the protocol of Narasimhan et al. 2025, four fifths of all overlapping
-// windows for training and a tenth to test. What is held out may be up to the fifth
-// that is left.
+// cut holds out windows and uses at most limit of the others for training. Training windows
+// share no row with held-out ones, unless the split is random. The random split is the protocol
+// of Narasimhan et al. 2025: four fifths of all overlapping windows for training and a tenth for
+// testing. Here up to the remaining fifth may be held out.
 func cut(t *table, length, heldOut, limit int, by split, seed uint64) (*corpus, error) {
 	c := &corpus{table: t, length: length}
 	var all []int
@@ -91,8 +91,8 @@ func cut(t *table, length, heldOut, limit int, by split, seed uint64) (*corpus, 
 	return c, nil
 }
 
-// holdAtRandom holds out windows among all and returns those for training, which
-// may overlap them.
+// holdAtRandom holds out random windows and returns the training windows, which may overlap
+// them.
 func (c *corpus) holdAtRandom(all []int, heldOut int, seed uint64) (free []int) {
 	order := rand.New(rand.NewPCG(seed, 11)).Perm(len(all))
 	c.starts = nil
@@ -107,8 +107,8 @@ func (c *corpus) holdAtRandom(all []int, heldOut int, seed uint64) (free []int) 
 	return free
 }
 
-// holdLast holds out windows of the last fifth of every series, evenly among
-// them, and returns those that end before it.
+// holdLast holds out evenly spaced windows of the last fifth of every series. It returns the
+// windows that end before it.
 func (c *corpus) holdLast(all []int, heldOut int) (free []int) {
 	var last []int
 	for _, s := range all {
@@ -137,8 +137,8 @@ func (c *corpus) holdLast(all []int, heldOut int) (free []int) {
 	return free
 }
 
-// holdEvenly holds out windows evenly over the table and returns those that
-// share no row with one of them.
+// holdEvenly holds out windows evenly over the table. It returns the windows that share no row
+// with them.
 func (c *corpus) holdEvenly(all []int, heldOut int) (free []int) {
 	c.starts = nil
 	rows := c.rows()
@@ -169,8 +169,8 @@ func (c *corpus) holdEvenly(all []int, heldOut int) (free []int) {
 	return free
 }
 
-// standardise finds mean and standard deviation of every channel over the rows
-// of the windows that may be trained on: nothing is known of those held out.
+// standardise computes the mean and standard deviation of every channel over the rows of the
+// training windows. Held-out windows are not used.
 func (c *corpus) standardise(free []int) error {
 	seen := make([]bool, c.rows())
 	for _, s := range free {
@@ -211,7 +211,7 @@ func (c *corpus) standardise(free []int) error {
 	return nil
 }
 
-// add appends the window that begins at a row.
+// add appends the standardised window that begins at row start.
 func (c *corpus) add(dst []float32, start int) []float32 {
 	for t := range c.length {
 		for k := range c.names {
@@ -234,7 +234,7 @@ func (c *corpus) shape() series.Shape {
 	return series.Shape{Length: c.length, Channels: c.channels(), Names: c.names, Shift: c.shift, Scale: c.scale}
 }
 
-// varies reports whether channel k has two values.
+// varies reports whether channel k is not constant.
 func (c *corpus) varies(k int) bool {
 	for row := range c.lines {
 		if c.at(row, k) != c.at(0, k) {

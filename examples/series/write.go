@@ -9,12 +9,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint/series"
 )
 
-// orderSlack is how far a price may be moved to keep prices in order, in standard
-// deviations of the widest channel: what is left of rows that a projection has
-// met, and the rounding of float32.
+// orderSlack is the maximum distance by which prices are moved to put them in order, in standard
+// deviations of the widest channel. It covers the residual of a projection and the rounding of
+// float32.
 const orderSlack = 1e-3
 
-// bars returns the settings by which the prices of a problem are finished.
+// bars returns the settings for rounding and ordering the prices of samples, and the maximum
+// distance by which a price may be moved.
 func (p *problem) bars(tick float64) (series.Prices, float64) {
 	most := tick
 	for _, c := range p.prices {
@@ -23,8 +24,8 @@ func (p *problem) bars(tick float64) (series.Prices, float64) {
 	return series.Prices{Open: p.prices[0], High: p.prices[1], Low: p.prices[2], Close: p.prices[3], Tick: tick}, most
 }
 
-// writeSamples writes what methods generated, in raw units: a line per row of
-// every sample. Prices of methods that keep their order are in order exactly.
+// writeSamples writes the samples of the methods in raw units, one line per row of a sample. If
+// the method keeps prices in order, the written prices are exactly in order.
 func (p *problem) writeSamples(path string, tick float64, runs []*outcome) error {
 	return saveCSV(path, ',', func(w *csv.Writer) error {
 		if err := w.Write(append([]string{"method", "window", "sample", "row"}, p.names...)); err != nil {
@@ -56,7 +57,7 @@ func (p *problem) writeSamples(path string, tick float64, runs []*outcome) error
 	})
 }
 
-// saveCSV writes lines of cells.
+// saveCSV writes a table.
 func saveCSV(path string, comma rune, fill func(w *csv.Writer) error) error {
 	return saveFile(path, func(to io.Writer) error {
 		w := csv.NewWriter(to)

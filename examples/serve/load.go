@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// loads are the formats of a load test, and what judges a completion without the library.
+// loads lists the formats of a load test, each with a function that checks a completion without
+// the library.
 var loads = []struct {
 	format string
 	judge  func(text string) bool
@@ -41,8 +42,8 @@ var loads = []struct {
 	{`{"type":"grammar","grammar":"root ::= num (\"+\" num)*\nnum ::= [0-9]{1,3}"}`, regexp.MustCompile(`^[0-9]{1,3}(\+[0-9]{1,3})*$`).MatchString},
 }
 
-// loaded is the report of a load test. Wrong completions are those that break their format, failures
-// are requests without an answer.
+// loaded is the report of a load test. Wrong counts completions that violate their format,
+// Failures counts requests without an answer.
 type loaded struct {
 	Requests int     `json:"requests"`
 	Clients  int     `json:"clients"`
@@ -56,7 +57,7 @@ type loaded struct {
 		Max float64 `json:"max"`
 	} `json:"ms"`
 
-	why string // of the first failure
+	why string // cause of the first failure
 }
 
 func (r *loaded) String() string {
@@ -68,7 +69,7 @@ func (r *loaded) String() string {
 	return s
 }
 
-// test sends requests and judges the answers.
+// test sends the requests of a load test and checks the answers.
 func test(ctx context.Context, url string, o options) (*loaded, error) {
 	r := &loaded{Requests: o.load, Clients: o.clients}
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: o.clients}, Timeout: 30 * time.Second}

@@ -1,6 +1,6 @@
-// Serve is a small HTTP server in the manner of OpenAI's: a model completes a text, and a JSON
-// Schema, a regular expression or a grammar of the request says what the completion may be. It shows
-// where a server of language models asks for masks: after the network and before the draw.
+// Serve is a small HTTP server with an API like OpenAI's. A model completes a text, restricted
+// to a JSON Schema, a regular expression or a grammar given in the request. It shows where a
+// language model server computes masks: after the network and before the draw.
 //
 //	go -C examples run ./serve -addr 127.0.0.1:8080
 //	go -C examples run ./serve -addr 127.0.0.1:8080 -vocab tokenizer.json
@@ -32,7 +32,7 @@ type options struct {
 	seed          uint64
 }
 
-// mostLoad and mostClients bound a load test.
+// mostLoad and mostClients are the maxima of -load and -clients.
 const (
 	mostLoad    = 100_000
 	mostClients = 256
@@ -61,7 +61,7 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-// served is the report of a server that was stopped.
+// served is the report of a server after it was stopped.
 type served struct {
 	Requests int64 `json:"requests"`
 }

@@ -5,14 +5,14 @@ import (
 	"math/rand/v2"
 )
 
-// network stands in for a language model: a layer over the last tokens, with weights drawn at
-// random, whose outputs are compared with the embedding of every token. It has learnt nothing;
-// what makes sense in a completion comes from the masks.
+// network replaces a language model: one recurrent layer over the last tokens with random
+// weights, whose output is multiplied by the embedding of every token. It is untrained; all
+// structure in a completion is due to the masks.
 type network struct {
 	width   int
-	embed   []float32 // tokens × width
-	recur   []float32 // width × width
-	context int       // tokens that it sees
+	embed   []float32 // embeddings, tokens × width
+	recur   []float32 // recurrent weights, width × width
+	context int       // number of preceding tokens that the network reads
 }
 
 func newNetwork(tokens int, seed uint64) *network {
@@ -28,7 +28,7 @@ func newNetwork(tokens int, seed uint64) *network {
 	return n
 }
 
-// logits stores the log-weights of the next token.
+// logits stores the log-weights of the next token in dst.
 func (n *network) logits(dst []float32, read []int32) {
 	h, next := make([]float32, n.width), make([]float32, n.width)
 	for _, t := range read[max(0, len(read)-n.context):] {
@@ -50,8 +50,8 @@ func (n *network) logits(dst []float32, read []int32) {
 	}
 }
 
-// draw draws a token of a mask with probability in proportion to exp(logit/temperature), the
-// greatest for a temperature of 0; −1 if the mask is empty.
+// draw draws a token of the mask with probability proportional to exp(logit/temperature). At
+// temperature 0 it returns the most probable token. It returns −1 if the mask is empty.
 func draw(logits []float32, mask []uint32, temperature float64, r *rand.Rand) int32 {
 	best, most := int32(-1), math.Inf(-1)
 	for t, x := range logits {

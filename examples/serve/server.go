@@ -25,25 +25,26 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 )
 
-// What a request may ask for.
+// Limits of a request.
 const (
-	mostBody   = 1 << 20 // bytes
-	mostTokens = 4096
-	compiling  = 10 * time.Second
-	keptForms  = 256 // compiled schemas, the least recently used goes first
-	shown      = 200 // tokens that /v1/masks lists
+	mostBody   = 1 << 20          // maximum size of a request body in bytes
+	mostTokens = 4096             // maximum of max_tokens
+	compiling  = 10 * time.Second // time limit for compiling a format
+	keptForms  = 256              // number of cached schemas; the least recently used is evicted first
+	shown      = 200              // maximum number of tokens that /v1/masks lists
 )
 
-// format says what a completion may be, as OpenAI's API has it; the last three are additions.
+// format is the response_format of OpenAI's API: it restricts the completion. The types regex,
+// grammar and language are additions.
 type format struct {
 	Type       string `json:"type"` // text, json_object, json_schema, regex, grammar or language
 	JSONSchema struct {
 		Schema json.RawMessage `json:"schema"`
 	} `json:"json_schema"`
-	Pattern string `json:"pattern"` // of regex, as package regexp has it
-	Grammar string `json:"grammar"` // in the notation of llama.cpp
+	Pattern string `json:"pattern"` // pattern for the type regex, in the syntax of package regexp
+	Grammar string `json:"grammar"` // grammar for the type grammar, in llama.cpp's notation
 
-	Language string `json:"language"` // json5
+	Language string `json:"language"` // name of the language for the type language: json5
 }
 
 type request struct {
@@ -57,7 +58,7 @@ type request struct {
 type choice struct {
 	Index  int    `json:"index"`
 	Text   string `json:"text"`
-	Reason string `json:"finish_reason"` // stop or length
+	Reason string `json:"finish_reason"` // "stop" or "length"
 }
 
 type usage struct {
@@ -81,14 +82,15 @@ type maskReport struct {
 	Allowed int      `json:"allowed"`
 	MayEnd  bool     `json:"may_end"`
 	Forced  string   `json:"forced"`
-	Tokens  []string `json:"tokens"` // the first of them
-	Mask    string   `json:"mask"`   // bit t mod 32 of little-endian word t/32 is token t; base64
+	Tokens  []string `json:"tokens"` // first tokens of the mask
+	// mask in base64: bit t mod 32 of little-endian word t/32 is token t
+	Mask string `json:"mask"`
 }
 
-// problem is an error of the caller's.
+// problem is an error caused by the client's request.
 type problem struct{ error }
 
-// server completes texts.
+// server answers completion and mask requests.
 type server struct {
 	words    text.Vocabulary
 	prepared *grammar.Vocabulary
@@ -96,15 +98,15 @@ type server struct {
 	seed     uint64
 	byText   map[string]int32
 	longest  int
-	running  chan struct{} // one for every completion at a time
+	running  chan struct{} // semaphore with one slot per concurrent completion
 	requests atomic.Int64
 
 	mu    sync.Mutex
 	forms map[string]*list.Element
-	used  *list.List // of *form, the last used first
+	used  *list.List // list of *form, the most recently used first
 }
 
-// form is a compiled format, made once for all requests that have it.
+// form is a compiled format, shared by all requests with the same key.
 type form struct {
 	key  string
 	once sync.Once
@@ -132,9 +134,13 @@ func newServer(v text.Vocabulary, seed uint64) (*server, error) {
 	return s, nil
 }
 
+// page is the HTML page that the server shows at its root.
+//
 //go:embed page.html
 var page []byte
 
+// grammars holds the grammars of the languages that a request can name.
+//
 //go:embed grammars
 var grammars embed.FS
 
@@ -149,7 +155,7 @@ func (s *server) handler() http.Handler {
 	return m
 }
 
-// answer decodes a request and writes what f makes of it.
+// answer returns a handler that decodes a request, calls f and writes the result.
 func answer[Q, A any](s *server, f func(ctx context.Context, q *Q) (A, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s.requests.Add(1)
@@ -182,7 +188,7 @@ func answer[Q, A any](s *server, f func(ctx context.Context, q *Q) (A, error)) h
 	}
 }
 
-// masks returns the masks of a format, nil for any text.
+// masks returns the masks of a format, or nil if it allows any text.
 func (s *server) masks(ctx context.Context, f format) (*grammar.Masks, error) {
 	key := ""
 	switch f.Type {
@@ -218,7 +224,7 @@ func (s *server) masks(ctx context.Context, f format) (*grammar.Masks, error) {
 	return x.m, nil
 }
 
-// form returns that of a key.
+// form returns the cached form for key, or adds a new one.
 func (s *server) form(key string) *form {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -260,7 +266,7 @@ func (s *server) compile(ctx context.Context, kind, source string) (*grammar.Mas
 	return g.Masks(ctx, s.prepared)
 }
 
-// cut cuts a text into tokens, the longest one at every place.
+// cut splits a text into tokens, taking the longest token at each position.
 func (s *server) cut(text string) (tokens []int32, err error) {
 	for text != "" {
 		n := min(len(text), s.longest)
@@ -278,8 +284,8 @@ func (s *server) cut(text string) (tokens []int32, err error) {
 	return tokens, nil
 }
 
-// complete is where a server of a language model meets the masks: the network gives weights, the
-// mask takes some away, and the matcher reads what is drawn.
+// complete completes a text token by token: the network computes weights, the mask excludes
+// tokens, and the matcher reads the token drawn.
 func (s *server) complete(ctx context.Context, q *request) (*completion, error) {
 	temperature, seed := 1.0, s.seed
 	if q.Temperature != nil {
@@ -351,8 +357,8 @@ func (s *server) complete(ctx context.Context, q *request) (*completion, error) 
 	return &completion{"text_completion", []choice{{0, strings.ToValidUTF8(b.String(), string(utf8.RuneError)), reason}}, usage{prompt, n, prompt + n}}, nil
 }
 
-// allowed writes the mask of the next token, so that the text ends within left tokens where that
-// can be promised.
+// allowed writes the mask of the next token. If possible, the mask guarantees that the text can
+// end within left tokens.
 func (s *server) allowed(mask []uint32, p *grammar.Matcher, left int) error {
 	if p == nil {
 		for t := range s.words.Tokens {
@@ -368,7 +374,7 @@ func (s *server) allowed(mask []uint32, p *grammar.Matcher, left int) error {
 	return err
 }
 
-// mask tells which tokens may follow a text.
+// mask returns the tokens that may follow a text.
 func (s *server) mask(ctx context.Context, q *maskRequest) (*maskReport, error) {
 	m, err := s.masks(ctx, q.Format)
 	if err != nil {

@@ -12,28 +12,28 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 )
 
-// asked are the options that make the run "words": numbers of words, runes and
-// sentences, and which words there are, all at once.
+// asked holds the options of the run "words": the numbers of words, runes and sentences, and the
+// allowed words. All of them apply at once.
 type asked struct {
-	given struct{ words, characters, sentences, lengths, at, last string } // the options as they are
+	given struct{ words, characters, sentences, lengths, at, last string } // unparsed options
 
-	words, characters, sentences, lengths *text.Range // nil: not asked for
-	list                                  string      // file of the words there may be
+	words, characters, sentences, lengths *text.Range // parsed ranges; nil if not given
+	list                                  string      // file of the allowed words
 	at                                    []place
 	last                                  []string
 	separators                            string
 }
 
-// place asks for one of some words as the n-th, from the end if n < 0.
+// place requires that the n-th word be one of words. For n < 0 it counts from the end.
 type place struct {
 	n     int
 	words []string
 }
 
-// stops end a sentence.
+// stops lists the characters that end a sentence.
 const stops = ".!?"
 
-// most bounds numbers of words and runes, and places.
+// most is the maximum of word counts, rune counts and positions.
 const most = 1024
 
 func (a *asked) define(f *flag.FlagSet) {
@@ -50,7 +50,7 @@ func (a *asked) define(f *flag.FlagSet) {
 	f.StringVar(&a.separators, "separators", ` ,.;:!?"()`, "`characters` of ASCII between words")
 }
 
-// scan reads the options.
+// scan parses the options.
 func (a *asked) scan() error {
 	for _, o := range []struct {
 		name, given string
@@ -79,12 +79,12 @@ func (a *asked) scan() error {
 	return a.check()
 }
 
-// any reports whether anything is asked for.
+// any reports whether any option is given.
 func (a *asked) any() bool {
 	return a.words != nil || a.characters != nil || a.sentences != nil || a.lengths != nil || a.list != "" || a.at != nil || a.last != nil
 }
 
-// check reports what is wrong with the options together.
+// check returns an error if the options do not fit together.
 func (a *asked) check() error {
 	for _, c := range a.separators {
 		if c >= utf8.RuneSelf {
@@ -110,7 +110,7 @@ func (a *asked) check() error {
 	return each("-last", a.last)
 }
 
-// scanRange reads 5, 5-8, 5- or -8.
+// scanRange parses a range: 5, 5-8, 5- or -8.
 func scanRange(s string) (*text.Range, error) {
 	low, high, two := strings.Cut(s, "-")
 	if !two {
@@ -138,7 +138,7 @@ func scanRange(s string) (*text.Range, error) {
 	return r, err
 }
 
-// scanWords reads words between bars.
+// scanWords splits a list of words at the bars.
 func scanWords(s string) ([]string, error) {
 	words := strings.Split(s, "|")
 	for _, w := range words {

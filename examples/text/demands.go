@@ -14,15 +14,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// demand is one part of what is asked for: a language, and a judge that reads lines
-// with package strings.
+// demand is one requirement on a line: a language, and a check that uses only package strings.
 type demand struct {
 	name     string
 	language *constraint.DFA
 	holds    func(line string) bool
 }
 
-// demands compiles everything that is asked for, and the pattern if there is one.
+// demands compiles the requirements of the options and the pattern, if there is one.
 func (a *asked) demands(ctx context.Context, v text.Vocabulary, pattern string) ([]demand, error) {
 	var all []demand
 	add := func(name string, d *constraint.DFA, err error, holds func(line string) bool) error {
@@ -135,13 +134,12 @@ func (p place) holds(words []string) bool {
 	return false
 }
 
-// within reports whether n is in a range.
+// within reports whether n is in the range r.
 func within(r *text.Range, n int) bool {
 	return r.Min <= n && n <= r.Max
 }
 
-// sentencesOf counts the sentences of a line by its fields, and reports whether the
-// last one is complete.
+// sentencesOf counts the sentences of a line and reports whether the last one is complete.
 func sentencesOf(s string) (n int, complete bool) {
 	complete = true
 	for _, field := range strings.Fields(s) {
@@ -154,8 +152,8 @@ func sentencesOf(s string) (n int, complete bool) {
 	return n, complete
 }
 
-// together returns the job of a line that meets all demands, and says which of them
-// exclude each other if no line of so many bytes does.
+// together returns the job of lines that meet all demands. If no line of length bytes does, the
+// error names demands that exclude each other.
 func together(ctx context.Context, all []demand, length int) (job, error) {
 	var names []string
 	var parts []constraint.Automaton

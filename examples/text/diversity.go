@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// orders are the lengths of the n-grams of words that self-BLEU compares.
+// orders is the maximum length of the word n-grams in self-BLEU.
 const orders = 4
 
-// selfBLEU is the mean over lines of their BLEU score (Papineni et al. 2002) against
-// all the others (Zhu et al. 2018), n-grams of up to four words: 1 if every line is made
-// of pieces of the others, near 0 if they share nothing. An order without a match counts
-// as half a match. Lines without a word and a single line score 0.
+// selfBLEU returns the mean over lines of their BLEU score (Papineni et al. 2002) against all
+// other lines (Zhu et al. 2018), with n-grams of up to four words. It is 1 if every line
+// consists of pieces of other lines and near 0 if lines share nothing. An n-gram order without a
+// match counts as half a match. A single line and lines without a word score 0.
 func selfBLEU(samples []string) float64 {
 	words := make([][]string, len(samples))
 	grams := make([]map[string]int, len(samples)) // n-grams of a line and how often it has them
@@ -62,7 +62,8 @@ func selfBLEU(samples []string) float64 {
 	return sum / float64(len(samples))
 }
 
-// brevity is the penalty of a line that is shorter than the other whose length is nearest.
+// brevity returns the BLEU penalty of line i for being shorter than the other line whose length
+// is nearest.
 func brevity(i int, words [][]string) float64 {
 	own, near := len(words[i]), -1
 	for j, w := range words {
@@ -81,18 +82,19 @@ func brevity(i int, words [][]string) float64 {
 
 func abs(n int) int { return max(n, -n) }
 
-// depth is the number of bytes that the judge of perplexity sees before one.
+// depth is the number of preceding bytes on which the perplexity model conditions.
 const depth = 4
 
-// judge is an n-gram model of bytes that knows nothing of the network: probabilities of
-// up to depth bytes of context, each mixed with the shorter one as in Witten and Bell 1991.
+// judge is an n-gram model of bytes, independent of the network. Its probabilities condition on
+// up to depth bytes. Each is mixed with the one for the next shorter context (Witten and Bell
+// 1991).
 type judge struct {
-	count map[string]int // of a context and the byte behind it
-	seen  map[string]int // of a context
-	kinds map[string]int // different bytes behind a context
+	count map[string]int // number of occurrences of a context followed by a byte
+	seen  map[string]int // number of occurrences of a context
+	kinds map[string]int // number of different bytes that follow a context
 }
 
-// newJudge learns from lines, whose ends count as a byte.
+// newJudge estimates the model from lines. The end of a line counts as a byte.
 func newJudge(lines []string) *judge {
 	j := &judge{map[string]int{}, map[string]int{}, map[string]int{}}
 	for _, s := range lines {
@@ -125,8 +127,8 @@ func (j *judge) prob(context string, b byte) float64 {
 	return p
 }
 
-// perplexity returns exp(mean of −log p) over the bytes of lines and their ends: how
-// many bytes the judge hesitates between.
+// perplexity returns exp(mean of −log p) over the bytes of the lines and their ends: the
+// effective number of choices per byte.
 func (j *judge) perplexity(lines []string) float64 {
 	sum, bytes := 0.0, 0
 	for _, s := range lines {

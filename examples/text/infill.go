@@ -16,34 +16,34 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
-// The runs that fill held-out lines in, a share of whose bytes is hidden: by masked
-// diffusion, and by the discrete Langevin proposal on the network's pseudo-energy
-// (Zhang, Liu and Liu 2022, §6.5).
+// The runs that fill in hidden bytes of held-out lines: by masked diffusion, and by the discrete
+// Langevin proposal on the network's pseudo-energy (Zhang, Liu and Liu 2022, §6.5).
 const (
-	infill = "infill"
-	dlp    = "dlp"
+	infill = "infill" // run that fills in bytes by masked diffusion
+	dlp    = "dlp"    // run that fills in bytes by the discrete Langevin proposal
 )
 
-// fills is how many samples fill the same line in, so that they show diversity.
+// fills is the number of samples per line, from which diversity is computed.
 const fills = 4
 
-// pseudo is the energy −Σ_i log p(x_i | the rest of x), with the conditionals that a
-// masked network predicts (Besag 1975): as many passes a state as it has sites. Its table
-// is that of the terms of the changed sites alone, which is what masked language models
-// propose with.
+// pseudo is the energy −Σ_i log p(x_i | the rest of x) with the conditionals of a masked network
+// (Besag 1975). One evaluation takes as many network passes as there are sites. Its gradient
+// table holds only the term of the changed site, as masked language models use it for proposals.
 type pseudo struct {
 	ctx   context.Context
 	model *neural.Masked
 	sites int
 }
 
-// Shape returns the levels without the mask.
+// Shape returns the number of sites and of levels, without the mask.
 func (p *pseudo) Shape() (sites, levels int) { return p.sites, pad + 1 }
 
-// Energy implements [energy.Model]; NaN if the network fails.
+// Energy stores the energy of every state, or NaN if the network fails. It implements
+// [energy.Model].
 func (p *pseudo) Energy(e []float64, x []int32) { p.Gradient(e, nil, x) }
 
-// Gradient implements [energy.Differentiable].
+// Gradient stores the energies and the terms of the changed sites. It implements
+// [energy.Differentiable].
 func (p *pseudo) Gradient(e []float64, g []float32, x []int32) {
 	n, levels := p.sites, mask+1
 	y, v := make([]int32, n*n), make([]float32, n*n*levels)
@@ -88,7 +88,7 @@ func logSumExp(w []float32) float64 {
 	return top + math.Log(sum)
 }
 
-// hide returns the tokens of a held-out line, −1 where they are to be filled in.
+// hide returns the tokens of a held-out line, with −1 for a random share of its bytes.
 func hide(l *lines, line string, share float64, r *rand.Rand) []int32 {
 	x := l.tokens([]string{line})
 	hidden := max(1, int(math.Round(share*float64(len(line)))))
@@ -98,8 +98,8 @@ func hide(l *lines, line string, share float64, r *rand.Rand) []int32 {
 	return x
 }
 
-// fill makes the samples of a run that fills lines in, and counts those whose shown bytes
-// are not what they were.
+// fill draws the samples of a run that fills in lines. It counts samples whose visible bytes
+// have changed.
 func (r *report) fill(ctx context.Context, name string, net *neural.Transformer, l *lines, o options) error {
 	model, err := neural.NewMasked(net, mask, neural.Options{TimeFree: true})
 	if err != nil {
@@ -164,7 +164,8 @@ func fillByDiffusion(ctx context.Context, model *neural.Masked, shown, x []int32
 	return d.Sample(ctx, x)
 }
 
-// fillByLangevin runs a chain for every sample, from blanks; half of the steps tune.
+// fillByLangevin runs one chain per sample. The hidden bytes start as spaces, and half of the
+// steps tune the step size.
 func fillByLangevin(ctx context.Context, model *neural.Masked, shown, x []int32, o options, line uint64) error {
 	fixed, from := map[int]int32{}, make([]int32, len(shown))
 	for i, v := range shown {

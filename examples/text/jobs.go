@@ -14,19 +14,21 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// job is one run: what samples must be, and a judge that knows nothing of how.
+// job is one run: the condition on its samples, and a check that does not use the constraint's
+// code.
 type job struct {
 	name, what string
-	projector  diffusion.Projector // nil: no constraint
+	projector  diffusion.Projector // constraint; nil for none
 	holds      func(line string) bool
-	parts      []demand // what holds asks for, one by one; nil for one thing
+	parts      []demand // single demands that holds combines; nil if there is only one
 }
 
-// What runs ask for unless the options say otherwise.
+// Default conditions of the runs.
 const (
-	ownRegex   = `2[0-3]:[0-5][0-9]:00 error (disk|job) .*[0-9]+ .*`
-	plainRegex = `[A-Z].*[.]`
-	ownSchema  = `{
+	ownRegex   = `2[0-3]:[0-5][0-9]:00 error (disk|job) .*[0-9]+ .*` // default of -regex for the generated log
+	plainRegex = `[A-Z].*[.]`                                        // default of -regex for other data
+	// ownSchema is the default of -schema.
+	ownSchema = `{
 	"type": "object",
 	"properties": {
 		"level": {"enum": ["info", "warn", "error"]},
@@ -37,7 +39,7 @@ const (
 }`
 )
 
-// jobs compiles the languages of the wanted runs.
+// jobs compiles the languages of the chosen runs.
 func jobs(ctx context.Context, l *lines, wanted map[string]bool, o options) ([]job, error) {
 	v := text.Bytes()
 	v.Padding = []int32{pad}

@@ -14,14 +14,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/training"
 )
 
-// judged is the number of held-out lines that the bound is estimated from, with draws
-// corruptions each.
+// judged is the number of held-out lines from which the bound is estimated. Each is corrupted
+// draws times.
 const (
 	judged = 300
-	draws  = 2
+	draws  = 2 // random corruptions of each line
 )
 
-// network trains a network, or reads one, and reports what it is.
+// network trains a network or reads one, and adds its size and its likelihood bound to the
+// report.
 func network(ctx context.Context, l *lines, o options, r *report) (*neural.Transformer, error) {
 	net, err := obtain(ctx, l, o, r)
 	if err != nil {

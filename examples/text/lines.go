@@ -7,26 +7,26 @@ import (
 	"strings"
 )
 
-// Tokens are bytes, a padding behind the end of a line, and the mask.
+// Tokens: the 256 bytes, padding after the end of a line, and the mask.
 const (
-	pad    = 256
-	mask   = 257
-	levels = 258
+	pad    = 256 // padding after the end of a line
+	mask   = 257 // hidden byte
+	levels = 258 // number of tokens, with padding and mask
 )
 
-// lines is a text, cut into lines of at most length bytes.
+// lines is a text, split into lines of at most length bytes.
 type lines struct {
 	name        string
 	own         bool
 	length      int
 	train, held []string
-	judge       *judge // of perplexity, from train
+	judge       *judge // perplexity model estimated from train
 }
 
-// made is the number of lines of the program's own log.
+// made is the number of lines of the generated log.
 const made = 6000
 
-// log makes lines of a log.
+// log generates the lines of a log.
 func log(seed uint64) []string {
 	r := rand.New(rand.NewPCG(seed, 90))
 	of := func(all ...string) string { return all[r.IntN(len(all))] }
@@ -47,7 +47,7 @@ func log(seed uint64) []string {
 	return all
 }
 
-// read returns the lines of -data, or of the program's log, a fifth of them held out.
+// read returns the lines of -data, or of a generated log. It holds out a fifth of them.
 func read(o options) (*lines, error) {
 	l := &lines{name: fmt.Sprintf("%d lines of a log", made), own: o.data == "", length: o.length}
 	all := log(o.seed)
@@ -83,7 +83,7 @@ func read(o options) (*lines, error) {
 	return l, nil
 }
 
-// tokens returns the tokens of lines, padded.
+// tokens returns the tokens of the lines, each padded to l.length.
 func (l *lines) tokens(all []string) []int32 {
 	x := make([]int32, 0, len(all)*l.length)
 	for _, s := range all {
@@ -98,7 +98,7 @@ func (l *lines) tokens(all []string) []int32 {
 	return x
 }
 
-// text returns the line that tokens stand for.
+// text returns the line with the given tokens, without padding.
 func (l *lines) text(x []int32) string {
 	b := make([]byte, 0, len(x))
 	for _, t := range x {

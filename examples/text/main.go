@@ -1,8 +1,8 @@
-// Text trains a masked diffusion transformer on the lines of a text, byte by byte, by
-// default lines of a log that it makes itself, and generates lines with it: as they
-// come, within a regular expression, within a JSON Schema, and with given words and
-// numbers of words, characters and sentences. Every sample is of the
-// language: each step of the diffusion is conditioned on it exactly.
+// Text trains a masked diffusion transformer on lines of text, byte by byte, and generates lines
+// with it. Without -data it trains on the lines of a log that it generates. The lines are free,
+// or restricted to a regular expression, a JSON Schema, or given words and numbers of words,
+// characters and sentences. Every step of the diffusion is conditioned exactly, so that every
+// sample satisfies the restriction.
 //
 //	go -C examples run ./text
 //	go -C examples run ./text -data book.txt -minutes 5 -checkpoint run.ckpt -weights run.safetensors
@@ -10,9 +10,9 @@
 //	go -C examples run ./text -schema schema.json -run schema
 //	go -C examples run ./text -run words -words 4-6 -word-lengths 2-7 -last ms -regex '1.*'
 //
-// Without -weights, or with -train, it trains; -checkpoint saves the training so that a
-// later run continues it, to the same bits. -weights names a .safetensors file that is read,
-// or with -train written.
+// It trains if -weights is not given or -train is. With -checkpoint it saves the training, and a
+// later run continues it with bit-identical results. -weights names a .safetensors file, which
+// is read or, with -train, written.
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
-// options are the command line.
+// options holds the command-line options.
 type options struct {
 	command.Output
 	asked
@@ -39,7 +39,7 @@ type options struct {
 	seed                       uint64
 }
 
-// head is the number of entries of an attention head.
+// head is the width of an attention head.
 const head = 32
 
 func parse(args []string) (options, error) {

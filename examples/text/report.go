@@ -18,9 +18,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// report is what the program prints, as a table or as JSON. NLL is the masked bound on
-// −log p of held-out lines in nats a byte, ends of lines included, with its standard
-// error; Steps and Seconds are those of this training, if there was one.
+// report is the program's output, printed as a table or as JSON. NLL is the masked bound on −log
+// p of held-out lines in nats per byte, including line ends; Error is its standard error. Steps
+// and Seconds refer to the training of this run, if there was one.
 type report struct {
 	Data    string    `json:"data"`
 	Train   int       `json:"train"`
@@ -33,44 +33,45 @@ type report struct {
 	Seconds float64   `json:"train_seconds"`
 	Runs    []figures `json:"runs"`
 
-	HeldPerplexity float64 `json:"held_perplexity"` // of the held-out lines
+	HeldPerplexity float64 `json:"held_perplexity"` // perplexity of the held-out lines
 
 	picture.Album `json:"-"`
-	losses        []point // of this training
+	losses        []point // losses of this training
 }
 
-// point is the loss of a batch at a step, in nats a line.
+// point is the loss of a batch at a step, in nats per line.
 type point struct {
 	step int
 	loss float64
 }
 
-// figures are the results of one run. Violations counts what a judge refuses that
-// knows nothing of the constraint's automaton; Different the different samples; Distinct
-// the share of different pairs of bytes among all pairs; SelfBLEU how much lines repeat
-// each other, and Perplexity what an n-gram model of the training lines makes of them.
+// figures holds the results of one run. Violations counts samples rejected by a check that does
+// not use the constraint's automaton. Different counts distinct samples. Distinct is the number
+// of distinct byte pairs divided by the number of all pairs. SelfBLEU measures how much lines
+// repeat each other. Perplexity is computed under an n-gram model of the training lines.
 type figures struct {
-	Name       string   `json:"name"`
-	Constraint string   `json:"constraint"`
-	N          int      `json:"n"`
-	Violations int      `json:"violations"`
-	Parts      []part   `json:"parts,omitempty"`
-	Different  int      `json:"different"`
-	Distinct   float64  `json:"distinct_2"`
-	SelfBLEU   float64  `json:"self_bleu"`
-	Perplexity float64  `json:"perplexity"`
-	Recovered  float64  `json:"recovered,omitempty"` // share of hidden bytes that are those of the line
-	Seconds    float64  `json:"seconds"`
-	Samples    []string `json:"samples"`
+	Name       string  `json:"name"`
+	Constraint string  `json:"constraint"`
+	N          int     `json:"n"`
+	Violations int     `json:"violations"`
+	Parts      []part  `json:"parts,omitempty"`
+	Different  int     `json:"different"`
+	Distinct   float64 `json:"distinct_2"`
+	SelfBLEU   float64 `json:"self_bleu"`
+	Perplexity float64 `json:"perplexity"`
+	// share of hidden bytes that were restored to the original
+	Recovered float64  `json:"recovered,omitempty"`
+	Seconds   float64  `json:"seconds"`
+	Samples   []string `json:"samples"`
 }
 
-// part is one demand of several: how many samples break it.
+// part is one of several demands, with the number of samples that violate it.
 type part struct {
 	Constraint string `json:"constraint"`
 	Violations int    `json:"violations"`
 }
 
-// generate makes the samples of a job, one byte per step in random order.
+// generate draws the samples of a job, one byte per step in random order.
 func (r *report) generate(ctx context.Context, net *neural.Transformer, j job, l *lines, o options) error {
 	model, err := neural.NewMasked(net, mask, neural.Options{TimeFree: true})
 	if err != nil {
@@ -109,7 +110,7 @@ func (r *report) generate(ctx context.Context, net *neural.Transformer, j job, l
 	return nil
 }
 
-// judge fills in what the samples alone say.
+// judge computes the statistics that depend only on the samples.
 func (f *figures) judge(l *lines) {
 	different, pairs, all := map[string]bool{}, map[string]bool{}, 0
 	for _, s := range f.Samples {
@@ -149,7 +150,7 @@ func (r *report) String() string {
 	return b.String()
 }
 
-// draw adds a picture of the training, if there was one.
+// draw adds a plot of the training loss, if there was training.
 func (r *report) draw() error {
 	if len(r.losses) < 2 {
 		return nil

@@ -17,29 +17,30 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// A network of words: a masked diffusion whose distribution is summed over all words.
+// Settings of the network of words, a masked diffusion whose distribution is computed by
+// enumerating all words.
 const (
-	wordRows    = 8192
-	wordLetters = 4 // per word
-	wordWidth   = 32
-	wordOrders  = 64 // of the likelihood
-	mostDialect = 2  // of q_u/q, since the dialect is half of q
+	wordRows    = 8192 // number of training words
+	wordLetters = 4    // number of letters in a word
+	wordWidth   = 32   // width of the network
+	wordOrders  = 64   // masking orders per word in the likelihood
+	mostDialect = 2    // upper bound on q_u/q, because the dialect is half of q
 )
 
-// dialectRow is one distribution of words. Unlearned is E_p[q_u/q], Network that by two
-// networks instead of by the chains: the mean of q̂_u/q̂ over what they are a ratio of, before
-// unlearning 1 if the two are right.
+// dialectRow describes one distribution of words. Unlearned is E_p[q_u/q]. Network estimates it
+// with two trained networks in place of the Markov chains, as the mean of q̂_u/q̂. Before
+// unlearning this mean is 1 if both networks are exact.
 type dialectRow struct {
 	Method    string  `json:"method"`
 	Wanted    float64 `json:"wanted"`
 	Unlearned float64 `json:"unlearned"`
 	Network   float64 `json:"unlearned_by_networks"`
-	KL        float64 `json:"kl"` // KL(p‖q)
+	KL        float64 `json:"kl"` // divergence KL(p‖q) in nats
 	Double    float64 `json:"share_dd"`
 	Lambda    float64 `json:"lambda"`
 }
 
-// spelling is a network of words and what it generates.
+// spelling is a network of words and the distribution that it generates.
 type spelling struct {
 	*words
 	net   *neural.Transformer
@@ -52,7 +53,7 @@ func (w *words) spelling(net *neural.Transformer) (*spelling, error) {
 	return &spelling{w, net, m, letters}, err
 }
 
-// learn trains a network on draws of a distribution of words.
+// learn trains a network on draws from a distribution p over words.
 func (w *words) learn(ctx context.Context, p []float64, steps int, seed uint64) (*neural.Transformer, []int32, error) {
 	r := rand.New(rand.NewPCG(seed, 83))
 	var data []int32
@@ -79,7 +80,7 @@ func (w *words) learn(ctx context.Context, p []float64, steps int, seed uint64) 
 	return net, data, nil
 }
 
-// word returns the letters of a state.
+// word returns the letters of the word with index k.
 func (w *words) word(k int) []int32 {
 	x := make([]int32, w.length)
 	for i := range x {
@@ -89,7 +90,7 @@ func (w *words) word(k int) []int32 {
 	return x
 }
 
-// index returns the state of a word.
+// index returns the index of a word.
 func index(x []int32) (k int) {
 	for i := len(x) - 1; i >= 0; i-- {
 		k = k*letters + int(x[i])
@@ -97,7 +98,7 @@ func index(x []int32) (k int) {
 	return k
 }
 
-// law returns what the network generates, by enumeration.
+// law returns the distribution that the network generates, by enumeration.
 func (s *spelling) law() ([]float64, error) {
 	l, err := denoise.NewLikelihood(s.model, s.mask, wordOrders, 1)
 	if err != nil {
@@ -115,7 +116,7 @@ func (s *spelling) law() ([]float64, error) {
 	return p, nil
 }
 
-// dialects has a network of words forget the dialect in its weights.
+// dialects fine-tunes a network of words to forget the dialect.
 func dialects(ctx context.Context, o options) ([]dialectRow, error) {
 	w, err := newWords(wordLetters)
 	if err != nil {
@@ -178,7 +179,7 @@ func dialects(ctx context.Context, o options) ([]dialectRow, error) {
 	return rows, nil
 }
 
-// tuned moves the weights until the bound holds, and returns λ.
+// tuned fine-tunes the weights until the bound holds, and returns the multiplier λ.
 func (s *spelling) tuned(ctx context.Context, data []int32, goal float64, steps int, seed uint64, ratio func([]int32) float64) (float64, error) {
 	sample := func(ctx context.Context, m energy.Denoiser[int32], first int, x []int32) error {
 		d, err := diffusion.New(ctx, m, diffusion.Process[int32](diffusion.Masked{Mask: s.mask, FirstHitting: true}), diffusion.Config{Seed: seed, First: first})
@@ -203,7 +204,7 @@ func (s *spelling) tuned(ctx context.Context, data []int32, goal float64, steps 
 	return t.Lambda()[0] / mostDialect, nil
 }
 
-// reweighted trains on the data with the weights of λ alone.
+// reweighted trains on the data, weighted by the likelihood ratio at a fixed λ.
 func (s *spelling) reweighted(ctx context.Context, data []int32, lambda float64, steps int, seed uint64, ratio func([]int32) float64) error {
 	t, err := train.New(s.net, train.Masked{Mask: s.mask}, data, train.Config{Steps: steps, Batch: batch, Rate: tuning, Seed: seed})
 	if err != nil {
@@ -223,7 +224,7 @@ func (s *spelling) reweighted(ctx context.Context, data []int32, lambda float64,
 	return nil
 }
 
-// dialectTable writes the rows.
+// dialectTable writes the rows as a table.
 func dialectTable(b *bytes.Buffer, rows []dialectRow) {
 	fmt.Fprintf(b, "\na network of words of %d letters forgets a dialect, by sums over all words\n", wordLetters)
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)

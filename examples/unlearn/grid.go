@@ -9,20 +9,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/dual/unlearn"
 )
 
-// The grid has side² points on [−reach, reach]²; deviation and centres are those
-// of the three Gaussians, which are above 1e-60 everywhere on the grid: nothing is added to
-// them. A least density of 1e-12 would halve the cost of reverse KL, which moves where the last
-// Gaussian is smaller than that.
+// The grid has side² points on [−reach, reach]². The three Gaussians have the given deviation
+// and centres. Their densities are above 1e-60 everywhere on the grid, so that nothing needs to
+// be added to them. A lower bound of 1e-12 on the density would halve the cost of reverse KL,
+// which depends on regions where the last Gaussian is smaller than that.
 const (
-	side      = 64
-	reach     = 4.0
-	deviation = 0.5
+	side      = 64  // grid points along each axis
+	reach     = 4.0 // half the side length of the grid
+	deviation = 0.5 // standard deviation of the Gaussians
 )
 
 var centres = [][2]float64{{-1.5, -1.5}, {1.5, -1.5}, {1.5, 1.5}}
 
-// newGrid returns the problem of moving the mixture of three equal Gaussians
-// away from the last.
+// newGrid returns the problem of moving the mixture of three equal Gaussians away from the last
+// one.
 func newGrid() (*unlearn.Problem, error) {
 	q := make([]float64, side*side)
 	var last []float64
@@ -56,8 +56,8 @@ func normalise(p []float64) {
 	}
 }
 
-// curve returns the trade-off of every formulation, and which cannot forget as
-// much as was asked for.
+// curve returns the trade-off of every formulation. The strings in limits describe the
+// formulations that cannot reach all levels.
 func curve(ctx context.Context, u *unlearn.Problem, levels []float64) (points []point, limits []string, err error) {
 	for _, f := range formulations {
 		some, err := u.TradeOff(ctx, levels, f)

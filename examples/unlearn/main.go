@@ -1,15 +1,14 @@
-// Unlearn moves distributions away from a part of themselves: three Gaussians
-// on a grid forget one of them, and a model of words forgets a dialect. It
-// shows what forgetting costs in the three formulations of Khalafi, Ribeiro and
-// Ding (2026), and finds the multiplier of the words by sampling, too.
+// Unlearn removes a part of a distribution: three Gaussians on a grid forget one of them, and a
+// model of words forgets a dialect. It shows the cost of forgetting in the three formulations of
+// Khalafi, Ribeiro and Ding (2026). For the words it also finds the multiplier by sampling.
 //
 //	go -C examples run ./unlearn
 //	go -C examples run ./unlearn -out out
 //	go -C examples run ./unlearn -network
 //
-// With -network it trains a network of the three Gaussians and moves its weights until
-// bounds hold, and compares its distribution with the optimum by quadrature; and one of words,
-// which forgets the dialect down to -goal, by sums over all words.
+// With -network it trains a network on the three Gaussians and fine-tunes its weights until
+// bounds hold. It compares the resulting distribution with the optimum by quadrature. A second
+// network, of words, forgets the dialect down to -goal and is evaluated by sums over all words.
 package main
 
 import (
@@ -23,7 +22,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
-// options are the command line.
+// options holds the command-line options.
 type options struct {
 	command.Output
 
@@ -79,9 +78,9 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-// formulations are those of the paper; reverse KL and its form for finite
-// spaces trace the same curve. Likelihood is that of the ratio to the
-// distribution before.
+// formulations lists the formulations of the paper. Reverse KL and its variant for finite spaces
+// give the same curve, so that only one is listed. LikelihoodRatio uses the ratio to the
+// original distribution.
 var formulations = []unlearn.Formulation{unlearn.LikelihoodRatio, unlearn.ReverseKL, unlearn.ForwardKL}
 
 func run(ctx context.Context, o options) (*report, error) {

@@ -20,58 +20,61 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// A network of points: a flow of two numbers by a perceptron that sees the time.
+// Settings of the network of points: a flow in two dimensions, computed by a perceptron with the
+// time as an input.
 const (
-	dataRows  = 4096
-	width     = 32
-	hidden    = 128
-	features  = 32 // of the time
-	blocks    = 2
-	batch     = 128
-	learning  = 4e-3
-	tuning    = 2e-3
-	eulers    = 32 // steps of a sample
-	rungs     = 16 // steps of the density, by Runge and Kutta
-	density   = 41 // points of the grid along each axis
-	furthest  = 3.8
-	mostRatio = 3 // of q_u/q, where the forgotten Gaussian is a third of all
+	dataRows  = 4096 // number of training points
+	width     = 32   // width of the network
+	hidden    = 128  // hidden units of the perceptron
+	features  = 32   // number of features of the time
+	blocks    = 2    // number of blocks of the network
+	batch     = 128  // training points per step
+	learning  = 4e-3 // learning rate of pre-training
+	tuning    = 2e-3 // learning rate of unlearning
+	eulers    = 32   // Euler steps per sample
+	rungs     = 16   // Runge–Kutta steps for the density
+	density   = 41   // grid points along each axis
+	furthest  = 3.8  // half the side length of the grid
+	mostRatio = 3    // upper bound on q_u/q, because the forgotten Gaussian is a third of q
 
-	lookDraws, finalDraws = 512, 16384
+	lookDraws, finalDraws = 512, 16384 // samples per look at the bound during unlearning, and at its end
 )
 
-// networkRow is one distribution of the table. Divergences are by quadrature, in nats.
+// networkRow is one row of the table, for one distribution p. Divergences are computed by
+// quadrature, in nats.
 type networkRow struct {
 	Method    string  `json:"method"`
-	Wanted    float64 `json:"wanted"`     // E_p[q_u/q], at most
-	Unlearned float64 `json:"unlearned"`  // E_p[q_u/q]
-	KL        float64 `json:"kl"`         // KL(p‖q)
-	Optimum   float64 `json:"kl_optimum"` // of the likelihood ratio, at what was wanted
-	Beyond    float64 `json:"kl_beyond"`  // KL − Optimum − that of the network before
-	Retained  float64 `json:"retained"`   // E[log p] under the Gaussians that are kept
-	Forgotten float64 `json:"forgotten"`  // and under the other
+	Wanted    float64 `json:"wanted"`    // required upper bound on E_p[q_u/q]
+	Unlearned float64 `json:"unlearned"` // unlearned likelihood E_p[q_u/q] of the distribution p
+	KL        float64 `json:"kl"`        // divergence KL(p‖q) in nats
+	// KL of the likelihood-ratio optimum at the required bound
+	Optimum   float64 `json:"kl_optimum"`
+	Beyond    float64 `json:"kl_beyond"` // KL − Optimum − KL of the network before forgetting
+	Retained  float64 `json:"retained"`  // E[log p] under the Gaussians that are kept
+	Forgotten float64 `json:"forgotten"` // E[log p] under the Gaussian that is forgotten
 	Lambda    float64 `json:"lambda"`
 	Exact     float64 `json:"lambda_exact"`
 	Seconds   float64 `json:"seconds"`
 }
 
-// networkReport is what -network prints.
+// networkReport is the output of -network.
 type networkReport struct {
-	Steps  int          `json:"steps"` // of forgetting
+	Steps  int          `json:"steps"` // training steps of forgetting
 	Before int          `json:"steps_pretraining"`
 	Rows   []networkRow `json:"rows"`
-	Words  []dialectRow `json:"words"` // of another network
+	Words  []dialectRow `json:"words"` // rows of the network of words
 }
 
-// gauss returns the density of Gaussian i at a point.
+// gauss returns the density of Gaussian i at (x, y).
 func gauss(i int, x, y float64) float64 {
 	dx, dy := x-centres[i][0], y-centres[i][1]
 	return math.Exp(-(dx*dx+dy*dy)/(2*deviation*deviation)) / (2 * math.Pi * deviation * deviation)
 }
 
-// mixture returns the density of the three of them.
+// mixture returns the density of the equal mixture of the three Gaussians at (x, y).
 func mixture(x, y float64) float64 { return (gauss(0, x, y) + gauss(1, x, y) + gauss(2, x, y)) / 3 }
 
-// points draws from the mixture.
+// points draws n points from the mixture.
 func points(n int, seed uint64) []float32 {
 	r := rand.New(rand.NewPCG(seed, 81))
 	x := make([]float32, 0, 2*n)
@@ -82,13 +85,13 @@ func points(n int, seed uint64) []float32 {
 	return x
 }
 
-// ratio returns q_u/q at a point.
+// ratio returns q_u/q at the point x.
 func ratio(x []float32) float64 {
 	a, b := float64(x[0]), float64(x[1])
 	return gauss(2, a, b) / mixture(a, b)
 }
 
-// flow is a network of points and what is known of its distribution.
+// flow is a network of points with its velocity field.
 type flow struct {
 	net   *neural.Transformer
 	reals *neural.Reals
@@ -99,7 +102,7 @@ func newFlow(net *neural.Transformer) (*flow, error) {
 	return &flow{net, reals}, err
 }
 
-// sample draws points numbered from first on, by Euler's method.
+// sample draws points with numbers from first on, by Euler's method.
 func (o options) sample(ctx context.Context, m energy.Denoiser[float32], first int, x []float32) error {
 	d, err := diffusion.New(ctx, m, diffusion.Process[float32](diffusion.Gaussian{Schedule: noise.Straight{}}), diffusion.Config{Seed: o.seed, First: first, Steps: eulers})
 	if err != nil {
@@ -108,8 +111,8 @@ func (o options) sample(ctx context.Context, m energy.Denoiser[float32], first i
 	return d.Sample(ctx, x)
 }
 
-// logDensity returns log p on the grid: with z the flow that leads from a point to noise
-// and u its velocity,
+// logDensity returns log p on the grid. With z the flow that leads from a point to noise and u
+// its velocity,
 //
 //	log p(z_0) = log N(z_1; 0, 1) + ∫₀¹ div u(z_s, s) ds.
 func (f *flow) logDensity(ctx context.Context) ([]float64, error) {
@@ -175,13 +178,13 @@ func (f *flow) logDensity(ctx context.Context) ([]float64, error) {
 	return s, nil
 }
 
-// place returns a coordinate of the grid.
+// place returns the coordinate of grid index i.
 func place(i int) float64 { return -furthest + 2*furthest*float64(i)/(density-1) }
 
-// cell is the area of a point of the grid.
+// cell is the area of a grid cell.
 const cell = (2 * furthest / (density - 1)) * (2 * furthest / (density - 1))
 
-// measure fills in what quadrature says of a density.
+// measure computes the row's expectations and divergences from log p on the grid.
 func (r *networkRow) measure(logp []float64) {
 	r.Unlearned, r.KL, r.Retained, r.Forgotten = 0, 0, 0, 0
 	for k, l := range logp {
@@ -194,8 +197,8 @@ func (r *networkRow) measure(logp []float64) {
 	}
 }
 
-// networks has a network of the three Gaussians forget the last, and compares it with the
-// optimum by quadrature.
+// networks fine-tunes a network of the three Gaussians to forget the last one, and compares it
+// with the optimum by quadrature.
 func networks(ctx context.Context, o options) (*networkReport, error) {
 	r := &networkReport{Steps: max(1, o.training/10), Before: o.training}
 	data := points(dataRows, o.seed)
@@ -272,7 +275,7 @@ func networks(ctx context.Context, o options) (*networkReport, error) {
 	return r, err
 }
 
-// add measures a network.
+// add measures a network and appends its row.
 func (r *networkReport) add(ctx context.Context, net *neural.Transformer, row networkRow, start time.Time) (networkRow, error) {
 	row.Seconds = time.Since(start).Seconds()
 	f, err := newFlow(net)
@@ -288,7 +291,7 @@ func (r *networkReport) add(ctx context.Context, net *neural.Transformer, row ne
 	return row, nil
 }
 
-// tuned moves the weights until the bound holds, and returns λ.
+// tuned fine-tunes the weights until the bound holds, and returns the multiplier λ.
 func (o options) tuned(ctx context.Context, net *neural.Transformer, data []float32, wanted float64, steps int) (float64, error) {
 	f, err := newFlow(net)
 	if err != nil {
@@ -308,7 +311,7 @@ func (o options) tuned(ctx context.Context, net *neural.Transformer, data []floa
 	return t.Lambda()[0] / mostRatio, nil
 }
 
-// reweighted trains on the data with the weights of λ alone.
+// reweighted trains on the data, weighted by the likelihood ratio at a fixed λ.
 func (o options) reweighted(ctx context.Context, net *neural.Transformer, data []float32, lambda float64, steps int) (float64, error) {
 	t, err := train.NewReals(net, train.Flow{}, data, train.Config{Steps: steps, Batch: batch, Rate: tuning, Seed: o.seed})
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// report is what the program prints, as a table or as JSON.
+// report is the program's output, printed as a table or as JSON.
 type report struct {
-	Curve []point     `json:"curve"` // of the grid
+	Curve []point     `json:"curve"` // trade-off curve of the grid
 	Words *wordReport `json:"words"`
 
 	picture.Album `json:"-"`
@@ -23,25 +23,26 @@ type report struct {
 	limits []string
 }
 
-// point is one distribution on the way from q to what is left without q_u.
+// point is one distribution p on a trade-off curve, from the original q towards one without q_u.
 type point struct {
 	Formulation string  `json:"formulation"`
-	Unlearned   float64 `json:"unlearned"` // E_p[q_u/q]
-	KL          float64 `json:"kl"`        // KL(p‖q)
+	Unlearned   float64 `json:"unlearned"` // unlearned likelihood E_p[q_u/q]
+	KL          float64 `json:"kl"`        // divergence KL(p‖q) in nats
 	Lambda      float64 `json:"lambda"`
 }
 
-// wordReport is about the words: shares are those of words with dd.
+// wordReport holds the results for the words. The shares are of words that contain dd.
 type wordReport struct {
-	Letters     int      `json:"letters"`
-	States      int      `json:"states"`
-	Curve       []point  `json:"curve"`
-	Goal        float64  `json:"goal"`
-	ExactLambda float64  `json:"exact_lambda"`
-	KL          float64  `json:"kl"`
-	Before      float64  `json:"share_before"`
-	ExactAfter  float64  `json:"exact_share_after"`
-	Lambda      float64  `json:"lambda"` // by sampling, and so are those below
+	Letters     int     `json:"letters"`
+	States      int     `json:"states"`
+	Curve       []point `json:"curve"`
+	Goal        float64 `json:"goal"`
+	ExactLambda float64 `json:"exact_lambda"`
+	KL          float64 `json:"kl"`
+	Before      float64 `json:"share_before"`
+	ExactAfter  float64 `json:"exact_share_after"`
+	// multiplier found by sampling; the fields below are estimated by sampling, too
+	Lambda      float64  `json:"lambda"`
 	Unlearned   float64  `json:"unlearned"`
 	UnlearnedSE float64  `json:"unlearned_mcse"`
 	After       float64  `json:"share_after"`
@@ -71,7 +72,7 @@ func (r *report) String() string {
 	return b.String()
 }
 
-// sameLevel is how far the bisection of a curve may be from its level.
+// sameLevel is the tolerance with which the bisection of a curve meets its level.
 const sameLevel = 1e-6
 
 func table(b *bytes.Buffer, levels []float64, points []point, limits []string) {
@@ -100,7 +101,7 @@ func table(b *bytes.Buffer, levels []float64, points []point, limits []string) {
 	}
 }
 
-// drawCurves shows the curves of both problems.
+// drawCurves plots the trade-off curves of both problems.
 func drawCurves(r *report) (*picture.Figure, error) {
 	f := &picture.Figure{
 		Name: "unlearn", Title: "What forgetting costs: three Gaussians forget one (above), words forget a dialect (below)", Height: 8 * vg.Centimeter,

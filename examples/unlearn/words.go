@@ -14,11 +14,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
-// Words are made of the letters a, b, c, d. Half of them follow the standard
-// chain, which alternates; the other half a dialect, which doubles its d's.
+// letters is the number of letters: a, b, c, d. Half of the words follow the standard chain,
+// which alternates between letters. The other half follow the dialect, which repeats d.
 const letters = 4
 
-// learn is how many steps move the multiplier for each draw that is made at the end.
+// learn is the number of steps that adjust the multiplier per final draw.
 const learn = 4
 
 var (
@@ -37,13 +37,13 @@ var (
 	}
 )
 
-// words is the distribution q of all words and that of the dialect.
+// words holds the distribution q of all words and the distribution of the dialect.
 type words struct {
 	length     int
 	model, old energy.Model
 	u          *unlearn.Problem
 	q, dialect []float64
-	double     constraint.Automaton // the words with dd
+	double     constraint.Automaton // automaton of the words that contain dd
 }
 
 func newWords(length int) (*words, error) {
@@ -79,8 +79,8 @@ func logSum(a, b float64) float64 {
 	return max(a, b) + math.Log1p(math.Exp(-math.Abs(a-b)))
 }
 
-// unlearn traces the curve exactly and then meets one level by sampling: chains
-// on the Lagrangian of q with the ratio to the dialect bounded on average.
+// unlearn computes the trade-off curve exactly and then reaches one level by sampling. The
+// chains run on the Lagrangian of q with the mean ratio to the dialect bounded.
 func (w *words) unlearn(ctx context.Context, o options) (*wordReport, error) {
 	r := &wordReport{Letters: w.length, States: len(w.q), Goal: o.goal, Before: w.share(w.q)}
 	var err error
@@ -141,7 +141,7 @@ func (w *words) unlearn(ctx context.Context, o options) (*wordReport, error) {
 	return r, nil
 }
 
-// share returns the probability of the words with dd.
+// share returns the probability of the words that contain dd.
 func (w *words) share(p []float64) float64 {
 	sum := 0.0
 	for k, v := range p {

@@ -6,18 +6,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// factor is the thin QR factorisation of the tight rows. Q and R have one column for each tight
-// row, in the order in which rows became tight.
+// factor is the thin QR factorisation of the tight rows. It has one column of Q and of R per
+// row, in the order in which the rows became tight.
 type factor struct {
 	n    int
-	in   *inside   // data of the metric, nil if there is none
-	rows []int     // tight rows
-	q    []float64 // column k of Q is q[k·n:(k+1)·n]
-	r    []float64 // column k of R has k+1 numbers, starting at k·n
+	in   *inside   // data of a metric; nil for the identity
+	rows []int     // indices of the tight rows
+	q    []float64 // Q by columns: column k is k·n … (k+1)·n−1
+	r    []float64 // R by columns: column k has k+1 numbers, from k·n on
 
-	z []float64 // result of direction: component of a row outside the span of Q
-	y []float64 // result of direction: Qᵀ times the row
-	c []float64 // result of direction: coefficients of the row in terms of the tight rows
+	z []float64 // component, outside the span of Q, of the row passed to direction
+	y []float64 // Qᵀ times the row passed to direction
+	c []float64 // coefficients, with respect to the tight rows, of the row passed to direction
 }
 
 func (f *factor) col(k int) []float64 { return f.q[k*f.n : (k+1)*f.n] }
@@ -30,7 +30,7 @@ func (f *factor) empty() {
 	}
 }
 
-// reach allocates the memory of one more column if necessary.
+// reach ensures storage for one more column.
 func (f *factor) reach() {
 	if need := (len(f.rows) + 1) * f.n; len(f.q) < need {
 		f.q = append(f.q, make([]float64, max(need, 2*len(f.q))-len(f.q))...)
@@ -38,8 +38,8 @@ func (f *factor) reach() {
 	}
 }
 
-// direction stores z = (I − QQᵀ)a, y = Qᵀa and c = R⁻¹y for row j, and returns ‖z‖. It
-// orthogonalises again as long as a pass at least halves the norm.
+// direction stores z = (I − QQᵀ)a, y = Qᵀa and c = R⁻¹y for row j, and returns ‖z‖. It repeats
+// the orthogonalisation as long as it halves the norm.
 func (f *factor) direction(a *Rows, j int) float64 {
 	if f.in != nil {
 		return f.oblique(a, j)
@@ -68,8 +68,8 @@ func (f *factor) direction(a *Rows, j int) float64 {
 	return norm
 }
 
-// add appends row j to the tight rows. direction must have been called for j, and norm is its
-// result.
+// add appends row j, for which direction was called last. The argument norm is the result of
+// that call.
 func (f *factor) add(j int, norm float64) {
 	f.reach()
 	k := len(f.rows)
@@ -86,7 +86,7 @@ func (f *factor) add(j int, norm float64) {
 	f.rows = append(f.rows, j)
 }
 
-// drop removes column k and makes R triangular again by rotations.
+// drop removes column k and restores the triangular form of R by rotations.
 func (f *factor) drop(k int) {
 	last := len(f.rows) - 1
 	n := f.n
@@ -114,7 +114,7 @@ func (f *factor) drop(k int) {
 	}
 }
 
-// rotate rotates the columns u and w in their common plane.
+// rotate applies a plane rotation to two columns.
 func rotate(u, w []float64, cos, sin float64) {
 	w = w[:len(u)]
 	for i, x := range u {
@@ -153,8 +153,8 @@ func (f *factor) imageOf(a *Rows, j int) {
 	simd.Fold(in.image, f.n, in.p, in.index, a.Value[from:to])
 }
 
-// within stores y = R⁻ᵀA_T·P·a and c = R⁻¹y for row a = a_j. It returns aᵀPa − ‖y‖², the
-// squared norm in the metric of the component of a outside the span of the tight rows.
+// within stores y = R⁻ᵀA_T·P·a and c = R⁻¹y for row j. It returns ‖a‖² − ‖y‖² in the metric P,
+// the squared norm of the row's component outside the span of the tight rows.
 func (f *factor) within(a *Rows, j int) (square float64) {
 	f.imageOf(a, j)
 	count := len(f.rows)
@@ -168,8 +168,8 @@ func (f *factor) within(a *Rows, j int) (square float64) {
 	return a.dot(j, f.in.image) - dot(f.y, f.y)
 }
 
-// oblique is direction in a metric. It computes z = P·(a − A_Tᵀc), and its result is the norm
-// of z in P⁻¹. It corrects c while the norm is small.
+// oblique does the work of direction in a metric: z = P·(a − A_Tᵀc), and the norm is that of
+// P⁻¹. It corrects c while the norm is small.
 func (f *factor) oblique(a *Rows, j int) float64 {
 	f.within(a, j)
 	in := f.in
@@ -195,11 +195,10 @@ func (f *factor) oblique(a *Rows, j int) float64 {
 }
 
 // correctBelow is the norm of a row's component outside the span of the tight rows below which
-// its coefficients are corrected.
+// the row's coefficients are corrected.
 const correctBelow = 0.1
 
-// less subtracts the tight rows, times w, from in.d, and their images, times w, from f.z. It
-// negates w.
+// less subtracts the tight rows, weighted by w, from d, and their images from z. It negates w.
 func (f *factor) less(a *Rows, w []float64) {
 	for k, row := range f.rows {
 		w[k] = -w[k]
@@ -208,8 +207,8 @@ func (f *factor) less(a *Rows, w []float64) {
 	simd.Fold(f.z, f.n, f.q, f.in.at, w)
 }
 
-// short returns the same norm as direction but need not compute z, which saves time for rows
-// that are far from the span of the others.
+// short stores y and c for row j, as direction does, but not z if the row is far from the span
+// of the tight ones. It returns the norm of z.
 func (f *factor) short(a *Rows, j int) float64 {
 	if f.in != nil {
 		if square := f.within(a, j); square > farEnough {
@@ -219,5 +218,5 @@ func (f *factor) short(a *Rows, j int) float64 {
 	return f.direction(a, j)
 }
 
-// farEnough is a squared norm above which cancellation leaves at least eight digits.
+// farEnough is the squared norm above which at least eight digits remain after cancellation.
 const farEnough = 1e-8

@@ -2,16 +2,16 @@ package activeset
 
 import "math"
 
-// Gram solves the same problem as [Metric], for larger n. For the set T of tight rows, it
-// maintains the Cholesky factor of their Gram matrix A_T·P·A_Tᵀ instead of an orthogonal basis,
-// and rows stay sparse. With q tight rows, an iteration costs about n·q + q² operations, and a
-// new metric costs only the computation of P. A disadvantage is that rows count as dependent
-// sooner. A Gram is not safe for concurrent use. After warm-up, its methods do not allocate.
+// Gram solves the problem of a [Metric] for larger n. For the tight rows T it stores the
+// Cholesky factor of their Gram matrix A_T·P·A_Tᵀ instead of an orthogonal basis, and rows stay
+// sparse. An iteration costs about n·q + q² operations for q tight rows, and a new metric costs
+// only the rows of P. In return, rows count as dependent sooner. A Gram is not safe for
+// concurrent use. After the first calls it does not allocate.
 type Gram struct {
-	a      Rows // rows as given
+	a      Rows // rows as given to NewGram
 	inner  *Solver
 	in     *inside
-	norm   []float64 // norm of each row in the metric
+	norm   []float64 // norms of the rows in the metric
 	lo, hi []float64 // bounds of the rows scaled to norm 1
 	limit  []float64
 	u      []float64
@@ -19,7 +19,8 @@ type Gram struct {
 	x      []float64
 }
 
-// NewGram returns a solver for the sparse rows of a. Factor must be called before Solve.
+// NewGram returns a solver for the sparse rows of a. It has no metric until Factor is
+// called.
 func NewGram(a Rows) *Gram {
 	n, m := a.N, len(a.Lo)
 	f := &Gram{
@@ -41,7 +42,8 @@ func NewGram(a Rows) *Gram {
 	return f
 }
 
-// Factor sets the metric P. apply must store P·src in dst; it is called for the n unit vectors.
+// Factor sets the metric P. The function apply stores P·src in dst; it is called n times, with
+// unit vectors.
 func (f *Gram) Factor(apply func(dst, src []float64)) {
 	n := f.a.N
 	for i := range n {
@@ -52,7 +54,7 @@ func (f *Gram) Factor(apply func(dst, src []float64)) {
 	f.Refresh(0)
 }
 
-// Refresh rescales the rows with numbers from first on. Call it after those rows have changed.
+// Refresh rescales the rows first, first+1, …. Call it after changing them.
 func (f *Gram) Refresh(first int) {
 	n := f.a.N
 	for j := first; j < len(f.norm); j++ {
@@ -77,7 +79,7 @@ func (f *Gram) Refresh(first int) {
 	}
 }
 
-// Solve solves the problem of [Metric] for the point v: see [Metric.Solve].
+// Solve solves the problem with the same arguments and results as [Metric.Solve].
 func (f *Gram) Solve(change, u, v, limit []float64, m int, least float64) Status {
 	for j, g := range f.norm[:m] {
 		t := f.a.dot(j, v)
@@ -97,8 +99,7 @@ func (f *Gram) Solve(change, u, v, limit []float64, m int, least float64) Status
 	return status
 }
 
-// Conflict returns rows that exclude each other, with weights for the rows as given: see
-// [Solver.Conflict].
+// Conflict returns the result of [Solver.Conflict], with weights for the rows as given.
 func (f *Gram) Conflict() (rows []int, weights []float64) {
 	rows, weights = f.inner.Conflict()
 	for k, j := range rows {

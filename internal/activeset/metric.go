@@ -6,24 +6,24 @@ import "math"
 //
 //	min_z ½(z−v)ᵀP⁻¹(z−v) + Σ_j cap_j·distance(a_jᵀz, [lo_j, hi_j]),
 //
-// where z − v is in the range of P. The solution is z = v − PAᵀu with multipliers u. With P =
-// LLᵀ and z = v + Lx, this is the problem of a [Solver] for the point 0 and the dense rows
-// Lᵀa_j, scaled to norm 1. A Metric is not safe for concurrent use. After warm-up, its methods
-// do not allocate.
+// whose solution is z = v − PAᵀu, on the range of P. With P = LLᵀ and z = v + Lx, this is the
+// problem of a [Solver] for x near 0 and the dense rows Lᵀa_j, scaled to norm 1. A Metric is not
+// safe for concurrent use. After the first calls it does not allocate.
 type Metric struct {
-	a      Rows      // rows as given
-	inner  *Solver   // solver for the dense rows
-	p, l   []float64 // matrices P and L, row-major
+	a      Rows      // rows as given to NewMetric
+	inner  *Solver   // solver for the dense rows Lᵀa_j
+	p, l   []float64 // P, and its Cholesky factor L by rows
 	pivot  []float64 // remaining diagonal of P during the factorisation
-	norm   []float64 // norm of each row Lᵀa_j
-	lo, hi []float64 // bounds of the dense rows
+	norm   []float64 // norms of the rows Lᵀa_j
+	lo, hi []float64 // bounds of the dense rows Lᵀa_j
 	limit  []float64
 	u      []float64
 	zero   []float64
 	x      []float64
 }
 
-// NewMetric returns a solver for the sparse rows of a. Factor must be called before Solve.
+// NewMetric returns a solver for the sparse rows of a. It has no metric until Factor is
+// called.
 func NewMetric(a Rows) *Metric {
 	n, m := a.N, len(a.Lo)
 	f := &Metric{
@@ -35,9 +35,9 @@ func NewMetric(a Rows) *Metric {
 	return f
 }
 
-// Factor sets the metric P. apply must store P·src in dst; it is called n times. The
-// factorisation takes n³/3 operations. It is a pivoted Cholesky factorisation that stops when
-// only rounding errors of P are left.
+// Factor sets the metric P. The function apply stores P·src in dst. Factor calls it n times and
+// then costs n³/3 operations. The Cholesky factorisation is pivoted and stops when only rounding
+// error of P is left.
 func (f *Metric) Factor(apply func(dst, src []float64)) {
 	n := f.a.N
 	for i := range n {
@@ -66,7 +66,7 @@ func (f *Metric) Factor(apply func(dst, src []float64)) {
 	f.Refresh(0)
 }
 
-// eliminate computes column k of L, with the variable at as pivot.
+// eliminate computes column k of L with variable at as the pivot.
 func (f *Metric) eliminate(k, at int) {
 	n := f.a.N
 	root := math.Sqrt(f.pivot[at])
@@ -84,8 +84,7 @@ func (f *Metric) eliminate(k, at int) {
 	f.pivot[at] = math.Inf(-1)
 }
 
-// Refresh transforms the rows with numbers from first on. Call it after those rows have
-// changed.
+// Refresh transforms the rows first, first+1, …. Call it after changing them.
 func (f *Metric) Refresh(first int) {
 	n := f.a.N
 	for j := first; j < len(f.norm); j++ {
@@ -105,8 +104,8 @@ func (f *Metric) Refresh(first int) {
 	}
 }
 
-// Solve stores the displacement z − v = −PAᵀu in change and the multipliers in u. The other
-// arguments and the result are those of [Solver.Solve].
+// Solve stores the displacement z − v = −PAᵀu in change. The other arguments and the result are
+// those of [Solver.Solve].
 func (f *Metric) Solve(change, u, v, limit []float64, m int, least float64) Status {
 	f.scale(u, v, limit, m)
 	status := f.inner.Solve(f.x, f.u, f.zero, f.limit, m, least)
@@ -123,7 +122,7 @@ func (f *Metric) Solve(change, u, v, limit []float64, m int, least float64) Stat
 	return status
 }
 
-// scale computes the bounds, caps and multipliers of the dense rows.
+// scale stores the bounds, caps and multipliers of the dense rows.
 func (f *Metric) scale(u, v, limit []float64, m int) {
 	for j, g := range f.norm[:m] {
 		t := f.a.dot(j, v)
@@ -135,8 +134,7 @@ func (f *Metric) scale(u, v, limit []float64, m int) {
 	}
 }
 
-// Conflict returns rows that exclude each other, with weights for the rows as given: see
-// [Solver.Conflict].
+// Conflict returns the result of [Solver.Conflict], with weights for the rows as given.
 func (f *Metric) Conflict() (rows []int, weights []float64) {
 	rows, weights = f.inner.Conflict()
 	for k, j := range rows {

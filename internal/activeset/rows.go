@@ -6,15 +6,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Rows is the system lo ≤ A·x ≤ hi, sparse or dense, whose rows have norm 1 (or 0). Solvers
-// read the slices in every call, so the caller may change them between calls.
+// Rows is the system lo ≤ A·x ≤ hi with rows of norm 1 (or 0), sparse or dense.
+// The slices are read in every call, so a caller may change them between calls.
 type Rows struct {
-	N          int     // number of variables
-	Start, End []int32 // the entries of row j are Start[j] … End[j]−1 of Index and Value
-	// variables of the entries; nil means dense rows, where row j is Value[j·N:(j+1)·N]
+	N          int     // number of variables in x
+	Start, End []int32 // row j has the entries Start[j] … End[j]−1 of Index and Value
+	// variables of the entries; nil for dense rows, of which row j is j·N … (j+1)·N−1 of Value
 	Index  []int32
 	Value  []float64 // values of the entries
-	Lo, Hi []float64 // bounds; −Inf or +Inf where there is none
+	Lo, Hi []float64 // bounds, −Inf or +Inf where a side is open
 }
 
 // dense returns row j of a dense system.
@@ -47,7 +47,7 @@ func (r *Rows) axpy(j int, a float64, x []float64) {
 	}
 }
 
-// dot returns the inner product of two vectors of equal length.
+// dot returns the inner product of two vectors of one length.
 func dot(x, y []float64) float64 { return simd.Dot64(x, y[:len(x)]) }
 
 // axpy adds a·x to y.
@@ -62,15 +62,15 @@ func largest(x []float64) float64 {
 	return top
 }
 
-// inside holds the data of a factor in a metric P, apart from R, where RᵀR = A_T·P·A_Tᵀ. Column
-// k is P·a_k for the k-th tight row. It is stored in factor.q from index at[k] on.
+// inside holds the data that a factor needs in the metric P, in addition to R, with RᵀR =
+// A_T·P·A_Tᵀ. Column k of q is P·a_k and begins at q[at[k]].
 type inside struct {
-	p     []float64 // matrix P, row-major
+	p     []float64 // metric P, row by row
 	at    []int32
-	image []float64 // P·a for the row a that enters
-	d     []float64 // row that enters minus its component along the tight rows; P·d = z
-	w     []float64 // scratch by tight row
-	index []int32   // scratch: offsets in p for a sparse product
+	image []float64 // P·a of the entering row
+	d     []float64 // entering row minus its combination of the tight rows; P·d = z
+	w     []float64 // scratch, one entry per tight row
+	index []int32   // positions in P of the entries of a sparse product
 	coef  []float64
 }
 
@@ -85,14 +85,14 @@ func (in *inside) product(dst, d []float64) {
 	simd.Fold(dst, len(d), in.p, in.index, in.coef)
 }
 
-// keep stores the image of the row that enters as a new column. It uses a free place, whose
-// index is stored in at beyond len(at).
+// keep copies the image of the entering row to an unused place of q, the first beyond the end of
+// at.
 func (in *inside) keep(q []float64) {
 	in.at = in.at[:len(in.at)+1]
 	copy(q[in.at[len(in.at)-1]:], in.image)
 }
 
-// forget frees the place of column k.
+// forget marks the place of column k as unused.
 func (in *inside) forget(k int) {
 	place, last := in.at[k], len(in.at)-1
 	copy(in.at[k:], in.at[k+1:])

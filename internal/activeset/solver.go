@@ -6,67 +6,68 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Status is the result of a Solve.
+// Status is the outcome of a Solve.
 type Status int8
 
 const (
-	Solved     Status = iota // x is the minimiser
-	Infeasible               // no x satisfies the rows that must hold; see Conflict
-	Limit                    // the iteration did not converge; x is its last point
+	Solved     Status = iota // success: x is the minimiser
+	Infeasible               // no x satisfies the rows that must hold: see Conflict
+	Limit                    // the step limit was reached; x is the last point
 )
 
-// Tolerances and limits of the method, for rows of norm 1 and data of order 1.
+// Thresholds, for rows of norm 1 and data of order 1.
 const (
-	holds = 1e-12 // violations below this count as satisfied
-	// distance from the span of the tight rows below which a row counts as nearly dependent
+	holds = 1e-12 // violations below it count as 0
+	// distance from the span of the tight rows below which a row counts as dependent
 	dependent = 1e-6
-	// distance from the span of the tight rows below which a row always counts as dependent
+	// distance from the span below which a row counts as in the span without further tests
 	vanishes = 1e-9
-	pivotal  = 1e-11 // coefficients below this count as zero
+	pivotal  = 1e-11 // coefficients below it count as 0
 	harris   = 1e-11 // amount by which multipliers may leave their range in a ratio test
 	drift    = 1e-8  // residual of a tight row that triggers a repair
-	// violation of a dependent row, relative to its coefficients, that counts as rounding
+	// violations of dependent rows that count as 0, relative to their coefficients
 	rounding = 1e-13
-	settled  = 1e-9 // violation of a dependent row that is accepted after a repair
-	// amount by which a multiplier must have the wrong sign to be dropped at the end
+	settled  = 1e-9 // violations of dependent rows that count as 0 after a repair
+	// amount by which a multiplier may be out of its range at the end before its row is removed
 	wrong     = 1e-10
-	takesPart = 1e-9 // least coefficient of a row that is reported in a conflict
+	takesPart = 1e-9 // coefficient above which a row belongs to a conflict
 
-	stale       = 40  // number of changes after which the final factorisation is computed anew
-	mostDoubts  = 50  // maximum number of repairs because of suspected infeasibility
+	stale       = 40  // changes of the factorisation after which it is rebuilt at the end
+	mostDoubts  = 50  // maximum number of repairs because of infeasibility
 	mostRepairs = 200 // maximum number of repairs because of drift
 	effort      = 50  // maximum number of steps per row and variable
 )
 
-// state describes the multiplier of a row.
+// state is the position of a row's multiplier in its range.
 type state int8
 
 const (
-	free   state = iota // the multiplier is 0
-	tight               // the multiplier is within its range, and the row is at a bound
-	capped              // the multiplier is at ±cap
+	free   state = iota // the row's multiplier is 0
+	tight               // the row is at a bound, with its multiplier within its range
+	capped              // the row's multiplier is at ±cap
 )
 
-// Solver solves a sequence of problems with the same rows. Each Solve starts from multipliers
-// that the caller passes, and its result depends only on its arguments and the rows. A Solver
-// is not safe for concurrent use. After warm-up, its methods do not allocate.
+// Solver solves a sequence of problems for the same rows, each starting from given multipliers.
+// The result depends only on the arguments of Solve. A Solver is not safe for concurrent use.
+// After the first calls it does not allocate.
 type Solver struct {
 	factor
 	a     Rows
 	m     int // number of rows in use
 	v     []float64
-	limit []float64 // cap of each row
+	limit []float64 // cap of each row's multiplier
 	u     []float64 // multiplier of each row
 	at    []state
-	side  []int8 // for tight rows, the bound: > 0 is hi, < 0 is lo, 0 is both
-	skip  []int  // for each row, the round in which it was found to be dependent and satisfied
+	side  []int8 // bound of a tight row: hi if > 0, lo if < 0, both if 0
+	skip  []int  // round in which a dependent row was last found satisfied
 
-	x, base   []float64 // present point, and v minus the contribution of the capped rows
-	w, t      []float64 // scratch by tight row
-	scale     float64   // scale of the data
-	round     int       // number of changes of the set of tight rows
-	built     int       // round of the last factorisation
-	doubted   int       // round of the last repair because of suspected infeasibility
+	// x is the current point; base is v minus the contribution of the capped rows
+	x, base   []float64
+	w, t      []float64 // scratch, one entry per tight row
+	scale     float64   // scale of the data, to which tolerances are relative
+	round     int       // number of changes of the tight rows
+	built     int       // value of round at the last factorisation
+	doubted   int       // round of the last repair because of infeasibility
 	doubts    int
 	repairs   int
 	ops       int
@@ -89,16 +90,16 @@ func New(a Rows) *Solver {
 	}
 }
 
-// Conflict returns rows that exclude each other, and their weights w, after a Solve that
-// returned Infeasible. Σ_j w_j·a_j is zero, but the bounds of the rows would require Σ_j
-// w_j·(a_j·x) < 0. No row can be omitted from the proof. The slices are valid until the next
+// Conflict returns rows that exclude each other, and their weights w_j, after a Solve that
+// returned [Infeasible]. Σ_j w_j·a_j is zero, but the bounds require Σ_j w_j·(a_j·x) < 0.
+// Without any one of the rows the others are feasible. The slices are valid until the next
 // Solve.
 func (s *Solver) Conflict() (rows []int, weights []float64) { return s.conflict, s.influence }
 
-// Steps returns the number of steps of the last Solve.
+// Steps returns the number of iterations of the last Solve.
 func (s *Solver) Steps() int { return s.ops }
 
-// Tight returns the number of rows that are tight.
+// Tight returns the number of tight rows.
 func (s *Solver) Tight() int { return len(s.rows) }
 
 // bounded reports whether row j has a bound on the side of multiplier u.
@@ -109,8 +110,8 @@ func (s *Solver) bounded(j int, u float64) bool {
 	return !math.IsInf(s.a.Lo[j], -1)
 }
 
-// put makes row j tight at the bound that belongs to the sign of u. If the row is within least
-// of the span of the other tight rows, it becomes free instead.
+// put makes row j tight on the side of the multiplier u. It does nothing if the row's distance
+// from the span of the tight rows does not exceed least.
 func (s *Solver) put(j int, u, least float64) {
 	norm := s.short(&s.a, j)
 	if norm <= least {
@@ -132,7 +133,7 @@ func (s *Solver) facing(j int, u float64) int8 {
 	return -1
 }
 
-// bound returns the bound at which the tight row j is held.
+// bound returns the bound at which the tight row j is.
 func (s *Solver) bound(j int) float64 {
 	if s.side[j] < 0 {
 		return s.a.Lo[j]
@@ -152,7 +153,7 @@ func (s *Solver) span(j int) (lo, hi float64) {
 	return lo, hi
 }
 
-// leave removes the k-th tight row. u is its new multiplier, 0 or ±cap.
+// leave removes the k-th tight row and sets its multiplier to u, which is 0 or ±cap.
 func (s *Solver) leave(k int, u float64) {
 	j := s.rows[k]
 	s.u[j], s.at[j] = u, free
@@ -174,7 +175,7 @@ func (s *Solver) off() float64 {
 	return worst
 }
 
-// clamp moves multipliers back into their range, which rounding may have made them leave.
+// clamp moves multipliers back into their ranges, which rounding may have left.
 func (s *Solver) clamp() {
 	for _, j := range s.rows {
 		lo, hi := s.span(j)
@@ -182,7 +183,7 @@ func (s *Solver) clamp() {
 	}
 }
 
-// withdraw frees row j, which was entering or has become dependent.
+// withdraw frees a row that was entering or has become dependent.
 func (s *Solver) withdraw(j int) { s.u[j], s.at[j] = 0, free }
 
 // repair recomputes the factorisation, the point and the multipliers from the tight rows.
@@ -191,7 +192,8 @@ func (s *Solver) repair() {
 	s.clean()
 }
 
-// rebuild factorises the tight rows anew. Rows that turn out to be dependent become free.
+// rebuild recomputes the factorisation of the tight rows. Rows that turn out to be dependent
+// become free.
 func (s *Solver) rebuild() {
 	was := s.rows
 	s.empty()
@@ -207,8 +209,9 @@ func (s *Solver) rebuild() {
 	s.built = s.round
 }
 
-// clean solves for the tight rows and removes the row whose multiplier is furthest outside its
-// range, until all are within their range. A multiplier above its cap stays at the cap.
+// clean solves for the tight rows. It then removes, one at a time, the row whose multiplier is
+// furthest out of its range, until all are in range. A multiplier above its cap stays at the
+// cap.
 func (s *Solver) clean() {
 	for {
 		s.solve()
@@ -230,8 +233,8 @@ func (s *Solver) clean() {
 	s.refine()
 }
 
-// settle recomputes the point and the multipliers from the factorisation. It removes a row
-// whose multiplier is outside its range by more than rounding explains.
+// settle recomputes the point and the multipliers from the factorisation. It removes a row whose
+// multiplier is out of range by more than rounding explains.
 func (s *Solver) settle() {
 	if s.round-s.built > stale {
 		s.rebuild()
@@ -261,9 +264,8 @@ func (s *Solver) settle() {
 	}
 }
 
-// solve computes the x nearest to base for which the tight rows are at their bounds b, and
-// their multipliers u. With Rᵀw = b, the solution is x = base − Q(Qᵀbase − w) and Ru = Qᵀbase −
-// w.
+// solve stores the x nearest to base with the tight rows at their bounds b, and their
+// multipliers u. With Rᵀw = b, it is x = base − Q(Qᵀbase − w) and Ru = Qᵀbase − w.
 func (s *Solver) solve() {
 	if s.in != nil {
 		s.solveInside()
@@ -297,7 +299,7 @@ func (s *Solver) solve() {
 	}
 }
 
-// refine corrects x and the multipliers by the residuals of the tight rows.
+// refine corrects x and the multipliers by the residuals of the rows.
 func (s *Solver) refine() {
 	if s.in != nil {
 		s.refineInside()
@@ -327,7 +329,7 @@ func (s *Solver) refine() {
 	}
 }
 
-// solveInside is solve in a metric P. With RᵀR·u = A_T·base − b, the solution is x = base −
+// solveInside does the work of solve in a metric: with RᵀR·u = A_T·base − b, it is x = base −
 // P·A_Tᵀu.
 func (s *Solver) solveInside() {
 	in := s.in
@@ -346,7 +348,7 @@ func (s *Solver) solveInside() {
 	s.refineInside()
 }
 
-// refineInside corrects x and the multipliers by the residuals of the tight rows, in a metric.
+// refineInside corrects x and the multipliers in a metric by the residuals of the rows.
 func (s *Solver) refineInside() {
 	count := len(s.rows)
 	s.w = s.w[:count]
@@ -364,10 +366,11 @@ func (s *Solver) refineInside() {
 	}
 }
 
-// Solve stores in x the minimiser for rows 0 … m−1 and the point v, and in u the multipliers, x
-// = v − Aᵀu. It starts from the multipliers in u. A positive multiplier belongs to hi. limit
-// holds the cap of every row, 0 … +Inf. Tolerances are relative to the scale of the data, and
-// least is a lower bound for that scale (0 if there is none). x and v may be the same slice.
+// Solve stores in x the minimiser for rows 0 … m−1 and the point v, and in u the multipliers, so
+// that x = v − Aᵀu. It starts from the multipliers in u. A positive multiplier belongs to hi.
+// The slice limit holds the cap of every row, 0 … +Inf. The number least is a lower bound on the
+// scale of the data, to which tolerances are relative; 0 means no bound. The slices x and v may
+// be the same.
 func (s *Solver) Solve(x, u, v, limit []float64, m int, least float64) Status {
 	s.v, s.u, s.limit, s.m = v, u, limit, m
 	s.begin(least)
@@ -399,7 +402,7 @@ func (s *Solver) Solve(x, u, v, limit []float64, m int, least float64) Status {
 	return status
 }
 
-// begin initialises a Solve from the multipliers in u.
+// begin initialises the solver from the multipliers in u.
 func (s *Solver) begin(least float64) {
 	s.round, s.built, s.doubted, s.doubts, s.repairs, s.ops = 1, 1, 0, 0, 0, 0
 	s.empty()
@@ -424,8 +427,8 @@ func (s *Solver) begin(least float64) {
 	}
 }
 
-// recall makes rows tight or capped according to the multipliers in u, and reports whether
-// there are any.
+// recall makes rows tight or capped according to the multipliers in u, and reports whether there
+// are any.
 func (s *Solver) recall() (warm bool) {
 	for j, u := range s.u[:s.m] {
 		switch {
@@ -445,13 +448,13 @@ func (s *Solver) recall() (warm bool) {
 // entrant is a row that violates a bound and is about to become tight.
 type entrant struct {
 	row   int
-	dir   float64 // direction in which its multiplier changes, 1 or −1
-	bound float64 // bound that the row should reach
-	slack float64 // largest possible change of its multiplier
+	dir   float64 // sign of the change of its multiplier
+	bound float64 // bound that the row will be moved to
+	slack float64 // maximum change of its multiplier
 	end   float64 // multiplier after that change: 0 or ±cap
 }
 
-// pick returns the row with the largest violation. ok is false if no row is violated.
+// pick returns the row with the largest violation, if there is one.
 func (s *Solver) pick() (e entrant, ok bool) {
 	worst := holds * max(s.scale, largest(s.x))
 	e.row = -1
@@ -481,8 +484,8 @@ func (s *Solver) pick() (e entrant, ok bool) {
 	return e, true
 }
 
-// aim sets the bound, slack and end of an entrant. A row that was at its cap returns to the
-// same bound. An equation may continue to the other cap.
+// aim sets the target of an entering row. A row that was at its cap returns to the same bound;
+// an equation may go on to the other cap.
 func (s *Solver) aim(e *entrant) {
 	j := e.row
 	e.slack, e.end = s.limit[j], math.Copysign(s.limit[j], e.dir)
@@ -498,15 +501,15 @@ func (s *Solver) aim(e *entrant) {
 	}
 }
 
-// blocker is the tight row whose multiplier is the first to leave its range during a step.
+// blocker is the tight row whose multiplier is the first to leave its range.
 type blocker struct {
-	length float64 // step length at which the multiplier leaves its range, +Inf if never
+	length float64 // step length at which its multiplier does; +Inf if there is no blocker
 	at     int
-	end    float64 // multiplier of the row after that step, 0 or ±cap
+	end    float64 // its multiplier then: 0 or ±cap
 }
 
-// ratio finds the blocker of a step of the entrant in direction dir. Among the rows that leave
-// their range at nearly the same length as the first, it chooses the one with the largest
+// ratio returns the blocker of a step of the entering row in direction dir. Among the rows that
+// leave their range within a tolerance of the first one, it chooses the one with the largest
 // coefficient (Harris 1973).
 func (s *Solver) ratio(dir float64) blocker {
 	far := math.Inf(1)
@@ -530,8 +533,9 @@ func (s *Solver) ratio(dir float64) blocker {
 	return b
 }
 
-// leeway returns the possible change of the multiplier of the tight row j in direction d, the
-// rate |d|, and the multiplier at the end of that change.
+// leeway returns the slack of the multiplier of the tight row j in the direction of d: the
+// amount by which it can change. It also returns the rate |d| and the end of the multiplier's
+// range in that direction.
 func (s *Solver) leeway(j int, d float64) (slack, rate, end float64) {
 	lo, hi := s.span(j)
 	if d < 0 {
@@ -540,8 +544,8 @@ func (s *Solver) leeway(j int, d float64) (slack, rate, end float64) {
 	return max(hi-s.u[j], 0), d, hi
 }
 
-// enter makes the entrant tight and removes the rows that block it. over reports whether the
-// whole iteration must end, with status end.
+// enter makes a row tight and removes the rows that block it. It reports whether the whole
+// iteration is over, and with which status.
 func (s *Solver) enter(e entrant) (end Status, over bool) {
 	for {
 		if s.ops++; s.ops > effort*(s.n+s.m) {
@@ -582,8 +586,7 @@ func (s *Solver) enter(e entrant) (end Status, over bool) {
 	}
 }
 
-// move changes the multiplier of the entrant by a step of the given length, and updates x and
-// the other multipliers.
+// move changes the multiplier of the entering row by one step.
 func (s *Solver) move(e entrant, length, norm float64) {
 	step := float64(e.dir * length)
 	for k, j := range s.rows {
@@ -595,7 +598,7 @@ func (s *Solver) move(e entrant, length, norm float64) {
 	}
 }
 
-// admit makes the entrant tight. If a tight row has drifted from its bound, it makes a repair.
+// admit makes the entering row tight. If a tight row has drifted, it repairs the factorisation.
 func (s *Solver) admit(e entrant, norm float64) {
 	j := e.row
 	s.add(j, norm)
@@ -617,9 +620,9 @@ func (s *Solver) admit(e entrant, norm float64) {
 	}
 }
 
-// doubt handles a row that lies in the span of the tight rows. It reports whether the row
-// should be skipped. This is the case if the row holds within numerical accuracy, or if a
-// repair was made and the rows must be tested again.
+// doubt handles a row in the span of the tight ones. It returns true if the row can be skipped
+// for now: either the row is satisfied up to rounding, or the factorisation has been repaired
+// and the row must be tested again.
 func (s *Solver) doubt(e entrant, miss float64, blocked bool) bool {
 	total := 1.0
 	for _, c := range s.c {
@@ -644,7 +647,7 @@ func (s *Solver) doubt(e entrant, miss float64, blocked bool) bool {
 	return true
 }
 
-// prove stores the rows that exclude each other: the entrant and the rows on which it depends.
+// prove stores the rows that exclude each other: the entering row and those on which it depends.
 func (s *Solver) prove(e entrant) {
 	s.conflict, s.influence = append(s.conflict, e.row), append(s.influence, e.dir)
 	for k, j := range s.rows {

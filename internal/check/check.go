@@ -1,4 +1,4 @@
-// Package check checks arguments. Its messages have one form: the function, the
+// Package check validates arguments. Its messages have a uniform format: the function, the
 // argument, its value, and the bound.
 package check
 
@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Len panics unless the slice called name has the wanted length. who is the calling
-// package.
+// Len panics unless the slice called name has the required length. The argument who is the
+// calling package.
 func Len(who, name string, got, want int) {
 	if got != want {
 		panic(fmt.Sprintf("%s: len(%s) = %d, want %d", who, name, got, want))
@@ -34,7 +34,7 @@ func Rows(who, name string, got, n int) int {
 // Finite reports whether v is a finite number.
 func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// shown is the number of characters that [Clip] keeps: more than any name has, and less
+// shown is the number of characters that [Clip] keeps. It is larger than any name and smaller
 // than a screen.
 const shown = 80
 
@@ -73,8 +73,8 @@ func Nil(v any) bool {
 	return false
 }
 
-// Shape returns the shape of a model after checking it and a number of chains,
-// 1 … most. who, such as "mcmc: DMALA", begins the message.
+// Shape checks a model and a number of chains, 1 … most, and returns the model's shape. The
+// argument who, such as "mcmc: DMALA", begins the error message.
 func Shape(who string, m interface{ Shape() (sites, levels int) }, chains, most int) (sites, levels int, err error) {
 	if Nil(m) {
 		return 0, 0, fmt.Errorf("%s: model = nil", who)
@@ -91,8 +91,8 @@ func Shape(who string, m interface{ Shape() (sites, levels int) }, chains, most 
 	return sites, levels, Entries(who, "chains × sites × levels", chains, sites, levels)
 }
 
-// Given returns an error if v, the argument called name, is nil or an interface that holds
-// a nil pointer. who, such as "mcmc: Swap", begins the message.
+// Given returns an error if v, the argument called name, is nil or an interface that holds a nil
+// pointer. The argument who, such as "mcmc: Swap", begins the message.
 func Given(who, name string, v any) error {
 	if !Nil(v) {
 		return nil
@@ -103,7 +103,7 @@ func Given(who, name string, v any) error {
 	return fmt.Errorf("%s: %s = (%T)(nil), want a value", who, name, v)
 }
 
-// Optional is Given for optional arguments: nil itself is not an error.
+// Optional is like [Given], but for optional arguments: nil itself is not an error.
 func Optional(who, name string, v any) error {
 	if v == nil {
 		return nil
@@ -111,7 +111,7 @@ func Optional(who, name string, v any) error {
 	return Given(who, name, v)
 }
 
-// Must is Given for callers that cannot return an error: it panics.
+// Must is like [Given], but panics on an error.
 func Must(who, name string, v any) {
 	if err := Given(who, name, v); err != nil {
 		panic(err.Error())
@@ -125,8 +125,8 @@ func Index(who, name string, i, n int) {
 	}
 }
 
-// MaxEntries is the largest number of entries of a table whose size follows from numbers
-// alone. A larger number is a mistake: no memory would hold the table.
+// MaxEntries is the largest permitted number of entries of a table whose size follows from
+// arguments. A larger number is a mistake, because no memory can hold the table.
 const MaxEntries = min(math.MaxInt/16, 1<<36)
 
 // Entries returns an error unless each factor is ≥ 0 and their product at most
@@ -142,9 +142,9 @@ func Entries(who, names string, factors ...int) error {
 	return nil
 }
 
-// If returns an error if bad, and nil otherwise. cmp.Or returns the first error of several
-// calls, but all of them are evaluated, so an argument must not depend on an earlier check.
-// A call allocates even if nothing is bad, so do not use it in a step or in a loop over
+// If returns an error if bad is true, and nil otherwise. The function cmp.Or returns the first
+// error of several calls. All calls are evaluated, so an argument must not depend on an earlier
+// check. A call allocates even if bad is false, so do not use it in a step or in a loop over
 // sites.
 func If(bad bool, format string, args ...any) error {
 	if bad {
@@ -160,13 +160,13 @@ type Setting struct {
 	least, usual int
 }
 
-// Number returns a setting that must be at least least. 0 means the default, usual.
+// Number returns a setting that must be at least least. The value 0 selects the default, usual.
 func Number(name string, value *int, least, usual int) Setting {
 	return Setting{name, value, least, usual}
 }
 
-// Defaults returns an error for the first setting that is out of range, and replaces zeros
-// by the defaults. prefix, such as "diffusion: Config.", is put before the name.
+// Defaults returns an error for the first setting that is out of range, and replaces zeros by
+// the defaults. The argument prefix, such as "diffusion: Config.", precedes the name.
 func Defaults(prefix string, settings ...Setting) error {
 	for _, s := range settings {
 		if *s.value < s.least {
@@ -187,13 +187,13 @@ type Refusal struct {
 	want  string
 }
 
-// Rule rejects the value of a setting if bad.
+// Rule returns a Refusal of the setting's value if bad is true, and an empty one otherwise.
 func Rule(bad bool, name string, value any, want string) Refusal {
 	return Refusal{bad, name, value, want}
 }
 
-// Refuse returns an error for the first setting that is rejected. prefix is as in
-// [Defaults].
+// Refuse returns an error for the first setting that is rejected. The argument prefix, such as
+// "diffusion: Config.", precedes the name.
 func Refuse(prefix string, rules ...Refusal) error {
 	for _, r := range rules {
 		if r.bad {
@@ -203,8 +203,8 @@ func Refuse(prefix string, rules ...Refusal) error {
 	return nil
 }
 
-// Model returns the shape of m, or an error if m is nil or has no sites or levels. m is the
-// argument called name of the constructor caller in the package who.
+// Model returns the shape of m, or an error if m is nil or has no sites or levels. For the
+// message, m is the argument called name of the constructor caller in the package who.
 func Model(who, caller, name string, m interface{ Shape() (sites, levels int) }) (sites, levels int, err error) {
 	if Nil(m) {
 		return 0, 0, fmt.Errorf("%s: %s: %s is nil", who, caller, name)
@@ -216,8 +216,8 @@ func Model(who, caller, name string, m interface{ Shape() (sites, levels int) })
 	return sites, levels, nil
 }
 
-// rowTolerance is how far the sum of a row of probabilities may be from 1:
-// rows of float32 numbers miss it by about 1e-7.
+// rowTolerance is the maximum distance of the sum of a row of probabilities from 1. Rows of
+// float32 numbers miss 1 by about 1e-7.
 const rowTolerance = 1e-6
 
 // Probabilities returns an error unless p consists of rows of the given length whose
@@ -239,9 +239,9 @@ func Probabilities(who, caller, name string, p []float64, length int) error {
 	return nil
 }
 
-// States is deferred by functions that use levels as indices of a table, which Go checks
-// anyway. After a panic, if x has a level outside 0 … levels−1, States panics with a
-// message that names the level; otherwise the panic continues unchanged.
+// States must be deferred by functions that index a table by levels and rely on Go's bounds
+// checks. After a panic, if x has a level outside 0 … levels−1, States panics with a message
+// that names the level; otherwise the panic continues unchanged.
 func States(who string, x []int32, levels int) {
 	p := recover()
 	if p == nil {

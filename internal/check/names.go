@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// named are the values from 0 on of a kind whose String returns their names.
+// named is an enumeration with values from 0 on, whose String method returns their names.
 type named interface {
 	~int | ~uint8
 	String() string
 }
 
-// MarshalName returns the name of v, for MarshalText; last is the last value of its kind.
+// MarshalName returns the name of v, for a MarshalText method. The argument last is the last
+// value of the enumeration.
 func MarshalName[E named](what string, v, last E) ([]byte, error) {
 	if v < 0 || v > last {
 		return nil, fmt.Errorf("%s = %d, want 0 … %d", what, int(v), int(last))
@@ -20,7 +21,7 @@ func MarshalName[E named](what string, v, last E) ([]byte, error) {
 	return []byte(v.String()), nil
 }
 
-// UnmarshalName sets v to the value with a name, for UnmarshalText.
+// UnmarshalName sets v to the value with the given name, for an UnmarshalText method.
 func UnmarshalName[E named](what string, v *E, last E, name []byte) error {
 	var names []string
 	for k := E(0); k <= last; k++ {

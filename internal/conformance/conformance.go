@@ -1,7 +1,7 @@
-// Package conformance has a registry for each kind of part of the module: methods, models,
-// runners, processes, projectors, languages, rules, denoisers, readers. Every law of the
-// public test packages (samplertest, energytest, …) is checked for every entry. If a part
-// is exported but not registered, a test fails and names it. Registering a part takes one
+// Package conformance checks every part of the module against the laws of its kind: the laws of
+// the public test packages (samplertest, energytest, …). It has a registry for each kind:
+// methods, models, runners, processes, projectors, languages, rules, denoisers, readers. If a
+// part is exported but not registered, a test fails and names it. Registering a part takes one
 // line in the registry of its kind. Only tests import this package.
 package conformance
 
@@ -22,12 +22,12 @@ import (
 
 const module = "github.com/gibbsite-go/gibbsite"
 
-// Module holds the declarations of the public packages of the module, without function
-// bodies and without other modules; types of other modules count as equal.
+// Module holds the declarations of the module's public packages, without function bodies. Other
+// modules are not loaded, and their types count as equal.
 type Module struct {
 	root     string
 	fset     *token.FileSet
-	packages map[string]*types.Package // by import path
+	packages map[string]*types.Package // type-checked packages by import path
 }
 
 // Load reads the module that contains the working directory.
@@ -70,7 +70,8 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// Import implements types.Importer. Packages of other modules are empty.
+// Import returns a package of the module, or an empty one for other modules. It implements
+// types.Importer.
 func (m *Module) Import(name string) (*types.Package, error) {
 	if p := m.packages[name]; p != nil {
 		return p, nil
@@ -101,13 +102,12 @@ func (m *Module) Import(name string) (*types.Package, error) {
 	return p, nil
 }
 
-// sites are what a type that is generic over sites may be instantiated with.
+// sites lists the site types with which generic types are instantiated.
 var sites = []types.Type{types.Typ[types.Int32], types.Typ[types.Float32]}
 
-// Implementing returns the names, such as "mcmc.Gibbs", of the exported types outside
-// internal/… that implement an interface of the module by value or by pointer, in order.
-// Types and interfaces that are generic over sites count if they match for tokens or for
-// reals.
+// Implementing returns, in order, the exported types outside internal/… that implement an
+// interface of the module by value or by pointer. It returns their names, such as "mcmc.Gibbs".
+// A type or interface that is generic over sites counts if it matches for tokens or for reals.
 func (m *Module) Implementing(pkg, name string) ([]string, error) {
 	p := m.packages[path.Join(module, pkg)]
 	if p == nil {
@@ -141,8 +141,8 @@ func (m *Module) Having(methods ...string) []string {
 	})
 }
 
-// Types returns the exported types outside internal/… that are not interfaces and of
-// which fit accepts an instance.
+// Types returns the exported types outside internal/… for which fit returns true, without
+// interfaces. For a generic type it suffices that fit accepts one instance.
 func (m *Module) Types(fit func(t types.Type) bool) (names []string) {
 	for name, p := range m.packages {
 		if !strings.HasPrefix(name, module) || strings.Contains(name, "/internal/") {
@@ -162,7 +162,8 @@ func (m *Module) Types(fit func(t types.Type) bool) (names []string) {
 	return names
 }
 
-// instances returns a type, or a generic one for tokens and for reals.
+// instances returns the type itself, or the instances of a generic type for tokens and for
+// reals.
 func instances(t types.Type) []types.Type {
 	named, ok := t.(*types.Named)
 	if !ok || named.TypeParams().Len() == 0 {
@@ -180,8 +181,8 @@ func instances(t types.Type) []types.Type {
 	return all
 }
 
-// Missing returns a line for each of the wanted types for which a registry has no entry. An
-// entry is "mcmc.Gibbs", or "mcmc.Gibbs", a space and what is special about the entry.
+// Missing returns a line for each of the wanted types that has no entry in a registry. An entry
+// is "mcmc.Gibbs", or "mcmc.Gibbs" followed by a space and a description of the entry.
 func Missing(wanted, entries []string, what, file string) (lines []string) {
 	have := map[string]bool{}
 	for _, e := range entries {

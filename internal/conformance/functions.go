@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// Making returns the exported functions outside internal/…, such as "constraint.Union",
-// whose first result implements an interface of the module but is itself an interface or
-// a type that is not exported. Such functions count as parts, as exported types do.
+// Making returns the exported functions outside internal/…, such as "constraint.Union", whose
+// first result implements an interface of the module. A function counts only if that result is
+// an interface or a type that is not exported. Such functions count as parts, as exported types
+// do.
 func (m *Module) Making(pkg, name string) (names []string, err error) {
 	wanted, err := m.interfaces(pkg, name)
 	if err != nil {
@@ -63,9 +64,9 @@ func (m *Module) public() (all []*types.Package) {
 	return all
 }
 
-// Reading returns the exported functions outside internal/… that take an io.Reader or
-// io.ReaderAt, as "read.UAI". The packages of other modules are empty in a Module, so
-// these are found by their source text.
+// Reading returns the exported functions outside internal/… with an io.Reader or io.ReaderAt
+// parameter, such as "read.UAI". It searches the source text, because packages of other modules,
+// io included, are empty in a Module.
 func (m *Module) Reading() (names []string, err error) {
 	for _, p := range m.public() {
 		dir := filepath.Join(m.root, filepath.FromSlash(strings.TrimPrefix(p.Path(), module)))

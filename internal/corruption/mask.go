@@ -1,4 +1,4 @@
-// Package corruption checks that a denoiser and a process corrupt tokens in the same
+// Package corruption checks that a denoiser and a diffusion process corrupt tokens in the same
 // way.
 package corruption
 
@@ -9,11 +9,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Absorbing is diffusion.Absorbing in all but name.
+// Absorbing has the method of diffusion.Absorbing. It is declared here to avoid importing that
+// package.
 type Absorbing interface{ Masks(l int32) bool }
 
-// Check returns an error if the denoiser d knows its mask ([energy.Masking]) and the
-// bound process steps has none or another.
+// Check returns an error if the denoiser d and the bound process steps use different masks. A
+// denoiser that does not implement [energy.Masking] passes.
 func Check(d, steps any) error {
 	m, ok := energy.As[energy.Masking](d)
 	if !ok || check.Nil(m) {

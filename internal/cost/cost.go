@@ -1,6 +1,6 @@
-// Package cost estimates the cost of evaluating a model from the entries visited and the
-// bytes touched, at fixed prices, roughly in nanoseconds of one core. It uses no clock, so
-// the estimate is the same on every machine.
+// Package cost estimates the time to evaluate a model from the entries visited and the bytes
+// touched. The estimates are roughly nanoseconds of one core at fixed unit costs. It does not
+// measure time, so that the estimate is the same on every machine.
 package cost
 
 import "github.com/gibbsite-go/gibbsite/energy"
@@ -8,40 +8,42 @@ import "github.com/gibbsite-go/gibbsite/energy"
 // Model holds the costs of one state of a model.
 type Model struct {
 	Sites, Levels int
-	Degree        float64 // neighbours of a site on average; all other sites where they are not known
+	// average number of neighbours of a site; all other sites if neighbours are not known
+	Degree float64
 
-	Energy float64 // E(x)
-	Table  float64 // E(x) and the differences to all levels of all sites
-	Row    float64 // exact differences to the levels of one site
-	Move   float64 // updating the exact table after a change of one site
+	Energy float64 // cost of E(x)
+	Table  float64 // cost of E(x) and the differences to all levels of all sites
+	Row    float64 // cost of exact differences to the levels of one site
+	Move   float64 // cost of updating the exact table after changing one site
 
-	// A field from that of another state, and what a site that has changed adds: of
-	// energy.Incremental models, otherwise the table's and 0.
+	// Field is the cost of computing a field from that of another state, Changed the additional
+	// cost per changed site. They apply to energy.Incremental models; for others, Field is Table
+	// and Changed is 0.
 	Field, Changed float64
 }
 
-// Prices, in nanoseconds, as the test of prices in package auto found them on many
+// Unit costs in nanoseconds, determined by the test of unit costs in package auto for many
 // sizes.
 const (
-	call      = 200  // an evaluation, at the least
-	site      = 1.0  // to look at a site
-	stencil   = 0.5  // on a torus
-	neighbour = 0.9  // to gather a neighbour for an energy
-	gathered  = 6.0  // and for a table
-	entry     = 3.0  // of a table of more than two levels
-	product   = 0.12 // of a matrix, by vectors
-	factor    = 0.39 // and by one row after the other
-	changed   = 0.06 // of a row that is added
-	resting   = 5.0  // a site that may have changed
-	opaque    = 50.0 // a call for one site of a function
-	visit     = 4.0  // a call for one site
-	moved     = 20.0 // a change of a table of float64
-	updated   = 10.0 // a row of it
-	added     = 5.0  // and an entry of that
-	sweeping  = 1.5  // a row of many that follow each other
+	call      = 200  // minimum cost of an evaluation
+	site      = 1.0  // cost per site visited
+	stencil   = 0.5  // cost per site of a model on a torus
+	neighbour = 0.9  // cost per neighbour of an energy
+	gathered  = 6.0  // cost per neighbour of a table
+	entry     = 3.0  // cost per entry of a table with more than two levels
+	product   = 0.12 // cost per entry of a matrix product, vectorised
+	factor    = 0.39 // cost per entry of a matrix product, row by row
+	changed   = 0.06 // cost per entry of an added row
+	resting   = 5.0  // cost per site that may have changed
+	opaque    = 50.0 // cost of calling a function for one site
+	visit     = 4.0  // cost of a call for one site of a model with a table
+	moved     = 20.0 // cost of changing a float64 table at one site
+	updated   = 10.0 // cost per row updated in such a change
+	added     = 5.0  // cost per entry of such a row
+	sweeping  = 1.5  // cost per row of many consecutive rows
 )
 
-// teller is a model that says what it costs itself.
+// teller is a model that provides its costs.
 type teller = interface {
 	Cost() (energy, table float64)
 }
@@ -94,7 +96,7 @@ func Of(m energy.Model) Model {
 // Memo caches the costs of a model.
 type Memo struct{ known *Model }
 
-// Of returns what Of returned for the model of the first call.
+// Of returns the costs of the model passed to the first call, whatever the later arguments.
 func (p *Memo) Of(m energy.Model) Model {
 	if p.known == nil {
 		c := Of(m)
@@ -103,7 +105,7 @@ func (p *Memo) Of(m energy.Model) Model {
 	return *p.known
 }
 
-// graph counts a model of which the neighbours are known.
+// graph sets the costs of a model with known neighbours.
 func (c *Model) graph(m energy.Model, g energy.Graphical, n, l float64) {
 	_, adj := g.Graph()
 	c.Degree = float64(len(adj)) / n
@@ -122,7 +124,7 @@ func (c *Model) graph(m energy.Model, g energy.Graphical, n, l float64) {
 	c.Move = moved + float64(c.Degree*(updated+float64(added*l)))
 }
 
-// tabled reports whether a model knows its differences.
+// tabled reports whether a model provides tables of energy differences.
 func tabled(m energy.Model) bool {
 	_, binary := energy.As[energy.Binary](m)
 	_, gradient := energy.As[energy.Differentiable](m)

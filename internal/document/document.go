@@ -1,5 +1,5 @@
-// Package document reads JSON into values that know the line and column where they
-// begin, so that readers of files can locate errors.
+// Package document parses JSON into values that store the line and column at which they begin,
+// so that file readers can locate errors.
 package document
 
 import (
@@ -14,12 +14,12 @@ import (
 	"unicode/utf8"
 )
 
-// deepest is how far values may be nested: every file that is read here is
-// flatter by far, and the stack must not grow with a hostile one.
+// deepest is the maximum nesting depth of values. It is far larger than in any real file and
+// limits the stack on malicious input.
 const deepest = 100
 
-// Parse reads one JSON value, which must be all of r. Duplicate keys of an object are
-// an error. Parse takes memory in proportion to the text.
+// Parse reads one JSON value, which must be all of r. Duplicate keys of an object are an error.
+// The memory used is proportional to the length of the text.
 func Parse(r io.Reader) (*Value, error) {
 	if r == nil {
 		return nil, errors.New("reader r = nil")
@@ -49,8 +49,7 @@ type parser struct {
 
 func (p *parser) place(at int) string { return place(p.text, at) }
 
-// start returns where the next token begins: what may stand between tokens is
-// passed over.
+// start returns the offset of the next token. It skips white space and separators.
 func (p *parser) start() int {
 	at := int(p.in.InputOffset())
 	for at < len(p.text) {
@@ -82,8 +81,8 @@ func (p *parser) token() (json.Token, int, error) {
 	return nil, at, fmt.Errorf("%s: %w", p.place(at), err)
 }
 
-// Unicode reports whether JSON text is UTF-8 and has surrogates only in pairs. A decoder
-// would replace anything else by U+FFFD, without an error.
+// Unicode reports whether the JSON text is valid UTF-8 with properly paired surrogates. A
+// decoder would silently replace anything else by U+FFFD.
 func Unicode(text []byte) bool {
 	code := func(at int) rune {
 		if at+6 > len(text) || text[at] != '\\' || text[at+1] != 'u' {
@@ -179,20 +178,20 @@ type Kind string
 
 // The kinds of values.
 const (
-	Null   Kind = "null"
-	Bool   Kind = "a Boolean"
-	Number Kind = "a number"
-	String Kind = "a string"
-	Array  Kind = "an array"
-	Object Kind = "an object"
+	Null   Kind = "null"      // the JSON value null
+	Bool   Kind = "a Boolean" // true or false
+	Number Kind = "a number"  // a JSON number
+	String Kind = "a string"  // a JSON string
+	Array  Kind = "an array"  // a JSON array
+	Object Kind = "an object" // a JSON object
 )
 
 // Value is a JSON value. It is immutable and safe for concurrent use.
 type Value struct {
 	Kind Kind
-	Text string   // of a string or a number, or true or false
-	List []*Value // of an array, or of an object in the order of the text
-	Keys []string // of an object, those of List
+	Text string   // text of a string or a number, or true or false
+	List []*Value // elements of an array, or values of an object in the order of the text
+	Keys []string // keys of an object, parallel to List
 
 	at    int
 	text  []byte
@@ -211,10 +210,10 @@ func (v *Value) Get(key string) *Value {
 	return nil
 }
 
-// Is reports whether v is not nil and of the kind.
+// Is reports whether v is a value of kind k. It returns false for nil.
 func (v *Value) Is(k Kind) bool { return v != nil && v.Kind == k }
 
-// Float returns the value of a number that is a finite float64.
+// Float returns the value of a number, and whether v is a number that fits in a finite float64.
 func (v *Value) Float() (float64, bool) {
 	if !v.Is(Number) {
 		return 0, false
@@ -223,7 +222,8 @@ func (v *Value) Float() (float64, bool) {
 	return f, err == nil
 }
 
-// Int returns the value of a number that is written as an integer.
+// Int returns the value of a number, and whether v is a number written as an integer that fits
+// in an int.
 func (v *Value) Int() (int, bool) {
 	if !v.Is(Number) {
 		return 0, false
@@ -255,7 +255,7 @@ func (v *Value) Brief() string {
 	return v.Text
 }
 
-// place names the line and the column, in runes, of an offset.
+// place returns the line and the column, in runes, of an offset as text.
 func place(text []byte, at int) string {
 	before := text[:min(at, len(text))]
 	line := bytes.Count(before, []byte("\n")) + 1

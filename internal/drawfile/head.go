@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	magic      = "gibbsite draws 2\n"
-	magic1     = "gibbsite draws 1\n" // frames without numbers, levels of 32 bits; as long as magic
+	magic = "gibbsite draws 2\n"
+	// magic of version 1, with 32-bit levels and frames without numbers; as long as magic
+	magic1     = "gibbsite draws 1\n"
 	drawsMagic = "draws\n"
 	headLimit  = 1 << 21
 	infoSize   = 4 * 8
@@ -20,22 +21,22 @@ const (
 
 // Kinds of sites.
 const (
-	Tokens = iota
-	Reals
+	Tokens = iota // kind of sites that are int32 levels
+	Reals         // kind of sites that are float32 numbers
 )
 
 // errTorn means that the file ends within a frame.
 var errTorn = errors.New("the file ends within a frame")
 
-// Head describes the contents of a file.
+// Head describes the contents of a draw file.
 type Head struct {
 	Kind, Sites         int
 	First, Count, Block int
-	Levels              int // of tokens, 0 if they can be any int32
+	Levels              int // number of levels of a token; 0 if it can be any int32
 	Settings            *fingerprint.List
 
-	bits   int  // of a site
-	first1 bool // the file is of the first version
+	bits   int  // bits per site
+	first1 bool // whether the file has version 1
 }
 
 func (h *Head) append() []byte {
@@ -46,7 +47,7 @@ func (h *Head) append() []byte {
 	return h.Settings.Append(wire.AppendInts(nil, sizes...))
 }
 
-// start returns the bytes that a file begins with.
+// start returns the bytes with which a file begins.
 func (h *Head) start() []byte { return wire.Append(nil, magic, h.append()) }
 
 func readHead(f io.ReaderAt, size int64) (*Head, error) {
@@ -82,12 +83,12 @@ func readHead(f io.ReaderAt, size int64) (*Head, error) {
 // blocks returns the number of blocks.
 func (h *Head) blocks() int { return (h.Count-1)/h.Block + 1 }
 
-// chains returns the number of chains of a block.
+// chains returns the number of chains in a block.
 func (h *Head) chains(block int) int { return min(h.Block, h.Count-block*h.Block) }
 
-// frameHead returns the bytes of a frame before its states: words for the sum of the
-// settings, the block, the first draw and the number of draws, and, from the second
-// version on, the number of the frame.
+// frameHead returns the number of bytes of a frame before its states. They hold the digest of
+// the settings, the block, the first draw, the number of draws and, from version 2 on, the
+// number of the frame.
 func (h *Head) frameHead() int {
 	if h.first1 {
 		return 4 * 8
@@ -95,23 +96,23 @@ func (h *Head) frameHead() int {
 	return 5 * 8
 }
 
-// rowSize returns the bytes of the state of a chain.
+// rowSize returns the number of bytes of one chain's state.
 func (h *Head) rowSize() int { return (h.Sites*h.bits + 7) / 8 }
 
-// drawSize returns the bytes of a draw of a block.
+// drawSize returns the number of bytes of one draw of a block.
 func (h *Head) drawSize(block int) uint64 {
 	return uint64(h.chains(block)) * (uint64(h.rowSize()) + infoSize)
 }
 
-// frame is where some draws are.
+// frame is the position of a frame and the draws that it holds.
 type frame struct {
-	at                 int64 // byte of the file
+	at                 int64 // offset of the frame in the file
 	block, first, many int
 }
 
-// scan reads the frames of a file from its head on, and returns their number, where the
-// whole ones end, and the draws of every block. Frames that do not follow each other,
-// or leave out draws, are an error.
+// scan reads the frames of a file and calls visit for each. It returns their number, the end of
+// the last complete frame, and the number of draws of every block. Frames that are out of order
+// or omit draws are an error.
 func scan(f io.ReaderAt, size int64, h *Head, visit func(frame)) (frames int, end int64, have []int, err error) {
 	end = int64(len(h.start()))
 	have = make([]int, h.blocks())
@@ -141,7 +142,7 @@ func scan(f io.ReaderAt, size int64, h *Head, visit func(frame)) (frames int, en
 	return frames, end, have, nil
 }
 
-// readFrame reads the frame at a byte of a file of the given size.
+// readFrame reads the frame at offset at of a file of the given size.
 func readFrame(f io.ReaderAt, at, size int64) (next int64, body []byte, err error) {
 	r := io.NewSectionReader(f, at, size-at)
 	body, err = wire.Read(r, drawsMagic, uint64(size-at))
@@ -167,7 +168,7 @@ func readFrame(f io.ReaderAt, at, size int64) (next int64, body []byte, err erro
 	return 0, nil, err
 }
 
-// parse reads what frame number n is of.
+// parse decodes the head of frame number n.
 func (h *Head) parse(body []byte, sum uint64, n int) (frame, error) {
 	w := []uint64{4: uint64(n)}
 	rest, err := wire.ReadUint64s(body, w[:h.frameHead()/8])

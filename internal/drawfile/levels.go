@@ -6,8 +6,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// bitsOf returns the bits that hold a token of the given number of levels: 1, 2, 4, 8,
-// 16 or 32, which is also what tokens without bound take.
+// bitsOf returns the number of bits for a token with the given number of levels: 1, 2, 4, 8, 16
+// or 32. Tokens without a bound take 32.
 func bitsOf(levels int) int {
 	if levels < 1 {
 		return 32
@@ -19,8 +19,8 @@ func bitsOf(levels int) int {
 	return bits
 }
 
-// appendLevels appends tokens of the given number of bits, the first in the lowest bits
-// of the first byte, and reports whether they fit.
+// appendLevels appends tokens with the given number of bits each. The first token is in the
+// lowest bits of the first byte. It reports whether all tokens fit.
 func appendLevels(b []byte, x []int32, bits int) (_ []byte, ok bool) {
 	seen := int32(0)
 	switch bits {
@@ -57,7 +57,7 @@ func appendLevels(b []byte, x []int32, bits int) (_ []byte, ok bool) {
 	return b, uint32(seen)>>bits == 0
 }
 
-// readLevels reads what appendLevels wrote.
+// readLevels decodes tokens written by [appendLevels] into x.
 func readLevels(b []byte, x []int32, bits int) {
 	switch bits {
 	case 32:

@@ -13,7 +13,7 @@ import (
 // Draw is one draw of one chain.
 type Draw[S energy.Site] struct {
 	Chain, Draw    int
-	X              []S // overwritten by the next draw
+	X              []S // state; overwritten by the next draw
 	Energy, Accept float64
 	Moved, Invalid int
 }

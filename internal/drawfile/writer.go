@@ -1,20 +1,20 @@
-// Package drawfile reads and writes the files to which chains write their draws while
-// they run. A file is a frame with a head, then frames of a few consecutive draws of
-// one block of chains, in the order in which they were written:
+// Package drawfile reads and writes the files in which chains record their draws while they run.
+// A file is a frame with a head, followed by frames of a few consecutive draws of one block of
+// chains, in the order of writing:
 //
 //	head:  kind of site, sites, first chain, chains, chains of a block, bits of a
 //	       site, settings
-//	draws: sum of the settings, block, first draw, draws, number of the frame, then
+//	draws: digest of the settings, block, first draw, draws, number of the frame, then
 //	       per draw the states (of each chain, in whole bytes) and, of every chain,
 //	       energy, acceptance, sites moved and invalid proposals
 //
-// A site takes 1, 2, 4, 8, 16 or 32 bits, as the levels of the model need; a real takes 32.
-// A run that resumes from a checkpoint repeats some draws: a frame replaces the draws of
-// its block in earlier frames from its first draw on. An incomplete frame at the end, as
-// after a kill, is truncated. Any other fault is an error: a frame that is damaged, is out
-// of order, or skips draws. If chains have missed draws, a frame without draws precedes the
-// first draw after the gap. Files of the first version, with 32 bits per site and without
-// frame numbers, can be read but not continued.
+// A site takes 1, 2, 4, 8, 16 or 32 bits, depending on the levels of the model; a real takes 32.
+// A run that resumes from a checkpoint repeats some draws: a frame replaces the draws of its
+// block in earlier frames from its first draw on. An incomplete frame at the end, as after a
+// kill, is truncated. Any other fault is an error: a frame that is damaged, is out of order, or
+// skips draws. If chains have missed draws, a frame without draws precedes the first draw after
+// the gap. Files of version 1, with 32 bits per site and without frame numbers, can be read but
+// not continued.
 //
 // A writer locks its file while it is open.
 package drawfile
@@ -42,13 +42,13 @@ type Writer struct {
 	mutex  sync.Mutex
 	lock   *durable.Lock
 	file   *os.File
-	have   []int // draws of every block in the file
-	frames int   // in the file
-	end    int64 // of the last whole frame; 0: the file has not been read
+	have   []int // number of draws in the file, by block
+	frames int   // number of frames in the file
+	end    int64 // end of the last complete frame; 0 if the file has not been read
 	err    error
 }
 
-// NewWriter returns a writer; Open opens its file.
+// NewWriter returns a writer. Call Open to open its file.
 func NewWriter(path string, head Head) *Writer {
 	head.bits = 32
 	if head.Kind == Tokens {
@@ -117,7 +117,7 @@ func (w *Writer) Open() (err error) {
 	return w.file.Truncate(w.end)
 }
 
-// shut closes the file without an error.
+// shut closes the file and ignores errors.
 func (w *Writer) shut() {
 	if w.file != nil {
 		_ = w.file.Close()
@@ -127,7 +127,7 @@ func (w *Writer) shut() {
 	w.lock, w.end = nil, 0
 }
 
-// torn reports whether the file is the beginning of a head.
+// torn reports whether the file is a prefix of a head.
 func (w *Writer) torn(size int64, start []byte) bool {
 	b := make([]byte, size)
 	if _, err := w.file.ReadAt(b, 0); err != nil && size > 0 {
@@ -136,7 +136,7 @@ func (w *Writer) torn(size int64, start []byte) bool {
 	return string(b) == string(start[:size])
 }
 
-// Have returns the number of draws of a block in the file.
+// Have returns the number of draws of a block that are in the file.
 func (w *Writer) Have(block int) int { return w.have[block] }
 
 // Sync flushes the file to the disk and returns the first error of Append.
@@ -156,7 +156,7 @@ func (w *Writer) Err() error {
 	return w.err
 }
 
-// Close closes the file and unlocks it.
+// Close flushes and closes the file and releases the lock.
 func (w *Writer) Close() error {
 	err := w.Sync()
 	w.mutex.Lock()
@@ -173,8 +173,8 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// Append writes a page unless it is empty. After an error nothing more is written, and the
-// next Sync returns the error.
+// Append writes a page unless it is empty. After an error nothing more is written, and the next
+// Sync returns the error.
 func (w *Writer) Append(p *Page) {
 	if p.many == 0 {
 		return
@@ -198,7 +198,8 @@ func (w *Writer) Append(p *Page) {
 	}
 }
 
-// Skip records that the chains of a block have missed the draws before the next one.
+// Skip records that the draws of a block that follow the last one in the file, up to draw
+// next−1, are missing.
 func (w *Writer) Skip(block, next int) error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -220,7 +221,7 @@ func (w *Writer) write(p *Page) {
 	w.have[p.block] = p.first + p.many
 }
 
-// Page gathers consecutive draws of a block.
+// Page collects consecutive draws of a block.
 type Page struct {
 	block, first, many int
 	body, out          []byte
@@ -230,8 +231,8 @@ type Page struct {
 // Begin empties the page and prepares it for draws of the given block.
 func (p *Page) Begin(block int) { p.block, p.many, p.body, p.err = block, 0, p.body[:0], nil }
 
-// States begins a draw: it adds the states x of the chains of the page's block, in a file
-// that w writes.
+// States begins a draw. It adds to the page the states x of the chains of its block, in the
+// format of the file that w writes.
 func States[S energy.Site](w *Writer, p *Page, draw int, x []S) {
 	if p.many == 0 {
 		p.first = draw
@@ -251,13 +252,14 @@ func States[S energy.Site](w *Writer, p *Page, draw int, x []S) {
 	}
 }
 
-// Info ends a draw: it adds the numbers of one chain after the other.
+// Info adds the numbers of one chain. It must be called for every chain in order, which ends the
+// draw.
 func (p *Page) Info(energy, accept float64, moved, invalid int) {
 	p.body = wire.AppendInts(wire.AppendFloat64s(p.body, []float64{energy, accept}), moved, invalid)
 }
 
-// Full reports whether the page is so large that it should be written.
+// Full reports whether the page is large enough to be written.
 func (p *Page) Full() bool { return len(p.body) >= pageSize }
 
-// pageSize is what is written at a time, if there is so much.
+// pageSize is the number of bytes from which a page is written.
 const pageSize = 1 << 16

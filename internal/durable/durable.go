@@ -14,13 +14,14 @@ import (
 	"runtime"
 )
 
-// FS is what the package requires of a file system; tests use it to inject faults.
+// FS is the interface that the package requires of a file system. Tests implement it to inject
+// faults.
 type FS interface {
-	Create(name string) (File, error) // for writing, emptied if it exists
+	Create(name string) (File, error) // opens the file for writing and truncates it
 	Open(name string) (io.ReadCloser, error)
-	Rename(from, to string) error // replaces to
+	Rename(from, to string) error // replaces the file to if it exists
 	Remove(name string) error
-	SyncDir(name string) error // makes renames in the folder last
+	SyncDir(name string) error // makes renames in the folder durable
 }
 
 // File is a file under construction.
@@ -30,7 +31,7 @@ type File interface {
 	Close() error
 }
 
-// Previous returns the name under which the generation before path is kept.
+// Previous returns the name of the previous generation of the file path.
 func Previous(path string) string { return path + ".old" }
 
 func temporary(path string) string { return path + ".tmp" }
@@ -50,8 +51,8 @@ func Save(fs FS, path string, write func(io.Writer) error) error {
 	})
 }
 
-// Replace is Save without a previous generation: path holds either the old file or the new
-// one. The file is first written under the name tmp in the same folder.
+// Replace is like [Save], but does not keep the previous generation: path holds either the old
+// file or the new one. The file is first written under the name tmp in the same folder.
 func Replace(fs FS, path, tmp string, write func(io.Writer) error) error {
 	return replace(fs, path, tmp, write, func() error { return nil })
 }
@@ -79,14 +80,14 @@ func replace(fs FS, path, tmp string, write func(io.Writer) error, then func() e
 	return fs.SyncDir(filepath.Dir(path))
 }
 
-// Files returns the paths that saving to path uses: path itself, the previous generation,
-// the one being written, and the lock.
+// Files returns the paths that saving to path uses: path itself, the previous generation, the
+// temporary file, and the lock.
 func Files(path string) []string {
 	return []string{path, Previous(path), temporary(path), lockName(path)}
 }
 
-// Target returns the file that path refers to: path itself or, if it is a link, its target,
-// which need not exist.
+// Target returns the file to which path refers: path itself or, if it is a symbolic link, the
+// link's target, which need not exist.
 func Target(path string) (string, error) {
 	at := path
 	for range maxLinks {
@@ -102,10 +103,10 @@ func Target(path string) (string, error) {
 	return "", fmt.Errorf("%s: more than %d links one after the other", path, maxLinks)
 }
 
-// maxLinks is the bound of Linux, path_resolution(7).
+// maxLinks is the maximum number of links to follow, that of Linux in path_resolution(7).
 const maxLinks = 40
 
-// sum is the length and the checksum of what was written.
+// sum counts the bytes written and computes their checksum.
 type sum struct {
 	w    io.Writer
 	n    int64
@@ -196,22 +197,23 @@ func load(fs FS, path string, read func(io.Reader) error) error {
 	return nil
 }
 
-// OS is the file system of the machine.
+// OS is the operating system's file system.
 type OS struct{}
 
-// Create implements [FS].
+// Create creates or truncates a file. It implements [FS].
 func (OS) Create(name string) (File, error) { return os.Create(name) }
 
-// Open implements [FS].
+// Open opens a file for reading. It implements [FS].
 func (OS) Open(name string) (io.ReadCloser, error) { return os.Open(name) }
 
-// Rename implements [FS].
+// Rename renames a file. It implements [FS].
 func (OS) Rename(from, to string) error { return os.Rename(from, to) }
 
-// Remove implements [FS].
+// Remove deletes a file. It implements [FS].
 func (OS) Remove(name string) error { return os.Remove(name) }
 
-// SyncDir implements [FS]. Windows cannot sync a folder, and does not need to.
+// SyncDir flushes a folder to disk. On Windows, which cannot sync a folder and does not need to,
+// it does nothing. It implements [FS].
 func (OS) SyncDir(name string) error {
 	if runtime.GOOS == "windows" {
 		return nil

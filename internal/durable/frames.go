@@ -12,20 +12,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// A checkpoint in frames is a frame with the settings of the run, frames of
-// state, each with the sum of the settings and its number, what runs inside have
-// written, and a frame for the end. The magic of the first frame names the format
-// version.
+// Magics of a checkpoint's frames. A checkpoint consists of a frame with the settings of the
+// run, frames of state, the data of nested runs, and an end frame. A state frame begins with the
+// digest of the settings and its number. The magic of the first frame, which the caller chooses,
+// identifies the format version.
 const (
-	stateMagic = "state\n"
-	endMagic   = "end\n"
+	stateMagic = "state\n" // magic of a state frame
+	endMagic   = "end\n"   // magic of the end frame
 )
 
-// settingsLimit bounds the frame of the settings.
+// settingsLimit is the maximum length of the settings frame.
 const settingsLimit = 1 << 20
 
-// Write writes a checkpoint in frames. state appends what frame i holds; inside,
-// if not nil, writes what runs inside hold.
+// Write writes a checkpoint in frames. The function state appends the contents of frame i;
+// inside, if not nil, writes the data of nested runs.
 func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state func(i int, body []byte) ([]byte, error), inside func(io.Writer) error) error {
 	if err := wire.Write(w, magic, l.Append(nil)); err != nil {
 		return err
@@ -50,8 +50,8 @@ func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state fun
 	return wire.Write(w, endMagic, wire.AppendUint64s(nil, sum))
 }
 
-// ReadSettings reads the first frame of a checkpoint and returns the sum of its
-// settings. An error for other settings than here is a [*fingerprint.Mismatch].
+// ReadSettings reads the first frame of a checkpoint and returns the digest of its settings. If
+// they differ from here, the error is a [*fingerprint.Mismatch].
 func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64, err error) {
 	body, err := wire.Read(r, magic, settingsLimit)
 	if err != nil {
@@ -67,11 +67,11 @@ func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64
 	return saved.Sum(), nil
 }
 
-// Read reads what Write wrote. frames returns how many frames there are; it is called
-// before every one, so that an early frame can hold the number. state reads frame i, of
-// at most limit bytes without the sum and the number, and returns the bytes it did not
-// read, of which there must be none. Read looks at ctx before every frame. If the
-// settings differ from here, the error is a [*fingerprint.Mismatch].
+// Read reads a checkpoint written by [Write]. The function frames returns the number of frames.
+// It is called before every frame, so that an early frame can contain the number. The function
+// state reads frame i, of at most limit bytes without the digest and the number. It returns the
+// bytes left over, and it is an error if there are any. Read polls ctx before every frame. If
+// the settings differ from here, the error is a [*fingerprint.Mismatch].
 func Read(ctx context.Context, r io.Reader, magic string, here *fingerprint.List, frames func() int, limit uint64, state func(i int, body []byte) ([]byte, error), inside func(io.Reader) error) error {
 	sum, err := ReadSettings(r, magic, here)
 	if err != nil {
@@ -120,9 +120,9 @@ type Checkpointer interface {
 	Load(ctx context.Context, r io.Reader) error
 }
 
-// SaveFile saves a run in the file path, see [Save]. A link stays a link: what it
-// names is replaced. A file that another run has locked is refused, see [Acquire].
-// who begins the message of an error.
+// SaveFile saves a run in the file path by [Save]. If path is a symbolic link, the link's target
+// is replaced. If another run has locked the file, SaveFile returns the error of [Acquire]. The
+// argument who begins the error message.
 func SaveFile(who, path string, c Checkpointer) error {
 	l, err := Acquire(path)
 	if err != nil {
@@ -132,7 +132,7 @@ func SaveFile(who, path string, c Checkpointer) error {
 	return l.SaveFile(who, c)
 }
 
-// SaveFile is the function of that name for whoever has locked the file.
+// SaveFile saves a run in the locked file, like the function [SaveFile] but without locking.
 func (l *Lock) SaveFile(who string, c Checkpointer) error {
 	if at, err := os.Stat(l.target); err == nil && !at.Mode().IsRegular() {
 		return fmt.Errorf("%s: SaveFile: %s is not a file (%v), want a new path or a file", who, l.target, at.Mode().Type())
@@ -143,14 +143,13 @@ func (l *Lock) SaveFile(who string, c Checkpointer) error {
 	return nil
 }
 
-// Replace replaces the file by what write writes, see the function of that name.
+// Replace replaces the locked file by the output of write, like the function [Replace].
 func (l *Lock) Replace(write func(io.Writer) error) error {
 	return Replace(OS{}, l.target, temporary(l.target), write)
 }
 
-// LoadFile restores what [SaveFile] saved, or the generation before if the file
-// is missing or damaged. A checkpoint of other settings is refused, not passed
-// over.
+// LoadFile restores a run saved by [SaveFile]. It loads the previous generation if the file is
+// missing or damaged. A checkpoint with other settings is an error.
 func LoadFile(ctx context.Context, who, path string, c Checkpointer) error {
 	target, err := Target(path)
 	if err == nil {
@@ -162,8 +161,8 @@ func LoadFile(ctx context.Context, who, path string, c Checkpointer) error {
 	return nil
 }
 
-// Foreign reports whether the error is that a checkpoint belongs to another run, so
-// that an older generation will not help either.
+// Foreign reports whether err means that a checkpoint belongs to another run. The previous
+// generation would then fail, too.
 func Foreign(err error) bool {
 	var other *fingerprint.Mismatch
 	return errors.As(err, &other)

@@ -11,9 +11,9 @@ import (
 // ErrInUse is the error for a file that another run has locked.
 var ErrInUse = errors.New("another run is using the file")
 
-// Lock is the exclusive right of one run to write a file. The lock is the file path.lock,
-// which is removed on Release. A crash may leave that file behind, but not the lock: the
-// next run takes it over.
+// Lock is the exclusive right of one run to write a file. The lock is the file path.lock, which
+// is removed on Release. A crash may leave that file behind, but it does not leave it locked:
+// the next run can acquire the lock.
 //
 //	Linux, Android, macOS, iOS, BSD, illumos    flock
 //	Solaris, AIX                                 a record lock (fcntl)
@@ -21,9 +21,9 @@ var ErrInUse = errors.New("another run is using the file")
 //	Plan 9                                       the file is open for exclusive use
 //	js, wasip1                                   none between processes
 //
-// On every system, two runs of one process exclude each other. Between machines that share
-// a file system, the lock works if the file system supports locks of the above kind. On a
-// file system without them (ENOTSUP, ENOSYS, ENOLCK) there is no lock between processes.
+// On every system, two runs of one process exclude each other. Between machines that share a
+// file system, the lock works if the file system supports locks of the above kind. On a file
+// system without them (ENOTSUP, ENOSYS, ENOLCK) there is no lock between processes.
 type Lock struct {
 	target, key string
 	release     func()
@@ -31,14 +31,13 @@ type Lock struct {
 
 func lockName(path string) string { return path + ".lock" }
 
-// held are the locks of this process.
+// held is the set of locks held by this process.
 var held = struct {
 	sync.Mutex
 	names map[string]bool
 }{names: map[string]bool{}}
 
-// lockOf returns the file that path stands for, and the one name that its lock has in
-// this process.
+// lockOf returns the file to which path refers, and the unique name of its lock in this process.
 func lockOf(path string) (target, key string, err error) {
 	if target, err = Target(path); err != nil {
 		return "", "", err
@@ -53,8 +52,8 @@ func lockOf(path string) (target, key string, err error) {
 	return target, filepath.Join(folder, filepath.Base(target)), nil
 }
 
-// Acquire locks the file path, which need not exist. If another run holds the lock, the
-// error wraps [ErrInUse] and states the path and what to do.
+// Acquire locks the file path, which need not exist. If another run holds the lock, the error
+// wraps [ErrInUse]; it contains the path and what to do.
 func Acquire(path string) (*Lock, error) {
 	target, key, err := lockOf(path)
 	if err != nil {
@@ -81,7 +80,7 @@ func Acquire(path string) (*Lock, error) {
 	}}, nil
 }
 
-// Holds reports whether l is the lock of the file path.
+// Holds reports whether l locks the file path.
 func (l *Lock) Holds(path string) bool {
 	_, key, err := lockOf(path)
 	return err == nil && key == l.key
@@ -95,7 +94,7 @@ func (l *Lock) Release() {
 	}
 }
 
-// Stamp distinguishes generations of a file.
+// Stamp identifies a generation of a file.
 type Stamp struct{ info os.FileInfo }
 
 // StampOf returns the stamp of the file path, or the zero value if the file is missing.
@@ -107,8 +106,8 @@ func StampOf(path string) Stamp {
 	return Stamp{info}
 }
 
-// Replaced reports whether the file has been replaced by another. A file that was missing
-// then or is missing now has not been replaced.
+// Replaced reports whether the file was replaced between s and now. If it was missing at either
+// time, Replaced returns false.
 func (s Stamp) Replaced(now Stamp) bool {
 	if s.info == nil || now.info == nil {
 		return false

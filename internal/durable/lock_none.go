@@ -2,5 +2,5 @@
 
 package durable
 
-// lockFile locks nothing: there are no locks between processes.
+// lockFile does nothing, because the system has no locks between processes.
 func lockFile(string) (unlock func(), err error) { return func() {}, nil }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// lockFile creates a file for exclusive use, which the file server gives to one
-// process at a time.
+// lockFile creates a file for exclusive use. The file server lets only one process open it at a
+// time.
 func lockFile(name string) (unlock func(), err error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666|os.ModeExclusive)
 	if err != nil {

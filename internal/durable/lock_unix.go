@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// lockFile locks a file that it creates, and that unlocking removes.
+// lockFile creates and locks a file. Unlocking removes it.
 func lockFile(name string) (unlock func(), err error) {
 	for {
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)

@@ -6,16 +6,18 @@ import (
 	"time"
 )
 
-// From the documentation of CreateFile and of system error codes.
+// Constants from the documentation of CreateFile and of system error codes.
 const (
-	deleteOnClose    = 0x04000000
+	// FILE_FLAG_DELETE_ON_CLOSE of CreateFile: delete the file when it is closed
+	deleteOnClose = 0x04000000
+	// ERROR_SHARING_VIOLATION: another process has the file open
 	sharingViolation = syscall.Errno(32)
 )
 
-// vanishing is how long a file that is being deleted may refuse access.
+// vanishing is the maximum time for which a file that is being deleted may deny access.
 const vanishing = time.Second
 
-// lockFile creates a file that nobody else can open, and that goes when it is closed.
+// lockFile creates a file that no other process can open and that is deleted when it is closed.
 func lockFile(name string) (unlock func(), err error) {
 	p, err := syscall.UTF16PtrFromString(name)
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/heap"
 )
 
-// Best returns the k states of the late variables (of all, if none is late) that have the largest
-// weight, best first, and their energies −log Σ exp(−E), where the sum is over the other
-// variables. States are rows of one slice, in which every late variable has the entry of its own
-// number and the entries of others are 0. There may be fewer than k states of finite energy.
+// Best returns the k states of the late variables with the largest weight, best first, and their
+// energies −log Σ exp(−E). The sum is over the other variables. If no variable is late, all
+// count as late. States are rows of one slice, indexed by variable number; the entries of other
+// variables are 0. There may be fewer than k states of finite energy.
 //
-// One backward walk finds the first state. At each variable it records the levels that it did not
-// take and the energies that they cost, and the cheapest of these begins the next state (Flerova,
-// Marinescu and Dechter 2016).
+// One backward pass finds the first state. At each variable it records the levels that it did
+// not choose and the energies that they cost. The cheapest of these alternatives begins the next
+// state (Flerova, Marinescu and Dechter 2016).
 func (r *Run) Best(ctx context.Context, tables [][]float64, k int) (x []int32, e []float64, err error) {
 	best, err := r.start(ctx, tables, maximal, true)
 	if err != nil {
@@ -84,12 +84,13 @@ func (r *Run) Best(ctx context.Context, tables [][]float64, k int) (x []int32, e
 	}
 }
 
-// branch is a state that departs from an earlier one.
+// branch is a candidate state that departs from an earlier state at one variable.
 type branch struct {
-	regret float64 // energy above the best
-	from   int     // the earlier state
-	at     int     // the bucket at which it takes another level; buckets after it agree
-	level  int32
+	regret float64 // energy above that of the best state
+	from   int     // index of the earlier state
+	// bucket at which it takes another level; it agrees with the earlier state in later buckets
+	at    int
+	level int32
 }
 
 func (b branch) before(c branch) bool {

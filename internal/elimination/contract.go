@@ -6,7 +6,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// walker steps through the states of some variables, the last one fastest, and tracks the
+// walker steps through the states of some variables, the last one varying fastest. It tracks the
 // position in a table with other strides.
 type walker struct {
 	dims, strides, x []int
@@ -34,21 +34,21 @@ func (w *walker) next() {
 	}
 }
 
-// blockSize bounds the part of a message that is computed at a time: 32 KiB.
+// blockSize is the maximum number of entries of a message that are computed at a time: 32 KiB.
 const blockSize = 1 << 12
 
-// layout is how the message of a bucket is computed: a loop over outer dimensions around
-// blocks of the inner ones.
+// layout describes how the message of a bucket is computed: by a loop over the outer dimensions,
+// around blocks of the inner ones.
 type layout struct {
 	outer int   // number of outer dimensions
-	block int   // entries of the inner ones
-	each  int   // blocks
-	dims  []int // outer
+	block int   // number of entries of a block
+	each  int   // number of blocks
+	dims  []int // sizes of the outer dimensions
 	steps [][]int
 }
 
-// lay prepares the offsets of the operands within a block of the inner dimensions of the
-// scope, those from outer on.
+// lay chooses the layout of a bucket and prepares the offsets of the operands within a block of
+// inner dimensions. These are the dimensions of the scope from outer on.
 func (r *Run) lay(b *bucket) (l layout) {
 	cards := r.p.cards
 	l.outer, l.block = len(b.scope), 1
@@ -75,7 +75,8 @@ func (r *Run) lay(b *bucket) (l layout) {
 	return l
 }
 
-// outer returns the steps of the operands in the first dimensions of the scope.
+// outer returns the strides of the operands in the first n dimensions of the scope, and appends
+// the sizes of these dimensions to dims.
 func (r *Run) outer(b *bucket, n int, dims *[]int) (steps [][]int) {
 	for _, v := range b.scope[:n] {
 		*dims = append(*dims, int(r.p.cards[v]))
@@ -86,13 +87,13 @@ func (r *Run) outer(b *bucket, n int, dims *[]int) (steps [][]int) {
 	return steps
 }
 
-// begin puts the walk over outer dimensions at its start.
+// begin starts a loop over the outer dimensions.
 func (r *Run) begin(b *bucket, outer int) {
 	r.x = append(r.x[:0], make([]int, outer)...)
 	r.base = append(r.base[:0], make([]int, len(b.ops))...)
 }
 
-// advance goes to the next state of the outer dimensions.
+// advance moves to the next state of the outer dimensions.
 func (r *Run) advance(dims []int, steps [][]int) {
 	for k := len(dims) - 1; k >= 0; k-- {
 		if r.x[k]++; r.x[k] < dims[k] {
@@ -108,8 +109,8 @@ func (r *Run) advance(dims []int, steps [][]int) {
 	}
 }
 
-// product stores in dst the product of the operands, or the sum of logarithms, in the
-// block at hand and at a level of the variable.
+// product stores in dst the product of the operands, or the sum of their logarithms, for the
+// current block and one level of the variable.
 func (r *Run) product(dst []float64, b *bucket, level int) {
 	card := int(r.p.cards[b.v])
 	for i, d := range r.ops {
@@ -132,13 +133,13 @@ func (r *Run) product(dst []float64, b *bucket, level int) {
 	}
 }
 
-// buffer returns memory for n numbers.
+// buffer returns scratch memory for n numbers.
 func (r *Run) buffer(n int) []float64 {
 	r.tmp = slices.Grow(r.tmp[:0], n)[:n]
 	return r.tmp
 }
 
-// contract sums the product of the operands over the variable.
+// contract sums the product of the operands over the bucket's variable, or maximises over it.
 func (r *Run) contract(b *bucket, out []float64) {
 	largest := r.mode == maximal && !r.p.summed(b.v)
 	if r.fast(b, out, largest) {
@@ -175,7 +176,7 @@ func (r *Run) contract(b *bucket, out []float64) {
 	}
 }
 
-// reduce stores in dst the largest, or the sum in logarithms, of the levels in tmp.
+// reduce stores in dst the maximum over the levels in tmp, or the logarithm of their sum.
 func (r *Run) reduce(dst, tmp []float64, card int, largest bool) {
 	copy(dst, tmp)
 	n := len(dst)
@@ -193,22 +194,25 @@ func (r *Run) reduce(dst, tmp []float64, card int, largest bool) {
 	}
 }
 
-// pattern is the walk of a message and a small table, of which the dimensions in the middle
-// are the message's alone:
+// pattern is the product of a message and a small table in which the middle dimensions occur
+// only in the message:
 //
 //	out[outer, m, i] = Σ_v message[v, outer, m, near[i]]·table[v, outer, i].
 type pattern struct {
-	message, table int // which operands; table −1: none
-	outer, middle  int // first dimension that is not outer, first that is inner
-	m, inner       int // entries of the middle and of the inner dimensions
-	near           []int32
-	step           int // of the message from one m to the next
+	message, table int // indices of the operands; table −1: none
+	// index of the first dimension that is not outer, and of the first that is inner
+	outer, middle int
+	m, inner      int // numbers of entries of the middle and of the inner dimensions
+	near          []int32
+	step          int // distance in the message from one m to the next
 }
 
-// largestInner bounds the inner dimensions of a pattern, for the cache of the processor.
+// largestInner is the maximum number of inner entries of a pattern, so that they fit in the
+// cache.
 const largestInner = 256
 
-// pattern finds the pattern with the most entries in the middle; ok is false if there are few.
+// pattern finds the pattern with the most middle entries. It returns ok = false if there are
+// few.
 func (r *Run) pattern(b *bucket) (q pattern, ok bool) {
 	n := len(b.ops)
 	if n == 0 || n > 2 || !b.ops[n-1].alone || n == 2 && b.ops[0].alone || len(b.scope) == 0 {
@@ -249,7 +253,7 @@ func (r *Run) pattern(b *bucket) (q pattern, ok bool) {
 	return q, true
 }
 
-// values stores the small table at a level, over all inner dimensions.
+// values stores the small table at a level, for all inner entries.
 func (r *Run) values(dst []float64, b *bucket, q *pattern, level int) {
 	if q.table < 0 {
 		one := 1.0
@@ -271,7 +275,7 @@ func (r *Run) values(dst []float64, b *bucket, q *pattern, level int) {
 	}
 }
 
-// fast contracts a bucket that has a pattern.
+// fast contracts a bucket that has a pattern, and reports whether it has one.
 func (r *Run) fast(b *bucket, out []float64, largest bool) bool {
 	q, ok := r.pattern(b)
 	if !ok {
@@ -324,7 +328,7 @@ func (r *Run) fast(b *bucket, out []float64, largest bool) bool {
 	return true
 }
 
-// pairs sums over two levels: a and b are the message at these, p the small table.
+// pairs sums over two levels: a and b are the message at these levels, p is the small table.
 func pairs(dst, a, b, p []float64, q *pattern) {
 	a, b = a[:q.m*q.step], b[:q.m*q.step]
 	switch {
@@ -367,7 +371,7 @@ func pairs(dst, a, b, p []float64, q *pattern) {
 	}
 }
 
-// scatter stores or adds what one level contributes.
+// scatter stores the contribution of one level in dst, or adds it.
 func scatter(dst, a, p []float64, q *pattern, store bool) {
 	n := q.inner
 	for j := range q.m {
@@ -384,7 +388,8 @@ func scatter(dst, a, p []float64, q *pattern, store bool) {
 	}
 }
 
-// raise stores what one level has, or replaces what is smaller, in logarithms.
+// raise stores the contribution of one level in dst, or replaces smaller entries by it, in
+// logarithms.
 func raise(dst, a, p []float64, q *pattern, store bool) {
 	n := q.inner
 	for j := range q.m {

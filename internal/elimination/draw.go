@@ -66,7 +66,8 @@ func (r *Run) Draw(ctx context.Context, x []int32, src []rand.Source) error {
 	return nil
 }
 
-// places stores the position of each state's row in an operand, at level 0 of its first variable.
+// places stores, for each state, the position in an operand of the state's levels, with level 0
+// of the operand's first variable.
 func (r *Run) places(index []int32, op *operand, x []int32, n int) {
 	clear(index)
 	vars, step := op.vars[1:], int32(1)
@@ -92,7 +93,7 @@ func (r *Run) places(index []int32, op *operand, x []int32, n int) {
 	}
 }
 
-// coins draws a variable of two levels.
+// coins draws the levels of a variable with two levels for all states.
 func (r *Run) coins(row []int32, u []float64, index [][]int32) {
 	row = row[:len(u)]
 	if len(r.ops) == 2 { // as nearly always
@@ -116,12 +117,12 @@ func (r *Run) coins(row []int32, u []float64, index [][]int32) {
 	}
 }
 
-// coin returns 1 if u·(p + q) ≥ p, without a branch, and otherwise 0.
+// coin returns 1 if u·(p + q) ≥ p and 0 otherwise, without a branch.
 func coin(p, q, u float64) int32 {
 	return int32(1 - math.Float64bits(float64(u*(p+q))-p)>>63)
 }
 
-// pick draws a level of a variable by a number in [0, 1).
+// pick draws a level of a variable for state q, given a number u in [0, 1).
 func (r *Run) pick(w []float64, index [][]int32, q int, u float64) int32 {
 	r.conditional(w, index, q)
 	sum := 0.0
@@ -147,7 +148,7 @@ func (r *Run) pick(w []float64, index [][]int32, q int, u float64) int32 {
 	return int32(last)
 }
 
-// conditional stores the weights of the levels, or their logarithms.
+// conditional stores the weights of the levels, or their logarithms, for state q.
 func (r *Run) conditional(w []float64, index [][]int32, q int) {
 	for l := range w {
 		v := 1.0

@@ -7,9 +7,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Marginals returns log Σ_x exp(−E(x)), like [Run.Sum], and calls factor for every table with the
-// probabilities of its states, in its layout, and variable for every variable with the
-// probabilities of its levels. Both functions may be nil; p is valid only during the call.
+// Marginals returns log Σ_x exp(−E(x)), like [Run.Sum]. It calls factor for every table with the
+// probabilities of its states, in the layout of the table. It calls variable for every variable
+// with the probabilities of its levels. Both functions may be nil; p is valid only during the
+// call.
 func (r *Run) Marginals(ctx context.Context, tables [][]float64, factor func(k int, p []float64), variable func(v int32, p []float64)) (logZ float64, err error) {
 	logZ, err = r.start(ctx, tables, linear, true)
 	if err != nil {
@@ -37,7 +38,7 @@ func (r *Run) Marginals(ctx context.Context, tables [][]float64, factor func(k i
 	return logZ, nil
 }
 
-// put returns memory for reuse.
+// put returns the memory *m to the free list and sets *m to nil.
 func (r *Run) put(m *[]float64) {
 	if *m != nil {
 		r.free[len(*m)] = append(r.free[len(*m)], *m)
@@ -45,9 +46,10 @@ func (r *Run) put(m *[]float64) {
 	}
 }
 
-// backwards computes the probabilities in bucket k from its adjoint, which is the weight,
-// given a state of its scope, of everything that is not below it: the probability of the
-// state is adjoint times message. It makes the adjoints of the buckets below.
+// backwards computes the probabilities in bucket k from its adjoint, and the adjoints of the
+// buckets below it. For a state of the bucket's scope, the adjoint is the total weight of
+// everything that is not below the bucket. The probability of the state is adjoint times
+// message.
 func (r *Run) backwards(k int, adjoint [][]float64, factor func(k int, p []float64), variable func(v int32, p []float64)) error {
 	b := &r.p.buckets[k]
 	card := int(r.p.cards[b.v])
@@ -99,7 +101,8 @@ func (r *Run) backwards(k int, adjoint [][]float64, factor func(k int, p []float
 	return nil
 }
 
-// slowBack adds up probabilities, operand by operand.
+// slowBack adds up the probabilities of each operand's states in sums, and those of the
+// variable's levels in site.
 func (r *Run) slowBack(b *bucket, above []float64, scale int, sums [][]float64, site []float64) {
 	l := r.lay(b)
 	card := len(site)
@@ -134,8 +137,8 @@ func (r *Run) slowBack(b *bucket, above []float64, scale int, sums [][]float64, 
 	}
 }
 
-// fastBack is slowBack for a bucket that has a pattern; the sums of the message are its
-// adjoint instead.
+// fastBack does the work of slowBack for a bucket with a pattern, and reports whether it has
+// one. For the message it stores the adjoint instead of the probabilities.
 func (r *Run) fastBack(b *bucket, above []float64, scale int, sums [][]float64, site []float64) bool {
 	q, ok := r.pattern(b)
 	if !ok || scale > even || scale < -even || q.table >= 0 && !r.wide(r.ops[q.table]) {
@@ -180,8 +183,8 @@ func (r *Run) fastBack(b *bucket, above []float64, scale int, sums [][]float64, 
 	return true
 }
 
-// pull adds to the adjoint w of a message, and to the sums got over the small table p, what
-// follows from the adjoint of the bucket's own message; v is the message below.
+// pull adds contributions of the bucket's adjoint above: to w, the adjoint of the message v
+// below, and to got, the sums over the small table p.
 func pull(w, got, v, p, above []float64, q *pattern) {
 	n := q.inner
 	near := q.near[:n]
@@ -213,8 +216,8 @@ func pull(w, got, v, p, above []float64, q *pattern) {
 	}
 }
 
-// share gives the parts of an operand their probabilities: factors to the caller, messages
-// as adjoints. It takes over the memory of sums.
+// share distributes the probabilities of an operand to its parts: those of factors to the
+// function factor, those of messages to adjoint. It takes ownership of sums.
 func (r *Run) share(op *operand, sums []float64, total float64, adjoint [][]float64, factor func(k int, p []float64)) {
 	if op.alone && r.mode != linear { // logarithms of an adjoint
 		shift := simd.Log(total)
@@ -255,7 +258,8 @@ func (r *Run) share(op *operand, sums []float64, total float64, adjoint [][]floa
 	}
 }
 
-// adjoin divides probabilities of the states of a message by the message.
+// adjoin divides the probabilities of a message's states by the message, which gives its
+// adjoint.
 func (r *Run) adjoin(p, message []float64) {
 	for i, w := range message {
 		switch {
@@ -271,7 +275,7 @@ func (r *Run) adjoin(p, message []float64) {
 	}
 }
 
-// wide reports whether a table can be scaled by 2^±even.
+// wide reports whether a table can be scaled by 2^±even without leaving the range.
 func (r *Run) wide(table []float64) bool {
 	low, _ := Exponents(table)
 	return low > lowest+2*even

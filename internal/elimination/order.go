@@ -11,13 +11,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// graph records which variables share a table.
+// graph records which variables share a table during elimination.
 type graph struct {
 	bits  []float64 // log₂ of the levels of each variable
-	late  []bool    // variables that may only be eliminated after all others; nil: none
-	adj   [][]int32 // ascending, with some that were eliminated
-	dead  []int     // how many of these
-	gone  []bool    // eliminated
+	late  []bool    // variables that may only be eliminated after all others; nil for none
+	adj   [][]int32 // neighbours in ascending order, including some that were eliminated
+	dead  []int     // number of eliminated variables in each list of adj
+	gone  []bool    // whether each variable has been eliminated
 	meter *poll.Meter
 }
 
@@ -42,7 +42,7 @@ func newGraph(cards []int32, scopes [][]int32, late []bool) *graph {
 	return g
 }
 
-// clone returns a copy whose lists may be changed.
+// clone returns a copy whose neighbour lists may be changed.
 func (g *graph) clone() *graph {
 	c := *g
 	c.adj, c.dead, c.gone = make([][]int32, len(g.adj)), make([]int, len(g.adj)), make([]bool, len(g.adj))
@@ -58,7 +58,7 @@ func (g *graph) clone() *graph {
 	return &c
 }
 
-// near returns the neighbours of v.
+// near returns the remaining neighbours of v.
 func (g *graph) near(v int32) []int32 {
 	if g.dead != nil && g.dead[v] > 0 {
 		g.adj[v] = slices.DeleteFunc(g.adj[v], func(u int32) bool { return g.gone[u] })
@@ -67,7 +67,7 @@ func (g *graph) near(v int32) []int32 {
 	return g.adj[v]
 }
 
-// weight returns log₂ of the entries over the neighbours of v.
+// weight returns log₂ of the number of states of the neighbours of v.
 func (g *graph) weight(v int32) (bits float64) {
 	for _, u := range g.near(v) {
 		bits += g.bits[u]
@@ -75,7 +75,7 @@ func (g *graph) weight(v int32) (bits float64) {
 	return bits
 }
 
-// union stores in dst the union of two ascending lists without v and w.
+// union stores in dst the union of two ascending lists, without v and w.
 func union(dst, a, b []int32, v, w int32) []int32 {
 	dst = dst[:0]
 	i, j := 0, 0
@@ -99,13 +99,13 @@ func union(dst, a, b []int32, v, w int32) []int32 {
 	return dst
 }
 
-// hub is the ratio of neighbour counts from which a variable is a hub: its list is searched
-// instead of read, so that thousands of variables with few neighbours are eliminated around it in
-// linear time.
+// hub is the ratio of neighbour counts from which a variable counts as a hub. A hub's list is
+// searched instead of read. Thousands of variables with few neighbours can thus be eliminated
+// around a hub in linear time.
 const hub = 16
 
 // remove eliminates v: its neighbours become neighbours of each other. It returns these
-// neighbours and the number of operations it took.
+// neighbours and the number of operations.
 func (g *graph) remove(v int32, buf *[]int32) (near []int32, work int) {
 	near = g.near(v)
 	g.gone[v] = true
@@ -131,8 +131,8 @@ func (g *graph) remove(v int32, buf *[]int32) (near []int32, work int) {
 	return near, work
 }
 
-// missing returns how many edges are missing between the neighbours of v, weighted by the levels
-// at both ends, and the number of operations it took.
+// missing returns the number of edges missing between the neighbours of v, each weighted by the
+// product of its ends' log₂ numbers of levels. It also returns the number of operations.
 func (g *graph) missing(v int32) (fill float64, work int) {
 	near := g.near(v)
 	for k, a := range near {
@@ -159,24 +159,24 @@ func (g *graph) missing(v int32) (fill float64, work int) {
 	return fill, work
 }
 
-// elimination is an order and what it costs.
+// elimination is an elimination order with its cost.
 type elimination struct {
 	order   []int32
-	scopes  [][]int32 // of the message of each variable of the order, ascending
-	entries float64   // of all cliques
+	scopes  [][]int32 // scopes of the messages, in the order of elimination, each ascending
+	entries float64   // number of entries of all cliques
 	width   float64   // log₂ of the entries of the largest clique
-	work    int       // operations that finding it took
+	work    int       // operations that finding the order took
 }
 
-// limits stop the search for an order.
+// limits bounds the cost of an order. The search gives up on orders that exceed it.
 type limits struct {
-	message float64 // log₂ of the entries of a message
-	entries float64 // of all cliques
-	work    int     // operations
+	message float64 // log₂ of the number of entries of a message
+	entries float64 // number of entries of all cliques
+	work    int     // number of operations
 }
 
-// eliminate removes all variables in the order of next, which returns −1 to give up. It
-// returns nil beyond the limits.
+// eliminate removes all variables in the order given by next, which returns −1 to give up. It
+// returns nil if it gives up or a limit is exceeded.
 func (g *graph) eliminate(l limits, next func(removed int32, near []int32, work *int) int32) *elimination {
 	e := &elimination{order: make([]int32, 0, len(g.adj)), scopes: make([][]int32, 0, len(g.adj))}
 	var buf, near []int32
@@ -202,7 +202,7 @@ func (g *graph) eliminate(l limits, next func(removed int32, near []int32, work 
 	return e
 }
 
-// follow eliminates in a given order.
+// follow eliminates in the given order, with late variables last.
 func (g *graph) follow(order []int32, l limits) *elimination {
 	if g.late != nil { // those that are late come last, in the same order
 		early, late := make([]int32, 0, len(order)), []int32(nil)
@@ -222,7 +222,7 @@ func (g *graph) follow(order []int32, l limits) *elimination {
 	})
 }
 
-// place is a variable in the queue of greedy.
+// place is an entry in the queue of greedy: a variable with its score.
 type place struct {
 	late  bool
 	score float64
@@ -240,11 +240,11 @@ func (p place) before(q place) bool {
 	return p.tie < q.tie || p.tie == q.tie && p.v < q.v
 }
 
-// mostBits is more than log₂ of the entries of any message.
+// mostBits is larger than log₂ of the number of entries of any message.
 const mostBits = 64
 
-// greedy eliminates next the variable whose neighbours lack the fewest edges (min-fill) or
-// have the smallest table (min-weight), ties at random (Kjærulff 1990).
+// greedy always eliminates the variable whose neighbours lack the fewest edges (min-fill) or
+// have the smallest table (min-weight). Ties are broken at random (Kjærulff 1990).
 func (g *graph) greedy(fill bool, l limits, r *rand.Rand) *elimination {
 	own := g.clone()
 	score, done := make([]float64, len(g.adj)), make([]bool, len(g.adj))
@@ -291,7 +291,7 @@ func (g *graph) greedy(fill bool, l limits, r *rand.Rand) *elimination {
 	})
 }
 
-// far returns the variable that a breadth-first search from a start meets last.
+// far returns the last variable that a breadth-first search from start reaches.
 func (g *graph) far(start int32) int32 {
 	seen, order := make([]bool, len(g.adj)), []int32{start}
 	seen[start] = true
@@ -306,8 +306,9 @@ func (g *graph) far(start int32) int32 {
 	return order[len(order)-1]
 }
 
-// front returns log₂ of the entries that the largest clique has at most if variables are
-// eliminated breadth first from a start: those of the variables met and not yet eliminated.
+// front returns an upper bound on log₂ of the entries of the largest clique if variables are
+// eliminated breadth first from start. The bound is the largest table, at any time during the
+// search, over the variables reached and not yet eliminated.
 func (g *graph) front(start int32) (bits float64) {
 	seen, order := make([]bool, len(g.adj)), make([]int32, 0, len(g.adj))
 	weight := 0.0
@@ -335,9 +336,10 @@ func (g *graph) front(start int32) (bits float64) {
 	return bits
 }
 
-// sweep eliminates from a start on, always a variable of the front, the one that brings
-// the smallest table of new variables into it, the oldest of several (King 1970), one
-// component after the other. Strips are swept along their length.
+// sweep eliminates variables starting from start, one connected component after the other. It
+// always eliminates a variable of the front whose elimination adds the smallest table of new
+// variables to the front; among several, the oldest (King 1970). Strips are eliminated along
+// their length.
 func (g *graph) sweep(start int32, l limits) *elimination {
 	own := g.clone()
 	seen := make([]bool, len(g.adj))
@@ -380,14 +382,14 @@ func (g *graph) sweep(start int32, l limits) *elimination {
 }
 
 const (
-	restarts = 24      // random repetitions of greedy orders at most
-	patience = 1e7     // operations of one order, some .4 s
-	quick    = 1 << 14 // operations that need no excuse
+	restarts = 24      // maximum number of random repetitions of greedy orders
+	patience = 1e7     // operations of one order, about 0.4 s
+	quick    = 1 << 14 // operations that a search may always spend
 )
 
-// search returns the orders found that stay within messages of the given log₂ entries, the
-// cheapest first. Candidates are the given order, sweeps from two ends, and greedy orders.
-// Repetitions end when their cost reaches a share of what they could save.
+// search returns the orders found whose messages have at most 2^message entries, the cheapest
+// first. Candidates are the given order, sweeps from two ends, and greedy orders. Greedy orders
+// are repeated until the cost of the search reaches a share of what they could save.
 func (g *graph) search(ctx context.Context, message float64) (found []*elimination, err error) {
 	if len(g.adj) == 0 {
 		return []*elimination{{}}, nil
@@ -439,7 +441,7 @@ func (g *graph) search(ctx context.Context, message float64) (found []*eliminati
 	return found, ctx.Err()
 }
 
-// common returns how many entries two ascending lists share.
+// common returns the number of entries that two ascending lists share.
 func common(a, b []int32) (n int) {
 	for i, j := 0, 0; i < len(a) && j < len(b); {
 		switch {
@@ -454,10 +456,11 @@ func common(a, b []int32) (n int) {
 	return n
 }
 
-// lowerBound returns a lower bound on log₂ of the entries of the largest clique of any order, by
-// minor-min-width (Gogate and Dechter 2004): the variable of the smallest clique is joined, over
-// and over, to the neighbour with which it shares the fewest neighbours (Bodlaender and Koster
-// 2011). Joined variables have the fewer levels of the two. It stops after work operations.
+// lowerBound returns a lower bound on log₂ of the number of entries of the largest clique of any
+// order, by minor-min-width (Gogate and Dechter 2004). It repeatedly merges the variable of the
+// smallest clique into the neighbour with which it shares the fewest neighbours (Bodlaender and
+// Koster 2011). A merged variable has the smaller number of levels of the two. The search stops
+// after work operations.
 func (g *graph) lowerBound(work int) (bits float64) {
 	own := g.clone()
 	own.bits = slices.Clone(g.bits)

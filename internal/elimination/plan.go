@@ -12,55 +12,55 @@ import (
 // DefaultBytes is the default bound on the messages of a [Run]: 1 GiB.
 const DefaultBytes = 1 << 30
 
-// Options holds the options of [New]. The zero value is right for sums.
+// Options holds the options of [New]. The zero value is the recommended one for sums.
 type Options struct {
 	Bytes int64  // bound on the messages of a Run; 0 means DefaultBytes
 	Late  []bool // variables eliminated after all others; nil for none
 }
 
-// Plan is an order of elimination for scopes, with the operations of each step. It is immutable
-// and safe for concurrent use.
+// Plan is an elimination order for scopes, with the operations of each step. It is immutable and
+// safe for concurrent use.
 type Plan struct {
 	cards   []int32
 	scopes  [][]int32
 	late    []bool
 	order   []int32
-	at      []int32 // place of a variable in the order
+	at      []int32 // position of each variable in the order
 	buckets []bucket
-	cuts    []int // buckets at which segments begin, and their number at the end
+	cuts    []int // first bucket of each segment, followed by the number of buckets
 	bytes   int64
 
 	Width   float64 // log₂ of the number of entries of the largest clique
 	Entries float64 // number of entries of all cliques
 }
 
-// bucket is the elimination of one variable v: the product of its operands is summed over
-// v and becomes a message over the scope.
+// bucket is the elimination of one variable v: the product of its operands is summed over v and
+// becomes a message over the scope.
 type bucket struct {
 	v      int32
-	scope  []int32 // by place in the order
-	size   int     // entries of the message
-	parent int     // the bucket that takes the message, −1 for none
+	scope  []int32 // variables of the message, in the order of elimination
+	size   int     // number of entries of the message
+	parent int     // bucket that multiplies the message; −1 for none
 	ops    []operand
 }
 
-// operand is a table over v and part of the scope, in that order, v slowest. It is the
-// product of its parts, or is a message alone.
+// operand is a table over v and some variables of the scope, in this order, with v varying
+// slowest. It is the product of its parts. If alone is set, it is a single message.
 type operand struct {
 	vars  []int32
 	size  int
 	parts []part
-	alone bool // the one part is a message in this layout
+	alone bool // whether the only part is a message in this layout
 }
 
-// part is a factor or the message of a bucket.
+// part is a factor of the model or the message of a bucket.
 type part struct {
-	factor, child int   // one is −1
-	strides       []int // of the variables of the operand
+	factor, child int   // index of the factor and of the bucket; one of them is −1
+	strides       []int // strides of the operand's variables
 	size          int
 }
 
-// small is the largest number of entries in a product of small operands: 4 KiB.
+// small is the largest number of entries of a product of several parts: 4 KiB.
 const small = 1 << 9
 
 // New returns a plan for tables over the given scopes. The error is a *[energy.WidthError] if
@@ -96,10 +96,10 @@ func New(ctx context.Context, cards []int32, scopes [][]int32, o Options) (*Plan
 	return nil, refuse
 }
 
-// Bytes returns the memory that the messages of a Run need.
+// Bytes returns the memory in bytes that the messages of a Run need.
 func (p *Plan) Bytes() int64 { return p.bytes }
 
-// build makes the buckets of an order, given the scopes of its messages.
+// build makes the buckets of the order, given the scopes of its messages.
 func (p *Plan) build(messages [][]int32) {
 	n := len(p.cards)
 	p.at = make([]int32, n)
@@ -128,7 +128,7 @@ func (p *Plan) build(messages [][]int32) {
 	}
 }
 
-// size returns the entries of a table over some variables.
+// size returns the number of entries of a table over vars.
 func (p *Plan) size(vars []int32) int {
 	size := 1
 	for _, v := range vars {
@@ -145,7 +145,7 @@ func (p *Plan) vars(t part) []int32 {
 	return p.buckets[t.child].scope
 }
 
-// group makes operands of the parts of a bucket: small ones are multiplied together.
+// group combines the parts of a bucket into operands. Small parts are multiplied together.
 func (p *Plan) group(b *bucket, parts []part) {
 	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(a.size, b.size) })
 	for len(parts) > 0 {
@@ -167,7 +167,7 @@ func (p *Plan) group(b *bucket, parts []part) {
 	}
 }
 
-// operand makes an operand over variables, the first in the order among them.
+// operand returns an operand over vars, which it sorts in the order of elimination.
 func (p *Plan) operand(vars []int32, parts []part) operand {
 	slices.SortFunc(vars, func(a, b int32) int { return cmp.Compare(p.at[a], p.at[b]) })
 	o := operand{vars: vars, size: p.size(vars), parts: slices.Clone(parts)}
@@ -178,8 +178,8 @@ func (p *Plan) operand(vars []int32, parts []part) operand {
 	return o
 }
 
-// strides returns, for each variable of vars, how far apart its levels are in a table over
-// own, 0 if it is not there.
+// strides returns, for each variable of vars, the distance between its levels in a table over
+// own, or 0 if the table does not contain it.
 func (p *Plan) strides(vars, own []int32) []int {
 	s := make([]int, len(vars))
 	step := 1
@@ -192,8 +192,8 @@ func (p *Plan) strides(vars, own []int32) []int {
 	return s
 }
 
-// cut divides the buckets into the fewest segments whose messages fit into the given
-// bytes, and returns the bytes of the division that needs least if none does.
+// cut divides the buckets into the fewest segments whose messages fit into the given number of
+// bytes, and returns the bytes needed. If no division fits, it uses the one that needs least.
 func (p *Plan) cut(bytes float64) float64 {
 	n, total := len(p.buckets), 0.0
 	for k := range p.buckets {
@@ -216,7 +216,7 @@ func (p *Plan) cut(bytes float64) float64 {
 	return need
 }
 
-// kept returns the bytes of the messages that cross a cut, and of the largest segment.
+// kept returns the bytes of the messages that cross a cut, plus those of the largest segment.
 func (p *Plan) kept(cuts []int) float64 {
 	crossing, largest := 0.0, 0.0
 	for s := range len(cuts) - 1 {

@@ -2,8 +2,8 @@ package elimination
 
 import "math"
 
-// Reduced is a product of tables without the levels that tables of one variable forbid. Variables
-// keep the remaining levels, and those with a single level are removed.
+// Reduced is a product of tables without the levels that tables of one variable forbid.
+// Variables keep their remaining levels, and those with a single level are removed.
 type Reduced struct {
 	Cards  []int32
 	Scopes [][]int32
@@ -11,7 +11,7 @@ type Reduced struct {
 
 	Var    []int32   // original number of each remaining variable
 	Levels [][]int32 // remaining levels of each original variable
-	now    []int32   // of each variable before, its number now, −1 if it is gone
+	now    []int32   // new number of each original variable; −1 if it was removed
 }
 
 // Reduce returns the product of tables of energies without levels of energy +Inf. It returns
@@ -54,8 +54,8 @@ func Reduce(cards []int32, scopes [][]int32, tables [][]float64) (*Reduced, erro
 	return r, nil
 }
 
-// State stores in x the levels of the first len(x) original variables, for the state in which
-// remaining variable v has its remaining level y[v·stride].
+// State stores in x the levels of the first len(x) original variables. In y, remaining variable
+// v has the remaining level y[v·stride].
 func (r *Reduced) State(x, y []int32, stride int) {
 	for i := range x {
 		level := int32(0)
@@ -103,8 +103,8 @@ func (r *Reduced) Spread(cards, scope []int32, left []float64) []float64 {
 	return table
 }
 
-// each calls f with the numbers of the states that are left of a scope, and with their
-// places in the table over the scope.
+// each calls f for every remaining state of a scope, with the state's number and its position in
+// the table over the original scope.
 func (r *Reduced) each(cards, scope []int32, f func(k, at int)) {
 	x := make([]int, len(scope))
 	for k := 0; ; k++ {

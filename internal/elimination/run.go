@@ -11,39 +11,43 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// ErrZero means that no state has positive probability.
+// ErrZero is the error for a distribution in which no state has positive probability.
 var ErrZero = errors.New("every state has energy +Inf")
 
-// errRange means that linear space does not hold the products.
+// errRange is the error for products that are out of range in linear space.
 var errRange = errors.New("products out of range")
 
 // mode is the arithmetic of a run.
 type mode int
 
 const (
-	linear      mode = iota // weights, scaled
-	logarithmic             // logarithms of weights
-	maximal                 // the same, of the best state; early variables are summed out
+	linear      mode = iota // arithmetic with scaled weights
+	logarithmic             // arithmetic with logarithms of weights
+	maximal                 // logarithms, maximised over variables; early variables are summed out
 )
 
-// Run is a plan with tables and messages. It must be used by one goroutine at a time.
+// Run holds the tables and messages of a calculation with a plan. It must be used by one
+// goroutine at a time.
 type Run struct {
 	p      *Plan
-	tables [][]float64 // energies
+	tables [][]float64 // energies, the tables of the current call
 	mode   mode
 	meter  poll.Meter
 
-	weights map[*float64]*weights // of tables, in linear space
-	out     [][]float64           // messages
-	scale   []int                 // powers of two that were taken out of them
-	low     []int                 // linear: exponents of their smallest positive entries
-	high    []int                 // linear: of their largest
-	free    map[int][][]float64   // by length
-	ready   int                   // segments whose messages are there, from the last one on, or −1: none
-	total   sum                   // log of the sum over all states
-	exp     int                   // power of two of that sum
+	weights map[*float64]*weights // linear weights of tables, by the address of the first entry
+	out     [][]float64           // messages, by bucket; nil if not computed
+	scale   []int                 // powers of two by which the messages were divided
+	// in linear mode: exponents of the messages' smallest positive entries
+	low  []int
+	high []int               // in linear mode: exponents of their largest entries
+	free map[int][][]float64 // unused memory, by length
+	// segment whose messages are present; −1 for none
+	ready int
+	// logarithm of the sum over all states, without the power of two exp
+	total sum
+	exp   int // power of two of that sum
 
-	ops  [][]float64 // operands of a bucket
+	ops  [][]float64 // operands of the current bucket
 	tmp  []float64
 	offs [][]int32
 	base []int
@@ -51,20 +55,21 @@ type Run struct {
 	walk walker
 }
 
-// weights are e^−E of a table, divided by the largest.
+// weights holds e^−E for the entries of a table, divided by the largest.
 type weights struct {
 	w   []float64
-	log float64 // of the largest
-	low int     // exponent of the smallest positive one, math.MinInt if one became 0
+	log float64 // logarithm of the largest weight
+	// exponent of the smallest positive weight; math.MinInt if a weight underflowed to 0
+	low int
 }
 
-// NewRun returns a worker of the plan.
+// NewRun returns a Run, which one worker can use.
 func (p *Plan) NewRun() *Run {
 	n := len(p.buckets)
 	return &Run{p: p, out: make([][]float64, n), scale: make([]int, n), low: make([]int, n), high: make([]int, n), free: map[int][][]float64{}}
 }
 
-// sum adds with compensation (Neumaier 1974).
+// sum is a compensated sum (Neumaier 1974).
 type sum struct{ s, c float64 }
 
 func (a *sum) add(v float64) {
@@ -84,13 +89,13 @@ func (a *sum) value() float64 {
 	return a.s + a.c
 }
 
-// Sum returns log Σ_x exp(−Σ_k tables[k]) over all variables. It returns [ErrZero] if no
-// state has a finite energy.
+// Sum returns log Σ_x exp(−Σ_k tables[k]), where x ranges over the states of all variables. It
+// returns [ErrZero] if no state has a finite energy.
 func (r *Run) Sum(ctx context.Context, tables [][]float64) (logZ float64, err error) {
 	return r.start(ctx, tables, linear, false)
 }
 
-// start runs forwards; keep says that a walk backwards follows.
+// start runs the forward pass. If keep is set, it keeps the messages that a backward pass needs.
 func (r *Run) start(ctx context.Context, tables [][]float64, m mode, keep bool) (float64, error) {
 	r.meter.Watch(ctx)
 	defer r.meter.Unwatch()
@@ -147,7 +152,7 @@ func (r *Run) forwards(keep bool) error {
 	return nil
 }
 
-// segment makes the messages of a segment that were not kept.
+// segment recomputes the messages of a segment that were not kept.
 func (r *Run) segment(s int) error {
 	if r.ready == s {
 		return nil
@@ -169,7 +174,7 @@ func (r *Run) segment(s int) error {
 	return nil
 }
 
-// segmentOf returns the segment of a bucket.
+// segmentOf returns the segment of bucket k.
 func (p *Plan) segmentOf(k int) int {
 	s, begins := slices.BinarySearch(p.cuts, k)
 	if begins {
@@ -178,7 +183,7 @@ func (p *Plan) segmentOf(k int) int {
 	return s - 1
 }
 
-// take returns memory for a message.
+// take returns memory for n numbers, from the free list if possible.
 func (r *Run) take(n int) []float64 {
 	if f := r.free[n]; len(f) > 0 {
 		r.free[n] = f[:len(f)-1]
@@ -187,7 +192,7 @@ func (r *Run) take(n int) []float64 {
 	return make([]float64, n)
 }
 
-// release gives up a message.
+// release returns the memory of message k to the free list.
 func (r *Run) release(k int) {
 	if m := r.out[k]; m != nil {
 		r.free[len(m)] = append(r.free[len(m)], m)
@@ -195,18 +200,18 @@ func (r *Run) release(k int) {
 	}
 }
 
-// Exponents are those of math.Frexp: 2^(e−1) ≤ |v| < 2^e. Products of operands whose low
-// exponents add up to at least lowest, and whose high ones to at most highest, are normal
-// numbers, as are their sums over fewer than 2^20 levels.
+// Limits on exponents, as defined by math.Frexp: 2^(e−1) ≤ |v| < 2^e. Consider operands whose
+// low exponents add up to at least lowest and whose high ones add up to at most highest. Their
+// products are normal numbers, as are sums of the products over fewer than 2^20 levels.
 const (
-	lowest  = -1000
-	highest = 1000
-	even    = 400 // a message whose exponents are bounded by this is not looked at
-	near    = 64  // a message whose largest exponent is not farther from 0 is not rescaled
+	lowest  = -1000 // least sum of low exponents
+	highest = 1000  // greatest sum of high exponents
+	even    = 400   // messages whose exponents are bounded by this are not inspected
+	near    = 64    // messages whose largest exponent is within this distance of 0 are not rescaled
 )
 
-// Exponents returns the exponents of the smallest positive and of the largest of numbers ≥ 0.
-// high is math.MinInt if all are 0.
+// Exponents returns the exponents of the smallest positive and of the largest entry of w, whose
+// entries must be ≥ 0. If all are 0, high is math.MinInt.
 func Exponents(w []float64) (low, high int) {
 	least, most := uint64(math.MaxUint64), uint64(0)
 	for _, v := range w { // numbers ≥ 0 are ordered as their bits are
@@ -229,7 +234,7 @@ func rescale(w []float64, e int) {
 	}
 }
 
-// weigh returns the weights of a table.
+// weigh returns the weights of a table, which it caches.
 func (r *Run) weigh(table []float64) *weights {
 	key := &table[0]
 	if w := r.weights[key]; w != nil {
@@ -254,9 +259,10 @@ func (r *Run) weigh(table []float64) *weights {
 	return t
 }
 
-// operands prepares those of a bucket: products of parts are made, messages are taken as
-// they are. It returns exponents, of no more than the smallest positive and no less than
-// the largest product. first says that constants are added to the sum over all states.
+// operands prepares the operands of a bucket: it multiplies parts and uses single messages
+// directly. It returns a lower bound on the exponent of the smallest positive product, and an
+// upper bound on that of the largest. If first is set, it adds constants to the sum over all
+// states.
 func (r *Run) operands(b *bucket, first bool) (low, high int, err error) {
 	r.ops = r.ops[:0]
 	for k := range b.ops {
@@ -337,7 +343,7 @@ func (r *Run) operands(b *bucket, first bool) (low, high int, err error) {
 	return low, high, nil
 }
 
-// drop gives back the operands that were made.
+// drop returns the memory of the operands that operands allocated.
 func (r *Run) drop(b *bucket) {
 	for k, t := range r.ops {
 		if !b.ops[k].alone {
@@ -347,8 +353,8 @@ func (r *Run) drop(b *bucket) {
 	r.ops = r.ops[:0]
 }
 
-// eliminate computes the message of bucket k. first says that it does so for the first
-// time, so that constants count.
+// eliminate computes the message of bucket k. The argument first must be set exactly the first
+// time, when constants are added to the sum over all states.
 func (r *Run) eliminate(k int, first bool) error {
 	b := &r.p.buckets[k]
 	card := int(r.p.cards[b.v])
@@ -385,8 +391,8 @@ func (r *Run) eliminate(k int, first bool) error {
 	return nil
 }
 
-// normalize looks at the entries of message k and takes a power of two out of it if that is
-// large.
+// normalize determines the exponents of message k and divides the message by a power of two if
+// they are far from 0.
 func (r *Run) normalize(k int, first bool) error {
 	b, out := &r.p.buckets[k], r.out[k]
 	low, high := Exponents(out)

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TB is the part of testing.TB that a check needs; *testing.T, *testing.B,
-// *testing.F and *rapid.T have it.
+// TB is the part of testing.TB that a check needs. *testing.T, *testing.B, *testing.F and
+// *rapid.T implement it.
 type TB interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -40,8 +40,7 @@ func Transitions(tb TB, counts [][]int, m *Matrix, rate float64) {
 	}
 }
 
-// TransitionsPValue returns the p-value of [Transitions] and the row that is
-// least likely.
+// TransitionsPValue returns the p-value of [Transitions] and the row with the smallest p-value.
 func TransitionsPValue(counts [][]int, m *Matrix) (v float64, row int) {
 	if len(counts) != m.n {
 		panic(fmt.Sprintf("exact: len(counts) = %d, want %d", len(counts), m.n))
@@ -59,10 +58,12 @@ func TransitionsPValue(counts [][]int, m *Matrix) (v float64, row int) {
 	return min(1, v*float64(max(1, tested))), row
 }
 
-// PValue is [laws.PValue].
+// PValue returns [laws.PValue]: a bound on the probability that independent draws from p are as
+// far from it as counts are.
 func PValue(counts []int, p []float64) float64 { return laws.PValue(counts, p) }
 
-// BinomialPValue is [laws.BinomialPValue].
+// BinomialPValue returns [laws.BinomialPValue]: the exact two-sided p-value of k for X ~
+// Binomial(n, p).
 func BinomialPValue(k, n int, p float64) float64 { return laws.BinomialPValue(k, n, p) }
 
 func checkRate(rate float64) {
@@ -71,7 +72,7 @@ func checkRate(rate float64) {
 	}
 }
 
-// Score compares the score with differences of the energy.
+// Score compares the model's score with finite differences of its energy at the states x.
 func Score(t Test, m energy.Scored, x []float32) {
 	t.Helper()
 	n := m.Sites()
@@ -89,7 +90,8 @@ func Score(t Test, m energy.Scored, x []float32) {
 	}
 }
 
-// Bins counts the first coordinates of the states by cells of width ½.
+// Bins counts the first coordinates of the states in cells of width ½ from −4 to 4. The
+// outermost cells also count coordinates beyond that range.
 func Bins(x []float32, sites int) []int {
 	c := make([]int, 16)
 	for at := 0; at < len(x); at += sites {
@@ -99,8 +101,7 @@ func Bins(x []float32, sites int) []int {
 	return c
 }
 
-// Binned returns the probabilities of the cells of [Bins], computed from a distribution
-// function.
+// Binned returns the probabilities of the cells of [Bins] for a distribution function.
 func Binned(cdf func(x float64) float64) []float64 {
 	p := make([]float64, 16)
 	for k := range p {

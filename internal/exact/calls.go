@@ -17,11 +17,11 @@ func Must[T any](v T, err error) T {
 	return v
 }
 
-// Error returns the error of a call that also returns a value, for lists of
-// calls that must fail.
+// Error returns the error of a call that also returns a value. It shortens lists of calls that
+// must fail.
 func Error[T any](_ T, err error) error { return err }
 
-// countdown is a context that is cancelled at its n-th look.
+// countdown is a context that is cancelled at its n-th call of Err.
 type countdown struct {
 	context.Context
 	n *int
@@ -34,9 +34,9 @@ func (c countdown) Err() error {
 	return nil
 }
 
-// Cancelled runs a computation once for every point at which the computation polls its
-// context, cancels the context there, and passes the error to check. It skips some points
-// if there are many. It returns the number of points in a run that succeeds.
+// Cancelled runs a computation once for every point at which it polls its context. Each run is
+// cancelled at that point, and its error is passed to check. If there are many points, some are
+// skipped. Cancelled returns the number of points in a run that succeeds.
 func Cancelled(run func(ctx context.Context) error, check func(err error)) (looks int) {
 	for ; ; looks++ {
 		left := looks
@@ -51,18 +51,17 @@ func Cancelled(run func(ctx context.Context) error, check func(err error)) (look
 	}
 }
 
-// Looks returns how often a computation polls its context, and the error of the
-// computation.
+// Looks returns the number of times that a computation polls its context, and the computation's
+// error.
 func Looks(run func(ctx context.Context) error) (int, error) {
 	left := math.MaxInt
 	err := run(countdown{context.Background(), &left})
 	return math.MaxInt - left, err
 }
 
-// Steady asserts that f allocates nothing once pools are warm. It measures several
-// times, because a garbage collection, which empties pools, or another goroutine of the
-// test may allocate once. Under the race detector, which makes pools drop items, it
-// only calls f.
+// Steady asserts that f does not allocate after pools are filled. It measures several times,
+// because a garbage collection, which empties pools, or another goroutine may cause an
+// allocation. Under the race detector, which makes pools drop items, it only calls f.
 func Steady(t *testing.T, name string, f func()) {
 	t.Helper()
 	if Race {
@@ -77,7 +76,7 @@ func Steady(t *testing.T, name string, f func()) {
 	require.Zero(t, least, name)
 }
 
-// NoAllocations calls every method that a kernel calls in a step.
+// NoAllocations asserts that the model methods that a kernel calls in a step do not allocate.
 func NoAllocations(t *testing.T, m energy.Model) {
 	t.Helper()
 	sites, levels := m.Shape()

@@ -9,7 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// Rounding32 is the relative rounding of one conversion to float32.
+// Rounding32 is the relative rounding error of one conversion to float32.
 const Rounding32 = 0x1p-24
 
 // Test is the part of *testing.T and *rapid.T that a [Checker] needs.
@@ -18,8 +18,8 @@ type Test interface {
 	FailNow()
 }
 
-// Checker compares a model, and everything that it offers through [energy.As],
-// with a plain formula for its energy on every state.
+// Checker compares a model, and every interface that it offers through [energy.As], with a plain
+// formula for its energy on every state.
 type Checker struct {
 	Model energy.Model
 	Brute func(x []int32) float64
@@ -29,20 +29,22 @@ type Checker struct {
 	// models have terms.
 	Exact bool
 
-	// FirstOrder is set where tables are first order and checked elsewhere.
+	// FirstOrder is set for models whose tables are first-order approximations, which are
+	// checked elsewhere.
 	FirstOrder bool
 
-	// Slack is the error allowed on differences of energies; Run sets it.
+	// Slack is the permitted error of energy differences. Run sets it.
 	Slack float64
 }
 
-// CheckModel checks everything that the model offers; see [Checker].
+// CheckModel runs a [Checker] on the model with the formula brute. If exactly is set, energies
+// must be equal.
 func CheckModel(t Test, m energy.Model, exactly bool, brute func(x []int32) float64) {
 	t.Helper()
 	(&Checker{Model: m, Brute: brute, Exact: exactly}).Run(t)
 }
 
-// Run checks everything that the model offers, on every state.
+// Run checks every interface of the model on every state.
 func (c *Checker) Run(t Test) {
 	t.Helper()
 	sites, levels := c.Model.Shape()
@@ -75,7 +77,7 @@ func (c *Checker) Run(t Test) {
 	c.Pairs(t)
 }
 
-// Near compares two energies or differences; infinities must agree.
+// Near asserts that two energies or differences are equal up to slack. Infinities must be equal.
 func (c *Checker) Near(t Test, want, got, slack float64, what ...any) {
 	t.Helper()
 	if want == got || math.Abs(want-got) <= slack {
@@ -84,8 +86,8 @@ func (c *Checker) Near(t Test, want, got, slack float64, what ...any) {
 	require.Failf(t, "wrong", "%v: got %v, want %v ± %g", what, got, want, slack)
 }
 
-// Tables checks Gradient, Field and Window on all states at once, and that
-// rows do not depend on each other.
+// Tables checks Gradient, Field and Window on all states at once, and that the rows of different
+// states do not affect each other.
 func (c *Checker) Tables(t Test, energies []float64, all []int32) {
 	t.Helper()
 	sites, levels := c.Model.Shape()
@@ -184,7 +186,7 @@ func (c *Checker) Single(t Test, x []int32) {
 	}
 }
 
-// Graph checks that neighbour lists are in order, symmetric and complete.
+// Graph checks that neighbour lists are sorted, symmetric and complete.
 func (c *Checker) Graph(t Test) {
 	t.Helper()
 	m, ok := energy.As[energy.Graphical](c.Model)
@@ -227,8 +229,8 @@ func (c *Checker) difference(x []int32, i int, to, from int32) float64 {
 	return a - c.Brute(y)
 }
 
-// Pairs checks that an energy.Pairwise model has the energies of its pairs, up to a
-// constant, on every state.
+// Pairs checks that an energy.Pairwise model's pairs give its energies, up to a constant, on
+// every state.
 func (c *Checker) Pairs(t Test) {
 	t.Helper()
 	m, ok := energy.As[energy.Pairwise](c.Model)

@@ -6,6 +6,6 @@ import "time"
 
 var began = time.Now()
 
-// CPU returns the wall-clock time since the start, on systems without a measure of
-// processor time.
+// CPU returns the time since the program started, because processor time is not available on
+// this system.
 func CPU() time.Duration { return time.Since(began) }

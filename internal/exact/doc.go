@@ -1,9 +1,8 @@
-// Package exact holds the oracles of the test suites. It is for tests only: no
-// file that is not a test may import it.
+// Package exact provides reference computations for the test suites. Only tests may import it.
 //
-// A sampler is judged on spaces small enough to write down. [Law] enumerates a model,
-// [Matrix] holds a kernel's transition probabilities over the same states, and [Counts]
-// tests whether draws agree with such a distribution at a stated error rate:
+// A sampler is tested on spaces small enough to enumerate. [Law] enumerates a model, [Matrix]
+// holds a kernel's transition probabilities over the same states, and [Counts] tests whether
+// draws agree with such a distribution at a given error rate:
 //
 //	pi, logZ := exact.Law(model)
 //	p := exact.NewMatrix(len(pi), func(x int, dst []float64) { … })
@@ -11,25 +10,24 @@
 //	exact.Counts(t, counts, pi, 1e-6)
 //	require.Less(t, exact.PValue(countsOfABrokenTwin, pi), 1e-6)
 //
-// The arithmetic is float64 from package math with compensated sums. It shares no code
-// with the code under test, in particular with internal/simd, and its bits differ
-// between architectures.
+// The arithmetic is float64 from package math with compensated sums. It shares no code with the
+// code under test, in particular with internal/simd, and its bits differ between architectures.
 //
-// [Checker] compares a model with a plain formula for its energy: every promise
-// of package energy's interfaces, on every state. [NoAllocations] runs what a
-// kernel calls in a step.
+// [Checker] compares a model with a plain formula for its energy: it tests everything that the
+// interfaces of package energy promise, on every state. [NoAllocations] calls the model methods
+// that a kernel calls in a step.
 //
 // # States
 //
-// A state x of sites numbers in 0…levels−1 has the index Σ_i x_i·levels^i:
-// site 0 is the fastest digit.
+// A state x of sites numbers in 0…levels−1 has the index Σ_i x_i·levels^i: site 0 is the fastest
+// digit.
 //
 // # The agreement test
 //
-// [PValue] is valid for every sample size: P(PValue ≤ r) ≤ r for independent draws from
-// the distribution. No part of it is asymptotic, so a rate of 1e-6 is exact. Half of
-// the rate goes to Bonferroni over the exact binomial tail of every cell, which detects
-// a few wrong cells, and half to Fisher's combination of conditional binomial tails
-// over pooled cells, which detects many slightly wrong ones. Successive states of one
-// chain are not independent draws: test transitions ([Transitions]) or separate chains.
+// [PValue] is valid for every sample size: P(PValue ≤ r) ≤ r for independent draws from the
+// distribution. No part of it is asymptotic, so a rate of 1e-6 is exact. Half of the rate goes
+// to Bonferroni over the exact binomial tail of every cell, which detects a few wrong cells. The
+// other half goes to Fisher's combination of conditional binomial tails over pooled cells, which
+// detects many slightly wrong ones. Successive states of one chain are not independent draws:
+// test transitions ([Transitions]) or separate chains.
 package exact

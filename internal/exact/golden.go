@@ -11,13 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Rate is the false-positive rate of a statistical test (Bonferroni inside it).
+// Rate is the false-positive rate of a statistical test, after a Bonferroni correction within
+// the test.
 const Rate = 1e-6
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// Golden compares got with a golden file, named by its path from the root of the
-// module, and names the lines that differ. The flag -update rewrites it.
+// Golden compares got with a golden file, whose path is relative to the module's root, and
+// reports the lines that differ. With the flag -update it rewrites the file.
 func Golden(t *testing.T, path, got string) {
 	t.Helper()
 	path = filepath.Join(root(t), filepath.FromSlash(path))
@@ -46,7 +47,7 @@ func Golden(t *testing.T, path, got string) {
 	require.Equal(t, string(want), got, "the lines, in another order")
 }
 
-// root returns the folder of the module that the test is of.
+// root returns the root folder of the module being tested.
 func root(t *testing.T) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -63,5 +64,5 @@ func root(t *testing.T) string {
 
 var long = flag.Bool("long", false, "run the long forms of tests: every case, at full size (see docs/CHECKS.md)")
 
-// Long reports whether the flag -long is set: tests then run in their long form.
+// Long reports whether the flag -long is set. Tests then run in their long form.
 func Long() bool { return *long }

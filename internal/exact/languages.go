@@ -1,7 +1,7 @@
 package exact
 
-// Language is an automaton over token ids: constraint.Automaton in all but
-// name, so that the tests of package constraint may use what is here.
+// Language is an automaton over tokens with the methods of constraint.Automaton. It is declared
+// here so that the tests of package constraint can import this package.
 type Language interface {
 	States() int
 	Start() int
@@ -9,14 +9,14 @@ type Language interface {
 	Accepting(state int) bool
 }
 
-// Tabled is a Language as a dense table over token classes, next[s·classes + c].
+// Tabled is a Language with a dense transition table over token classes, next[s·classes + c].
 type Tabled interface {
 	Language
 	Table() (next []int32, classes int)
 }
 
-// Sequences calls f with every sequence of at most length tokens below levels,
-// shortest first. f must not keep the slice.
+// Sequences calls f with every sequence of at most length tokens below levels, shortest first.
+// The function f must not keep the slice.
 func Sequences(levels, length int, f func(x []int32)) {
 	for n := range length + 1 {
 		x := make([]int32, n)
@@ -36,8 +36,8 @@ func Sequences(levels, length int, f func(x []int32)) {
 	}
 }
 
-// Accepts fails the test unless a accepts exactly the sequences of at most
-// length tokens that are wanted.
+// Accepts fails the test unless a accepts exactly those sequences of at most length tokens for
+// which want returns true.
 func Accepts(tb TB, a Language, levels, length int, want func(x []int32) bool) {
 	tb.Helper()
 	wrong := 0
@@ -55,9 +55,9 @@ func Accepts(tb TB, a Language, levels, length int, want func(x []int32) bool) {
 	})
 }
 
-// Minimal checks by the table-filling method that no two states of d are
-// equivalent, that every state is reachable and lives, and that no two classes
-// have equal columns.
+// Minimal checks that d is a minimal automaton: no two states are equivalent, and every state is
+// reachable and leads to an accepting one. It also checks that no two classes have equal
+// columns. Equivalence is decided by the table-filling method.
 func Minimal(tb TB, d Tabled) {
 	tb.Helper()
 	next, k := d.Table()
@@ -101,7 +101,8 @@ func Minimal(tb TB, d Tabled) {
 	}
 }
 
-// distinguishable returns which pairs of states differ by some continuation.
+// distinguishable returns a matrix that tells which pairs of states differ for some
+// continuation.
 func distinguishable(d Tabled, next []int32, n, k int) [][]bool {
 	distinct := make([][]bool, n)
 	for i := range distinct {

@@ -7,11 +7,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Mangle returns a checkpoint with bytes of its frames changed and lengths and
-// checksums corrected, so that a fuzz target reaches the code that reads the bodies. An
-// edit has five bytes: the frame, the position in its body (two bytes, from the start,
-// or from the end if the first is ≥ 128), the value to xor, and, if that is 0, whether
-// to cut the body off there or to repeat what follows.
+// Mangle returns a checkpoint with bytes in its frames changed and lengths and checksums
+// corrected. A fuzz target thus reaches the code that reads the bodies. An edit has five bytes.
+// The first byte selects the frame. The next two are the position in the frame's body, counted
+// from the start or, if the first of the two is ≥ 128, from the end. The fourth byte is the
+// value to xor. If it is 0, the fifth byte decides between truncating the body at the position
+// and repeating the rest.
 func Mangle(file, edits []byte) []byte {
 	var magics []string
 	var bodies [][]byte
@@ -53,7 +54,8 @@ func Mangle(file, edits []byte) []byte {
 	return out
 }
 
-// MangleSeeds returns edits for a fuzz corpus: none, every part of a frame, both ends.
+// MangleSeeds returns edits for a fuzz corpus: no edit, and edits of every part of a frame at
+// both ends.
 func MangleSeeds() [][]byte {
 	seeds := [][]byte{nil}
 	for frame := range byte(3) {

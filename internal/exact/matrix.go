@@ -7,21 +7,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// maxMatrix bounds the side of a [Matrix]: 1024² float64 are 8 MiB, and
-// [Matrix.Stationary] costs n³.
+// maxMatrix is the maximum number of states of a [Matrix]. With 1024² float64 entries it takes 8
+// MiB, and [Matrix.Stationary] costs n³.
 const maxMatrix = 1024
 
-// Matrix is a dense transition matrix: entry (x, y) is the probability of going
-// from state x to state y in one step. Distributions multiply it from the left.
+// Matrix is a dense transition matrix: entry (x, y) is the probability of moving from state x to
+// state y in one step. Distributions are row vectors, multiplied from the left.
 type Matrix struct {
 	n int
 	p []float64
 }
 
-// NewMatrix asks row for each row in turn: row(x, dst) stores
-// dst[y] = P(x → y), where dst starts as zeros. It panics unless 1 ≤ n ≤ 1024
-// and every entry is ≥ 0 (NaN is not). It does not check that rows sum to 1;
-// see [Matrix.RowError].
+// NewMatrix calls row for each row in turn: row(x, dst) stores dst[y] = P(x → y), where dst
+// starts as zeros. NewMatrix panics unless 1 ≤ n ≤ 1024 and every entry is ≥ 0 and not NaN. It
+// does not check that rows sum to 1; see [Matrix.RowError].
 func NewMatrix(n int, row func(x int, dst []float64)) *Matrix {
 	if n < 1 || n > maxMatrix {
 		panic(fmt.Sprintf("exact: NewMatrix: n = %d, want 1…%d", n, maxMatrix))
@@ -45,8 +44,7 @@ func (m *Matrix) Len() int { return m.n }
 // At returns P(x → y).
 func (m *Matrix) At(x, y int) float64 { return m.p[x*m.n+y] }
 
-// Row returns the distribution of the next state after x. The slice is the
-// matrix's own.
+// Row returns the distribution of the next state after x. The slice is shared with the matrix.
 func (m *Matrix) Row(x int) []float64 { return m.p[x*m.n : (x+1)*m.n : (x+1)*m.n] }
 
 // Mul returns the matrix of one step of m followed by one step of b.
@@ -69,7 +67,7 @@ func (m *Matrix) Mul(b *Matrix) *Matrix {
 	return c
 }
 
-// Apply returns the distribution πP one step after the distribution pi.
+// Apply returns the distribution πP after one step from the distribution pi.
 func (m *Matrix) Apply(pi []float64) []float64 {
 	m.check(pi)
 	s := make([]laws.Accumulator, m.n)
@@ -126,14 +124,13 @@ func (m *Matrix) check(pi []float64) {
 	}
 }
 
-// Stationary returns the distribution π with πP = π. It panics if there is more
-// than one, that is if the chain has two closed classes. Periodic chains are
-// fine.
+// Stationary returns the distribution π with πP = π. It panics if there is more than one, that
+// is, if the chain has two closed classes. The chain may be periodic.
 //
-// It eliminates states one by one without a subtraction (Grassmann, Taksar and
-// Heyman 1985), so every entry of π is accurate to a relative error of about
-// n³ roundings, however small it is. Rows are read as proportions: a row sum
-// that differs from 1 is absorbed into the diagonal.
+// It eliminates states one by one without a subtraction (Grassmann, Taksar and Heyman 1985).
+// Every entry of π, however small, is therefore accurate to a relative error of about n³
+// roundings. Rows need not be normalised: a row sum that differs from 1 is absorbed into the
+// diagonal.
 func (m *Matrix) Stationary() []float64 {
 	n, root := m.n, m.root()
 	// Censoring removes the states from the last to the first, so the one that
@@ -181,8 +178,7 @@ func (m *Matrix) Stationary() []float64 {
 	return pi
 }
 
-// root returns a state that can be reached from every state. It panics if there
-// is none.
+// root returns a state that can be reached from every state. It panics if there is none.
 func (m *Matrix) root() int {
 	// Search backwards from one unseen state after the other. If some state is
 	// reached from everywhere, the start of the last search is such a state.
@@ -204,8 +200,7 @@ func (m *Matrix) root() int {
 	return last
 }
 
-// ancestors marks every unseen state from which y can be reached through unseen
-// states.
+// ancestors marks every unseen state from which y can be reached through unseen states.
 func (m *Matrix) ancestors(y int, seen []bool) {
 	seen[y] = true
 	todo := []int{y}

@@ -2,8 +2,8 @@ package exact
 
 import "testing"
 
-// SkipUnderRace skips a long test of one goroutine's arithmetic, in which the
-// race detector can find nothing and takes ten times as long.
+// SkipUnderRace skips a long test of arithmetic in a single goroutine. The race detector cannot
+// find anything there and takes ten times as long.
 func SkipUnderRace(t *testing.T) {
 	t.Helper()
 	if Race {
@@ -11,9 +11,9 @@ func SkipUnderRace(t *testing.T) {
 	}
 }
 
-// SkipRepeated skips, in short form and under the race detector, a long test of a
-// distribution. Draws have the same bits with and without assembly and on every architecture,
-// which golden files check, so one run of the test in its long form is enough.
+// SkipRepeated skips a long test of a distribution in short form and under the race detector.
+// Draws have the same bits with and without assembly and on every architecture, which golden
+// files check. One run of the test in its long form is therefore enough.
 func SkipRepeated(t *testing.T) {
 	t.Helper()
 	if Race || testing.Short() {

@@ -2,6 +2,6 @@
 
 package exact
 
-// Race says whether the race detector is on: it slows everything down tenfold
-// and makes sync.Pool drop what it is given.
+// Race reports whether the race detector is on. It slows everything down tenfold and makes
+// sync.Pool drop items.
 const Race = true

@@ -10,18 +10,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Rugged is a model with an arbitrary energy for every state. Its tables are
-// wrong on purpose, by an amount that depends on the state: a kernel must be
-// exact whatever the table says.
+// Rugged is a model with an arbitrary energy for every state. Its tables are deliberately wrong
+// by an amount that depends on the state, because a kernel must be exact for any table.
 type Rugged struct {
 	sites, levels int
-	E             []float64 // by [Index]
-	noise         float64   // size of the table's errors
+	E             []float64 // energies by [Index]
+	noise         float64   // maximum error of a table entry
 	salt          uint64
 }
 
-// NewRugged returns a model whose energies have standard deviation scale, with
-// errors of the tables up to noise.
+// NewRugged returns a model whose energies have the standard deviation scale. Table entries have
+// errors of up to noise.
 func NewRugged(sites, levels int, scale, noise float64, seed uint64) *Rugged {
 	r := rand.New(rand.NewPCG(seed, 1))
 	m := &Rugged{sites: sites, levels: levels, noise: noise, salt: seed, E: make([]float64, Size(sites, levels))}
@@ -31,7 +30,7 @@ func NewRugged(sites, levels int, scale, noise float64, seed uint64) *Rugged {
 	return m
 }
 
-// Holed gives about a quarter of the states probability zero.
+// Holed sets the probability of about a quarter of the states to zero and returns m.
 func (m *Rugged) Holed() *Rugged {
 	for k := range m.E {
 		if m.hash(k, 0, 0) > 0.5 {
@@ -56,7 +55,8 @@ func (m *Rugged) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Neighbour returns the index of state k with the level of a site changed.
+// Neighbour returns the index of the state that results from state k if the level of a site
+// changes from from to the level to.
 func (m *Rugged) Neighbour(k, site, from, to int) int {
 	step := 1
 	for range site {
@@ -83,13 +83,14 @@ func (m *Rugged) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// hash returns a number in [−1, 1] that is a function of its arguments.
+// hash returns a pseudorandom number in [−1, 1] that depends only on the model's seed and the
+// arguments.
 func (m *Rugged) hash(k, i, l int) float64 {
 	r := rand.NewPCG(m.salt, uint64(k*1000+i*30+l))
 	return 2*float64(r.Uint64()>>11)*0x1p-53 - 1
 }
 
-// Ordinal gives a [Rugged] model numeric levels, unevenly spaced.
+// Ordinal adds unevenly spaced numeric levels to a [Rugged] model.
 type Ordinal struct{ *Rugged }
 
 func (m Ordinal) Values() []float32 {
@@ -114,14 +115,14 @@ func (m Ordinal) Window(e []float64, g []float32, x []int32, w int) {
 	}
 }
 
-// Quadratic is E = −½ sᵀAs − bᵀs over spins, for which DULA's stationary distribution
+// Quadratic is the energy E = −½ sᵀAs − bᵀs of spins, for which DULA's stationary distribution
 // has a closed form. Its field is exact.
 type Quadratic struct {
-	a [][]float64 // symmetric, zero diagonal
+	a [][]float64 // couplings A: symmetric, zero diagonal
 	b []float64
 }
 
-// NewQuadratic returns one with random couplings.
+// NewQuadratic returns a model with random couplings.
 func NewQuadratic(sites int, seed uint64) *Quadratic {
 	r := rand.New(rand.NewPCG(seed, 2))
 	q := &Quadratic{a: make([][]float64, sites), b: make([]float64, sites)}
@@ -140,7 +141,7 @@ func NewQuadratic(sites int, seed uint64) *Quadratic {
 
 func (q *Quadratic) Shape() (int, int) { return len(q.b), 2 }
 
-// Force returns Σ_j A_ij s_j + b_i.
+// Force returns Σ_j A_ij s_j + b_i for site i.
 func (q *Quadratic) Force(i int, x []int32) float64 {
 	f := q.b[i]
 	for j, l := range x {
@@ -168,7 +169,7 @@ func (q *Quadratic) Field(e []float64, h []float32, x []int32) {
 	}
 }
 
-// RBM is a small random machine.
+// RBM returns a small random restricted Boltzmann machine.
 func RBM(t testing.TB) *model.RBM {
 	r := rand.New(rand.NewPCG(4, 4))
 	draw := func(n int) []float32 {
@@ -183,8 +184,8 @@ func RBM(t testing.TB) *model.RBM {
 	return m
 }
 
-// Library returns models of package model, with the caches, graphs and hidden units
-// that [Rugged] models lack.
+// Library returns models of package model. They have the caches, graphs and hidden units that
+// [Rugged] models lack.
 func Library(t testing.TB) map[string]energy.Model {
 	ising, err := model.NewIsing(model.Lattice{3, 3}, 0.3, 0.1)
 	require.NoError(t, err)
@@ -197,8 +198,9 @@ func Library(t testing.TB) map[string]energy.Model {
 	return map[string]energy.Model{"ising": ising, "glass": glass, "potts": potts, "rbm": RBM(t)}
 }
 
-// Pocked fails (v = NaN) or forbids (v = +Inf) the states whose level sum is a
-// multiple of three, except the all-zero one.
+// Pocked returns a model whose energy is v in states with three ones, and a tenth of the number
+// of ones in other states. With v = NaN the states with three ones fail; with v = +Inf they are
+// forbidden.
 func Pocked(v float64) energy.Func {
 	return energy.Func{Sites: 5, Levels: 2, E: func(x []int32) float64 {
 		sum := 0

@@ -2,37 +2,38 @@ package exact
 
 import "github.com/gibbsite-go/gibbsite/internal/laws"
 
-// Model is a model that can be enumerated, such as an energy.Model.
+// Model is a model whose states can be enumerated, such as an energy.Model.
 type Model = laws.Model
 
-// Size is [laws.Size].
+// Size returns the number of states, levels^sites; see [laws.Size].
 func Size(sites, levels int) int { return laws.Size(sites, levels) }
 
-// Index is [laws.Index].
+// Index returns the index of a state, Σ_i x_i·levels^i; see [laws.Index].
 func Index(x []int32, levels int) int { return laws.Index(x, levels) }
 
-// State is [laws.State].
+// State stores in x the state with index k; see [laws.State].
 func State(x []int32, k, levels int) { laws.State(x, k, levels) }
 
-// States is [laws.States].
+// States returns all states in the order of their index; see [laws.States].
 func States(sites, levels int) [][]int32 { return laws.States(sites, levels) }
 
-// Tally is [laws.Tally].
+// Tally counts the rows of x by the index of their state; see [laws.Tally].
 func Tally(counts []int, x []int32, sites, levels int) { laws.Tally(counts, x, sites, levels) }
 
-// Law is [laws.Distribution].
+// Law returns the distribution of a model over all states, and log Z; see [laws.Distribution].
 func Law(m Model) (p []float64, logZ float64) { return laws.Distribution(m) }
 
-// Energies is [laws.Energies].
+// Energies returns the energy of every state, by index; see [laws.Energies].
 func Energies(m Model) []float64 { return laws.Energies(m) }
 
-// Normalize is [laws.Normalize].
+// Normalize replaces log-weights by probabilities and returns the logarithm of their sum; see
+// [laws.Normalize].
 func Normalize(w []float64) (logZ float64) { return laws.Normalize(w) }
 
-// Expect is [laws.Expect].
+// Expect returns Σ_x p(x) f(x) over all states; see [laws.Expect].
 func Expect(p []float64, sites, levels int, f func(x []int32) float64) float64 {
 	return laws.Expect(p, sites, levels, f)
 }
 
-// Sum is [laws.Sum].
+// Sum returns the compensated sum Σ v_i; see [laws.Sum].
 func Sum(v []float64) float64 { return laws.Sum(v) }

@@ -1,10 +1,10 @@
-// Package fingerprint records the settings on which a checkpoint and the run that loads the
-// checkpoint must agree: a list of named settings, compared one by one, so that an error
-// can name the setting that differs.
+// Package fingerprint records the settings on which a checkpoint and the run that loads it must
+// agree. A list of named settings is compared one by one, so that an error can name the setting
+// that differs.
 //
-// A setting is a text ("DMALA.StepSize" is "0.2"), compared byte by byte, or a
-// row of numbers ("energies of test states"), compared to rounding by the magnitude
-// of the row, whatever its units.
+// A setting is either a text ("DMALA.StepSize" is "0.2"), compared byte by byte, or a row of
+// numbers ("energies of test states"). Rows are compared up to rounding, relative to their
+// magnitude, so that their units do not matter.
 package fingerprint
 
 import (
@@ -23,11 +23,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// List holds the settings of a run, in the order in which they were added: a setting
-// that explains others (the method) goes before them (its fields). Names are unique.
+// List holds the settings of a run in the order in which they were added. A setting that
+// explains others (the method) comes before them (its fields). Names are unique.
 type List struct {
-	// Sites and Levels are the shape for the digests of languages among the settings;
-	// they are not settings themselves.
+	// Sites and Levels are the shape for which the digests of languages among the settings are
+	// computed. They are not settings themselves.
 	Sites, Levels int
 
 	all []setting
@@ -36,18 +36,18 @@ type List struct {
 type setting struct {
 	name, text string
 	numbers    []float64
-	double     bool // the numbers were computed in float64
+	double     bool // whether the numbers were computed in float64
 }
 
-// How far numbers may differ, in parts of the largest of their row: float64 values of
-// one function of the same arguments; those of float32, which matrix products round
-// differently on different processors.
+// Tolerances relative to the largest number of a row. doubles is for float64 values of one
+// function of the same arguments. singles is for float32 values, because processors round matrix
+// products differently.
 const (
 	doubles = 1e-12
 	singles = 1e-6
 )
 
-// Doubles is a row of numbers that [List.Add] adds with [List.Doubles].
+// Doubles is a row of numbers for which [List.Add] calls [List.Doubles].
 type Doubles []float64
 
 // Text adds a setting that must agree exactly.
@@ -59,13 +59,13 @@ func (l *List) Numbers(name string, v []float64) {
 	l.all = append(l.all, setting{name: name, numbers: v})
 }
 
-// Doubles is [List.Numbers] within 1e-12, for results of the same computation in
-// float64 from the same arguments.
+// Doubles adds a row that must agree within 1e-12 of its largest finite number. It is for
+// results of the same float64 computation from the same arguments.
 func (l *List) Doubles(name string, v []float64) {
 	l.all = append(l.all, setting{name: name, numbers: v, double: true})
 }
 
-// Append appends the list to b.
+// Append appends the encoded list to b.
 func (l *List) Append(b []byte) []byte {
 	b = wire.AppendInts(b, len(l.all))
 	for i := range l.all {
@@ -77,15 +77,16 @@ func (l *List) Append(b []byte) []byte {
 	return b
 }
 
-// Sum returns a digest of the list, which links the parts of a checkpoint to the list.
+// Sum returns a digest of the list. The parts of a checkpoint contain it, which ties them to the
+// list.
 func (l *List) Sum() uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write(l.Append(nil))
 	return h.Sum64()
 }
 
-// Read reads what [List.Append] wrote, all of b. It takes memory in proportion to b,
-// whatever lengths it claims.
+// Read decodes a list written by [List.Append] from all of b. The memory used is proportional to
+// len(b), whatever lengths b claims.
 func Read(b []byte) (*List, error) {
 	if len(b) < 8 {
 		return nil, wire.ErrShort
@@ -118,7 +119,7 @@ func Read(b []byte) (*List, error) {
 // Mismatch is the error for a setting that differs.
 type Mismatch struct {
 	Setting     string
-	Saved, Here string // its values; "unset" if only one side has the setting
+	Saved, Here string // values of the setting; "unset" if only the other side has it
 }
 
 func (e *Mismatch) Error() string {
@@ -158,15 +159,16 @@ func Compare(saved, here *List) error {
 	return nil
 }
 
-// Energies returns a *[Mismatch] for the first energy that differs from the one saved under
-// that name by more than 1e-6 of the largest finite energy, or of least if that is larger.
-// least is 0, or 1 for sums that were kept up to date while their terms changed, which may
-// cancel.
+// Energies returns a *[Mismatch] for the first energy that differs from the one saved under the
+// name. Two energies may differ by 1e-6 of the largest finite energy, or of least if that is
+// larger. Pass least = 0, or 1 for sums that were updated as their terms changed, because these
+// may cancel.
 func Energies(name string, saved, here []float64, least float64) error {
 	return rows(name, saved, here, singles, least)
 }
 
-// rows compares two rows of numbers to within parts of the largest.
+// rows compares two rows of numbers. They may differ by within times the largest magnitude, or
+// times least if that is larger.
 func rows(name string, saved, here []float64, within, least float64) error {
 	if len(saved) != len(here) {
 		return &Mismatch{name, fmt.Sprintf("%d numbers", len(saved)), fmt.Sprintf("%d numbers", len(here))}
@@ -180,7 +182,7 @@ func rows(name string, saved, here []float64, within, least float64) error {
 	return nil
 }
 
-// near reports whether two numbers are the same up to rounding.
+// near reports whether a and b are equal up to the tolerance by.
 func near(a, b, by float64) bool {
 	return a == b || math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) <= by
 }
@@ -205,9 +207,9 @@ func (s *setting) value() string {
 	return `""`
 }
 
-// named and sets are the interfaces by which a value describes itself: by its
-// name, and by its settings if its fields are not a full description (functions,
-// what pointers point to). See sampler.Method.
+// named and sets are the interfaces by which a value describes itself. Settings is for values
+// that their fields do not fully describe, such as functions and the targets of pointers. See
+// sampler.Method.
 type (
 	named interface{ Name() string }
 	sets  interface {
@@ -215,8 +217,8 @@ type (
 	}
 )
 
-// Name returns the name of a recipe: the result of its method Name, or its Go type. It
-// is the same for a value and a pointer to it.
+// Name returns the name of a recipe: the result of its method Name, or its Go type. The name of
+// a pointer is that of its value.
 func Name(recipe any) string {
 	if n, ok := recipe.(named); ok && !isNil(recipe) {
 		return n.Name()
@@ -235,27 +237,27 @@ func isNil(v any) bool {
 	return false
 }
 
-// most is the number of entries that a slice is written out with; a longer one
-// counts by its length and a digest.
+// most is the maximum length of a slice that is recorded entry by entry. A longer slice is
+// recorded by its length and a digest.
 const most = 8
 
-// Add adds a value by its kind:
+// Add adds a value in a form that depends on its type:
 //
-//   - numbers, texts and truth values as they are, []float64 by [List.Numbers] and
-//     [Doubles] by [List.Doubles] if they are what Add was given;
-//   - a value with a method Settings by what that adds, after its name;
+//   - numbers, texts and truth values as they are; a top-level []float64 by
+//     [List.Numbers] and a top-level [Doubles] by [List.Doubles];
+//   - a value with a method Settings by its name and what the method adds;
 //   - a language (States, Start, Next, Accepting) by content: equal sets of
-//     sequences of Sites tokens below Levels have equal digests, however they
-//     are written;
+//     sequences of Sites tokens below Levels have equal digests, whatever
+//     their automata;
 //   - a function of an integer, such as a schedule, by its values at 0, 1, 2, 4,
 //     8 … 2²⁰;
-//   - a struct that embeds a value and has no other field, nor another name, as
-//     that value;
-//   - a struct by its name and its fields, with "name." before theirs (at the top
-//     the name of the struct instead: "dmala.StepSize"); fields of an embedded
-//     struct count as its own, a pointer as what it points to, and a long slice
-//     by a digest;
-//   - what remains (functions, maps, channels) by its name if it has a method
+//   - a struct whose only field is an embedded value, and that has no name of its
+//     own, as that value;
+//   - any other struct by its name and its fields, prefixed by "name." (at the top
+//     level by the name of the struct: "dmala.StepSize"); fields of an embedded
+//     struct count as its own, a pointer as its target, and a long slice by a
+//     digest;
+//   - anything else (functions, maps, channels) by its name if it has a method
 //     Name, or else as "func", "map" or "chan", or "nil".
 func (l *List) Add(name string, value any) {
 	switch v := value.(type) {
@@ -275,7 +277,8 @@ func (l *List) Add(name string, value any) {
 	l.add(name, v, 0)
 }
 
-// deep bounds the nesting of recipes: values that contain themselves.
+// deep is the maximum nesting depth of recipes. It ends the recursion for values that contain
+// themselves.
 const deep = 32
 
 func (l *List) add(name string, v reflect.Value, depth int) {
@@ -310,8 +313,8 @@ func (l *List) add(name string, v reflect.Value, depth int) {
 	}
 }
 
-// inside returns the value that v, or what v points to, embeds and adds nothing to:
-// the only field of a struct that has no other name.
+// inside returns the embedded value of a struct, or of a pointer to one, that adds nothing to
+// it: the struct has no other field and no name of its own.
 func inside(v reflect.Value) (reflect.Value, bool) {
 	for hops := 0; hops < deep && (v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer) && !v.IsNil(); hops++ {
 		v = v.Elem()
@@ -330,8 +333,7 @@ func inside(v reflect.Value) (reflect.Value, bool) {
 	return f, !ok || n.Name() == Name(f.Interface())
 }
 
-// head adds the name of a struct and returns what precedes the names of its
-// fields.
+// head adds the name of a struct and returns the prefix of its fields' names.
 func (l *List) head(name string, v reflect.Value, depth int) string {
 	is := nameOf(v)
 	l.Text(name, is)
@@ -355,7 +357,7 @@ func (l *List) fields(prefix string, v reflect.Value, depth int) {
 	}
 }
 
-// asked adds the description that v gives of itself, if it gives one.
+// asked adds v's own description and returns true, or returns false if v has none.
 func (l *List) asked(name string, v reflect.Value, depth int) bool {
 	if !v.CanInterface() {
 		return false
@@ -377,7 +379,7 @@ func (l *List) asked(name string, v reflect.Value, depth int) bool {
 	return false
 }
 
-// language describes a language by content.
+// language returns a description of a language by content.
 func (l *List) language(a automata.Automaton) string {
 	sum, err := automata.Digest(context.Background(), a, l.Sites, l.Levels)
 	if err != nil {
@@ -386,7 +388,7 @@ func (l *List) language(a automata.Automaton) string {
 	return fmt.Sprintf("language %016x", sum)
 }
 
-// list adds a slice, by entries if it is short, or else by a digest of them.
+// list adds a slice: entry by entry if it is short, and otherwise by a digest.
 func (l *List) list(name string, v reflect.Value, depth int) {
 	sub := List{Sites: l.Sites, Levels: l.Levels}
 	digest := fnv.New64a()
@@ -451,8 +453,8 @@ func scalar(v reflect.Value) string {
 
 var scheduleType = reflect.TypeFor[func(int) float64]()
 
-// schedule digests a function of a step number by its values, up to where it
-// panics: one that reads a table has an end.
+// schedule returns a digest of a function of a step number, from its values up to the first
+// argument for which it panics. A function that reads a table panics at the table's end.
 func schedule(f func(int) float64) string {
 	h := fnv.New64a()
 	first := math.NaN()

@@ -1,8 +1,8 @@
-// Package heap is a binary heap in a slice: h[0] comes before everything else. The order of
-// elements that tie depends only on the sequence of pushes and pops.
+// Package heap implements a binary heap in a slice: no element comes before h[0]. The order of
+// tied elements depends only on the sequence of pushes and pops.
 package heap
 
-// Push adds x and returns the longer heap.
+// Push adds x to the heap and returns the extended slice.
 func Push[T any](h []T, x T, before func(a, b T) bool) []T {
 	h = append(h, x)
 	for i := len(h) - 1; i > 0; {
@@ -16,7 +16,7 @@ func Push[T any](h []T, x T, before func(a, b T) bool) []T {
 	return h
 }
 
-// Pop removes the first element, of at least one, and returns it.
+// Pop removes the first element and returns it. The heap must not be empty.
 func Pop[T any](h []T, before func(a, b T) bool) ([]T, T) {
 	x, last := h[0], len(h)-1
 	h[0] = h[last]
@@ -25,8 +25,8 @@ func Pop[T any](h []T, before func(a, b T) bool) ([]T, T) {
 	return h, x
 }
 
-// Down restores the order below element i. Calling it for every i from the middle of a
-// slice down to 0 makes a heap.
+// Down restores the heap order below element i. Calling it for every i from the middle of a
+// slice down to 0 turns the slice into a heap.
 func Down[T any](h []T, i int, before func(a, b T) bool) {
 	for {
 		down := 2*i + 1

@@ -8,24 +8,24 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// minExpected is the expected count below which cells are pooled. It moves
-// power only: the p-value is valid whatever it is (TestPValueCalibration).
+// minExpected is the expected count below which cells are pooled. It affects only the power of
+// the test; the p-value is valid for any choice (TestPValueCalibration).
 const minExpected = 10
 
-// normTolerance is how far Σp may be from 1. Distributions made from float32
+// normTolerance is the maximum distance of Σp from 1. Distributions computed from float32
 // probabilities miss 1 by about 1e-7, which millions of draws cannot detect.
 const normTolerance = 1e-6
 
-// PValue returns a bound on the probability that independent draws from the distribution
-// p are as far from it as counts are: P(PValue ≤ r) ≤ r for every r and every number of
-// draws. It is twice the smaller of
+// PValue returns a bound on the probability that independent draws from the distribution p are
+// as far from it as counts are: P(PValue ≤ r) ≤ r for every r and every number of draws. It is
+// twice the smaller of
 //
 //   - cells times the smallest two-sided binomial tail of a cell, and
 //   - Fisher's combination of the tails of N_k given N_1 … N_{k−1}, after cells
 //     that expect fewer than 10 draws have been pooled.
 //
-// It panics unless len(counts) = len(p), all counts are ≥ 0, all p are ≥ 0 and
-// |Σp − 1| ≤ 1e-6. No draws at all agree with everything.
+// It panics unless len(counts) = len(p), all counts are ≥ 0, all p are ≥ 0 and |Σp − 1| ≤ 1e-6.
+// Without draws it returns 1.
 func PValue(counts []int, p []float64) float64 {
 	checkCells(counts, p)
 	n := Total(counts)
@@ -67,7 +67,7 @@ func BinomialPValue(k, n int, p float64) float64 {
 	return min(1, 2*min(lower, upper))
 }
 
-// WorstCell returns the cell whose count has the smallest two-sided tail.
+// WorstCell returns the cell whose count has the smallest two-sided tail, and that tail.
 func WorstCell(counts []int, p []float64) (cell int, tail float64) {
 	n := Total(counts)
 	tail = math.Inf(1)
@@ -79,9 +79,9 @@ func WorstCell(counts []int, p []float64) (cell int, tail float64) {
 	return cell, tail
 }
 
-// fisher combines the tails of the pooled cells. Given the cells before it, a
-// multinomial cell is binomial, so each tail is at least uniform given the
-// earlier ones and −2 Σ log is at most χ² with two degrees of freedom per tail.
+// fisher combines the tails of the pooled cells. Given the previous cells, a multinomial cell is
+// binomial. Each tail is therefore stochastically no smaller than uniform. Hence −2 Σ log tail
+// is stochastically no larger than χ² with two degrees of freedom per tail.
 func fisher(counts []int, p []float64, n int) float64 {
 	c, q := pool(counts, p, n)
 	rest := make([]float64, len(q)) // rest[k] = Σ_{j≥k} q_j
@@ -106,7 +106,8 @@ func fisher(counts []int, p []float64, n int) float64 {
 	return mathext.GammaIncRegComp(float64(tests), stat.Value())
 }
 
-// pool merges cells, least likely first, until each expects minExpected draws.
+// pool merges cells, starting with the least likely, until each expects at least minExpected
+// draws.
 func pool(counts []int, p []float64, n int) (c []int, q []float64) {
 	order := make([]int, len(p))
 	for k := range order {
@@ -153,7 +154,7 @@ func checkCells(counts []int, p []float64) {
 	}
 }
 
-// Total returns the number of draws.
+// Total returns the sum of the counts.
 func Total(counts []int) int {
 	n := 0
 	for _, c := range counts {

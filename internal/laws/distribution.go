@@ -5,19 +5,18 @@ import (
 	"math"
 )
 
-// Model is a model that can be enumerated; every energy.Model is one.
+// Model is a model whose states can be enumerated. Every energy.Model implements it.
 type Model interface {
 	Shape() (sites, levels int)
 	Energy(e []float64, x []int32)
 }
 
-// batch is the number of states per call of Energy: few calls, little
-// memory. Nothing depends on it.
+// batch is the number of states per call of Energy. It limits the number of calls and the
+// memory, and does not affect results.
 const batch = 1024
 
-// Distribution enumerates m: p[k] = exp(−E(x))/Z for the state x of index k, and
-// logZ = log Σ_x exp(−E(x)). It panics if an energy is NaN or −Inf, or if all
-// are +Inf.
+// Distribution enumerates m. It returns p[k] = exp(−E(x))/Z for the state x with index k, and
+// logZ = log Σ_x exp(−E(x)). It panics if an energy is NaN or −Inf, or if all are +Inf.
 func Distribution(m Model) (p []float64, logZ float64) {
 	p = Energies(m)
 	for k, e := range p {
@@ -46,8 +45,8 @@ func Energies(m Model) []float64 {
 	return e
 }
 
-// Normalize replaces log-weights by probabilities and returns the logarithm of
-// the sum of the weights. It panics if all are −Inf.
+// Normalize replaces log-weights by probabilities and returns the logarithm of the sum of the
+// weights. It panics if all are −Inf.
 func Normalize(w []float64) (logZ float64) {
 	top := math.Inf(-1)
 	for _, v := range w {
@@ -68,7 +67,7 @@ func Normalize(w []float64) (logZ float64) {
 	return top + math.Log(total)
 }
 
-// Expect returns Σ_x p(x) f(x) over all states; len(p) = levels^sites. f must
+// Expect returns Σ_x p(x) f(x) over all states, where len(p) = levels^sites. The function f must
 // not keep x.
 func Expect(p []float64, sites, levels int, f func(x []int32) float64) float64 {
 	if n := Size(sites, levels); len(p) != n {
@@ -86,7 +85,7 @@ func Expect(p []float64, sites, levels int, f func(x []int32) float64) float64 {
 	return s.Value()
 }
 
-// Sum returns Σ v_i, compensated.
+// Sum returns the compensated sum Σ v_i.
 func Sum(v []float64) float64 {
 	var s Accumulator
 	for _, a := range v {
@@ -95,8 +94,8 @@ func Sum(v []float64) float64 {
 	return s.Value()
 }
 
-// Accumulator is a compensated sum (Neumaier 1974): its error is that of one rounding
-// unless the terms cancel by more than 1/ε.
+// Accumulator is a compensated sum (Neumaier 1974). Its error is one rounding unless the terms
+// cancel by more than 1/ε.
 type Accumulator struct{ s, c float64 }
 
 // Add adds v.

@@ -7,13 +7,13 @@ import (
 	"sync/atomic"
 )
 
-// Rate is the false-positive rate of a law that is tested with draws.
+// Rate is the false-positive rate for testing a law with random draws.
 const Rate = 1e-6
 
-// Allocations returns how many allocations a call of f makes once pools are warm:
-// the least of five measurements of twenty calls, as a garbage collection empties
-// pools and other goroutines allocate. It is 0 under the race detector, whose pools
-// drop what they are given; f is then called once.
+// Allocations returns the number of allocations in a call of f after pools are filled. It takes
+// the minimum of five measurements of twenty calls, because a garbage collection empties pools
+// and other goroutines allocate. Under the race detector, whose pools drop items, it calls f
+// once and returns 0.
 func Allocations(f func()) float64 {
 	f()
 	if Race {
@@ -35,21 +35,23 @@ func Allocations(f func()) float64 {
 	return float64(least / calls)
 }
 
-// Polled is a context that ends at the n-th call of Err or Done, counted from 1.
+// Polled is a context that ends at the n-th call of Err, counted from 1. Done returns a channel
+// that is closed then.
 type Polled struct {
 	context.Context
 	left  atomic.Int64
 	ended chan struct{}
 }
 
-// NewPolled returns a context under ctx that ends at its n-th poll.
+// NewPolled returns a context derived from ctx that ends at its n-th poll, a call of Err.
 func NewPolled(ctx context.Context, n int) *Polled {
 	p := &Polled{Context: ctx, ended: make(chan struct{})}
 	p.left.Store(int64(n))
 	return p
 }
 
-// Err implements context.Context.
+// Err counts the call and returns context.Canceled from the n-th call on. It implements
+// context.Context.
 func (p *Polled) Err() error {
 	switch left := p.left.Add(-1); {
 	case left > 0:
@@ -60,7 +62,7 @@ func (p *Polled) Err() error {
 	return context.Canceled
 }
 
-// Done implements context.Context.
+// Done returns a channel that is closed when the context ends. It implements context.Context.
 func (p *Polled) Done() <-chan struct{} { return p.ended }
 
 // Panic calls f and returns its panic value, or nil if f does not panic.
@@ -70,7 +72,7 @@ func Panic(f func()) (value any) {
 	return nil
 }
 
-// Text is the message of a panic value or an error.
+// Text returns the message of a panic value or an error.
 func Text(v any) string {
 	if err, ok := v.(error); ok {
 		return err.Error()

@@ -6,24 +6,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Part is a part under test.
+// Part is a value under test.
 type Part struct {
-	Package string // that judges: "constrainttest"
+	Package string // test package that checks the value, such as "constrainttest"
 	Value   any
 }
 
-// Given returns the part, or an error if v is nil.
+// Given returns the part with the value v, or an error if v is nil.
 func Given(pkg, name string, v any) (Part, error) {
 	return Part{pkg, v}, check.Given(pkg, name, v)
 }
 
-// Broken returns the error for a law that does not hold: its name, and a case that
-// reproduces it.
+// Broken returns the error for a violated law: the law's name and a case that reproduces the
+// violation.
 func (p Part) Broken(law, format string, args ...any) error {
 	return fmt.Errorf("%s: %T: %s: %s", p.Package, p.Value, law, fmt.Sprintf(format, args...))
 }
 
-// Run calls f and returns its error. A panic of f breaks the law.
+// Run calls f and returns its error. A panic of f is reported as a violation of the law.
 func (p Part) Run(law string, f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

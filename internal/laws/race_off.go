@@ -2,5 +2,5 @@
 
 package laws
 
-// Race is whether the race detector is on, which makes sync.Pool drop values.
+// Race reports whether the race detector is on, which makes sync.Pool drop items.
 const Race = false

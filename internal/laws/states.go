@@ -2,8 +2,8 @@ package laws
 
 import "fmt"
 
-// maxStates bounds every enumeration: 2²⁷ float64 are 1 GiB, and the largest
-// space the suites enumerate (the 5×5 binary torus) has 2²⁵ states.
+// maxStates is the maximum number of states of an enumeration: 2²⁷ float64 take 1 GiB. The
+// largest space enumerated by the tests, the 5×5 binary torus, has 2²⁵ states.
 const maxStates = 1 << 27
 
 // Size returns levels^sites. It panics if either is < 1 or the result exceeds
@@ -37,7 +37,7 @@ func Index(x []int32, levels int) int {
 	return k
 }
 
-// State stores in x the state whose index is k.
+// State stores in x the state with index k.
 func State(x []int32, k, levels int) {
 	for i := range x {
 		x[i] = int32(k % levels)
@@ -45,8 +45,7 @@ func State(x []int32, k, levels int) {
 	}
 }
 
-// States returns all states in the order of their index, each in its own slice
-// of one backing array.
+// States returns all states in the order of their index. The states are subslices of one array.
 func States(sites, levels int) [][]int32 {
 	n := Size(sites, levels)
 	flat := make([]int32, n*sites)
@@ -58,8 +57,8 @@ func States(sites, levels int) [][]int32 {
 	return s
 }
 
-// Tally adds to counts[k] the number of rows of x (rows × sites) whose index is
-// k. It panics unless len(counts) = levels^sites and sites divides len(x).
+// Tally adds to counts[k] the number of rows of x (rows × sites) with index k. It panics unless
+// len(counts) = levels^sites and sites divides len(x).
 func Tally(counts []int, x []int32, sites, levels int) {
 	if n := Size(sites, levels); len(counts) != n {
 		panic(fmt.Sprintf("laws: len(counts) = %d, want %d", len(counts), n))

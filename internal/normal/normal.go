@@ -8,11 +8,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Fill fills dst with independent standard normal numbers, by the polar method of
-// Marsaglia and Bray 1964 from the halves of words as signed fractions: only a
-// logarithm and a square root, so the same bits everywhere. It takes about 1.3 words
-// per pair. For an odd dst it discards half of the last pair, as nothing is kept
-// between calls.
+// Fill fills dst with independent standard normal numbers by the polar method of Marsaglia and
+// Bray 1964. The halves of a random word are used as signed fractions. The method needs only a
+// logarithm and a square root, and gives the same bits on every machine. It takes about 1.3
+// words per pair. For an odd dst it discards one number of the last pair, because it keeps no
+// state between calls.
 func Fill[T float32 | float64](dst []T, src rand.Source) {
 	for len(dst) > few {
 		n := min(len(dst), 2*points)
@@ -28,7 +28,7 @@ func Fill[T float32 | float64](dst []T, src rand.Source) {
 	}
 }
 
-// fillMany takes the points first and their logarithms together then.
+// fillMany draws all points first and then computes their logarithms together.
 func fillMany[T float32 | float64](dst []T, src rand.Source) {
 	var u, v, r [points]float64
 	want := (len(dst) + 1) / 2
@@ -50,12 +50,12 @@ func fillMany[T float32 | float64](dst []T, src rand.Source) {
 }
 
 const (
-	points = 32 // that are taken together
-	few    = 8  // numbers are faster made one pair after the other
+	points = 32 // points per group in fillMany
+	few    = 8  // maximum length for which drawing pair by pair is faster
 )
 
-// Pair returns two independent standard normal numbers. The resolution 2⁻³¹ of
-// the uniforms limits them to about ±9.
+// Pair returns two independent standard normal numbers. The uniforms have a resolution of 2⁻³¹,
+// which limits the numbers to about ±9.
 func Pair(src rand.Source) (a, b float64) {
 	for {
 		if u, v, r := disc(src); r < 1 {
@@ -65,8 +65,8 @@ func Pair(src rand.Source) (a, b float64) {
 	}
 }
 
-// disc returns a point of the square around the unit disc, and its squared distance
-// from the centre, which is never 0: signed is odd in units of 2⁻³².
+// disc returns a random point of the square around the unit disc and its squared distance from
+// the centre. The distance is never 0, because coordinates are odd multiples of 2⁻³².
 func disc(src rand.Source) (u, v, r float64) {
 	word := src.Uint64()
 	u, v = signed(uint32(word)), signed(uint32(word>>32))

@@ -1,10 +1,9 @@
-// Package npy reads and writes arrays in NumPy's .npy format, versions 1 to 3
-// (NumPy Enhancement Proposal 1): one array of float32, float64 or int32 of any
-// shape. In memory arrays are always flat and row-major (C order); a file in
-// Fortran order is transposed on the way in.
+// Package npy reads and writes arrays in NumPy's .npy format, versions 1 to 3 (NumPy Enhancement
+// Proposal 1). A file holds one array of float32, float64 or int32 of any shape. In memory
+// arrays are always flat and row-major (C order); reading transposes a file in Fortran order.
 //
-// Headers are not trusted: memory grows with the data that arrives, not with the size
-// that a header claims.
+// Headers are not trusted: memory grows with the data that arrives, not with the size that a
+// header claims.
 package npy
 
 import (
@@ -19,29 +18,29 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// magic starts every file; two bytes of version follow.
+// magic is the string with which every file starts. Two bytes of version follow.
 const magic = "\x93NUMPY"
 
 const (
-	// maxHeader bounds the text of a header. NumPy itself refuses more than
-	// 10000 bytes; a header of 64 dimensions needs about 1400.
+	// maxHeader is the maximum length of a header's text. NumPy itself rejects more than 10000
+	// bytes; a header of 64 dimensions needs about 1400.
 	maxHeader = 10000
 
-	// maxDims is NumPy's bound (NPY_MAXDIMS since 2.0).
+	// maxDims is NumPy's maximum number of dimensions (NPY_MAXDIMS since 2.0).
 	maxDims = 64
 )
 
 // header is the dictionary at the start of a file.
 type header struct {
 	order   binary.ByteOrder
-	kind    byte // 'f' or 'i'
+	kind    byte // kind of number: 'f' for floating point, 'i' for integer
 	size    int  // bytes per element
 	fortran bool
 	shape   []int
-	count   int // product of shape
+	count   int // number of elements, the product of shape
 }
 
-// readHeader reads up to the first byte of the data.
+// readHeader reads the header, up to the first byte of the data.
 func readHeader(r io.Reader) (h header, err error) {
 	var start [len(magic) + 2]byte
 	if _, err := io.ReadFull(r, start[:]); err != nil {
@@ -76,8 +75,8 @@ func readHeader(r io.Reader) (h header, err error) {
 	return h, nil
 }
 
-// parse reads the dictionary literal {'descr': …, 'fortran_order': …,
-// 'shape': …}, keys in any order.
+// parse parses the dictionary literal {'descr': …, 'fortran_order': …, 'shape': …}, with keys in
+// any order.
 func (h *header) parse(text string) error {
 	s := scanner{rest: text}
 	if err := s.want("{"); err != nil {
@@ -132,7 +131,7 @@ func (h *header) parse(text string) error {
 	return nil
 }
 
-// parseType reads a type such as '<f4'.
+// parseType parses a type such as '<f4'.
 func (h *header) parseType(s *scanner) error {
 	descr, err := s.quoted()
 	if err != nil {
@@ -150,7 +149,7 @@ func (h *header) parseType(s *scanner) error {
 	return nil
 }
 
-// parseShape reads a tuple of integers and multiplies it.
+// parseShape parses a tuple of integers and computes their product.
 func (h *header) parseShape(s *scanner) error {
 	if err := s.want("("); err != nil {
 		return err
@@ -177,8 +176,8 @@ func (h *header) parseShape(s *scanner) error {
 	return err
 }
 
-// product returns the number of elements of a shape whose bytes can be counted
-// by an int.
+// product returns the number of elements of a shape. It returns an error if the number of their
+// bytes overflows an int.
 func product(shape []int) (int, error) {
 	n := 1
 	for _, d := range shape {
@@ -198,7 +197,7 @@ func product(shape []int) (int, error) {
 	return n, nil
 }
 
-// noEOF makes the end of the input an error that says it came too early.
+// noEOF replaces io.EOF by io.ErrUnexpectedEOF.
 func noEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -209,18 +208,17 @@ func noEOF(err error) error {
 // Element is the type of an array's elements.
 type Element interface{ float32 | float64 | int32 }
 
-// chunk is the number of elements converted at a time: large enough that calls
-// do not count, small enough for the stack of buffers to stay in the cache.
+// chunk is the number of elements converted at a time. It makes the overhead of calls negligible
+// and lets the buffer fit in the cache.
 const chunk = 4096
 
-// Read reads one array and returns its shape and its elements in row-major
-// order; a shape without dimensions has one element. Files of float32 and
-// float64 can be read as either (float64 is rounded to nearest, and overflows
-// to ±Inf), files of int32 as int32 only. Both byte orders are understood.
+// Read reads one array and returns its shape and its elements in row-major order; a shape
+// without dimensions has one element. Files of float32 and float64 can be read as either type
+// (float64 is rounded to nearest, and overflows to ±Inf), files of int32 only as int32. Both
+// byte orders are supported.
 //
-// Read consumes exactly the bytes of the array, in reads of at most 32 KiB, so
-// several arrays can follow each other in r. The memory it takes is
-// proportional to the bytes that it has read.
+// Read consumes exactly the bytes of the array, in reads of at most 32 KiB, so several arrays
+// can follow each other in r. The memory used is proportional to the bytes read.
 func Read[T Element](r io.Reader) (shape []int, data []T, err error) {
 	h, err := readHeader(r)
 	if err != nil {
@@ -245,7 +243,7 @@ func Read[T Element](r io.Reader) (shape []int, data []T, err error) {
 	return h.shape, data, nil
 }
 
-// decode appends the elements in b.
+// decode appends the elements encoded in b.
 func decode[T Element](data []T, b []byte, h *header) []T {
 	for ; len(b) > 0; b = b[h.size:] {
 		switch {
@@ -260,7 +258,7 @@ func decode[T Element](data []T, b []byte, h *header) []T {
 	return data
 }
 
-// transpose returns in row-major order what data holds in column-major order.
+// transpose converts data from column-major to row-major order.
 func transpose[T Element](data []T, shape []int) []T {
 	out := make([]T, len(data))
 	at := make([]int, len(shape)) // the position of the next element of out
@@ -286,7 +284,7 @@ func transpose[T Element](data []T, shape []int) []T {
 	return out
 }
 
-// align is the multiple of bytes at which data start, as NumPy writes them.
+// align is the alignment in bytes of the data in a file, as written by NumPy.
 const align = 64
 
 // Write writes data, which is row-major, as one array of the given shape, in
@@ -338,7 +336,7 @@ func appendHeader[T Element](b []byte, shape []int) []byte {
 	return append(b, text...)
 }
 
-// encode appends the bytes of data.
+// encode appends the encoding of data.
 func encode[T Element](b []byte, data []T) []byte {
 	for _, v := range data {
 		switch v := any(v).(type) {
@@ -353,12 +351,12 @@ func encode[T Element](b []byte, data []T) []byte {
 	return b
 }
 
-// scanner walks over a header; blanks between tokens mean nothing.
+// scanner reads the tokens of a header. White space between tokens is ignored.
 type scanner struct{ rest string }
 
 func (s *scanner) skip() { s.rest = strings.TrimLeft(s.rest, " \t\r\n") }
 
-// take consumes the token if it comes next.
+// take consumes the token if it comes next, and reports whether it did.
 func (s *scanner) take(token string) (ok bool) {
 	s.skip()
 	s.rest, ok = strings.CutPrefix(s.rest, token)
@@ -375,7 +373,7 @@ func (s *scanner) want(token string) error {
 	return fmt.Errorf("%q where %q should be", s.rest[:1], token)
 }
 
-// quoted consumes 'text' or "text"; escapes are not interpreted.
+// quoted consumes 'text' or "text". Escapes are not interpreted.
 func (s *scanner) quoted() (string, error) {
 	for _, q := range []string{"'", `"`} {
 		if !s.take(q) {
@@ -391,7 +389,7 @@ func (s *scanner) quoted() (string, error) {
 	return "", errors.New("no string where one should be")
 }
 
-// integer consumes a decimal integer ≥ 0, with the L that Python 2 wrote.
+// integer consumes a decimal integer ≥ 0, with the optional suffix L of Python 2.
 func (s *scanner) integer() (int, error) {
 	s.skip()
 	k := 0

@@ -1,15 +1,15 @@
-// Package padded allocates values that share no cache line with others. Use it for values
-// that one goroutine writes frequently while others work: small values allocated one after
-// the other lie side by side, and cores that write to the same cache line wait for each
-// other.
+// Package padded allocates values that share no cache line with others. Use it for values that
+// one goroutine writes often while others run. Small values that are allocated one after the
+// other share cache lines, and cores that write to the same cache line wait for each other.
 package padded
 
 import "unsafe"
 
-// line is what processors exchange: a cache line and the one fetched with it.
+// line is the unit of sharing in bytes: a cache line and the adjacent one that processors fetch
+// with it.
 const line = 128
 
-// Make returns n zeros.
+// Make returns a slice of n zeros that shares no cache line with other values.
 func Make[T any](n int) []T {
 	size := max(1, int(unsafe.Sizeof(*new(T))))
 	gap := (line + size - 1) / size
@@ -17,7 +17,7 @@ func Make[T any](n int) []T {
 	return s[gap : gap+n : gap+n]
 }
 
-// New returns a copy of v.
+// New returns a pointer to a copy of v that shares no cache line with other values.
 func New[T any](v T) *T {
 	s := Make[T](1)
 	s[0] = v

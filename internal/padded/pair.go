@@ -1,10 +1,10 @@
 package padded
 
-// Pair holds data of every chain of a block twice: for the current states, and for the
-// states loaded last, which may become current.
+// Pair holds two sets of data for every chain of a block: Now for the current states, and Next
+// for the states loaded last, which may become current.
 type Pair[T any] struct {
 	Now, Next []T
-	each      int // entries of a chain
+	each      int // entries per chain
 }
 
 // NewPair returns a pair of zeros for the given number of chains and of entries per chain.
@@ -23,7 +23,7 @@ func (p *Pair[T]) Accept(lo, hi int) {
 	copy(p.Now[from:to], p.Next[from:to])
 }
 
-// Chain returns the data of chain s, loaded or current.
+// Chain returns the data of chain s: the loaded data if loaded is set, else the current data.
 func (p *Pair[T]) Chain(s int, loaded bool) []T {
 	if loaded {
 		return p.Next[s*p.each : (s+1)*p.each]

@@ -11,14 +11,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Claims compares what a model claims beyond its energy with its energies, after changes of
-// the state x at one or two random sites: single-site differences and their updates after a
-// change, energies reported by tables, sites without an edge, and the formulas of tori,
-// matchings, pairs, clamps and layers. The error names the claim, the sites and both
-// values. A claim is wrong if it is off by more than float32 rounding.
+// Claims tests what a model's interfaces claim beyond its energy. It changes the state x at one
+// or two random sites and compares the claims with the energies: single-site differences and
+// their updates after a change, energies reported by tables, sites without an edge, and the
+// formulas of tori, matchings, pairs, clamps and layers. The error names the claim, the sites
+// and both values. A claim is wrong if it is off by more than float32 rounding.
 //
-// It costs about ten energies, and a table if the model keeps one. It draws from its own
-// stream and does not modify x. Once ctx has ended it returns nil.
+// Claims costs about ten energies, and a table if the model keeps one. It draws from its own
+// stream and does not modify x. If ctx ends, it returns nil.
 func Claims(ctx context.Context, m energy.Model, x []int32, seed uint64) error {
 	sites, levels := m.Shape()
 	if levels < 2 {
@@ -56,13 +56,13 @@ func Claims(ctx context.Context, m energy.Model, x []int32, seed uint64) error {
 	return nil
 }
 
-// other returns another level than l.
+// other returns a random level other than l.
 func other(r *rand.Rand, l int32, levels int) int32 {
 	return (l + 1 + int32(r.IntN(levels-1))) % int32(levels)
 }
 
-// change is a change of the state x at the site i to the level to, and of another site j to
-// the level next.
+// change describes two changes of the state x: site i to the level to, and site j to the level
+// next.
 type change struct {
 	m        energy.Model
 	x        []int32
@@ -73,12 +73,13 @@ type change struct {
 	e        [4]float64
 }
 
-// Errors of claims: 2⁻¹⁴ of a difference and 2⁻²⁰ of energies, some roundings of float32.
+// near reports whether a claimed difference is correct. It allows an error of 2⁻¹⁴ of the
+// difference and 2⁻²⁰ of the energies, a few roundings of float32.
 func (c *change) near(want, got float64) bool {
 	return math.Abs(want-got) <= float64(0x1p-14*(1+math.Abs(want)))+float64(0x1p-20*(math.Abs(c.e[0])+math.Abs(c.e[1])))
 }
 
-// difference returns an error unless a claim knows what the change at site i costs.
+// difference returns an error unless got is the energy difference of the change at site i.
 func (c *change) difference(claim string, got float64) error {
 	if want := c.e[1] - c.e[0]; !c.near(want, got) {
 		return fmt.Errorf("the model's %s has %v for the change of site %d from level %d to %d, and its Energy %v: see energytest.TestModel", claim, got, c.i, c.x[c.i], c.to, want)
@@ -86,7 +87,7 @@ func (c *change) difference(claim string, got float64) error {
 	return nil
 }
 
-// energy returns an error unless a claim knows the energy of state k.
+// energy returns an error unless got is the energy of state k.
 func (c *change) energy(claim string, k int, got float64) error {
 	if !c.near(c.e[k], got) {
 		return fmt.Errorf("the model's %s has the energy %v for a state with level %d at site %d, and its Energy %v: see energytest.TestModel", claim, got, c.states[k][c.i], c.i, c.e[k])
@@ -104,7 +105,7 @@ func (c *change) single() error {
 	return c.difference("Conditional", d[c.to]-d[c.x[c.i]])
 }
 
-// local looks at the table of single-site energies, and at it after a change.
+// local tests the table of single-site energies, before and after a change.
 func (c *change) local() error {
 	m, ok := energy.As[energy.Local](c.m)
 	if !ok || len(c.x)*c.levels > large {
@@ -126,7 +127,7 @@ func (c *change) local() error {
 	return nil
 }
 
-// reported looks at the energies that tables report.
+// reported tests the energies that tables report.
 func (c *change) reported() error {
 	var e [1]float64
 	if m, ok := energy.As[energy.Binary](c.m); ok {
@@ -157,7 +158,7 @@ func (c *change) reported() error {
 	return nil
 }
 
-// strangers looks at two sites that are not neighbours by the graph.
+// strangers tests that two sites without an edge in the graph do not interact.
 func (c *change) strangers() error {
 	m, ok := energy.As[energy.Graphical](c.m)
 	if !ok || c.i == c.j {
@@ -252,8 +253,8 @@ func (c *change) clamped() error {
 	return c.energy("Unclamped", 0, e[0])
 }
 
-// layers looks at a hidden state of zeros: −E(x) + log p(h|x) − log p(x|h) is the same for
-// x and its change.
+// layers tests the conditionals of a bipartite model with the hidden state of zeros: −E(x) + log
+// p(h|x) − log p(x|h) must be equal for x and its change.
 func (c *change) layers() error {
 	m, ok := energy.As[energy.Bipartite](c.m)
 	if !ok {

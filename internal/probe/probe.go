@@ -1,6 +1,6 @@
-// Package probe looks at models: it records a target and a method in a checkpoint, in
-// enough detail to distinguish them from others of the same shape, and compares what a
-// model claims with its energies.
+// Package probe examines models. It records a target and a method in a checkpoint in enough
+// detail to distinguish them from others of the same shape. It also tests the claims of a
+// model's interfaces against its energies.
 package probe
 
 import (
@@ -11,22 +11,23 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// States seeds the random states whose energies distinguish models. constant is the
-// number of states after them: all sites at the last level, at the one before and so
-// on. A random state sees a coupling of two sites at level 1 with probability ¼, the
-// first constant one always.
+// States is the seed of the random states whose energies distinguish models, random their
+// number. They are followed by constant states in which all sites have the last level, the one
+// before it, and so on. A random state detects a coupling of two sites at level 1 with
+// probability ¼; the first constant state always does.
 const (
 	States   = 4
-	random   = 8
-	constant = 4
+	random   = 8 // number of random states
+	constant = 4 // maximum number of constant states
 )
 
-// Named is sampler.Named in all but name.
+// Named has the method of sampler.Named. It is declared here to avoid importing that package.
 type Named interface{ Name() string }
 
-// Target adds the levels, the method with all its fields, the model's name if it
-// has one, its energies at fixed states (uniform draws by intN and constant ones,
-// repaired where the model can), and its field or table at one of them.
+// Target records the levels, the method with all its fields, and the model's name if it has one.
+// It also records the model's energies at fixed states, and its field or table at one of them.
+// The fixed states are uniform draws by intN and constant states, repaired if the model can do
+// so.
 func Target(add func(name string, value any), m energy.Model, method any, intN func(n int) int) {
 	sites, levels := m.Shape()
 	add("levels", levels)
@@ -56,15 +57,15 @@ func Target(add func(name string, value any), m energy.Model, method any, intN f
 	table(add, m, x[:sites], levels)
 }
 
-// shown is how many entries of a table are recorded in addition to its sum. A table of
-// more than large entries is not evaluated.
+// shown is the number of table entries that are recorded in addition to the sum. Tables of more
+// than large entries are not evaluated.
 const (
 	shown = 64
-	large = 1 << 22
+	large = 1 << 22 // maximum number of entries of a table that is evaluated
 )
 
-// table adds what proposals take from the model at the state x: its field or table,
-// and an estimate of it, where the model has one.
+// table records what proposals read from the model at the state x: its field or table, and its
+// estimate of the table if it has one.
 func table(add func(name string, value any), m energy.Model, x []int32, levels int) {
 	size := len(x) * levels
 	binary, compact := energy.As[energy.Binary](m)
@@ -92,7 +93,7 @@ func table(add func(name string, value any), m energy.Model, x []int32, levels i
 	}
 }
 
-// sample returns the sum of what is finite in g, and entries of it.
+// sample returns the sum of the finite entries of g, followed by some of the entries.
 func sample(g []float32) []float64 {
 	sum := 0.0
 	for _, w := range g {
@@ -103,7 +104,7 @@ func sample(g []float32) []float64 {
 	return Spread([]float64{sum}, g, shown)
 }
 
-// Spread appends entries of g, from its beginning to its end, as many as most.
+// Spread appends evenly spaced entries of g, at most most of them.
 func Spread(v []float64, g []float32, most int) []float64 {
 	for i := 0; i < len(g); i += (len(g) + most - 1) / most {
 		v = append(v, float64(g[i]))

@@ -1,5 +1,5 @@
-// Package scratch lends buffers, for the duration of a call, to values that goroutines
-// share.
+// Package scratch pools buffers that a call borrows while it runs, for values that several
+// goroutines share.
 package scratch
 
 import (
@@ -8,17 +8,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/padded"
 )
 
-// Buffers by element type. Their contents are unspecified.
+// Pools of buffers by element type. The contents of a buffer are unspecified.
 var (
-	Int32s   Pool[int32]
-	Float32s Pool[float32]
-	Float64s Pool[float64]
+	Int32s   Pool[int32]   // pool of []int32
+	Float32s Pool[float32] // pool of []float32
+	Float64s Pool[float64] // pool of []float64
 )
 
-// Pool lends buffers. It is safe for concurrent use.
+// Pool is a pool of buffers. It is safe for concurrent use.
 type Pool[T any] struct{ pool sync.Pool }
 
-// Get returns a buffer of n entries; give it back with [Pool.Put].
+// Get returns a buffer of n entries. Return it with [Pool.Put].
 func (s *Pool[T]) Get(n int) *[]T {
 	b, _ := s.pool.Get().(*[]T)
 	if b == nil {
@@ -31,18 +31,18 @@ func (s *Pool[T]) Get(n int) *[]T {
 	return b
 }
 
-// Put takes a buffer back.
+// Put returns a buffer to the pool.
 func (s *Pool[T]) Put(b *[]T) { s.pool.Put(b) }
 
-// Stock lends values that are expensive to make, and keeps all values that are returned.
-// The zero value is empty. It is safe for concurrent use.
+// Stock is a pool of values that are expensive to create. Unlike a sync.Pool it keeps all values
+// that are returned. The zero value is empty. It is safe for concurrent use.
 type Stock[T any] struct {
 	mu   sync.Mutex
 	idle []*T
 }
 
-// Take returns a value that is not in use: a returned one, as its last user left it, or a
-// new one from fresh.
+// Take returns an unused value: one that was returned earlier, in the state in which its last
+// user left it, or a new one from fresh.
 func (s *Stock[T]) Take(fresh func() *T) *T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +55,7 @@ func (s *Stock[T]) Take(fresh func() *T) *T {
 	return v
 }
 
-// Give returns a value to s.
+// Give returns a value to the stock.
 func (s *Stock[T]) Give(v *T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,13 +1,13 @@
-// Package subgraph chooses induced subgraphs of low width from a graph. It sums and draws
-// exactly over the sites of a subgraph while the other sites keep their levels (Hamze and
-// de Freitas 2004), for block moves of Markov chains.
+// Package subgraph supports block moves of Markov chains on subgraphs of low width. It chooses
+// induced subgraphs of a graph, and computes exact sums and draws over their sites, conditioned
+// on the levels of all other sites (Hamze and de Freitas 2004).
 //
-// A set of sites is a list in the order in which they are eliminated. When a site is
-// eliminated, the number of later sites that depend on it is at most the width. Sets of
-// width 1 are forests, in which every site comes before its parent. [Graph.Cover] returns
-// sets that together contain all sites.
+// A set of sites is a list in the order in which they are eliminated. When a site is eliminated,
+// the number of later sites that depend on it is at most the width. Sets of width 1 are forests,
+// in which every site comes before its parent. [Graph.Cover] returns sets that together contain
+// all sites.
 //
 // A [Plan] is compiled once for a set and the tables of a model. [Run.Forward] computes the
-// messages given the levels outside, and [Run.Draw] goes back through them.
-// Neither allocates.
+// messages given the levels outside, and [Run.Draw] draws the levels of the set in a backward
+// pass. Neither allocates.
 package subgraph

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Graph records which sites interact, in compressed rows, and which sites may be in a set.
+// Graph records which sites interact, in compressed rows, and which sites may belong to a set.
 type Graph struct {
 	start, adj []int32
 	free       []bool
 }
 
-// NewGraph returns a graph whose site i has the neighbours adj[start[i]:start[i+1]]. Sites
-// that are not free are in no set; nil means that all are.
+// NewGraph returns a graph in which site i has the neighbours adj[start[i]:start[i+1]]. Sites
+// that are not free belong to no set. If free is nil, all sites are free.
 func NewGraph(start, adj []int32, free []bool) *Graph {
 	if free == nil {
 		free = slices.Repeat([]bool{true}, len(start)-1)
@@ -44,7 +44,7 @@ func OfScopes(sites int, scopes [][]int32, free []bool) *Graph {
 
 func (g *Graph) row(i int32) []int32 { return g.adj[g.start[i]:g.start[i+1]] }
 
-// Degree returns the mean number of neighbours of a free site, 0 if there is none.
+// Degree returns the mean number of neighbours of a free site, or 0 if there is no free site.
 func (g *Graph) Degree() float64 {
 	n := 0
 	for _, f := range g.free {
@@ -55,9 +55,9 @@ func (g *Graph) Degree() float64 {
 	return float64(len(g.adj)) / float64(max(1, n))
 }
 
-// Cover returns sets of the given width that together contain all free sites. Each set
-// first takes sites that are not yet in any set, then as many others as fit. The random
-// numbers break ties.
+// Cover returns sets of the given width that together contain all free sites. Each set first
+// takes sites that are not yet in any set, and then as many others as fit. The random numbers
+// break ties.
 func (g *Graph) Cover(width int, r *rand.Rand) (sets [][]int32) {
 	c := &chooser{Graph: g, width: width, had: make([]bool, len(g.free)), near: make([][]int32, len(g.free)), gone: make([]bool, len(g.free))}
 	for i, f := range g.free {
@@ -80,26 +80,27 @@ func (g *Graph) Cover(width int, r *rand.Rand) (sets [][]int32) {
 	return sets
 }
 
-// chooser makes one set after the other.
+// chooser chooses sets one after the other.
 type chooser struct {
 	*Graph
 	width int
-	had   []bool     // an earlier set has the site
-	order []int32    // in which equals are taken
-	near  [][]int32  // neighbours that are left
-	gone  []bool     // sites that are eliminated or out
-	thin  [][]int32  // sites by number of neighbours up to the width; some entries are outdated
-	thick [2][]queue // other sites, those that an earlier set has first
+	had   []bool    // whether an earlier set contains the site
+	order []int32   // free sites in the order that breaks ties
+	near  [][]int32 // remaining neighbours of each site
+	gone  []bool    // sites that are eliminated or excluded
+	thin  [][]int32 // sites by number of neighbours, up to the width; some entries are outdated
+	// other sites by number of neighbours: [0] those in an earlier set, [1] the rest
+	thick [2][]queue
 }
 
 // queue is a list of sites.
 type queue = []int32
 
-// choose eliminates the site with the fewest neighbours that are left, over and over; its
-// neighbours become neighbours of each other. Where none has as few as the width, the site
-// with the most neighbours stays out, of those that an earlier set has if there is one. For
-// forests that is decycling by the largest degrees of the core (Zdeborová, Zhang and Zhou
-// 2016).
+// choose returns one set. It repeatedly eliminates the site with the fewest remaining
+// neighbours, and its neighbours become neighbours of each other. If all sites have more
+// neighbours than the width, it excludes the one with the most, preferably one that an earlier
+// set contains. For forests this is decycling by the largest degrees of the core (Zdeborová,
+// Zhang and Zhou 2016).
 func (c *chooser) choose() (set []int32) {
 	c.thin, c.thick = make([][]int32, c.width+1), [2][]queue{}
 	for _, i := range c.order {
@@ -133,7 +134,7 @@ func (c *chooser) choose() (set []int32) {
 	return set
 }
 
-// put lists a site by the number of its neighbours.
+// put adds a site to the list for its number of neighbours.
 func (c *chooser) put(i int32) {
 	d := len(c.near[i])
 	if d <= c.width {
@@ -150,7 +151,8 @@ func (c *chooser) put(i int32) {
 	c.thick[h][d] = append(c.thick[h][d], i)
 }
 
-// pop takes the last site of a list that still has d neighbours, −1 for none.
+// pop removes entries from the end of a list up to the first remaining site with d neighbours.
+// It returns that site, or −1 if there is none.
 func (c *chooser) pop(list *queue, d int) int32 {
 	for n := len(*list); n > 0; n-- {
 		v := (*list)[n-1]

@@ -6,21 +6,23 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Pairs are the couplings and fields of tables over at most two sites of two levels,
+// Pairs holds the couplings and fields of a model whose tables have at most two sites of two
+// levels,
 //
 //	E(x) = Σ_i f_i x_i + Σ_{i<j} w_ij x_i x_j + a constant,  x_i ∈ {0, 1}.
 type Pairs struct {
 	start, adj []int32
-	weight     []float64 // e^−w
-	field      []float64 // e^−f
+	weight     []float64 // weights e^−w, by entry of adj
+	field      []float64 // weights e^−f, by site
 }
 
-// mostOdds bounds the differences of energies in odds: e^300 · e^300 is a float64.
+// mostOdds is the maximum energy difference represented as odds: e^300 · e^300 is finite in
+// float64.
 const mostOdds = 300
 
-// Pairs returns the model as couplings and fields, nil unless every free site has two
-// levels, and tables that contain one have finite entries, one or two sites and differences
-// that odds can hold.
+// Pairs returns the model as couplings and fields, or nil if that is not possible. Every free
+// site must have two levels. Tables that contain free sites must have one or two sites, finite
+// entries, and energy differences of at most mostOdds.
 func (m *Model) Pairs(free []bool) *Pairs {
 	type edge struct {
 		to int32
@@ -79,29 +81,29 @@ func (m *Model) Pairs(free []bool) *Pairs {
 	return p
 }
 
-// Forest is the plan of a forest of pairs, with odds as messages. It is immutable. Loops
-// over it avoid branches, since levels are practically random.
+// Forest is the plan for a forest of pairs, with odds as messages. It is immutable. Loops over
+// it avoid branches, because levels are nearly random and branches would be mispredicted.
 type Forest struct {
-	links []link // of the sites, children first
+	links []link // links of the sites to their parents, children first
 	field []float64
 	bonds []bond
-	from  []int32 // those of place k are bonds[from[k]:from[k+1]]
+	from  []int32 // bonds of place k are bonds[from[k]:from[k+1]]
 }
 
-// link is a site and its parent.
+// link is a site of the forest and its parent.
 type link struct {
-	site, parent int32      // parent: its site, or that of a root itself
-	place        int32      // of the parent, or one behind the last site
-	couple       [2]float64 // 1 and e^−w, of a root 1
+	site, parent int32      // parent is the parent's site; for a root, the site itself
+	place        int32      // position of the parent in links; for a root, len(links)
+	couple       [2]float64 // 1 and e^−w of the coupling to the parent; for a root, 1 and 1
 }
 
-// bond is a neighbour outside the forest.
+// bond is a coupling between a site of the forest, at position place, and the outside site to.
 type bond struct {
 	place, to int32
-	factor    [2]float64 // 1 and e^−w
+	factor    [2]float64 // 1 and e^−w of the coupling
 }
 
-// Forest returns the plan of a set of width 1.
+// Forest returns the plan for a set of width 1.
 func (p *Pairs) Forest(set []int32) *Forest {
 	n := len(set)
 	f := &Forest{links: make([]link, n), field: make([]float64, n), from: make([]int32, 1, n+1)}
@@ -128,13 +130,14 @@ func (p *Pairs) Forest(set []int32) *Forest {
 // Sites returns the number of sites of the forest.
 func (f *Forest) Sites() int { return len(f.links) }
 
-// Edges returns the number of neighbours outside the forest.
+// Edges returns the number of couplings to sites outside the forest.
 func (f *Forest) Edges() int { return len(f.bonds) }
 
-// Forward stores in odds, which has one entry more than there are sites, the odds of x_i = 1
-// that the neighbours outside, whose levels are those of x, and the children give. It does so
-// for the places lo … hi−1, after all before. A child multiplies the odds of its parent by
-// (1 + o e^−w)/(1 + o).
+// Forward stores in odds the odds of x_i = 1 for each site of the forest. They are conditioned
+// on the levels of x outside the forest, with the site's children summed out. The slice odds has
+// one entry more than there are sites. Forward processes the places lo … hi−1 and must be called
+// for all places in order. A child multiplies the odds of its parent by (1 + o e^−w)/(1 + o),
+// where o is the child's odds.
 func (f *Forest) Forward(odds []float64, x []int32, lo, hi int) {
 	odds = odds[:len(f.links)+1]
 	if lo == 0 {
@@ -153,9 +156,9 @@ func (f *Forest) Forward(odds []float64, x []int32, lo, hi int) {
 	}
 }
 
-// Draw stores in x the levels of the forest, drawn with the odds of a completed Forward.
-// Site k in reverse order takes u[k], a number in [0, 1). It returns the number of sites
-// whose level changed.
+// Draw stores in x the levels of the forest, drawn with the odds of a completed Forward. The
+// k-th site in reverse order uses u[k], a number in [0, 1). It returns the number of sites whose
+// level changed.
 func (f *Forest) Draw(x []int32, u, odds []float64) (moved int) {
 	n := len(f.links)
 	odds, u = odds[:n], u[:n]

@@ -10,24 +10,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Model is what plans are made of: tables of energies as energy.Factored has them, without
-// hidden units, and the weights e^−E of these.
+// Model is the input for plans: tables of energies in the form of energy.Factored, without
+// hidden units, and their weights e^−E.
 type Model struct {
 	cards   []int32
 	scopes  [][]int32
 	tables  [][]float64
-	of      [][]int32 // tables in whose scope a site is
+	of      [][]int32 // indices of the tables that contain each site
 	weights map[*float64]*weights
-	shared  map[string][]int32 // lists of offsets, of which there are few
+	shared  map[string][]int32 // shared lists of offsets, of which few are distinct
 }
 
-// weights are those of a table, divided by the largest.
+// weights holds e^−E for the entries of a table, divided by the largest.
 type weights struct {
 	w   []float64
-	low int // exponent of the smallest positive one; math.MinInt if one became 0
+	low int // exponent of the smallest positive weight; math.MinInt if a weight underflowed to 0
 }
 
-// NewModel returns the model of some tables.
+// NewModel returns the model with the given tables.
 func NewModel(cards []int32, scopes [][]int32, tables [][]float64) *Model {
 	m := &Model{cards, scopes, tables, make([][]int32, len(cards)), map[*float64]*weights{}, map[string][]int32{}}
 	for k, scope := range scopes {
@@ -59,67 +59,69 @@ func (m *Model) weigh(table []float64) *weights {
 	return t
 }
 
-// Plan is how the sites of a set are eliminated. It is immutable.
+// Plan describes how the sites of a set are eliminated. It is immutable.
 type Plan struct {
 	buckets []bucket
-	entries int // of all messages
-	small   int // of all small tables
-	most    int // levels of a site at most
+	entries int // number of entries of all messages
+	small   int // number of entries of all small tables
+	most    int // maximum number of levels of a site
 	linear  bool
 }
 
-// Entries returns the entries of the messages and tables of a run.
+// Entries returns the number of entries of the messages and tables of a run.
 func (p *Plan) Entries() int { return p.entries + p.small }
 
 // Sites returns the number of sites of the set.
 func (p *Plan) Sites() int { return len(p.buckets) }
 
-// bucket is the elimination of a site: a small table, the product of the model's tables
-// that no earlier site has taken, times the messages of earlier buckets, summed over the
-// levels of the site.
+// bucket is the elimination of one site. Its small table is the product of those model tables
+// that contain the site and no earlier one. The small table is multiplied by messages of earlier
+// buckets and summed over the levels of the site.
 type bucket struct {
 	site, card int32
 	scope      []int32 // sites of the message, in the order of elimination, the last one fastest
-	size       int     // entries of the message
-	at         int     // of the message among all
+	size       int     // number of entries of the message
+	at         int     // offset of the message in Run.messages
 	pieces     []piece
-	table      int     // of the small table among all
-	rows       int     // its entries at a level
-	strides    []int32 // of the small table, by site of the scope
-	offsets    []int32 // in the small table, by entry of the message; nil if they are the same
-	low        int     // exponent of its smallest positive entry at least
-	kids       []kid
-	walk       pattern
+	table      int     // offset of the small table in Run.tables
+	rows       int     // entries of the small table per level
+	strides    []int32 // strides of the small table, by site of the scope
+	// positions in the small table, by entry of the message; nil if they are equal
+	offsets []int32
+	low     int // lower bound on the exponent of the small table's smallest positive entry
+	kids    []kid
+	walk    pattern
 }
 
-// piece is a table of the model in a bucket.
+// piece is a table of the model that belongs to a bucket.
 type piece struct {
 	energies, weights []float64
 	outside           []outside
-	offsets           []int32 // by entry of the small table
+	offsets           []int32 // positions in the table, by entry of the small table
 }
 
-// outside is a site whose level is given, and how far apart its levels are in a table.
+// outside is a site outside the set and the distance between its levels in a table.
 type outside struct{ site, stride int32 }
 
-// kid is the message of an earlier bucket.
+// kid is the message of an earlier bucket that a bucket multiplies.
 type kid struct {
 	bucket  int
-	step    int     // from level to level
-	strides []int32 // by site of the scope
-	offsets []int32 // by entry of the message; nil with a pattern
+	step    int     // distance between levels of the bucket's site
+	strides []int32 // strides of the message, by site of the scope
+	// positions in the message, by entry of the bucket's message; nil if there is a pattern
+	offsets []int32
 }
 
-// pattern is the walk of one message over two levels: its variables, of which the last ones
-// have no part in the small table, come before those that are new,
+// pattern describes the sum over two levels with a single message. The message's variables come
+// first, and its last ones, m, do not occur in the small table; the new variables follow:
 //
 //	out[outer, m, new] = Σ_v message[v, outer, m]·table[v, near[outer, new]].
 type pattern struct {
-	middle, fresh int // entries of m, 0 for no pattern, and of new
+	middle, fresh int // number of entries of m (0 for no pattern) and of new
 	near          []int32
 }
 
-// Compile returns the plan of a set.
+// Compile returns the plan for a set.
 func (m *Model) Compile(set []int32) *Plan {
 	p := &Plan{buckets: make([]bucket, len(set)), linear: true}
 	place := make(map[int32]int, len(set))
@@ -184,7 +186,7 @@ func (m *Model) Compile(set []int32) *Plan {
 	return p
 }
 
-// add adds a table of the model to a bucket whose small table is over vars.
+// add adds a table of the model to a bucket, whose small table is over vars.
 func (m *Model) add(b *bucket, f int32, vars []int32, place map[int32]int) {
 	w := m.weigh(m.tables[f])
 	q := piece{energies: m.tables[f], weights: w.w, offsets: m.offsets(vars, m.strides(vars, m.scopes[f]))}
@@ -209,8 +211,8 @@ func (m *Model) size(vars []int32) int {
 	return size
 }
 
-// strides returns, for each site of vars, how far apart its levels are in a table over own,
-// 0 if it is not there.
+// strides returns, for each site of vars, the distance between its levels in a table over own,
+// or 0 if the table does not contain it.
 func (m *Model) strides(vars, own []int32) []int32 {
 	s := make([]int32, len(vars))
 	step := int32(1)
@@ -223,7 +225,7 @@ func (m *Model) strides(vars, own []int32) []int32 {
 	return s
 }
 
-// offsets returns the places in a table of given strides, by state of vars.
+// offsets returns the positions in a table with the given strides, by state of vars.
 func (m *Model) offsets(vars, strides []int32) []int32 {
 	key := make([]byte, 0, 8*len(vars))
 	for k, v := range vars {
@@ -247,7 +249,7 @@ func (m *Model) offsets(vars, strides []int32) []int32 {
 	return l
 }
 
-// pattern returns the walk of a bucket.
+// pattern returns the pattern of a bucket, or the zero value if it has none.
 func (m *Model) pattern(b *bucket) (w pattern) {
 	if len(b.kids) != 1 || b.card != 2 {
 		return w

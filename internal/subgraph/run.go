@@ -9,34 +9,34 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Exponents are those of math.Frexp: 2^(e−1) ≤ |v| < 2^e. Products of operands whose low
-// exponents add up to at least lowest, and whose high ones to at most highest, are normal
-// numbers, as are their sums over fewer than 2^20 levels.
+// Limits on exponents, as defined by math.Frexp: 2^(e−1) ≤ |v| < 2^e. Consider operands whose
+// low exponents add up to at least lowest and whose high ones add up to at most highest. Their
+// products are normal numbers, as are sums of the products over fewer than 2^20 levels.
 const (
-	lowest  = -1000
-	highest = 1000
-	even    = 300 // messages whose exponents are bounded by this are not looked at
+	lowest  = -1000 // least sum of low exponents
+	highest = 1000  // greatest sum of high exponents
+	even    = 300   // messages whose exponents are bounded by this are not inspected
 )
 
 // mode is the arithmetic of a run.
 type mode int
 
 const (
-	linear      mode = iota // weights, scaled
-	logarithmic             // logarithms of weights
+	linear      mode = iota // arithmetic with scaled weights
+	logarithmic             // arithmetic with logarithms of weights
 )
 
 // Run holds the messages of one plan at a time. It must be used by one goroutine at a time.
 type Run struct {
 	messages, tables []float64
-	low, high        []int     // linear: exponents that bound those of a message
-	w                []float64 // of the levels of a site
-	tmp              []float64 // a message at one level
+	low, high        []int     // in linear mode: bounds on the exponents of each message
+	w                []float64 // weights of the levels of a site
+	tmp              []float64 // product of the operands at one level
 	mode             mode
-	at               int // the next bucket
+	at               int // index of the next bucket to process
 }
 
-// NewRun returns scratch for any of the plans.
+// NewRun returns a Run with enough memory for any of the plans.
 func NewRun(plans []*Plan) *Run {
 	var entries, small, sites, most, largest int
 	for _, p := range plans {
@@ -52,14 +52,14 @@ func NewRun(plans []*Plan) *Run {
 	}
 }
 
-// Begin discards a Forward that was stopped.
+// Begin discards the progress of a Forward that was stopped.
 func (r *Run) Begin() { r.at = 0 }
 
-// Forward computes the messages for sums, given the levels x of the sites outside the set.
-// It calls stop, unless stop is nil, with the number of entries computed. If stop returns
-// true, Forward returns false, and the next call continues there.
+// Forward computes the messages given the levels x of the sites outside the set. Unless stop is
+// nil, it calls stop with the number of entries computed. If stop returns true, Forward returns
+// false, and the next call continues from there.
 //
-// If the products are out of range in linear space, it starts again with logarithms.
+// If products are out of range in linear space, it starts again with logarithms.
 func (r *Run) Forward(p *Plan, x []int32, stop func(work int) bool) (done bool) {
 	if r.at == 0 {
 		r.mode = linear
@@ -136,8 +136,8 @@ func (r *Run) fill(b *bucket, x []int32) {
 	}
 }
 
-// bound bounds the exponents of the message of bucket r.at; false: they may be out of
-// range.
+// bound computes bounds on the exponents of the message of bucket r.at. It returns false if
+// products may be out of range.
 func (r *Run) bound(b *bucket) bool {
 	low, high := b.low, len(b.pieces)+bits.Len(uint(b.card-1))
 	for k := range b.kids {
@@ -148,7 +148,8 @@ func (r *Run) bound(b *bucket) bool {
 	return low >= lowest && high <= highest
 }
 
-// level takes a power of two out of a message whose exponents may be far from 0.
+// level divides the message by a power of two if its exponents may be far from 0. It returns
+// false if the message is all zero or remains out of range.
 func (r *Run) level(b *bucket) bool {
 	if r.low[r.at] > -even && r.high[r.at] < even {
 		return true
@@ -208,7 +209,7 @@ func (r *Run) contract(p *Plan, b *bucket) {
 	}
 }
 
-// entry returns the product, in logarithms, at a level and an entry of the message.
+// entry returns the logarithm of the product at a level and an entry of the message.
 func (r *Run) entry(p *Plan, b *bucket, row []float64, level, o int) float64 {
 	at := o
 	if b.offsets != nil {
@@ -230,13 +231,14 @@ func (r *Run) entry(p *Plan, b *bucket, row []float64, level, o int) float64 {
 	return v
 }
 
-// near0 returns the place in the small table of an entry of the message.
+// near0 returns the position in the small table for entry o of the message.
 func (w *pattern) near0(o int) int {
 	outer, fresh := o/(w.middle*w.fresh), o%w.fresh
 	return int(w.near[outer*w.fresh+fresh])
 }
 
-// product stores the products at a level, or the sums of logarithms.
+// product stores in out the products of the small table and the messages at one level, or the
+// sums of their logarithms.
 func (r *Run) product(out []float64, p *Plan, b *bucket, row []float64, level int) {
 	if b.offsets == nil {
 		copy(out, row)
@@ -261,7 +263,7 @@ func (r *Run) product(out []float64, p *Plan, b *bucket, row []float64, level in
 	}
 }
 
-// pairs sums, or maximises, over two levels along a pattern.
+// pairs sums or maximises over two levels, using a pattern.
 func (r *Run) pairs(out, message, t []float64, w *pattern) {
 	n, half, rows := w.middle, len(message)/2, len(t)/2
 	for at, block := 0, 0; at < half; at, block = at+n, block+1 {
@@ -303,8 +305,8 @@ func (r *Run) pairs(out, message, t []float64, w *pattern) {
 	}
 }
 
-// conditional stores the weights of the levels of a bucket's site, given the later sites
-// of x: in logarithms unless the mode is linear.
+// conditional returns the weights of the levels of a bucket's site given the later sites' levels
+// in x, or their logarithms unless the mode is linear.
 func (r *Run) conditional(p *Plan, b *bucket, x []int32) []float64 {
 	w := r.w[:b.card]
 	at := int32(0)
@@ -333,7 +335,7 @@ func (r *Run) conditional(p *Plan, b *bucket, x []int32) []float64 {
 }
 
 // Draw stores in x the levels of the set, drawn given the levels outside, after a completed
-// Forward. Site k in reverse order of elimination takes u[k], a number in [0, 1). It
+// Forward. The k-th site in reverse order of elimination uses u[k], a number in [0, 1). It
 // returns the number of sites whose level changed.
 func (r *Run) Draw(p *Plan, x []int32, u []float64) (moved int) {
 	for k := len(p.buckets) - 1; k >= 0; k-- {

@@ -1,8 +1,8 @@
-// Package weighted adds vectors of energies and of their differences, some of which may
-// be infinite.
+// Package weighted adds and scales vectors of energies and of energy differences, some of which
+// may be infinite.
 package weighted
 
-// Add adds c·b to a. Infinite entries of a stay as they are.
+// Add adds c·b to a. Infinite entries of a are not changed.
 func Add[T float32 | float64](a, b []T, c float64) {
 	for len(a) >= 4 && len(b) >= 4 { // four at a time, while all sums are finite
 		p, q, r, s := plus(a[0], b[0], c), plus(a[1], b[1], c), plus(a[2], b[2], c), plus(a[3], b[3], c)
@@ -23,10 +23,10 @@ func Add[T float32 | float64](a, b []T, c float64) {
 // plus returns a + c·b.
 func plus[T float32 | float64](a, b T, c float64) T { return T(float64(a) + float64(c*float64(b))) }
 
-// finite reports whether v is neither infinite nor NaN, which sums and products leave as it is.
+// finite reports whether v is neither infinite nor NaN.
 func finite[T float32 | float64](v T) bool { return v-v == 0 }
 
-// Scale multiplies v by c; infinities stay what they are.
+// Scale multiplies the finite entries of v by c. Infinite entries are not changed.
 func Scale[T float32 | float64](v []T, c float64) {
 	if c == 1 {
 		return
@@ -38,7 +38,7 @@ func Scale[T float32 | float64](v []T, c float64) {
 	}
 }
 
-// Dot returns Σ a_j b_j, where 0·b is 0 whatever b is.
+// Dot returns Σ a_j b_j, where terms with a_j = 0 count as 0 even if b_j is infinite or NaN.
 func Dot(a, b []float64) float64 {
 	sum := 0.0
 	for j, v := range a {

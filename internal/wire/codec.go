@@ -8,12 +8,12 @@ import (
 	"math"
 )
 
-// ErrShort means that a checkpoint ends too early.
+// ErrShort is the error for a checkpoint that ends too early.
 var ErrShort = errors.New("the checkpoint is too short for its shape")
 
 // The writers append to b. Lengths are not written: the reader knows them.
 
-// AppendUint64s appends v.
+// AppendUint64s appends v to b, eight bytes each.
 func AppendUint64s(b []byte, v ...uint64) []byte {
 	for _, w := range v {
 		b = binary.LittleEndian.AppendUint64(b, w)
@@ -21,7 +21,7 @@ func AppendUint64s(b []byte, v ...uint64) []byte {
 	return b
 }
 
-// AppendInts appends v, eight bytes each.
+// AppendInts appends v to b, eight bytes each.
 func AppendInts(b []byte, v ...int) []byte {
 	for _, i := range v {
 		b = binary.LittleEndian.AppendUint64(b, uint64(i))
@@ -29,7 +29,7 @@ func AppendInts(b []byte, v ...int) []byte {
 	return b
 }
 
-// AppendFloat64s appends the bits of v.
+// AppendFloat64s appends the bits of v to b.
 func AppendFloat64s(b []byte, v []float64) []byte {
 	for _, f := range v {
 		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(f))
@@ -37,7 +37,7 @@ func AppendFloat64s(b []byte, v []float64) []byte {
 	return b
 }
 
-// AppendFloat32s appends the bits of v.
+// AppendFloat32s appends the bits of v to b.
 func AppendFloat32s(b []byte, v []float32) []byte {
 	for _, f := range v {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(f))
@@ -45,7 +45,7 @@ func AppendFloat32s(b []byte, v []float32) []byte {
 	return b
 }
 
-// AppendInt32s appends v.
+// AppendInt32s appends v to b, four bytes each.
 func AppendInt32s(b []byte, v []int32) []byte {
 	for _, i := range v {
 		b = binary.LittleEndian.AppendUint32(b, uint32(i))
@@ -55,7 +55,8 @@ func AppendInt32s(b []byte, v []int32) []byte {
 
 // The readers fill v from the front of b and return the rest, or [ErrShort].
 
-// ReadUint64s reads what [AppendUint64s] wrote.
+// ReadUint64s fills v with words written by [AppendUint64s] from the front of b. It returns the
+// rest of b, or ErrShort.
 func ReadUint64s(b []byte, v []uint64) ([]byte, error) {
 	if len(b)/8 < len(v) {
 		return nil, ErrShort
@@ -66,7 +67,8 @@ func ReadUint64s(b []byte, v []uint64) ([]byte, error) {
 	return b[8*len(v):], nil
 }
 
-// ReadFloat64s reads what [AppendFloat64s] wrote.
+// ReadFloat64s fills v with numbers written by [AppendFloat64s] from the front of b. It returns
+// the rest of b, or ErrShort.
 func ReadFloat64s(b []byte, v []float64) ([]byte, error) {
 	if len(b)/8 < len(v) {
 		return nil, ErrShort
@@ -77,7 +79,8 @@ func ReadFloat64s(b []byte, v []float64) ([]byte, error) {
 	return b[8*len(v):], nil
 }
 
-// ReadFloat32s reads what [AppendFloat32s] wrote.
+// ReadFloat32s fills v with numbers written by [AppendFloat32s] from the front of b. It returns
+// the rest of b, or ErrShort.
 func ReadFloat32s(b []byte, v []float32) ([]byte, error) {
 	if len(b)/4 < len(v) {
 		return nil, ErrShort
@@ -88,7 +91,8 @@ func ReadFloat32s(b []byte, v []float32) ([]byte, error) {
 	return b[4*len(v):], nil
 }
 
-// ReadInt32s reads what [AppendInt32s] wrote.
+// ReadInt32s fills v with numbers written by [AppendInt32s] from the front of b. It returns the
+// rest of b, or ErrShort.
 func ReadInt32s(b []byte, v []int32) ([]byte, error) {
 	if len(b)/4 < len(v) {
 		return nil, ErrShort
@@ -99,7 +103,7 @@ func ReadInt32s(b []byte, v []int32) ([]byte, error) {
 	return b[4*len(v):], nil
 }
 
-// ReadEnd returns an error unless b is used up.
+// ReadEnd returns an error unless b is empty, so that all of a checkpoint has been read.
 func ReadEnd(b []byte) error {
 	if len(b) != 0 {
 		return fmt.Errorf("the checkpoint has %d bytes too many for its shape", len(b))
@@ -107,8 +111,8 @@ func ReadEnd(b []byte) error {
 	return nil
 }
 
-// Empty reports whether a part currently appends nothing. What is kept elsewhere must then
-// be rebuilt when the part is read.
+// Empty reports whether a part currently encodes to no bytes. Data kept elsewhere must then be
+// rebuilt when the part is read.
 func Empty(part encoding.BinaryAppender) bool {
 	b, err := part.AppendBinary(nil)
 	return err == nil && len(b) == 0

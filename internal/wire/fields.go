@@ -7,10 +7,9 @@ import (
 	"math"
 )
 
-// Fields appends the fields of a state to a checkpoint, or reads them by the same calls in
-// the same order, so that writing and reading cannot disagree. After an error it does
-// nothing more; discard what it has read. In the docs of the methods, "goes through" means
-// "appends or reads".
+// Fields appends the fields of a state to a checkpoint, or reads them by the same calls in the
+// same order. Writing and reading therefore cannot disagree. After an error it does nothing
+// more, and the values read must be discarded.
 type Fields struct {
 	body    []byte
 	reading bool
@@ -26,18 +25,18 @@ func Reading(body []byte) *Fields { return &Fields{body: body, reading: true} }
 // Reading reports whether fields are being read; only then must they be checked.
 func (f *Fields) Reading() bool { return f.reading && f.err == nil }
 
-// Rest returns what was appended, or what is left to read.
+// Rest returns the appended bytes or the bytes left to read, and the first error.
 func (f *Fields) Rest() ([]byte, error) { return f.body, f.err }
 
-// Fail records an error in what was read. It does nothing if fields are being appended,
-// after another error, or if err is nil.
+// Fail records an error about a value that was read. It does nothing if fields are being
+// appended, after another error, or if err is nil.
 func (f *Fields) Fail(err error) {
 	if f.Reading() {
 		f.err = err
 	}
 }
 
-// read calls one of the readers of this package on what is left.
+// read fills v by one of the readers of this package, unless f is appending or has failed.
 func read[T any](f *Fields, v []T, from func([]byte, []T) ([]byte, error)) {
 	if !f.Reading() {
 		return
@@ -45,18 +44,18 @@ func read[T any](f *Fields, v []T, from func([]byte, []T) ([]byte, error)) {
 	f.body, f.err = from(f.body, v)
 }
 
-// Int goes through *v, eight bytes. One that is read must be least … most, least ≥ 0; what
-// names it in the error.
+// Int appends or reads *v, eight bytes. A value read must be in least … most, with least ≥ 0.
+// The argument what names the value in the error.
 func (f *Fields) Int(what string, v *int, least, most int) {
 	*v = int(f.word(what, uint64(*v), uint64(least), uint64(most)))
 }
 
-// Uint32 goes through *v, as a word of 64 bits.
+// Uint32 appends or reads *v as a word of 64 bits.
 func (f *Fields) Uint32(what string, v *uint32) {
 	*v = uint32(f.word(what, uint64(*v), 0, math.MaxUint32))
 }
 
-// word appends v, or returns what is read in its place, v after an error.
+// word appends v and returns it, or returns the word read. After an error it returns v.
 func (f *Fields) word(what string, v, least, most uint64) uint64 {
 	if !f.reading {
 		f.body = binary.LittleEndian.AppendUint64(f.body, v)
@@ -73,15 +72,15 @@ func (f *Fields) word(what string, v, least, most uint64) uint64 {
 	return w[0]
 }
 
-// Tag goes through a number that marks a format. A body that has another number there is of
-// what foreign names.
+// Tag appends or reads a number that identifies a format. If it reads another number, it fails
+// with an error that describes the checkpoint as one of foreign.
 func (f *Fields) Tag(tag uint64, foreign string) {
 	if got := f.word("", tag, 0, math.MaxUint64); got != tag {
 		f.Fail(fmt.Errorf("the checkpoint is of %s: format %d, want %d", foreign, got, tag))
 	}
 }
 
-// Bool goes through *v, as an Int of 0 or 1.
+// Bool appends or reads *v as an Int of 0 or 1.
 func (f *Fields) Bool(what string, v *bool) {
 	n := 0
 	if *v {
@@ -91,28 +90,28 @@ func (f *Fields) Bool(what string, v *bool) {
 	*v = n == 1
 }
 
-// Counts goes through steps and the like: Ints of 0 … math.MaxInt.
+// Counts appends or reads each *v, such as a number of steps, as an Int of 0 … math.MaxInt.
 func (f *Fields) Counts(what string, v ...*int) {
 	for _, n := range v {
 		f.Int(what, n, 0, math.MaxInt)
 	}
 }
 
-// Ints goes through v, any numbers, eight bytes each.
+// Ints appends or reads v, eight bytes each, without a range check.
 func (f *Fields) Ints(v []int) {
 	for i, n := range v {
 		v[i] = int(f.word("", uint64(n), 0, math.MaxUint64))
 	}
 }
 
-// Float64 goes through *v.
+// Float64 appends or reads the bits of *v.
 func (f *Fields) Float64(v *float64) {
 	w := [1]float64{*v}
 	f.Float64s(w[:])
 	*v = w[0]
 }
 
-// Float64s goes through the bits of v.
+// Float64s appends or reads the bits of v.
 func (f *Fields) Float64s(v []float64) {
 	if !f.reading {
 		f.body = AppendFloat64s(f.body, v)
@@ -120,7 +119,7 @@ func (f *Fields) Float64s(v []float64) {
 	read(f, v, ReadFloat64s)
 }
 
-// Uint64s goes through v.
+// Uint64s appends or reads v.
 func (f *Fields) Uint64s(v []uint64) {
 	if !f.reading {
 		f.body = AppendUint64s(f.body, v...)
@@ -128,7 +127,7 @@ func (f *Fields) Uint64s(v []uint64) {
 	read(f, v, ReadUint64s)
 }
 
-// Float32s goes through the bits of v.
+// Float32s appends or reads the bits of v.
 func (f *Fields) Float32s(v []float32) {
 	if !f.reading {
 		f.body = AppendFloat32s(f.body, v)
@@ -136,7 +135,7 @@ func (f *Fields) Float32s(v []float32) {
 	read(f, v, ReadFloat32s)
 }
 
-// Int32s goes through v.
+// Int32s appends or reads v.
 func (f *Fields) Int32s(v []int32) {
 	if !f.reading {
 		f.body = AppendInt32s(f.body, v)
@@ -144,7 +143,7 @@ func (f *Fields) Int32s(v []int32) {
 	read(f, v, ReadInt32s)
 }
 
-// Tokens goes through v, of which each must be 0 … levels−1 where it is read.
+// Tokens appends or reads v. Every token read must be 0 … levels−1.
 func (f *Fields) Tokens(v []int32, levels int) {
 	f.Int32s(v)
 	if !f.Reading() {
@@ -158,7 +157,7 @@ func (f *Fields) Tokens(v []int32, levels int) {
 	}
 }
 
-// Text goes through *s with its length, of at most 2³⁰ bytes, before it.
+// Text appends or reads *s, preceded by its length of at most 2³⁰ bytes.
 func (f *Fields) Text(what string, s *string) {
 	n := len(*s)
 	f.Int(what, &n, 0, 1<<30)
@@ -179,8 +178,8 @@ type Binary interface {
 	encoding.BinaryUnmarshaler
 }
 
-// Binary goes through what v appends of itself, which takes the given number of bytes; −1:
-// all that is left.
+// Binary appends the encoding of v, or decodes v from the next size bytes. A size of −1 means
+// all bytes that are left.
 func (f *Fields) Binary(v Binary, size int) {
 	switch {
 	case f.err != nil:
@@ -197,7 +196,7 @@ func (f *Fields) Binary(v Binary, size int) {
 	}
 }
 
-// Sized is Binary with the number of bytes, which may be any, before it.
+// Sized appends the encoding of v preceded by its length, or decodes it.
 func (f *Fields) Sized(v Binary) {
 	at, size := len(f.body), 0
 	f.Int("bytes of a part", &size, 0, math.MaxInt)
@@ -206,22 +205,22 @@ func (f *Fields) Sized(v Binary) {
 	}
 }
 
-// AppendFields appends the fields that a function goes through to b.
+// AppendFields calls through with Fields that append to b, and returns the result.
 func AppendFields(b []byte, through func(*Fields)) ([]byte, error) {
 	f := Appending(b)
 	through(f)
 	return f.Rest()
 }
 
-// ReadFront reads the fields that a function goes through from the front of b
-// and returns the rest.
+// ReadFront calls through with Fields that read from the front of b, and returns the rest.
 func ReadFront(b []byte, through func(*Fields)) (rest []byte, err error) {
 	f := Reading(b)
 	through(f)
 	return f.Rest()
 }
 
-// ReadFields reads the fields that a function goes through from b, all of it.
+// ReadFields calls through with Fields that read b, and returns an error unless all of b is
+// read.
 func ReadFields(b []byte, through func(*Fields)) error {
 	b, err := ReadFront(b, through)
 	if err == nil {

@@ -1,4 +1,5 @@
-// Package wire encodes checkpoints: a codec of numbers and a frame around a body.
+// Package wire encodes checkpoints. It has a codec for numbers and puts bodies into frames with
+// a length and a checksum.
 //
 // A frame is little-endian:
 //
@@ -16,13 +17,13 @@ import (
 
 var crcTable = crc64.MakeTable(crc64.ECMA)
 
-// Write writes a frame in one piece.
+// Write writes a frame with a single call of w.Write.
 func Write(w io.Writer, magic string, body []byte) error {
 	_, err := w.Write(Append(make([]byte, 0, len(magic)+len(body)+16), magic, body))
 	return err
 }
 
-// Append appends a frame to b.
+// Append appends a frame with the given magic and body to b.
 func Append(b []byte, magic string, body []byte) []byte {
 	b = binary.LittleEndian.AppendUint64(append(b, magic...), uint64(len(body)))
 	b = append(b, body...)

@@ -1,23 +1,24 @@
-// Package junction computes exactly with distributions that are products of tables over a few
-// sites each: chains, trees, strips of lattices, Bayesian networks, and every other graph of low
-// tree-width, with any number of sites.
+// Package junction does exact computations with distributions that are products of tables over a
+// few sites each: chains, trees, strips of lattices, Bayesian networks, and every other graph of
+// low tree-width, with any number of sites.
 //
-// A [Distribution] is made from the factors of a model that supports energy.Factored:
+// A [Distribution] is constructed from the factors of a model that implements energy.Factored:
 //
 //	f, ok := energy.As[energy.Factored](m)
 //	d, err := junction.New(ctx, f, junction.Config{})
 //
-// It gives log Z, marginals, joint probabilities and means of sums over a few sites, entropy,
-// independent draws and the likeliest states in order. To condition on evidence, pass a model
-// made by energy.Clamp; to condition on a language of package constraint, set Within in [Config].
-// Numbers are exact up to rounding: no table loses relative accuracy.
+// It computes log Z, marginals, joint probabilities and means of sums over a few sites, entropy,
+// independent draws and the most probable states in order. To condition on evidence, pass a
+// model made by energy.Clamp; to condition on a language of package constraint, set Within in
+// [Config]. Numbers are exact up to rounding: no table loses relative accuracy.
 //
 // The cost is 2^width, the number of entries of the largest table that arises when sites are
-// summed out one after the other. [New] looks for a good order and returns a *[energy.WidthError]
-// for a graph whose tables would not fit into memory; a square lattice of n × n sites has width n
-// + 1. For wider graphs draw with package mcmc.
+// summed out one after the other. [New] searches for a good order and returns a
+// *[energy.WidthError] for a graph whose tables would not fit into memory; a square lattice of n
+// × n sites has width n + 1. For wider graphs draw with package mcmc.
 //
 // A model with hidden units is the marginal distribution of its visible sites. For log Z,
-// marginals, means and draws, hidden units cost no more than other variables. [Distribution.Best]
-// must sum out all hidden units before it compares states, which makes wider tables.
+// marginals, means and draws, hidden units cost no more than other variables.
+// [Distribution.Best] must sum out all hidden units before it compares states, which makes wider
+// tables.
 package junction

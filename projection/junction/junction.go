@@ -15,10 +15,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
-// Factored is the part of energy.Factored that this package needs: exp(−E(x)) is the sum over
-// hidden variables, those from sites on, of exp(−Σ_k tables[k][…]), where table k holds energies
-// in nats, or +Inf, for the variables scopes[k], the last one varying fastest. Variable i has
-// cards[i] levels. ok is false if the model turns out to have no factors.
+// Factored is the part of energy.Factored that this package needs. The weight exp(−E(x)) is the
+// sum over hidden variables of exp(−Σ_k tables[k][…]). Table k holds energies in nats, possibly
+// +Inf, for the variables scopes[k], the last one varying fastest. Variable i has cards[i]
+// levels. Variables from index sites on are hidden. The result ok is false if the model has no
+// factors.
 type Factored interface {
 	Shape() (sites, levels int)
 	Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool)
@@ -26,13 +27,13 @@ type Factored interface {
 
 // Config has the settings of [New]. The zero value is the recommended one.
 type Config struct {
-	// Bytes bounds the memory of the tables that are kept; 0 means 1 GiB. Marginals need up to as
-	// much again. If it is too small for all tables, parts are computed twice.
+	// Bytes limits the memory for tables that are kept, in bytes; 0 means 1 GiB. Marginals need
+	// up to the same amount again. If not all tables fit, parts are computed twice.
 	Bytes int64
 
 	// Within restricts the states to a language, which reads the sites in the order of their
 	// numbers; nil allows all states. The state of its automaton between two sites is a separate
-	// variable, so it pays to number the sites along the graph: the largest table grows by about
+	// variable. Number the sites along the graph, so that the largest table grows only by about
 	// the square of the number of automaton states in use at a site.
 	Within constraint.Language
 }
@@ -41,26 +42,26 @@ type Config struct {
 // after another.
 type Distribution struct {
 	sites, levels int
-	hidden        int // units of the model, numbered from sites on; states of a language follow
+	hidden        int // number of hidden units, numbered from sites on; states of a language follow
 	bytes         int64
-	cards         []int32 // of the model's variables
+	cards         []int32 // numbers of levels of the model's variables
 	scopes        [][]int32
 	reduced       *elimination.Reduced
 	plan          *elimination.Plan
 
 	mu    sync.Mutex
 	run   *elimination.Run
-	ready bool // for draws
+	ready bool // whether run is prepared for draws
 	best  *elimination.Run
 }
 
 // New returns the distribution of a model. It searches for an order of summation, which depends
 // on the graph alone, and does not compute any tables yet.
 //
-// It returns an error if m is nil or has no factors, if c.Bytes < 0, or if a site has no level of
-// finite energy. The error wraps constraint.ErrInfeasible if the language has no state of the
-// model's shape, is a constraint.LimitError if the language is too large, is a
-// *[energy.WidthError] if the tables would not fit, or is that of ctx.
+// It returns an error if m is nil or has no factors, if c.Bytes < 0, or if a site has no level
+// of finite energy. If the language has no state of the model's shape, the error wraps
+// constraint.ErrInfeasible. If the language is too large, it is a constraint.LimitError. If the
+// tables would not fit, it is a *[energy.WidthError]. New also returns the error of ctx.
 func New(ctx context.Context, m Factored, c Config) (*Distribution, error) {
 	if check.Nil(m) {
 		return nil, errors.New("junction: New: m is nil")
@@ -91,8 +92,8 @@ func New(ctx context.Context, m Factored, c Config) (*Distribution, error) {
 	return d, nil
 }
 
-// within adds a variable for the state of the language after each site, and the tables of
-// its moves.
+// within adds a variable for the state of the language after each site, and tables that encode
+// the language's transitions.
 func (d *Distribution) within(ctx context.Context, a constraint.Language, tables [][]float64) ([][]float64, error) {
 	g, err := trellis.Unroll(ctx, "junction: New: Within", a, d.sites, d.levels)
 	if err != nil {
@@ -145,7 +146,7 @@ func (d *Distribution) compile(ctx context.Context, scopes [][]int32, late []boo
 // Width returns log₂ of the number of entries of the largest table.
 func (d *Distribution) Width() float64 { return d.plan.Width }
 
-// Bytes returns the memory that marginals and draws keep in tables.
+// Bytes returns the memory in bytes of the tables that marginals and draws keep.
 func (d *Distribution) Bytes() int64 { return d.plan.Bytes() }
 
 // LogZ returns log Z = log Σ_x exp(−E(x)). It returns an error if every state has energy +Inf, or
@@ -165,8 +166,8 @@ func wrap(caller string, err error) error {
 	return nil
 }
 
-// Marginals returns the probabilities of the levels of each site, sites × levels, and
-// log Z. Errors are those of [Distribution.LogZ].
+// Marginals returns the probabilities of the levels of each site, sites × levels, and log Z. It
+// returns the same errors as [Distribution.LogZ].
 func (d *Distribution) Marginals(ctx context.Context) (p []float64, logZ float64, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -187,12 +188,12 @@ func (d *Distribution) Marginals(ctx context.Context) (p []float64, logZ float64
 	return p, logZ, wrap("Marginals", err)
 }
 
-// Joint returns, for each scope, the joint probabilities of the states of its sites,
-// levels^len(scope) entries, the last site of the scope varying fastest. A scope may have any
+// Joint returns, for each scope, the joint probabilities of the states of its sites:
+// levels^len(scope) entries, the last site of the scope varying fastest. A scope may contain any
 // sites; sites that share no table make the graph wider.
 //
-// It returns an error if a site is out of range or occurs twice in a scope, and under the
-// conditions of [New] and [Distribution.LogZ].
+// It returns an error if a site is out of range or occurs twice in a scope. It also returns the
+// errors of [New] and [Distribution.LogZ].
 func (d *Distribution) Joint(ctx context.Context, scopes ...[]int32) ([][]float64, error) {
 	for k, scope := range scopes {
 		for j, i := range scope {
@@ -214,7 +215,8 @@ func (d *Distribution) Joint(ctx context.Context, scopes ...[]int32) ([][]float6
 	return p, wrap("Joint", err)
 }
 
-// tables calls f with the probabilities of the levels that are left of some scopes.
+// tables calls f with the joint probabilities of the remaining levels of each scope, and returns
+// log Z.
 func (d *Distribution) tables(ctx context.Context, scopes [][]int32, f func(k int, q []float64)) (logZ float64, err error) {
 	all, tables := slices.Clone(d.reduced.Scopes), slices.Clone(d.reduced.Tables)
 	for _, scope := range scopes {
@@ -244,7 +246,7 @@ func (d *Distribution) tables(ctx context.Context, scopes [][]int32, f func(k in
 // positive probability has energy +Inf.
 //
 // It returns an error if a statistic is nil, has no factors, has hidden units or has another
-// shape, and under the conditions of [New] and [Distribution.LogZ].
+// shape. It also returns the errors of [New] and [Distribution.LogZ].
 func (d *Distribution) Mean(ctx context.Context, statistics ...Factored) ([]float64, error) {
 	type term struct {
 		of    int
@@ -283,7 +285,7 @@ func (d *Distribution) Mean(ctx context.Context, statistics ...Factored) ([]floa
 }
 
 // Entropy returns −Σ_x p(x) log p(x) in nats. It returns an error if the model has hidden units,
-// because its energies are then not sums of tables, and under the conditions of
+// because its energies are then not sums of tables. It also returns the errors of
 // [Distribution.LogZ].
 func (d *Distribution) Entropy(ctx context.Context) (float64, error) {
 	if d.hidden > 0 {
@@ -303,11 +305,11 @@ func (d *Distribution) Entropy(ctx context.Context) (float64, error) {
 	return max(0, logZ+mean), wrap("Entropy", err)
 }
 
-// Sample stores independent draws in x, len(src) states, row by row. Draw s depends on src[s]
-// alone, so with counter-based streams (sampler.Stream) the draws are the same however they are
-// divided into calls. Larger calls take less time per draw.
+// Sample stores independent draws in x: len(src) states, row by row. Draw s depends only on
+// src[s]. With counter-based streams (sampler.Stream) the draws are therefore the same however
+// they are divided into calls. Larger calls take less time per draw.
 //
-// It panics unless len(x) = len(src)·sites. Errors are those of [Distribution.LogZ].
+// It panics unless len(x) = len(src)·sites. It returns the same errors as [Distribution.LogZ].
 func (d *Distribution) Sample(ctx context.Context, x []int32, src []rand.Source) error {
 	check.Len("junction", "x", len(x), len(src)*d.sites)
 	d.mu.Lock()
@@ -333,15 +335,16 @@ func (d *Distribution) Sample(ctx context.Context, x []int32, src []rand.Source)
 	return nil
 }
 
-// batch is how many states are drawn together: their rows fit into the second cache.
+// batch is the number of states drawn together, chosen so that their rows fit in the
+// second-level cache.
 const batch = 1 << 10
 
 // Best returns the k states of lowest energy, best first, row by row, and their energies. It
 // returns fewer if fewer states have finite energy. The first state is the mode (MAP). The order
 // of states of equal energy depends on the graph.
 //
-// It returns an error if k < 1, and under the conditions of [New] (if the model has hidden units)
-// and [Distribution.LogZ].
+// It returns an error if k < 1. It also returns the errors of [Distribution.LogZ] and, if the
+// model has hidden units, those of [New].
 func (d *Distribution) Best(ctx context.Context, k int) (x []int32, e []float64, err error) {
 	if k < 1 {
 		return nil, nil, fmt.Errorf("junction: Best: k = %d, want ≥ 1", k)

@@ -16,26 +16,28 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
-// Case is a run that anybody can repeat: a seed and one of [Cases].
+// Case selects a reproducible run: the name of one of [Cases] and a seed.
 type Case struct {
 	Name string
 	Seed uint64
 }
 
-// Repeated is what came of it.
+// Repeated is the result of running a [Case]: a digest of the final states and the run time in
+// milliseconds.
 type Repeated struct {
 	Digest string
 	MS     float64
 }
 
-// repeatable is a run of a fraction of a second.
+// repeatable is a named run that takes a fraction of a second and whose result depends only on
+// the seed.
 type repeatable struct {
 	name string
 	run  func(ctx context.Context, seed uint64) ([]int32, error)
 }
 
-// cases are runs of every kind of sampler. It is a function so that programs without them
-// do not hold all samplers.
+// cases returns runs of every kind of sampler. It is a function, not a variable, so that
+// programs that do not call it do not link all samplers.
 func cases() []repeatable {
 	return []repeatable{
 		{"A million random words, Philox4x32-10", words(sampler.Philox4x32)},
@@ -94,8 +96,8 @@ func cases() []repeatable {
 	}
 }
 
-// composition predicts A, C, G and T with the same probabilities at every site, whatever
-// is known of the others, and never the mask.
+// composition is a denoiser that ignores its input: at every site it predicts the same
+// probabilities of A, C, G and T, and probability 0 of the mask.
 type composition struct{ sites int }
 
 func (c composition) Shape() (sites, levels int) { return c.sites, 5 }
@@ -107,7 +109,7 @@ func (c composition) Denoise(_ context.Context, v []float32, _ energy.Noised[int
 	return nil
 }
 
-// Cases lists the names.
+// Cases returns the names of all cases, for [Case].
 func Cases() []string {
 	var names []string
 	for _, c := range cases() {
@@ -116,7 +118,7 @@ func Cases() []string {
 	return names
 }
 
-// Run makes one of the runs.
+// Run runs the case named c.Name with the seed c.Seed. It fails if there is no such case.
 func Run(ctx context.Context, c Case) (*Repeated, error) {
 	for _, k := range cases() {
 		if k.name == c.Name {
@@ -166,7 +168,8 @@ func chains(ctx context.Context, m energy.Model, k sampler.Method, warmup int, s
 	return c.States(), err
 }
 
-// randomGraph is a graph in the format of rudy, the same every time.
+// randomGraph returns a fixed pseudorandom graph of n vertices and 3n edges with weights ±1, in
+// the rudy format.
 func randomGraph(n int) string {
 	var b strings.Builder
 	s := sampler.NewStream(7, 0)

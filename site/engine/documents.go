@@ -16,34 +16,37 @@ import (
 	"github.com/gibbsite-go/gibbsite/site/engine/letters"
 )
 
-// Schema asks for documents that a JSON Schema accepts.
+// Schema requests random documents that match a JSON Schema.
 type Schema struct {
 	Schema  string
-	Length  int    // characters at most
-	Model   string // "uniform" over documents, or "text": readable strings
-	Average int    // how long a text of the model is, if alone
+	Length  int    // maximum number of characters
+	Model   string // "uniform" over documents, or "text" for readable strings
+	Average int    // mean length in characters of a text from the model, without the schema
 	Seed    uint64
 	Samples int
 }
 
-// Written is the reply to a Schema.
+// Written is the reply to a [Schema].
 type Written struct {
-	Count     string // of documents; empty if it takes too long: then Bits alone
+	// number of matching documents; "" if counting takes too long, and only Bits is given
+	Count     string
 	Bits      float64
-	Entropy   float64 // of the draws, in bits
+	Entropy   float64 // entropy of the draws in bits
 	Estimated bool
-	States    int  // of the automaton
-	Nested    bool // without bound: objects within objects
+	States    int  // number of states of the automaton
+	Nested    bool // whether the schema allows objects within objects to any depth
 	Drawn     string
 	Samples   []string
 	Digest    string
 	MS        float64
 }
 
-// countable bounds the work of an exact count, as edges × length²: some seconds.
+// countable is the maximum work of an exact count, in edges × length². Counting at this size
+// takes some seconds.
 const countable = 1 << 23
 
-// Documents compiles, counts and draws. Every value is counted once, by its canonical text.
+// Documents compiles the schema, counts the matching documents and draws samples. Every JSON
+// value is counted once, by its canonical text.
 func Documents(ctx context.Context, q Schema) (*Written, error) {
 	began := time.Now()
 	if err := errors.Join(within("length", q.Length, 2, 300), within("samples", q.Samples, 1, 100), within("average", q.Average, 2, 10000)); err != nil {
@@ -131,8 +134,10 @@ func Documents(ctx context.Context, q Schema) (*Written, error) {
 	return r, nil
 }
 
-// frequencies are the log-probabilities of characters in the English text, the same at
-// every site; the end, which then goes on, has the probability 1/average.
+// frequencies returns log-weights for sites × (len(alphabet) + 1) symbols, the same at every
+// site. Characters have their frequency in the English text. The last symbol ends and pads the
+// document. Every weight contains the same factor 1 − 1/average, which does not change the
+// distribution of documents.
 func frequencies(alphabet []rune, sites int, average float64) []float32 {
 	n, sum := map[rune]float64{}, 0.0
 	for _, line := range letters.English {

@@ -1,8 +1,8 @@
-// Package engine is what the playground computes: the same code, compiled for the browser
-// and for the tests, which compare the two.
+// Package engine computes the results that the playground shows. The same code is compiled for
+// the browser and for the tests, which compare the two.
 //
-// An [Engine] answers calls by name, with JSON in and out. It knows nothing of browsers.
-// Every [Tab] of the playground is a program of its own, which is small and starts soon.
+// An [Engine] answers calls by name, with JSON arguments and replies, and does not depend on a
+// browser. Every [Tab] of the playground is a separate program, which keeps each download small.
 package engine
 
 import (
@@ -17,19 +17,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// Engine answers calls, and holds what one leaves for the next: a lattice that moves, a
-// search that goes on. It is for one goroutine.
+// Engine answers calls by name. It keeps the lattice and the search between calls, so that later
+// calls continue them. An Engine is not safe for concurrent use.
 type Engine struct {
 	calls   map[string]func(context.Context, []byte) (any, error)
 	lattice *lattice
 	search  *search
 }
 
-// Tab adds the calls of one tab to an engine.
+// Tab registers the calls of one tab with an engine.
 type Tab func(*Engine)
 
-// New returns an engine that answers the calls of the tabs. A program has the code of those
-// alone: the linker leaves out the rest.
+// New returns an engine that answers the calls of the given tabs. The linker leaves out the code
+// of all other tabs.
 func New(tabs ...Tab) *Engine {
 	e := &Engine{calls: map[string]func(context.Context, []byte) (any, error){}}
 	for _, add := range tabs {
@@ -38,26 +38,26 @@ func New(tabs ...Tab) *Engine {
 	return e
 }
 
-// LatticeTab has chains of one method on a lattice.
+// LatticeTab registers the calls that run chains of one sampler on a lattice.
 func LatticeTab(e *Engine) {
 	e.calls["lattice/start"] = with(e.startLattice)
 	e.calls["lattice/run"] = with(e.runLattice)
 	e.calls["lattice/program"] = program(Lattice.program)
 }
 
-// StringsTab has strings of a regular expression.
+// StringsTab registers the calls that count and draw strings matching a regular expression.
 func StringsTab(e *Engine) {
 	e.calls["strings"] = with(Strings)
 	e.calls["strings/program"] = program(Pattern.program)
 }
 
-// JSONTab has documents of a JSON Schema.
+// JSONTab registers the calls that count and draw documents matching a JSON Schema.
 func JSONTab(e *Engine) {
 	e.calls["json"] = with(Documents)
 	e.calls["json/program"] = program(Schema.program)
 }
 
-// MinimiseTab has minima of a file's energy.
+// MinimiseTab registers the calls that minimise the energy read from a file.
 func MinimiseTab(e *Engine) {
 	e.calls["minimise/start"] = with(e.startSearch)
 	e.calls["minimise/run"] = with(e.runSearch)
@@ -65,13 +65,13 @@ func MinimiseTab(e *Engine) {
 	e.calls["minimise/program"] = program(Problem.program)
 }
 
-// BitsTab has runs that anybody can repeat.
+// BitsTab registers the call that runs a reproducible [Case].
 func BitsTab(e *Engine) { e.calls["bits"] = with(Run) }
 
-// patience bounds a call that compiles, counts or draws.
+// patience is the time limit of a call that compiles, counts or draws.
 const patience = 20 * time.Second
 
-// Call answers one call. A panic comes back as an error: what a visitor types must not end
+// Call answers one call. It returns a panic as an error, so that no input from a visitor can end
 // the program.
 func (e *Engine) Call(ctx context.Context, name string, args []byte) (reply any, err error) {
 	defer func() {
@@ -88,7 +88,7 @@ func (e *Engine) Call(ctx context.Context, name string, args []byte) (reply any,
 	return call(ctx, args)
 }
 
-// with decodes the arguments of a call.
+// with wraps f so that it decodes its argument from JSON.
 func with[A, R any](f func(context.Context, A) (R, error)) func(context.Context, []byte) (any, error) {
 	return func(ctx context.Context, args []byte) (any, error) {
 		var a A
@@ -99,7 +99,8 @@ func with[A, R any](f func(context.Context, A) (R, error)) func(context.Context,
 	}
 }
 
-// Pixels returns the states of the lattice, a byte a site, chain after chain.
+// Pixels returns the states of the lattice, one byte per site, chain after chain. The slice is
+// reused by the next call. It is nil before the first lattice/start.
 func (e *Engine) Pixels() []byte {
 	if e.lattice == nil {
 		return nil
@@ -107,7 +108,7 @@ func (e *Engine) Pixels() []byte {
 	return e.lattice.pixels
 }
 
-// within checks a number that a visitor or an address gave.
+// within checks a number from a form or a URL: it returns an error unless least ≤ n ≤ most.
 func within(name string, n, least, most int) error {
 	if n < least || n > most {
 		return fmt.Errorf("%s = %d, want %d … %d", name, n, least, most)
@@ -115,7 +116,7 @@ func within(name string, n, least, most int) error {
 	return nil
 }
 
-// explain adds the cure to errors that a visitor meets often.
+// explain adds advice to errors that visitors often see.
 func explain(err error) error {
 	var limit *constraint.LimitError
 	switch {
@@ -127,10 +128,10 @@ func explain(err error) error {
 	return err
 }
 
-// milliseconds since t.
+// milliseconds returns the time since t in milliseconds.
 func milliseconds(t time.Time) float64 { return float64(time.Since(t).Microseconds()) / 1000 }
 
-// digest is the 64-bit FNV-1a hash of x as little-endian int32.
+// digest returns the 64-bit FNV-1a hash of x, encoded as little-endian int32, in hexadecimal.
 func digest(x []int32) string {
 	h := fnv.New64a()
 	var b [4]byte

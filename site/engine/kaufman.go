@@ -16,8 +16,10 @@ import (
 func torusEnergy(m, n int, k float64) float64 {
 	sinh, cosh := math.Sinh(2*k), math.Cosh(2*k)
 	half := float64(m) / 2
-	var logs, slopes [4]float64                                       // of each product: ln |·| and its derivative by K
-	zero, dzero := half*(2*k+math.Log(math.Tanh(k))), half*(2+2/sinh) // a = mγ_0/2, of either sign
+	// for each product: ln |·| and its derivative with respect to K
+	var logs, slopes [4]float64
+	// a = mγ_0/2, which may be negative
+	zero, dzero := half*(2*k+math.Log(math.Tanh(k))), half*(2+2/sinh)
 	for r := range n {
 		for _, odd := range []int{1, 0} {
 			a, da := zero, dzero
@@ -49,8 +51,8 @@ func torusEnergy(m, n int, k float64) float64 {
 	return -(cosh/sinh + slope/sum/float64(m*n))
 }
 
-// spontaneous returns the magnetisation |m| of the infinite lattice without a field
-// (Yang, Phys. Rev. 85, 808, 1952).
+// spontaneous returns the magnetisation |m| of the infinite square lattice without a field, at K
+// = J/T (Yang, Phys. Rev. 85, 808, 1952).
 func spontaneous(k float64) float64 {
 	s := math.Sinh(2 * k)
 	if s <= 1 {

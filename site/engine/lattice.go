@@ -15,8 +15,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/cluster"
 )
 
-// Lattice is what moves: chains of one method on a torus of Side×Side sites, with energy
-// −(1/T)·(Σ s_i s_j + h Σ s_i) for two levels (Ising), and the Potts energy for more.
+// Lattice describes a run: chains of one sampler on a torus of Side×Side sites. With two levels
+// the energy is Ising's, −(1/T)·(Σ s_i s_j + h Σ s_i); with more it is the Potts energy.
 type Lattice struct {
 	Levels      int
 	Side        int
@@ -26,16 +26,16 @@ type Lattice struct {
 	Seed        uint64
 }
 
-// latticeChains is how many chains run.
+// latticeChains is the number of chains in a run.
 const latticeChains = 4
 
-// kernel is a method with the Go expression that makes it.
+// kernel is a sampler with the Go expression that constructs it.
 type kernel struct {
 	method sampler.Method
 	source string
 }
 
-// methods are the kernels on offer.
+// methods returns the samplers of the lattice tab by name.
 func methods() map[string]kernel {
 	return map[string]kernel{
 		"gibbs":       {mcmc.Gibbs{}, "mcmc.Gibbs{}"},
@@ -49,7 +49,8 @@ func methods() map[string]kernel {
 	}
 }
 
-// warmup is that of a method which tunes itself: its step size, its ladder of temperatures.
+// warmup returns the warm-up steps for a sampler that tunes its step size or its temperature
+// ladder, and −1, no warm-up, for others.
 func (l Lattice) warmup() int {
 	switch l.Method {
 	case "dmala", "gwg", "tempering":
@@ -74,8 +75,9 @@ func (l Lattice) check() error {
 	return nil
 }
 
-// model returns the energy and the order parameter: the mean spin, or how far the most
-// frequent of several levels is ahead.
+// model returns the energy and the order parameter. For two levels the order parameter is the
+// mean spin; for more it is [model.OrderParameter], which measures the lead of the most frequent
+// level.
 func (l Lattice) model() (m energy.Model, order func([]int32) float64, err error) {
 	torus := model.Lattice{l.Side, l.Side}
 	if l.Levels == 2 {
@@ -97,8 +99,8 @@ func (l Lattice) perSite(m energy.Model) func(x []int32) float64 {
 	}
 }
 
-// critical is the temperature of the transition on the infinite square lattice, by
-// Onsager for two levels of ±1 and by self-duality for Potts levels.
+// critical returns the transition temperature of the infinite square lattice: Onsager's for two
+// levels (spins ±1), and the self-dual point for Potts levels.
 func critical(levels int) float64 {
 	if levels == 2 {
 		return 2 / math.Log(1+math.Sqrt2)
@@ -106,14 +108,14 @@ func critical(levels int) float64 {
 	return 1 / math.Log(1+math.Sqrt(float64(levels)))
 }
 
-// Known is a value that theory gives, with its source.
+// Known is a theoretical value with its source.
 type Known struct {
 	Value  float64
 	Source string
 }
 
-// exact returns what is known of the means of |order| and of the energy per site; nil
-// where nothing is.
+// exact returns the exact means of |order| and of the energy per site, or nil for a mean that is
+// not known.
 func (l Lattice) exact(ctx context.Context, m energy.Model, order func([]int32) float64) (o, e *Known, err error) {
 	sites := l.Side * l.Side
 	if states := math.Pow(float64(l.Levels), float64(sites)); states <= 1<<18 {
@@ -133,20 +135,21 @@ func (l Lattice) exact(ctx context.Context, m energy.Model, order func([]int32) 
 
 type lattice struct {
 	Lattice
-	chains   *sampler.Chains
-	order    func([]int32) float64
-	perSite  func([]int32) float64
-	trace    *diagnose.Trace // of the later part of the run
-	next     *diagnose.Trace // will take its place, see look
-	looks    int             // draws that were looked at
-	begun    int             // of them when next began
+	chains  *sampler.Chains
+	order   func([]int32) float64
+	perSite func([]int32) float64
+	trace   *diagnose.Trace // trace of the later part of the run, at least its second half
+	// trace started later, which replaces trace once the run has doubled in length
+	next     *diagnose.Trace
+	looks    int // number of draws observed
+	begun    int // number of draws observed when next began
 	pixels   []byte
-	original bool // no slider has moved: the seed decides the states
-	marked   int  // step of the digest
+	original bool // whether no slider has moved, so that the seed determines the states
+	marked   int  // step at which digest was taken
 	digest   string
 }
 
-// mark is the number of steps from one digest to the next.
+// mark is the number of steps between two digests.
 const mark = 500
 
 // LatticeStarted is the reply to lattice/start.
@@ -156,8 +159,8 @@ type LatticeStarted struct {
 	MS            float64
 }
 
-// startLattice begins a run, or moves the one that is there to another temperature or
-// field if nothing else has changed.
+// startLattice starts a run. If one exists and only the temperature or the field has changed, it
+// updates that run instead.
 func (e *Engine) startLattice(ctx context.Context, l struct {
 	Lattice
 	Anew bool
@@ -195,7 +198,7 @@ func (e *Engine) startLattice(ctx context.Context, l struct {
 	return reply, nil
 }
 
-// same reports whether only the temperature or the field differ.
+// same reports whether o differs from l at most in temperature and field.
 func (l Lattice) same(o Lattice) bool {
 	l.Temperature, l.Field = o.Temperature, o.Field
 	return l == o
@@ -205,8 +208,8 @@ func (s *lattice) watch() *diagnose.Trace {
 	return diagnose.NewStreamingTrace(func(x []int32) float64 { return math.Abs(s.order(x)) }, s.perSite).Name("order", "energy")
 }
 
-// look records the states. Whenever the run is twice as long as it was, the trace becomes
-// the one that began in the middle: how the run began is forgotten.
+// look records the current states in both traces. Whenever the run has doubled in length, next
+// replaces trace and a new trace begins. The early part of the run is thus discarded.
 func (s *lattice) look() {
 	if s.looks >= max(100, 2*s.begun) {
 		s.trace, s.next, s.begun = s.next, s.watch(), s.looks
@@ -225,23 +228,23 @@ func (s *lattice) paint() {
 	}
 }
 
-// LatticeFrame is what a while of running gave.
+// LatticeFrame is the reply to lattice/run: the state of the run after some more steps.
 type LatticeFrame struct {
-	Steps              int       // of every chain since the start
-	Order              []float64 // of every chain now
-	Mean, MCSE         *float64  // of |order|
-	Energy, EnergyMCSE *float64  // per site
+	Steps              int       // steps of each chain since the start
+	Order              []float64 // order parameter of each chain's current state
+	Mean, MCSE         *float64  // of |order|; nil if not defined
+	Energy, EnergyMCSE *float64  // per site; nil if not defined
 	RHat, ESS          *float64
-	Draws              int // that the means are of
+	Draws              int // number of draws that the means average
 	Accept             float64
-	DigestOf           int // step of Digest; 0: none
+	DigestOf           int // step at which Digest was taken; 0 for none
 	Digest             string
 	MS                 float64
 }
 
 func (e *Engine) runLattice(ctx context.Context, q struct {
 	Steps int
-	MS    float64 // at most so long, once a step has been made
+	MS    float64 // time limit in milliseconds; at least one step is always made
 }) (*LatticeFrame, error) {
 	s := e.lattice
 	if s == nil {
@@ -286,7 +289,7 @@ func (e *Engine) runLattice(ctx context.Context, q struct {
 	return f, nil
 }
 
-// value is nil where an estimate is not defined.
+// value returns the estimate's value, or nil if it is not defined or infinite.
 func value(e diagnose.Estimate) *float64 {
 	if !e.Defined() || math.IsInf(e.Value, 0) {
 		return nil

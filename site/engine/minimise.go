@@ -17,15 +17,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/ground"
 )
 
-// Problem is a file.
+// Problem is an uploaded file that defines an energy to minimise.
 type Problem struct {
-	Name   string // its extension helps to tell the format
+	Name   string // file name, whose extension helps to detect the format
 	Text   string
-	Format string // see formats; empty: recognised
+	Format string // key of formats; "" to detect the format
 	Seed   uint64
 }
 
-// formats maps names to the Go statement that reads a file from r.
+// formats maps the name of a format to the Go statement that reads it from r.
 var formats = map[string]string{
 	"rudy":    "graph, err := read.Rudy(r)",
 	"dimacs":  "graph, err := read.DIMACS(r)",
@@ -37,7 +37,8 @@ var formats = map[string]string{
 	"bqpjson": "m, _, err := read.BQPJSON(r)",
 }
 
-// format recognises a file by its extension, else by its first line of data.
+// format returns p.Format, or detects the format from the file extension or else from the first
+// line of data.
 func (p Problem) format() string {
 	if p.Format != "" {
 		return p.Format
@@ -78,7 +79,7 @@ func (p Problem) format() string {
 
 func number(s string) bool { _, err := strconv.Atoi(s); return err == nil }
 
-// watched is a reader that ends with a context.
+// watched is a reader that fails once its context is done.
 type watched struct {
 	ctx context.Context
 	r   io.Reader
@@ -91,7 +92,8 @@ func (w watched) Read(b []byte) (int, error) {
 	return w.r.Read(b)
 }
 
-// open reads the file; graph is nil unless the energy is minus the cut of one.
+// open reads the file. The returned graph is nil unless the energy is minus the weight of a cut
+// of a graph.
 func (p Problem) open(ctx context.Context) (m energy.Model, graph *model.Graph, labels []string, err error) {
 	r := watched{ctx, strings.NewReader(p.Text)}
 	switch f := p.format(); f {
@@ -118,14 +120,15 @@ func (p Problem) open(ctx context.Context) (m energy.Model, graph *model.Graph, 
 	return m, graph, labels, err
 }
 
-// largest is how many bytes a file may have here: what follows its reading cannot be stopped.
+// largest is the maximum size of a file in bytes. The work after reading cannot be cancelled, so
+// the size is limited.
 const largest = 4 << 20
 
 type search struct {
 	*ground.Search
 	model energy.Model
 	sites int
-	graph *model.Graph // nil unless the energy is that of a cut
+	graph *model.Graph // nil unless the energy is minus the weight of a cut
 	spent time.Duration
 }
 
@@ -134,7 +137,7 @@ type SearchStarted struct {
 	Format       string
 	Sites, Pairs int
 	Labels       []string
-	Cut          bool // a cut is to be large
+	Cut          bool // whether the search maximises a cut
 }
 
 func (e *Engine) startSearch(ctx context.Context, p Problem) (*SearchStarted, error) {
@@ -161,11 +164,12 @@ func (e *Engine) startSearch(ctx context.Context, p Problem) (*SearchStarted, er
 
 // Bounded is the reply to minimise/bound.
 type Bounded struct {
-	Bound  *float64 // no state has a lower energy, or a larger cut; nil if none was found in time
-	Method string   // of the proof
+	// lower bound on the energy, or upper bound on the cut; nil if none was found in time
+	Bound  *float64
+	Method string // name of the method that proved the bound
 }
 
-// proving is how long a bound may take.
+// proving is the time limit for computing a bound.
 const proving = 5 * time.Second
 
 func (e *Engine) bound(ctx context.Context, _ struct{}) (*Bounded, error) {
@@ -197,19 +201,19 @@ func (e *Engine) bound(ctx context.Context, _ struct{}) (*Bounded, error) {
 
 var errNoFile = errors.New("no file has been opened")
 
-// Found is what a search has.
+// Found is the reply to minimise/run: the best state found so far.
 type Found struct {
 	Rounds int
 	Energy float64
 	Cut    *float64
-	State  string // of 0 and 1
+	State  string // best state, as a string of 0 and 1
 	Spent  float64
 	Digest string
 }
 
 func (e *Engine) runSearch(ctx context.Context, q struct {
 	Rounds int
-	MS     float64 // at most so long; the round goes on in the next call
+	MS     float64 // time limit in milliseconds; an unfinished round continues in the next call
 }) (*Found, error) {
 	s := e.search
 	if s == nil {

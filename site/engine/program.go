@@ -8,22 +8,29 @@ import (
 	"strings"
 )
 
+// lettersSource is the source text of letters.go.
+//
 //go:embed letters/letters.go
 var lettersSource string
 
+// lettersText is the source text of text.go in package letters.
+//
 //go:embed letters/text.go
 var lettersText string
 
-// source is the text of a program. It is written without text/template, which would double the
-// size of the WebAssembly file: a linker keeps every method that a template could call.
+// source is the text of a Go program under construction. It avoids text/template, which would
+// double the size of the WebAssembly file: the linker keeps every method that a template could
+// call.
 type source struct {
-	imports []string // of this library if they do not begin with a dot
+	// import paths relative to this library's root; a leading dot marks a package of the
+	// standard library
+	imports []string
 	body    strings.Builder
-	rest    string // functions after main
+	rest    string // functions written after main
 }
 
-// add appends lines of main, in which every err is checked, at the same indentation, where
-// a line says "check".
+// add appends formatted lines to main. A line that consists of the word check becomes an "if err
+// != nil" block at the same indentation.
 func (p *source) add(lines string, args ...any) {
 	for line := range strings.Lines(fmt.Sprintf(strings.Trim(lines, "\n")+"\n", args...)) {
 		if text := strings.TrimLeft(line, "\t"); text == "check\n" {
@@ -36,13 +43,13 @@ func (p *source) add(lines string, args ...any) {
 
 func (p *source) use(paths ...string) { p.imports = append(p.imports, paths...) }
 
-// learn adds the package letters.
+// learn appends the source of package letters to the program.
 func (p *source) learn() {
 	p.use(".strings", "projection/prior")
 	p.rest = body(lettersSource) + body(lettersText)
 }
 
-// body is a file without its package clause and imports.
+// body returns a Go file's text without its package clause and imports.
 func body(source string) string {
 	if _, after, ok := strings.Cut(source, "\n)\n"); ok && strings.Contains(source, "\nimport (") {
 		return after
@@ -73,8 +80,8 @@ func (p *source) String() string {
 	return b.String()
 }
 
-// program answers a call with the text of the Go program that does what a tab shows, whose
-// own call has the same arguments.
+// program returns a call that replies with the text of a Go program. The program computes the
+// result that the tab shows for the same arguments.
 func program[A any](write func(A, context.Context) (*source, error)) func(context.Context, []byte) (any, error) {
 	return with(func(ctx context.Context, a A) (string, error) {
 		p, err := write(a, ctx)

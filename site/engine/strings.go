@@ -18,31 +18,31 @@ import (
 	"github.com/gibbsite-go/gibbsite/site/engine/letters"
 )
 
-// Pattern asks for strings of a regular expression.
+// Pattern requests random strings that match a regular expression.
 type Pattern struct {
 	Pattern string
 	Length  int
-	UpTo    bool   // shorter strings, too
-	Fixed   string // a rune for each position, · where it is free
-	Model   string // "uniform", or "text" for the frequencies of a text
-	Text    string // lines of that text; empty: an English one
+	UpTo    bool   // whether shorter strings are allowed, too
+	Fixed   string // one rune per position, · where the position is free
+	Model   string // "uniform", or "text" for the distribution learned from Text
+	Text    string // lines of that text; "" for a built-in English text
 	Seed    uint64
 	Samples int
 }
 
-// free marks a position that is not fixed.
+// free marks a position without a fixed rune.
 const free = '·'
 
-// Strung is the reply to a Pattern.
+// Strung is the reply to a [Pattern].
 type Strung struct {
-	Count     string  // of all strings that match and agree with Fixed
-	Bits      float64 // log₂ of it
-	Entropy   float64 // of the draws, in bits
-	Estimated bool    // Entropy is the mean of −log₂ P over the draws
-	States    int     // of the automaton
+	Count     string  // number of strings that match and agree with Fixed
+	Bits      float64 // log₂ of Count
+	Entropy   float64 // entropy of the draws in bits
+	Estimated bool    // whether Entropy is an estimate, the mean of −log₂ P over the draws
+	States    int     // number of states of the automaton
 	Samples   []string
-	Alphabet  []string    // what can occur, in the order of the code points
-	Marginals [][]float64 // position, rune
+	Alphabet  []string    // runes that can occur, in code point order
+	Marginals [][]float64 // P(rune at the position), indexed by position and rune
 	End       []float64   // P(the string has ended before the position); nil unless UpTo
 	Digest    string
 	MS        float64
@@ -50,10 +50,11 @@ type Strung struct {
 
 // language is a compiled pattern.
 type language struct {
-	vocabulary text.Vocabulary // a token per rune and, if padded, a last one that fills up
+	// one token per rune and, for padded strings, a last token for padding
+	vocabulary text.Vocabulary
 	automaton  *constraint.DFA
 	path       *projection.PathProjection
-	weights    []float32 // −Inf for what Fixed excludes
+	weights    []float32 // log-weights: −Inf for runes that Fixed excludes
 }
 
 func (q Pattern) compile(ctx context.Context, alphabet []rune) (*language, error) {
@@ -84,7 +85,8 @@ func (q Pattern) compile(ctx context.Context, alphabet []rune) (*language, error
 	return l, nil
 }
 
-// runes are those that a pattern may mean: printable ASCII, and what it names itself.
+// runes returns the alphabet of a pattern, sorted: printable ASCII and the other runes that
+// occur in named.
 func runes(named string) []rune {
 	var a []rune
 	for r := ' '; r <= '~'; r++ {
@@ -99,8 +101,8 @@ func runes(named string) []rune {
 	return slices.Compact(a)
 }
 
-// narrow returns the language over the runes that occur in its strings alone: sums over
-// them are shorter. It is the same language, and its strings have the same numbers.
+// narrow compiles the pattern over only the runes that occur in its strings, which makes sums
+// over runes shorter. The language and the order of its strings do not change.
 func (q Pattern) narrow(ctx context.Context) (*language, []rune, error) {
 	alphabet := runes(q.Pattern + q.Fixed)
 	l, err := q.compile(ctx, alphabet)
@@ -136,7 +138,7 @@ func (q Pattern) check() error {
 	return errors.Join(within("length", q.Length, 1, 64), within("samples", q.Samples, 1, 1000))
 }
 
-// Strings counts, draws and tabulates.
+// Strings counts the matching strings, draws samples and computes the marginals.
 func Strings(ctx context.Context, q Pattern) (*Strung, error) {
 	began := time.Now()
 	if err := q.check(); err != nil {
@@ -201,7 +203,7 @@ func Strings(ctx context.Context, q Pattern) (*Strung, error) {
 	return r, nil
 }
 
-// prior is the model of a text, given the pattern.
+// prior returns the distribution of the text model given the pattern.
 func (q Pattern) prior(ctx context.Context, l *language, alphabet []rune) (*prior.Conditional, error) {
 	lines := letters.English
 	if strings.TrimSpace(q.Text) != "" {
@@ -215,8 +217,8 @@ func (q Pattern) prior(ctx context.Context, l *language, alphabet []rune) (*prio
 	return p, explain(err)
 }
 
-// drawEach fills x with draws and returns the mean of −log₂ P over them, an estimate of
-// the entropy.
+// drawEach fills x with draws. It returns the mean of −log₂ P over the draws, an estimate of the
+// entropy in bits.
 func drawEach(ctx context.Context, p *prior.Conditional, x []int32, weights []float32, source *sampler.Stream) (bits float64, err error) {
 	sites, _ := p.Shape()
 	logs := make([]float64, len(x)/sites)

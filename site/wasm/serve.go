@@ -1,7 +1,7 @@
 //go:build js && wasm
 
-// Package wasm makes an engine callable from a web worker; the programs below it are those
-// of the playground's tabs.
+// Package wasm lets a web worker call an engine. The programs in its subfolders are the
+// playground's tabs.
 package wasm
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/site/engine"
 )
 
-// Serve answers the worker's calls, and does not return.
+// Serve registers the engine with the worker and answers its calls. It never returns.
 func Serve(e *engine.Engine) {
 	js.Global().Call("ready", map[string]any{
 		"go": runtime.Version(),

@@ -11,10 +11,11 @@ import (
 	"io"
 )
 
-// most bounds what a damaged length may ask for: 16 GiB.
+// most is the maximum length of a block, 16 GiB. It limits the memory that a damaged length
+// field can request.
 const most = 1 << 34
 
-// block writes bytes behind their length and checksum.
+// block writes the length and the checksum of b, followed by b.
 func block(w io.Writer, b []byte) error {
 	head := binary.LittleEndian.AppendUint64(nil, uint64(len(b)))
 	head = binary.LittleEndian.AppendUint32(head, crc32.ChecksumIEEE(b))
@@ -44,7 +45,7 @@ func unblock(r io.Reader) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Binary keeps a value that knows its own bytes: a trace.
+// Binary returns a Saver for a value that marshals itself, such as a trace.
 func Binary(v interface {
 	encoding.BinaryAppender
 	encoding.BinaryUnmarshaler
@@ -73,8 +74,8 @@ func (s binarySaver) Load(_ context.Context, r io.Reader) error {
 	return s.read(b)
 }
 
-// Value keeps what v points to, a struct of exported fields, together with a
-// text that says which run it belongs to: another is refused.
+// Value returns a Saver for the struct of exported fields to which v points. It also stores the
+// text run, which identifies the run. Loading the data of another run is an error.
 func Value(run string, v any) Saver {
 	return binarySaver{
 		func([]byte) ([]byte, error) {

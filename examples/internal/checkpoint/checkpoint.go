@@ -1,6 +1,6 @@
-// Package checkpoint lets a long program be interrupted and resumed: -checkpoint FILE
-// saves its state periodically, and -resume continues from there to the bits of an
-// uninterrupted run.
+// Package checkpoint lets a long program be interrupted and resumed. With -checkpoint FILE the
+// program saves its state periodically. With -resume it continues, and the results are
+// bit-identical to those of an uninterrupted run.
 package checkpoint
 
 import (
@@ -15,25 +15,26 @@ import (
 	"time"
 )
 
-// Flags are the options. A program embeds them in its own.
+// Flags holds the options -checkpoint and -resume. A program embeds it in its options.
 type Flags struct {
 	Checkpoint string
 	Resume     bool
 }
 
-// interval is the time between two saves; a test builds programs with a shorter one.
+// interval is the time between two saves. It is a string so that a test can set a shorter one
+// when building a program.
 var interval = "10s"
 
-// Every is the time between two saves; tests shorten it.
+// Every is the time between two saves. Tests shorten it.
 var Every, _ = time.ParseDuration(interval)
 
-// Define adds the flags.
+// Define defines the flags.
 func (c *Flags) Define(f *flag.FlagSet) {
 	f.StringVar(&c.Checkpoint, "checkpoint", "", "save each part of the run to `file`.<part>, periodically and on exit")
 	f.BoolVar(&c.Resume, "resume", false, "go on from -checkpoint")
 }
 
-// Check refuses -resume without a file.
+// Check returns an error for -resume without -checkpoint.
 func (c *Flags) Check() error {
 	if c.Resume && c.Checkpoint == "" {
 		return errors.New("-resume without -checkpoint")
@@ -41,8 +42,8 @@ func (c *Flags) Check() error {
 	return nil
 }
 
-// Saver is what can be kept: runners and traces. Load reads what Save wrote, and
-// no more.
+// Saver is a value that can be saved, such as a runner or a trace. Load must read exactly the
+// bytes that Save wrote.
 type Saver interface {
 	Save(w io.Writer) error
 	Load(ctx context.Context, r io.Reader) error
@@ -53,11 +54,11 @@ type File struct {
 	path  string
 	parts []Saver
 	last  time.Time
-	was   fs.FileInfo // as this run has read or written it; nil: not yet
+	was   fs.FileInfo // state of the file when this run last read or wrote it; nil before that
 }
 
-// Path returns the file of the part of a run with that name, for a runner that
-// saves itself; "" without -checkpoint.
+// Path returns the file name for a part of the run, or "" without -checkpoint. It is for runners
+// that save themselves.
 func (c *Flags) Path(name string) string {
 	if c.Checkpoint == "" {
 		return ""
@@ -65,7 +66,8 @@ func (c *Flags) Path(name string) string {
 	return c.Checkpoint + "." + name
 }
 
-// Load has a runner load its file if it is there, under the rules of Open.
+// Load calls load with the file of a part of the run, if the file exists and -resume is given.
+// Without -resume an existing file is an error, because the run would overwrite it.
 func (c *Flags) Load(ctx context.Context, name string, load func(ctx context.Context, path string) error) error {
 	path := c.Path(name)
 	if path == "" {
@@ -90,10 +92,9 @@ func taken(path string) error {
 	return fmt.Errorf("%s is there already: -resume goes on from it; remove it to begin anew", path)
 }
 
-// Open returns the file of the part of a run with that name and, with -resume,
-// loads it if it is there: a run may have been stopped before it came to this
-// part. Without -resume a file that is there is an error, for it would be
-// overwritten.
+// Open returns the checkpoint of a part of the run. With -resume it loads the file if it exists;
+// it may not, because the run may have stopped before this part. Without -resume an existing
+// file is an error, because the run would overwrite it.
 func (c *Flags) Open(ctx context.Context, name string, parts ...Saver) (*File, error) {
 	if c.Checkpoint == "" {
 		return &File{}, nil
@@ -124,7 +125,7 @@ func (c *Flags) Open(ctx context.Context, name string, parts ...Saver) (*File, e
 	return f, nil
 }
 
-// Tick saves if it is time to.
+// Tick saves the file if at least [Every] has passed since the last save.
 func (f *File) Tick() error {
 	if f.path == "" || time.Since(f.last) < Every {
 		return nil
@@ -133,8 +134,8 @@ func (f *File) Tick() error {
 	return f.Save()
 }
 
-// Save replaces the file in one piece: a program that is cut off leaves the old
-// one. A file that another run has written since is an error.
+// Save replaces the file atomically, so that an interrupted program leaves the previous version.
+// If another run has written the file since, Save returns an error.
 func (f *File) Save() error {
 	if f.path == "" {
 		return nil
@@ -160,8 +161,8 @@ func (f *File) Save() error {
 	return err
 }
 
-// Write replaces a file in one piece by what write writes; of a link, the file that it
-// names.
+// Write atomically replaces a file by the output of write. If path is a symbolic link, it
+// replaces the link's target.
 func Write(path string, write func(w io.Writer) error) error {
 	if to, err := filepath.EvalSymlinks(path); err == nil {
 		path = to
@@ -177,19 +178,19 @@ func Write(path string, write func(w io.Writer) error) error {
 	return os.Rename(f.Name(), path)
 }
 
-// Clock is how far a run of steps is and how long they took. A checkpoint keeps it with
-// the run.
+// Clock counts the steps of a run and the time spent on them. A checkpoint stores it with the
+// run.
 type Clock struct {
 	Steps   int
 	Seconds float64
 }
 
-// looks is the number of times that a run looks whether it is time to save.
+// looks is the number of times that a run checks whether to save.
 const looks = 200
 
-// Run calls step with numbers of steps until so many are made in all, saves on the
-// way and at the end, and tells progress. After an error the last file is of a whole
-// number of calls.
+// Run calls step with numbers of steps until the total is steps. It saves along the way and at
+// the end, and calls progress after each call. After an error, the last saved file contains only
+// complete calls.
 func (c *Clock) Run(steps int, step func(n int) error, saved *File, progress func(done, total int)) error {
 	for c.Steps < steps {
 		start := time.Now()

@@ -1,6 +1,6 @@
-// Package command is the frame of every example program: options from the command
-// line, a run that an interrupt stops, and a report printed as text or as one
-// JSON object and nothing else, with a page and pictures where asked for.
+// Package command is the framework of the example programs. It parses the command line, cancels
+// the run on an interrupt, and prints the report as text or as a single JSON object. On request
+// it also writes a page with plots.
 package command
 
 import (
@@ -22,17 +22,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
-// Illustrated is a report with pictures.
+// Illustrated is a report with plots.
 type Illustrated interface{ Figures() []*picture.Figure }
 
-// Cautious is a report that warns of what a reader must know before trusting it.
+// Cautious is a report with warnings that a reader should know before trusting it.
 type Cautious interface{ Warnings() []string }
 
-// Main parses the command line, runs the program and prints its report on
-// standard output: as JSON on one line with -json, else by its String method;
-// with -out it writes a page, too (see [Output]). It exits with status 1 after
-// printing an error under the name of the program, and with 0 otherwise, also
-// when help was asked for.
+// Main parses the command line, runs the program and prints its report on standard output: as
+// one line of JSON with -json, otherwise by its String method. With -out it also writes a page
+// (see [Output]). On an error, it prints the program's name and the error and exits with status
+// 1. Otherwise, including when help was requested, the exit status is 0.
 func Main[O interface{ output() Output }, R fmt.Stringer](name string, parse func(args []string) (O, error),
 	run func(ctx context.Context, o O) (R, error)) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -79,7 +78,7 @@ func execute[O interface{ output() Output }, R fmt.Stringer](ctx context.Context
 	return nil
 }
 
-// describe makes the page of a report.
+// describe returns the page of a report.
 func describe(name string, args []string, out Output, r fmt.Stringer) *page.Page {
 	p := &page.Page{Title: name, Command: repeat(name, args), Text: r.String(), Settings: out.settings()}
 	if i, ok := r.(Illustrated); ok {
@@ -91,17 +90,17 @@ func describe(name string, args []string, out Output, r fmt.Stringer) *page.Page
 	return p
 }
 
-// Output is the part of a program's options that says where its report goes. A
-// program embeds it in its options.
+// Output holds the options that determine where the report is written. A program embeds it in
+// its options.
 type Output struct {
 	JSON bool
-	Dir  string // "" for no page
+	Dir  string // folder of the page; "" for no page
 
 	flags *flag.FlagSet
 }
 
-// Define adds -json and -out to the flags of a program, whose settings the page
-// will list. Also says what else -out writes, "" for nothing.
+// Define defines -json and -out. The page will list the flags in f as settings. The text also
+// describes further files written by -out; "" for none.
 func (o *Output) Define(f *flag.FlagSet, also string) {
 	f.BoolVar(&o.JSON, "json", false, "print one JSON object and nothing else on standard output")
 	what := "write a page, index.html, and its pictures"
@@ -114,8 +113,8 @@ func (o *Output) Define(f *flag.FlagSet, also string) {
 
 func (o Output) output() Output { return o }
 
-// Identity is a text that says which run the options ask for: all of them but
-// those that only say where its results go.
+// Identity returns a text that identifies the run: the values of all options, except those for
+// the output, for checkpoints, and for choosing some parts of the run.
 func (o Output) Identity() string {
 	var b strings.Builder
 	o.flags.VisitAll(func(f *flag.Flag) {
@@ -128,7 +127,7 @@ func (o Output) Identity() string {
 	return b.String()
 }
 
-// settings lists all options and their values.
+// settings returns all options and their values.
 func (o Output) settings() []page.Setting {
 	given := make(map[string]bool)
 	o.flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
@@ -140,7 +139,7 @@ func (o Output) settings() []page.Setting {
 	return all
 }
 
-// repeat returns the command that makes the same run, for a shell.
+// repeat returns a shell command that repeats the run.
 func repeat(name string, args []string) string {
 	s := "go run github.com/gibbsite-go/gibbsite/examples/" + name + "@latest"
 	for _, a := range args {
@@ -154,8 +153,8 @@ func repeat(name string, args []string) string {
 	return s
 }
 
-// Choose returns the names in a list separated by commas, the value of -run. One
-// that is not among all is an error.
+// Choose parses a comma-separated list of names, the value of -run. A name that is not in all is
+// an error.
 func Choose(list string, all []string) (map[string]bool, error) {
 	chosen := make(map[string]bool)
 	for name := range strings.SplitSeq(list, ",") {
@@ -168,8 +167,7 @@ func Choose(list string, all []string) (map[string]bool, error) {
 	return chosen, nil
 }
 
-// Dump writes samples to a file, each on a line behind the name of its run and a
-// tab.
+// Dump writes samples to a file, one per line: the name of the run, a tab and the sample.
 func Dump(path string, samples iter.Seq2[string, string]) error {
 	f, err := os.Create(path)
 	if err != nil {
@@ -186,8 +184,8 @@ func Dump(path string, samples iter.Seq2[string, string]) error {
 	return f.Close()
 }
 
-// Table returns a reader of tables whose values are separated by commas, from behind the
-// byte-order mark that some programs set before the names of the columns, quoted or not.
+// Table returns a reader of comma-separated tables. It skips a byte-order mark at the beginning,
+// which some programs write before the column names.
 func Table(r io.Reader) *csv.Reader {
 	const mark = "\ufeff"
 	b := bufio.NewReader(r)

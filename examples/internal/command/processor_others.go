@@ -2,5 +2,5 @@
 
 package command
 
-// Processor says that the system does not tell.
+// Processor returns 0, because the system does not report processor time.
 func Processor() float64 { return 0 }

@@ -4,8 +4,7 @@ package command
 
 import "syscall"
 
-// Processor returns the processor time that the program has used so far, in seconds, on all
-// cores.
+// Processor returns the processor time used so far by the program on all cores, in seconds.
 func Processor() float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

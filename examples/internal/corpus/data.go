@@ -1,6 +1,6 @@
-// Package corpus is shared by the examples that learn strings: the strings, from a file
-// or all small molecules, their tokens, the languages that constrain runs, and
-// independent judges.
+// Package corpus holds the code shared by examples that learn strings: loading strings from a
+// file or generating all small molecules, their tokens, the languages that constrain runs, and
+// independent checks.
 package corpus
 
 import (
@@ -14,34 +14,35 @@ import (
 	"strings"
 )
 
-// Corpus is the strings that a run learns from, as text and as tokens. Token t <
-// Pad is the rune Letters[t]; Pad fills strings up to sites.
+// Corpus is the set of strings that a run learns from, as text and as tokens. Token t < Pad is
+// the rune Letters[t]; Pad pads strings to Sites tokens.
 //
-// Known are the strings that are not new: those of a file, held out or not, or those that
-// the program learns from if it has made them itself. Identity is the same for two strings
-// of one molecule, if the data are molecules.
+// Known holds the strings that are not new. For data from a file these are all strings, held out
+// or not; for generated data, the training strings. If the data are molecules, Identity is equal
+// for two strings of the same molecule.
 type Corpus struct {
-	Name           string
-	Train, Held    []string
-	Letters        []rune
-	Pad            int32
-	Sites, Levels  int
-	TrainX         [][]int32
-	Chemical       bool // the judge of molecules understands the strings
-	Identity       func(text string) string
-	Known, HeldKey map[string]bool // identities of what is not new, and of what is held out
+	Name          string
+	Train, Held   []string
+	Letters       []rune
+	Pad           int32
+	Sites, Levels int
+	TrainX        [][]int32
+	Chemical      bool // whether the strings are molecules that the SMILES parser can read
+	Identity      func(text string) string
+	// identities of the strings that are not new, and of the held-out strings
+	Known, HeldKey map[string]bool
 
-	old    []string // what is not new
-	where  string   // it is
+	old    []string // strings that are not new
+	where  string   // phrase that describes where the old strings occur
 	ofFile bool
 }
 
-// understood is the share of strings that the judge must accept for the data to
-// count as molecules.
+// understood is the share of strings that the SMILES parser must accept for the data to count as
+// molecules.
 const understood = 0.99
 
-// Load makes the corpus of a run: the strings of the file data, or all molecules
-// of up to so many atoms if it is "". The seed decides what is held out.
+// Load returns the corpus of a run: the strings of the file data, or all molecules of up to the
+// given number of atoms if data is "". The seed determines which strings are held out.
 func Load(data string, atoms int, seed uint64) (*Corpus, error) {
 	c := &Corpus{
 		Name:  fmt.Sprintf("all molecules of up to %d atoms C, N, O, F and one ring", atoms),
@@ -90,8 +91,8 @@ func Load(data string, atoms int, seed uint64) (*Corpus, error) {
 	return c, nil
 }
 
-// read returns the different strings of a file: of each line what comes before a
-// comma or, if the first line has the names of columns, the column smiles.
+// read returns the distinct strings of a file: the text before the first comma of each line or,
+// if the first line holds column names, the column smiles.
 func read(path string) ([]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -125,8 +126,8 @@ func read(path string) ([]string, error) {
 	return all, scan.Err()
 }
 
-// identity is what makes two strings the same molecule; strings that are none
-// are only the same as themselves.
+// identity returns a key that is equal for two strings of the same molecule. The key of a string
+// that is not a molecule is unique to the string.
 func identity(text string) string {
 	m, err := parse(text)
 	if err != nil {
@@ -136,7 +137,7 @@ func identity(text string) string {
 	return key
 }
 
-// tokenise finds the alphabet and the length of the strings.
+// tokenise determines the alphabet and the maximum length of the strings.
 func (c *Corpus) tokenise(all []string) {
 	letters := make(map[rune]bool)
 	for _, s := range all {
@@ -150,7 +151,7 @@ func (c *Corpus) tokenise(all []string) {
 	c.spell(slices.SortedFunc(maps.Keys(letters), cmp.Compare[rune]))
 }
 
-// spell writes the training strings with these letters.
+// spell sets the alphabet and computes the tokens of the training strings.
 func (c *Corpus) spell(letters []rune) {
 	c.Letters, c.Pad, c.Levels, c.TrainX = letters, int32(len(letters)), len(letters)+1, nil
 	for _, s := range c.Train {
@@ -158,9 +159,8 @@ func (c *Corpus) spell(letters []rune) {
 	}
 }
 
-// Spell has the corpus use the letters, ascending, and the length of another, such as
-// that which a network has been trained on. It is an error if a string has other letters
-// or is longer.
+// Spell sets the alphabet, in ascending order, and the length, for instance to those of a
+// trained network. It returns an error if a string has another letter or is longer.
 func (c *Corpus) Spell(letters string, sites int) error {
 	all := []rune(letters)
 	if c.Sites > sites {
@@ -176,7 +176,7 @@ func (c *Corpus) Spell(letters string, sites int) error {
 	return nil
 }
 
-// token returns the token of a rune, −1 if there is none.
+// token returns the token of a rune, or −1 if there is none.
 func (c *Corpus) token(r rune) int32 {
 	if t, ok := slices.BinarySearch(c.Letters, r); ok {
 		return int32(t)
@@ -184,7 +184,7 @@ func (c *Corpus) token(r rune) int32 {
 	return -1
 }
 
-// Tokens spells a string, padded.
+// Tokens returns the tokens of a string, padded to c.Sites.
 func (c *Corpus) Tokens(s string) []int32 {
 	x := make([]int32, 0, c.Sites)
 	for _, r := range s {
@@ -196,8 +196,8 @@ func (c *Corpus) Tokens(s string) []int32 {
 	return x
 }
 
-// Text joins tokens up to the first pad; what follows it other than pads makes
-// the string unreadable, which a blank shows.
+// Text returns the string of the tokens before the first padding. If a token other than padding
+// follows, it appends a space, which makes the string invalid.
 func (c *Corpus) Text(x []int32) string {
 	var b strings.Builder
 	ended := false
@@ -214,16 +214,16 @@ func (c *Corpus) Text(x []int32) string {
 	return b.String()
 }
 
-// How strings are judged: as molecules, or by their brackets and ring digits alone.
+// How strings are checked: as molecules, or only by their brackets and ring digits.
 const (
-	BySMILES = "smiles"
-	BySyntax = "syntax"
+	BySMILES = "smiles" // kind of check that parses strings as molecules
+	BySyntax = "syntax" // kind of check that compares brackets and ring digits
 
-	// NoMolecules says what reports by syntax mean.
+	// NoMolecules explains reports that check only the syntax.
 	NoMolecules = "not all of the data are molecules that the judge reads (SMILES in Kekulé form without stereochemistry): brackets and ring digits are judged, not chemistry"
 )
 
-// Novel says what a novel run asks for.
+// Novel describes the condition of a run for novel strings.
 func (c *Corpus) Novel() string {
 	if c.ofFile && c.Chemical {
 		return "a molecule that is not " + c.where
@@ -231,7 +231,7 @@ func (c *Corpus) Novel() string {
 	return "not " + c.where
 }
 
-// Judge returns how Valid judges.
+// Judge returns the kind of check that Valid applies.
 func (c *Corpus) Judge() string {
 	if c.Chemical {
 		return BySMILES
@@ -239,7 +239,7 @@ func (c *Corpus) Judge() string {
 	return BySyntax
 }
 
-// Judged is what to call strings that a judge accepts.
+// Judged returns the word for strings that the given kind of check accepts.
 func Judged(judge string) string {
 	if judge == BySMILES {
 		return "valid"
@@ -247,8 +247,8 @@ func Judged(judge string) string {
 	return "balanced"
 }
 
-// Valid judges a string: as a molecule if the data are molecules, otherwise by
-// its brackets and digits.
+// Valid reports whether a string is a molecule if the data are molecules, and otherwise whether
+// its brackets and ring digits match.
 func (c *Corpus) Valid(text string) bool {
 	if !c.Chemical {
 		return Balanced(text) && !strings.HasSuffix(text, " ")
@@ -257,7 +257,8 @@ func (c *Corpus) Valid(text string) bool {
 	return err == nil
 }
 
-// commonest returns the letter that most training strings have, or begin with.
+// commonest returns the letter that occurs in the most training strings, or with which the most
+// begin.
 func (c *Corpus) commonest(first bool) rune {
 	count := make([]int, len(c.Letters))
 	for _, x := range c.TrainX {

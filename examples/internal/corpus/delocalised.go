@@ -2,18 +2,18 @@ package corpus
 
 import "slices"
 
-// either is the order of a bond that is single in one Kekulé structure of a molecule and
-// double in another.
+// either is the order of a bond that is single in one Kekulé structure of a molecule and double
+// in another.
 const either = 4
 
-// mostStructures bounds how many Kekulé structures of a molecule are looked at. Molecules
-// of nine atoms have at most three.
+// mostStructures is the maximum number of Kekulé structures of a molecule that are generated.
+// Molecules of nine atoms have at most three.
 const mostStructures = 256
 
-// delocalised returns the molecule with the bonds that its Kekulé structures disagree on
-// marked: structures are of one molecule if the double bonds of one move around rings of
-// 4n + 2 atoms (Hückel), where they alternate with single bonds, to those of the other.
-// CC1=CN=CC=N1 and CC1=NC=CN=C1 are the same, CC1=CC=C1C and CC1=C(C)C=C1 are not.
+// delocalised returns the molecule with the bonds that differ between its Kekulé structures
+// marked. Two structures are of one molecule if alternating double and single bonds are shifted
+// around rings of 4n + 2 atoms (Hückel). Thus CC1=CN=CC=N1 and CC1=NC=CN=C1 are the same, but
+// CC1=CC=C1C and CC1=C(C)C=C1 are not.
 func (m *molecule) delocalised() *molecule {
 	if len(m.alternating()) == 0 {
 		return m
@@ -37,7 +37,7 @@ func (m *molecule) delocalised() *molecule {
 	return d
 }
 
-// orders tells the structures of one molecule apart.
+// orders returns a key that distinguishes the Kekulé structures of one molecule.
 func (m *molecule) orders() string {
 	var b []byte
 	for _, next := range m.next {
@@ -48,10 +48,11 @@ func (m *molecule) orders() string {
 	return string(b)
 }
 
-// alternating returns the rings of 4n + 2 atoms whose bonds are double and single in turn.
-// Each begins with its first atom and that one's double bond.
+// alternating returns the rings of 4n + 2 atoms whose bonds are alternately double and single.
+// Each begins with its first atom and that atom's double bond.
 func (m *molecule) alternating() (rings [][]int) {
-	double := make([]int, len(m.next)) // the other end of an atom's only double bond, or −1
+	// atom at the other end of an atom's only double bond; −1 for none
+	double := make([]int, len(m.next))
 	for i, next := range m.next {
 		double[i] = -1
 		for _, l := range next {

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// mostRings is how many rings a molecule of the default data has at most.
+// mostRings is the maximum number of rings of a generated molecule.
 const mostRings = 1
 
-// elements are the atoms of the default data, with their valences.
+// elements lists the atoms of the generated molecules with their valences.
 var elements = []struct {
 	symbol  string
 	valence int
 }{{"C", 4}, {"N", 3}, {"O", 2}, {"F", 1}}
 
-// molecules returns the SMILES of all molecules with up to so many atoms and
-// mostRings rings: all ways to add an atom by a single, double or triple bond,
-// and then to close a ring by a single or double one, while valences last.
-// Hydrogens fill what is left of them.
+// molecules returns the SMILES of all molecules with up to the given number of atoms and
+// mostRings rings. It adds atoms by single, double or triple bonds in all ways, and then closes
+// a ring by a single or double bond, as far as valences allow. Hydrogens fill the remaining
+// valences.
 func molecules(atoms int) []string {
 	var all []string
 	known := make(map[string]bool)
@@ -76,7 +76,7 @@ func molecules(atoms int) []string {
 	return all
 }
 
-// free returns how many bonds an atom has left.
+// free returns the number of bonds that an atom can still form.
 func free(m *molecule, at int) int {
 	left := 0
 	for _, e := range elements {
@@ -90,8 +90,9 @@ func free(m *molecule, at int) int {
 	return left
 }
 
-// write returns a SMILES string that depends on the molecule alone: depth first
-// from an end, shorter branches first, in canonical order.
+// write returns a SMILES string that depends only on the molecule, not on the numbering of its
+// atoms. It traverses the molecule depth first from an end, with shorter branches first and ties
+// in canonical order.
 func write(m *molecule) string {
 	_, order := m.key()
 	w := writer{m: m, rank: make([]int, len(order)), parent: make([]int, len(order)), seen: make([]bool, len(order)), rings: make([][]ring, len(order))}
@@ -115,7 +116,7 @@ type writer struct {
 	rank   []int
 	parent []int
 	seen   []bool
-	rings  [][]ring // by atom
+	rings  [][]ring // ends of ring-closing bonds, by atom
 	closed int
 }
 
@@ -132,7 +133,7 @@ func (w *writer) children(i int) []link {
 	return c
 }
 
-// findRings walks the molecule and numbers the bonds that lead back.
+// findRings traverses the molecule and numbers the bonds that close rings.
 func (w *writer) findRings(i, from int) {
 	w.seen[i], w.parent[i] = true, from
 	for _, l := range w.children(i) {
@@ -158,7 +159,7 @@ func (w *writer) above(a, b int) bool {
 	return false
 }
 
-// atom writes the part of the molecule that begins at i.
+// atom returns the SMILES of the part of the molecule that begins at atom i.
 func (w *writer) atom(i int) string {
 	w.seen[i] = true
 	var b strings.Builder

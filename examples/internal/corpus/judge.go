@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// parse reads a SMILES string in Kekulé form as one molecule, and fails unless
-// every atom has free for its bonds: the judge of what the program generates. It
-// knows nothing of the enumerator or of the constraints.
+// parse reads a SMILES string in Kekulé form as one molecule. It fails if an atom has more bonds
+// than its valence allows. It checks what the program generates, and is independent of the
+// enumerator and of the constraints.
 //
-// Atoms are those of the organic subset and atoms in brackets with hydrogens and
-// charge; bonds are -, =, #; there are branches and ring digits. Isotopes,
-// stereochemistry, aromatic atoms, %nn and dots are not understood.
+// Atoms are those of the organic subset, and atoms in brackets with hydrogens and charge. Bonds
+// are -, = and #; branches and ring digits are supported. Isotopes, stereochemistry, aromatic
+// atoms, %nn and dots are not.
 //
-// What can be written in several ways comes out in one: hydrogens belong to their atom,
-// brackets are left out where they say nothing, and a nitrogen of five bonds, one of them
-// to O=, or three of them to N#, has charges, as RDKit reads it.
+// Different spellings of a molecule give the same result. Hydrogens belong to their atom, and
+// redundant brackets are removed. A nitrogen with five bonds, one of them to O= or three of them
+// to N#, gets charges as in RDKit.
 func parse(text string) (*molecule, error) {
 	p := parser{text: text, at: -1, open: make(map[byte]opening)}
 	err := p.run()
@@ -32,27 +32,27 @@ func parse(text string) (*molecule, error) {
 type parser struct {
 	text  string
 	pos   int
-	raw   molecule // as written
+	raw   molecule // molecule as written
 	atoms []atom
-	at    int // the atom to bind to
-	order int // of the bond just written, 0 for none
+	at    int // atom to which the next one binds
+	order int // order of the bond just read; 0 for none
 	stack []int
 	open  map[byte]opening
-	fresh bool // a branch has just been opened
+	fresh bool // whether a branch has just been opened
 }
 
-// atom is what the text says of an atom, but for its bonds.
+// atom is an atom as the text describes it, without its bonds.
 type atom struct {
 	symbol            string
 	hydrogens, charge int
-	bracket           bool // hydrogens are given, else they fill the valence
+	bracket           bool // whether the text gives the hydrogens; otherwise they fill the valence
 	pos               int
 }
 
-// opening is a ring digit that waits for its other end.
+// opening is the first end of a ring bond whose second end has not been read.
 type opening struct{ atom, order int }
 
-// valences of neutral atoms, ascending.
+// valences lists the valences of neutral atoms, in ascending order.
 var valences = map[string][]int{
 	"B": {3}, "C": {4}, "N": {3}, "O": {2}, "F": {1}, "P": {3, 5, 7}, "S": {2, 4, 6}, "Cl": {1}, "Br": {1}, "I": {1, 3, 5}, "H": {1},
 }
@@ -112,7 +112,7 @@ func (p *parser) step(c byte) error {
 	return nil
 }
 
-// atom adds an atom.
+// atom adds an atom and binds it to the current one.
 func (p *parser) atom(a atom) {
 	a.pos = p.pos
 	p.atoms = append(p.atoms, a)
@@ -124,7 +124,7 @@ func (p *parser) atom(a atom) {
 	}
 }
 
-// ring opens or closes a ring.
+// ring opens or closes the ring of a digit.
 func (p *parser) ring(digit byte) error {
 	if p.at < 0 || p.fresh {
 		return fmt.Errorf("a ring from nowhere")
@@ -147,7 +147,7 @@ func (p *parser) ring(digit byte) error {
 	return nil
 }
 
-// bracket reads an atom like [NH3+].
+// bracket reads an atom in brackets, such as [NH3+].
 func (p *parser) bracket() error {
 	end := strings.IndexByte(p.text[p.pos:], ']')
 	if end < 0 {
@@ -191,9 +191,9 @@ func (p *parser) bracket() error {
 	return nil
 }
 
-// most returns how many bonds an atom can make, hydrogens included. A cation of N or O
-// binds one more than the neutral atom, an anion one less; carbon and hydrogen lose one
-// either way, and B⁻ is like carbon.
+// most returns the maximum number of bonds of an atom, including those to hydrogens. A cation of
+// N or O has one more than the neutral atom, an anion one less. Charged carbon and hydrogen have
+// one less, and B⁻ has as many as carbon.
 func (a atom) most() int {
 	all := valences[a.symbol]
 	most := all[len(all)-1]
@@ -206,8 +206,8 @@ func (a atom) most() int {
 	return most + a.charge
 }
 
-// filled returns the hydrogens of a neutral atom outside brackets that makes so many
-// bonds to others.
+// filled returns the number of hydrogens of a neutral atom outside brackets that has the given
+// number of bonds to other atoms.
 func filled(symbol string, bonds int) int {
 	for _, v := range valences[symbol] {
 		if v >= bonds {
@@ -217,8 +217,7 @@ func filled(symbol string, bonds int) int {
 	return 0
 }
 
-// settle separates the charges of nitrogens of five bonds, judges valences and counts
-// hydrogens.
+// settle assigns charges to nitrogens with five bonds, checks valences and counts hydrogens.
 func (p *parser) settle() error {
 	for i := range p.atoms {
 		p.separate(i)
@@ -235,7 +234,7 @@ func (p *parser) settle() error {
 	return nil
 }
 
-// separate makes N(=O)= of five bonds [N+]([O-])=, and N#N of five [N+]=[N-].
+// separate replaces N(=O)= with five bonds by [N+]([O-])=, and N#N with five bonds by [N+]=[N-].
 func (p *parser) separate(i int) {
 	const five = 5
 	if a := p.atoms[i]; a.symbol != "N" || a.charge != 0 || p.raw.valence(i)+a.hydrogens != five {
@@ -255,8 +254,8 @@ func (p *parser) separate(i int) {
 	}
 }
 
-// whole returns the molecule with the hydrogens that are written as atoms taken into
-// those that they are bound to.
+// whole returns the molecule. Hydrogens written as atoms are merged into the atoms to which they
+// are bound.
 func (p *parser) whole() *molecule {
 	m, number := new(molecule), make([]int, len(p.atoms))
 	for i, a := range p.atoms {
@@ -287,7 +286,7 @@ func (p *parser) whole() *molecule {
 	return m
 }
 
-// label writes an atom that makes so many bonds: in brackets if it must be.
+// label returns the SMILES of an atom with the given number of bonds, in brackets if necessary.
 func (a atom) label(bonds int) string {
 	if a.symbol != "H" && a.charge == 0 && a.hydrogens == filled(a.symbol, bonds) {
 		return a.symbol
@@ -304,8 +303,8 @@ func (a atom) label(bonds int) string {
 	return "[" + a.symbol + counted("H", a.hydrogens) + counted("+", max(0, a.charge)) + counted("-", max(0, -a.charge)) + "]"
 }
 
-// Balanced reports whether round and square brackets are closed in order and
-// every ring digit occurs an even number of times.
+// Balanced reports whether round and square brackets are closed in order and every ring digit
+// occurs an even number of times.
 func Balanced(text string) bool {
 	depth, square, digits := 0, false, make(map[rune]int)
 	for _, c := range text {
@@ -337,8 +336,8 @@ func Balanced(text string) bool {
 	return depth == 0 && !square && text != ""
 }
 
-// Polarity is the share of N, O and F, in either case, among the letters without
-// H: the property that the score run bounds.
+// Polarity returns the share of N, O and F, in either case, among all letters except H. The
+// score run bounds this property.
 func Polarity(text string) float64 {
 	polar, letters := 0, 0
 	for _, c := range strings.ToUpper(text) {

@@ -11,12 +11,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 )
 
-// mostDigits bounds the ring digits that the syntax follows, 2 states for each.
+// mostDigits is the maximum number of ring digits that the syntax tracks. Each digit doubles the
+// number of states.
 const mostDigits = 8
 
-// Syntax is the language of strings whose brackets are balanced, as deep as in
-// the training data, and whose ring digits come in pairs. Digits and round
-// brackets within square ones are not looked at.
+// Syntax returns the language of strings whose brackets are balanced, at most as deep as in the
+// training data, and whose ring digits come in pairs. Digits and round brackets within square
+// brackets are ignored.
 func Syntax(ctx context.Context, c *Corpus) (*constraint.DFA, error) {
 	digit := make(map[int32]int) // bit by token
 	for t, r := range c.Letters {
@@ -81,7 +82,7 @@ func Syntax(ctx context.Context, c *Corpus) (*constraint.DFA, error) {
 	return constraint.NewDFA(ctx, c.Levels, next, accepting)
 }
 
-// deepest returns how deep round brackets are in any of the strings.
+// deepest returns the maximum depth of round brackets in the strings.
 func deepest(all []string) int {
 	most := 0
 	for _, s := range all {
@@ -99,7 +100,7 @@ func deepest(all []string) int {
 	return most
 }
 
-// Count is the language of -count, and its judge.
+// Count returns the language of -count, a function that checks it, and a description.
 func Count(c *Corpus, text string) (constraint.Automaton, func(string) bool, string, error) {
 	if text == "" {
 		text = "N=2"
@@ -120,11 +121,11 @@ func Count(c *Corpus, text string) (constraint.Automaton, func(string) bool, str
 	return language, func(s string) bool { return strings.Count(s, letter) == n }, "exactly " + number + " " + letter, nil
 }
 
-// carbonyl is the default of -regex: a carbon with a double bond to oxygen at the
-// end of the string or in a branch.
+// carbonyl is the default of -regex: a carbon with a double bond to oxygen, at the end of the
+// string or in a branch.
 const carbonyl = `.*C(=O|\(=O\).*)`
 
-// Expression is the language of -regex, and its judge.
+// Expression returns the language of -regex, a function that checks it, and a description.
 func Expression(ctx context.Context, c *Corpus, pattern string) (constraint.Automaton, func(string) bool, string, error) {
 	if pattern == "" {
 		pattern = carbonyl

@@ -8,11 +8,11 @@ import (
 
 // molecule is a graph of atoms and bonds without hydrogens.
 type molecule struct {
-	label []string // what tells atoms apart: the element, and charge and such
+	label []string // label of each atom: the element, with charge and hydrogens where needed
 	next  [][]link // neighbours of each atom
 }
 
-// link is a bond as one of its ends sees it.
+// link is a bond from the point of view of one atom: the other atom and the bond order.
 type link struct{ to, order int }
 
 // add appends an atom and returns its number.
@@ -22,13 +22,13 @@ func (m *molecule) add(label string) int {
 	return len(m.label) - 1
 }
 
-// bind joins two atoms.
+// bind joins two atoms by a bond of the given order.
 func (m *molecule) bind(a, b, order int) {
 	m.next[a] = append(m.next[a], link{b, order})
 	m.next[b] = append(m.next[b], link{a, order})
 }
 
-// valence returns how many bonds an atom makes, double ones counted twice.
+// valence returns the sum of the orders of an atom's bonds.
 func (m *molecule) valence(i int) int {
 	n := 0
 	for _, l := range m.next[i] {
@@ -37,7 +37,7 @@ func (m *molecule) valence(i int) int {
 	return n
 }
 
-// order returns the order of the bond of two neighbours.
+// order returns the order of the bond between two atoms, 0 if there is none.
 func (m *molecule) order(a, b int) int {
 	for _, l := range m.next[a] {
 		if l.to == b {
@@ -47,7 +47,7 @@ func (m *molecule) order(a, b int) int {
 	return 0
 }
 
-// setOrder changes the bond of two neighbours.
+// setOrder changes the order of the bond between two neighbours.
 func (m *molecule) setOrder(a, b, order int) {
 	for _, end := range [2][2]int{{a, b}, {b, a}} {
 		for k, l := range m.next[end[0]] {
@@ -58,7 +58,7 @@ func (m *molecule) setOrder(a, b, order int) {
 	}
 }
 
-// clone returns a copy that can grow.
+// clone returns a deep copy.
 func (m *molecule) clone() *molecule {
 	c := &molecule{label: slices.Clone(m.label), next: make([][]link, len(m.next))}
 	for i, n := range m.next {
@@ -72,9 +72,9 @@ func (m *molecule) bonded(a, b int) bool {
 	return slices.ContainsFunc(m.next[a], func(l link) bool { return l.to == b })
 }
 
-// key returns a text that two molecules share exactly if they are the same
-// graph, and the order of atoms it comes from: the least text over all orders
-// that colour refinement leaves open.
+// key returns a canonical text, equal for two molecules exactly if they are the same graph, and
+// the corresponding order of the atoms. The text is the least one over all orders that colour
+// refinement leaves open.
 func (m *molecule) key() (text string, order []int) {
 	s := canon{m: m}
 	colour := make([]int, len(m.label))
@@ -94,8 +94,8 @@ type canon struct {
 	order []int
 }
 
-// search refines colours, and tells the atoms of the first ambiguous colour
-// apart in every way that matters.
+// search refines the colours. If they are still ambiguous, it branches on the atoms of the first
+// ambiguous colour.
 func (s *canon) search(colour []int) {
 	s.refine(colour)
 	n := len(colour)
@@ -134,8 +134,8 @@ func (s *canon) search(colour []int) {
 	}
 }
 
-// refine splits colours by the colours of neighbours until nothing changes.
-// Colours are 0 … n−1, in an order that does not depend on numbering.
+// refine splits colours by the colours of the neighbours until nothing changes. Colours are 0 …
+// n−1, in an order that does not depend on the numbering of the atoms.
 func (s *canon) refine(colour []int) {
 	n := len(colour)
 	sign, sorted := make([][]int, n), make([][]int, n)
@@ -166,7 +166,7 @@ func (s *canon) refine(colour []int) {
 	}
 }
 
-// text writes the graph with atoms in the order of their colours.
+// text returns the graph as text, with atoms in the order of their colours.
 func (s *canon) text(colour []int) string {
 	n := len(colour)
 	at := make([]int, n)

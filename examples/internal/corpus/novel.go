@@ -11,16 +11,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// Seen is a novelty whose identity is that of the corpus: strings that are not new are
-// kept out by a lexicon, exactly; other spellings of what they stand for, and of what was
-// drawn before, are drawn again, which is exact, too. Of molecules in a file, so is what is
-// none: nothing that is no molecule is a new one.
+// Seen is a novelty projector that compares strings by the identity of the corpus. A lexicon
+// excludes the known strings exactly. Other spellings of known molecules, and of samples drawn
+// before, are rejected and redrawn, which is exact, too. If the data are molecules from a file,
+// strings that are not molecules are rejected, too.
 type Seen struct {
 	corpus *Corpus
 	novel  novelty.Projector
 }
 
-// NewSeen returns the novelty of a corpus within a path.
+// NewSeen returns the novelty projector of a corpus within a path.
 func NewSeen(c *Corpus, path projection.Path) *Seen {
 	lexicon := new(constraint.Lexicon)
 	for _, s := range c.old {
@@ -29,7 +29,7 @@ func NewSeen(c *Corpus, path projection.Path) *Seen {
 	return &Seen{c, novelty.Projector{Seen: lexicon, Path: path}}
 }
 
-// Bind implements [diffusion.Projector].
+// Bind returns the projection for one run. It implements [diffusion.Projector].
 func (s *Seen) Bind(ctx context.Context, sites, levels, samples int) (diffusion.Projection, error) {
 	p, err := s.novel.Bind(ctx, sites, levels, samples)
 	if err != nil {
@@ -38,7 +38,7 @@ func (s *Seen) Bind(ctx context.Context, sites, levels, samples int) (diffusion.
 	return &unseen{p.(*novelty.CorpusProjection), s.corpus, make(map[string]bool)}, nil
 }
 
-// Judge returns a judge that accepts what is new, once.
+// Judge returns a function that accepts each novel identity once.
 func (s *Seen) Judge() func(string) bool {
 	made := make(map[string]bool)
 	return func(text string) bool {
@@ -51,14 +51,16 @@ func (s *Seen) Judge() func(string) bool {
 	}
 }
 
-// unseen refuses what the corpus or the run knows by its identity.
+// unseen is a projection that rejects samples whose identity is in the corpus or was drawn
+// before in the run.
 type unseen struct {
 	*novelty.CorpusProjection
 	corpus *Corpus
 	made   map[string]bool
 }
 
-// Commit implements [diffusion.Committer].
+// Commit records a sample, or rejects it with constraint.ErrInfeasible. It implements
+// [diffusion.Committer].
 func (u *unseen) Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error {
 	text := u.corpus.Text(x)
 	id := u.corpus.Identity(text)
@@ -75,8 +77,7 @@ func (u *unseen) Commit(ctx context.Context, x []int32, v []float32, src rand.So
 	return nil
 }
 
-// Recall takes in what an earlier part of the run has made, see
-// [diffusion.Committer].
+// Recall records a sample from an earlier part of the run. It implements [diffusion.Committer].
 func (u *unseen) Recall(x []int32) error {
 	if err := u.CorpusProjection.Recall(x); err != nil {
 		return err

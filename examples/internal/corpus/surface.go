@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// PolarSurface returns the topological polar surface area of a molecule in Å² (Ertl,
-// Rohde and Selzer 2000): the sum of what its nitrogens and oxygens contribute by
-// their bonds, hydrogens, charge and ring. It reads the string by the parser of the
-// judge and knows of nothing else. The error says why the string is no molecule.
+// PolarSurface returns the topological polar surface area of a molecule in Å² (Ertl, Rohde and
+// Selzer 2000). It is the sum of the contributions of nitrogens and oxygens, which depend on
+// their bonds, hydrogens, charge and ring. The string is parsed by the same parser as in the
+// validity check. The error states why the string is not a molecule.
 //
-// A ring of five or six is aromatic if its π electrons are six; rings are judged one
-// by one.
+// A ring of five or six atoms counts as aromatic if it has six π electrons. Rings are considered
+// one by one.
 func PolarSurface(text string) (float64, error) {
 	m, err := parse(text)
 	if err != nil {
@@ -29,10 +29,10 @@ func PolarSurface(text string) (float64, error) {
 
 type surface struct {
 	m               *molecule
-	small, aromatic []bool // atoms in a ring of three, in an aromatic one
+	small, aromatic []bool // whether each atom is in a ring of three, or in an aromatic ring
 }
 
-// rings marks the atoms of rings.
+// rings marks the atoms in rings of three and in aromatic rings.
 func (s *surface) rings() {
 	for a, next := range s.m.next {
 		for _, l := range next {
@@ -54,7 +54,7 @@ func (s *surface) rings() {
 	}
 }
 
-// ring returns the smallest ring through a bond, nil if there is none.
+// ring returns the smallest ring through the bond from a to b, or nil if there is none.
 func (s *surface) ring(a, b int) []int {
 	from := map[int]int{a: -1}
 	for queue := []int{a}; len(queue) > 0; queue = queue[1:] {
@@ -76,7 +76,8 @@ func (s *surface) ring(a, b int) []int {
 	return ring
 }
 
-// electrons counts the π electrons of a ring, −1 where an atom breaks it.
+// electrons returns the number of π electrons of a ring, or −1 if an atom interrupts the
+// conjugation.
 func (s *surface) electrons(ring []int) int {
 	n := 0
 	for _, i := range ring {
@@ -107,7 +108,7 @@ func (s *surface) electrons(ring []int) int {
 	return n
 }
 
-// element returns the symbol of an atom.
+// element returns the element symbol of a label.
 func element(label string) string {
 	if label[0] != '[' {
 		return label
@@ -119,16 +120,16 @@ func element(label string) string {
 	return label[1:end]
 }
 
-// contribution is a row of the table of the paper.
+// contribution is a row of the paper's table.
 type contribution struct {
 	element           string
 	hydrogens, charge int
-	bonds             string // orders to other atoms, ascending, a for aromatic
+	bonds             string // orders of the bonds to other atoms, ascending; a for aromatic
 	small             bool
 	area              float64
 }
 
-// contributions are those of nitrogen and oxygen.
+// contributions is the table for nitrogen and oxygen.
 var contributions = []contribution{
 	{"N", 0, 0, "111", true, 3.01}, {"N", 1, 0, "11", true, 21.94}, {"O", 0, 0, "11", true, 12.53},
 	{"N", 0, 0, "111", false, 3.24}, {"N", 0, 0, "12", false, 12.36}, {"N", 0, 0, "3", false, 23.79},
@@ -144,7 +145,7 @@ var contributions = []contribution{
 	{"O", 0, -1, "1", false, 23.06}, {"O", 0, 0, "aa", false, 13.14},
 }
 
-// atom returns what an atom contributes.
+// atom returns the contribution of an atom.
 func (s *surface) atom(i int) float64 {
 	label := s.m.label[i]
 	c := contribution{element: element(label), small: s.small[i]}
@@ -181,8 +182,8 @@ func (s *surface) atom(i int) float64 {
 	return max(0, 28.5-8.6*neighbours+1.5*hydrogens)
 }
 
-// counted returns the number behind a letter of a label, 1 if there is none, 0
-// without the letter.
+// counted returns the number after a letter of a label. It is 1 if there is no number and 0 if
+// there is no such letter.
 func counted(label string, letter byte) int {
 	at := strings.IndexByte(label[2:], letter)
 	if at < 0 {

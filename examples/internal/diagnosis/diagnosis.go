@@ -1,6 +1,6 @@
-// Package diagnosis draws what chains did: trace, histogram, forest, ranks, autocorrelation
-// and effective draws of one quantity, its pairs with the energy and the energy itself, with
-// runs of several kernels next to each other.
+// Package diagnosis plots diagnostics of Markov chains: trace, histogram, forest, ranks,
+// autocorrelation and effective draws of a quantity, its pairs with the energy, and the energy
+// itself. The runs of several kernels are shown side by side.
 package diagnosis
 
 import (
@@ -17,14 +17,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// Run is the chains of one kernel: draws by chain.
+// Run holds the draws of one kernel, by chain.
 type Run struct {
 	Name   string
 	Draws  [][]float64
-	Energy [][]float64 // in nats, of the same draws
+	Energy [][]float64 // energies in nats of the same draws
 }
 
-// New returns the run of one function of a trace that keeps its draws.
+// New returns the run of one function of a trace. The trace must keep its draws.
 func New(name string, t *diagnose.Trace, function string) (Run, error) {
 	draws, err := t.Values(function)
 	if err != nil {
@@ -35,14 +35,14 @@ func New(name string, t *diagnose.Trace, function string) (Run, error) {
 }
 
 const (
-	shownDraws = 300 // in the trace
-	shownLags  = 60  // in the autocorrelation
-	bins       = 30  // of histograms
+	shownDraws = 300 // number of draws shown in the trace
+	shownLags  = 60  // number of lags shown in the autocorrelation
+	bins       = 30  // number of bins of a histogram
 	rankBins   = 20
-	rankChains = 4 // whose ranks are shown
+	rankChains = 4 // number of chains whose ranks are shown
 )
 
-// Figures draws the quantity. Reference, if there is one, is its exact mean.
+// Figures plots the quantity. If reference is not nil, it is the exact mean.
 func Figures(quantity string, runs []Run, reference *float64) ([]*picture.Figure, error) {
 	var all []*picture.Figure
 	for _, draw := range []func(string, []Run, *float64) (*picture.Figure, error){trace, histogram, forest, ranks, autocorrelation, evolution, energies, pairs} {
@@ -57,8 +57,8 @@ func Figures(quantity string, runs []Run, reference *float64) ([]*picture.Figure
 	return all, nil
 }
 
-// trace stacks one panel per run on a common scale: the first chain, and where
-// the middle nine tenths of all chains are.
+// trace plots one panel per run on a common scale: the first chain, and the central 90 %
+// interval of all chains.
 func trace(quantity string, runs []Run, reference *float64) (*picture.Figure, error) {
 	f := &picture.Figure{
 		Name: "trace", Title: "The " + quantity + " of the first chain; shaded: nine tenths of all chains",
@@ -100,7 +100,7 @@ func trace(quantity string, runs []Run, reference *float64) (*picture.Figure, er
 	return f, nil
 }
 
-// autocorrelation is that of all runs, averaged over chains.
+// autocorrelation plots the autocorrelation of all runs, averaged over chains.
 func autocorrelation(quantity string, runs []Run, _ *float64) (*picture.Figure, error) {
 	f := &picture.Figure{
 		Name: "autocorrelation", Title: "Autocorrelation of the " + quantity + ", averaged over chains",
@@ -139,9 +139,10 @@ func meanAutocorrelation(draws [][]float64) []float64 {
 	return mean
 }
 
-// binning returns the lower edge of the first bin, the width and the number of the bins of a
-// histogram. A quantity on a lattice, such as the mean of spins, has as many values in
-// every bin, around their middle: else some bins would be empty, or full, by chance.
+// binning returns the lower edge of the first bin, the width and the number of bins of a
+// histogram. For a quantity on a lattice, such as the mean of spins, every bin contains the same
+// number of possible values, placed around its middle. Otherwise some bins would be empty or
+// double by chance.
 func binning(runs []Run) (low, wide float64, n int) {
 	low, high := extremes(runs)
 	seen := map[float64]bool{}
@@ -171,10 +172,11 @@ func binning(runs []Run) (low, wide float64, n int) {
 	return low - step/2, float64(each) * step, (points + each - 1) / each
 }
 
-// mostValues is how many different values a quantity on a lattice may have.
+// mostValues is the maximum number of distinct values of a quantity that is treated as one on a
+// lattice.
 const mostValues = 4096
 
-// histogram is of all draws of every run.
+// histogram plots the histograms of all draws of every run.
 func histogram(quantity string, runs []Run, reference *float64) (*picture.Figure, error) {
 	f := &picture.Figure{
 		Name: "histogram", Title: "Distribution of the " + quantity,
@@ -202,7 +204,7 @@ func histogram(quantity string, runs []Run, reference *float64) (*picture.Figure
 	return f, nil
 }
 
-// outline adds a histogram of n bins to a panel, as series k, in percent of the draws by unit.
+// outline adds a histogram of n bins to a panel as series k, in percent of the draws per unit.
 func outline(p *plot.Plot, k int, draws [][]float64, low, wide float64, n int, unit float64) (*plotter.Line, error) {
 	count := make([]float64, n)
 	total := 0.0

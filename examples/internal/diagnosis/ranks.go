@@ -11,10 +11,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
-// ranks stacks one panel per run: how the ranks of the first chains, among all
-// draws of all chains, are spread (Vehtari et al. 2021, §4.2). Chains that agree
-// have even ranks, within the shaded band twice the deviation of independent
-// draws wide.
+// ranks plots one panel per run: the distribution of the first chains' ranks among all draws of
+// all chains (Vehtari et al. 2021, §4.2). The ranks of chains that agree are uniform. The shaded
+// band is two standard deviations of independent draws to each side.
 func ranks(quantity string, runs []Run, _ *float64) (*picture.Figure, error) {
 	f := &picture.Figure{
 		Name: "ranks", Title: fmt.Sprintf("Ranks of the %s: the first %d chains among all", quantity, min(rankChains, len(runs[0].Draws))),
@@ -51,9 +50,8 @@ func ranks(quantity string, runs []Run, _ *float64) (*picture.Figure, error) {
 	return f, nil
 }
 
-// shares returns, for each of the first chains, how many of its draws fall into
-// each bin of ranks, as a part of an even share. Equal draws have their mean
-// rank.
+// shares returns, for each of the first chains, the number of its draws in each bin of ranks,
+// relative to a uniform distribution. Equal draws get their mean rank.
 func shares(draws [][]float64) [][]float64 {
 	var sorted []float64
 	for _, chain := range draws {
@@ -76,13 +74,13 @@ func shares(draws [][]float64) [][]float64 {
 	return all
 }
 
-// quantile returns the sample quantile of v, which it sorts.
+// quantile returns the sample quantile of v. It sorts v.
 func quantile(v []float64, q float64) float64 {
 	slices.Sort(v)
 	return v[int(q*float64(len(v)-1)+0.5)]
 }
 
-// extremes returns the range of all draws, of some width.
+// extremes returns the range of all draws, widened to 1 if it is a single value.
 func extremes(runs []Run) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, r := range runs {

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	shownPairs = 400 // of a run
-	lengths    = 8   // at which effective draws are counted
+	shownPairs = 400 // draws of a run shown in pairs
+	lengths    = 8   // run lengths at which effective draws are computed
 )
 
-// forest is a row for each run: where the middle half and the middle nine tenths of its
-// draws are, and their median.
+// forest plots one row per run: the central 50 % and 90 % intervals of its draws and their
+// median.
 func forest(quantity string, runs []Run, reference *float64) (*picture.Figure, error) {
 	f := &picture.Figure{
 		Name: "forest", Title: "Where the draws of the " + quantity + " are",
@@ -69,7 +69,7 @@ func forest(quantity string, runs []Run, reference *float64) (*picture.Figure, e
 	return f, nil
 }
 
-// evolution is the effective sample size after parts of the run.
+// evolution plots the effective sample size against the length of the run.
 func evolution(quantity string, runs []Run, _ *float64) (*picture.Figure, error) {
 	f := &picture.Figure{
 		Name: "effective-draws", Title: "Effective draws of the " + quantity + " by the length of the run",
@@ -114,8 +114,8 @@ func evolution(quantity string, runs []Run, _ *float64) (*picture.Figure, error)
 	return f, nil
 }
 
-// energies compares the energies of the draws with what changes from a draw to the next, as
-// Betancourt (2016) does for Hamiltonian Monte Carlo.
+// energies compares the distribution of the energy with that of its change between successive
+// draws, the diagnostic of Betancourt (2016) for Hamiltonian Monte Carlo.
 func energies(_ string, runs []Run, _ *float64) (*picture.Figure, error) {
 	f := &picture.Figure{
 		Name: "energy", Title: "Energy of the draws about its mean, and its change from draw to draw",
@@ -177,8 +177,8 @@ func energies(_ string, runs []Run, _ *float64) (*picture.Figure, error) {
 	return f, nil
 }
 
-// pairs is some draws of the quantity with their energies; nothing if one is a line of the
-// other.
+// pairs plots some draws of the quantity against their energies. It returns nil if one is a
+// linear function of the other.
 func pairs(quantity string, runs []Run, _ *float64) (*picture.Figure, error) {
 	f := &picture.Figure{
 		Name: "pairs", Title: "The " + quantity + " and the energy of the same draws",

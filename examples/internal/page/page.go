@@ -1,5 +1,5 @@
-// Package page writes what an example found as one HTML file that needs nothing
-// else: the summary, warnings, pictures, settings and the command to repeat it.
+// Package page writes the results of an example as a self-contained HTML file: the summary,
+// warnings, plots, settings and the command that repeats the run.
 package page
 
 import (
@@ -17,27 +17,28 @@ import (
 // Page is the report of one run.
 type Page struct {
 	Title    string
-	Command  string // that repeats the run
-	Text     string // the report as it is printed
+	Command  string // command that repeats the run
+	Text     string // printed report
 	Warnings []string
 	Figures  []*picture.Figure
 	Settings []Setting
 }
 
-// Setting is one option; Given says that the command line has it.
+// Setting is one option. Given is set if it was on the command line.
 type Setting struct {
 	Name, Value, Usage string
 	Given              bool
 }
 
+// source is the template of the page.
+//
 //go:embed page.html
 var source string
 
 var document = template.Must(template.New("page").Parse(source))
 
-// Write makes the folder if need be, writes every figure as SVG and PNG and the
-// page as index.html, and returns the paths. The page is written whole or not at
-// all.
+// Write creates the folder if necessary, writes every figure as SVG and PNG and the page as
+// index.html, and returns the paths. The page is written atomically.
 func (p *Page) Write(dir string) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err

@@ -10,12 +10,12 @@ import (
 	"gonum.org/v1/plot/vg/recorder"
 )
 
-// slack is how far boxes may reach into each other, in points: fonts keep that
-// much space around letters.
+// slack is the overlap of boxes, in points, that is not reported: fonts leave that much space
+// around letters.
 const slack = 0.5
 
-// Faults draws the figure and lists what a reader would stumble over: texts that
-// overlap and marks or texts outside the canvas.
+// Faults draws the figure and lists defects: overlapping texts, and marks or texts outside the
+// canvas.
 func Faults(f *Figure) []string {
 	l := f.arrange()
 	rec := new(recorder.Canvas)
@@ -34,7 +34,7 @@ func Faults(f *Figure) []string {
 	return r.faults
 }
 
-// affine is x ↦ (a·x + c·y + e, b·x + d·y + f).
+// affine is the map x ↦ (a·x + c·y + e, b·x + d·y + f).
 type affine struct{ a, b, c, d, e, f float64 }
 
 var identity = affine{a: 1, d: 1}
@@ -44,7 +44,7 @@ func (m affine) at(p vg.Point) (x, y float64) {
 	return m.a*px + m.c*py + m.e, m.b*px + m.d*py + m.f
 }
 
-// then returns the map that applies n first.
+// then returns the composition that applies n first and then m.
 func (m affine) then(n affine) affine {
 	e, f := m.at(vg.Point{X: vg.Length(n.e), Y: vg.Length(n.f)})
 	return affine{
@@ -53,7 +53,7 @@ func (m affine) then(n affine) affine {
 	}
 }
 
-// box is the smallest upright one around a text.
+// box is the bounding box of a text or mark.
 type box struct {
 	text                   string
 	left, low, right, high float64
@@ -72,10 +72,10 @@ func (b box) overlaps(o box) bool {
 	return b.left < o.right-slack && o.left < b.right-slack && b.low < o.high-slack && o.low < b.high-slack
 }
 
-// replay follows the recorded calls of a drawing.
+// replay tracks the recorded calls of a drawing.
 type replay struct {
 	size   vg.Point
-	state  []affine // of Push and Pop
+	state  []affine // stack of Push and Pop
 	texts  []box
 	faults []string
 }

@@ -1,6 +1,6 @@
-// Package picture draws the examples' pictures in one style: stacked panels on aligned
-// axes, one legend outside of them, colours that colour-blind readers can distinguish,
-// and every picture as SVG and PNG.
+// Package picture draws the examples' plots in one style: stacked panels with aligned axes, one
+// legend outside the panels, and colours that colour-blind readers can distinguish. Every plot
+// is written as SVG and PNG.
 package picture
 
 import (
@@ -25,37 +25,37 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Width is that of every picture.
+// Width is the width of every figure.
 const Width = 16 * vg.Centimeter
 
 // Figure is one picture.
 type Figure struct {
-	Name    string       // of its files, without extension
-	Title   string       // above it
-	Caption string       // what a page says below it
-	Panels  []*plot.Plot // above each other, axes aligned
-	Height  vg.Length    // of a panel; 0 is 6 cm
-	Legend  []Entry      // between title and panels
+	Name    string       // base name of its files
+	Title   string       // title above the picture
+	Caption string       // caption below the picture on a page
+	Panels  []*plot.Plot // panels from top to bottom, with aligned axes
+	Height  vg.Length    // height of a panel; 0 for 6 cm
+	Legend  []Entry      // legend between title and panels
 }
 
-// Entry is a line of a legend: a name and the mark that it stands for.
+// Entry is a line of a legend: a name and its mark.
 type Entry struct {
 	Name string
 	Mark plot.Thumbnailer
 }
 
 const (
-	border   = 2 * vg.Millimeter // around everything
-	between  = 3 * vg.Millimeter // rows of a figure
-	markWide = 18                // points
+	border   = 2 * vg.Millimeter // margin around the figure
+	between  = 3 * vg.Millimeter // space between rows
+	markWide = 18                // width of a legend mark in points
 	markGap  = 4
 	entryGap = 14
 )
 
-// layout is what a figure looks like on its canvas.
+// layout describes the arrangement of a figure on its canvas.
 type layout struct {
 	title []string
-	rows  [][]Entry // of the legend
+	rows  [][]Entry // rows of the legend
 	size  vg.Point
 }
 
@@ -80,10 +80,10 @@ func (f *Figure) arrange() layout {
 	return l
 }
 
-// line is the height of a line of text.
+// line returns the height of a line of text.
 func line(s text.Style) vg.Length { return s.FontExtents().Height * 1.1 }
 
-// head is the height of the title and the legend.
+// head returns the height of the title and the legend.
 func (l *layout) head() vg.Length {
 	h := vg.Length(0)
 	if n := len(l.title); n > 0 {
@@ -95,7 +95,7 @@ func (l *layout) head() vg.Length {
 	return h
 }
 
-// wrap cuts text at spaces into lines that fit.
+// wrap breaks text at spaces into lines of at most the given width.
 func wrap(s string, in text.Style, width vg.Length) []string {
 	var lines []string
 	for _, word := range strings.Fields(s) {
@@ -108,7 +108,7 @@ func wrap(s string, in text.Style, width vg.Length) []string {
 	return lines
 }
 
-// draw paints the figure, laid out as l, on a canvas of its size.
+// draw draws the figure with layout l on a canvas of its size.
 func (f *Figure) draw(c draw.Canvas, l layout) {
 	c.SetColor(color.White)
 	c.Fill(c.Rectangle.Path())
@@ -142,7 +142,7 @@ func (f *Figure) draw(c draw.Canvas, l layout) {
 	}
 }
 
-// split returns the canvases of the panels within one that has its border cut off.
+// split returns the canvases of the panels, given the canvas without its border.
 func (f *Figure) split(c draw.Canvas, l layout) []draw.Canvas {
 	c.Max.Y -= l.head()
 	panels := make([][]*plot.Plot, len(f.Panels))
@@ -156,14 +156,14 @@ func (f *Figure) split(c draw.Canvas, l layout) []draw.Canvas {
 	return all
 }
 
-// Group is one colour of bars: a name, and a height at each place.
+// Group is one series of bars: a name, and a height at each place.
 type Group struct {
 	Name   string
 	Height []float64
 }
 
-// Bars draws one group of bars at each named place, a bar of every group's colour, and
-// returns the entries of the legend.
+// Bars draws a cluster of bars, one per group, at each named place. It returns the entries of
+// the legend.
 func Bars(p *plot.Plot, places []string, groups []Group) ([]Entry, error) {
 	wide := vg.Points(min(24, 300/float64(max(1, len(places)*len(groups)))))
 	var legend []Entry
@@ -182,7 +182,7 @@ func Bars(p *plot.Plot, places []string, groups []Group) ([]Entry, error) {
 	return legend, nil
 }
 
-// Shares draws a group of bars of a share in percent at each named place.
+// Shares returns a figure of bars in percent, with one cluster at each named place.
 func Shares(name, title, axis string, places []string, groups []Group) (*Figure, error) {
 	p := Panel("", axis)
 	p.Y.Min, p.Y.Max = 0, 100
@@ -190,7 +190,7 @@ func Shares(name, title, axis string, places []string, groups []Group) (*Figure,
 	return &Figure{Name: name, Title: title, Panels: []*plot.Plot{p}, Legend: legend}, err
 }
 
-// Tilt turns the names of places by a right angle, for names that are long.
+// Tilt rotates the names of places by 90 degrees, for long names.
 func (f *Figure) Tilt() {
 	for _, p := range f.Panels {
 		l := &p.X.Tick.Label
@@ -198,13 +198,13 @@ func (f *Figure) Tilt() {
 	}
 }
 
-// Dot is the mark of a point of series k in a legend.
+// Dot returns the legend mark for points of series k.
 func Dot(k int, shape draw.GlyphDrawer) *plotter.Scatter {
 	return &plotter.Scatter{GlyphStyle: draw.GlyphStyle{Color: Color(k), Radius: vg.Points(3.5), Shape: shape}}
 }
 
-// fonts are what a reader without the Liberation fonts is shown: fonts of the
-// same widths first.
+// fonts lists the replacements for a reader without the Liberation fonts, those of the same
+// widths first.
 const fonts = "'Liberation Sans', Arial, Helvetica, sans-serif"
 
 // SVG returns the figure as an SVG document.
@@ -222,7 +222,7 @@ func (f *Figure) SVG() ([]byte, error) {
 	return slices.Concat(svg[:at], fmt.Appendf(nil, "<svg role=\"img\" aria-label=\"%s\"", html.EscapeString(f.Alternative())), svg[at+len("<svg"):]), nil
 }
 
-// Alternative says in words what the figure shows.
+// Alternative returns a description of the figure in words.
 func (f *Figure) Alternative() string {
 	text := f.Title
 	for i, p := range f.Panels {
@@ -245,17 +245,17 @@ func (f *Figure) Alternative() string {
 	return text
 }
 
-// themed are colours of a figure that a page may set, so that it can be dark: each is a
-// variable with the colour itself as its default.
+// themed replaces colours by CSS variables that a page can set, for dark pages. The default of
+// each variable is the colour itself.
 var themed = strings.NewReplacer(
 	"#1E1E1E", "var(--figure-ink, #1E1E1E)", "#000000", "var(--figure-ink, #000000)",
 	"#787878", "var(--figure-axis, #787878)", "#E6E6E6", "var(--figure-grid, #E6E6E6)",
 	"#0072B2", "var(--figure-blue, #0072B2)", "#87542E", "var(--figure-brown, #87542E)", "#7A51B8", "var(--figure-violet, #7A51B8)",
 )
 
-// Themed returns the figure as an element for a page: its paper is that of the page, and
-// its ink, axes and dark series are the variables --figure-ink, -axis, -grid, -blue,
-// -brown and -violet. Its attribute data-panels holds the scales of its panels.
+// Themed returns the figure as an SVG element for a page. Its background is the page's; its ink,
+// axes and dark series use the variables --figure-ink, -axis, -grid, -blue, -brown and -violet.
+// The attribute data-panels holds the scales of its panels.
 func (f *Figure) Themed() ([]byte, error) {
 	svg, err := f.SVG()
 	if err != nil {
@@ -272,7 +272,7 @@ func (f *Figure) Themed() ([]byte, error) {
 	return []byte(themed.Replace(string(svg))), nil
 }
 
-// PNG returns the figure as a PNG image of 144 points to the inch.
+// PNG returns the figure as a PNG image with 144 dots per inch.
 func (f *Figure) PNG() ([]byte, error) {
 	l := f.arrange()
 	c := vgimg.NewWith(vgimg.UseWH(l.size.X, l.size.Y), vgimg.UseDPI(144))
@@ -302,10 +302,10 @@ func (f *Figure) Save(dir string) ([]string, error) {
 	return paths, nil
 }
 
-// ticks are four to ten labels at multiples of 1, 2 or 5 times a power of ten.
+// ticks places labels at multiples of 1, 2 or 5 times a power of ten, four to ten per axis.
 type ticks struct{}
 
-// Ticks implements plot.Ticker.
+// Ticks returns the ticks of an axis. It implements plot.Ticker.
 func (ticks) Ticks(low, high float64) []plot.Tick {
 	if !(high > low) || math.IsInf(high-low, 0) {
 		return []plot.Tick{{Value: low, Label: strconv.FormatFloat(low, 'g', 6, 64)}}
@@ -334,11 +334,11 @@ func (ticks) Ticks(low, high float64) []plot.Tick {
 	return all
 }
 
-// Album is the pictures of a report, which embeds it.
+// Album holds the figures of a report, which embeds it.
 type Album struct{ figures []*Figure }
 
-// Add appends pictures.
+// Add appends figures.
 func (a *Album) Add(f ...*Figure) { a.figures = append(a.figures, f...) }
 
-// Figures returns them.
+// Figures returns the figures.
 func (a *Album) Figures() []*Figure { return a.figures }

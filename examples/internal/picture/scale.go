@@ -6,20 +6,23 @@ import (
 	"gonum.org/v1/plot/vg/recorder"
 )
 
-// scale says which values the places of a panel stand for.
+// scale maps positions in a panel to values.
 type scale struct {
-	Box  [4]float64 // left, bottom, right and top in points, from the lower left corner of the figure
+	// left, bottom, right and top of the panel in points, from the lower left corner of the
+	// figure
+	Box  [4]float64
 	X, Y axis
 }
 
-// axis is one of its axes.
+// axis is an axis of a scale.
 type axis struct {
 	Name     string
 	Min, Max float64
-	Places   map[string]float64 `json:",omitempty"` // of an axis of names
+	// positions of the names, if the axis has names; otherwise nil
+	Places map[string]float64 `json:",omitempty"`
 }
 
-// scales returns those of the panels that have axes.
+// scales returns the scales of the panels that have axes.
 func (f *Figure) scales() []scale {
 	l := f.arrange()
 	c := draw.Crop(draw.NewCanvas(new(recorder.Canvas), l.size.X, l.size.Y), border, -border, border, -border)

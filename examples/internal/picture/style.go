@@ -11,16 +11,15 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Sizes of text: of titles, of labels and legends, and of ticks.
+// Font sizes in points of titles, of labels and legends, and of ticks.
 const (
-	titleSize = 10
-	labelSize = 9
-	tickSize  = 8.5 // 11 pixels of a screen
+	titleSize = 10  // font size of titles in points
+	labelSize = 9   // font size of labels and legends in points
+	tickSize  = 8.5 // font size of ticks in points: 11 pixels on a screen
 )
 
-// palette is that of Okabe and Ito (2008) without its black, which is for what is
-// real or exact, and without its yellow, which is too faint for a line; brown and
-// violet follow.
+// palette is the palette of Okabe and Ito (2008) without black, which marks true or exact
+// values, and without yellow, which is too faint for lines. Brown and violet are added.
 var palette = []color.Color{
 	color.RGBA{R: 0, G: 114, B: 178, A: 255},   // blue
 	color.RGBA{R: 213, G: 94, B: 0, A: 255},    // vermilion
@@ -34,18 +33,18 @@ var palette = []color.Color{
 
 var dashes = [][]vg.Length{nil, {6, 3}, {2, 2}, {8, 3, 2, 3}}
 
-// Reference is the style of what is real or exact.
+// Reference is the line style of true or exact values.
 var Reference = draw.LineStyle{Color: color.Black, Width: vg.Points(1.2), Dashes: []vg.Length{4, 3}}
 
 // Color returns the colour of series k.
 func Color(k int) color.Color { return palette[k%len(palette)] }
 
-// Stroke returns the line of series k: colours first, then dashes.
+// Stroke returns the line style of series k. Series first differ in colour, then in dashes.
 func Stroke(k int) draw.LineStyle {
 	return draw.LineStyle{Color: Color(k), Width: vg.Points(1.2), Dashes: dashes[k/len(palette)%len(dashes)]}
 }
 
-// Faint returns a colour of little weight for areas: a band over samples, say.
+// Faint returns a translucent version of a colour for areas, such as bands.
 func Faint(c color.Color) color.Color {
 	r, g, b, _ := c.RGBA()
 	return color.NRGBA{R: uint8(r >> 8), G: uint8(g >> 8), B: uint8(b >> 8), A: 60}
@@ -59,7 +58,7 @@ func style(size float64) text.Style {
 	return text.Style{Color: color.Gray{Y: 30}, Font: face(size), Handler: plot.DefaultTextHandler, XAlign: text.XLeft, YAlign: text.YBottom}
 }
 
-// Panel returns an empty panel with the names and units of its axes, "lag
+// Panel returns an empty panel whose axes have the given labels with units, such as "lag
 // (steps)".
 func Panel(x, y string) *plot.Plot {
 	p := plot.New()
@@ -80,7 +79,7 @@ func Panel(x, y string) *plot.Plot {
 	return p
 }
 
-// Line adds series k to a panel, at 0, 1, …, and returns its mark for a legend.
+// Line adds series k to a panel at 0, 1, …, and returns its mark for a legend.
 func Line(p *plot.Plot, k int, y []float64) (*plotter.Line, error) {
 	xy := make(plotter.XYs, len(y))
 	for i, v := range y {
@@ -100,12 +99,12 @@ func Curve(p *plot.Plot, k int, xy plotter.XYs) (*plotter.Line, error) {
 	return l, nil
 }
 
-// visible is how many points of a curve a picture can show: two for each half of a point
-// of its width.
+// visible is the maximum number of points in a plotted curve: two per half point of the plot's
+// width.
 const visible = 1800
 
-// thin keeps of a longer curve the first and the last point and the lowest and the
-// highest of each of some hundred stretches, which look the same.
+// thin reduces a longer curve without a visible change. It keeps the first and the last point,
+// and the lowest and the highest point of each of several hundred segments.
 func thin(xy plotter.XYs) plotter.XYs {
 	if len(xy) <= visible {
 		return xy
@@ -131,8 +130,7 @@ func thin(xy plotter.XYs) plotter.XYs {
 	return append(kept, xy[len(xy)-1])
 }
 
-// Band fills the area between two series over the same places, in the colour of
-// series k.
+// Band fills the area between two series over the same places with the colour of series k.
 func Band(p *plot.Plot, k int, low, high plotter.XYs) error {
 	ring := append(plotter.XYs{}, low...)
 	for i := len(high) - 1; i >= 0; i-- {
@@ -147,7 +145,7 @@ func Band(p *plot.Plot, k int, low, high plotter.XYs) error {
 	return nil
 }
 
-// Level draws a reference across the panel at height y.
+// Level draws a horizontal reference line across the panel at height y.
 func Level(p *plot.Plot, y float64) *plotter.Function {
 	f := plotter.NewFunction(func(float64) float64 { return y })
 	f.LineStyle, f.Samples = Reference, 2
@@ -156,7 +154,7 @@ func Level(p *plot.Plot, y float64) *plotter.Function {
 	return f
 }
 
-// Node is the mark of a text that stands in the middle of a shape.
+// Node returns the style of a text centred in a shape.
 func Node(size float64, c color.Color) text.Style {
 	s := style(size)
 	s.Color, s.XAlign, s.YAlign = c, text.XCenter, text.YCenter

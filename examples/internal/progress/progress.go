@@ -1,4 +1,4 @@
-// Package progress shows on standard error how far a long run of an example is.
+// Package progress reports the progress of a long run on standard error.
 package progress
 
 import (
@@ -10,8 +10,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Bar shows progress once a run has lasted two seconds: as a bar on a terminal,
-// as a line of package log/slog every ten seconds elsewhere.
+// Bar shows progress once a run has lasted two seconds. On a terminal it draws a bar; elsewhere
+// it logs a line by package log/slog every ten seconds.
 type Bar struct {
 	name        string
 	start, last time.Time
@@ -25,14 +25,14 @@ const (
 	between  = 10 * time.Second
 )
 
-// New returns the bar of a run. Its clock starts with the first call of Set: what
-// comes before the work, such as compiling a language, is no step.
+// New returns the bar of a run. Its clock starts with the first call of Set, so that preparation
+// such as compiling a language does not count.
 func New(name string) *Bar {
 	return &Bar{name: name, terminal: term.IsTerminal(int(os.Stderr.Fd()))}
 }
 
-// Set says that done of total steps are done. It is a function of the kind that
-// the runners of package sampler call.
+// Set reports that done of total steps are done. It can be used as the Progress callback of
+// package sampler.
 func (b *Bar) Set(done, total int) {
 	if b.start.IsZero() {
 		b.start = time.Now()
@@ -58,7 +58,7 @@ func (b *Bar) Set(done, total int) {
 	_ = b.bar.Set(done) // only the drawing can fail
 }
 
-// Done takes the bar away.
+// Done removes the bar.
 func (b *Bar) Done() {
 	if b.shown {
 		_ = b.bar.Finish()

@@ -1,5 +1,5 @@
-// Package training runs the training of a network for a program: with a bar, a
-// checkpoint at intervals that a later run goes on from, and an end in time.
+// Package training runs the training of a network in a program, with a progress bar, periodic
+// checkpoints and a time limit.
 package training
 
 import (
@@ -17,24 +17,24 @@ import (
 
 // Config holds the settings of a training.
 type Config struct {
-	Name  string    // of the bar
-	Steps int       // to go to, of the trainer
-	Until time.Time // when to stop before that; the zero value: never
+	Name  string    // name shown by the progress bar
+	Steps int       // step of the trainer at which to stop
+	Until time.Time // time at which to stop earlier; the zero value for no limit
 
-	// Checkpoint is a file that the training goes on from, if it is there, and is
-	// saved to; "" for none.
+	// Checkpoint is the file to which the training is saved. If it exists, the training
+	// continues from it. "" means none.
 	Checkpoint string
 
-	// Seen, if not nil, is called with the loss of a step at intervals.
+	// Seen, if not nil, is called periodically with the loss of a step.
 	Seen func(step int, loss float64)
 }
 
 const (
 	every = 250 // steps between checkpoints
-	part  = 10  // steps between looks at the clock
+	part  = 10  // steps between checks of the time
 )
 
-// Run trains and returns the number of steps that it made.
+// Run trains the network and returns the number of steps made.
 func Run(ctx context.Context, t *train.Trainer, c Config) (made int, err error) {
 	if c.Checkpoint != "" {
 		if err := resume(ctx, t, c.Checkpoint); err != nil {
@@ -66,7 +66,7 @@ func Run(ctx context.Context, t *train.Trainer, c Config) (made int, err error) 
 	return t.Step() - from, nil
 }
 
-// resume loads a checkpoint if there is one.
+// resume loads the checkpoint, if there is one.
 func resume(ctx context.Context, t *train.Trainer, path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

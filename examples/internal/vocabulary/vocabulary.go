@@ -12,8 +12,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 )
 
-// Read reads the tokens of a file, or those of single bytes if file is "", and adds one for
-// padding. The file is a tokenizer.json, or a vocab.json as GPT-2 has it.
+// Read reads the tokens of a file, or uses the 256 bytes if file is "", and adds a token for
+// padding. The file is a tokenizer.json, or a vocab.json in the format of GPT-2.
 func Read(file string) (text.Vocabulary, error) {
 	if file == "" {
 		v := text.Bytes()
@@ -36,9 +36,8 @@ func padded(v text.Vocabulary) text.Vocabulary {
 	return v
 }
 
-// Parse reads a tokenizer.json or a vocab.json: a map from the written
-// form of tokens to their numbers. Numbers without a token, and special tokens,
-// never occur.
+// Parse reads a tokenizer.json or a vocab.json, a map from the written form of tokens to their
+// numbers. Numbers without a token, and special tokens, are forbidden.
 func Parse(data []byte) (v text.Vocabulary, err error) {
 	var file struct {
 		Model struct {
@@ -88,8 +87,8 @@ func Parse(data []byte) (v text.Vocabulary, err error) {
 	return v, nil
 }
 
-// readModel reads the vocabulary of a model: a map, or a list of pairs of a token
-// and its score, as unigram models have it.
+// readModel reads the vocabulary of a model: a map, or the list of pairs of a token and its
+// score of a unigram model.
 func readModel(data []byte) (map[string]int, error) {
 	written := map[string]int{}
 	err := json.Unmarshal(data, &written)
@@ -113,8 +112,9 @@ func readModel(data []byte) (map[string]int, error) {
 
 var oneByte = regexp.MustCompile(`^<0x([0-9A-F]{2})>$`)
 
-// spelled returns the bytes of a token: pieces of SentencePiece write a space as
-// ▁ and a byte as <0x0A>; GPT-2 writes every byte as one printable character.
+// spelled returns the bytes of a token. If pieces is set, it decodes SentencePiece's form, with
+// ▁ for a space and <0x0A> for a byte. Otherwise it decodes GPT-2's form, in which every byte is
+// one printable character.
 func spelled(word string, pieces bool) string {
 	if pieces {
 		if m := oneByte.FindStringSubmatch(word); m != nil {
@@ -143,8 +143,8 @@ var printable = func() map[rune]byte {
 	return m
 }()
 
-// Printable returns the characters with which GPT-2's vocabulary writes bytes: printable ones of
-// Latin-1 are themselves, the others are in order from U+0100 on.
+// Printable returns the characters that represent bytes in GPT-2's vocabulary. Printable
+// characters of Latin-1 represent themselves; the others are numbered consecutively from U+0100.
 func Printable() (of [256]rune) {
 	n := rune(256)
 	for b := range of {

@@ -1,5 +1,4 @@
-// Package faulty is a file system in memory that fails on demand. It is for tests
-// only.
+// Package faulty implements an in-memory file system that fails on demand. Only tests import it.
 package faulty
 
 import (
@@ -17,20 +16,20 @@ import (
 
 var errFault = errors.New("injected")
 
-// Disk is a file system in memory that fails at one call, in one of several
-// ways, and can lose what was not synced.
+// Disk is an in-memory file system that fails at one chosen call, in one of several ways, and
+// can lose data that was not synced.
 type Disk struct {
-	Calls int // so far
-	Fault int // number of the call that fails; 0: none
-	How   int // one of Ways
+	Calls int // number of calls so far
+	Fault int // number of the call that fails; 0 for none
+	How   int // kind of failure, < Ways
 
 	src    *rand.Rand
-	dead   bool // nothing works after a crash
+	dead   bool // whether a crash has happened, after which all calls fail
 	live   map[string]*inode
-	stable map[string]*inode // the folder as it was synced
+	stable map[string]*inode // folder entries at the last sync
 }
 
-// New returns an empty disk whose crashes src decides.
+// New returns an empty disk. The source src determines which unsynced data a crash keeps.
 func New(src *rand.Rand) *Disk {
 	return &Disk{src: src, live: map[string]*inode{}, stable: map[string]*inode{}}
 }
@@ -38,13 +37,13 @@ func New(src *rand.Rand) *Disk {
 type inode struct{ data, synced []byte }
 
 const (
-	refuse  = iota // an error, nothing done
-	half           // half of it done, and an error
-	short          // half of it done, reported as a short write
-	lie            // half of a write done, reported as done
-	Crash          // power fails before: this way and those after it
-	crashed        // power fails after
-	Ways           // number of them
+	refuse  = iota // failure that does nothing and returns an error
+	half           // failure that does half of the work and returns an error
+	short          // failure that does half of the work and reports a short write
+	lie            // failure that does half of a write and reports success
+	Crash          // power failure before the call; Crash and the later kinds are crashes
+	crashed        // power failure after the call
+	Ways           // number of kinds of failure
 )
 
 func (d *Disk) call() (how int, faulty bool) {
@@ -59,8 +58,8 @@ func (d *Disk) call() (how int, faulty bool) {
 	return d.How, true
 }
 
-// Power brings the disk back as a crash leaves it: each entry of the folder as
-// it is now or as it was synced, each file with any part of what was not synced.
+// Power restores the disk after a crash. The folder holds its current or its last synced
+// entries, and each file may have lost any part of its unsynced data.
 func (d *Disk) Power() {
 	if d.dead {
 		// Renames reach the disk in order: all up to some point.
@@ -188,7 +187,7 @@ func (d *Disk) Remove(name string) error {
 	return nil
 }
 
-// Names returns the files of the disk, sorted.
+// Names returns the names of the files, sorted.
 func (d *Disk) Names() []string { return slices.Sorted(maps.Keys(d.live)) }
 
 func (d *Disk) SyncDir(string) error {

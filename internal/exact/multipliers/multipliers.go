@@ -1,7 +1,7 @@
 // Package multipliers is the test oracle for dual problems on a finite list of states. It
-// decides which problems have an optimum, by linear programming in rational numbers, and
-// how far multipliers are from it, in 50-digit arithmetic. It shares no code with the
-// solvers and treats the float64 numbers of a problem as exact.
+// determines whether a problem has an optimum, by linear programming in rational numbers, and
+// how far multipliers are from it, in 50-digit arithmetic. It shares no code with the solvers
+// and treats the float64 numbers of a problem as exact.
 package multipliers
 
 import (
@@ -9,20 +9,21 @@ import (
 	"math/big"
 )
 
-// Outcome is what the constraints E[g] ≤ 0 (equalities: = 0) are on a list of states.
+// Outcome classifies the constraints E[g] ≤ 0 (for equalities, E[g] = 0) on a list of states.
 type Outcome int
 
 // The outcomes.
 const (
-	Infeasible Outcome = iota // no distribution meets them
-	Limit                     // only distributions without full support do: no finite λ*
-	Attained                  // a distribution with full support does: λ* exists
+	Infeasible Outcome = iota // no distribution satisfies the constraints
+	// only distributions without full support satisfy them, so that no finite λ* exists
+	Limit
+	Attained // a distribution with full support satisfies them, so that λ* exists
 )
 
 func (v Outcome) String() string { return [...]string{"infeasible", "limit", "attained"}[v] }
 
-// Decide returns the outcome on the constraints g, states × n, row-major. It maximises the
-// least probability of a state by the simplex method with Bland's rule.
+// Decide classifies the constraints g, states × n, row-major. It maximises the least probability
+// of a state by the simplex method with Bland's rule.
 func Decide(g []float64, n int, equal []bool) Outcome {
 	states := len(g) / n
 	// Columns: one per state (its probability above the least, t), t, one slack per
@@ -74,10 +75,10 @@ func Decide(g []float64, n int, equal []bool) Outcome {
 type tableau struct {
 	rows, cols int
 	a          [][]*big.Rat
-	basis      []int // the basic column of each row; cols + i is the artificial of row i
+	basis      []int // basic column of each row; cols + i is the artificial variable of row i
 }
 
-// feasible minimises the sum of artificial variables and reports whether it reaches 0.
+// feasible minimises the sum of the artificial variables and reports whether it reaches 0.
 func (t *tableau) feasible() bool {
 	t.basis = make([]int, t.rows)
 	for i := range t.basis {
@@ -120,7 +121,8 @@ func (t *tableau) feasible() bool {
 	return true
 }
 
-// raise maximises variable v and returns its value; the sum of probabilities bounds it.
+// raise maximises variable v and returns its value, which is bounded because probabilities sum
+// to 1.
 func (t *tableau) raise(v int) *big.Rat {
 	for {
 		at := -1
@@ -153,7 +155,8 @@ func (t *tableau) raise(v int) *big.Rat {
 	}
 }
 
-// leaving returns the row of the ratio test, ties by the smallest column, −1 if none.
+// leaving returns the row of the ratio test for column k, or −1 if there is none. Ties are
+// resolved by the smallest column.
 func (t *tableau) leaving(k int) int {
 	best, row := new(big.Rat), -1
 	r := new(big.Rat)
@@ -190,13 +193,13 @@ func (t *tableau) pivot(i, k int) {
 	t.basis[i] = k
 }
 
-// bits is the precision of sums: 50 digits, and what exponents of 10⁹ lose.
+// bits is the precision of sums: 50 digits plus those lost to exponents of 10⁹.
 const bits = 256
 
-// Num returns a number of 50 digits.
+// Num returns v with 50 digits of precision.
 func Num(v float64) *big.Float { return new(big.Float).SetPrec(bits).SetFloat64(v) }
 
-// Zero returns 0 with 50 digits.
+// Zero returns 0 with 50 digits of precision.
 func Zero() *big.Float { return Num(0) }
 
 // Exp returns e^x.
@@ -254,7 +257,7 @@ func ln2() *big.Float {
 	return cachedLn2
 }
 
-// Weights normalises e^logw.
+// Weights returns e^logw, normalised to sum 1.
 func Weights(logw []*big.Float) []*big.Float {
 	top := logw[0]
 	for _, v := range logw {
@@ -289,10 +292,10 @@ func Moments(p, f []*big.Float) (mean, sd float64) {
 	return mean, sd
 }
 
-// Optimum returns how far λ is from the conditions of optimality (Karush, Kuhn and Tucker)
-// for the energies f0 at temperature beta: the largest, over rows, of a violation, and of
-// the mean of a row with λ_j ≠ 0, relative to the row's standard deviation under p_λ. A
-// multiplier below 0 of an inequality gives +Inf.
+// Optimum returns the violation of the optimality conditions (Karush, Kuhn and Tucker) by λ, for
+// the energies f0 at temperature beta. Each row contributes its violation, or |mean| if the row
+// is an equality or λ_j ≠ 0, relative to the row's standard deviation under p_λ. The result is
+// the largest contribution. A negative multiplier of an inequality gives +Inf.
 func Optimum(f0, g []float64, beta float64, equal []bool, lambda []float64) float64 {
 	n := len(lambda)
 	logw := make([]*big.Float, len(f0))
@@ -317,7 +320,8 @@ func Optimum(f0, g []float64, beta float64, equal []bool, lambda []float64) floa
 	return worst
 }
 
-// Residual returns by how many standard deviations a row is off.
+// Residual returns the number of standard deviations by which a row violates its optimality
+// condition.
 func Residual(mean, sd, lambda float64, equal bool) float64 {
 	if !equal && lambda < 0 {
 		return math.Inf(1)

@@ -13,17 +13,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
-// Chain is a random Markov chain of ChainSites tokens out of ChainTokens under a
-// random automaton: the reference experiment of samplers given a language. Start
-// ~ Dir(.7), rows ~ Dir(.4); three states of which one accepts, with
-// .02 ≤ P(C) ≤ .8.
+// Chain is a random Markov chain of ChainSites tokens out of ChainTokens, conditioned on a
+// random automaton. It is the reference experiment for samplers given a language. The start
+// probabilities are drawn from Dir(.7), the rows of the transition matrix from Dir(.4). The
+// automaton has three states, of which one accepts, and accepts with probability .02 ≤ P(C) ≤
+// .8.
 type Chain struct {
 	Start, Trans []float64
 	Next         []int32
 	Final        []bool
 	Language     constraint.Automaton
-	Law          []float64 // of x given C, by exact.Index
-	P            float64   // of the language
+	Law          []float64 // distribution of x given C, by exact.Index
+	P            float64   // probability P(C) of the language
 }
 
 const (
@@ -31,7 +32,8 @@ const (
 	ChainTokens = 3
 )
 
-// dirichlet draws a probability vector.
+// dirichlet draws a probability vector of n entries from the Dirichlet distribution with
+// parameter a.
 func dirichlet(src rand.Source, n int, a float64) []float64 {
 	p := make([]float64, n)
 	sum := 0.0
@@ -45,7 +47,7 @@ func dirichlet(src rand.Source, n int, a float64) []float64 {
 	return p
 }
 
-// NewChain draws problems until one has a P(C) in range.
+// NewChain draws chains until one has a P(C) in the required range.
 func NewChain(t testing.TB, r *rand.Rand) *Chain {
 	for {
 		p := &Chain{Start: dirichlet(r, ChainTokens, 0.7), Final: make([]bool, 3), Law: make([]float64, exact.Size(ChainSites, ChainTokens))}
@@ -80,7 +82,7 @@ func NewChain(t testing.TB, r *rand.Rand) *Chain {
 	}
 }
 
-// Accepts runs the automaton by its table.
+// Accepts reports whether the automaton accepts x, computed from its table.
 func (p *Chain) Accepts(x []int32) bool {
 	q := int32(0)
 	for _, l := range x {
@@ -91,8 +93,8 @@ func (p *Chain) Accepts(x []int32) bool {
 	return p.Final[q]
 }
 
-// Distance is the total variation between sequences, one after the other, and
-// p(·|C).
+// Distance returns the total variation distance between the empirical distribution of the
+// sequences in x, one after the other, and p(·|C).
 func (p *Chain) Distance(x []int32) float64 {
 	counts := make([]int, len(p.Law))
 	exact.Tally(counts, x, ChainSites, ChainTokens)

@@ -1,6 +1,5 @@
-// Package problem makes random languages that are small enough to list, with
-// independent judges, to test what is exact on languages. Like package exact it is for
-// tests only.
+// Package problem generates random languages small enough to enumerate, with independent
+// membership tests, for testing exact computations on languages. Only tests may import it.
 package problem
 
 import (
@@ -17,20 +16,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Alphabet spells tokens.
+// Alphabet lists the letters that represent the tokens.
 const Alphabet = "abcde"
 
-// Problem is a random combination of constraints on few enough sequences to
-// list them, with a judge for each that shares no code with package constraint.
+// Problem is a random combination of constraints on a set of sequences small enough to
+// enumerate. Each constraint has a judge, a membership test that shares no code with package
+// constraint.
 type Problem struct {
 	Language      constraint.Automaton
 	Sites, Levels int
-	V             []float32 // log-weights
+	V             []float32 // log-weights, sites × levels
 	Judges        []func(x []int32) bool
 }
 
-// New draws a regular expression, a count, excluded sequences and a
-// mask, each with some probability, V ≤ 5 and L ≤ 7 with V^L ≤ most.
+// New draws a problem with at most 5 levels, 7 sites and most sequences. A regular expression, a
+// count, excluded sequences and a mask are each included with some probability.
 func New(t testing.TB, r *rand.Rand, most float64) *Problem {
 	p := &Problem{Sites: 1 + r.IntN(7), Levels: 1 + r.IntN(5)}
 	for math.Pow(float64(p.Levels), float64(p.Sites)) > most {
@@ -56,7 +56,7 @@ func New(t testing.TB, r *rand.Rand, most float64) *Problem {
 	return p
 }
 
-// pattern adds a random regular expression, judged by package regexp.
+// pattern adds a random regular expression, with package regexp as its judge.
 func (p *Problem) pattern(t testing.TB, r *rand.Rand) constraint.Automaton {
 	pattern := randomPattern(r, p.Levels, 3)
 	d, err := text.Regexp(context.Background(), pattern, text.Runes(Alphabet[:p.Levels]), constraint.Limits{})
@@ -98,7 +98,7 @@ func randomPattern(r *rand.Rand, levels, depth int) string {
 	}
 }
 
-// Spell writes a sequence in letters of [Alphabet].
+// Spell returns a sequence as letters of [Alphabet].
 func Spell(x []int32) string {
 	var b strings.Builder
 	for _, v := range x {
@@ -125,10 +125,10 @@ func (p *Problem) count(r *rand.Rand) constraint.Automaton {
 	return c
 }
 
-// trie accepts everything but some sequences.
+// trie accepts all sequences except those added to it.
 type trie struct {
 	levels int
-	next   [][]int // per node
+	next   [][]int // next node by level, for each node; 0 for none
 	known  []bool
 }
 
@@ -154,7 +154,7 @@ func (a *trie) add(x []int32) {
 	a.known[s] = true
 }
 
-// novelty excludes up to five sequences.
+// novelty excludes at most five random sequences.
 func (p *Problem) novelty(r *rand.Rand) constraint.Automaton {
 	a := &trie{levels: p.Levels, next: [][]int{make([]int, p.Levels)}, known: make([]bool, 1)}
 	var seen [][]int32
@@ -200,7 +200,7 @@ func (p *Problem) mask(t testing.TB, r *rand.Rand) constraint.Automaton {
 	return m
 }
 
-// weights are of a random size, 1e4 at most, with some −Inf and ties.
+// weights returns log-weights of random magnitude, at most about 1e4, with some −Inf and ties.
 func (p *Problem) weights(r *rand.Rand) []float32 {
 	size := []float64{1, 1, 5, 100, 1e4}[r.IntN(5)]
 	v := make([]float32, p.Sites*p.Levels)
@@ -222,7 +222,7 @@ type Listed struct {
 	Weight float64
 }
 
-// Brute lists the language in lexicographic order; every sequence is judged.
+// Brute lists the language in lexicographic order by applying the judges to every sequence.
 func (p *Problem) Brute() []Listed {
 	var all []Listed
 	x := make([]int32, p.Sites)
@@ -247,7 +247,7 @@ func (p *Problem) Brute() []Listed {
 	}
 }
 
-// LogSum returns log Σ e^w with package math.
+// LogSum returns log Σ e^w over the list, computed with package math.
 func LogSum(all []Listed) float64 {
 	top := math.Inf(-1)
 	for _, s := range all {
@@ -260,7 +260,7 @@ func LogSum(all []Listed) float64 {
 	return top + math.Log(sum)
 }
 
-// Near requires |got−want| ≤ tol, relative where |want| > 1.
+// Near requires |got−want| ≤ tol, relative to |want| if |want| > 1.
 func Near(t testing.TB, want, got, tol float64, what ...any) {
 	t.Helper()
 	if want != got {
@@ -268,7 +268,7 @@ func Near(t testing.TB, want, got, tol float64, what ...any) {
 	}
 }
 
-// Infeasible requires an error that wraps constraint.ErrInfeasible and is an E.
+// Infeasible requires that err wraps constraint.ErrInfeasible and an error of type E.
 func Infeasible[E error](t testing.TB, err error) {
 	t.Helper()
 	require.ErrorIs(t, err, constraint.ErrInfeasible)
@@ -285,7 +285,8 @@ func (p *Problem) Weigh(x []int32) float64 {
 	return w
 }
 
-// RequireLead requires that x leads every row of y by a margin, exactly.
+// RequireLead requires that the level of x leads every row of y by the factor margin, up to
+// rounding.
 func (p *Problem) RequireLead(t testing.TB, margin float64, x []int32, y []float32) {
 	t.Helper()
 	lead := math.Log(max(1, margin))

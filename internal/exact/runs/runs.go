@@ -1,5 +1,5 @@
-// Package runs holds what the tests of chains share: short runs, their hashes,
-// and the check that a checkpoint resumes to the same bits. It is for tests only.
+// Package runs provides helpers for tests of chains: short runs, hashes of states, and a check
+// that a run resumed from a checkpoint gives the same bits. Only tests may import it.
 package runs
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Hash digests states, so that runs can be compared and kept as a line.
+// Hash returns a hash of states, for comparing runs and for golden files.
 func Hash(x []int32) uint64 {
 	b := make([]byte, 4*len(x))
 	for i, l := range x {
@@ -24,7 +24,7 @@ func Hash(x []int32) uint64 {
 	return crc64.Checksum(b, crc64.MakeTable(crc64.ECMA))
 }
 
-// Run returns chains that have made n draws.
+// Run returns chains after n draws.
 func Run(t *testing.T, m energy.Model, method sampler.Method, cfg sampler.Config, n int) *sampler.Chains {
 	t.Helper()
 	c, err := sampler.NewChains(context.Background(), m, method, cfg)
@@ -33,8 +33,8 @@ func Run(t *testing.T, m energy.Model, method sampler.Method, cfg sampler.Config
 	return c
 }
 
-// Resume compares 50 draws with the same draws in two parts, with a checkpoint
-// between them: at the start and after 13.
+// Resume asserts that 50 draws are the same if the run is split by a checkpoint, at the start or
+// after 13 draws.
 func Resume(t *testing.T, m energy.Model, method sampler.Method) {
 	t.Helper()
 	for _, at := range []int{0, 13} {

@@ -23,12 +23,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/ground"
 )
 
-// compiler is a job that needs no preparation.
+// compiler returns a job that needs no preparation.
 func compiler(name string, work func(ctx context.Context) error) job {
 	return job{name, func() (func(context.Context) error, error) { return work, nil }}
 }
 
-// hostile are inputs that ask a compiler for much, under its own limits.
+// hostile returns jobs with inputs that demand much of a compiler, which the compiler's limits
+// must bound.
 func hostile() []job {
 	rules := strings.Join(repeated(100000, func(i int) string { return fmt.Sprintf("r%d = \"a\" r%d | \"b%d\"", i, (i+1)%100000, i) }), "\n")
 	all := []job{
@@ -130,7 +131,7 @@ func hostile() []job {
 	return append(all, sums()...)
 }
 
-// sums are long exact sums, searches and imports.
+// sums returns jobs of long exact sums, searches and imports.
 func sums() []job {
 	return []job{
 		compiler("prior.Path.Bind of 400 distinct tokens", func(ctx context.Context) error {
@@ -192,7 +193,8 @@ func sums() []job {
 	}
 }
 
-// bind binds a Markov chain to the language of the sequences without two equal tokens in a row.
+// bind binds a Markov chain to the language of the sequences without two equal consecutive
+// tokens.
 func bind(ctx context.Context, tokens, sites int) error {
 	uniform := make([]float64, tokens)
 	for i := range uniform {
@@ -206,7 +208,8 @@ func bind(ctx context.Context, tokens, sites int) error {
 	return err
 }
 
-// distinct is the language of the sequences of so many tokens without two equal ones in a row.
+// distinct is the language of the sequences without two equal consecutive tokens. Its value is
+// the number of tokens.
 type distinct int
 
 func (d distinct) States() int { return int(d) + 1 }
@@ -219,10 +222,10 @@ func (d distinct) Next(state int, token int32) int {
 }
 func (d distinct) Accepting(int) bool { return true }
 
-// wide is a language that does not tell which tokens it does not distinguish.
+// wide is a language that hides which tokens it does not distinguish.
 type wide struct{ constraint.Automaton }
 
-// random is the table of a random automaton.
+// random returns the table of a random automaton.
 func random(states, levels int) (next []int32, end []bool) {
 	r := rand.New(rand.NewPCG(1, 1))
 	next, end = make([]int32, states*levels), make([]bool, states)
@@ -233,7 +236,7 @@ func random(states, levels int) (next []int32, end []bool) {
 	return next, end
 }
 
-// repeated are n texts.
+// repeated returns n texts, computed by f.
 func repeated(n int, f func(i int) string) []string {
 	all := make([]string, n)
 	for i := range all {
@@ -242,7 +245,7 @@ func repeated(n int, f func(i int) string) []string {
 	return all
 }
 
-// endless are random sequences of ten tokens.
+// endless yields random sequences of ten tokens without end.
 func endless() iter.Seq[[]int32] {
 	return func(yield func([]int32) bool) {
 		r, x := rand.New(rand.NewPCG(1, 1)), make([]int32, 10)

@@ -1,10 +1,12 @@
-// Command deadline checks that a deadline ends long work: it starts each job under a
-// context of 50 ms, prints how long the job took, the least of three trials since the
-// machine may be busy, the memory of the process so far and, of a job that was done or
-// refused before, that or why. It exits with status 1 if a job took more than 150 ms, ended
-// with any other error, or if the process took more than a gigabyte. The jobs
-// are what long work and hostile inputs ask of every compiler. Arguments select them by
-// words of their names. Under GOOS=js nothing interrupts a busy goroutine:
+// Command deadline checks that a deadline stops long work. It starts each job under a context of
+// 50 ms. It prints the job's time, the minimum of three trials because the machine may be busy,
+// and the memory of the process so far. If a job completes or is rejected before the deadline,
+// it prints that, with the reason.
+//
+// The exit status is 1 if a job takes more than 150 ms or fails with any other error, or if the
+// process uses more than a gigabyte. The jobs cover long work and malicious inputs for every
+// compiler. Arguments select jobs by words of their names. Under GOOS=js nothing interrupts a
+// busy goroutine:
 //
 //	GOOS=js GOARCH=wasm go run -exec "$(go env GOROOT)/lib/wasm/go_js_wasm_exec" ./internal/tools/deadline
 package main
@@ -37,7 +39,7 @@ const (
 	trials   = 3
 )
 
-// job is work of many seconds. make prepares it, outside the deadline.
+// job is work that would take many seconds. The function make prepares it, outside the deadline.
 type job struct {
 	name string
 	make func() (func(ctx context.Context) error, error)
@@ -80,8 +82,8 @@ func main() {
 	}
 }
 
-// run returns how long j took under a deadline and how it ended, and an error if it failed
-// by anything but the deadline or a limit.
+// run runs j under a deadline. It returns the time taken, the error with which j ended, and an
+// error if j failed other than by the deadline or a limit.
 func run(j job) (took time.Duration, ended, err error) {
 	work, err := j.make()
 	if err != nil {
@@ -163,7 +165,7 @@ func jobs() []job {
 	}
 }
 
-// unlimited lets automata grow until the deadline.
+// unlimited returns limits that let automata grow until the deadline.
 func unlimited() constraint.Limits {
 	return constraint.Limits{States: math.MaxInt32, Bytes: math.MaxInt32}
 }
@@ -175,7 +177,8 @@ func schema(s string) (func(context.Context) error, error) {
 	}, nil
 }
 
-// function is an energy of which only its values are known: neighbours that differ.
+// function returns an energy that provides only its values: the number of neighbouring sites
+// that differ.
 func function(sites int) energy.Model {
 	return energy.Func{Sites: sites, Levels: 3, E: func(x []int32) float64 {
 		e := 0.0
@@ -188,7 +191,7 @@ func function(sites int) energy.Model {
 	}}
 }
 
-// chains returns a run of 16 chains without end.
+// chains returns a job that runs 16 chains without end.
 func chains(m energy.Model, method sampler.Method, err error) (func(context.Context) error, error) {
 	if err != nil {
 		return nil, err

@@ -1,18 +1,19 @@
-// Command figures compares the tables of documents with the output of programs. A comment
-// before a table names the command that its figures come from, without "go run":
+// Command figures compares the tables of documents with the output of programs. A comment before
+// a table names the command, without "go run", that prints the table's figures:
 //
 //	<!-- figures: -C examples ./infill -json -->
 //
-// Several comments name several commands. The figures of a row, in all columns but the
-// first and those of times and of other people's results, must stand on one line of what
-// the commands print, rounded to the digits shown; or those of every column must, where a
-// table is turned. "figures anywhere:" takes them from any lines. Percentages count as parts
-// of 1, too. Commands marked "nightly figures:" take longer than a minute and run with -nightly.
+// Several comments name several commands. All figures of a row must occur on one line of the
+// commands' output, rounded to the digits shown. The first column and columns of times and of
+// other people's results are exempt. In a transposed table, the figures of every column must
+// occur on one line instead. With "figures anywhere:" they may come from different lines.
+// Percentages also match fractions of 1. Commands marked "nightly figures:" take longer than a
+// minute and run only with -nightly.
 //
 //	go run ./internal/tools/figures [-nightly] [-run regexp] file ...
 //
-// It prints for every table whether it is right, and fails if a figure differs or a table
-// has no command, unless a comment gives a reason: <!-- no figures: reason -->.
+// It prints the result for every table. It fails if a figure differs or a table has no command,
+// unless a comment gives a reason: <!-- no figures: reason -->.
 package main
 
 import (
@@ -74,13 +75,13 @@ func main() {
 	}
 }
 
-// outputs are the numbers that commands print.
+// outputs caches the numbers that commands print.
 type outputs struct {
 	run   func(command string) ([]byte, error)
 	known map[string][][]float64
 }
 
-// of returns the numbers that some commands print, by line, each run once.
+// of returns the numbers that the commands print, by line. It runs each command once.
 func (o *outputs) of(commands []string) (all [][]float64, err error) {
 	for _, c := range commands {
 		n, ok := o.known[c]
@@ -97,7 +98,7 @@ func (o *outputs) of(commands []string) (all [][]float64, err error) {
 	return all, nil
 }
 
-// run runs a command of a document by "go run", whose own flag -C comes first.
+// run runs a command of a document by "go run". A flag -C of the command is moved before "run".
 func run(command string) ([]byte, error) {
 	args := strings.Fields(command)
 	if len(args) > 1 && args[0] == "-C" {
@@ -115,23 +116,24 @@ func run(command string) ([]byte, error) {
 	return out, nil
 }
 
-// table is one of a document.
+// table is a table of a document.
 type table struct {
-	line     int // of its head
+	line     int // line number of its head
 	commands []string
 	nightly  bool
-	anywhere bool   // figures of a row come from several lines
-	reason   string // why it is not checked
+	anywhere bool   // whether the figures of a row may come from several lines
+	reason   string // reason why it is not checked; "" if it is checked
 	head     []string
 	rows     [][]string
 }
 
 var (
 	comment = regexp.MustCompile(`^<!-- (nightly |no )?figures( anywhere)?: (.+) -->$`)
-	other   = regexp.MustCompile(`\b(seconds|ms|paper|time)\b`) // columns that are not checked
+	// names of columns that are not checked
+	other = regexp.MustCompile(`\b(seconds|ms|paper|time)\b`)
 )
 
-// tables reads a document. Those without a digit in their rows are left out.
+// tables returns the tables of a document. It omits tables without a digit in their rows.
 func tables(text string) (all []table) {
 	var t table
 	lines := strings.Split(text, "\n")
@@ -166,7 +168,7 @@ func tables(text string) (all []table) {
 	return all
 }
 
-// cells splits a line of a table.
+// cells splits a table line into its cells.
 func cells(line string) []string {
 	line = strings.Trim(strings.ReplaceAll(strings.TrimSpace(line), `\|`, "\x00"), "|")
 	all := strings.Split(line, "|")
@@ -176,22 +178,22 @@ func cells(line string) []string {
 	return all
 }
 
-// figure is a number as a table shows it.
+// figure is a number as shown in a table.
 type figure struct {
 	text    string
 	value   float64
-	digits  int // behind the point, of the mantissa if there is an exponent
-	exp     int // of ten
+	digits  int // digits after the decimal point, of the mantissa if there is an exponent
+	exp     int // power of ten of the number
 	percent bool
 }
 
 var (
 	shown  = regexp.MustCompile(`[-−]?(?:\d{1,3}(?: \d{3})+|\d*\.?\d+)(?:e[-+]?\d+)?`)
-	begins = regexp.MustCompile(`^[-−+.±\d]`) // cells of figures
+	begins = regexp.MustCompile(`^[-−+.±\d]`) // beginnings of cells that hold figures
 	code   = regexp.MustCompile("`[^`]*`")
 )
 
-// figures returns those of a row.
+// figures returns the figures of a row.
 func (t *table) figures(row []string) (all []figure) {
 	for at, cell := range row {
 		if at == 0 || at < len(t.head) && other.MatchString(t.head[at]) {
@@ -219,14 +221,14 @@ func (t *table) figures(row []string) (all []figure) {
 	return all
 }
 
-// is reports whether a number shows as the figure.
+// is reports whether v, rounded to the digits shown, is the figure.
 func (f figure) is(v float64) bool {
 	half := math.Pow10(f.exp-f.digits) * (0.5 + 5e-10)
 	return math.Abs(v-f.value) <= half || f.percent && math.Abs(float64(100*v)-f.value) <= half
 }
 
-// missing returns the rows of a table that are not on a line of what is printed, unless
-// all of its columns are.
+// missing describes the rows of a table whose figures do not occur on one printed line. It
+// returns nothing if the figures of every column do.
 func (t *table) missing(printed [][]float64) (all []string) {
 	if t.anywhere {
 		printed = [][]float64{slices.Concat(printed...)}
@@ -251,12 +253,12 @@ func (t *table) missing(printed [][]float64) (all []string) {
 	return all
 }
 
-// onLine reports whether some line has all figures.
+// onLine reports whether one of the lines contains all figures.
 func onLine(of []figure, lines [][]float64) bool {
 	return len(of) == 0 || slices.ContainsFunc(lines, func(line []float64) bool { return len(absent(of, line)) == 0 })
 }
 
-// absent returns the figures that a line does not have.
+// absent returns the figures that a line does not contain.
 func absent(of []figure, line []float64) (not []string) {
 	for _, f := range of {
 		if !slices.ContainsFunc(line, f.is) {
@@ -266,7 +268,7 @@ func absent(of []figure, line []float64) (not []string) {
 	return not
 }
 
-// nearest says what the line that has most of the figures has not.
+// nearest describes which figures are absent from the line that contains the most of them.
 func nearest(of []figure, lines [][]float64) string {
 	if len(lines) == 0 {
 		return "nothing is printed"
@@ -277,7 +279,8 @@ func nearest(of []figure, lines [][]float64) string {
 
 var number = regexp.MustCompile(`[-−]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?`)
 
-// numbers returns those in the lines that a program prints.
+// numbers returns the numbers in each line of a program's output. It omits lines without
+// numbers.
 func numbers(text string) (lines [][]float64) {
 	for line := range strings.Lines(text) {
 		var all []float64

@@ -1,4 +1,4 @@
-// Package folder is how the tools read the folders that they are given.
+// Package folder interprets the folder arguments of the tools.
 package folder
 
 import (
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Among reports whether a slash-separated path is one of some folders or below one. No folders
-// hold every path, and so does ".".
+// Among reports whether a slash-separated path is in or below one of the folders. An empty list
+// and the folder "." include every path.
 func Among(name string, folders []string) bool {
 	return len(folders) == 0 || slices.ContainsFunc(folders, func(folder string) bool {
 		folder = path.Clean(folder)

@@ -1,6 +1,6 @@
-// Command imports checks the imports of the packages of the module in the current folder
-// against the list next to this file, and fails on an import that is not allowed, also in
-// files for other platforms and build tags. Its test does the same.
+// Command imports checks the imports of the module in the current folder against the list next
+// to this file. It fails for an import that is not allowed, including those in files for other
+// platforms and build tags. Its test performs the same check.
 package main
 
 import (
@@ -20,6 +20,8 @@ import (
 
 const module = "github.com/gibbsite-go/gibbsite"
 
+// whitelist holds the imports that each package is allowed.
+//
 //go:embed whitelist
 var whitelist string
 
@@ -38,8 +40,8 @@ func main() {
 	}
 }
 
-// read returns what each package in a tree imports, by its folder; its tests and the
-// modules within are left out.
+// read returns the imports of each package in a tree, by folder. It omits tests and nested
+// modules.
 func read(tree fs.FS) (map[string][]string, error) {
 	packages := map[string][]string{}
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
@@ -81,11 +83,11 @@ func read(tree fs.FS) (map[string][]string, error) {
 	return packages, err
 }
 
-// rules are the packages that each package may import, by their folders or, outside
-// the module, their paths.
+// rules lists the packages that each package may import, by folder or, for packages outside the
+// module, by import path.
 type rules map[string][]string
 
-// parse reads lines "package : import import …".
+// parse parses lines of the form "package : import import …".
 func parse(text string) rules {
 	r := rules{}
 	for line := range strings.Lines(text) {
@@ -115,7 +117,7 @@ func (r rules) violations(packages map[string][]string) (found []string) {
 	return found
 }
 
-// allowed reports whether package name may import path.
+// allowed reports whether the package name may import imported.
 func (r rules) allowed(name, imported string) bool {
 	own, inside := strings.CutPrefix(imported, module+"/")
 	if imported == module {
@@ -138,11 +140,11 @@ func (r rules) allowed(name, imported string) bool {
 	return laws(name) && (own == contract || slices.Contains(r[contract], own))
 }
 
-// support reports whether a package only serves tests, or is a program of CI.
+// support reports whether a package serves only tests or is a program for CI.
 func support(name string) bool {
 	return name == "internal/conformance" || strings.HasPrefix(name, "internal/tools/") || name == "internal/exact" || strings.HasPrefix(name, "internal/exact/")
 }
 
-// laws reports whether a package holds the laws of a contract, as testing/fstest
-// holds those of a file system.
+// laws reports whether a package tests implementations of an interface, as testing/fstest does
+// for file systems.
 func laws(name string) bool { return strings.HasSuffix(name, "test") }

@@ -1,10 +1,10 @@
-// Command mistakes checks that the tests find mistakes. It copies the tree to a temporary
-// folder, makes one mistake of its table at a time there, runs the tests of the package
-// and those of internal/conformance, as CI does, and prints which test caught it:
+// Command mistakes checks that the tests detect mistakes. It copies the tree to a temporary
+// folder and makes one mistake of its table at a time there. It runs the tests of the package
+// and those of internal/conformance, as CI does, and prints which test failed:
 //
 //	go run ./internal/tools/mistakes [-only regexp] [-list]
 //
-// It fails if a mistake was not caught, does not compile, or changes text that no longer
+// It fails if a mistake is not detected, does not compile, or changes text that no longer
 // exists.
 package main
 
@@ -62,7 +62,7 @@ func main() {
 	}
 }
 
-// withRecipe returns all mistakes, that of the recipe last.
+// withRecipe returns all mistakes, with the one derived from the recipe last.
 func withRecipe() ([]mistake, error) {
 	doc, err := os.ReadFile(recipe)
 	if err != nil {
@@ -72,8 +72,8 @@ func withRecipe() ([]mistake, error) {
 	return append(slices.Clone(mistakes), last), err
 }
 
-// run makes the mistakes in a copy of the tree and returns how many were caught, with
-// an error if not all were.
+// run makes the mistakes in a copy of the tree and returns the number detected. It returns an
+// error if some were not.
 func run(ctx context.Context, w io.Writer, chosen []mistake) (caught int, err error) {
 	dir, err := os.MkdirTemp("", "mistakes")
 	if err != nil {
@@ -105,7 +105,7 @@ func run(ctx context.Context, w io.Writer, chosen []mistake) (caught int, err er
 	return caught, err
 }
 
-// copyTree copies the files that git knows or would add.
+// copyTree copies the files that git tracks or would add.
 func copyTree(ctx context.Context, dir string) error {
 	out, err := exec.CommandContext(ctx, "git", "ls-files", "-z", "--deduplicate", "--cached", "--others", "--exclude-standard").Output()
 	if err != nil {
@@ -130,8 +130,8 @@ func copyTree(ctx context.Context, dir string) error {
 	return nil
 }
 
-// try makes a mistake in the copy, runs tests until one fails, whose name it returns,
-// and takes the mistake back.
+// try makes a mistake in the copy and runs tests until one fails. It returns the name of that
+// test and undoes the mistake.
 func try(ctx context.Context, dir string, m mistake) (by string, err error) {
 	undo, err := apply(dir, m.edits)
 	defer func() { err = errors.Join(err, undo()) }()
@@ -160,7 +160,7 @@ func try(ctx context.Context, dir string, m mistake) (by string, err error) {
 	return "", nil
 }
 
-// command runs go with the arguments in the copy and returns what it prints.
+// command runs the go command in the copy and returns its output.
 func command(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
@@ -169,9 +169,9 @@ func command(ctx context.Context, dir string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// apply makes edits in dir and returns what takes them back.
+// apply applies edits in dir and returns a function that undoes them.
 func apply(dir string, edits []edit) (undo func() error, err error) {
-	before := map[string][]byte{} // by file; nil: it was not there
+	before := map[string][]byte{} // previous contents by file; nil for a file that did not exist
 	undo = func() (err error) {
 		for name, text := range before {
 			at := filepath.Join(dir, filepath.FromSlash(name))
@@ -212,8 +212,8 @@ var (
 	timeout = regexp.MustCompile(`(?m)^panic: test timed out[^\n]*\n\s*running tests:\n\s*(\S+)`)
 )
 
-// failed returns the name of the test that failed, the innermost of its subtests, or
-// why there is no name.
+// failed returns the name of the failed test, the innermost subtest, or else the reason for the
+// failure.
 func failed(out string) (name string) {
 	for _, m := range failure.FindAllStringSubmatch(out, -1) {
 		if name == "" || strings.HasPrefix(m[1], name+"/") {
@@ -232,15 +232,14 @@ func failed(out string) (name string) {
 // recipe is the document that describes how to add a kernel.
 const recipe = "docs/ADDING.md"
 
-// registry is the file in which a kernel has its line, and the text before the first of
-// them.
+// registry is the file in which kernels are registered; lines is the text before the first
+// entry.
 const (
 	registry = "internal/conformance/method_test.go"
 	lines    = "return []methodEntry{\n"
 )
 
-// glauber returns the kernel that the recipe adds, with a wrong acceptance in place of
-// the right one.
+// glauber returns the mistake of adding the recipe's kernel with a wrong acceptance probability.
 func glauber(doc, right, wrong string) (mistake, error) {
 	const file = "sampler/mcmc/glauber.go"
 	kernel, err := block(doc, file)
@@ -260,7 +259,7 @@ func glauber(doc, right, wrong string) (mistake, error) {
 	}, nil
 }
 
-// block returns the code of a document that begins with the name of its file.
+// block returns the code block of a document whose first line is the name of the file.
 func block(doc, file string) (string, error) {
 	_, code, found := strings.Cut(doc, "```go\n// "+file+"\n")
 	if !found {

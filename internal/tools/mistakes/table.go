@@ -3,16 +3,15 @@ package main
 // mistake is a change that makes the library wrong.
 type mistake struct {
 	name  string
-	why   string // what is wrong then
+	why   string // consequence of the mistake
 	edits []edit
 }
 
-// edit replaces text that occurs once in a file, or makes the file if there is
-// nothing to replace.
+// edit replaces text that occurs exactly once in a file. If old is empty, it creates the file.
 type edit struct{ file, old, new string }
 
-// The mistakes, in all parts of the module. Text that has moved is to be found again
-// and named here; the mistake stays. One more is made of the recipe for a kernel.
+// mistakes lists mistakes in all parts of the module. If the text of an edit has moved, update
+// the edit and keep the mistake. A further mistake is derived from the recipe for a kernel.
 var mistakes = []mistake{
 	{"acceptance", "the ratio of proposal probabilities is upside down, in DMALA and all that propose with a table", []edit{{
 		"internal/sweep/sites.go",

@@ -18,7 +18,7 @@ import (
 	"strings"
 )
 
-// listed is what the go command says of a package.
+// listed is the go command's description of a package.
 type listed struct {
 	ImportPath, Dir, Export            string
 	GoFiles, TestGoFiles, XTestGoFiles []string
@@ -26,23 +26,25 @@ type listed struct {
 	Module                             *struct{ Path string }
 
 	files, tests, xtests []*ast.File
-	base                 *types.Package // of the files; nil until somebody imports it
-	checking             bool
+	// type-checked package of the files; nil until it is imported
+	base     *types.Package
+	checking bool
 }
 
-// program is the packages of the main modules, from their sources.
+// program holds the packages of the main modules, loaded from source.
 type program struct {
-	inside   bool // packages in internal are looked at
+	inside   bool // whether packages in internal are analysed
 	fset     *token.FileSet
-	module   string // of the folder that was loaded
+	module   string // path of the module in the loaded folder
 	packages map[string]*listed
-	others   types.Importer            // of packages outside, from what the compiler exports
-	outside  map[string]*types.Package // those that were imported
-	exports  map[string]string         // their files
-	use      func(p *listed, info *types.Info, f *ast.File)
+	// importer of packages outside the modules, from compiler export data
+	others  types.Importer
+	outside map[string]*types.Package // imported packages outside the modules
+	exports map[string]string         // files with the export data of outside packages
+	use     func(p *listed, info *types.Info, f *ast.File)
 }
 
-// load reads the main modules of the workspace of a folder.
+// load loads the main modules of the workspace of a folder.
 func load(dir string) (*program, error) {
 	p := &program{fset: token.NewFileSet(), packages: map[string]*listed{}, outside: map[string]*types.Package{}, exports: map[string]string{}}
 	p.others = importer.ForCompiler(p.fset, "gc", func(name string) (io.ReadCloser, error) {
@@ -87,8 +89,9 @@ func load(dir string) (*program, error) {
 	return p, p.export(dir)
 }
 
-// export finds the export data of what the module itself can import from outside. What
-// only other modules in its folder can is left out: their uses of this one are known without.
+// export locates the export data of outside packages that the module itself can import. Packages
+// that only other modules in its folder can import are omitted, because their uses of this
+// module are known without them.
 func (p *program) export(dir string) error {
 	need := map[string]bool{}
 	for _, l := range p.packages {
@@ -110,7 +113,7 @@ func (p *program) export(dir string) error {
 	return err
 }
 
-// list runs go list.
+// list runs go list and decodes its output.
 func list(dir string, env []string, args ...string) ([]*listed, error) {
 	const fields = "ImportPath,Dir,Export,GoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports,Module"
 	out, err := output(dir, env, append([]string{"list", "-json=" + fields}, args...)...)
@@ -129,7 +132,7 @@ func list(dir string, env []string, args ...string) ([]*listed, error) {
 	}
 }
 
-// output runs the go command.
+// output runs the go command and returns its standard output.
 func output(dir string, env []string, args ...string) ([]byte, error) {
 	c := exec.Command("go", args...)
 	c.Dir, c.Env = dir, append(os.Environ(), env...)
@@ -142,7 +145,8 @@ func output(dir string, env []string, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// Import implements types.Importer.
+// Import returns a package, type-checked from source if it is in the modules. It implements
+// types.Importer.
 func (p *program) Import(name string) (*types.Package, error) {
 	if name == "unsafe" {
 		return types.Unsafe, nil
@@ -169,7 +173,7 @@ func (p *program) Import(name string) (*types.Package, error) {
 	return l.base, nil
 }
 
-// all checks every package and its tests.
+// all type-checks every package and its tests.
 func (p *program) all() error {
 	for name, l := range p.packages {
 		base, err := p.Import(name)
@@ -186,7 +190,7 @@ func (p *program) all() error {
 	return nil
 }
 
-// within imports one package as its tests see it.
+// within is an importer that replaces one package by the variant that its tests see.
 type within struct {
 	types.Importer
 	name string
@@ -200,8 +204,8 @@ func (w within) Import(name string) (*types.Package, error) {
 	return w.Importer.Import(name)
 }
 
-// check makes the types of some files and shows the uses in those of interest. What
-// cannot be imported costs the types that come from there, not the others.
+// check type-checks files and calls p.use for those in shown. If a package cannot be imported,
+// only its types are missing.
 func (p *program) check(l *listed, files, shown []*ast.File, from types.Importer) *types.Package {
 	info := &types.Info{
 		Types:      map[ast.Expr]types.TypeAndValue{},

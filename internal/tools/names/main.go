@@ -1,23 +1,24 @@
-// Command names lists the exported names, methods and fields of the public packages
-// that nobody uses outside their package:
+// Command names lists the exported names, methods and fields of the public packages that are not
+// used outside their package:
 //
 //	go run ./internal/tools/names [-internal] [folder ...]
 //
-// With -internal it lists those of the packages in internal instead. Folders are those
-// below the current one, which is the root of the module, with all that is below them;
-// none means all. Public packages are those of the module outside internal and without a
-// command. Users are the other packages of the module and of the modules in its workspace,
-// with their tests, and the package's own external tests, which see what a user sees.
+// With -internal it lists those of the packages in internal instead. Folders are relative to the
+// current one, which must be the root of the module, and include everything below them; without
+// arguments all folders are searched. Public packages are those of the module outside internal,
+// without commands. Users are the other packages of the module and of the modules in its
+// workspace, with their tests. The package's own external tests also count, because they see
+// what a user sees.
 //
-// Some are used without being named. These count as used:
+// Some things are used without being named. These count as used:
 //
-//   - a type in the signature, or of the type, of something used;
+//   - a type in the signature, or the type, of something used;
 //   - a method by which its type satisfies an interface, of these modules or of a package
 //     that they import, and the methods of an interface itself;
 //   - an interface that a type of another package satisfies;
 //   - the fields of a struct that is a result (some exported function or method returns
-//     it, or it is an error) if they are documented, and all of a struct that a
-//     literal without keys makes;
+//     it, or it is an error) if they are documented, and all fields of a struct that is
+//     created by a literal without keys;
 //   - a constant of an enumeration of which another constant is used.
 package main
 
@@ -54,7 +55,7 @@ func main() {
 	fmt.Println(n, "without a user")
 }
 
-// name is something exported.
+// name is an exported name with its position.
 type name struct {
 	folder, text string
 	at           token.Position
@@ -70,8 +71,8 @@ func (n name) in(folders []string) bool {
 	return folder.Among(n.folder, folders)
 }
 
-// unused returns what has no user, package by package, of those that users may import or
-// of those in internal.
+// unused returns the names without a user, package by package, of the public packages or of
+// those in internal.
 func unused(dir string, inside bool) ([]name, error) {
 	p, err := load(dir)
 	if err != nil {
@@ -100,7 +101,7 @@ func unused(dir string, inside bool) ([]name, error) {
 	return found, nil
 }
 
-// public returns the folder of a package of the module whose names are looked at.
+// public returns the folder of a package and whether its names are analysed.
 func (p *program) public(name string) (folder string, ok bool) {
 	folder, ok = strings.CutPrefix(name, p.module)
 	folder = strings.TrimPrefix(folder, "/")
@@ -113,19 +114,19 @@ func (p *program) public(name string) (folder string, ok bool) {
 	return folder, true
 }
 
-// uses knows what is used, by where it is declared: the same for all that files are
-// checked with.
+// uses records what is used, by the position of its declaration. The position is the same in
+// every variant of a package that files are type-checked with.
 type uses struct {
 	*program
 	used map[token.Pos]bool
-	seen map[types.Type]bool // of walks through signatures
+	seen map[types.Type]bool // types already visited in signatures
 
-	contracts []*types.Interface // with methods
-	generic   []*types.Interface // those that have type parameters
-	results   map[token.Pos]bool // structs that users are given
+	contracts []*types.Interface // interfaces with methods and without type parameters
+	generic   []*types.Interface // interfaces with methods and type parameters
+	results   map[token.Pos]bool // structs that users receive
 }
 
-// file notes what a file of a package uses of others.
+// file records what a file of a package uses of other packages.
 func (u *uses) file(p *listed, info *types.Info, f *ast.File) {
 	external := strings.HasSuffix(f.Name.Name, "_test")
 	note := func(o types.Object) {
@@ -153,7 +154,7 @@ func (u *uses) file(p *listed, info *types.Info, f *ast.File) {
 	})
 }
 
-// embedded notes the fields through which a selection goes.
+// embedded calls note for the embedded fields through which a selection passes.
 func embedded(s *types.Selection, note func(types.Object)) {
 	t := s.Recv()
 	for _, i := range s.Index()[:len(s.Index())-1] {
@@ -166,7 +167,7 @@ func embedded(s *types.Selection, note func(types.Object)) {
 	}
 }
 
-// fields notes those of a struct.
+// fields calls note for the fields of a struct.
 func fields(t types.Type, note func(types.Object)) {
 	if st := structOf(t); st != nil {
 		for f := range st.Fields() {
@@ -186,7 +187,7 @@ func structOf(t types.Type) *types.Struct {
 	return st
 }
 
-// object notes that o is used, and with it the types of its signature.
+// object records that o and the types of its signature are used.
 func (u *uses) object(o types.Object) {
 	if u.packages[o.Pkg().Path()] == nil || u.used[o.Pos()] {
 		return
@@ -201,7 +202,7 @@ func (u *uses) object(o types.Object) {
 	u.reach(o.Type())
 }
 
-// reach notes the types of which t is made.
+// reach records the types of which t consists.
 func (u *uses) reach(t types.Type) {
 	if u.seen[t] {
 		return
@@ -243,7 +244,7 @@ func (u *uses) reach(t types.Type) {
 	}
 }
 
-// interfaces collects those of the modules and of what they import.
+// interfaces collects the interfaces of the modules and of the packages they import.
 func (u *uses) interfaces() {
 	add := func(p *types.Package) {
 		for _, n := range p.Scope().Names() {
@@ -297,7 +298,7 @@ func (u *uses) satisfies(t *types.Named, m *types.Func) bool {
 		t.TypeParams().Len() > 0 && slices.ContainsFunc(u.contracts, func(i *types.Interface) bool { return has(i) && alike(i) })
 }
 
-// lacking lists what nobody uses of a package.
+// lacking lists the unused names of a package.
 func (u *uses) lacking(folder string, l *listed) (found []name) {
 	add := func(o types.Object, text string) {
 		found = append(found, name{folder, text, u.fset.Position(o.Pos())})
@@ -368,8 +369,8 @@ func (u *uses) implemented(o types.Object) bool {
 	return false
 }
 
-// documented returns the fields of a package that have a comment, or that the comment of
-// their type names.
+// documented returns the fields of a package that have a comment or are named in the comment of
+// their type.
 func (u *uses) documented(l *listed) map[token.Pos]bool {
 	found := map[token.Pos]bool{}
 	for _, f := range l.files {
@@ -399,9 +400,9 @@ func (u *uses) documented(l *listed) map[token.Pos]bool {
 	return found
 }
 
-// gather notes the structs that public packages give to users: results of functions and
-// methods, what these consist of, errors, and what a user's function or method is
-// called with.
+// gather records the structs that public packages give to users: results of functions and
+// methods with their components, errors, and arguments of functions and methods that users
+// provide.
 func (u *uses) gather() {
 	u.results = map[token.Pos]bool{}
 	fault := types.Universe.Lookup("error").Type().Underlying().(*types.Interface)
@@ -493,7 +494,7 @@ func (u *uses) gather() {
 	}
 }
 
-// container is a pointer, slice, array, channel or map.
+// container is a pointer, slice, array, channel or map type.
 type container interface{ Elem() types.Type }
 
 func packageOf(t *types.Named) string {

@@ -1,6 +1,6 @@
-// Command proxy writes the modules of this repository, as they stand, into a folder that
-// a GOPROXY of the form file://… can name: what a user would get if the version
-// were tagged now.
+// Command proxy writes the modules of this repository in their current state to a folder that
+// can serve as GOPROXY=file://…. The folder contains what a user would get if the version were
+// tagged now.
 //
 //	go run ./internal/tools/proxy -dir DIR [-version v0.1.0]
 package main
@@ -42,7 +42,7 @@ func main() {
 	}
 }
 
-// write puts the module in folder under dir.
+// write writes the module in folder below dir.
 func write(dir, version, folder string, files []string) error {
 	module := path.Join(root, folder)
 	at := filepath.Join(dir, filepath.FromSlash(module), "@v")
@@ -84,7 +84,7 @@ func write(dir, version, folder string, files []string) error {
 	return nil
 }
 
-// nested reports whether a file belongs to a module within the one of folder.
+// nested reports whether a file belongs to a module nested in the module of folder.
 func nested(folder, name string) bool {
 	for d := path.Dir(name); d != folder && d != "."; d = path.Dir(d) {
 		if _, err := os.Stat(filepath.Join(filepath.FromSlash(d), "go.mod")); err == nil {
@@ -94,8 +94,7 @@ func nested(folder, name string) bool {
 	return false
 }
 
-// add puts a file into the archive; one that is deleted but not committed is
-// left out.
+// add adds a file to the archive. A file that has been deleted in the working tree is omitted.
 func add(z *zip.Writer, as, name string) error {
 	f, err := os.Open(filepath.FromSlash(name))
 	if os.IsNotExist(err) {

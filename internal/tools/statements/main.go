@@ -1,13 +1,13 @@
-// Command statements counts the statements of every package on its syntax tree,
-// generated code and files for other machines included, tests left out:
+// Command statements counts the statements of every package in its syntax tree, including
+// generated code and files for other platforms, but not tests:
 //
 //	go run ./internal/tools/statements [-rev REVISION] [-without PATHS] [folder ...]
 //
-// Folders are those below the current one, with all that is below them; none means all.
-// With -rev it prints the counts of a git revision next to those of the tree at hand, and
-// by how many percent they differ. With -without it leaves out files and folders, separated
-// by commas: those of features that came since, for example. A block is not a statement, but
-// its contents are; a case of a switch is one.
+// Folders are relative to the current one and include everything below them; without arguments
+// all folders are counted. With -rev it also prints the counts of a git revision, and the
+// differences in percent. With -without it omits a comma-separated list of files and folders,
+// such as those of features added since. A block does not count as a statement, but its contents
+// do; a case of a switch counts.
 package main
 
 import (
@@ -58,11 +58,11 @@ func main() {
 	report(os.Stdout, before, now, flag.Args())
 }
 
-// counts are the statements of packages by their folders.
+// counts maps the folder of a package to its number of statements.
 type counts map[string]int
 
-// add counts a file, unless it is among those left out, is a test, is not Go, or is in a
-// folder that the go command ignores.
+// add counts a file. It skips files in left, tests, files other than Go, and folders that the go
+// command ignores.
 func (c counts) add(name string, left []string, source func() ([]byte, error)) error {
 	if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || ignored(name) || left != nil && folder.Among(name, left) {
 		return nil
@@ -79,7 +79,7 @@ func (c counts) add(name string, left []string, source func() ([]byte, error)) e
 	return nil
 }
 
-// ignored reports whether the file is in a folder that the go command does not look at.
+// ignored reports whether the file is in a folder that the go command ignores.
 func ignored(name string) bool {
 	for _, folder := range strings.Split(path.Dir(name), "/") {
 		if folder == "testdata" || folder != "." && strings.ContainsAny(folder[:1], "._") {
@@ -89,7 +89,7 @@ func ignored(name string) bool {
 	return false
 }
 
-// statements counts those of a file.
+// statements returns the number of statements in a file.
 func statements(f *ast.File) (n int) {
 	ast.Inspect(f, func(x ast.Node) bool {
 		if _, ok := x.(ast.Stmt); ok {
@@ -103,7 +103,7 @@ func statements(f *ast.File) (n int) {
 	return n
 }
 
-// tree counts the files of a tree, without those left out.
+// tree counts the files of a tree, except those in left.
 func tree(files fs.FS, left []string) (counts, error) {
 	c := counts{}
 	return c, fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
@@ -119,7 +119,7 @@ func tree(files fs.FS, left []string) (counts, error) {
 	})
 }
 
-// archived counts the files of a tar archive, without those left out.
+// archived counts the files of a tar archive, except those in left.
 func archived(r io.Reader, left []string) (counts, error) {
 	c := counts{}
 	for files := tar.NewReader(r); ; {
@@ -139,8 +139,8 @@ func archived(r io.Reader, left []string) (counts, error) {
 	}
 }
 
-// report writes the counts of the packages in or below the folders, before next to now if
-// there are any, and their sums.
+// report writes the counts of the packages in or below the folders, and their sums. If there are
+// counts before, it writes them next to those now.
 func report(w io.Writer, before, now counts, folders []string) {
 	names := map[string]bool{}
 	for _, c := range []counts{before, now} {
@@ -165,7 +165,7 @@ func report(w io.Writer, before, now counts, folders []string) {
 	line("total", a, b)
 }
 
-// change returns by how many percent y differs from x.
+// change returns the difference of y from x in percent, as text.
 func change(x, y int) string {
 	if x == 0 {
 		return "    new"

@@ -1,6 +1,6 @@
-// Command words lists words in code, comments, messages and documents that this project
-// does not use, with what to write instead, and fails if there are any. Names are read
-// word by word: beginRun holds "begin" and "run". Its test does the same.
+// Command words finds words in code, comments, messages and documents that this project avoids,
+// and prints what to write instead. It fails if there are any. Names are split into words:
+// beginRun contains "begin" and "run". Its test performs the same check.
 //
 //	go run ./internal/tools/words [folder ...]
 package main
@@ -20,6 +20,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/tools/folder"
 )
 
+// list holds the words to avoid, with replacements and exceptions.
+//
 //go:embed list
 var list string
 
@@ -41,14 +43,15 @@ func main() {
 	}
 }
 
-// word is one that is not written.
+// word is a word or phrase to avoid.
 type word struct {
-	text    string // in lower case, words separated by a space
+	text    string // text in lower case, with words separated by a space
 	instead string
-	except  *regexp.Regexp // lines, after the names of their files, on which it is right; nil: none
+	// pattern of lines, prefixed by the file name, on which the word is right; nil for none
+	except *regexp.Regexp
 }
 
-// parse reads a list: three columns and comments.
+// parse parses a list of three columns and comments.
 func parse(list string) (words []word, err error) {
 	for line := range strings.Lines(list) {
 		line = strings.TrimSpace(line)
@@ -70,8 +73,8 @@ func parse(list string) (words []word, err error) {
 	return words, nil
 }
 
-// search returns the places of words in the files of a tree that people read, or in those
-// below some folders.
+// search returns the occurrences of words in the files of a tree that people read, restricted to
+// the folders if there are any.
 func search(tree fs.FS, words []word, folders []string) (found []string, err error) {
 	err = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -106,7 +109,8 @@ func search(tree fs.FS, words []word, folders []string) (found []string, err err
 	return found, err
 }
 
-// read reports whether people read a file: CHANGELOG.md has the names of earlier versions.
+// read reports whether a file is checked. CHANGELOG.md is not, because it contains the names of
+// earlier versions.
 func read(name string) bool {
 	switch path.Ext(name) {
 	case ".go", ".md":
@@ -115,8 +119,8 @@ func read(name string) bool {
 	return path.Dir(name) == ".ci"
 }
 
-// split returns the words of a line in lower case, each between spaces: names in camel case
-// are several.
+// split returns the words of a line in lower case, separated and surrounded by spaces. Names in
+// camel case are split.
 func split(line string) string {
 	var b strings.Builder
 	b.WriteByte(' ')

@@ -1,4 +1,4 @@
-// Package letters makes a hidden Markov model of characters from lines of text.
+// Package letters estimates a hidden Markov model of characters from lines of text.
 package letters
 
 import (
@@ -7,9 +7,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection/prior"
 )
 
-// Learn returns a model of the tokens of an alphabet, one rune each, and of one more, the
-// last, which fills up short texts. A hidden state is a group of runes: frequent ones stay
-// alone, others share a group. Texts are of that many runes on average.
+// Learn returns a model of len(alphabet) + 1 tokens: one per rune of the alphabet and a last one
+// that pads short texts. A hidden state is a group of runes. Frequent runes have a hidden state
+// of their own; others share one. The mean length of a text is average runes.
 func Learn(lines []string, alphabet []rune, groups []string, average float64) prior.HMM {
 	group := map[rune]int{}
 	names := map[string]int{}
@@ -71,7 +71,8 @@ func Learn(lines []string, alphabet []rune, groups []string, average float64) pr
 	return prior.HMM{Start: start, Trans: trans, Emit: emit}
 }
 
-// WithoutEnd takes the end away, the last hidden state and the last token: texts go on.
+// WithoutEnd removes the last hidden state and the last token, which mark the end of the text.
+// Texts of the returned model do not end.
 func WithoutEnd(m prior.HMM) prior.HMM {
 	h := len(m.Start)
 	k := len(m.Emit) / h

@@ -1,9 +1,10 @@
 package letters
 
-// Fine gives every letter a state of its own.
+// Fine assigns every letter its own hidden state.
 var Fine = split(" abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
-// Coarse has a dozen groups, for languages of many states.
+// Coarse defines a dozen groups of characters. It suits automata with many states, where [Fine]
+// costs too much.
 var Coarse = []string{"a", "e", "i", "ou", "nm", "rl", "st", "bcdfgkpqvx", "hjwyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789", `"`, " ", "@._-/"}
 
 func split(s string) []string {
@@ -14,7 +15,7 @@ func split(s string) []string {
 	return parts
 }
 
-// English is a text to learn from.
+// English is the text from which the model is estimated by default.
 var English = []string{
 	"the chain forgets where it began", "a sample is worth more than a guess",
 	"the river turns to the left behind the old mill", "nobody had warned the captain about the storm",

@@ -1,6 +1,6 @@
 //go:build js && wasm
 
-// Bits is the program of the playground's tab of runs that anybody can repeat.
+// Bits is the WebAssembly program of the playground's tab of reproducible runs.
 package main
 
 import (

@@ -1,6 +1,6 @@
 //go:build js && wasm
 
-// Json is the program of the playground's tab of JSON.
+// Json is the WebAssembly program of the playground's JSON tab.
 package main
 
 import (

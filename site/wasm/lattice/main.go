@@ -1,6 +1,6 @@
 //go:build js && wasm
 
-// Lattice is the program of the playground's tab of lattices.
+// Lattice is the WebAssembly program of the playground's lattice tab.
 package main
 
 import (

@@ -1,6 +1,6 @@
 //go:build js && wasm
 
-// Minimise is the program of the playground's tab of minima.
+// Minimise is the WebAssembly program of the playground's minimisation tab.
 package main
 
 import (

@@ -1,6 +1,6 @@
 //go:build js && wasm
 
-// Strings is the program of the playground's tab of strings.
+// Strings is the WebAssembly program of the playground's tab of regular expressions.
 package main
 
 import (

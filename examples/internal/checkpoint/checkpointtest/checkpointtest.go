@@ -1,4 +1,4 @@
-// Package checkpointtest interrupts programs in tests.
+// Package checkpointtest tests that programs survive interruptions.
 package checkpointtest
 
 import (
@@ -12,11 +12,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 )
 
-// Interrupted runs a program with the arguments and -checkpoint again and again, from
-// the second time on with -resume, each time cancelled after a few more looks at the
-// context, until it ends by itself, and returns the report. Programs save at every
-// opportunity meanwhile. Then it sees that files that are there are refused without
-// -resume, and with it by a run of other arguments, which "other" adds.
+// Interrupted runs a program with args and -checkpoint, cancelling the context after a number of
+// Err calls. It repeats this with -resume and larger numbers until the program ends normally,
+// and returns its report. Meanwhile programs save at every opportunity. It then checks that
+// existing files are rejected without -resume, and with -resume by a run that has the additional
+// arguments other.
 func Interrupted[R, O any](t testing.TB, parse func(args []string) (O, error), run func(ctx context.Context, o O) (R, error), args []string, other ...string) R {
 	t.Helper()
 	every := checkpoint.Every
@@ -59,7 +59,7 @@ func Interrupted[R, O any](t testing.TB, parse func(args []string) (O, error), r
 	return r
 }
 
-// impatient is a context that ends after a number of looks.
+// impatient is a context that is cancelled after a number of calls to Err.
 type impatient struct {
 	context.Context
 	left atomic.Int64

@@ -1,4 +1,4 @@
-// Package picturetest judges pictures in the tests of examples.
+// Package picturetest checks figures in the tests of examples.
 package picturetest
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
-// Album reports pictures other than those of the given names, texts that
-// overlap, marks outside the canvas, and files that do not decode.
+// Album reports an error for figures other than the named ones, overlapping texts, marks outside
+// the canvas, and files that cannot be decoded.
 func Album(t testing.TB, figures []*picture.Figure, names ...string) {
 	t.Helper()
 	var got []string
