@@ -11,47 +11,46 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Auto is the default rule, a stochastic Newton method that needs no settings. The dual's
-// Hessian is −Cov(g)/β. Let C be the mean of the batch covariances of g, weighted towards
-// recent batches. Auto adds to λ the solution of
+// Auto is the default rule, a stochastic Newton method that needs no settings. It uses the
+// Hessian −Cov(g)/β of the dual function. Let ḡ be the mean violation, and C the mean of the
+// batch covariances of g, weighted towards recent batches. Auto adds to λ the solution of
 //
-//	max_δ ḡᵀδ − δᵀ(C + diag h)δ/(2sβ)   over the δ that keep λ within its bounds
-//	                                    and |δ_j| ≤ 2β/sd(g_j)
+//	max_δ ḡᵀδ − δᵀ(C + diag h)δ/(2sβ)  over the δ that keep λ within its bounds,
+//	  with |δ_j| ≤ 2β/sd(g_j) and |δ_j| ≤ 4β/max |g_j − E g_j| over all samples so far.
 //
-// and |δ_j| ≤ 4β/max |g_j − E g_j| over all samples so far. Here h shrinks C towards its
-// diagonal, less and less as samples accumulate, and the gain s starts at 1 and falls as
-// 2/(2+k). k counts the steps, where a step in the same direction as the recent ones counts
-// as a fifth (Kesten 1958); it restarts at 0 when an eighth of all steps were in one
-// direction. A step changes the distribution by at most one nat.
+// The vector h shrinks C towards its diagonal, less and less as samples accumulate. The gain s
+// starts at 1 and falls as 2/(2+k), where k counts the steps. A step in the same direction as the
+// recent ones counts only a fifth (Kesten 1958). k restarts at 0 when an eighth of all steps were
+// in one direction. A step changes the distribution by at most one nat.
 //
-// C is computed from earlier batches only: the covariance of the present batch is
-// correlated with its mean ḡ, and using both would bias the result, to the unsafe side for
-// rare events. The rule is invariant to the units of g and accepts dependent constraints.
-// It needs batches of at least two states. An update takes O(n²) time and memory for n
-// multipliers.
+// C is computed from earlier batches only. The covariance of the present batch is correlated with
+// its mean ḡ, so using it would bias the result. For rare events the bias is to the unsafe side.
+//
+// The rule does not depend on the units of g and accepts dependent constraints. It needs batches
+// of at least two states. An update takes O(n²) time and memory for n multipliers.
 type Auto struct{}
 
-// The constants are those of a study of the rule over problems of 1 to 500
-// multipliers; TestRareEvents, TestDependentBounds, TestAutoRing and TestHardRows check
-// what it found.
+// Constants of Auto, chosen in a study of problems with 1 to 500 multipliers. TestRareEvents,
+// TestDependentBounds, TestAutoRing and TestHardRows check the results of that study.
 const (
-	autoMemory  = 3.0     // batch n enters C with the weight 3/(n+3)
-	autoGain    = 2.0     // s = 2/(2+k)
-	autoGo      = 0.2     // what a step in an old direction adds to k
-	autoTrend   = 4.0     // the direction is a mean over the last quarter
-	autoRun     = 32      // a drift: so many steps in one direction,
-	autoPart    = 8       // at least an eighth of all steps
-	autoReach   = 4.0     // largest step, in the largest deviation over β
-	autoRidge   = 1e-6    // least shrinkage
-	autoBox     = 2.0     // largest step, in standard deviations over β
-	autoNats    = 1.0     // largest predicted KL of a step
-	autoWork    = 1 << 17 // multiply–adds of the sweeps of an update
-	autoCost    = 1 << 13 // and of a covariance, spread over updates
-	autoRound   = 1e-20   // a variance below this part of the square is rounding
-	autoLargest = 2000    // multipliers from which on C is too large
+	autoMemory = 3.0     // batch n has weight 3/(n+3) in C
+	autoGain   = 2.0     // gain s = 2/(2+k)
+	autoGo     = 0.2     // amount that a step in the recent direction adds to k
+	autoTrend  = 4.0     // the recent direction is a mean over the last quarter of the steps
+	autoRun    = 32      // smallest number of consecutive steps in one direction that count as a drift
+	autoPart   = 8       // a drift must also be at least 1/8 of all steps
+	autoReach  = 4.0     // largest step of λ_j, in units of β over the largest deviation of g_j
+	autoRidge  = 1e-6    // smallest shrinkage of C towards its diagonal
+	autoBox    = 2.0     // largest step of λ_j, in units of β over the standard deviation of g_j
+	autoNats   = 1.0     // largest predicted KL divergence caused by a step
+	autoWork   = 1 << 17 // multiply–adds of all sweeps of an update
+	// multiply–adds per update that computing covariances may take on average
+	autoCost    = 1 << 13
+	autoRound   = 1e-20 // a variance below this fraction of the mean square counts as rounding
+	autoLargest = 2000  // number of multipliers above which C is too large
 )
 
-// Bind implements [Rule].
+// Bind returns an updater of n multipliers; it implements [Rule].
 func (Auto) Bind(_ context.Context, n int) (Updater, error) {
 	if err := cmp.Or(checkCount("Auto", n), check.Entries("dual: Auto", "n × n", n, n)); err != nil {
 		return nil, err
@@ -66,15 +65,16 @@ func (Auto) Bind(_ context.Context, n int) (Updater, error) {
 
 type auto struct {
 	steps, learnt, next int
-	run                 int       // of steps in the direction of the last ones
-	k                   float64   // slows the gain
-	weight              float64   // Σ of squared weights of the batches in C
-	c                   []float64 // running covariance
+	run                 int       // consecutive steps in the recent direction
+	k                   float64   // counter k, which slows the gain
+	weight              float64   // Σ of the squared weights of the batches in c
+	c                   []float64 // running covariance C, n × n
 	variance, square    []float64 // means over all batches of the variance and of g²
-	widest              []float64 // largest |g − ḡ| so far
-	trend               []float64 // mean of ḡ over the last part of the run, where λ moved
+	widest              []float64 // largest |g − ḡ| of each row so far
+	// mean of ḡ over the last part of the run, for multipliers that moved
+	trend []float64
 
-	fresh, now, d []float64 // scratch: covariance and variance of the batch, step
+	fresh, now, d []float64 // scratch: covariance and variance of the batch, and the step
 	q             concave.Quadratic
 }
 
@@ -93,7 +93,7 @@ func (u *auto) Update(lambda []float64, b *Batch) error {
 	}
 	u.moments(b)
 	if u.steps == 0 {
-		u.learn(b) // the only step with its own batch's covariance
+		u.learn(b) // only the first step uses the covariance of its own batch
 	}
 	s := autoGain / (u.k + autoGain)
 	u.model(lambda, b, float64(s*b.Beta))
@@ -116,8 +116,7 @@ func (u *auto) Update(lambda []float64, b *Batch) error {
 	return nil
 }
 
-// moments updates the running moments with the variances of the batch and its
-// mean squares.
+// moments updates the running moments with the variances and mean squares of the batch.
 func (u *auto) moments(b *Batch) {
 	w := 1 / float64(u.steps+1)
 	part := float64(b.States-1) / float64(b.States)
@@ -137,17 +136,18 @@ func (u *auto) moments(b *Batch) {
 	}
 }
 
-// model fills in the quadratic model of the dual function around λ.
+// model fills in the quadratic model of the dual function around λ. step is the gain times β.
 func (u *auto) model(lambda []float64, b *Batch, step float64) {
 	n := len(lambda)
-	samples := float64(b.States) / u.weight // that C is worth
+	samples := float64(b.States) / u.weight // effective number of samples in C
 	alpha := max(autoRidge, float64(n)/(float64(n)+samples))
 	u.q.Mean, u.q.Scale = b.Mean, 1/step
 	for j, l := range lambda {
 		own := u.c[j*n+j]
-		u.q.H[j] = float64(alpha*own) + u.square[j]/samples // and one sample at 0
+		// the second term adds one sample at 0
+		u.q.H[j] = float64(alpha*own) + u.square[j]/samples
 		v := max(own, u.variance[j], u.now[j])
-		if v <= float64(autoRound*u.square[j]) { // C has rounding, too
+		if v <= float64(autoRound*u.square[j]) { // C has rounding errors too
 			v = u.square[j]
 		}
 		box := 0.0
@@ -162,15 +162,15 @@ func (u *auto) model(lambda []float64, b *Batch, step float64) {
 	}
 }
 
-// slow counts the step; a step in the direction of the last ones hardly counts. Multipliers
-// that still drift after an eighth of all steps are far from the optimum, and a small gain
-// would keep them there.
+// slow increases the step counter k. A step in the recent direction hardly counts. If the
+// multipliers still drift after an eighth of all steps, they are far from the optimum, and slow
+// resets k. A small gain would keep them there.
 func (u *auto) slow(b *Batch) {
 	n := len(b.Mean)
 	along := 0.0
 	w := autoTrend / (float64(u.steps) + autoTrend)
 	for j, g := range b.Mean {
-		if u.d[j] == 0 { // as at a bound
+		if u.d[j] == 0 { // for instance at a bound
 			g = 0
 		}
 		if v := u.c[j*n+j] + u.q.H[j]; v > 0 {
@@ -190,8 +190,8 @@ func (u *auto) slow(b *Batch) {
 	}
 }
 
-// learn adds the covariance of the batch to C. That costs more than the rest if
-// there are many multipliers, so not every batch is used.
+// learn adds the covariance of the batch to C. With many multipliers this costs more than the
+// rest of an update, so not every batch is used.
 func (u *auto) learn(b *Batch) {
 	b.Covariance(u.fresh)
 	w := autoMemory / (float64(u.learnt) + autoMemory)
@@ -204,7 +204,7 @@ func (u *auto) learn(b *Batch) {
 	u.next = u.steps + min(max(1, n*n/autoCost), 1+u.steps/4)
 }
 
-// sweeps returns how many sweeps over n multipliers an update makes.
+// sweeps returns the number of sweeps over n multipliers in one update.
 func sweeps(n int) int {
 	least := 4
 	if n > 256 {
@@ -213,7 +213,7 @@ func sweeps(n int) int {
 	return max(least, min(64, autoWork/(n*n)))
 }
 
-// fields goes through the state that is kept between updates.
+// fields reads or writes the state that is kept between updates.
 func (u *auto) fields(f *wire.Fields) {
 	f.Counts("a count of steps", &u.steps, &u.run, &u.learnt, &u.next)
 	f.Float64(&u.k)

@@ -6,29 +6,30 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Batch holds the violations of the present samples for one dual step: their mean, and
-// either the violations themselves or their covariance. Inside a diffusion (package pdi)
-// the mean is a forecast, and neither G nor Cov is known: see [SpreadError].
+// Batch holds the violations of the present samples for one dual step. It has their mean, and
+// either the violations themselves or their covariance. Inside a diffusion (package pdi) the mean
+// is a forecast, and G and Cov are both nil: see [SpreadError].
 type Batch struct {
-	Step   int       // dual steps made before this one
-	States int       // samples in the batch
-	Beta   float64   // temperature
-	Mean   []float64 // ḡ, the mean violation over the batch
-	G      []float64 // violations of the states, States × n, row-major; nil if they are not known
+	Step   int       // number of dual steps before this one
+	States int       // number of samples in the batch
+	Beta   float64   // temperature β of the target
+	Mean   []float64 // mean violation ḡ over the batch, one per row
+	G      []float64 // violations of the states, States × n, row-major; nil if unknown
 	Cov    []float64 // exact covariance of g, n × n; nil to compute it from G
-	Max    float64   // upper bound on multipliers, +Inf if there is none
-	Equal  []bool    // rows E[g_j] = 0, with multipliers of either sign; nil means none
+	Max    float64   // upper bound on multipliers; +Inf if there is none
+	// marks rows E[g_j] = 0, whose multipliers may have either sign; nil means none
+	Equal []bool
 }
 
-// SpreadError is the error of a rule whose steps depend on the variance of the violations
-// if the batch has neither G nor Cov.
+// SpreadError is the error of a rule that needs the variance of the violations when the batch has
+// neither G nor Cov.
 type SpreadError struct{ Rule string }
 
 func (e *SpreadError) Error() string {
 	return fmt.Sprintf("dual: %s: the batch has neither G nor Cov, want one of them, as the step depends on the variance of violations; or use a rule with a step of its own, such as Ascent{Step: Constant(0.05)}", e.Rule)
 }
 
-// spread returns an error for the rule unless the variance is known.
+// spread returns a [*SpreadError] for the rule if the batch has neither G nor Cov.
 func (b *Batch) spread(rule string) error {
 	if b.G == nil && b.Cov == nil {
 		return &SpreadError{rule}
@@ -36,9 +37,9 @@ func (b *Batch) spread(rule string) error {
 	return nil
 }
 
-// Measure sets G to the violations g of States states (States × len(Mean),
-// row-major; g is kept) and fills Mean. It returns an error if a mean is not
-// finite.
+// Measure stores the slice g as G and its mean in Mean. g holds the violations of States states,
+// States × len(Mean), row-major; it must not be modified later. Measure returns an error if a
+// mean is not finite.
 func (b *Batch) Measure(g []float64) error {
 	meanOf(b.Mean, g)
 	for j, v := range b.Mean {
@@ -50,8 +51,8 @@ func (b *Batch) Measure(g []float64) error {
 	return nil
 }
 
-// Variance stores the variances of the violations in v, one per row. Without Cov they are
-// computed from G with the divisor States − 1, and are zero if States = 1 or G is nil.
+// Variance stores the variance of each row's violations in v. If Cov is nil, it is computed from
+// G with the divisor States − 1. It is zero if States = 1, or if both Cov and G are nil.
 func (b *Batch) Variance(v []float64) {
 	n := len(b.Mean)
 	clear(v)
@@ -75,9 +76,9 @@ func (b *Batch) Variance(v []float64) {
 	}
 }
 
-// Covariance stores the covariance of the violations in c, n × n. Without Cov it is
-// computed from G with the divisor States − 1, and is zero if States = 1 or G is nil. It
-// takes O(States·n²).
+// Covariance stores the covariance of the violations in c, n × n. If Cov is nil, it is computed
+// from G with the divisor States − 1. It is zero if States = 1, or if both Cov and G are nil. The
+// cost is O(States·n²).
 func (b *Batch) Covariance(c []float64) {
 	n := len(b.Mean)
 	clear(c)
@@ -105,7 +106,7 @@ func (b *Batch) Covariance(c []float64) {
 	}
 }
 
-// bounds returns the range of multiplier j.
+// bounds returns the smallest and largest value allowed for multiplier j.
 func (b *Batch) bounds(j int) (low, high float64) {
 	if b.Equal != nil && b.Equal[j] {
 		return -b.Max, b.Max
@@ -113,13 +114,13 @@ func (b *Batch) bounds(j int) (low, high float64) {
 	return 0, b.Max
 }
 
-// clip returns v clipped to the range of multiplier j.
+// clip returns v limited to the range of multiplier j.
 func (b *Batch) clip(j int, v float64) float64 {
 	low, high := b.bounds(j)
 	return min(max(v, low), high)
 }
 
-// meanOf stores the mean of the rows of g.
+// meanOf stores the mean of the rows of g in mean.
 func meanOf(mean, g []float64) {
 	n := len(mean)
 	clear(mean)

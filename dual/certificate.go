@@ -12,34 +12,35 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/multiplier"
 )
 
-// Certificate measures how well multipliers satisfy the optimality conditions (Karush, Kuhn
-// and Tucker), with a Monte Carlo error for every figure.
+// Certificate measures how well multipliers satisfy the optimality conditions of Karush, Kuhn and
+// Tucker. Every figure has a Monte Carlo error.
 type Certificate struct {
-	Lambda      []float64 // λ̄
-	Violation   []float64 // mean of g_j: feasible if ≤ 0 (for an equality, 0)
-	ViolationSE []float64 // its standard error
-	Slack       []float64 // λ̄_j times the violation: 0 at the optimum, in units of f0
-	SlackSE     []float64 // its standard error
-	RHat        []float64 // disagreement of chains, 1 if they agree; NaN where not defined
-	RHatLimit   []float64 // the largest RHat of converged chains; nil if no row has one
-	ESS         []float64 // independent draws with the same standard error; NaN where RHat is
+	Lambda      []float64 // mean multipliers λ̄
+	Violation   []float64 // mean of every g_j: feasible if ≤ 0, or if 0 for an equality
+	ViolationSE []float64 // standard error of each Violation
+	Slack       []float64 // λ̄_j times the violation of row j, in units of f0: 0 at the optimum
+	SlackSE     []float64 // standard error of each Slack
+	RHat        []float64 // R-hat of the chains for each row: 1 if they agree, NaN if undefined
+	// largest RHat of converged chains for each row; nil if no row has one
+	RHatLimit []float64
+	// number of independent draws with the same standard error; NaN where RHat is NaN
+	ESS []float64
 
-	Steps  int  // number of dual steps, or of draws per chain if Frozen, in the certificate
-	States int  // states per step
-	Frozen bool // the samples were drawn at λ̄, not along the trajectory
+	Steps  int  // dual steps in the certificate, or draws per chain if Frozen
+	States int  // number of states per step
+	Frozen bool // whether all samples were drawn at λ̄, not along the trajectory
 
-	Rows []Row // meaning of each row
+	Rows []Row // description of each row
 
-	Max float64 // upper bound on every |λ_j|, +Inf if there is none
+	Max float64 // upper bound on every |λ_j|; +Inf if there is none
 
-	// Dual is D(λ̄), a lower bound on the optimum. It is valid if HasDual, which requires a
-	// frozen certificate and a target that can be enumerated.
+	// Dual is D(λ̄), a lower bound on the optimum. It is set only if HasDual is true. That
+	// requires a frozen certificate and a target that can be enumerated.
 	Dual    float64
 	HasDual bool
 }
 
-// Residual returns the largest of all violations and all |slacks|, or 0 if all conditions
-// hold.
+// Residual returns the largest violation or |slack| of any row, or 0 if all conditions hold.
 func (c *Certificate) Residual() float64 {
 	r := 0.0
 	for j, v := range c.Violation {
@@ -48,16 +49,16 @@ func (c *Certificate) Residual() float64 {
 	return r
 }
 
-// atMax is the fraction of Max from which a mean multiplier counts as being at Max.
+// atMax is the fraction of Max at and above which a mean multiplier counts as being at Max.
 const atMax = 0.99
 
-// capped reports whether the multiplier of row j is at its bound.
+// capped reports whether the multiplier of row j is at its bound Max.
 func (c *Certificate) capped(j int) bool { return math.Abs(c.Lambda[j]) >= float64(atMax*c.Max) }
 
-// disagrees reports whether the chains disagree in row j.
+// disagrees reports whether the chains disagree on row j.
 func (c *Certificate) disagrees(j int) bool { return c.RHatLimit != nil && c.RHat[j] > c.RHatLimit[j] }
 
-// failures describes the rows that a tolerance does not allow, the worst ones first.
+// failures describes the rows that miss their conditions by more than tol, the worst rows first.
 func (c *Certificate) failures(tol float64) string {
 	var rows []int
 	for j := range c.Violation {
@@ -77,8 +78,8 @@ func (c *Certificate) failures(tol float64) string {
 	return strings.Join(parts, "; ")
 }
 
-// over returns by how many tolerances row j misses its condition, or +Inf if the chains
-// disagree. The result is ≤ 0 if the condition holds.
+// over returns the amount by which row j misses its conditions, in multiples of the tolerance. It
+// returns +Inf if the chains disagree. A result ≤ 0 means that the conditions hold.
 func (c *Certificate) over(j int, tol float64) float64 {
 	if c.disagrees(j) {
 		return math.Inf(1)
@@ -95,7 +96,7 @@ func (c *Certificate) over(j int, tol float64) float64 {
 	return max(violation, slack)
 }
 
-// failure says what is wrong with row j.
+// failure describes the figures of row j that miss their conditions.
 func (c *Certificate) failure(j int, tol float64) string {
 	r := c.Rows[j]
 	s := fmt.Sprintf("%s has the mean %.6g ± %.2g, want %s within %g", r.label(j), r.value(c.Violation[j]), c.ViolationSE[j], r.limit(), r.tolerance(tol))
@@ -103,7 +104,8 @@ func (c *Certificate) failure(j int, tol float64) string {
 	return s + c.reason(j)
 }
 
-// reason says what may be wrong with row j besides its figures.
+// reason describes likely causes of a failure of row j: a multiplier at its bound, or chains that
+// disagree.
 func (c *Certificate) reason(j int) (s string) {
 	if c.capped(j) {
 		s += fmt.Sprintf(", which is at its bound Max = %g: raise it, or relax the constraint", c.Max)
@@ -114,8 +116,8 @@ func (c *Certificate) reason(j int) (s string) {
 	return s
 }
 
-// held describes the rows whose multipliers are at their bound although the constraint is
-// violated. It returns "" if there are none, or too few steps to tell.
+// held describes the rows whose constraint is violated although the multiplier is at its bound.
+// It returns "" if there are none, or if there are too few steps for an error estimate.
 func (c *Certificate) held() string {
 	var parts []string
 	for j, r := range c.Rows {
@@ -126,12 +128,12 @@ func (c *Certificate) held() string {
 	return shortened(parts, "; ")
 }
 
-// confidence is the number of standard errors that Holds adds: a one-sided
-// confidence of 97.7 % per figure.
+// confidence is the number of standard errors that [Certificate.Holds] adds to each figure. Two
+// give a one-sided confidence of 97.7 % per figure.
 const confidence = 2
 
-// Converged reports whether the chains agree in every row: R-hat is at most 1.01 plus what
-// chance explains in a short run. If they disagree, each chain has seen only a part of the
+// Converged reports whether the chains agree on every row: R-hat is at most 1.01 plus the excess
+// that chance explains in a short run. If the chains disagree, each has seen only a part of the
 // distribution, and standard errors mean little.
 func (c *Certificate) Converged() bool {
 	for j := range c.Lambda {
@@ -142,9 +144,9 @@ func (c *Certificate) Converged() bool {
 	return true
 }
 
-// Holds reports whether the chains agree, every violation is ≤ tol and every slack is
-// within ±tol, including two standard errors. A row's own tolerance replaces tol for its
-// violation.
+// Holds reports whether the chains agree, every violation is at most tol and every slack is
+// within ±tol. Two standard errors are added to each figure first. For violations, a row's own
+// tolerance replaces tol.
 func (c *Certificate) Holds(tol float64) bool {
 	for j := range c.Lambda {
 		if !(c.over(j, tol) <= 0) {
@@ -154,10 +156,10 @@ func (c *Certificate) Holds(tol float64) bool {
 	return true
 }
 
-// Gap returns −Σ_j λ̄_j E[g_j] and its standard error, an upper bound that treats the
-// slacks' errors as fully correlated. For a frozen certificate and feasible means, the gap
-// bounds how far the objective of the distribution at λ̄ is above the optimum of the
-// constrained problem: the objective is D(λ̄) + Gap, and D(λ̄) does not exceed the optimum.
+// Gap returns −Σ_j λ̄_j E[g_j] and its standard error. The error is an upper bound that treats
+// the errors of the slacks as fully correlated. If the certificate is frozen and its means are
+// feasible, the gap bounds the distance of the objective at λ̄ above the optimum. The reason is
+// that the objective is D(λ̄) + Gap, and D(λ̄) does not exceed the optimum.
 func (c *Certificate) Gap() (gap, se float64) {
 	for j, v := range c.Slack {
 		gap -= v
@@ -180,7 +182,8 @@ func (c *Certificate) String() string {
 	return s
 }
 
-// newCertificate returns a certificate of multipliers, to be filled by set.
+// newCertificate returns a certificate of the multipliers lambda. The caller fills in the figures
+// with set or agree.
 func newCertificate(lambda []float64, rows []Row, states int) *Certificate {
 	m := len(lambda)
 	return &Certificate{Lambda: lambda, Rows: slices.Clone(rows), States: states, Max: math.Inf(1),
@@ -188,8 +191,8 @@ func newCertificate(lambda []float64, rows []Row, states int) *Certificate {
 		RHat: slices.Repeat([]float64{math.NaN()}, m), ESS: make([]float64, m)}
 }
 
-// agree fills in the agreement of the chains for inequality j, whose mean has the standard
-// error se within chains.
+// agree stores the figures of row j and the agreement a of its chains. se is the standard error
+// of the mean within chains.
 func (c *Certificate) agree(j int, violation, se float64, a agreement) {
 	se = max(se, a.se)
 	c.set(j, violation, se)
@@ -203,7 +206,7 @@ func (c *Certificate) agree(j int, violation, se float64, a agreement) {
 	c.RHatLimit[j] = a.limit
 }
 
-// set fills in the figures of inequality j.
+// set stores the violation and slack of row j with their standard errors.
 func (c *Certificate) set(j int, violation, se float64) {
 	l := c.Lambda[j]
 	c.Violation[j], c.ViolationSE[j] = violation, se
@@ -213,14 +216,14 @@ func (c *Certificate) set(j int, violation, se float64) {
 	}
 }
 
-// Judge returns the certificate of independent samples x, states × sites, such as the
-// output of a diffusion, drawn at the multipliers lambda or on the way to them. The target
-// is anything with violations: a [Target], or the predictor of a diffusion. Standard errors
-// assume independent draws; the means of samples that shared multipliers while they were
-// drawn vary less.
+// Judge returns the certificate of independent samples x, states × sites, such as the output of a
+// diffusion. The samples were drawn at the multipliers lambda or on the way to them. The target
+// is any type that computes violations: a [Target], or the predictor of a diffusion. Standard
+// errors assume independent draws. They are too large if the samples shared multipliers while
+// they were drawn.
 //
-// It returns an error unless there are at least two whole samples and one finite
-// multiplier ≥ 0 per inequality.
+// Judge returns an error if x holds fewer than two states or an incomplete one, or if the number
+// of multipliers is wrong. Multipliers must be finite, and ≥ 0 for inequalities.
 func Judge[S energy.Site](target interface {
 	Len() int
 	Sites() int
@@ -264,9 +267,9 @@ func Judge[S energy.Site](target interface {
 	return c, nil
 }
 
-// batchMeans returns the mean of a series of n values and its standard error by
-// batch means with batches of ⌈√n⌉ (Flegal and Jones 2010), +Inf if there are
-// fewer than two batches.
+// batchMeans returns the mean of a series of n values f(0) … f(n−1) and its standard error. The
+// error is estimated by batch means with batches of ⌈√n⌉ (Flegal and Jones 2010). It is +Inf if
+// there are fewer than two batches.
 func batchMeans(n int, f func(t int) float64) (mean, se float64) {
 	for t := range n {
 		mean += f(t)

@@ -6,15 +6,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// chains keeps sums of every row for each chain separately, in memory that does not grow:
-// over up to four blocks of draws that double in length. It measures how far the chains
-// disagree, which a series of their common mean cannot show.
+// chains accumulates sums of every row for each chain separately. Its memory is constant: it
+// holds at most four blocks of draws, and doubles the block length when they are full. It
+// measures how far the chains disagree, which their common mean cannot show.
 type chains struct {
-	count, n    int // chains, rows
-	draws, size int // made; per block
+	count, n    int // number of chains; number of rows
+	draws, size int // draws per chain so far; draws per block
 	sums        []float64
 	squares     []float64 // blocks × n: sums of squares over chains and draws
-	open        []float64 // the block in progress: chains × n sums, n squares
+	open        []float64 // block in progress: chains × n sums, then n squares
 }
 
 const mostBlocks = 4
@@ -23,7 +23,8 @@ func newChains(count, n int) chains {
 	return chains{count: count, n: n, size: 1, sums: make([]float64, 0, mostBlocks*count*n), squares: make([]float64, 0, mostBlocks*n), open: make([]float64, (count+1)*n)}
 }
 
-// add adds a draw of every chain, violations g without the means given (nil: none).
+// add adds one draw of every chain with violations g. It subtracts the means first, if mean is
+// not nil.
 func (c *chains) add(g, mean []float64) {
 	squares := c.open[c.count*c.n:]
 	for s := range c.count {
@@ -53,7 +54,7 @@ func (c *chains) add(g, mean []float64) {
 	clear(c.open)
 }
 
-// halved adds up pairs of rows of n numbers.
+// halved adds adjacent pairs of rows of n numbers and returns half as many rows.
 func halved(v []float64, n int) []float64 {
 	for k := 0; k < len(v)/2; k += n {
 		for j := range n {
@@ -63,16 +64,18 @@ func halved(v []float64, n int) []float64 {
 	return v[:len(v)/2]
 }
 
-// agreement describes how well chains agree in a row.
+// agreement measures how well the chains agree on one row.
 type agreement struct {
-	se       float64 // of the mean of all, from the means of chains; 0 for one chain
-	rhat     float64 // √(variance of all draws over that within chains); NaN if not defined
-	limit    float64 // the largest rhat of chains that agree
-	variance float64 // of a draw
+	// standard error of the overall mean, estimated from the means of the chains; 0 for one
+	// chain
+	se       float64
+	rhat     float64 // √(variance of all draws / variance within chains); NaN if undefined
+	limit    float64 // largest rhat at which chains are said to agree
+	variance float64 // variance of one draw
 }
 
-// agreement compares the chains in row j, without the first of so many blocks (Gelman and
-// Rubin 1992; one chain is compared in halves).
+// agreement compares the chains on row j and ignores the first skip blocks (Gelman and Rubin
+// 1992). A single chain is divided into its blocks, which are compared instead.
 func (c *chains) agreement(j, skip int) agreement {
 	a := agreement{rhat: math.NaN(), limit: mostRHat}
 	blocks := len(c.squares) / c.n
@@ -81,7 +84,7 @@ func (c *chains) agreement(j, skip int) agreement {
 	}
 	kept := blocks - skip
 	parts, length := c.count, kept*c.size
-	split := 1 // parts of a chain
+	split := 1 // parts that a single chain is divided into
 	if c.count == 1 {
 		split = kept
 		parts, length = kept, c.size
@@ -123,23 +126,22 @@ func (c *chains) agreement(j, skip int) agreement {
 		a.rhat = 1
 	case within > 0:
 		a.rhat = math.Sqrt(a.variance / within)
-	default: // chains that do not move
+	default: // no chain moves, but the chains differ
 		a.rhat = math.Inf(1)
 	}
-	// The means of independent draws make it exceed 1 by chance.
+	// By chance alone, the means of independent draws make R-hat exceed 1.
 	a.limit = math.Sqrt(float64(mostRHat*mostRHat) + float64(4/size*math.Sqrt(2/float64(parts-1))))
 	return a
 }
 
-// mostRHat is the largest R-hat of chains that have converged (Vehtari et al. 2021), to
-// which agreement adds what chance explains in short runs.
+// mostRHat is the largest R-hat of converged chains (Vehtari et al. 2021). For short runs,
+// agreement adds the excess that chance explains.
 const mostRHat = 1.01
 
-// noise is the variance, relative to the mean square, that the rounding of sums can
-// explain.
+// noise is the variance, relative to the mean square, that rounding errors of the sums can cause.
 const noise = 1e-20
 
-// fields goes through the sums.
+// fields reads or writes the accumulated sums for a checkpoint.
 func (c *chains) fields(f *wire.Fields) {
 	blocks := len(c.squares) / c.n
 	f.Counts("draws of chains", &c.draws)

@@ -12,26 +12,26 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// Constraint bounds the mean of a value,
+// Constraint bounds the mean of a quantity h:
 //
 //	Low ≤ E[h(x)] ≤ High,  h(x) = Σ_k Coef[k]·E_k(x),
 //
-// where E_k are the energies in Of. −Inf and +Inf mean no bound. Low = High is an equality,
-// whose multiplier may have either sign. A range has two rows, first the one for High;
-// every other constraint has one row. [AtMost], [AtLeast] and [Between] make constraints.
+// where E_k are the energies in Of. −Inf and +Inf mean no bound. Low = High is an equality, whose
+// multiplier may have either sign. A range has two rows, first the one for High; every other
+// constraint has one row. [AtMost], [AtLeast] and [Between] make constraints.
 //
-// On tokens (S = int32), any energy.Model may serve as a statistic, and so may a function
-// (see [Statistic]). If all statistics are models, a [Lagrangian] offers whatever the base
-// and the models offer: fields, exact conditionals, cached tables, a graph. Energies must
-// be finite wherever the base has positive probability. On reals (S = float32), statistics
-// are energies with scores (energy.Scored).
+// On tokens (S = int32), any energy.Model may serve as a statistic, and so may a function (see
+// [Statistic]). If all statistics are models, a [Lagrangian] offers every interface that the base
+// and the models offer: fields, exact conditionals, cached tables, a graph. Energies must be
+// finite wherever the base has positive probability. On reals (S = float32), statistics are
+// energies with scores (energy.Scored).
 //
-// A Constraint is also a constraint.Set. For a single state, an equality is read as g(x) ≤
-// 0 for its one row.
+// A Constraint is also a constraint.Set. For a single state, an equality means g(x) ≤ 0 for its
+// one row.
 type Constraint[S energy.Site] struct {
-	Name      string  // used in errors, certificates and reports
-	Unit      string  // of h
-	Tolerance float64 // see [Row]
+	Name      string  // name in errors, certificates and reports
+	Unit      string  // unit of h
+	Tolerance float64 // largest amount by which the mean may miss a bound, see [Row]
 	Of        []Energetic[S]
 	Coef      []float64 // one finite number per entry of Of; nil means all 1
 	Low, High float64
@@ -47,21 +47,22 @@ func AtLeast[S energy.Site](m Energetic[S], b float64) Constraint[S] {
 	return Between(m, b, math.Inf(1))
 }
 
-// Between returns the constraint low ≤ E[h] ≤ high on the energies h of m, which is the
-// equality E[h] = low if low = high.
+// Between returns the constraint low ≤ E[h] ≤ high on the energies h of m. If low = high, it is
+// the equality E[h] = low.
 func Between[S energy.Site](m Energetic[S], low, high float64) Constraint[S] {
 	return Constraint[S]{Of: []Energetic[S]{m}, Low: low, High: high}
 }
 
-// Named returns c with a name, a unit ("" for none) and a tolerance (0 for the tolerance of
-// the call).
+// Named returns a copy of c with a name, a unit ("" for none) and a tolerance. A tolerance of 0
+// means the tolerance given in the call.
 func (c Constraint[S]) Named(name, unit string, tolerance float64) Constraint[S] {
 	c.Name, c.Unit, c.Tolerance = name, unit, tolerance
 	return c
 }
 
-// Statistic makes a statistic from a function of one state, for a base of any shape. f must
-// depend on x alone, be safe for concurrent calls, and not modify or keep x.
+// Statistic makes a statistic from a function f of one state, for a base of any shape. f must
+// depend on x alone, be safe for concurrent calls, and not modify or keep x. Statistic returns
+// nil if f is nil.
 func Statistic(f func(x []int32) float64) Energetic[int32] {
 	if f == nil {
 		return nil
@@ -91,10 +92,10 @@ func (c *Constraint[S]) coef(k int) float64 {
 	return c.Coef[k]
 }
 
-// Rows returns the rows of the constraint, or none if it has no bound.
+// Rows returns the rows of the constraint. It returns none if the constraint has no bound.
 func (c Constraint[S]) Rows() []Row { return c.rows(nil) }
 
-// rows appends the rows to those given.
+// rows appends the rows of the constraint to rows.
 func (c *Constraint[S]) rows(rows []Row) []Row {
 	r := Row{Name: c.Name, Unit: c.Unit, Tolerance: c.Tolerance, Bound: c.High}
 	if c.Low == c.High {
@@ -117,8 +118,8 @@ func (c Constraint[S]) Len() int {
 	return len(c.rows(list[:0]))
 }
 
-// Violation stores the rows g of states x, row-major. It panics if the lengths of the
-// slices do not match.
+// Violation stores the violations g of the states x, states × rows, row-major. It panics if the
+// lengths of the slices do not match.
 func (c Constraint[S]) Violation(g []float64, x []S) {
 	var list [2]Row
 	rows := c.rows(list[:0])
@@ -151,7 +152,8 @@ func (c Constraint[S]) Violation(g []float64, x []S) {
 	}
 }
 
-// check returns an error unless the constraint has a bound, statistics and coefficients.
+// check returns an error that names the constraint by label if its bounds, statistics or
+// coefficients are invalid.
 func (c *Constraint[S]) check(label string) error {
 	switch {
 	case len(c.Of) == 0:
@@ -175,25 +177,25 @@ func (c *Constraint[S]) check(label string) error {
 	return nil
 }
 
-// label names a constraint whose first row has the number j.
+// label describes the constraint in errors; j is the number of its first row.
 func (c *Constraint[S]) label(j int) string {
 	return "the constraint of " + Row{Name: c.Name}.label(j)
 }
 
-// Modelled is implemented by sets that can write their inequalities as constraints made of
-// models for states of the given shape, which makes a [Lagrangian] of the set faster.
+// Modelled is implemented by sets that can express their inequalities as constraints made of
+// models, for states of the given shape. A [Lagrangian] of such a set is faster.
 type Modelled interface {
 	constraint.Set
 	Constraints(sites, levels int) ([]Constraint[int32], error)
 }
 
-// Constraints returns c itself, so a constraint on tokens is [Modelled].
+// Constraints returns c itself. It makes a constraint on tokens [Modelled].
 func (c Constraint[S]) Constraints(_, _ int) ([]Constraint[S], error) {
 	return []Constraint[S]{c}, nil
 }
 
-// bound is a row g(x) = Σ_k Coef[k]·E_k(x) + Offset made of models; without models it is
-// one that only its set can evaluate.
+// bound is a row g(x) = Σ_k coef[k]·E_k(x) + offset made of models E_k. Without models, only the
+// set of the row can evaluate it.
 type bound struct {
 	Row
 	models []energy.Model
@@ -201,8 +203,8 @@ type bound struct {
 	offset float64
 }
 
-// bounds returns the rows of a constraint for states of a shape, the first of which has the
-// number j.
+// bounds returns the rows of a constraint as bounds, for states of the given shape. j is the
+// number of the first row.
 func bounds(c *Constraint[int32], j, sites, levels int) ([]bound, error) {
 	if err := c.check(c.label(j)); err != nil {
 		return nil, err
@@ -237,7 +239,7 @@ func bounds(c *Constraint[int32], j, sites, levels int) ([]bound, error) {
 	return all, nil
 }
 
-// split returns the rows of sets as bounds made of models where that is possible.
+// split returns the rows of all sets as bounds, made of models where that is possible.
 func split(sets []constraint.Set, sites, levels int) ([]bound, error) {
 	var all []bound
 	for k, set := range sets {
@@ -281,7 +283,7 @@ func split(sets []constraint.Set, sites, levels int) ([]bound, error) {
 	return all, nil
 }
 
-// counted writes a count as the energy of independent sites.
+// counted returns the constraints of a count, made of the energy of independent sites.
 func counted(c constraint.Count, sites, levels int) ([]Constraint[int32], error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -307,7 +309,7 @@ func counted(c constraint.Count, sites, levels int) ([]Constraint[int32], error)
 	return all, nil
 }
 
-// joined is the set of all inequalities of several sets, in order.
+// joined is a set that holds all inequalities of several sets, in order.
 type joined []constraint.Set
 
 // Len returns the number of inequalities.
@@ -319,7 +321,8 @@ func (j joined) Len() int {
 	return n
 }
 
-// Violation implements constraint.Set.
+// Violation stores the violations of the states x, states × inequalities; it implements
+// constraint.Set.
 func (j joined) Violation(g []float64, x []int32) {
 	n := j.Len()
 	if n == 0 {
@@ -342,8 +345,7 @@ func (j joined) Violation(g []float64, x []int32) {
 	}
 }
 
-// values is the model E(x) = Σ_j weight[j]·g_j(x) of a set of which only the values of g
-// are known.
+// values is the model E(x) = Σ_j weight[j]·g_j(x) of a set that can only be evaluated.
 type values struct {
 	set           constraint.Set
 	weight        []float64
@@ -364,21 +366,22 @@ func (m *values) Energy(e []float64, x []int32) {
 	}
 }
 
-// evaluated adds differences, exact ones by evaluation: levels calls per site.
+// evaluated adds exact differences to a model, by evaluating it once per level at each site.
 type evaluated struct {
 	energy.Differentiable
 	levels int
 }
 
-// As offers a field if there are two levels.
+// As offers energy.Binary if there are two levels.
 func (m evaluated) As(target any) bool {
 	return m.levels == 2 && energy.Give[energy.Binary](target, evaluatedField{m}) || energy.AsInto(m.Differentiable, target)
 }
 
-// evaluatedField is an evaluated model of two levels.
+// evaluatedField adds energy.Binary to an evaluated model of two levels.
 type evaluatedField struct{ evaluated }
 
-// Field implements energy.Binary.
+// Field implements energy.Binary: h[i] is the difference of energy between level 1 and level 0 at
+// site i.
 func (m evaluatedField) Field(e []float64, h []float32, x []int32) {
 	check.Len("dual", "h", len(h), len(x))
 	g := scratch.Float32s.Get(2 * len(h))

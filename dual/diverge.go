@@ -11,26 +11,29 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// DivergedError means that the multipliers diverge: no distribution satisfies the
-// constraints on average. The certificate is a direction u, with Σ_j |u_j| = 1 and u_j ≥ 0
-// for inequalities, such that
+// DivergedError reports that the multipliers diverge, usually because no distribution satisfies
+// the constraints on average. Its evidence is a direction u, with Σ_j |u_j| = 1 and u_j ≥ 0 for
+// inequalities, such that
 //
-//	Σ_j u_j g_j(x) ≥ Margin > 0
+//	Σ_j u_j g_j(x) ≥ Margin > 0.
 //
-// If Proven, this holds for every state x of the support, so no distribution has E[g] ≤ 0
-// (Gordan's alternative), and the error wraps constraint.ErrInfeasible. Otherwise it holds
-// for every sample of the last Steps dual steps, while the multipliers grew beyond
-// Config.Diverge: if a distribution satisfies the constraints, the loop could not reach it.
-// Only [Solve] and [SolveStates] return Margin = 0. The constraints can then be satisfied,
-// but only by distributions on the part of the support where Σ_j u_j g_j = 0, to which no
-// finite λ leads.
+// If Proven is true, this holds for every state x of the support. Then no distribution has E[g] ≤
+// 0 (Gordan's alternative), and the error wraps constraint.ErrInfeasible.
+//
+// If Proven is false and Margin > 0, the inequality holds for every sample of the last Steps dual
+// steps. Meanwhile the multipliers grew beyond Config.Diverge. A distribution may still satisfy
+// the constraints, but the loop could not reach it.
+//
+// Margin = 0 occurs only in errors of [Solve] and [SolveStates]. The constraints can then be
+// satisfied, but only by distributions on the part of the support where Σ_j u_j g_j = 0. No
+// finite λ gives such a distribution.
 type DivergedError struct {
-	Lambda    []float64 // the multipliers at that point
-	Direction []float64 // u = λ/Σ|λ|
+	Lambda    []float64 // multipliers when the search stopped
+	Direction []float64 // direction u = λ/Σ|λ|
 	Margin    float64
 	Steps     int
 	Proven    bool
-	Rows      []Row // meaning of each row
+	Rows      []Row // description of each row
 }
 
 func (e *DivergedError) Error() string {
@@ -51,17 +54,17 @@ func (e *DivergedError) Unwrap() error {
 	return nil
 }
 
-// streak counts dual steps in a row in which every sample had λᵀg > 0. At the
-// optimum λᵀE[g] = 0, so a long streak means that λ is far from it, or that
-// there is none.
+// streak counts consecutive dual steps in which every sample had λᵀg > 0. At the optimum λᵀE[g] =
+// 0. So a long streak means that λ is far from the optimum, or that there is none.
 type streak struct {
 	steps  int
-	margin float64 // smallest λᵀg/Σ|λ| of the streak
-	proof  int     // length at which to look for a proof
+	margin float64 // smallest λᵀg/Σ|λ| of the samples in the streak
+	proof  int     // length of the streak at which to look for a proof next
 }
 
-// contradiction looks for a combination, not necessarily along λ, that every sample of the
-// batch violates, and returns the error if every state violates it.
+// contradiction looks for a combination of rows that every sample of the batch violates; it need
+// not be along λ. It returns a [*DivergedError] if the target proves that every state violates
+// this combination.
 func (i *Inference[S]) contradiction(ctx context.Context, p Prover) error {
 	n := len(i.lambda)
 	if n > mostProven {
@@ -82,10 +85,10 @@ func (i *Inference[S]) contradiction(ctx context.Context, p Prover) error {
 	return &DivergedError{Lambda: slices.Clone(i.drawn), Direction: o.Direction, Margin: margin, Steps: i.steps, Proven: true, Rows: i.rows}
 }
 
-// mostProven is the number of rows up to which a batch is looked at for contradictions.
+// mostProven is the largest number of rows for which [Inference.contradiction] examines a batch.
 const mostProven = 64
 
-// size returns the largest Σ_j |u_j g_j| of the states.
+// size returns the largest value of Σ_j |u_j g_j| over the states.
 func size(u, g []float64) (most float64) {
 	n := len(u)
 	for at := 0; at < len(g); at += n {
@@ -98,15 +101,15 @@ func size(u, g []float64) (most float64) {
 	return most
 }
 
-// firstProof is the length of a streak that is worth a proof. A proof may cost
-// an enumeration, so the next ones come at doubled lengths.
+// firstProof is the length of a streak at which the loop first looks for a proof. A proof may
+// require an enumeration, so later attempts come at doubled lengths.
 const firstProof = 64
 
 func newStreak() streak { return streak{margin: math.Inf(1), proof: firstProof} }
 
-// next adds the violations g of the samples drawn at λ, and returns the certificate if the
-// streak has become long. If p is not nil, next asks p for a proof. Without a proof, the
-// sum of the multipliers must have reached diverge.
+// next adds a step with multipliers lambda and violations g of the samples. If the streak is long
+// enough, next returns a [*DivergedError]. If p is not nil, next asks it for a proof. Without a
+// proof, it returns the error only if the sum of the multipliers has reached diverge.
 func (s *streak) next(ctx context.Context, lambda, g []float64, rows []Row, p Prover, diverge float64) error {
 	sum := tilt.SumAbs(lambda)
 	n := len(lambda)
@@ -142,7 +145,7 @@ func (s *streak) next(ctx context.Context, lambda, g []float64, rows []Row, p Pr
 			return e
 		}
 		if ok {
-			return nil // some state meets the combination
+			return nil // some state satisfies the combination
 		}
 	}
 	if sum >= diverge {

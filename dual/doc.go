@@ -1,15 +1,16 @@
-// Package dual enforces constraints that must hold on average: it solves
+// Package dual enforces constraints that must hold on average. It solves
 //
-//	min_p E_p[f0] − βH(p)  subject to  E_p[g_j] ≤ 0,  j = 1…m,
+//	min_p E_p[f0] − βH(p)  subject to  E_p[g_j] ≤ 0, j = 1…m,
 //
-// over distributions p of discrete states. The optimum is a Gibbs distribution,
+// over distributions p of discrete states, where H is the entropy. The optimum is a Gibbs
+// distribution,
 //
-//	p_λ(x) ∝ exp(−(f0(x) + Σ_j λ_j g_j(x))/β),
+//	p_λ(x) ∝ exp(−(f0(x) + Σ_j λ_j g_j(x))/β).
 //
-// and finding the multipliers λ ≥ 0 is a concave problem: the dual function D(λ) = −β log
-// Z(λ) has the gradient E_λ[g] and the Hessian −Cov_λ(g)/β. Primal–dual inference samples
-// at the present λ, measures how much the samples violate the constraints, and moves λ in
-// that direction (Hadou, Uslu and Ribeiro 2026).
+// Finding the multipliers λ ≥ 0 is a concave problem. The dual function D(λ) = −β log Z(λ) has
+// the gradient E_λ[g] and the Hessian −Cov_λ(g)/β. Primal–dual inference samples at the present
+// λ, measures how much the samples violate the constraints, and moves λ in that direction (Hadou,
+// Uslu and Ribeiro 2026).
 //
 // # What most programs need
 //
@@ -22,23 +23,22 @@
 //	err = inf.Solve(ctx, 10000, 0.01)
 //	fmt.Println(inf.Certificate())
 //
-// Custom constraints are made of models or functions of a state. They may have names, which
-// errors and reports print:
+// You can build custom constraints from models or from functions of a state. Errors and reports
+// print their names:
 //
 //	load := dual.AtMost(dual.Statistic(kilowatts), 3).Named("load", "kW", 0.1)
 //	lag, err := dual.NewLagrangian(base, load, dual.Between(temperature, 18, 22).Named("heat", "°C", 0))
 //	…
 //	fmt.Println(inf.Certificate().Report(0.1))
 //
-// A model that can be enumerated needs no sampling: [Solve] returns λ* and the dual value,
-// exact up to rounding.
+// A model that can be enumerated needs no sampling: [Solve] returns λ* and the dual value, exact
+// up to rounding.
 //
-// For constraints that every single sample must satisfy, see package constraint and the
-// kernels that stay inside a language.
+// For constraints that every single sample must satisfy, see package constraint and the kernels
+// that stay inside a language.
 //
-// [RealLagrangian] is the counterpart of [Lagrangian] on reals. Package dual/pdi moves λ
-// inside one run of a diffusion, and package dual/unlearn moves a distribution away from
-// others.
+// [RealLagrangian] is the counterpart of [Lagrangian] on reals. Package dual/pdi moves λ inside
+// one run of a diffusion. Package dual/unlearn moves a distribution away from others.
 //
-// Multipliers are identical bit for bit on every GOARCH, since samples depend on them.
+// Multipliers are identical bit for bit on every GOARCH, because samples depend on them.
 package dual

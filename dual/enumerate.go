@@ -12,11 +12,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
 
-// enumerated is the number of states evaluated at once.
+// enumerated is the number of states evaluated in one batch.
 const enumerated = 1 << 10
 
-// maxStates is the largest number of states that are kept or visited: 8·(1 + m)
-// bytes each, about a second of work.
+// maxStates is the largest number of states that are enumerated. They take 8·(1 + m) bytes each
+// for m rows if they are stored, and about a second of work.
 const maxStates = 1 << 22
 
 // countStates returns levels^sites, or −1 if that exceeds maxStates.
@@ -34,9 +34,9 @@ func countStates(sites, levels int) int {
 	return n
 }
 
-// eachState calls f with every state, its energy and its violations, site 0 being
-// the fastest digit. It returns an error of the context, for a NaN, or for
-// more than maxStates states.
+// eachState calls f with every state of a base model, its energy and its violations. Site 0
+// varies fastest. It returns an error if the context ends, a number is NaN, an energy is −Inf, or
+// there are more than maxStates states.
 func eachState(ctx context.Context, who string, base energy.Model, set constraint.Set, f func(x []int32, f0 float64, g []float64)) error {
 	sites, levels := base.Shape()
 	n := countStates(sites, levels)
@@ -74,10 +74,10 @@ func eachState(ctx context.Context, who string, base energy.Model, set constrain
 	return nil
 }
 
-// Tabulate returns the probabilities of all states of a small model, with site 0 as the
-// fastest digit, and log Z. It can be used for exact unlearning, for instance. It returns
-// an error for more than 2²² states, an energy that is NaN or −Inf, or a model without
-// support.
+// Tabulate returns the probabilities of all states of a small model, and log Z. States are in the
+// order in which site 0 varies fastest. The table can be used for exact unlearning, for instance.
+// Tabulate returns an error for more than 2²² states, an energy that is NaN or −Inf, or a model
+// whose states all have energy +Inf.
 func Tabulate(ctx context.Context, m energy.Model) (p []float64, logZ float64, err error) {
 	if _, _, err := check.Model("dual", "Tabulate", "m", m); err != nil {
 		return nil, 0, err

@@ -16,41 +16,42 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
 
-// factored is the dual function of a base and bounds whose tables form a graph of low
-// width. Values and gradients are exact; the curvature, which only decides how many steps
-// a climb takes, is that of independent draws.
+// factored evaluates the dual function of a base model and bounds whose tables form a graph of
+// low width. Values and gradients are exact. The curvature is estimated from independent draws;
+// it affects only the number of steps of a climb.
 type factored struct {
 	l       *Lagrangian
 	reduced *elimination.Reduced
 	run     *elimination.Run
-	base    int           // number of tables of the base
-	tables  [][]float64   // unweighted
-	terms   []term        // of the tables after those of the base
-	offset  []float64     // of each bound
-	now     [][]float64   // tables at λ
-	src     []*rand.PCG   // of the draws
-	sources []rand.Source // the same
-	y       []int32       // draws, by variable
-	g       []float64     // violations of the draws
-	size    float64       // a bound on |g|
+	base    int // number of tables that belong to the base
+	// all tables before weighting: those of the base, then those of the bounds
+	tables  [][]float64
+	terms   []term        // term of each table after those of the base
+	offset  []float64     // constant part of each bound
+	now     [][]float64   // tables weighted by the present λ
+	src     []*rand.PCG   // random generators, one per draw
+	sources []rand.Source // the generators of src as interfaces
+	y       []int32       // draws, ordered by variable
+	g       []float64     // violations of the draws, draws × bounds
+	size    float64       // upper bound on |g|
 	ctx     context.Context
-	at      []float64 // the multipliers of the curvature at hand
+	at      []float64 // multipliers at which curv was estimated; nil before the first estimate
 	curv    []float64
 	err     error
 }
 
-// term is a table of a bound: it counts coef times in bound j.
+// term is a table that contributes to bound j with factor coef.
 type term struct {
 	j     int
 	coef  float64
 	scope []int32
 }
 
-// newFactored returns nil for a problem that is not of this kind.
+// newFactored returns the factored dual function of l, or nil if l has no tables that allow one.
 func newFactored(ctx context.Context, l *Lagrangian) (*factored, error) {
 	cards, scopes, tables, ok := factorsOf(l.base)
 	if !ok || l.values != nil || l.language != nil || l.beta != 1 && len(cards) > l.sites {
-		return nil, nil // half the free energy of hidden units, for instance, has no tables
+		return nil, nil // e.g. half the free energy of hidden units has no tables
 	}
 	f := &factored{l: l, base: len(scopes), offset: make([]float64, len(l.bounds)), ctx: ctx}
 	var err error
@@ -99,8 +100,8 @@ func newFactored(ctx context.Context, l *Lagrangian) (*factored, error) {
 	return f, nil
 }
 
-// factorsOf returns the tables of a model, also of a sum over sites that is no
-// energy.Factored.
+// factorsOf returns the tables of a model. It also handles a model that is a sum over sites but
+// not an energy.Factored. ok is false for all other models.
 func factorsOf(m energy.Model) (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	if v, is := energy.As[energy.Varying](m); is {
 		m = v.Now()
@@ -120,7 +121,7 @@ func factorsOf(m energy.Model) (cards []int32, scopes [][]int32, tables [][]floa
 	return slices.Repeat([]int32{int32(levels)}, sites), scopes, tables, true
 }
 
-// largest returns the largest magnitude, not counting infinities.
+// largest returns the largest absolute value among the finite entries of v.
 func largest(v []float64) (most float64) {
 	for _, x := range v {
 		if check.Finite(x) {
@@ -130,8 +131,8 @@ func largest(v []float64) (most float64) {
 	return most
 }
 
-// weigh sets the tables to scale times those of the base, and to those of the bounds at the
-// given weights over beta.
+// weigh computes the weighted tables. Tables of the base are multiplied by scale. A table of
+// bound j is multiplied by lambda[j]/β and its coefficient.
 func (f *factored) weigh(scale float64, lambda []float64) {
 	for k, t := range f.tables {
 		c := scale
@@ -147,7 +148,8 @@ func (f *factored) weigh(scale float64, lambda []float64) {
 	}
 }
 
-// Value is a concave.Func, as tilt.List.Value is.
+// Value returns the dual function at lambda and stores its gradient and curvature; it is a
+// concave.Func.
 func (f *factored) Value(lambda, grad, curv []float64) float64 {
 	if f.err != nil {
 		return math.NaN()
@@ -181,18 +183,21 @@ func (f *factored) Value(lambda, grad, curv []float64) float64 {
 	return value
 }
 
-// minVariance is the variance of a bound, relative to the square of its size, below which
-// the bound counts as being at its edge. A margin below rounded times the size counts as 0.
+// minVariance is the smallest variance of a bound, relative to the square of its size, that
+// counts as variation. Below it, the bound counts as fixed at its extreme value. A margin below
+// rounded times the size counts as 0.
 const (
 	minVariance = 1e-11
 	rounded     = 1e-10
 )
 
-// draws is the number of draws per bound. The curvature is then accurate to a quarter in
-// every direction (√(1/draws) twice), and a Newton step leaves a quarter of the error.
+// draws is the number of draws per bound for the estimate of the curvature. The error is then
+// about a quarter in every direction (2·√(1/draws)), and a Newton step leaves a quarter of its
+// error.
 const draws = 64
 
-// moved reports whether the curvature belongs to other multipliers.
+// moved reports whether lambda is too far from the multipliers at which the curvature was
+// estimated.
 func (f *factored) moved(lambda []float64) bool {
 	if f.at == nil {
 		return true
@@ -205,11 +210,12 @@ func (f *factored) moved(lambda []float64) bool {
 	return false
 }
 
-// covariance stores that of the bounds over beta, by draws from the tables at hand.
+// covariance stores the covariance of the bounds divided by β in curv. It estimates the
+// covariance from draws at the present weighted tables.
 func (f *factored) covariance(mean, curv []float64) error {
 	n, m := len(f.src), len(f.offset)
 	for s, r := range f.src {
-		r.Seed(44, uint64(s)) // the same randomness at every λ
+		r.Seed(44, uint64(s)) // the same random numbers at every λ
 	}
 	if _, err := f.run.Prepare(f.ctx, f.now); err != nil {
 		return err
@@ -254,28 +260,29 @@ func (f *factored) covariance(mean, curv []float64) error {
 	return nil
 }
 
-// margin returns min over the support of uᵀg.
+// margin returns the minimum of uᵀg over the support of the base.
 func (f *factored) margin(u []float64) (float64, error) {
 	f.weigh(0, u)
 	_, e, err := f.run.Best(f.ctx, f.now, 1)
 	if err != nil {
 		return 0, err
 	}
-	margin := f.l.beta * e[0] // the weights are over β
+	margin := f.l.beta * e[0] // the bound tables are divided by β
 	for j, b := range f.offset {
 		margin += float64(u[j] * b)
 	}
 	return margin, nil
 }
 
-// solve returns the optimum.
+// solve returns the optimum, starting the search from start.
 func (f *factored) solve(start []float64) (*Solution, error) {
 	n := len(start)
 	top, err := concave.Maximize(f.ctx, f.Value, start, concave.Unit{Value: f.l.beta}, f.l.equal)
 	if f.err != nil {
 		err = f.err
 	}
-	var away *concave.Unbounded // a dual function that overflows, which is judged below
+	// the dual function overflows; the checks below decide what that means
+	var away *concave.Unbounded
 	if errors.As(err, &away) {
 		top, err = &concave.Top{Lambda: away.Lambda, Last: away.Lambda, Residual: math.Inf(1)}, nil
 	}
@@ -292,7 +299,8 @@ func (f *factored) solve(start []float64) (*Solution, error) {
 	if !attained && tilt.SumAbs(top.Last) > 0 {
 		proofs = append(proofs, tilt.Direction(top.Last))
 	}
-	for j, v := range s.Lambda { // a bound that does not vary may be at its edge, where λ_j is infinite
+	// if a bound does not vary, it may be at its extreme value, where λ_j is infinite
+	for j, v := range s.Lambda {
 		if v != 0 && curv[j*n+j]*f.l.beta <= minVariance*f.size*f.size {
 			u := make([]float64, n)
 			u[j] = math.Copysign(1, v)

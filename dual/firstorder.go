@@ -11,19 +11,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Ascent is projected dual ascent,
+// Ascent is projected dual ascent, the rule of Hadou, Uslu and Ribeiro 2026:
 //
-//	λ ← clip(λ + η_t ḡ, 0, max),
+//	λ ← clip(λ + η_t ḡ, 0, max)
 //
-// the rule of Hadou, Uslu and Ribeiro 2026. Step is in units of λ per unit of g and must be
-// tuned to the problem. If it is nil, every multiplier has its own step, η_tj =
-// β/(v_j·√(1+t)), where v_j is the mean variance of g_j over earlier batches. This is the
-// diagonal of Newton's method, and invariant to the units of g.
+// Here ḡ is the mean violation of the batch of step t. Step is in units of λ per unit of g and
+// must be tuned to the problem. If Step is nil, every multiplier j has its own step, η_tj =
+// β/(v_j·√(1+t)). Here v_j is the mean variance of g_j over earlier batches. This step is the
+// diagonal of Newton's method and does not depend on the units of g.
 type Ascent struct {
-	Step Schedule // η_t; nil means β/(v_j·√(1+t))
+	Step Schedule // step size η_t; nil means β/(v_j·√(1+t))
 }
 
-// Bind implements [Rule].
+// Bind returns an updater of n multipliers; it implements [Rule].
 func (a Ascent) Bind(_ context.Context, n int) (Updater, error) {
 	return firstOrder("Ascent", a.Step, n, func(g gains) stepper { return &ascent{g} })
 }
@@ -41,24 +41,26 @@ func (a *ascent) Update(lambda []float64, b *Batch) error {
 	return nil
 }
 
-// Extragradient is ascent along the gradient at a look-ahead point (Korpelevich 1976),
+// Extragradient is ascent along the gradient at a look-ahead point λ' (Korpelevich 1976):
 //
-//	λ' = clip(λ + η_t ḡ(λ), 0, max),   λ ← clip(λ + η_t ḡ(λ'), 0, max),
+//	λ' = clip(λ + η_t ḡ(λ), 0, max),  λ ← clip(λ + η_t ḡ(λ'), 0, max)
 //
-// which takes two dual steps, the second from the same λ as the first. It is slower than
-// ascent where ascent works, but remains stable at step sizes at which ascent oscillates.
+// It takes two dual steps, and both start from the same λ. It is slower than [Ascent] where
+// Ascent works, but it remains stable at step sizes at which Ascent oscillates.
 type Extragradient struct {
-	Step Schedule // as in [Ascent]
+	Step Schedule // step size η_t; nil means β/(v_j·√(1+t)), as in [Ascent]
 }
 
-// Bind implements [Rule].
+// Bind returns an updater of n multipliers; it implements [Rule].
 func (e Extragradient) Bind(_ context.Context, n int) (Updater, error) {
 	return firstOrder("Extragradient", e.Step, n, func(g gains) stepper { return &extragradient{g, make([]float64, n+1)} })
 }
 
 type extragradient struct {
 	gains
-	from []float64 // λ before the step ahead, and 1 if λ is ahead
+	// n multipliers before the look-ahead step, then 1 if the present λ is the look-ahead
+	// point, else 0
+	from []float64
 }
 
 func (e *extragradient) Update(lambda []float64, b *Batch) error {
@@ -83,22 +85,22 @@ func (e *extragradient) fields(f *wire.Fields) {
 	e.gains.fields(f)
 }
 
-// PI is a proportional–integral controller with smoothed errors (νPI: Sohrabi, Ramirez,
-// Zhang, Lacoste-Julien and Gallego-Posada 2024), in the form without a separate
-// integral,
+// PI is a proportional–integral controller with smoothed errors (νPI: Sohrabi, Ramirez, Zhang,
+// Lacoste-Julien and Gallego-Posada 2024), in the form without a separate integral:
 //
-//	ξ_t = ν ξ_{t−1} + (1−ν) ḡ,   λ ← clip(λ + η_t(ḡ + κ(ξ_t − ξ_{t−1})), 0, max):
+//	ξ_t = ν ξ_{t−1} + (1−ν) ḡ,  λ ← clip(λ + η_t(ḡ + κ(ξ_t − ξ_{t−1})), 0, max)
 //
-// that is, dual ascent with a term that responds immediately to a change in the violation
-// and damps the oscillation of λ around the optimum. The clipped λ is the integral, so
-// there is no windup while a multiplier stays at a bound.
+// It is dual ascent with an extra term. The term responds at once to a change in the violation
+// and damps the oscillation of λ around the optimum. The clipped λ is itself the integral, so
+// nothing accumulates while a multiplier stays at a bound (no windup).
 type PI struct {
-	Integral     Schedule // η_t; nil means the step of Ascent{}
-	Proportional float64  // κ ≥ 0; 0 means 1, −1 none
-	Smooth       float64  // ν in [0, 1)
+	Integral     Schedule // step size η_t; nil means the step of [Ascent], β/(v_j·√(1+t))
+	Proportional float64  // factor κ ≥ 0 of the damping term; 0 means 1, −1 means none
+	Smooth       float64  // smoothing weight ν in [0, 1)
 }
 
-// Bind implements [Rule]. It returns an error if a field is out of range.
+// Bind returns an updater of n multipliers; it implements [Rule]. It returns an error if a field
+// is out of range.
 func (p PI) Bind(_ context.Context, n int) (Updater, error) {
 	switch p.Proportional {
 	case 0:
@@ -118,7 +120,7 @@ func (p PI) Bind(_ context.Context, n int) (Updater, error) {
 type controller struct {
 	gains
 	p      PI
-	smooth []float64 // ξ
+	smooth []float64 // smoothed violation ξ of each row
 }
 
 func (c *controller) Update(lambda []float64, b *Batch) error {
@@ -142,20 +144,20 @@ func (c *controller) fields(f *wire.Fields) {
 	c.gains.fields(f)
 }
 
-// AdaGrad is ascent whose steps shrink with the gradients seen so far (Duchi,
-// Hazan and Singer 2011),
+// AdaGrad is ascent whose steps shrink with the gradients seen so far (Duchi, Hazan and Singer
+// 2011):
 //
-//	λ_j ← clip(λ_j + Rate·(β/sd_j)·ḡ_j/√Σ ḡ_j², 0, max),
+//	λ_j ← clip(λ_j + Rate·(β/sd_j)·ḡ_j/√Σ ḡ_j², 0, max)
 //
-// where the sum is over all steps so far and sd_j² is the mean variance of g_j over earlier
-// batches. It is invariant to the units of g and takes O(n) time and memory for n
-// multipliers. It is the default for more than 2000 multipliers, where the covariance of
-// [Auto] is too large.
+// The sum is over all steps so far, and sd_j² is the mean variance of g_j over earlier batches.
+// The rule does not depend on the units of g. It takes O(n) time and memory for n multipliers. It
+// is the default for more than 2000 multipliers, where the covariance of [Auto] is too large.
 type AdaGrad struct {
-	Rate float64 // 0 means 1
+	Rate float64 // factor of every step; 0 means 1
 }
 
-// Bind implements [Rule]. It returns an error if the rate is out of range.
+// Bind returns an updater of n multipliers; it implements [Rule]. It returns an error if the rate
+// is out of range.
 func (a AdaGrad) Bind(_ context.Context, n int) (Updater, error) {
 	a.Rate = cmp.Or(a.Rate, 1)
 	if !(a.Rate > 0) || !check.Finite(a.Rate) {
@@ -167,7 +169,7 @@ func (a AdaGrad) Bind(_ context.Context, n int) (Updater, error) {
 type adagrad struct {
 	gains
 	rate    float64
-	squares []float64 // Σ ḡ²
+	squares []float64 // Σ ḡ_j² over the steps so far
 }
 
 func (a *adagrad) Update(lambda []float64, b *Batch) error {
@@ -190,18 +192,18 @@ func (a *adagrad) fields(f *wire.Fields) {
 	a.gains.fields(f)
 }
 
-// gains are the step sizes of a first-order rule, one per multiplier: those of a schedule,
-// or β/(v_j·√(1+t)), where v_j is the mean variance of g_j.
+// gains computes the step size of every multiplier for a first-order rule. The step size is that
+// of a schedule, or β/(v_j·√(1+t)) with v_j the mean variance of g_j.
 type gains struct {
 	rule string
 	step Schedule
 
 	batches         int
-	variance        []float64 // mean over all batches
-	now, scale, eta []float64 // scratch: of this batch, v_j, the gains
+	variance        []float64 // variance of each row, averaged over all batches
+	now, scale, eta []float64 // scratch: variances of this batch, v_j, and the step sizes
 }
 
-// firstOrder returns the updater of a first-order rule, made of its gains.
+// firstOrder returns the updater of a first-order rule. of builds the rule from its gains.
 func firstOrder(rule string, step Schedule, n int, of func(gains) stepper) (Updater, error) {
 	if err := checkCount(rule, n); err != nil {
 		return nil, err
@@ -209,7 +211,7 @@ func firstOrder(rule string, step Schedule, n int, of func(gains) stepper) (Upda
 	return updater{of(gains{rule: rule, step: step, variance: make([]float64, n), now: make([]float64, n), scale: make([]float64, n), eta: make([]float64, n)})}, nil
 }
 
-// next returns the gains for a batch at step t of the schedule.
+// next returns the step sizes for a batch at step t of the schedule.
 func (g *gains) next(b *Batch, t int) ([]float64, error) {
 	if g.step != nil {
 		eta, err := stepSize(g.rule, g.step, t)
@@ -231,9 +233,9 @@ func (g *gains) next(b *Batch, t int) ([]float64, error) {
 	return g.eta, nil
 }
 
-// variances returns the mean variances over the batches before this one, since the batch of
-// a step must not influence the step's direction. The first batch uses its own variances.
-// If there is no variance yet, the square of the mean replaces it.
+// variances returns the mean variances over the batches before this one, because the batch of a
+// step must not influence the direction of that step. The first batch uses its own variances. If
+// a variance is still 0, the square of the mean replaces it.
 func (g *gains) variances(b *Batch) ([]float64, error) {
 	if err := b.spread(g.rule); err != nil {
 		return nil, err
@@ -259,30 +261,31 @@ func (g *gains) variances(b *Batch) ([]float64, error) {
 	return g.scale, nil
 }
 
-// fields goes through the state.
+// fields reads or writes the number of batches and their variances for a checkpoint.
 func (g *gains) fields(f *wire.Fields) {
 	f.Counts("batches", &g.batches)
 	f.Float64s(g.variance)
 }
 
-// Schedule is the step size as a function of the dual step t = 0, 1, 2, …. It must depend
-// on t alone and be finite and ≥ 0. Samples depend on the schedule, so its arithmetic
-// should be the same on every processor, as it is for [Constant] and [Power].
+// Schedule returns the step size at dual step t = 0, 1, 2, …. The result must depend on t alone
+// and be finite and ≥ 0. Samples depend on the schedule, so its arithmetic should give the same
+// bits on every processor. That of [Constant] and [Power] does.
 type Schedule func(t int) float64
 
 // Constant returns the constant schedule η. With η = κ/√T over T steps, the mean of the
 // multipliers is within O(1/√T) of the optimum (Hadou et al. 2026, theorem 1).
 func Constant(eta float64) Schedule { return func(int) float64 { return eta } }
 
-// Power returns the schedule κ/(1+t)^p, for runs whose length is not known in advance. ½ <
-// p ≤ 1 is the classical range for stochastic approximation.
+// Power returns the schedule κ/(1+t)^p, for runs whose length is not known in advance. The
+// classical range for stochastic approximation is ½ < p ≤ 1.
 func Power(kappa, p float64) Schedule {
 	return func(t int) float64 {
 		return float64(kappa * simd.Exp(0-float64(p*simd.Log(float64(1+t)))))
 	}
 }
 
-// stepSize returns the step size at step t after checking it.
+// stepSize returns the step size of a schedule at step t. It returns an error if the step size is
+// negative or not finite.
 func stepSize(rule string, s Schedule, t int) (float64, error) {
 	eta := s(t)
 	if !(eta >= 0) || !check.Finite(eta) {

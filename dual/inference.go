@@ -23,46 +23,49 @@ import (
 // Config holds the settings of an [Inference]. The zero value is one primal draw per dual
 // step, [Auto] from λ = 0, and no bound on λ.
 type Config struct {
-	Rule  Rule      // nil means Auto{}, or AdaGrad{} for more than 2000 multipliers
+	// rule that updates λ; nil means Auto{}, or AdaGrad{} for more than 2000 multipliers
+	Rule  Rule
 	Inner int       // primal draws per dual step; 0 means 1
-	Start []float64 // initial λ, for instance for a warm start; nil means zeros
-	Max   *float64  // upper bound on every |λ_j|, ≥ 0; nil means none, see Run
+	Start []float64 // initial λ, for instance of an earlier run; nil means zeros
+	Max   *float64  // upper bound on every |λ_j|, ≥ 0; nil means no bound; see [Inference.Run]
 
 	// Uniform makes λ̄ and the certificate plain means over all steps, as in theorem 1 of
-	// Hadou et al. 2026. Otherwise λ̄ has weights ∝ t², and the certificate omits the first
+	// Hadou et al. 2026. By default λ̄ has weights ∝ t², and the certificate omits the first
 	// quarter of the steps.
 	Uniform bool
 
-	// Diverge is the sum of the multipliers at which a run is abandoned if no sample
-	// satisfied the constraints, even if infeasibility could not be proven; 0 means 10⁴.
-	// See [DivergedError].
+	// Diverge is the sum of the multipliers at which a run gives up if no sample has
+	// satisfied the constraints; 0 means 10⁴. It ends the run even if infeasibility is not
+	// proven. See [DivergedError].
 	Diverge float64
 
-	// Observe, if not nil, is called after every dual step with the multipliers at which
-	// the batch was drawn and the mean violation of the batch. It must not keep the slices.
+	// Observe, if not nil, is called after every dual step. It receives the multipliers at
+	// which the batch was drawn and the mean violation of the batch. It must not keep the
+	// slices.
 	Observe func(step int, lambda, mean []float64)
 
-	// Checkpoint, if it has a Path, saves the loop there as SaveFile does: at the end of
-	// every Run, even if its context ended it, and within a Run whenever Every more
-	// steps have been made (0: at the end only). A failure to save ends the Run.
+	// Checkpoint saves the loop to the file Path, if that is set, and keeps the previous file
+	// as Path.old. It saves at the end of every Run, even if the context ended the Run.
+	// Within a Run it saves after every Every steps; 0 means only at the end. A failure to
+	// save ends the Run.
 	Checkpoint struct {
 		Path  string
 		Every int
 	}
 
-	most float64 // Max, +Inf if that is nil
+	most float64 // the value of Max, or +Inf if Max is nil
 }
 
-const defaultDiverge = 1e4 // TestDiverges
+const defaultDiverge = 1e4 // default of Config.Diverge, checked by TestDiverges
 
-// Inference is the primal–dual loop. Each dual step sets λ, resets the primal, lets it
-// draw, measures the mean violation of the batch of present states and applies the rule.
-// All states share λ. To have separate multipliers for groups of chains, run one Inference
-// per group, each with its own target and chains.
+// Inference is the primal–dual loop. Each dual step sets the multipliers λ of the target, resets
+// the primal and lets it draw. It then measures the mean violation of the present states and
+// updates λ by the rule. All states share λ. To have separate multipliers for groups of chains,
+// run one Inference per group, each with its own target and chains.
 //
-// A run is a function of the configuration and the primal, and does not depend on the
-// number of workers. Memory does not grow with the number of steps. Methods must not be
-// called concurrently with each other.
+// The result of a run depends on the configuration and the primal, not on the number of workers.
+// Memory does not grow with the number of steps. Methods must not be called concurrently with
+// each other.
 type Inference[S energy.Site] struct {
 	cfg    Config
 	target Target[S]
@@ -71,38 +74,38 @@ type Inference[S energy.Site] struct {
 	state
 
 	rows  []Row
-	drawn []float64 // scratch: of the batch in hand
+	drawn []float64 // scratch: multipliers at which the current batch was drawn
 	batch Batch
-	g     []float64 // states × n
+	g     []float64 // violations of the present states, states × n
 }
 
-// state is what a checkpoint of a loop holds.
+// state is the part of an Inference that a checkpoint stores.
 type state struct {
 	updater Updater
-	lambda  []float64 // of the step in progress, or of the next one
-	open    bool      // the step in progress has set λ
-	due     int       // draws that the primal must have made at its end
+	lambda  []float64 // multipliers of the step in progress, or of the next step
+	open    bool      // whether a step is in progress, with λ set on the target
+	due     int       // total draws per chain that the primal must have made at the end of the step
 	steps   int
 	way     trajectory
 	chains  chains
 	streak  streak
 }
 
-// newState returns the state of a loop before its first step, at the multipliers lambda,
-// which it keeps.
+// newState returns the state of a loop before its first step. The state starts at the multipliers
+// lambda and keeps the slice.
 func (c *Config) newState(ctx context.Context, lambda []float64, states int) (s state, err error) {
 	s = state{lambda: lambda, way: newTrajectory(len(lambda), c.Uniform), chains: newChains(states, len(lambda)), streak: newStreak()}
 	s.updater, err = c.Rule.Bind(ctx, len(lambda))
 	return s, err
 }
 
-// NewInference returns a loop over the target and a primal, which must draw from that
-// target. A primal on another model would not follow the multipliers. It is rejected if it
-// is [Energetic], as the chains of package sampler are, and its energies do not change with
-// λ.
+// NewInference returns a loop over the target t and the primal p, which must draw from t. A
+// primal on another model would not follow the multipliers. NewInference detects this if p is
+// [Energetic], as the chains of package sampler are: it rejects p if its energies do not change
+// with λ.
 //
-// It returns an error if an argument is nil, a field is out of range, the rule returns an
-// error, or the primal does not draw from the target.
+// It returns an error if an argument is nil, a field is out of range, the rule returns an error,
+// or p is rejected.
 func NewInference[S energy.Site](ctx context.Context, t Target[S], p Primal[S], cfg Config) (*Inference[S], error) {
 	if check.Nil(t) || check.Nil(p) {
 		return nil, fmt.Errorf("dual: NewInference: target or primal is nil")
@@ -137,7 +140,8 @@ func NewInference[S energy.Site](ctx context.Context, t Target[S], p Primal[S], 
 	return i, nil
 }
 
-// fill checks the configuration and replaces zeros by defaults.
+// fill checks the configuration for n multipliers and replaces zero fields by defaults. equal
+// marks the multipliers of equalities.
 func (c *Config) fill(n int, equal []bool) error {
 	start, most, err := multiplier.Range("dual: Config", n, c.Start, c.Max, equal)
 	if err = cmp.Or(
@@ -158,14 +162,13 @@ func (c *Config) fill(n int, equal []bool) error {
 	return nil
 }
 
-// Run makes n dual steps; with n = math.MaxInt it continues until the context ends.
+// Run makes n dual steps. With n = math.MaxInt it continues until the context ends.
 //
-// If the context ends, Run returns its error; a later Run continues with the interrupted
-// step. If no distribution satisfies the constraints, Run ends with a [*DivergedError]. It
-// also ends on a violation that is NaN or infinite, and on an error of the primal or the
-// rule. If, after the n steps, mean multipliers are at Config.Max and their constraints are
-// still violated, the error is a [*NotConverged] with Tolerance 0. The state is kept in
-// every case.
+// If the context ends, Run returns the context's error, and a later Run continues the interrupted
+// step. If no distribution satisfies the constraints, Run returns a [*DivergedError]. Run also
+// ends on a violation that is NaN or infinite, and on an error of the primal or the rule. After n
+// steps, constraints may still be violated whose mean multipliers are at Config.Max. The error is
+// then a [*NotConverged] with Tolerance 0. The state of the loop is kept in every case.
 func (i *Inference[S]) Run(ctx context.Context, n int) error {
 	if err := i.run(ctx, n); err != nil || math.IsInf(i.cfg.most, 1) || i.steps == 0 {
 		return err
@@ -209,7 +212,8 @@ func (i *Inference[S]) step(ctx context.Context) error {
 	return i.contradiction(ctx, p)
 }
 
-// draw moves the primal to the end of the present step.
+// draw starts a dual step, or continues an interrupted one, and runs the primal to the end of the
+// step.
 func (i *Inference[S]) draw(ctx context.Context) error {
 	c, counts := i.primal.(Counter)
 	if !i.open {
@@ -234,7 +238,7 @@ func (i *Inference[S]) draw(ctx context.Context) error {
 	return nil
 }
 
-// measure fills the batch from the present states.
+// measure computes the violations of the present states and stores their statistics in the batch.
 func (i *Inference[S]) measure() error {
 	i.target.Violation(i.g, i.primal.States())
 	if err := i.batch.Measure(i.g); err != nil {
@@ -243,15 +247,15 @@ func (i *Inference[S]) measure() error {
 	return nil
 }
 
-// Len returns the number of dual steps made.
+// Len returns the number of completed dual steps.
 func (i *Inference[S]) Len() int { return i.steps }
 
 // Lambda returns a copy of the multipliers for the next step.
 func (i *Inference[S]) Lambda() []float64 { return slices.Clone(i.lambda) }
 
-// belongs returns an error if the primal is Energetic and its energies do not change with
-// the target's multipliers where λᵀg does. Afterwards, the multipliers are the initial
-// ones.
+// belongs checks that the primal runs on the target's model. It returns an error if the primal is
+// [Energetic] and its energies do not follow a change of λᵀg. On return the target has the
+// initial multipliers start.
 func belongs[S energy.Site](t Target[S], p Primal[S], start []float64) error {
 	chains, ok := p.(Energetic[S])
 	if !ok {
@@ -267,10 +271,10 @@ func belongs[S energy.Site](t Target[S], p Primal[S], start []float64) error {
 	t.Violation(g, x)
 	probe := make([]float64, n)
 	for j, l := range start {
-		probe[j] = l + float64(j+1)/float64(2*n*(n+1)) // adds a quarter in all
+		probe[j] = l + float64(j+1)/float64(2*n*(n+1)) // adds 1/4 in total
 	}
 	if err := t.SetLambda(probe); err != nil {
-		return nil // out of the target's range: no way to tell
+		return nil // the target rejects these multipliers: no check is possible
 	}
 	chains.Energy(after, x)
 	if err := t.SetLambda(start); err != nil {
@@ -285,7 +289,7 @@ func belongs[S energy.Site](t Target[S], p Primal[S], start []float64) error {
 			return nil
 		}
 		d := weighted.Dot(probe, g[s*n:(s+1)*n]) / t.Beta()
-		// Beyond what rounding may hide.
+		// larger than rounding can explain
 		said = said || check.Finite(e) && math.Abs(d) > float64(1e-9*(1+math.Abs(e)))
 	}
 	if said {
@@ -294,8 +298,8 @@ func belongs[S energy.Site](t Target[S], p Primal[S], start []float64) error {
 	return nil
 }
 
-// Average returns λ̄, the mean of the multipliers over the trajectory with weights ∝ t², or
-// with equal weights if Config.Uniform. The convergence theory holds for λ̄, not for the
+// Average returns λ̄, the mean of the multipliers over the trajectory, with weights ∝ t². If
+// Config.Uniform is set, the weights are equal. The convergence theory holds for λ̄, not for the
 // last iterate. Before the first step, Average returns the initial multipliers.
 func (i *Inference[S]) Average() []float64 {
 	if i.steps == 0 {
@@ -305,8 +309,9 @@ func (i *Inference[S]) Average() []float64 {
 }
 
 // Certificate returns the certificate of the trajectory: λ̄ and the mean violations of all
-// samples drawn on the way, without the first quarter unless Config.Uniform. It describes
-// programs that use the samples of the loop itself. It returns nil before the first step.
+// samples that the loop has drawn. It omits the first quarter of the steps, unless Config.Uniform
+// is set. Use it if the samples of the loop itself are the result. It returns nil before the
+// first step.
 func (i *Inference[S]) Certificate() *Certificate {
 	if i.steps == 0 {
 		return nil
@@ -325,13 +330,14 @@ func (i *Inference[S]) Certificate() *Certificate {
 	return c
 }
 
-// Certify fixes the multipliers at lambda (nil means [Inference.Average]), runs the primal
-// for discard draws per chain that are not counted and then for draws draws per chain, and
-// returns the certificate of the latter. The certificate has the dual value if the target
-// has at most 2²² states and can be enumerated. The next dual step continues from the
-// loop's own multipliers.
+// Certify certifies fixed multipliers: lambda, or [Inference.Average] if lambda is nil. It first
+// runs the primal for discard draws per chain, which are not counted. It then makes the given
+// number of draws per chain and returns their certificate. The certificate includes the dual
+// value if the target can be enumerated and has at most 2²² states. The next dual step uses the
+// multipliers of the loop again.
 //
-// It returns the errors of Run and SetLambda, and an error if draws is less than 1.
+// Certify returns an error of the primal or of SetLambda. It also returns an error if draws < 1
+// or a step was interrupted.
 func (i *Inference[S]) Certify(ctx context.Context, lambda []float64, discard, draws int) (*Certificate, error) {
 	if err := i.life.Begin(ctx, "Certify", 0); err != nil {
 		return nil, err
@@ -361,9 +367,9 @@ func (i *Inference[S]) Certify(ctx context.Context, lambda []float64, discard, d
 	return c, i.dualValue(ctx, c)
 }
 
-// drawMeans sets the multipliers of a target, runs the primal for the discarded draws per
-// chain and then for the counted ones, and returns the mean violations of the latter, draws
-// × n. way, if not nil, receives the violations of every chain.
+// drawMeans sets the multipliers of a target and runs the primal. It discards the first draws per
+// chain and returns the mean violations of the draws after them, draws × n. If way is not nil, it
+// also adds the violations of every chain to way.
 func drawMeans[S energy.Site](ctx context.Context, who string, t Target[S], p Primal[S], lambda []float64, discard, draws int, way *chains) (means []float64, err error) {
 	if err := t.SetLambda(lambda); err != nil {
 		return nil, err
@@ -373,7 +379,7 @@ func drawMeans[S energy.Site](ctx context.Context, who string, t Target[S], p Pr
 	}
 	n := len(lambda)
 	g := make([]float64, len(p.States())/t.Sites()*n)
-	for range draws { // means grow as they come: draws may be more than ever do
+	for range draws { // means grows as needed: draws may be larger than the number ever made
 		if err == nil {
 			err = p.Run(ctx, 1)
 		}
@@ -390,7 +396,7 @@ func drawMeans[S energy.Site](ctx context.Context, who string, t Target[S], p Pr
 	return means, nil
 }
 
-// dualValue adds the dual value to c if the target knows it.
+// dualValue adds the dual value to c if the target can compute it by enumeration.
 func (i *Inference[S]) dualValue(ctx context.Context, c *Certificate) error {
 	t, ok := i.target.(Enumerable)
 	if !ok {
@@ -405,11 +411,12 @@ func (i *Inference[S]) dualValue(ctx context.Context, c *Certificate) error {
 	return err
 }
 
-// NotConverged reports that the conditions did not hold within the steps allowed. The
-// loop's state is kept, and Certificate is the certificate of the trajectory so far.
+// NotConverged is the error of a loop whose optimality conditions do not hold after the allowed
+// steps. The loop keeps its state. Certificate describes the trajectory so far.
 type NotConverged struct {
-	Steps       int     // total number of steps made
-	Tolerance   float64 // requested tolerance; 0 if returned by Run, for multipliers at their bound
+	Steps int // total number of steps made
+	// requested tolerance; 0 if Run returned the error because multipliers are at Config.Max
+	Tolerance   float64
 	Certificate *Certificate
 }
 
@@ -420,16 +427,16 @@ func (e *NotConverged) Error() string {
 	return fmt.Sprintf("dual: after %d steps %s", e.Steps, e.Certificate.failures(e.Tolerance))
 }
 
-// firstCheck is the first step at which Solve checks the conditions, when there
-// are a dozen batch means from which to estimate errors; each next check comes an
-// eighth later, since a check costs a pass over the trajectory.
+// firstCheck is the step at which Solve first checks the conditions. By then about twelve batch
+// means are available to estimate errors. Each later check comes after an eighth more steps,
+// because a check costs a pass over the trajectory.
 const firstCheck = 256
 
-// Solve makes dual steps until the certificate of the trajectory holds within tol, an
-// absolute tolerance on violations and slacks. This certificate describes the samples drawn
-// on the way; for the distribution at λ̄ use [Inference.Certify]. If the certificate does
-// not hold within the given number of further steps, the error is a [*NotConverged]; other
-// errors are those of Run.
+// Solve makes dual steps until the certificate of the trajectory holds within tol, an absolute
+// tolerance on violations and slacks. This certificate describes the samples drawn on the way.
+// For the distribution at λ̄ use [Inference.Certify]. If the certificate does not hold after the
+// given number of further steps, the error is a [*NotConverged]. Solve also returns the errors of
+// [Inference.Run].
 func (i *Inference[S]) Solve(ctx context.Context, steps int, tol float64) error {
 	if err := cmp.Or(check.If(!(tol > 0), "dual: Solve: tol = %v, want > 0", tol), check.If(steps < 0, "dual: Solve: steps = %d, want ≥ 1", steps)); err != nil {
 		return err
@@ -450,11 +457,12 @@ func (i *Inference[S]) Solve(ctx context.Context, steps int, tol float64) error 
 	return &NotConverged{i.steps, tol, i.Certificate()}
 }
 
-// A checkpoint is a frame with the settings, one with the state and one for the end, see
-// [session.Frames], followed by the primal's own, if it has one.
+// magic starts a checkpoint of a loop. A checkpoint holds one frame with the settings, one with
+// the state and one that marks the end (see [session.Frames]). The primal's own checkpoint
+// follows, if the primal has one.
 const magic = "gibbsite dual 6\n"
 
-// frames are those of a state of the loop.
+// frames describes the checkpoint frames that store the state s of the loop.
 func (i *Inference[S]) frames(s *state) *session.Frames {
 	return &session.Frames{Magic: magic, Settings: i.settings(), Count: 1, Limit: math.MaxInt, Frame: func(f *wire.Fields, _ int) {
 		f.Counts("a count of steps", &s.steps, &s.due, &s.streak.steps, &s.streak.proof)
@@ -473,7 +481,7 @@ func (i *Inference[S]) frames(s *state) *session.Frames {
 }
 
 func (i *Inference[S]) write(w io.Writer) error {
-	if !i.open { // a step in progress has not let go of the target
+	if !i.open { // during an open step the target and the primal already agree
 		if err := i.target.SetLambda(i.standing()); err != nil {
 			return err
 		}
@@ -490,7 +498,8 @@ func (i *Inference[S]) write(w io.Writer) error {
 	return nil
 }
 
-// standing returns the multipliers that the target and the primal's caches are of.
+// standing returns the multipliers at which the target and the caches of the primal stand: those
+// of the last step that set them.
 func (s *state) standing() []float64 {
 	if s.open || s.steps == 0 {
 		return s.lambda
@@ -518,33 +527,34 @@ func (i *Inference[S]) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// Save writes a checkpoint of the loop, followed by the primal's checkpoint if it has a
-// method Save. After Load the loop continues bit for bit as if it had not stopped. Save
-// sets the target to the multipliers of the last dual step, since [Inference.Certify], for
-// instance, may have changed them.
+// Save writes a checkpoint of the loop to w. If the primal has a method Save, the primal's
+// checkpoint follows. After Load the loop continues bit for bit as if it had not stopped. Save
+// first sets the target to the multipliers of the last dual step, because other calls such as
+// [Inference.Certify] may have changed them.
 func (i *Inference[S]) Save(w io.Writer) error { return i.life.Save(w) }
 
-// Load restores a checkpoint written by Save into a loop built with the same arguments.
-// Only Start, Observe and Checkpoint may differ; otherwise the error names the first
-// argument that differs. Schedules are compared by their values. Load reads no more than
-// the checkpoint. On an error the loop is unchanged, and its target has the multipliers of
-// the loop's last step.
+// Load restores a checkpoint written by Save into a loop built with the same arguments. Only
+// Start, Observe and Checkpoint may differ. Otherwise the error names the first argument that
+// differs. Schedules are compared by their values. Load reads no further than the end of the
+// checkpoint. On an error the loop is unchanged, and the target has the multipliers of the loop's
+// last step.
 func (i *Inference[S]) Load(ctx context.Context, r io.Reader) error { return i.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint to the file path and keeps the previous one as path.old, so
-// that no failure loses both; see [sampler.Runner.SaveFile].
+// SaveFile saves a checkpoint to the file path and keeps the previous one as path.old, so that at
+// least one survives any failure. See [sampler.Runner.SaveFile].
 func (i *Inference[S]) SaveFile(path string) error { return i.life.SaveFile(path) }
 
-// LoadFile restores a checkpoint written by SaveFile, as Load does. If that file is
-// missing or damaged, it restores the previous checkpoint, path.old.
+// LoadFile restores a checkpoint written by [Inference.SaveFile]. If the file path is missing or
+// damaged, LoadFile restores the previous checkpoint, path.old. The rules of [Inference.Load]
+// apply.
 func (i *Inference[S]) LoadFile(ctx context.Context, path string) error {
 	return i.life.LoadFile(ctx, path)
 }
 
-// probes is the number of states by which targets are distinguished.
+// probes is the number of fixed states whose violations identify a target in checkpoints.
 const probes = 4
 
-// settings returns the settings that a checkpoint must agree on.
+// settings returns the settings that must be equal in a checkpoint and the loop that loads it.
 func (i *Inference[S]) settings() *fingerprint.List {
 	l := &fingerprint.List{}
 	l.Add("multipliers", len(i.lambda))
@@ -560,8 +570,9 @@ func (i *Inference[S]) settings() *fingerprint.List {
 	return l
 }
 
-// probe returns the violations of fixed states: uniform levels where the target
-// knows their number, standard normal reals, or zeros.
+// probe returns the violations of a few fixed states. The states have uniform levels if the
+// target has a known number of levels, and standard normal values if they are real. Otherwise
+// they are 0.
 func (i *Inference[S]) probe() []float64 {
 	src := rand.NewPCG(probes, 0)
 	x := make([]S, probes*i.target.Sites())

@@ -18,47 +18,50 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// Lagrangian is the model of the tilted distribution
+// Lagrangian is the model of the tilted distribution, with the energy
 //
-//	E(x, λ) = (f0(x) + Σ_j λ_j g_j(x)) / β,
+//	E(x, λ) = (f0(x) + Σ_j λ_j g_j(x)) / β.
 //
-// where f0 is the energy of the base model, g are the rows of the constraints, β is the
-// temperature (1 unless set by [Lagrangian.AtTemperature]) and λ ≥ 0 are the multipliers,
-// initially 0. At λ = 0 and β = 1 it equals the base model, bit for bit.
+// Here f0 is the energy of the base model and g_j are the rows of the constraints. β is the
+// temperature, 1 unless set by [Lagrangian.AtTemperature]. λ ≥ 0 are the multipliers, initially
+// 0. At λ = 0 and β = 1 the energy equals that of the base model, bit for bit.
 //
-// It is an energy.Affine of the base and the inequalities, with changing weights, and
+// A Lagrangian is an energy.Affine of the base and the inequalities, with changing weights, and
 // supports what energy.Affine supports. Inequalities made of models ([Constraint],
-// constraint.Count, a [Modelled] set) support what the models support. For instance, a
-// torus under a constraint.Count is a torus at every λ, and kernels for tori accept it: see
-// energy.Varying. Any other set only has values: its differences are computed exactly, by
-// one evaluation per level at each site, without a cache.
+// constraint.Count, a [Modelled] set) support what the models support. For instance, a torus
+// under a constraint.Count is a torus at every λ, and kernels for tori accept it: see
+// energy.Varying. Any other set only has values. Its differences are computed exactly, by one
+// evaluation per level at each site, without a cache.
 //
 // g must be finite wherever the base has probability.
 //
-// A Lagrangian is safe for concurrent use, except that SetLambda must not run concurrently
-// with any other method, and kernels on the Lagrangian must be Reset after it. [Inference]
-// takes care of both. Two loops must not share a Lagrangian.
+// A Lagrangian is safe for concurrent use, except that SetLambda must not run concurrently with
+// any other method. Kernels on the Lagrangian must be Reset after SetLambda. [Inference] takes
+// care of both. Two loops must not share a Lagrangian.
 type Lagrangian struct {
 	tilted
 	levels int
 	base   energy.Model
-	sum    *energy.Affine                         // of the base and statistics
-	weigh  func(weight []float64, offset float64) // sets its weights
+	sum    *energy.Affine                         // weighted sum of the base and the statistics
+	weigh  func(weight []float64, offset float64) // sets the weights of sum
 	sets   []constraint.Set
-	set    constraint.Set // all of them
+	set    constraint.Set // all sets joined
 
-	bounds []bound // by row
+	bounds []bound // one bound per row
 	part   [][]int
-	equal  []bool // nil without equalities
+	equal  []bool // marks the equalities; nil if there are none
 
-	language *trellis.Graph // nil: every state
+	language *trellis.Graph // support restricted by Within; nil means every state
 
-	weight []float64 // of the parts of the sum
-	merged *sitewise // the last part of the sum but values: models that are sums over sites; nil unless there are several
-	values *values   // the last part, with differences by evaluation; nil if every inequality is made of models
+	weight []float64 // weights of the parts of sum
+	// models that are sums over sites, merged into one part of sum; nil if there are fewer
+	// than two
+	merged *sitewise
+	// last part of sum, for inequalities that are not made of models; nil if there are none
+	values *values
 }
 
-// tilted is what targets have in common.
+// tilted holds the fields and methods shared by [Lagrangian] and [RealLagrangian].
 type tilted struct {
 	sites  int
 	beta   float64
@@ -66,7 +69,7 @@ type tilted struct {
 	rows   []Row
 }
 
-// Len returns the number of inequalities, hence of multipliers.
+// Len returns the number of inequalities, which is the number of multipliers.
 func (t *tilted) Len() int { return len(t.lambda) }
 
 // Sites returns the number of sites of a state.
@@ -75,16 +78,16 @@ func (t *tilted) Sites() int { return t.sites }
 // Beta returns the temperature.
 func (t *tilted) Beta() float64 { return t.beta }
 
-// Rows returns what the rows mean, one per multiplier.
+// Rows returns a description of every row, one per multiplier.
 func (t *tilted) Rows() []Row { return slices.Clone(t.rows) }
 
 // Lambda returns a copy of the multipliers.
 func (t *tilted) Lambda() []float64 { return slices.Clone(t.lambda) }
 
-// NewLagrangian returns the Lagrangian of all rows of the given sets, in order, at β = 1
-// and λ = 0. It returns an error if an argument is nil, there are no rows, or a set does
-// not fit the base's shape (for instance, a constraint.Count that no state satisfies, or a
-// model of another shape).
+// NewLagrangian returns the Lagrangian of a base model and all rows of the given sets, in order,
+// at β = 1 and λ = 0. It returns an error if an argument is nil or there are no rows. It also
+// returns an error if a set does not fit the shape of the base. Examples are a constraint.Count
+// that no state satisfies and a model of another shape.
 func NewLagrangian(base energy.Model, sets ...constraint.Set) (*Lagrangian, error) {
 	sites, levels, err := check.Model("dual", "NewLagrangian", "base", base)
 	if err != nil {
@@ -105,7 +108,7 @@ func NewLagrangian(base energy.Model, sets ...constraint.Set) (*Lagrangian, erro
 	}
 	l.lambda, l.equal = make([]float64, len(l.rows)), equalities(l.rows)
 	if l.merged = newSitewise(l.bounds, l.sites, l.levels); len(l.merged.models) < 2 {
-		l.merged = nil // a single one stays the part that it is
+		l.merged = nil // a single model is not merged
 	}
 	var statistics []energy.Model
 	l.part = make([][]int, len(l.bounds))
@@ -141,7 +144,8 @@ func NewLagrangian(base energy.Model, sets ...constraint.Set) (*Lagrangian, erro
 	return l, nil
 }
 
-// find returns the number of m in a list, −1 if it is not there or cannot be compared.
+// find returns the index of m in a list of models, or −1 if it is not there or cannot be
+// compared.
 func find(models []energy.Model, m energy.Model) int {
 	if !reflect.TypeOf(m).Comparable() {
 		return -1
@@ -149,19 +153,21 @@ func find(models []energy.Model, m energy.Model) int {
 	return slices.Index(models, m)
 }
 
-// sitewise is the weighted sum of models that are sums over sites, as one model. However
-// many there are, it costs as much as one.
+// sitewise is the weighted sum of several models, each a sum over sites, as one model. It costs
+// as much as one of them.
 type sitewise struct {
-	*model.Independent // replaced by update
+	*model.Independent // the current sum; update replaces it
 	models             []energy.Model
-	tables             [][]float64 // of each: its energy at zeros, then what the levels of each site add
-	version            uint64
+	// for each model: its energy at the zero state, then the amount that each level of each
+	// site adds
+	tables  [][]float64
+	version uint64
 }
 
-// maxTables is the number of table entries up to which models are merged, 128 MiB.
+// maxTables is the largest total number of table entries for which models are merged: 128 MiB.
 const maxTables = 1 << 24
 
-// newSitewise merges those of the models of bounds that are sums over sites of finite numbers.
+// newSitewise merges the models of bounds that are sums over sites and have only finite entries.
 func newSitewise(bounds []bound, sites, levels int) *sitewise {
 	w := &sitewise{Independent: new(model.Independent)}
 	for _, b := range bounds {
@@ -180,8 +186,8 @@ func newSitewise(bounds []bound, sites, levels int) *sitewise {
 	return w
 }
 
-// tableOf returns the energy of a sum over sites at zeros, and what the levels of each site
-// add to it; false for another model.
+// tableOf returns the table of a model that is a sum over sites: its energy at the zero state,
+// then the amount that each level of each site adds. ok is false for any other model.
 func tableOf(m energy.Model) (t []float64, ok bool) {
 	g, graphical := energy.As[energy.Graphical](m)
 	c, conditional := energy.As[energy.Conditional](m)
@@ -201,7 +207,7 @@ func tableOf(m energy.Model) (t []float64, ok bool) {
 	return t, true
 }
 
-// update computes the weighted sum of the models, except for the energy at zeros.
+// update computes the weighted sum of the models, without their energies at the zero state.
 func (w *sitewise) update(weight []float64, levels int) error {
 	total := make([]float64, len(w.tables[0]))
 	for k, c := range weight {
@@ -222,18 +228,18 @@ func (w *sitewise) update(weight []float64, levels int) error {
 	return err
 }
 
-// Version implements [energy.Varying].
+// Version implements [energy.Varying]: it counts the updates.
 func (w *sitewise) Version() uint64 { return w.version }
 
-// Now implements [energy.Varying].
+// Now implements [energy.Varying]: it returns a copy of the current sum.
 func (w *sitewise) Now() energy.Model {
 	m := *w.Independent
 	return &m
 }
 
-// AtTemperature returns a Lagrangian with the same base, sets and multipliers at the
-// temperature beta; the two do not share λ. It returns an error unless beta is positive and
-// finite.
+// AtTemperature returns a Lagrangian with the same base, sets and multipliers at the temperature
+// beta. The two Lagrangians do not share λ. AtTemperature returns an error unless beta is
+// positive and finite.
 func (l *Lagrangian) AtTemperature(beta float64) (*Lagrangian, error) {
 	if !(beta > 0) || !check.Finite(beta) || !check.Finite(1/beta) {
 		return nil, fmt.Errorf("dual: AtTemperature: beta = %v, want 0 < beta < ∞", beta)
@@ -246,11 +252,11 @@ func (l *Lagrangian) AtTemperature(beta float64) (*Lagrangian, error) {
 	return n, n.SetLambda(l.lambda)
 }
 
-// Within declares that all samples are in a language, as with the kernels of package mcmc
-// that have the same Within. [Lagrangian.Margin], [Lagrangian.Dual] and [Solve] then
-// consider only states of the language, and can prove means infeasible that no mixture of
-// these states has. The energy does not change. It returns an error for a nil language or
-// one without a sequence of the base's shape (constraint.ErrInfeasible).
+// Within declares that all samples are in a language, as they are for kernels of package mcmc
+// with the same Within. [Lagrangian.Margin], [Lagrangian.Dual] and [Solve] then consider only
+// states of the language. So they can prove that no mixture of these states has the required
+// means. The energy does not change. Within returns an error for a nil language, or
+// constraint.ErrInfeasible if the language has no sequence of the base's shape.
 func (l *Lagrangian) Within(ctx context.Context, a constraint.Language) error {
 	g, err := trellis.Unroll(ctx, "dual: Within", a, l.sites, l.levels)
 	if err == nil {
@@ -259,8 +265,8 @@ func (l *Lagrangian) Within(ctx context.Context, a constraint.Language) error {
 	return err
 }
 
-// each calls f with the energy and the violations of every state of the support, within
-// the language.
+// each calls f with the energy and the violations of every state in the support of the base and
+// in the language.
 func (l *Lagrangian) each(ctx context.Context, who string, f func(f0 float64, g []float64)) error {
 	return eachState(ctx, who, l.base, l.set, func(x []int32, f0 float64, g []float64) {
 		if !math.IsInf(f0, 1) && (l.language == nil || l.language.Accepts(x)) {
@@ -269,7 +275,7 @@ func (l *Lagrangian) each(ctx context.Context, who string, f func(f0 float64, g 
 	})
 }
 
-// Shape returns the shape of the base.
+// Shape returns the shape of the base model.
 func (l *Lagrangian) Shape() (sites, levels int) { return l.sites, l.levels }
 
 // Energy implements energy.Model at the present multipliers.
@@ -278,12 +284,12 @@ func (l *Lagrangian) Energy(e []float64, x []int32) { l.sum.Energy(e, x) }
 // As implements energy.Capable.
 func (l *Lagrangian) As(target any) bool { return l.sum.As(target) }
 
-// Base returns the model of f0.
+// Base returns the model whose energy is f0.
 func (l *Lagrangian) Base() energy.Model { return l.base }
 
-// SetLambda sets the multipliers. Kernels on l must be Reset afterwards. Multipliers must
-// be finite and, except for equalities, ≥ 0; otherwise SetLambda returns an error and
-// changes nothing. It panics unless len(lambda) is the number of inequalities.
+// SetLambda sets the multipliers. Kernels on l must be Reset afterwards. SetLambda returns an
+// error and changes nothing if a multiplier is not finite, or is negative and not that of an
+// equality. It panics unless len(lambda) is the number of inequalities.
 func (l *Lagrangian) SetLambda(lambda []float64) error {
 	check.Len("dual", "lambda", len(lambda), len(l.lambda))
 	if err := multiplier.Check("dual: SetLambda", lambda, l.equal); err != nil {
@@ -298,12 +304,12 @@ func (l *Lagrangian) SetLambda(lambda []float64) error {
 	return nil
 }
 
-// update updates the weights of the parts from λ.
+// update recomputes the weights of the parts of the sum from λ.
 func (l *Lagrangian) update() error {
 	clear(l.weight)
 	l.weight[0] = 1 / l.beta
 	offset := 0.0
-	var merged []float64 // of the merged models
+	var merged []float64 // weights of the merged models
 	if l.merged != nil {
 		merged = make([]float64, len(l.merged.models))
 	}
@@ -343,17 +349,17 @@ func (l *Lagrangian) update() error {
 	return nil
 }
 
-// Violation stores g_j(x[s]) in g, states × inequalities, row-major. It panics if the
-// lengths do not match.
+// Violation stores g_j of every state of x in g, states × inequalities, row-major. It panics if
+// the lengths do not match.
 func (l *Lagrangian) Violation(g []float64, x []int32) {
 	check.Len("dual", "g", len(g), len(x)/l.sites*len(l.lambda))
 	l.set.Violation(g, x)
 }
 
-// Dual returns the dual value D(λ) = −β log Σ_x exp(−(f0 + λᵀg)/β) by enumeration, which is
-// a lower bound on the optimum of the constrained problem for every λ ≥ 0. Unlike other
-// methods, it uses the given λ, not the present one. It returns the errors of
-// energy.Enumerate and SetLambda, and an error if a language has more than 2²² states.
+// Dual returns the dual value D(λ) = −β log Σ_x exp(−(f0 + λᵀg)/β) by enumeration. For every λ ≥
+// 0 it is a lower bound on the optimum of the constrained problem. Unlike other methods, Dual
+// uses the given λ, not the present one. It returns the errors of energy.Enumerate and SetLambda.
+// After [Lagrangian.Within] it returns an error for more than 2²² states.
 func (l *Lagrangian) Dual(ctx context.Context, lambda []float64) (float64, error) {
 	at, err := l.AtTemperature(l.beta)
 	if err == nil {
@@ -372,7 +378,7 @@ func (l *Lagrangian) Dual(ctx context.Context, lambda []float64) (float64, error
 	return -l.beta * sum.LogZ, nil
 }
 
-// dualWithin is Dual at the present multipliers over the language.
+// dualWithin returns the dual value at the present multipliers, summed over the language.
 func (l *Lagrangian) dualWithin(ctx context.Context) (float64, error) {
 	var w []float64
 	if err := l.each(ctx, "Dual", func(f0 float64, g []float64) { w = append(w, -(f0+weighted.Dot(l.lambda, g))/l.beta) }); err != nil {
@@ -384,13 +390,15 @@ func (l *Lagrangian) dualWithin(ctx context.Context) (float64, error) {
 	return -l.beta * tilt.Normalize(w), nil
 }
 
-// Margin returns min_x uᵀg(x), where u_j ≥ 0 for inequalities. If the inequalities are sums
-// over sites, the result is a lower bound: the minimum over the support of the base, or
-// over the language of [Lagrangian.Within]. Otherwise, if the base has at most 2²² states,
-// it is the minimum over states in both. Otherwise ok is false. A positive margin proves
-// that no distribution satisfies the constraints.
+// Margin returns min_x uᵀg(x) or a lower bound on it, where u_j ≥ 0 for inequalities. A positive
+// margin proves that no distribution satisfies the constraints.
 //
-// It returns an error if an evaluation gives NaN or the context ends.
+// If the inequalities are sums over sites, the result is a lower bound: the minimum over all
+// states, or over the language of [Lagrangian.Within]. Otherwise, if the base has at most 2²²
+// states, it is the minimum over the states in the support and in the language. Otherwise ok is
+// false.
+//
+// Margin returns an error if an evaluation gives NaN or the context ends.
 func (l *Lagrangian) Margin(ctx context.Context, u []float64) (margin float64, ok bool, err error) {
 	check.Len("dual", "u", len(u), len(l.lambda))
 	if low, total, ok := l.separable(u); ok {
@@ -405,7 +413,8 @@ func (l *Lagrangian) Margin(ctx context.Context, u []float64) (margin float64, o
 	return margin, err == nil, err
 }
 
-// separable writes uᵀg as low + Σ_i total[i, x_i] if no model couples sites.
+// separable returns the parts of uᵀg = low + Σ_i total[i, x_i]. ok is false if the model of a row
+// couples sites, or if a row is not made of models.
 func (l *Lagrangian) separable(u []float64) (low float64, total []float64, ok bool) {
 	total = make([]float64, l.sites*l.levels)
 	for j, w := range u {
@@ -429,8 +438,8 @@ func (l *Lagrangian) separable(u []float64) (low float64, total []float64, ok bo
 	return low, total, true
 }
 
-// cheapest returns low plus the least sum of one entry per site, in the language
-// if there is one.
+// cheapest returns low plus the smallest sum of one entry of total per site. With a language, the
+// sum is over the sequences of the language.
 func (l *Lagrangian) cheapest(low float64, total []float64) (float64, error) {
 	if l.language != nil {
 		least, err := trellis.NewRunner(l.language).Cheapest(make([]int32, l.sites), total)

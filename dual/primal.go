@@ -11,8 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
-// Primal draws from the target at its present multipliers. The chains of package sampler
-// are primals; [Resampler] turns any other sampler into one.
+// Primal draws samples from the target at its present multipliers. The chains of package sampler
+// are primals. [Resampler] turns any other sampler into a primal.
 //
 // A primal may also implement [Counter], [Energetic] and [Saver].
 type Primal[S energy.Site] interface {
@@ -22,38 +22,38 @@ type Primal[S energy.Site] interface {
 	// Reset is called when the multipliers have changed.
 	Reset() error
 
-	// States returns the present states, states × sites. The caller does not modify the
+	// States returns the present states, states × sites. The caller must not modify the
 	// slice.
 	States() []S
 
 	// SetStates replaces the present states by a copy of x, which has the same length. The
-	// next Run continues from them as after Reset. The states may come from a buffer, or
-	// from data for contrastive divergence. If the length or a level is wrong, SetStates
-	// returns an error and nothing changes.
+	// next Run continues from these states as after Reset. They may come from a replay
+	// buffer, or from data for contrastive divergence. If the length or a level is wrong,
+	// SetStates returns an error and changes nothing.
 	SetStates(x []S) error
 }
 
-// Counter is a primal that knows how many draws per chain it has made. With a Counter, a
-// dual step whose context ended in the middle continues where it stopped.
+// Counter is a [Primal] that counts its draws per chain. If the context ends in the middle of a
+// dual step, a Counter lets the step continue where it stopped.
 type Counter interface{ Len() int }
 
-// Energetic is implemented by types with energies: Energy stores the energy of the state
-// x[s·sites : (s+1)·sites] in e[s]. Every energy.Model and energy.Real is Energetic and can
-// serve as a statistic of a [Constraint]. A primal may report the energies of its model:
-// [NewInference] rejects a primal whose energies do not change with the target's
-// multipliers, since it runs on another model.
+// Energetic is implemented by types that compute energies: Energy stores the energy of the state
+// x[s·sites : (s+1)·sites] in e[s]. Every energy.Model and energy.Real is Energetic and can serve
+// as a statistic of a [Constraint]. A primal may be Energetic too and report the energies of its
+// model. [NewInference] then rejects it if its energies do not change with the target's
+// multipliers, because it runs on another model.
 type Energetic[S energy.Site] interface{ Energy(e []float64, x []S) }
 
-// Saver is a primal with checkpoints: [Inference.Save] appends the primal's checkpoint to
-// that of the loop, and [Inference.Load] restores it. Load must read no more than Save
-// wrote, and must change nothing on an error.
+// Saver is a [Primal] with checkpoints. [Inference.Save] appends the primal's checkpoint to that
+// of the loop, and [Inference.Load] restores it. Load must not read beyond what Save wrote. On an
+// error it must change nothing.
 type Saver interface {
 	Save(w io.Writer) error
 	Load(ctx context.Context, r io.Reader) error
 }
 
-// Resampler is a [Primal] that draws all states afresh. It adapts samplers that keep no
-// state between draws, for instance a diffusion whose denoiser reads the target's
+// Resampler is a [Primal] that draws all its states afresh each time. It adapts samplers that
+// keep no state between draws, for instance a diffusion whose denoiser reads the target's
 // multipliers:
 //
 //	p, err := dual.NewResampler(sites, 256, diffusion.Sample)
@@ -64,9 +64,9 @@ type Resampler[S energy.Site] struct {
 	life   session.Session
 }
 
-// NewResampler returns a primal with the given number of states. sample fills x, states ×
-// sites, with draws from the target at its present multipliers. It returns an error unless
-// both numbers are ≥ 1 and sample is not nil.
+// NewResampler returns a primal with the given number of states. sample fills x, states × sites,
+// with draws from the target at its present multipliers. NewResampler returns an error if sites
+// or states is below 1 or sample is nil.
 func NewResampler[S energy.Site](sites, states int, sample func(ctx context.Context, x []S) error) (*Resampler[S], error) {
 	if err := cmp.Or(
 		check.If(sites < 1 || states < 1 || sample == nil, "dual: NewResampler: sites = %d, states = %d, sample set = %t, want ≥ 1, ≥ 1 and true", sites, states, sample != nil),
@@ -79,8 +79,8 @@ func NewResampler[S energy.Site](sites, states int, sample func(ctx context.Cont
 	return r, nil
 }
 
-// Run draws all states n times and keeps the last draw. The next Run repeats a draw that
-// was interrupted by the context.
+// Run draws all states n times and keeps the last draw. If the context interrupts a draw, the
+// next Run repeats that draw.
 func (r *Resampler[S]) Run(ctx context.Context, n int) error {
 	return r.life.Run(ctx, n, func(int) error {
 		if err := r.sample(ctx, r.x); err != nil {
@@ -91,15 +91,15 @@ func (r *Resampler[S]) Run(ctx context.Context, n int) error {
 	})
 }
 
-// Reset does nothing: every draw starts afresh.
+// Reset does nothing, because every draw starts afresh.
 func (r *Resampler[S]) Reset() error { return nil }
 
-// States returns the last draw, or zeros before the first one. The slice is the primal's
-// own.
+// States returns the last draw, or zeros before the first draw. The slice is shared with the
+// Resampler; do not modify it.
 func (r *Resampler[S]) States() []S { return r.x }
 
-// SetStates replaces the states until the next draw, which does not depend on
-// them. It returns an error unless the length is that of States.
+// SetStates replaces the states until the next draw, which does not depend on them. It returns an
+// error if x and States differ in length.
 func (r *Resampler[S]) SetStates(x []S) error {
 	if len(x) != len(r.x) {
 		return fmt.Errorf("dual: Resampler: SetStates: len(x) = %d, want %d", len(x), len(r.x))

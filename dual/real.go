@@ -12,25 +12,27 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// RealLagrangian is [Lagrangian] for reals: the energy
+// RealLagrangian is the counterpart of [Lagrangian] for states of real numbers. Its energy is
 //
 //	E(x, λ) = (f0(x) + Σ_j λ_j g_j(x)) / β,
 //
-// where f0 and the statistics of the constraints are energies with scores. It is an
-// energy.Scored and a [Target]. With langevin.Chains as the primal, [Inference] is
-// primal–dual Langevin (a baseline of Hadou et al. 2026) with λ shared by all chains.
+// where f0 and the statistics of the constraints are energies with scores. It is an energy.Scored
+// and a [Target]. With langevin.Chains as the primal, [Inference] is primal–dual Langevin (a
+// baseline of Hadou et al. 2026) with λ shared by all chains.
 //
-// The contract of [Lagrangian.SetLambda] holds here too.
+// As with [Lagrangian.SetLambda], the multipliers must not change while another goroutine uses
+// the RealLagrangian.
 type RealLagrangian struct {
 	tilted
 	base  energy.Scored
-	terms []energy.Scored // by row
+	terms []energy.Scored // energy g_j of each row
 	equal []bool
 }
 
-// NewRealLagrangian returns the Lagrangian at λ = 0. It returns an error if base is nil,
-// there are no constraints, a constraint is impossible or has a statistic without a score,
-// the numbers of sites differ, or beta is not positive and finite.
+// NewRealLagrangian returns the Lagrangian of base and constraints at λ = 0 and temperature beta.
+// It returns an error if base is nil, there are no constraints, or a constraint is impossible. It
+// also returns an error if a statistic has no score, the numbers of sites differ, or beta is not
+// positive and finite.
 func NewRealLagrangian(base energy.Scored, beta float64, constraints ...Constraint[float32]) (*RealLagrangian, error) {
 	if check.Nil(base) || len(constraints) == 0 {
 		return nil, fmt.Errorf("dual: NewRealLagrangian: base set = %t and %d constraints, want a base and ≥ 1", !check.Nil(base), len(constraints))
@@ -65,7 +67,8 @@ func NewRealLagrangian(base energy.Scored, beta float64, constraints ...Constrai
 	return l, nil
 }
 
-// term returns the energy g of a row. That of linear statistics is linear.
+// term returns the energy g of row r, a combination of the statistics in of. If the statistics
+// are linear, the result is a linear energy.
 func (c *Constraint[S]) term(r Row, of []energy.Scored) energy.Scored {
 	t := &combined{of: of, offset: r.violation(0)}
 	for k := range of {
@@ -91,7 +94,7 @@ func (c *Constraint[S]) term(r Row, of []energy.Scored) energy.Scored {
 		weighted.Add(constant, at[:], t.coef[k])
 	}
 	linear, err := continuous.NewLinear(slope, constant[0])
-	if err != nil { // an overflow
+	if err != nil { // the sum overflowed
 		return t
 	}
 	return linear
@@ -107,7 +110,7 @@ type combined struct {
 // Sites implements energy.Real.
 func (c *combined) Sites() int { return c.of[0].Sites() }
 
-// Energy implements energy.Real.
+// Energy stores the energy of each state in e.
 func (c *combined) Energy(e []float64, x []float32) {
 	b := scratch.Float64s.Get(len(e))
 	defer scratch.Float64s.Put(b)
@@ -120,7 +123,7 @@ func (c *combined) Energy(e []float64, x []float32) {
 	}
 }
 
-// Score implements energy.Scored.
+// Score stores the score of each state in s.
 func (c *combined) Score(s, x []float32) {
 	b := scratch.Float32s.Get(len(s))
 	defer scratch.Float32s.Put(b)
@@ -137,7 +140,9 @@ func (l *RealLagrangian) Base() energy.Scored { return l.base }
 // Terms returns the energies g_j, one per row.
 func (l *RealLagrangian) Terms() []energy.Scored { return slices.Clone(l.terms) }
 
-// SetLambda sets the multipliers, as [Lagrangian.SetLambda] does.
+// SetLambda replaces the multipliers by a copy of lambda. It returns an error and changes
+// nothing if a multiplier is not finite, or is negative and not that of an equality. It panics
+// unless there is one multiplier per row. Chains on l must be Reset afterwards.
 func (l *RealLagrangian) SetLambda(lambda []float64) error {
 	check.Len("dual", "lambda", len(lambda), len(l.lambda))
 	if err := multiplier.Check("dual: SetLambda", lambda, l.equal); err != nil {
@@ -147,7 +152,7 @@ func (l *RealLagrangian) SetLambda(lambda []float64) error {
 	return nil
 }
 
-// Energy implements energy.Real at the present multipliers.
+// Energy stores the energy at the present multipliers of each state in e.
 func (l *RealLagrangian) Energy(e []float64, x []float32) {
 	l.base.Energy(e, x)
 	weighted.Scale(e, 1/l.beta)
@@ -161,7 +166,7 @@ func (l *RealLagrangian) Energy(e []float64, x []float32) {
 	}
 }
 
-// Score implements energy.Scored at the present multipliers.
+// Score stores the score at the present multipliers of each state in s.
 func (l *RealLagrangian) Score(s, x []float32) {
 	l.base.Score(s, x)
 	weighted.Scale(s, 1/l.beta)
@@ -175,8 +180,8 @@ func (l *RealLagrangian) Score(s, x []float32) {
 	}
 }
 
-// Violation stores g_j(x[s]) in g, states × rows, row-major. It panics if the lengths do
-// not match.
+// Violation stores g_j of every state of x in g, states × rows, row-major. It panics if the
+// lengths do not match.
 func (l *RealLagrangian) Violation(g []float64, x []float32) {
 	n := len(l.terms)
 	states := len(x) / l.sites

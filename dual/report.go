@@ -10,42 +10,43 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Report is a solution or a certificate in the user's terms. String formats it like the log
-// of a solver, with one line per constraint. It can also be encoded by encoding/json.
+// Report is a solution or a certificate in the user's terms. String formats it as a table with
+// one line per constraint, like the log of a solver. encoding/json can encode it.
 type Report struct {
 	Status      string   `json:"status"`
 	Constraints []Line   `json:"constraints"`
-	Dual        *float64 `json:"dual,omitempty"`   // value of the dual function, if known
-	Steps       int      `json:"steps,omitempty"`  // steps in the means
-	States      int      `json:"states,omitempty"` // per step
+	Dual        *float64 `json:"dual,omitempty"`   // value of the dual function; nil if unknown
+	Steps       int      `json:"steps,omitempty"`  // number of steps in the means
+	States      int      `json:"states,omitempty"` // number of states per step
 }
 
 // Line is the report on one constraint. The two rows of a range share one line.
 type Line struct {
 	Name   string
-	Unit   string  // of Value, SE, Low and High
-	Value  float64 // mean of h
-	SE     float64 // its standard error; 0 if exact, +Inf if unknown
-	Low    float64 // −Inf if there is none
-	High   float64 // +Inf if there is none
-	Lambda float64 // for a range, the multiplier of High minus that of Low
+	Unit   string  // unit of Value, SE, Low and High
+	Value  float64 // mean of the constrained quantity h
+	SE     float64 // standard error of Value; 0 if exact, +Inf if unknown
+	Low    float64 // lower bound; −Inf if there is none
+	High   float64 // upper bound; +Inf if there is none
+	Lambda float64 // multiplier; for a range, that of High minus that of Low
 
-	// Price is the shadow price: how much the optimum of f0 rises if the bound rises by one
-	// unit. For a range it is the price of the bound that binds.
+	// Price is the shadow price: the change of the optimum of f0 if the bound rises by one
+	// unit. For a range it is the price of the binding bound.
 	Price float64
 
-	RHat, ESS float64 // of chains; NaN where not defined
+	RHat, ESS float64 // R-hat and effective number of draws of the chains; NaN if undefined
 
-	// Status is "binding", "slack", "violated", "undecided" (within two standard errors of
-	// the limit set by the tolerance), "not settled" (λ is larger than the slack allows) or
-	// "not converged" (the chains disagree).
+	// Status is one of the following: "binding"; "slack"; "violated"; "undecided", if the
+	// mean is within two standard errors of the limit set by the tolerance; "not settled", if
+	// λ is larger than the slack allows; or "not converged", if the chains disagree.
 	Status string
 }
 
-// statuses from good to bad: a range has the worse one of its rows.
+// statuses lists the values of Line.Status from good to bad. A range has the worse status of its
+// two rows.
 var statuses = []string{"slack", "binding", "not settled", "undecided", "violated", "not converged"}
 
-// MarshalJSON encodes the line, with null for numbers that are not finite.
+// MarshalJSON encodes the line as JSON, with null for numbers that are not finite.
 func (l Line) MarshalJSON() ([]byte, error) {
 	number := func(v float64) *float64 {
 		if !check.Finite(v) {
@@ -68,7 +69,7 @@ func (l Line) MarshalJSON() ([]byte, error) {
 	}{l.Name, l.Unit, number(l.Value), number(l.SE), number(l.Low), number(l.High), number(l.Lambda), number(l.Price), number(l.RHat), number(l.ESS), l.Status})
 }
 
-// line returns the report on row j.
+// line returns the report line of row j.
 func (r Row) line(j int, violation, se, lambda float64) Line {
 	l := Line{Name: r.Name, Unit: r.Unit, Value: r.value(violation), SE: se, Low: math.Inf(-1), High: math.Inf(1),
 		Lambda: lambda, Price: r.price(lambda), RHat: math.NaN(), ESS: math.NaN()}
@@ -89,7 +90,7 @@ func (r Row) other(next Row) bool {
 	return r.Name != "" && r.Name == next.Name && r.Unit == next.Unit && r.AtLeast != next.AtLeast && !r.Equal && !next.Equal
 }
 
-// merge makes one line of those of a range.
+// merge returns one line for a range, given the lines of its two rows.
 func merge(a, b Line) Line {
 	if math.IsInf(a.High, 1) {
 		a, b = b, a
@@ -108,7 +109,7 @@ func merge(a, b Line) Line {
 	return a
 }
 
-// reported returns the lines of rows, those of ranges merged.
+// reported returns the report lines of all rows. The two rows of a range share one line.
 func reported(rows []Row, line func(j int) Line) []Line {
 	var all []Line
 	for j := 0; j < len(rows); j++ {
@@ -134,9 +135,9 @@ func (s *Solution) Report() *Report {
 	})}
 }
 
-// Report returns the report on a certificate whose violations and slacks may be as large as
-// tol, or as a row's own tolerance. With tol = 0, only what the errors exclude counts as
-// violated.
+// Report returns the report on a certificate. tol is the largest violation and slack allowed; a
+// row's own tolerance replaces it for the violation. With tol = 0, a row counts as violated only
+// if the standard errors exclude that it holds.
 func (c *Certificate) Report(tol float64) *Report {
 	r := &Report{Steps: c.Steps, States: c.States, Status: fmt.Sprintf("holds within %g", tol)}
 	switch {
@@ -159,7 +160,7 @@ func (c *Certificate) Report(tol float64) *Report {
 	return r
 }
 
-// status judges row j.
+// status returns the status of row j for a [Line].
 func (c *Certificate) status(j int, tol float64) string {
 	row := c.Rows[j]
 	off, error := row.off(c.Violation[j]), float64(confidence*c.ViolationSE[j])
@@ -207,7 +208,7 @@ func (r *Report) String() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// wanted prints the bounds.
+// wanted formats the bounds of the line.
 func (l *Line) wanted() string {
 	switch {
 	case l.Low == l.High:

@@ -8,26 +8,26 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Row relates a row g_j of a target to the value h whose mean a user bounds,
+// Row relates row g_j of a target to the quantity h whose mean the user bounds:
 //
-//	g = h − Bound,  or  g = Bound − h  if AtLeast,
+//	g = h − Bound,  or  g = Bound − h if AtLeast.
 //
-// so that the constraint is E[g] ≤ 0 or, if Equal, E[g] = 0. Errors, certificates and
-// reports print the row in terms of h. The zero value is a row E[g] ≤ 0 without a name.
+// The constraint is E[g] ≤ 0, or E[g] = 0 if Equal. Errors, certificates and reports print the
+// row in terms of h. The zero value is a row E[g] ≤ 0 without a name.
 type Row struct {
-	Name    string // "" prints the row's number
-	Unit    string // of h, Bound and Tolerance
+	Name    string // name to print; "" prints the number of the row
+	Unit    string // unit of h, Bound and Tolerance
 	Bound   float64
 	AtLeast bool
-	Equal   bool // the multiplier may have either sign
+	Equal   bool // the constraint is an equality; its multiplier may have either sign
 
-	// Tolerance is how far the mean may miss the bound before certificates count it as
-	// violated; 0 means the tolerance of the call.
+	// Tolerance is the largest amount by which the mean may miss the bound before
+	// certificates count it as violated; 0 means the tolerance given in the call.
 	Tolerance float64
 }
 
-// Described is implemented by targets, predictors and constraint.Sets that know their rows.
-// Rows returns one row for every multiplier.
+// Described is implemented by targets, predictors and constraint sets that describe their rows.
+// Rows returns one Row for every multiplier.
 type Described interface{ Rows() []Row }
 
 var (
@@ -35,7 +35,8 @@ var (
 	_ Described = (*RealLagrangian)(nil)
 )
 
-// rowsOf returns the n rows of what may be [Described], and which are equalities (nil: none).
+// rowsOf returns the n rows of t, and marks those that are equalities; equal is nil if none are.
+// If t is not [Described], the rows are zero values.
 func rowsOf(t any, n int) (rows []Row, equal []bool, err error) {
 	rows = make([]Row, n)
 	if d, ok := t.(Described); ok {
@@ -48,7 +49,7 @@ func rowsOf(t any, n int) (rows []Row, equal []bool, err error) {
 	return rows, equalities(rows), checkRows(rows)
 }
 
-// checkRows returns an error unless bounds are finite and tolerances are, too, and ≥ 0.
+// checkRows returns an error if a bound is not finite, or a tolerance is negative or not finite.
 func checkRows(rows []Row) error {
 	for j, r := range rows {
 		if !check.Finite(r.Bound) || !(r.Tolerance >= 0) || !check.Finite(r.Tolerance) {
@@ -58,7 +59,7 @@ func checkRows(rows []Row) error {
 	return nil
 }
 
-// equalities returns which rows are, nil if none is.
+// equalities marks the rows that are equalities. It returns nil if none are.
 func equalities(rows []Row) []bool {
 	equal, any := make([]bool, len(rows)), false
 	for j, r := range rows {
@@ -71,7 +72,7 @@ func equalities(rows []Row) []bool {
 	return equal
 }
 
-// label names row j.
+// label returns the quoted name of the row, or "row j" if it has none.
 func (r Row) label(j int) string {
 	if r.Name == "" {
 		return fmt.Sprintf("row %d", j)
@@ -79,7 +80,7 @@ func (r Row) label(j int) string {
 	return fmt.Sprintf("%q", r.Name)
 }
 
-// violation returns g for a value h.
+// violation returns the violation g for a value h.
 func (r Row) violation(h float64) float64 {
 	if r.AtLeast {
 		return r.Bound - h
@@ -87,7 +88,7 @@ func (r Row) violation(h float64) float64 {
 	return h - r.Bound
 }
 
-// value returns h for a violation g.
+// value returns the value h for a violation g.
 func (r Row) value(g float64) float64 {
 	if r.AtLeast {
 		return r.Bound - g
@@ -95,7 +96,8 @@ func (r Row) value(g float64) float64 {
 	return r.Bound + g
 }
 
-// off returns by how much a mean violation misses the bound; below 0 it does not.
+// off returns the amount by which the mean violation g misses the constraint. A negative result
+// means that the constraint holds.
 func (r Row) off(g float64) float64 {
 	if r.Equal {
 		return math.Abs(g)
@@ -103,7 +105,7 @@ func (r Row) off(g float64) float64 {
 	return g
 }
 
-// tolerance returns the row's own tolerance, or that of the call.
+// tolerance returns the tolerance of the row, or call if the row has none.
 func (r Row) tolerance(call float64) float64 {
 	if r.Tolerance > 0 {
 		return r.Tolerance
@@ -111,7 +113,7 @@ func (r Row) tolerance(call float64) float64 {
 	return call
 }
 
-// limit prints the bound, with its sign.
+// limit formats the bound with its relation and unit, such as "≤ 3 kW".
 func (r Row) limit() string {
 	sign := "≤"
 	switch {
@@ -123,7 +125,8 @@ func (r Row) limit() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %.6g %s", sign, r.Bound, r.Unit))
 }
 
-// price is what the optimum of f0 changes by if Bound rises by one unit.
+// price returns the change of the optimum of f0 if Bound rises by one unit, given the multiplier
+// of the row.
 func (r Row) price(lambda float64) float64 {
 	if r.AtLeast {
 		return lambda
@@ -131,7 +134,7 @@ func (r Row) price(lambda float64) float64 {
 	return 0 - lambda
 }
 
-// combination prints a direction in the space of multipliers, by names.
+// combination formats a direction u in the space of multipliers as a sum over row names.
 func combination(u []float64, rows []Row) string {
 	var parts []string
 	for j, v := range u {
@@ -147,7 +150,7 @@ func combination(u []float64, rows []Row) string {
 	return shortened(parts, " + ")
 }
 
-// shortened joins the first few parts and counts the others.
+// shortened joins the first six parts and gives the number of the others.
 func shortened(parts []string, sep string) string {
 	const most = 6
 	if n := len(parts); n > most {

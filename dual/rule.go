@@ -8,57 +8,59 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Rule is a recipe for moving multipliers: a plain struct such as Auto{} or Ascent{Step:
-// Constant(0.1)}, whose zero value is the recommended setting. Package dualtest checks
-// rules.
+// Rule defines how multipliers are updated. A rule is a plain struct such as Auto{} or
+// Ascent{Step: Constant(0.1)}, whose zero value is the recommended setting. Package dualtest
+// checks rules.
 type Rule interface {
-	// Bind returns an updater of n ≥ 1 multipliers with its own state. If the context ends,
-	// Bind returns its error.
+	// Bind returns an updater of n ≥ 1 multipliers with a state of its own. If the context
+	// ends, Bind returns the context's error.
 	Bind(ctx context.Context, n int) (Updater, error)
 }
 
-// Updater moves multipliers and keeps its state between steps.
+// Updater updates multipliers and keeps its state between steps.
 type Updater interface {
-	// Update replaces λ by its next value, within [0, b.Max] or, in the rows of b.Equal,
-	// [−b.Max, b.Max]. It must not keep the slices or allocate. On an error λ is unchanged.
+	// Update replaces λ by its next value. The value is within [0, b.Max], or within [−b.Max,
+	// b.Max] for the rows of b.Equal. Update must not keep the slices or allocate. On an
+	// error λ is unchanged.
 	Update(lambda []float64, b *Batch) error
 
-	// AppendBinary appends the state of the updater to data. A restored updater continues
-	// bit for bit.
+	// AppendBinary appends the state of the updater to data. An updater restored from this
+	// state continues bit for bit.
 	AppendBinary(data []byte) ([]byte, error)
 
-	// UnmarshalBinary restores what AppendBinary wrote, for an updater of the
+	// UnmarshalBinary restores a state that AppendBinary wrote. The updater must have the
 	// same rule and number of multipliers.
 	UnmarshalBinary(data []byte) error
 }
 
-// stepper is an [Updater], except that it goes through its state by wire.Fields.
+// stepper is an [Updater] that reads and writes its state through wire.Fields.
 type stepper interface {
 	Update(lambda []float64, b *Batch) error
 	fields(f *wire.Fields)
 }
 
-// updater makes an [Updater] of a stepper.
+// updater implements [Updater] for a stepper.
 type updater struct{ stepper }
 
 func (u updater) AppendBinary(data []byte) ([]byte, error) { return wire.AppendFields(data, u.fields) }
 
 func (u updater) UnmarshalBinary(data []byte) error { return wire.ReadFields(data, u.fields) }
 
-// checkCount returns an error unless a rule can be bound to n multipliers.
+// checkCount returns an error if n is below 1 or too large for a rule.
 func checkCount(rule string, n int) error {
 	return cmp.Or(check.If(n < 1, "dual: %s: n = %d, want ≥ 1", rule, n), check.Entries("dual: "+rule, "n", n))
 }
 
-// Decay shrinks the multipliers before every step of the inner rule: λ ← (1 − Rate)·λ. It
-// keeps them bounded when the constraints cannot be satisfied, at the price of a bias: with
-// [Ascent] as the inner rule, ḡ converges to Rate·λ/η instead of 0.
+// Decay shrinks the multipliers before every step of another rule: λ ← (1 − Rate)·λ. This keeps
+// them bounded when the constraints cannot be satisfied, at the price of a bias. With [Ascent] of
+// step size η as the other rule, the mean violation ḡ converges to Rate·λ/η instead of 0.
 type Decay struct {
-	Rule Rule    // nil means Auto{}
-	Rate float64 // in [0, 1); 0 forgets nothing
+	Rule Rule    // rule that updates the shrunken multipliers; nil means Auto{}
+	Rate float64 // fraction removed from λ at every step, in [0, 1)
 }
 
-// Bind implements [Rule]. It returns an error if the rate is out of range.
+// Bind returns an updater of n multipliers; it implements [Rule]. It returns an error if the rate
+// is out of range.
 func (d Decay) Bind(ctx context.Context, n int) (Updater, error) {
 	if d.Rule == nil {
 		d.Rule = Auto{}

@@ -13,21 +13,24 @@ import (
 
 // Solution is the exact optimum of a constrained problem.
 type Solution struct {
-	Lambda    []float64 // λ*
-	Dual      float64   // D(λ*), equal to the optimum
-	Violation []float64 // E[g] at λ*: 0 where λ*_j ≠ 0
-	Rows      []Row     // meaning of each row
+	Lambda    []float64 // optimal multipliers λ*
+	Dual      float64   // dual value D(λ*), equal to the optimum of the primal problem
+	Violation []float64 // mean violation E[g] at λ*; 0 where λ*_j ≠ 0
+	Rows      []Row     // description of each row
 }
 
-// Solve returns the optimum, exact up to rounding. It maximises D(λ) = −β log Σ_x exp(−(f0
-// + λᵀg)/β) over λ ≥ 0 (for equalities, over all λ_j). The base model must be small enough
-// to enumerate, or its tables and those of the inequalities ([energy.Factored]) must form a
-// graph of low width, with any number of sites. Solve starts from the present multipliers
-// of l and does not change l. After [Lagrangian.Within] the sum is over the language.
+// Solve returns the exact optimum of the problem l, up to rounding. It maximises D(λ) = −β log
+// Σ_x exp(−(f0 + λᵀg)/β) over λ ≥ 0. The multipliers of equalities may have either sign. After
+// [Lagrangian.Within] the sum is over the states in the language only. Solve starts from the
+// present multipliers of l and does not change l.
 //
-// It returns an error if there are no tables and more than 2²² states, if the tables form a
-// graph that is too wide (see package projection/junction), if the base has no support, or
-// if a value is NaN, and the errors of [SolveStates].
+// The base model must be small enough to enumerate: at most 2²² states. Otherwise the base and
+// the inequalities must have tables ([energy.Factored]) that form a graph of low width; the
+// number of sites is then not limited.
+//
+// Solve returns an error if there are more than 2²² states and no tables, or if the graph is too
+// wide (see package projection/junction). It also returns an error if every state has energy +Inf
+// or a value is NaN, and the errors of [SolveStates].
 func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 	if l == nil {
 		return nil, fmt.Errorf("dual: Solve: l = nil")
@@ -52,17 +55,18 @@ func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 }
 
 // SolveStates returns the optimum over the distributions on a list of states, exact up to
-// rounding. f0[k] is the energy of state k, h[k·m+j] is the value of row j there, beta is
-// the temperature, and rows[j] states the constraint on the mean of row j; nil means at
-// most 0 for all rows. With f0 = 0 and the states of a sample, it finds weights under which
-// the sample satisfies the constraints on average.
+// rounding. f0[k] is the energy of state k, and h[k·m+j] is the value of row j there, for m rows.
+// beta is the temperature. rows[j] states the constraint on the mean of row j; a nil rows means
+// that every mean must be at most 0. With f0 = 0 and the states of a sample, SolveStates finds
+// weights under which the sample satisfies the constraints on average.
 //
-// It returns an error if there are no states, len(h) is not a multiple m ≥ 1 of their
-// number, rows has a length other than m, a number is not finite, or beta is not positive
-// and finite. If no distribution satisfies the constraints, the error is a [*DivergedError]
-// that is proven and wraps constraint.ErrInfeasible. If only distributions on part of the
-// states do, λ* is infinite and the error is a *DivergedError that is not proven, with
-// Margin 0.
+// SolveStates returns an error if there are no states, or if len(h) is not a multiple m ≥ 1 of
+// len(f0). It also returns an error if len(rows) ≠ m, a number is not finite, or beta is not
+// positive and finite.
+//
+// If no distribution satisfies the constraints, the error is a proven [*DivergedError] that wraps
+// constraint.ErrInfeasible. If the constraints hold only for distributions on part of the states,
+// λ* is infinite. The error is then a *DivergedError that is not proven, with Margin 0.
 func SolveStates(ctx context.Context, f0, h []float64, beta float64, rows []Row) (*Solution, error) {
 	if len(f0) == 0 || len(h) == 0 || len(h)%len(f0) != 0 {
 		return nil, fmt.Errorf("dual: SolveStates: len(f0) = %d and len(h) = %d, want ≥ 1 and a positive multiple of it", len(f0), len(h))
@@ -92,22 +96,23 @@ func SolveStates(ctx context.Context, f0, h []float64, beta float64, rows []Row)
 	return solve(ctx, t, make([]float64, m), slices.Clone(rows))
 }
 
-// allFinite reports whether all of v is.
+// allFinite reports whether every number in v is finite.
 func allFinite(v []float64) bool {
 	return !slices.ContainsFunc(v, func(x float64) bool { return !check.Finite(x) })
 }
 
-// UndecidedError means that no multipliers were found that satisfy the optimality
-// conditions up to rounding, and no proof that there are none.
+// UndecidedError reports that a search found no optimum and no proof that there is none. The
+// multipliers found do not satisfy the optimality conditions up to rounding.
 type UndecidedError struct {
 	Lambda    []float64 // the best multipliers found
-	Violation []float64 // E[g] there
-	Deviation []float64 // standard deviations of g, the units in which the conditions are judged
-	Rows      []Row     // meaning of each row
+	Violation []float64 // mean violation E[g] at Lambda
+	// standard deviation of each g, the unit in which the conditions are checked
+	Deviation []float64
+	Rows      []Row // description of each row
 }
 
-// undecided returns the error at multipliers with these violations and this curvature of the
-// dual function at temperature beta.
+// undecided returns the UndecidedError for the given multipliers. violation and curv are the
+// gradient and curvature of the dual function there, at temperature beta.
 func undecided(lambda, violation, curv []float64, beta float64, rows []Row) *UndecidedError {
 	n := len(lambda)
 	e := &UndecidedError{Lambda: lambda, Violation: violation, Deviation: make([]float64, n), Rows: rows}
@@ -129,7 +134,8 @@ func (e *UndecidedError) Error() string {
 	return "dual: neither an optimum nor a proof that there is none: " + shortened(parts, "; ")
 }
 
-// solve returns the optimum over the distributions on a list.
+// solve returns the optimum over the distributions on the states of t, starting the search from
+// start.
 func solve(ctx context.Context, t *tilt.List, start []float64, rows []Row) (*Solution, error) {
 	o, err := t.Maximize(ctx, start)
 	if err != nil {

@@ -13,26 +13,26 @@ import (
 
 // Path holds the settings of [Thermodynamic]. The zero value is the recommended setting.
 type Path struct {
-	Points  int // values of λ on the way, at least 2; 0 means 16
-	Discard int // discarded draws per chain at each value; 0 means 50, −1 none
-	Draws   int // draws per chain at each value after that; 0 means 200
+	Points  int // values of λ on the line from 0, at least 2; 0 means 16
+	Discard int // discarded draws per chain at each value; 0 means 50, −1 means none
+	Draws   int // counted draws per chain at each value; 0 means 200
 }
 
-// Thermodynamic estimates log Z(λ) − log Z(0) of a target with the energy (f0 + λᵀg)/β,
-// and its standard error, by integrating along the straight line from 0 to λ,
+// Thermodynamic estimates log Z(λ) − log Z(0) of a target with the energy (f0 + λᵀg)/β, and its
+// standard error. It integrates along the straight line from 0 to λ,
 //
 //	log Z(λ) − log Z(0) = −(1/β) ∫₀¹ λᵀE_{tλ}[g] dt,
 //
-// with the trapezoid rule (Kirkwood 1935). The standard error does not include the bias of
-// the rule, O(1/Points²); raise Points until the value no longer changes. Afterwards, the
-// target's multipliers are λ.
+// with the trapezoid rule (Kirkwood 1935). The standard error does not include the bias of the
+// rule, O(1/Points²). Raise Points until the value no longer changes. On return the target's
+// multipliers are λ.
 //
-// −β times the result is D(λ) − D(0). If log Z(0) is known, as for a normalised q, this
+// −β times the result is D(λ) − D(0). If log Z(0) is known, as for a normalised q, the result
 // gives the divergences of unlearning for targets that cannot be enumerated: KL(p_λ‖p_0) =
 // −λᵀE_λ[g]/β − (log Z(λ) − log Z(0)).
 //
-// It returns the errors of the target and the primal, and an error if a field is out of
-// range.
+// Thermodynamic returns the errors of the target and the primal, and an error if a field is out
+// of range.
 func Thermodynamic[S energy.Site](ctx context.Context, t Target[S], p Primal[S], lambda []float64, path Path) (logZ, se float64, err error) {
 	if err := cmp.Or(path.fill(), check.Given("dual: Thermodynamic", "t", t), check.Given("dual: Thermodynamic", "p", p)); err != nil {
 		return 0, 0, err
@@ -65,7 +65,7 @@ func Thermodynamic[S energy.Site](ctx context.Context, t Target[S], p Primal[S],
 	return logZ, math.Sqrt(variance), nil
 }
 
-// fill checks the path and replaces zeros by defaults.
+// fill checks the path and replaces zero fields by defaults.
 func (p *Path) fill() error {
 	p.Points, p.Discard, p.Draws = cmp.Or(p.Points, 16), cmp.Or(p.Discard, 50), cmp.Or(p.Draws, 200)
 	if p.Discard == -1 {

@@ -6,22 +6,22 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// maxBatches is the number of batch means that a trajectory keeps. An error is estimated
-// from at least half as many, less the first quarter.
+// maxBatches is the largest number of batch means that a trajectory keeps. An error is estimated
+// from at least half as many, without the first quarter.
 const maxBatches = 32
 
-// trajectory summarises the past steps of a loop in memory that does not grow: λ̄, and the
-// sums of the mean violations over batches of steps, which double in length whenever there
-// are too many.
+// trajectory summarises the past steps of a loop in constant memory. It holds λ̄, and the sums of
+// the mean violations over batches of steps. The batches double in length whenever there are too
+// many.
 type trajectory struct {
-	power   float64 // of t, the weight of step t in λ̄
-	skip    float64 // part of the batches that means leave out
+	power   float64 // exponent p: step t has weight ∝ t^p in λ̄
+	skip    float64 // fraction of the batches, from the start, that means omit
 	average []float64
 	last    []float64 // multipliers of the last step
 
-	steps, size int       // made; per batch
-	sums        []float64 // batches × n
-	open        []float64 // the batch in progress
+	steps, size int       // number of steps made; number of steps per batch
+	sums        []float64 // sums of violations, batches × n
+	open        []float64 // sum of violations in the batch in progress
 }
 
 func newTrajectory(n int, uniform bool) trajectory {
@@ -33,10 +33,10 @@ func newTrajectory(n int, uniform bool) trajectory {
 	return t
 }
 
-// add adds a step: its multipliers and the mean violation of its batch.
+// add adds a step to the trajectory: its multipliers and the mean violation of its samples.
 func (t *trajectory) add(lambda, mean []float64) {
 	copy(t.last, lambda)
-	// A mean with weights ∝ t^p, so that the start is forgotten.
+	// λ̄ has weights ∝ t^p, so that the start is forgotten.
 	w := (t.power + 1) / (float64(t.steps) + t.power + 1)
 	for j, v := range lambda {
 		t.average[j] += float64(w * (v - t.average[j]))
@@ -61,9 +61,9 @@ func (t *trajectory) add(lambda, mean []float64) {
 	t.size *= 2
 }
 
-// violation returns the mean of violation j without the part that is left out,
-// its standard error by batch means (Flegal and Jones 2010; +Inf if there are
-// fewer than two batches), and the number of steps.
+// violation returns the mean of violation j over the steps that are not omitted, its standard
+// error, and the number of these steps. The error is estimated by batch means (Flegal and Jones
+// 2010). It is +Inf if there are fewer than two batches.
 func (t *trajectory) violation(j int) (mean, se float64, steps int) {
 	n := len(t.open)
 	batches := len(t.sums) / n
@@ -87,7 +87,7 @@ func (t *trajectory) violation(j int) (mean, se float64, steps int) {
 	return mean, math.Sqrt(squares/float64(count-1)/float64(count)) / float64(t.size), steps
 }
 
-// fields goes through the trajectory.
+// fields reads or writes the trajectory for a checkpoint.
 func (t *trajectory) fields(f *wire.Fields) {
 	n := len(t.open)
 	batches := len(t.sums) / n

@@ -6,18 +6,18 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// UpperBound returns the upper confidence limit for the probability of an event that
-// happened in hits of n independent draws. It is the largest p at which so few hits have
-// probability delta,
+// UpperBound returns the upper confidence limit for the probability of an event that occurred in
+// hits of n independent draws. The limit is the largest p at which hits or fewer events have
+// probability delta (δ),
 //
-//	P(X ≤ hits | n, p) = δ,  X binomial,
+//	P(X ≤ hits | n, p) = δ,  X binomial.
 //
-// so the limit is too low with probability at most δ, whatever p is (Clopper and Pearson
-// 1934). It certifies a constraint on the mean of an indicator, E[1_F] ≤ ε, from draws that
-// were not used to find the multipliers. Without hits, the limit is about 3/n at δ = 0.05.
-// It is 1 if all draws are hits.
+// So the limit is too low with probability at most δ, whatever the true probability is (Clopper
+// and Pearson 1934). It certifies a constraint on the mean of an indicator, E[1_F] ≤ ε, from
+// draws that were not used to find the multipliers. With hits = 0 the limit is about 3/n at δ =
+// 0.05. With hits = n it is 1.
 //
-// It returns an error unless 0 ≤ hits ≤ n, n ≥ 1 and 0 < δ < 1.
+// UpperBound returns an error unless 0 ≤ hits ≤ n, n ≥ 1 and 0 < δ < 1.
 func UpperBound(hits, n int, delta float64) (float64, error) {
 	if n < 1 || hits < 0 || hits > n || !(delta > 0 && delta < 1) {
 		return 0, fmt.Errorf("dual: UpperBound: hits = %d, n = %d, delta = %v, want 0 ≤ hits ≤ n, n ≥ 1 and 0 < delta < 1", hits, n, delta)

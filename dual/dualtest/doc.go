@@ -1,5 +1,5 @@
-// Package dualtest checks dual rules and targets, yours as well as those of this module,
-// against their laws:
+// Package dualtest checks dual rules and targets, including your own, against the laws of their
+// interfaces:
 //
 //	func TestMine(t *testing.T) {
 //		if err := dualtest.TestRule(ctx, mine.Rule{}, dualtest.Options{}); err != nil {
@@ -7,6 +7,6 @@
 //		}
 //	}
 //
-// As in testing/fstest, each function returns nil if all laws hold, and otherwise an error
-// that names the broken law and a case that breaks it.
+// Each function returns nil if all laws hold, like the functions of testing/fstest. Otherwise the
+// error names the broken law and a case that breaks it.
 package dualtest

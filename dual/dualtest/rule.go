@@ -11,28 +11,29 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// Options describes what a rule promises. The zero value is for a rule that converges to
-// the optimum.
+// Options describes the behaviour that a rule promises. The zero value is for a rule that
+// converges to the optimum.
 type Options struct {
-	// Rest, unless nil, is for a rule that does not converge to the optimum: a function of
-	// one multiplier λ < Max and its mean violation that is zero where the rule comes to
+	// Rest, unless nil, is for a rule that does not converge to the optimum. It is a function
+	// of one multiplier λ < Max and its mean violation, and is zero where the rule comes to
 	// rest. The default is the distance between λ and λ + ḡ clipped to the bounds.
 	Rest func(lambda, mean float64) float64
 }
 
 // TestRule checks a rule against the laws of [dual.Rule] and [dual.Updater]:
 //
-//   - bind: Bind returns an error for n < 1;
-//   - bounds: multipliers stay within 0…Max, those of equalities within ±Max;
-//   - batch: an update does not modify its batch;
-//   - same: two updaters of a rule that see the same batches give the same bits;
-//   - error: an update that fails leaves the multipliers unchanged, and an update for a
-//     batch with neither G nor Cov fails or moves them by the mean;
-//   - resume: an updater restored in mid-run continues bit for bit, its state is appended
-//     to the given slice, and a state of another length is rejected;
-//   - allocation: an update allocates nothing;
-//   - optimum: given the exact moments of a small problem with one active constraint, one
-//     inactive and one equality, the rule comes to rest where Options says.
+//   - bind: Bind returns an error for n < 1.
+//   - bounds: Multipliers stay within 0…Max, and those of equalities within ±Max.
+//   - batch: An update does not modify its batch.
+//   - same: Two updaters of a rule that receive the same batches give the same bits.
+//   - error: An update that fails leaves the multipliers unchanged. An update for a batch with
+//     neither G nor Cov fails, or uses only the mean.
+//   - resume: An updater restored in mid-run continues bit for bit. Its state is appended to the
+//     given slice, and a state of another length is rejected.
+//   - allocation: An update allocates nothing.
+//   - optimum: With the exact moments of a small problem, the rule comes to rest where
+//     Options.Rest is zero. The problem has one active and one inactive constraint and one
+//     equality.
 func TestRule(ctx context.Context, rule dual.Rule, o Options) error {
 	part, err := laws.Given("dualtest", "rule", rule)
 	if err != nil {
@@ -80,7 +81,7 @@ const (
 	most = 1
 )
 
-// updater returns a fresh updater for rows multipliers.
+// updater binds the rule to a new updater for the test problem's number of multipliers.
 func (r *ruler) updater(ctx context.Context, law string) (dual.Updater, error) {
 	u, err := r.rule.Bind(ctx, rows)
 	if err != nil {
@@ -89,8 +90,8 @@ func (r *ruler) updater(ctx context.Context, law string) (dual.Updater, error) {
 	return u, nil
 }
 
-// randomBatch is a batch of eight random states, whose last row is an equality. Its
-// means push multipliers against both of their bounds in turn.
+// randomBatch returns a batch of eight random states whose last row is an equality. The means
+// push multipliers against both of their bounds in turn.
 func randomBatch(src *rand.Rand, step int) *dual.Batch {
 	const states = 8
 	g := make([]float64, states*rows)
@@ -232,8 +233,8 @@ func (r *ruler) allocation(ctx context.Context) error {
 	return nil
 }
 
-// problem is a distribution on 32 states and three violations: the first mean is
-// positive until λ_0 > 0, the second stays negative, the third is an equality.
+// problem is a distribution on 32 states with three violations. The first mean is positive until
+// λ_0 > 0, the second stays negative, and the third belongs to an equality.
 type problem struct {
 	f, g []float64
 }
@@ -249,7 +250,7 @@ func newProblem() *problem {
 	return p
 }
 
-// moments stores the mean of g under p(k) ∝ exp(−f_k − λᵀg_k) and its covariance.
+// moments stores the mean and the covariance of g under p(k) ∝ exp(−f_k − λᵀg_k).
 func (p *problem) moments(mean, cov, lambda []float64) {
 	w := make([]float64, len(p.f))
 	for k := range w {
@@ -275,8 +276,8 @@ func (p *problem) moments(mean, cov, lambda []float64) {
 	}
 }
 
-// The number of dual steps of the problem, and the largest error in the conditions of
-// optimality after them, for violations of a standard deviation near 1.
+// steps is the number of dual steps on the problem. tolerance is the largest error allowed in the
+// optimality conditions after them; the violations have standard deviations near 1.
 const (
 	steps     = 4000
 	tolerance = 0.01

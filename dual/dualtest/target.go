@@ -11,38 +11,36 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// TargetOptions holds what is known about a target in addition to its interface.
+// TargetOptions holds facts about a target that its interface does not tell.
 type TargetOptions[S energy.Site] struct {
-	// X holds the states to check, states × sites. nil means all states for a target on
-	// tokens whose Shape has at most 2¹² states, and 32 normally distributed states for a
-	// target on reals.
+	// X holds the states to check, states × sites. If X is nil, a target on tokens is checked
+	// on all its states; its Shape must then have at most 2¹² states. A target on reals is
+	// checked on 32 normally distributed states.
 	X []S
 
-	// Lambda, unless nil, is an admissible nonzero vector of multipliers; the default is
-	// 0.3, 0.6, ….
+	// Lambda is an admissible vector of multipliers that are not all 0; nil means 0.3, 0.6,
+	// ….
 	Lambda []float64
 
-	// Base, unless nil, stores the energies that the target must have, bit for bit, at λ
-	// = 0.
+	// Base, unless nil, stores the energies that the target must have at λ = 0, bit for bit.
 	Base func(e []float64, x []S)
 
-	// Energy, unless nil, is the energy of a target whose violations depend on λ, up to a
-	// constant for each λ. The default is (β·E(x, 0) + λᵀg(x))/β.
+	// Energy, unless nil, returns the energy of a target whose violations depend on λ, up to
+	// a constant for each λ. The default is (β·E(x, 0) + λᵀg(x))/β.
 	Energy func(lambda []float64, x []S) float64
 }
 
-// TestTarget checks a target against the laws of [dual.Target] and, where it has
-// energies, those of the tilted distribution:
+// TestTarget checks a target against the laws of [dual.Target]. If the target has energies,
+// TestTarget also checks those of the tilted distribution:
 //
-//   - shape: Len ≥ 1, Sites ≥ 1 and a finite Beta > 0, which do not change;
-//   - multipliers: SetLambda copies its argument; it rejects numbers that are not finite
-//     and, except for equalities, negative ones, and then changes nothing;
-//   - batch: a state has the same violations alone as among others, and x is
-//     untouched;
-//   - base: at λ = 0, also after other multipliers, energies are those of the base;
-//   - energy: E(x, λ) = (f_0(x) + λᵀg(x))/β, or Options.Energy up to a constant.
+//   - shape: Len ≥ 1, Sites ≥ 1 and a finite Beta > 0, all of them constant.
+//   - multipliers: SetLambda copies its argument. It rejects numbers that are not finite and,
+//     except for equalities, negative ones; it then changes nothing.
+//   - batch: A state has the same violations alone and among others, and x is not modified.
+//   - base: At λ = 0, also after other multipliers, energies are those of the base.
+//   - energy: E(x, λ) = (f_0(x) + λᵀg(x))/β, or TargetOptions.Energy up to a constant.
 //
-// The target is left at λ = 0.
+// On return the target is at λ = 0.
 func TestTarget[S energy.Site](ctx context.Context, target dual.Target[S], o TargetOptions[S]) error {
 	part, err := laws.Given("dualtest", "target", target)
 	if err != nil {
@@ -63,7 +61,8 @@ func TestTarget[S energy.Site](ctx context.Context, target dual.Target[S], o Tar
 	return target.SetLambda(make([]float64, c.n))
 }
 
-// energies of states: energy.Model and energy.Real have them.
+// energies is implemented by targets that compute the energies of states, such as every
+// energy.Model and energy.Real.
 type energies[S energy.Site] interface {
 	Energy(e []float64, x []S)
 }
@@ -76,7 +75,7 @@ type targeter[S energy.Site] struct {
 	o        TargetOptions[S]
 	n, sites int
 	equal    []bool
-	lambda   []float64 // admissible
+	lambda   []float64 // the admissible multipliers of the test
 }
 
 func (c *targeter[S]) shape() error {
@@ -102,7 +101,7 @@ func (c *targeter[S]) shape() error {
 	return c.states()
 }
 
-// states chooses the states that are looked at.
+// states chooses the states to check.
 func (c *targeter[S]) states() error {
 	if c.o.X != nil {
 		if len(c.o.X)%c.sites != 0 {
@@ -134,7 +133,8 @@ func (c *targeter[S]) states() error {
 	return nil
 }
 
-// observed is what the multipliers change: energies if there are any, else violations.
+// observed returns numbers that change with the multipliers: the energies of the states, or their
+// violations if the target has no energies.
 func (c *targeter[S]) observed() []float64 {
 	if m, ok := c.target.(energies[S]); ok {
 		e := make([]float64, len(c.o.X)/c.sites)
@@ -228,7 +228,7 @@ func (c *targeter[S]) energies() error {
 		return c.Broken("base", "SetLambda(%v): %v", c.lambda, err)
 	}
 	m.Energy(e, c.o.X)
-	shift := math.NaN() // the constant of Options.Energy
+	shift := math.NaN() // the constant by which Options.Energy may differ
 	for s, v := range e {
 		x := c.o.X[s*c.sites : (s+1)*c.sites]
 		want, size := base[s], math.Abs(base[s])
@@ -244,7 +244,7 @@ func (c *targeter[S]) energies() error {
 				size += math.Abs(l * g[s*c.n+j] / beta)
 			}
 		}
-		// 2⁻²⁰ for terms that are stored in float32, as couplings are.
+		// 2⁻²⁰ allows for terms stored in float32, such as couplings.
 		if v != want && !(math.Abs(v-want) <= 0x1p-20*(1+size)) {
 			return c.Broken("energy", "state %v has the energy %v at λ = %v, want %v", x, v, c.lambda, want)
 		}

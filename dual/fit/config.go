@@ -7,54 +7,57 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Config holds the settings of a [Fit]. The zero value, with Chains on the model, is
-// maximum likelihood by [Persistent] chains, with all data in every step.
+// Config holds the settings of a [Fit]. Chains must be set for the default objective. The other
+// zero values mean maximum likelihood by [Persistent] chains, with all data in every step.
 type Config struct {
-	Objective Objective // nil means Persistent{}
+	Objective Objective // how to estimate the gradient; nil means Persistent{}
 
-	// Chains draw from the model, for instance sampler.NewChains(ctx, p, …). Their model
-	// must be the p that is fitted. A warm-up, if any, is part of the first step.
+	// Chains draws from the model, for instance sampler.NewChains(ctx, p, …). The chains must
+	// run on the same model p that is fitted. A warm-up, if any, is part of the first step.
 	Chains dual.Primal[int32]
 
 	Batch int    // rows per step, drawn without replacement; 0 means all
 	Seed  uint64 // seed for the choice of rows
 
-	// Rate is the step size η of Adam (Kingma and Ba 2015); nil means
-	// dual.Power(0.1, 0.5), which falls like 0.1/√(1+t).
+	// Rate is the step size η of Adam (Kingma and Ba 2015). nil means dual.Power(0.1, 0.5),
+	// which is 0.1/√(1+t) at step t.
 	Rate dual.Schedule
 
-	// Memory is Adam's β₂, 0 ≤ Memory < 1, which sets how long the scale of a gradient is
-	// remembered; 0 means 0.999. If there is little noise, as with Pseudo and Exact on all
-	// data, 0.9 is faster.
+	// Memory is Adam's β₂, 0 ≤ Memory < 1: the decay of the running scale of a gradient. 0
+	// means 0.999. If there is little noise, as with Pseudo and Exact on all data, 0.9 is
+	// faster.
 	Memory float64
 
-	// L1 and L2 are λ₁ and λ₂, in nats per row of data. They act as proximal steps in
-	// Adam's metric, so L1 gives exact zeros and the optimum does not depend on the rate.
+	// L1 and L2 are the penalty weights λ₁ and λ₂, in nats per row of data. They act as
+	// proximal steps in Adam's metric. So L1 gives exact zeros, and the optimum does not
+	// depend on the rate.
 	L1, L2 float64
 
-	// Penalty holds the factors c_k ≥ 0 of L1 and L2; nil means 1 for all.
+	// Penalty holds the factor c_k ≥ 0 of both penalties for each parameter; nil means 1 for
+	// all.
 	Penalty []float64
 
 	// Fixed marks the parameters that are held constant; nil means none.
 	Fixed []bool
 
-	// Observe, if not nil, is called after every step with the new parameters and the
+	// Observe, if not nil, is called after every step. It receives the new parameters and the
 	// gradient before the step, without penalties. It must not keep the slices.
 	Observe func(step int, theta, gradient []float64)
 
-	// Checkpoint, if it has a Path, saves the fit there as SaveFile does: at the end of
-	// every Run, even if its context ended it, and within a Run whenever Every more
-	// steps have been made (0: at the end only). A failure to save ends the Run.
+	// Checkpoint saves the fit to the file Path, if that is set, and keeps the previous file
+	// as Path.old. It saves at the end of every Run, even if the context ended the Run.
+	// Within a Run it saves after every Every steps; 0 means only at the end. A failure to
+	// save ends the Run.
 	Checkpoint struct {
 		Path  string
 		Every int
 	}
 }
 
-const defaultMemory = 0.999 // Kingma and Ba 2015
+const defaultMemory = 0.999 // default of Config.Memory (Kingma and Ba 2015)
 
-// fill checks the configuration for n parameters and rows of data, and replaces
-// zeros by defaults.
+// fill checks the configuration for n parameters and the given number of data rows. It replaces
+// zero fields by defaults.
 func (c *Config) fill(n, rows int) error {
 	if err := check.Defaults("fit: Config.", check.Number("Checkpoint.Every", &c.Checkpoint.Every, 0, 0)); err != nil {
 		return err
@@ -99,7 +102,7 @@ func (c *Config) fill(n, rows int) error {
 	return nil
 }
 
-// penalty returns the factors of L1 and L2 of parameter k.
+// penalty returns the L1 and L2 weights of parameter k.
 func (c *Config) penalty(k int) (l1, l2 float64) {
 	l1, l2 = c.L1, c.L2
 	if c.Penalty != nil {

@@ -1,11 +1,11 @@
-// Package fit learns the parameters of an energy from samples: it minimises
+// Package fit learns the parameters θ of an energy from samples x_1 … x_N. It minimises
 //
-//	L(θ) = −(1/N) Σ_n log p_θ(x_n) + λ₁·Σ_k c_k|θ_k| + (λ₂/2)·Σ_k c_k θ_k²,  p_θ ∝ exp(−E_θ),
+//	L(θ) = −(1/N) Σ_n log p_θ(x_n) + λ₁·Σ_k c_k|θ_k| + (λ₂/2)·Σ_k c_k θ_k²,  p_θ ∝ exp(−E_θ).
 //
-// whose gradient is a difference of moments, E_data[∂E/∂θ] − E_θ[∂E/∂θ]. For energies
-// that are linear in θ this is the dual ascent of package dual with equality constraints:
-// the parameters are the multipliers, and at the optimum the model has the moments of the
-// data.
+// Without the penalties, the gradient is a difference of moments, E_data[∂E/∂θ] − E_θ[∂E/∂θ]. For
+// energies that are linear in θ, this is the dual ascent of package dual with equality
+// constraints. The parameters are the multipliers, and at the optimum the moments of the model
+// equal those of the data.
 //
 //	m, err := model.NewDenseQuadratic(n, make([]float64, n*n), model.Polynomial{})
 //	p, err := m.Learn() // a copy that owns its parameters
@@ -14,17 +14,16 @@
 //	err = f.Run(ctx, 1000)
 //	fmt.Println(f.Report())
 //
-// Afterwards p is the fitted model and chains are samples of it.
+// Afterwards p is the fitted model and the states of chains are samples of it.
 //
-// An [Objective] estimates the moments of the model: by chains that continue while θ moves
-// ([Persistent]), by short chains that start from the data ([Contrastive]), or by the sum
-// over all states ([Exact]). [Pseudo] replaces the likelihood by the product of its
-// conditionals, which needs no such moments.
+// An [Objective] estimates the moments of the model. [Persistent] uses chains that continue while
+// θ moves. [Contrastive] uses short chains that start from the data. [Exact] sums over all
+// states. [Pseudo] replaces the likelihood by the product of its conditionals, whose gradient
+// needs no moments of the model.
 //
 // # Caveats
 //
-// A site that is constant in the data has no finite likelihood estimate: its parameters
-// grow with the steps. If the data do not determine all parameters, the estimate is not
-// unique, and some parameters keep their initial values. L1 or L2 makes the problem well
-// posed.
+// A site that is constant in the data has no finite likelihood estimate: its parameters grow with
+// the steps. If the data do not determine all parameters, the estimate is not unique, and some
+// parameters keep their initial values. Setting L1 or L2 makes the problem well posed.
 package fit

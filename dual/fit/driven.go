@@ -12,21 +12,21 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Persistent estimates the moments of the model by chains that continue from step to step
-// while the parameters move (stochastic maximum likelihood, Younes 1989; persistent
-// contrastive divergence, Tieleman 2008). With a decreasing rate it converges to maximum
-// likelihood. The zero value makes one draw per chain and step, and starts the chains at
-// rows of the data.
+// Persistent estimates the moments of the model by chains that continue from step to step while
+// the parameters move (stochastic maximum likelihood, Younes 1989; persistent contrastive
+// divergence, Tieleman 2008). With a decreasing rate the fit converges to maximum likelihood. The
+// zero value makes one draw per chain and step, and starts the chains at rows of the data.
 type Persistent struct {
-	Draws int  // per chain and step; 0 means 1
-	Cold  bool // start from the states of the chains, not from data
+	Draws int  // draws per chain and step; 0 means 1
+	Cold  bool // start from the present states of the chains instead of rows of data
 
-	// Buffer > 0 is the size of a buffer of states, at least one per chain. Every step
-	// takes states from it at random, moves them and puts them back (Du and Mordatch 2019).
+	// Buffer, if positive, is the number of states in a replay buffer, at least one per
+	// chain. Every step takes states from the buffer at random, moves them and stores them
+	// again (Du and Mordatch 2019).
 	Buffer int
 
 	// Restart is the probability, 0 … 1, that a chain begins a step at a row of the data
-	// instead. It introduces a bias but helps with models that do not mix.
+	// instead of its own state. It introduces a bias but helps with models that mix poorly.
 	Restart float64
 }
 
@@ -35,16 +35,16 @@ type Persistent struct {
 // estimate has little noise, and a bias that vanishes as the number of draws grows. The
 // zero value makes one draw.
 type Contrastive struct {
-	Draws int // per chain and step; 0 means 1
+	Draws int // draws per chain and step; 0 means 1
 }
 
-// Name names the recipe in checkpoints.
+// Name returns the name of the objective in checkpoints.
 func (Persistent) Name() string { return "persistent" }
 
-// Name names the recipe in checkpoints.
+// Name returns the name of the objective in checkpoints.
 func (Contrastive) Name() string { return "contrastive" }
 
-// Bind implements [Objective].
+// Bind returns the [Phase] of the objective for the model p and its data.
 func (o Persistent) Bind(_ context.Context, p energy.Parametric, data []int32, chains dual.Primal[int32]) (Phase, error) {
 	if !(o.Restart >= 0 && o.Restart <= 1) {
 		return nil, fmt.Errorf("fit: Persistent: Restart = %v, want 0 … 1", o.Restart)
@@ -65,7 +65,7 @@ func (o Persistent) Bind(_ context.Context, p energy.Parametric, data []int32, c
 	return d, nil
 }
 
-// Bind implements [Objective].
+// Bind returns the [Phase] of the objective for the model p and its data.
 func (o Contrastive) Bind(_ context.Context, p energy.Parametric, data []int32, chains dual.Primal[int32]) (Phase, error) {
 	d, err := newDriven("Contrastive", p, data, chains, o.Draws)
 	if err != nil {
@@ -75,23 +75,23 @@ func (o Contrastive) Bind(_ context.Context, p energy.Parametric, data []int32, 
 	return d, nil
 }
 
-// driven is the phase of chains.
+// driven is the [Phase] of objectives that run chains.
 type driven struct {
 	p      energy.Parametric
 	data   *moments
-	rows   []int32 // all data
+	rows   []int32 // all rows of data
 	chains dual.Primal[int32]
 	sites  int
 	draws  int
 
-	fresh   bool // every step begins at the batch
+	fresh   bool // every step begins at rows of the batch
 	cold    bool
 	restart float64
-	buffer  []int32 // states; empty for none
-	slots   []int   // which of them are in the chains
+	buffer  []int32 // states of the replay buffer; empty if there is none
+	slots   []int   // for each chain: index of its state in buffer
 
-	open bool // the step in progress has its states
-	due  int  // draws that the chains must have made at its end
+	open bool // whether a step is in progress, with its initial states set
+	due  int  // total draws per chain that the chains must have made at the end of the step
 	next []int32
 }
 
@@ -114,7 +114,7 @@ func newDriven(name string, p energy.Parametric, data []int32, chains dual.Prima
 	return d, nil
 }
 
-// Gradient implements [Phase].
+// Gradient adds the gradient of the loss per row to g; it implements [Phase].
 func (d *driven) Gradient(ctx context.Context, g []float64, rows []int32, step int, seed uint64) error {
 	c, counts := d.chains.(dual.Counter)
 	if !d.open {
@@ -145,7 +145,7 @@ func (d *driven) Gradient(ctx context.Context, g []float64, rows []int32, step i
 	return nil
 }
 
-// begin sets the states with which the chains begin a step.
+// begin sets the initial states of the chains for a step.
 func (d *driven) begin(rows []int32, step int, seed uint64) error {
 	r := rand.New(rand.NewPCG(seed, uint64(step)<<1|1))
 	row := func(from []int32) []int32 {
@@ -186,7 +186,7 @@ func (d *driven) begin(rows []int32, step int, seed uint64) error {
 	return d.chains.SetStates(d.next)
 }
 
-// Settle implements [Phase].
+// Settle resets the chains, unless they are in the middle of a step; it implements [Phase].
 func (d *driven) Settle() error {
 	if d.open {
 		return nil // the chains are in the middle of a step
@@ -194,7 +194,7 @@ func (d *driven) Settle() error {
 	return d.chains.Reset()
 }
 
-// fields goes through what is remembered between steps.
+// fields reads or writes the state that is kept between steps.
 func (d *driven) fields(f *wire.Fields) {
 	f.Bool("a step in progress", &d.open)
 	f.Counts("a count of draws", &d.due)
@@ -205,10 +205,10 @@ func (d *driven) fields(f *wire.Fields) {
 	f.Tokens(d.buffer, levels)
 }
 
-// AppendBinary implements [Phase].
+// AppendBinary appends the state kept between steps to b; it implements [Phase].
 func (d *driven) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, d.fields) }
 
-// UnmarshalBinary implements [Phase].
+// UnmarshalBinary restores the state kept between steps; it implements [Phase].
 func (d *driven) UnmarshalBinary(b []byte) error {
 	next := *d
 	next.buffer, next.slots = slices.Clone(d.buffer), slices.Clone(d.slots)

@@ -13,17 +13,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Exact computes the moments of the model by a sum over all its states. It is maximum
-// likelihood without chains, for up to 2²² states. Config.Chains must be nil.
+// Exact computes the moments of the model by a sum over all its states, at most 2²² of them. It
+// gives maximum likelihood without chains. Config.Chains must be nil.
 type Exact struct{}
 
-// mostStates bounds the states of a model that Exact enumerates at every step.
+// mostStates is the largest number of states that Exact enumerates at every step.
 const mostStates = 1 << 22
 
-// Name names the recipe in checkpoints.
+// Name returns the name of the objective in checkpoints.
 func (Exact) Name() string { return "exact" }
 
-// Bind implements [Objective].
+// Bind returns the [Phase] of the objective for the model p and its data.
 func (Exact) Bind(_ context.Context, p energy.Parametric, data []int32, _ dual.Primal[int32]) (Phase, error) {
 	if err := check.Given("fit: Exact", "p", p); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ type enumerated struct {
 
 func (*enumerated) UnmarshalBinary(b []byte) error { return wire.ReadEnd(b) }
 
-// Gradient implements [Phase].
+// Gradient adds the gradient of the loss per row to g; it implements [Phase].
 func (n *enumerated) Gradient(ctx context.Context, g []float64, rows []int32, _ int, _ uint64) error {
 	e := make([]float64, n.states)
 	x := make([]int32, min(n.states, enumeratedBatch)*n.sites)
@@ -82,10 +82,10 @@ func (n *enumerated) Gradient(ctx context.Context, g []float64, rows []int32, _ 
 	return ctx.Err()
 }
 
-// enumeratedBatch is how many states are weighed at a time.
+// enumeratedBatch is the number of states whose energies are computed in one call.
 const enumeratedBatch = 1 << 10
 
-// fill stores the states from number at on, the first site running fastest.
+// fill stores in x the states numbered at, at+1, …. The first site varies fastest.
 func (n *enumerated) fill(x []int32, at int) {
 	for s := 0; s*n.sites < len(x); s++ {
 		c := at + s

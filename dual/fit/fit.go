@@ -19,10 +19,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Fit is the loop that moves parameters. Each step estimates the gradient, moves θ by
-// Adam and the proximal steps of the penalties, and sets the parameters of the model. A
-// run is a function of the configuration, the data and the chains; it does not depend on
-// the number of workers. Methods must not be called concurrently with each other.
+// Fit is the loop that fits parameters θ. Each step estimates the gradient and moves θ by Adam
+// and the proximal steps of the penalties. It then sets the parameters of the model. The result
+// of a run depends on the configuration, the data and the chains, not on the number of workers.
+// Methods must not be called concurrently with each other.
 type Fit struct {
 	cfg   Config
 	p     energy.Parametric
@@ -36,18 +36,18 @@ type Fit struct {
 	chosen []int32
 }
 
-// state is what a checkpoint of a fit holds.
+// state is the part of a Fit that a checkpoint stores.
 type state struct {
 	phase   Phase
 	theta   []float64
-	average []float64 // of θ, weights ∝ t²
+	average []float64 // mean of θ over the steps, with weights ∝ t²
 	rule    adam
 	steps   int
 	res     residuals
 }
 
-// newState returns the state before the first step, at the parameters theta,
-// which it keeps.
+// newState returns the state before the first step. The state starts at the parameters theta and
+// keeps the slice.
 func (f *Fit) newState(ctx context.Context, theta []float64) (s state, err error) {
 	n := len(theta)
 	s = state{theta: theta, average: slices.Clone(theta), rule: newAdam(n), res: newResiduals(n)}
@@ -55,13 +55,13 @@ func (f *Fit) newState(ctx context.Context, theta []float64) (s state, err error
 	return s, err
 }
 
-// New returns a fit of the parameters of p to data, which holds rows of sites. The fit
-// keeps data and does not modify it. It starts from the present parameters.
+// New returns a fit of the parameters of p to data, which holds rows of one value per site. The
+// fit keeps data and does not modify it. It starts from the present parameters of p.
 //
-// It returns an error if the model is nil or has no parameters, if data is empty or not
-// made of whole rows, if a level is out of range or a row has probability zero (the error
-// names row and site), if a field of the configuration is out of range, or if the objective
-// returns an error.
+// It returns an error if the model is nil or has no parameters, or if data is empty or does not
+// consist of whole rows. A level out of range or a row of probability zero is an error too; the
+// error names the row, and for a level the site. New also returns an error if a field of the
+// configuration is out of range or the objective returns one.
 func New(ctx context.Context, p energy.Parametric, data []int32, cfg Config) (*Fit, error) {
 	sites, levels, err := check.Model("fit", "New", "the model", p)
 	if err != nil {
@@ -100,17 +100,18 @@ func New(ctx context.Context, p energy.Parametric, data []int32, cfg Config) (*F
 	return f, nil
 }
 
-// Run makes n steps; with n = math.MaxInt it continues until the context ends. At the end
-// the model has the present parameters and the chains are Reset to them.
+// Run makes n steps. With n = math.MaxInt it continues until the context ends. On return the
+// model has the present parameters, and the chains have been Reset to them.
 //
-// If the context ends, Run returns its error; a later Run continues with the interrupted
+// If the context ends, Run returns the context's error, and a later Run continues the interrupted
 // step. Run also returns an error if the gradient is not finite, the model rejects the
-// parameters, or the chains return an error; the parameters are then those before the step.
+// parameters, or the chains return an error. The parameters are then those before the failed
+// step.
 func (f *Fit) Run(ctx context.Context, n int) error {
 	return f.run(ctx, n, func() bool { return false })
 }
 
-// run does what Run does, and ends as soon as stop is true.
+// run makes up to n steps like [Fit.Run], but ends early when stop returns true after a step.
 func (f *Fit) run(ctx context.Context, n int, stop func() bool) error {
 	return f.life.Run(ctx, n, func(int) error {
 		if err := f.step(ctx); err != nil {
@@ -155,7 +156,8 @@ func (f *Fit) step(ctx context.Context) error {
 	return nil
 }
 
-// rows returns the rows of the present step, a function of seed and step alone.
+// rows returns the rows of data for the present step. The choice depends only on the seed and the
+// step.
 func (f *Fit) rows() []int32 {
 	all := len(f.data) / f.sites
 	if f.cfg.Batch == all {
@@ -180,14 +182,15 @@ func (f *Fit) rows() []int32 {
 // Len returns the number of steps made.
 func (f *Fit) Len() int { return f.steps }
 
-// Params returns a copy of the present parameters, which are those of the model.
+// Params returns a copy of the present parameters, which are also those of the model.
 func (f *Fit) Params() []float64 { return slices.Clone(f.theta) }
 
 // Average returns the mean of the parameters over the steps, with weights ∝ t². It has
 // less noise than the parameters of the last step.
 func (f *Fit) Average() []float64 { return slices.Clone(f.average) }
 
-// UseAverage sets the present parameters to the average. Call it at the end of a fit.
+// UseAverage sets the present parameters to the average over the steps. Call it at the end of a
+// fit.
 func (f *Fit) UseAverage() error {
 	if err := f.p.SetParams(f.average); err != nil {
 		return fmt.Errorf("fit: UseAverage: %w", err)
@@ -196,13 +199,14 @@ func (f *Fit) UseAverage() error {
 	return f.phase.Settle()
 }
 
-// The constants of Kingma and Ba 2015.
+// Constants of Adam (Kingma and Ba 2015): the decay of the first moment, and the ε of the
+// denominator.
 const (
 	beta1   = 0.9
 	epsilon = 1e-8
 )
 
-// adam is the state of the optimiser; powers are β^t.
+// adam is the state of the Adam optimiser: moments m and v, and the powers β₁^t and β₂^t.
 type adam struct {
 	m, v           []float64
 	power1, power2 float64
@@ -212,12 +216,12 @@ func newAdam(n int) adam {
 	return adam{m: make([]float64, n), v: make([]float64, n), power1: 1, power2: 1}
 }
 
-// step moves θ against the gradient g of the likelihood at rate eta, with a proximal
-// step for the penalties in Adam's metric: for D = eta/(√v̂ + ε),
+// step moves θ against the gradient g of the loss without penalties, at rate eta. It applies the
+// penalties as a proximal step in Adam's metric: for D = eta/(√v̂ + ε),
 //
 //	θ ← argmin_u (u − (θ − D·m̂))²/(2D) + l₁|u| + l₂u²/2.
 //
-// A fixed point has m̂ + l₁·sign(θ) + l₂θ = 0, or |m̂| ≤ l₁ where θ = 0, whatever D is.
+// For every D, a fixed point has m̂ + l₁·sign(θ) + l₂θ = 0 if θ ≠ 0, and |m̂| ≤ l₁ if θ = 0.
 func (a *adam) step(theta, g []float64, eta float64, c *Config) {
 	memory := c.Memory
 	a.power1 = float64(a.power1 * beta1)
@@ -236,7 +240,7 @@ func (a *adam) step(theta, g []float64, eta float64, c *Config) {
 	}
 }
 
-// shrink is the proximal step of t·|u|.
+// shrink returns the proximal step of t·|u|: it moves u towards 0 by t, but not past 0.
 func shrink(u, t float64) float64 {
 	switch {
 	case u > t:
@@ -254,12 +258,13 @@ func (f *Fit) energies() []float64 {
 	return e
 }
 
-// A checkpoint is a frame with the settings, one with the state and one for the end, see
-// [session.Frames], followed by that of the chains, if they have one.
+// magic starts a checkpoint of a fit. A checkpoint holds one frame with the settings, one with
+// the state and one that marks the end (see [session.Frames]). The chains' own checkpoint
+// follows, if the chains have one.
 const magic = "gibbsite fit 3\n"
 
-// frames are those of a state of the fit, at whose parameters the test states have these
-// energies.
+// frames describes the checkpoint frames that store the state s of the fit. energies holds the
+// energies of the test states at the parameters of s.
 func (f *Fit) frames(s *state, energies []float64) *session.Frames {
 	return &session.Frames{Magic: magic, Settings: f.settings(), Count: 1, Limit: math.MaxInt, Frame: func(w *wire.Fields, _ int) {
 		r := &s.res
@@ -316,20 +321,20 @@ func (f *Fit) read(ctx context.Context, r io.Reader) error {
 func (f *Fit) Save(w io.Writer) error { return f.life.Save(w) }
 
 // Load restores a checkpoint written by Save into a fit built with the same arguments. Only
-// Observe and Checkpoint may differ; otherwise the error names the first argument that
-// differs. Load sets the parameters of the model and reads no more than the checkpoint. On
+// Observe and Checkpoint may differ. Otherwise the error names the first argument that differs.
+// Load sets the parameters of the model and reads no further than the end of the checkpoint. On
 // an error nothing changes.
 func (f *Fit) Load(ctx context.Context, r io.Reader) error { return f.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint to the file path and keeps the previous one as path.old, so
-// that no failure loses both.
+// SaveFile saves a checkpoint to the file path and keeps the previous one as path.old, so that at
+// least one survives any failure.
 func (f *Fit) SaveFile(path string) error { return f.life.SaveFile(path) }
 
-// LoadFile restores a checkpoint written by SaveFile, as Load does. If that file is
-// missing or damaged, it restores the previous checkpoint, path.old.
+// LoadFile restores a checkpoint written by [Fit.SaveFile]. If the file path is missing or
+// damaged, LoadFile restores the previous checkpoint, path.old. The rules of [Fit.Load] apply.
 func (f *Fit) LoadFile(ctx context.Context, path string) error { return f.life.LoadFile(ctx, path) }
 
-// settings returns what a checkpoint must agree on.
+// settings returns the settings that must be equal in a checkpoint and the fit that loads it.
 func (f *Fit) settings() *fingerprint.List {
 	l := &fingerprint.List{Sites: f.sites}
 	l.Add("parameters", len(f.theta))
@@ -365,9 +370,9 @@ func digest(b []byte) uint64 {
 	return h.Sum64()
 }
 
-// probes is the number of states by which models are distinguished: the first row of
-// data, which has a finite energy, uniform ones and, so that every coupling counts, the
-// one of last levels.
+// probes is the number of test states that identify a model in checkpoints. They are the first
+// row of data, which has a finite energy, and random states. The last one has the last level
+// everywhere, which involves every coupling.
 const probes = 8
 
 func (f *Fit) tests() []int32 {
@@ -383,8 +388,9 @@ func (f *Fit) tests() []int32 {
 	return x
 }
 
-// probe returns what the energies of test states change by when the parameters do,
-// which distinguishes exponential models whatever their parameters are.
+// probe returns the slopes of the energies of the test states along a random direction of the
+// parameters. They identify an exponential model whatever its parameters are. It returns nil for
+// other models.
 func (f *Fit) probe() []float64 {
 	if e, ok := energy.As[Exponential](f.p); !ok || !e.Exponential() {
 		return nil

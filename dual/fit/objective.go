@@ -7,35 +7,36 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// Objective is a recipe for the gradient of the loss: [Persistent], [Contrastive],
-// [Pseudo] or [Exact], or one of your own.
+// Objective defines how the gradient of the loss is estimated. [Persistent], [Contrastive],
+// [Pseudo] and [Exact] are objectives; you can also write your own.
 type Objective interface {
-	// Bind returns the gradient for a model, its data (rows of sites) and the chains of the
-	// fit; chains is nil if the fit has none.
+	// Bind returns the Phase that computes gradients for a model p, its data (rows of sites)
+	// and the chains of the fit. chains is nil if the fit has none.
 	Bind(ctx context.Context, p energy.Parametric, data []int32, chains dual.Primal[int32]) (Phase, error)
 }
 
 // Phase computes the gradient of an [Objective]; it belongs to one fit.
 type Phase interface {
-	// Gradient adds to g the gradient of the loss per row of data at the present
-	// parameters, estimated from the given rows. step counts from 0, and seed is the seed
-	// of the fit. If ctx ends, Gradient returns its error; the next call for the same step,
-	// with g as before, continues where this one stopped.
+	// Gradient adds to g the gradient of the loss per row of data, without penalties, at the
+	// present parameters. It is estimated from the given rows. step counts from 0, and seed
+	// is the seed of the fit. If ctx ends, Gradient returns the error of ctx. A later call
+	// for the same step, with the same initial g, continues where the interrupted one
+	// stopped.
 	Gradient(ctx context.Context, g []float64, rows []int32, step int, seed uint64) error
 
-	// Settle is called after the last step of a Run and by UseAverage, once the model has
-	// the new parameters.
+	// Settle is called after the last step of a Run and by UseAverage, when the model already
+	// has the new parameters.
 	Settle() error
 
-	// AppendBinary appends the state that the phase keeps between steps, and
-	// UnmarshalBinary restores it.
+	// AppendBinary appends the state that the phase keeps between steps to b. UnmarshalBinary
+	// restores it.
 	AppendBinary(b []byte) ([]byte, error)
 	UnmarshalBinary(b []byte) error
 }
 
-// Conditioned is implemented by models with a closed-form gradient of their
-// pseudo-likelihood, which [Pseudo] uses. For other models Pseudo evaluates the neighbours
-// of every state.
+// Conditioned is implemented by models with a closed-form gradient of their pseudo-likelihood,
+// which [Pseudo] uses. For other models, Pseudo evaluates every state that differs from a row at
+// one site.
 type Conditioned interface {
 	energy.Parametric
 
@@ -44,21 +45,21 @@ type Conditioned interface {
 	PseudoGradient(g []float64, x []int32) float64
 }
 
-// Exponential is implemented by models whose energies are linear in θ, so the moments of
-// the data never change.
+// Exponential is implemented by models whose energies may be linear in θ. The moments of the data
+// are then constant.
 type Exponential interface {
 	energy.Parametric
 
-	// Exponential reports that ParamGradient does not depend on θ.
+	// Exponential reports whether ParamGradient is independent of θ.
 	Exponential() bool
 }
 
-// moments are the moments of rows of data.
+// moments computes means of ∂E/∂θ over rows of data.
 type moments struct {
 	p     energy.Parametric
 	sites int
-	all   []float64 // of all data, if they never change; else nil
-	rows  int       // of all data
+	all   []float64 // sum of ∂E/∂θ over all data if it is constant; nil otherwise
+	rows  int       // number of rows of all data
 }
 
 func newMoments(p energy.Parametric, data []int32) *moments {
@@ -93,7 +94,7 @@ func (m *moments) mean(g []float64, x []int32, sign float64) {
 	}
 }
 
-// stateless is embedded in phases that keep no state.
+// stateless implements the methods of a [Phase] that keeps no state; phases embed it.
 type stateless struct{}
 
 func (stateless) Settle() error                         { return nil }

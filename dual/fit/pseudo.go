@@ -16,13 +16,13 @@ import (
 type conditionals struct {
 	stateless
 	p             energy.Parametric
-	closed        Conditioned // nil if the model knows no closed form
+	closed        Conditioned // closed form of the gradient; nil if the model has none
 	sites, levels int
 }
 
 func (*conditionals) UnmarshalBinary(b []byte) error { return wire.ReadEnd(b) }
 
-// Gradient implements [Phase].
+// Gradient adds the gradient of the loss per row to g; it implements [Phase].
 func (c *conditionals) Gradient(ctx context.Context, g []float64, rows []int32, _ int, _ uint64) error {
 	n := len(rows) / c.sites
 	sum := make([]float64, len(g))
@@ -37,8 +37,9 @@ func (c *conditionals) Gradient(ctx context.Context, g []float64, rows []int32, 
 	return nil
 }
 
-// neighbours adds the gradient of every row: with the state itself at each site as
-// often as there are sites, less its neighbours by their conditional probability.
+// neighbours adds to g the pseudo-likelihood gradient of every row, for models without a closed
+// form. For each site of a row it adds the gradient ∂E/∂θ of the row. It subtracts those of the
+// states that differ only at this site, weighted by their conditional probabilities.
 func (c *conditionals) neighbours(ctx context.Context, g []float64, rows []int32) error {
 	x := make([]int32, c.levels*c.sites)
 	e, w := make([]float64, c.levels), make([]float64, c.levels)
@@ -89,10 +90,10 @@ func (c *conditionals) neighbours(ctx context.Context, g []float64, rows []int32
 // sites·(levels−1) + 1 states.
 type Pseudo struct{}
 
-// Name names the recipe in checkpoints.
+// Name returns the name of the objective in checkpoints.
 func (Pseudo) Name() string { return "pseudo" }
 
-// Bind implements [Objective].
+// Bind returns the [Phase] of the objective for the model p and its data.
 func (Pseudo) Bind(_ context.Context, p energy.Parametric, _ []int32, _ dual.Primal[int32]) (Phase, error) {
 	if err := check.Given("fit: Pseudo", "p", p); err != nil {
 		return nil, err

@@ -12,18 +12,18 @@ import (
 // Report measures how far the moments of the model are from those of the data, including
 // penalties. The residual of parameter k is the mean, over a window of steps, of
 //
-//	E_data[∂E/∂θ_k] − E_θ[∂E/∂θ_k] + λ₁c_k·sign(θ_k) + λ₂c_kθ_k,
+//	E_data[∂E/∂θ_k] − E_θ[∂E/∂θ_k] + λ₁c_k·sign(θ_k) + λ₂c_kθ_k.
 //
-// or, if θ_k = 0, the amount by which the magnitude of the first difference exceeds λ₁c_k.
-// Windows have 16, 32, 64, … steps, and the last complete window is used.
+// If θ_k = 0, the residual is the amount by which the magnitude of the difference of moments
+// exceeds λ₁c_k. Windows have 16, 32, 64, … steps. The report uses the last complete window.
 type Report struct {
-	Steps    int     // made so far
+	Steps    int     // number of steps made so far
 	Window   int     // steps in the window of the residuals; 0 before step 16
-	Worst    int     // the parameter with the largest residual
-	Residual float64 // its residual, ≥ 0, in units of ∂E/∂θ
-	StdErr   float64 // its standard error, from the means of 16 parts of the window
-	RMS      float64 // root mean square of all residuals
-	NonZero  int     // parameters that are not 0
+	Worst    int     // index of the parameter with the largest residual
+	Residual float64 // residual of parameter Worst, ≥ 0, in units of ∂E/∂θ
+	StdErr   float64 // standard error of Residual, from the means of 16 parts of the window
+	RMS      float64 // root mean square of the residuals of all parameters
+	NonZero  int     // number of parameters that are not 0
 }
 
 // String returns the report in one line.
@@ -71,9 +71,10 @@ func (f *Fit) residual(k int) float64 {
 	return math.Abs(v)
 }
 
-// Solve makes up to most steps and stops as soon as the moments agree, that is, when at the
-// end of a window of steps (see [Report]) every residual is within tol plus four standard
-// errors and every standard error is at most tol. It reports whether the moments agreed.
+// Solve makes up to most steps and stops as soon as the moments agree. It checks at the end of
+// every window of steps (see [Report]). The moments agree if every residual is within tol plus
+// four standard errors and every standard error is at most tol. Solve reports whether they
+// agreed.
 func (f *Fit) Solve(ctx context.Context, most int, tol float64) (bool, error) {
 	if most < 0 {
 		return false, fmt.Errorf("fit: Solve: most = %d, want ≥ 0", most)
@@ -93,7 +94,8 @@ func (f *Fit) Solve(ctx context.Context, most int, tol float64) (bool, error) {
 	return met, err
 }
 
-// met reports whether the residuals of the last window agree with 0; see Solve.
+// met reports whether the residuals of the last window are 0 within tol and their standard
+// errors, as [Fit.Solve] requires.
 func (f *Fit) met(tol float64) bool {
 	for k := range f.theta {
 		if f.res.se[k] > tol || f.residual(k) > tol+float64(4*f.res.se[k]) {
@@ -105,13 +107,13 @@ func (f *Fit) met(tol float64) bool {
 
 // Certificate is the mean log-likelihood of states under a model, in nats per state.
 type Certificate struct {
-	LogLik float64 // mean of −E(x) − log Z
+	LogLik float64 // mean log-likelihood: the mean of −E(x) − log Z
 
-	// StdErr combines the standard error of log Z with that of the mean over states.
+	// standard error of LogLik: that of log Z and that of the mean over states combined
 	StdErr float64
 
-	LogZ, LogZErr float64 // log Z, and its standard error
-	States        int     // states in the mean
+	LogZ, LogZErr float64 // log Z and its standard error
+	States        int     // number of states in the mean
 }
 
 // String returns the certificate in one line.
@@ -119,10 +121,10 @@ func (c Certificate) String() string {
 	return fmt.Sprintf("log-likelihood %.4f ± %.2g nats a state (%d states; log Z = %.4f ± %.2g)", c.LogLik, c.StdErr, c.States, c.LogZ, c.LogZErr)
 }
 
-// Certify returns the log-likelihood of states x, which should not be the ones to which the
-// model was fitted. logZ returns log Z and its standard error, for instance from
-// anneal.AIS; nil means the sum over all states, by energy.Enumerate. AIS underestimates
-// log Z if few of its weights matter, which makes the likelihood too high.
+// Certify returns the mean log-likelihood of the states x under the model m. The states should
+// not be those to which the model was fitted. logZ returns log Z and its standard error, for
+// instance from anneal.AIS. A nil logZ means the sum over all states, by energy.Enumerate. AIS
+// underestimates log Z if few of its weights matter, which makes the likelihood too high.
 func Certify(ctx context.Context, m energy.Model, x []int32, logZ func(context.Context) (value, stdErr float64, err error)) (*Certificate, error) {
 	sites, _, err := check.Model("fit", "Certify", "the model", m)
 	if err != nil {
@@ -156,18 +158,19 @@ func Certify(ctx context.Context, m energy.Model, x []int32, logZ func(context.C
 	return c, nil
 }
 
-// residuals averages the gradient over the steps of a window, in chunks whose means
-// give the standard error. Windows double: the window of the steps 2^j … 2^(j+1) −
-// 1 forgets everything before it, and is evaluated at its end, or from the chunks
-// that it has so far.
+// residuals averages the gradient over a window of steps. It divides the window into chunks whose
+// means give the standard error. Windows double in length. A new window starts from nothing, and
+// is evaluated when it is complete.
 type residuals struct {
-	window, chunks, in  int // steps of the window, whole chunks, steps of the chunk
+	window, chunks, in  int // steps of the window, complete chunks, steps of the current chunk
 	chunk, sum, squares []float64
-	mean, se            []float64 // of the last whole window
-	known               bool
+	// mean gradient of the last complete window, and its standard error
+	mean, se []float64
+	known    bool
 }
 
-// chunksPerWindow makes the standard error itself known to a sixth.
+// chunksPerWindow is the number of chunks in a window. With 16, the standard error is itself
+// accurate to about a sixth.
 const chunksPerWindow = 16
 
 func newResiduals(n int) residuals {
@@ -175,7 +178,7 @@ func newResiduals(n int) residuals {
 	return residuals{window: chunksPerWindow, chunk: v(), sum: v(), squares: v(), mean: v(), se: v()}
 }
 
-// add takes the gradient of a step.
+// add adds the gradient of one step.
 func (r *residuals) add(g []float64) {
 	for k, v := range g {
 		r.chunk[k] += v
@@ -201,7 +204,7 @@ func (r *residuals) add(g []float64) {
 	r.window *= 2
 }
 
-// close stores mean and standard error over the chunks so far.
+// close stores the mean and standard error over the chunks so far.
 func (r *residuals) close(mean, se []float64) {
 	n := float64(r.chunks)
 	for k, v := range r.sum {

@@ -8,18 +8,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Guided is the penalty baseline: a denoiser whose predictions take a gradient step that
-// reduces a penalty on violations,
+// Guided is the penalty baseline: a denoiser whose predictions take a gradient step that reduces
+// a penalty on violations,
 //
 //	x̂_0 ← x̂_0 − w·∇ ½Σ_j max(0, g_j(x̂_0))²,
 //
-// per sample, with the gradient taken at the prediction (diffusion posterior sampling,
-// Chung et al. 2023, without the derivative of the denoiser). It guarantees neither average
-// nor hard constraints and is meant for comparisons.
+// for each sample. The gradient is taken at the prediction (diffusion posterior sampling, Chung
+// et al. 2023, without the derivative of the denoiser). Guided guarantees neither average nor
+// hard constraints and is meant for comparisons.
 type Guided struct {
 	Base   energy.Denoiser[float32]
-	Terms  []energy.Scored // g_j
-	Weight float64         // w ≥ 0
+	Terms  []energy.Scored // constraints g_j ≤ 0
+	Weight float64         // step size w ≥ 0
 }
 
 // Shape returns the shape of Base.
@@ -28,7 +28,7 @@ func (d Guided) Shape() (sites, levels int) {
 	return d.Base.Shape()
 }
 
-// Denoise implements energy.Denoiser.
+// Denoise stores the predictions of Base after the gradient step; it implements energy.Denoiser.
 func (d Guided) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	if err := check.Given("pdi: Guided", "Base", d.Base); err != nil {
 		return err
@@ -57,11 +57,11 @@ func (d Guided) Denoise(ctx context.Context, v []float32, q energy.Noised[float3
 	return nil
 }
 
-// Projected is the projected-diffusion baseline: the predictions of Base, each projected
-// onto the set of samples that satisfy the constraints individually.
+// Projected is the projected-diffusion baseline: it projects each prediction of Base onto the set
+// of samples that satisfy the constraints individually.
 type Projected struct {
 	Base energy.Denoiser[float32]
-	Onto func(x []float32) // projects in place
+	Onto func(x []float32) // projects a sample in place
 }
 
 // Shape returns the shape of Base.
@@ -70,7 +70,7 @@ func (d Projected) Shape() (sites, levels int) {
 	return d.Base.Shape()
 }
 
-// Denoise implements energy.Denoiser.
+// Denoise stores the projected predictions of Base; it implements energy.Denoiser.
 func (d Projected) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	if err := check.Given("pdi: Projected", "Base", d.Base); err != nil {
 		return err

@@ -14,45 +14,45 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Denoiser implements primal–dual inference on reals (Hadou, Uslu and Ribeiro 2026,
-// Algorithm 2): a denoiser that holds multipliers and moves them while a diffusion runs.
-// Every reverse step predicts the clean samples under μ_λ, projects them onto a domain,
-// passes them to the diffusion, and then moves λ by the mean violation over the batch,
-// whose samples share λ:
+// Denoiser implements primal–dual inference on reals (Hadou, Uslu and Ribeiro 2026, Algorithm 2):
+// a denoiser that holds multipliers and moves them while a diffusion runs. Every reverse step
+// predicts the clean samples under the tilted distribution μ_λ and projects them onto a domain.
+// It passes them to the diffusion, and then moves λ by the mean violation over the batch, whose
+// samples share λ:
 //
-//	x̂_0 = Π(E_λ[x_0 | x_t]),   λ ← rule(λ, mean g(x̂_0)).
+//	x̂_0 = Π(E_λ[x_0 | x_t]),  λ ← rule(λ, mean g(x̂_0)).
 //
-// Use it with the DDPM step, diffusion.Gaussian{Eta: 1}; the paper uses T = 500 steps on a
-// cosine (s = 0.008) or linear schedule. diffusion.Config.Batch sets how many samples share
-// λ. Every batch starts from Start again.
+// Use it with the DDPM step, diffusion.Gaussian{Eta: 1}. The paper uses T = 500 steps on a cosine
+// (s = 0.008) or linear schedule. diffusion.Config.Batch sets the number of samples that share λ.
+// Every batch starts at Config.Start.
 //
-// A Denoiser must be used by one diffusion at a time. For a given batch, results do not
-// depend on the number of workers.
+// A Denoiser must be used by one diffusion at a time. For a given batch, results do not depend on
+// the number of workers.
 type Denoiser struct {
 	p     projected
 	cfg   Config
 	last  float64 // time of the last call
-	first float64 // of the first of the batch
+	first float64 // time of the first call of the batch
 	g     []float64
 	inference
 }
 
-// inference is what a batch needs, and what is known of it.
+// inference holds the multipliers of a batch and the history of its steps.
 type inference struct {
 	lambda  []float64
-	updater dual.Updater // nil if the rule is predictive
+	updater dual.Updater // updater of λ; nil if the rule is predictive
 	ahead   *predictive
 	batch   dual.Batch
-	ess     []float64 // per step
-	history []float64 // per step: λ, then the mean violation
-	alpha   []float64 // per step
-	taken   []float64 // per step: λ of the prediction that the diffusion took
+	ess     []float64 // effective number of candidates at each step
+	history []float64 // for each step: λ, then the mean violation
+	alpha   []float64 // signal level at each step
+	taken   []float64 // for each step: λ of the prediction that the diffusion used
 }
 
-const averageFrom = 0.25 // part of a run that averages leave out
+const averageFrom = 0.25 // averages omit this fraction of a run, from its start
 
-// New returns a denoiser. It returns an error if the predictor is nil, a field is out of
-// range, or the rule fails on a mean of zeros, on which New tries it. The last is a
+// New returns a denoiser. It returns an error if the predictor is nil or a field is out of range.
+// It also tries the rule on a mean of zeros and returns its error. That error is a
 // [*dual.SpreadError] if the rule needs the variance of samples.
 func New(ctx context.Context, p Predictor, cfg Config) (*Denoiser, error) {
 	if check.Nil(p) {
@@ -80,10 +80,11 @@ func New(ctx context.Context, p Predictor, cfg Config) (*Denoiser, error) {
 	return d, nil
 }
 
-// Shape returns the number of coordinates and 1.
+// Shape returns the number of coordinates as sites, and 1 as levels.
 func (d *Denoiser) Shape() (sites, levels int) { return d.p.Sites(), 1 }
 
-// Denoise implements energy.Denoiser. The states are coupled through λ.
+// Denoise implements energy.Denoiser. It predicts the clean samples of all states and moves λ,
+// which couples the states.
 func (d *Denoiser) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	states := len(q.Time)
 	check.Len("pdi", "X", len(q.X), states*d.p.Sites())
@@ -103,7 +104,7 @@ func (d *Denoiser) Denoise(ctx context.Context, v []float32, q energy.Noised[flo
 			return err
 		}
 	}
-	final := q.Time[0] < 1.5*(d.last-q.Time[0]) // the next step would end at 0
+	final := q.Time[0] < 1.5*(d.last-q.Time[0]) // the next step would end at time 0
 	d.last = q.Time[0]
 	if states != d.batch.States {
 		return fmt.Errorf("pdi: %d samples in the middle of a batch of %d", states, d.batch.States)
@@ -120,21 +121,21 @@ func (d *Denoiser) Denoise(ctx context.Context, v []float32, q energy.Noised[flo
 	return nil
 }
 
-// ScarceError means that in most steps of a batch, an [Estimator] had fewer than two
-// effective candidates. Its predictions were then the single best candidate, whatever the
-// distribution, and neither the samples nor the multipliers are meaningful. A guess
-// (GibbsOptions.Center and Spread) or an exact predictor helps; more candidates hardly do.
-// Config.Scarce suppresses the error.
+// ScarceError reports that an [Estimator] had fewer than two effective candidates in most steps
+// of a batch. Its predictions were then the single best candidate, whatever the distribution. The
+// samples and the multipliers are not meaningful. A guess (GibbsOptions.Center and Spread) or an
+// exact predictor helps; more candidates hardly do. Config.Scarce suppresses the error.
 type ScarceError struct {
-	Few, Steps int     // steps with fewer than two; all
-	Least      float64 // fewest effective candidates of a step
+	// number of steps with fewer than two effective candidates; number of all steps
+	Few, Steps int
+	Least      float64 // smallest effective number of candidates in a step
 }
 
 func (e *ScarceError) Error() string {
 	return fmt.Sprintf("pdi: in %d of %d steps fewer than %d candidates count, %.1f at the least: give GibbsOptions a Center and Spread, or allow it by Config.Scarce", e.Few, e.Steps, scarceCandidates, e.Least)
 }
 
-// begin starts a batch of so many states.
+// begin starts a batch with the given number of states.
 func (d *Denoiser) begin(ctx context.Context, states int) (err error) {
 	m := d.p.Len()
 	d.inference = inference{lambda: slices.Clone(d.cfg.Start), batch: dual.Batch{States: states, Beta: d.p.Beta(), Mean: make([]float64, m), Max: d.cfg.most, Equal: equal(d.p.Predictor)}}
@@ -194,7 +195,7 @@ func (d *Denoiser) step(v []float32, q energy.Noised[float32], final bool) error
 	return nil
 }
 
-// note remembers a step after its first prediction.
+// note records a step after its first prediction; alpha is the signal level.
 func (d *Denoiser) note(alpha float64) {
 	d.alpha = append(d.alpha, alpha)
 	ess := 0.0
@@ -205,23 +206,23 @@ func (d *Denoiser) note(alpha float64) {
 	d.history = append(append(d.history, d.lambda...), d.batch.Mean...)
 }
 
-// move moves λ after a prediction.
+// move moves λ by the rule after a prediction.
 func (d *Denoiser) move(q energy.Noised[float32]) error {
 	switch {
 	case d.ahead == nil:
-		d.batch.G = nil // the spread of predictions is not that of samples
+		d.batch.G = nil // the spread of predictions differs from that of samples
 		return d.updater.Update(d.lambda, &d.batch)
-	case d.batch.Step == 0: // the prologue has moved λ
+	case d.batch.Step == 0: // the prologue has already moved λ
 		return nil
 	}
 	return d.ahead.update(d.p, d.lambda, &d.batch, q, d.first-d.last)
 }
 
-// Lambda returns a copy of the last batch's present multipliers.
+// Lambda returns a copy of the present multipliers of the last batch.
 func (d *Denoiser) Lambda() []float64 { return slices.Clone(d.lambda) }
 
-// Average returns the mean multipliers over the last batch's steps after the first
-// quarter; nil before the first step.
+// Average returns the mean multipliers over the steps of the last batch, without the first
+// quarter. It returns nil before the first step.
 func (d *Denoiser) Average() []float64 {
 	steps := d.Steps()
 	if steps == 0 {
@@ -238,22 +239,24 @@ func (d *Denoiser) Average() []float64 {
 	return avg
 }
 
-// Stability returns the stability factors of the last batch, one per step: the share of a
-// step's multipliers in the distribution of the samples. The factors add up to 1 and depend
-// on the schedule and on variance, that of a coordinate of the base distribution. With the
-// DDPM step x_s = A·x_t + B·x̂_0 + noise,
+// Stability returns the stability factors of the last batch, one per step: the influence of the
+// step's multipliers on the distribution of the samples. The factors add up to 1. They depend on
+// the schedule and on variance, the variance v of a coordinate of the base distribution. With the
+// DDPM step x_s = A·x_t + B·x̂_0 + noise, the factor of step t is
 //
-//	w_t ∝ B_t·V_t·Π_u (A_u + B_u·L_u) over the steps u after t,
-//	V = v·(1−ᾱ)/(v·ᾱ+1−ᾱ),  L = √ᾱ·v/(v·ᾱ+1−ᾱ):
+//	w_t ∝ B_t·V_t·Π_u (A_u + B_u·L_u)  over the steps u after t,
+//	V = v·(1−ᾱ)/(v·ᾱ+1−ᾱ),  L = √ᾱ·v/(v·ᾱ+1−ᾱ).
 //
-// Here V is the variance of x_0 given x_t, the factor by which multipliers move a
-// prediction, and L is the derivative of the prediction with respect to x_t. If the base
-// distribution is normal with independent coordinates of that variance, and the constraints
-// are linear, the mean of the samples is exactly that at the fixed multipliers Σ_t w_t·λ_t
-// ([Denoiser.Tilt]), apart from the error that a finite number of steps has at any fixed λ.
-// In other cases it is a rough measure. Hadou et al. (2026) bound the effect of multipliers
-// other than λ* by factors of this kind. It returns nil before the first step, and an error
-// unless variance is finite and > 0.
+// Here V is the variance of x_0 given x_t, the factor by which multipliers move a prediction. L
+// is the derivative of the prediction with respect to x_t.
+//
+// Assume that the base distribution is normal with independent coordinates of variance v, and
+// that the constraints are linear. The mean of the samples is then exactly that at the fixed
+// multipliers Σ_t w_t·λ_t ([Denoiser.Tilt]). Only the error remains that a finite number of steps
+// has at any fixed λ. In other cases the factors are a rough measure. Hadou et al. (2026) bound
+// the effect of multipliers other than λ* by factors of this kind.
+//
+// Stability returns nil before the first step, and an error unless variance is finite and > 0.
 func (d *Denoiser) Stability(variance float64) ([]float64, error) {
 	if !(variance > 0) || !check.Finite(variance) {
 		return nil, fmt.Errorf("pdi: Stability: variance = %v, want a finite number > 0", variance)
@@ -278,10 +281,10 @@ func (d *Denoiser) Stability(variance float64) ([]float64, error) {
 	return w, nil
 }
 
-// Tilt returns the fixed multipliers Σ_t w_t·λ_t that are equivalent to those of the last
-// batch. w are the factors of [Denoiser.Stability], and λ_t the multipliers of the
-// predictions that the diffusion used. To draw more samples like those of the batch, fix λ
-// at Tilt, not at [Denoiser.Average]. Errors are those of Stability.
+// Tilt returns the fixed multipliers Σ_t w_t·λ_t that are equivalent to those of the last batch.
+// w_t are the factors of [Denoiser.Stability], and λ_t the multipliers of the predictions that
+// the diffusion used. To draw more samples like those of the batch, fix λ at Tilt, not at
+// [Denoiser.Average]. Tilt returns the errors of Stability.
 func (d *Denoiser) Tilt(variance float64) ([]float64, error) {
 	w, err := d.Stability(variance)
 	if w == nil {
@@ -296,41 +299,42 @@ func (d *Denoiser) Tilt(variance float64) ([]float64, error) {
 	return tilt, nil
 }
 
-// Steps returns the number of steps of the last batch so far.
+// Steps returns the number of steps made so far in the last batch.
 func (d *Denoiser) Steps() int { return len(d.ess) }
 
-// At returns the multipliers at a step of the last batch and the mean
-// violation of its predictions there, before Again. The slices are the
-// denoiser's own. It panics if there is no such step.
+// At returns the multipliers at a step of the last batch, and the mean violation of the
+// predictions at this step, before Config.Again repeats it. The slices are shared with the
+// denoiser; do not modify them. At panics if there is no such step.
 func (d *Denoiser) At(step int) (lambda, mean []float64) {
 	m := d.p.Len()
 	row := d.history[2*m*step : 2*m*(step+1)]
 	return row[:m:m], row[m:]
 }
 
-// Effective returns, for each step of the last batch, the effective number of candidates if
-// the predictor is an [Estimator] (such as [GibbsScore]), and zeros otherwise. The slice is
-// the denoiser's own.
+// Effective returns the effective number of candidates for each step of the last batch if the
+// predictor is an [Estimator] such as [GibbsScore]. For other predictors it returns zeros. The
+// slice is shared with the denoiser; do not modify it.
 func (d *Denoiser) Effective() []float64 { return d.ess }
 
-// scarceCandidates is the effective number below which one decides a prediction.
+// scarceCandidates is the effective number of candidates below which a single candidate decides a
+// prediction.
 const scarceCandidates = 2
 
-// Ranged is a predictor that is valid only for a range of multipliers, as a trained network
-// is. Outside returns nil if lambda is in the range, and otherwise an error that states how
-// lambda exceeds it.
+// Ranged is a predictor that is valid only for a range of multipliers, such as a trained network.
+// Outside returns nil if lambda is in the range. Otherwise it returns an error that states how
+// lambda exceeds the range.
 type Ranged interface{ Outside(lambda []float64) error }
 
-// Warning returns a sentence about the last batch if its predictions may be wrong, ""
-// otherwise.
+// Warning returns a sentence about the last batch if its predictions may be wrong. Otherwise it
+// returns "".
 //
-// Predictions from fewer than two effective candidates are close to the single best
-// candidate, whatever the distribution, so neither the samples nor the multipliers are
-// meaningful. A guess (GibbsOptions.Center and Spread) or an exact predictor helps; more
-// candidates hardly do.
+// It warns about an [Estimator] if a step had fewer than two effective candidates. Such
+// predictions are close to the single best candidate, whatever the distribution. The samples and
+// the multipliers are then not meaningful. A guess (GibbsOptions.Center and Spread) or an exact
+// predictor helps; more candidates hardly do.
 //
-// For a [Ranged] predictor, such as the networks of package network, it warns if the
-// multipliers of a step are outside the range, where predictions are extrapolations.
+// It warns about a [Ranged] predictor, such as the networks of package network, if the
+// multipliers of a step are outside the range. The predictions are then extrapolations.
 func (d *Denoiser) Warning() string {
 	if _, ok := d.p.Predictor.(Estimator); ok {
 		return d.scarce()
@@ -341,7 +345,7 @@ func (d *Denoiser) Warning() string {
 	return ""
 }
 
-// scarce is the warning about candidates.
+// scarce returns the warning about steps with too few candidates, or "".
 func (d *Denoiser) scarce() string {
 	few, least := d.few()
 	if few == 0 {
@@ -350,7 +354,8 @@ func (d *Denoiser) scarce() string {
 	return fmt.Sprintf("pdi: in %d of %d steps fewer than %d candidates count, %.1f at the least", few, len(d.ess), scarceCandidates, least)
 }
 
-// few returns the number of steps with fewer than two effective candidates, and the fewest.
+// few returns the number of steps with fewer than two effective candidates, and the smallest
+// effective number of candidates in a step.
 func (d *Denoiser) few() (few int, least float64) {
 	if _, ok := d.p.Predictor.(Estimator); !ok {
 		return 0, 0
@@ -365,7 +370,8 @@ func (d *Denoiser) few() (few int, least float64) {
 	return few, least
 }
 
-// outside is the warning about multipliers, with the first error met.
+// outside returns the warning about multipliers outside the range of p, with the error of the
+// first such step. It returns "" if there are none.
 func (d *Denoiser) outside(p Ranged) string {
 	beyond, steps := 0, d.Steps()
 	var first error

@@ -16,16 +16,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Tilted is a target with a known energy E(x, λ) = (f0 + λᵀg)/β and score: a
-// [dual.RealLagrangian], or a type of your own, for instance if one pass over x can compute
-// all g.
+// Tilted is a target with a known energy E(x, λ) = (f0 + λᵀg)/β and score. A
+// [dual.RealLagrangian] is Tilted. You can write your own type, for instance if one pass over x
+// can compute all g.
 type Tilted interface {
 	dual.Target[float32]
 	energy.Scored
 }
 
-// Composed is a [Tilted] target that gives access to its parts: Base is f0, and Terms are
-// the g_j, in the order of the multipliers.
+// Composed is a [Tilted] target that gives access to its parts. Base returns f0, and Terms
+// returns the g_j in the order of the multipliers.
 type Composed interface {
 	Base() energy.Scored
 	Terms() []energy.Scored
@@ -33,95 +33,96 @@ type Composed interface {
 
 var _ Composed = (*dual.RealLagrangian)(nil)
 
-// GibbsScore is the Monte Carlo [Predictor] of any [Tilted] target: with K
-// candidates y_k around the state and weights w_k ∝ exp(−E(y_k, λ)),
+// GibbsScore is the Monte Carlo [Predictor] of any [Tilted] target. It uses K candidates y_k
+// around the state, with weights w_k ∝ exp(−E(y_k, λ)):
 //
-//	y_k = (x_t + σε_k)/α,  α = √ᾱ,  σ² = 1 − ᾱ,
+//	y_k = (x_t + σε_k)/α,  α = √ᾱ, σ² = 1 − ᾱ,
 //	ŝ = ∇_x log (1/K) Σ_k exp(−E(y_k, λ)) = −Σ_k w_k ∇E(y_k, λ)/α,
 //	E[x_0|x_t] ≈ (x_t + σ²ŝ)/α
 //
-// (Hadou, Uslu and Ribeiro 2026; their Algorithm 2 prints a minus sign in the last line;
-// plus is correct). Candidates of width σ/α rarely land where the distribution has mass:
-// Effective returns how many of the K contribute, which is one at high noise in 30
-// dimensions. Center and Spread give better candidates.
+// (Hadou, Uslu and Ribeiro 2026; their Algorithm 2 prints a minus sign in the last line, but plus
+// is correct). Candidates of width σ/α rarely fall where the distribution has mass.
+// [GibbsScore.Effective] returns how many of the K contribute; at high noise in 30 dimensions it
+// is one. GibbsOptions.Center and Spread give better candidates.
 //
-// States are processed in parallel on all processors, so each needs its own source and the
-// target must be safe for concurrent use. Results do not depend on the number of
-// processors. Terms of a [Composed] target that are continuous.Linear are evaluated as one
-// field.
+// States are processed in parallel on all processors. So each state needs its own source, and the
+// target must be safe for concurrent use. Results do not depend on the number of processors.
+// Terms of a [Composed] target that are continuous.Linear are evaluated together as one linear
+// term.
 //
-// A GibbsScore keeps scratch and must be used by one goroutine at a time. Its results are
-// the same on every GOARCH if those of the terms are.
+// A GibbsScore keeps scratch and must be used by one goroutine at a time. Its results are the
+// same on every GOARCH if those of the terms are.
 type GibbsScore struct {
 	l     Tilted
 	rows  []dual.Row
-	terms []energy.Scored // nil if not known
+	terms []energy.Scored // terms of a Composed target; nil if unknown
 	o     GibbsOptions
 
-	center []float64 // of the guess, tilted by the linear terms
-	linear bool      // all terms are
-	field  []float64 // Σλa/β of the linear terms, nil if there are none
-	rest   []float64 // λ of the others
+	center []float64 // mean of the guessed Gaussian, tilted by the linear terms
+	linear bool      // whether all terms are linear
+	// Σ_j λ_j a_j/β over the linear terms with slopes a_j; nil if there are none
+	field  []float64
+	rest   []float64 // multipliers, with 0 for the linear terms
 	burst  *pool.Burst
-	spaces []gibbsSpace // per worker
+	spaces []gibbsSpace // scratch of each worker
 	do     func(worker, state int)
 	last   gibbsCall
 }
 
-// GibbsOptions holds the settings of [GibbsScore]. By default the estimate is the weighted
-// mean of the candidates, which requires a guess, Center and Spread. The estimator of the
-// paper is Score: true, without a guess.
+// GibbsOptions holds the settings of [GibbsScore]. By default the estimate is the weighted mean
+// of the candidates, which requires a guess in Center and Spread. For the estimator of the paper
+// set Score to true and leave Center and Spread nil.
 type GibbsOptions struct {
-	Candidates int // K; 0 means 64
+	Candidates int // number K of candidates; 0 means 64
 
 	// Center and Spread, if not nil, are the mean and the variances of a Gaussian that
-	// resembles the base distribution exp(−f0/β) (one entry per coordinate, or one for
-	// all). Terms that are continuous.Linear tilt this Gaussian with λ. Candidates are then
-	// drawn from its posterior given x_t, and the weights correct for that: the estimate
-	// has the same limit and, if the guess is good, more effective candidates.
+	// resembles the base distribution exp(−f0/β). They hold one entry per coordinate, or one
+	// for all. Terms that are continuous.Linear tilt this Gaussian with λ. Candidates are
+	// then drawn from its posterior given x_t, and the weights correct for that. The estimate
+	// has the same limit, and more effective candidates if the guess is good.
 	Center, Spread []float64
 
 	// Antithetic draws candidates in pairs ±ε, which cancels odd terms.
 	Antithetic bool
 
-	// Score estimates the posterior mean through the score, as the paper does, instead of
-	// by Σ w_k y_k. With few effective candidates this estimate is unreliable: it is the
-	// score of one remote candidate, times σ²/α. On mixtures in many dimensions whose
-	// weights have collapsed it nevertheless does better, since the multipliers correct it.
+	// Score estimates the posterior mean through the score, as in the paper, instead of by Σ
+	// w_k y_k. With few effective candidates this estimate is unreliable: it is the score of
+	// one remote candidate, times σ²/α. On mixtures in many dimensions whose weights have
+	// collapsed it nevertheless does better, because the multipliers correct it.
 	Score bool
 
-	// Control combines the two forms, whose difference has mean zero (Stein's identity). It
-	// uses the mean form plus c times the difference as a control variate, with c found by
-	// least squares over the candidates. On a Gaussian target it has no variance at all,
-	// however few candidates are effective. On a mixture whose weights have collapsed it
-	// may not help: in BenchmarkConstrainedMixture the paper's form does best.
+	// Control combines the two forms of the estimate, whose difference has mean zero (Stein's
+	// identity). It adds c times the difference to the mean form, as a control variate. Least
+	// squares over the candidates determines c. On a Gaussian target the result has no
+	// variance, however few candidates are effective. On a mixture whose weights have
+	// collapsed it may not help: in BenchmarkConstrainedMixture the form of the paper does
+	// best.
 	Control bool
 }
 
-// gibbsCall is a prediction under way, and what it leaves.
+// gibbsCall holds the arguments of a prediction in progress, and its results.
 type gibbsCall struct {
 	v, x      []float32
 	alpha     []float64
 	src       []rand.Source
-	effective []float64 // per state
+	effective []float64 // effective number of candidates of each state
 	err       []error
 
-	g      []float64 // of Forecast; nil if it is not wanted
+	g      []float64 // violations to compute in Forecast; nil otherwise
 	domain func(x []float32)
 }
 
 const (
-	defaultCandidates = 64   // Hadou et al. 2026, their largest
-	minAlpha          = 1e-3 // bounds α from below in divisions
+	defaultCandidates = 64   // default of GibbsOptions.Candidates: the most in Hadou et al. 2026
+	minAlpha          = 1e-3 // lower bound on α in divisions
 )
 
-// NewGibbsScore returns the predictor. A [Composed] target, such as a
-// [dual.RealLagrangian], is copied; the multipliers of any other target are set by every
-// prediction. It returns an error if the target is nil, has no sites or no multipliers, or
-// has a temperature that is not positive and finite; if an option is out of range; or if
-// there is neither a guess nor Score nor Control. Without these, the mean of the candidates
-// around x_t/α would be biased, whatever their number, for states that happen to lie in the
-// tails of the noise.
+// NewGibbsScore returns the predictor for a target. It copies a [Composed] target such as a
+// [dual.RealLagrangian]. Every prediction sets the multipliers of any other target. NewGibbsScore
+// returns an error if the target is nil, has no sites or no multipliers, or has a temperature
+// that is not positive and finite. It also returns an error if an option is out of range, or if
+// there is neither a guess nor Score nor Control. Without all three, for states in the tails of
+// the noise the mean of the candidates around x_t/α would be biased, whatever their number.
 func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 	target := l
 	if check.Nil(l) {
@@ -166,7 +167,7 @@ func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 		if err != nil {
 			return nil, err
 		}
-		l = own // for the multipliers of a prediction are not those of l
+		l = own // a copy, because predictions change its multipliers
 	}
 	g := &GibbsScore{l: l, rows: rowsOf(target), o: o, terms: terms, center: slices.Clone(o.Center)}
 	g.linear = terms != nil
@@ -186,7 +187,8 @@ func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 	return g, nil
 }
 
-// broadcast returns v with n finite entries > above, from one or n.
+// broadcast returns n copies of the single entry of v, or a copy of its n entries. It returns an
+// error unless the entries are finite and larger than above.
 func broadcast(name string, v []float64, n int, above float64) ([]float64, error) {
 	if len(v) != 1 && len(v) != n {
 		return nil, fmt.Errorf("pdi: NewGibbsScore: len(%s) = %d, want 1 or %d", name, len(v), n)
@@ -210,10 +212,10 @@ func (g *GibbsScore) Len() int { return g.l.Len() }
 // Beta returns the temperature.
 func (g *GibbsScore) Beta() float64 { return g.l.Beta() }
 
-// Rows returns the meaning of the target's rows.
+// Rows returns a description of the target's rows.
 func (g *GibbsScore) Rows() []dual.Row { return slices.Clone(g.rows) }
 
-// rowsOf returns the rows of what may be [dual.Described].
+// rowsOf returns the rows of l if it is [dual.Described], and zero values otherwise.
 func rowsOf(l Tilted) []dual.Row {
 	if d, ok := l.(dual.Described); ok {
 		return d.Rows()
@@ -221,11 +223,11 @@ func rowsOf(l Tilted) []dual.Row {
 	return make([]dual.Row, l.Len())
 }
 
-// Violation implements [Predictor].
+// Violation stores the target's violations of the states x in v; it implements [Predictor].
 func (g *GibbsScore) Violation(v []float64, x []float32) { g.l.Violation(v, x) }
 
-// Effective returns the effective number of candidates (Σw)²/Σw², between 1 and K, averaged
-// over the states of the last Predict; 0 before the first.
+// Effective returns the effective number of candidates (Σw)²/Σw², between 1 and K, averaged over
+// the states of the last Predict. It returns 0 before the first Predict.
 func (g *GibbsScore) Effective() float64 {
 	states := len(g.last.effective)
 	if states == 0 {
@@ -238,9 +240,9 @@ func (g *GibbsScore) Effective() float64 {
 	return sum / float64(states)
 }
 
-// Forecast implements [Forecaster] by the weighted mean of g over the candidates. If all
-// terms are continuous.Linear, it uses g at the prediction, which has the same expectation
-// and less variance.
+// Forecast implements [Forecaster]. It stores the weighted mean of g over the candidates. If all
+// terms are continuous.Linear, it stores g at the prediction, which has the same expectation and
+// less variance.
 func (g *GibbsScore) Forecast(v []float32, violation []float64, x []float32, alpha, lambda []float64, src []rand.Source, domain func(x []float32)) error {
 	check.Len("pdi", "g", len(violation), len(alpha)*g.Len())
 	if g.linear {
@@ -262,9 +264,9 @@ func (g *GibbsScore) Forecast(v []float32, violation []float64, x []float32, alp
 	return g.Predict(v, x, alpha, lambda, src)
 }
 
-// Predict implements [Predictor]. It returns an error if every candidate of a state has
-// energy +Inf, if an energy is NaN, or if a multiplier is not finite or is negative in a
-// row that is not an equality.
+// Predict stores the estimated posterior means in v; it implements [Predictor]. It returns an
+// error if every candidate of a state has energy +Inf, an energy is NaN, or a multiplier is not
+// finite. A negative multiplier is an error too, unless its row is an equality.
 func (g *GibbsScore) Predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error {
 	n := g.l.Sites()
 	check.Len("pdi", "v", len(v), len(x))
@@ -290,8 +292,8 @@ func (g *GibbsScore) Predict(v, x []float32, alpha, lambda []float64, src []rand
 	return nil
 }
 
-// tilt moves the guess by the terms whose effect on a Gaussian is known, and takes
-// them out of the target.
+// tilt shifts the guessed Gaussian by the linear terms and sets their multipliers in the target
+// to 0.
 func (g *GibbsScore) tilt(lambda []float64) error {
 	copy(g.center, g.o.Center)
 	if g.field == nil {
@@ -314,7 +316,7 @@ func (g *GibbsScore) tilt(lambda []float64) error {
 	return g.l.SetLambda(g.rest)
 }
 
-// state predicts one state of the call under way.
+// state predicts state s of the call in progress.
 func (g *GibbsScore) state(worker, s int) {
 	c, n := &g.last, g.l.Sites()
 	var violation []float64
@@ -324,7 +326,7 @@ func (g *GibbsScore) state(worker, s int) {
 	c.effective[s], c.err[s] = g.one(&g.spaces[worker], c.v[s*n:(s+1)*n], violation, c.x[s*n:(s+1)*n], c.alpha[s], c.src[s])
 }
 
-// one predicts one state.
+// one predicts a single state and returns its effective number of candidates.
 func (g *GibbsScore) one(b *gibbsSpace, v []float32, violation []float64, x []float32, alpha float64, src rand.Source) (effective float64, err error) {
 	n := len(x)
 	root := max(math.Sqrt(alpha), minAlpha)
@@ -393,7 +395,7 @@ func (g *GibbsScore) one(b *gibbsSpace, v []float32, violation []float64, x []fl
 			if g.o.Score && g.field != nil {
 				f -= g.field[i]
 			}
-			if g.o.Score && g.center != nil { // the score of the weight
+			if g.o.Score && g.center != nil { // score of the weight, not of the energy
 				f += (float64(b.y[k*n+i]) - g.center[i]) / g.o.Spread[i]
 			}
 			b.shift[i] += float64(w * f)
@@ -404,16 +406,17 @@ func (g *GibbsScore) one(b *gibbsSpace, v []float32, violation []float64, x []fl
 			v[i] = float32(b.shift[i])
 			continue
 		}
-		// Stein's identity on the candidates' Gaussian: its centre plus its
-		// variance times the mean score of the weight. With the paper's
-		// candidates this is Tweedie's formula.
+		// Stein's identity for the Gaussian of the candidates: the estimate is the centre
+		// plus the variance times the mean score of the weight. For the candidates of the
+		// paper this is Tweedie's formula.
 		center, spread := g.candidate(i, float64(xi), root, variance)
 		v[i] = float32(center + float64(spread*b.shift[i]))
 	}
 	return effective, nil
 }
 
-// forecast stores the mean violation of the candidates, projected, with their weights.
+// forecast stores the weighted mean violation of the projected candidates in mean. sum is the sum
+// of the weights.
 func (g *GibbsScore) forecast(b *gibbsSpace, mean []float64, sum float64) {
 	n, m := g.l.Sites(), len(mean)
 	b.project, b.share = b.project[:0], b.share[:0]
@@ -438,8 +441,8 @@ func (g *GibbsScore) forecast(b *gibbsSpace, mean []float64, sum float64) {
 	}
 }
 
-// controlled stores the estimate with the control variate
-// d_k = V·∇log w(y_k) − (y_k − m), for candidates from N(m, V) with weights w.
+// controlled stores the estimate with a control variate in v. The candidates y_k come from N(m,
+// V) and have weights w. The control variate is d_k = V·∇log w(y_k) − (y_k − m).
 func (g *GibbsScore) controlled(b *gibbsSpace, v, x []float32, sum, root, variance float64) {
 	n := len(x)
 	g.l.Score(b.s, b.y)
@@ -447,7 +450,7 @@ func (g *GibbsScore) controlled(b *gibbsSpace, v, x []float32, sum, root, varian
 	cov, square := 0.0, 0.0
 	for i, xi := range x {
 		center, spread := g.candidate(i, float64(xi), root, variance)
-		meanY, meanD := 0.0, 0.0 // under the weights
+		meanY, meanD := 0.0, 0.0 // weighted means of y and d
 		sy, sd, sydy, sdd := 0.0, 0.0, 0.0, 0.0
 		for c, w := range b.e {
 			y := float64(b.y[c*n+i])
@@ -482,7 +485,7 @@ func (g *GibbsScore) controlled(b *gibbsSpace, v, x []float32, sum, root, varian
 	}
 }
 
-// candidate returns the mean and the variance of coordinate i of the candidates.
+// candidate returns the mean and the variance from which coordinate i of the candidates is drawn.
 func (g *GibbsScore) candidate(i int, x, root, variance float64) (center, spread float64) {
 	if g.center == nil || variance == 0 {
 		return x / root, variance / float64(root*root)
@@ -492,15 +495,15 @@ func (g *GibbsScore) candidate(i int, x, root, variance float64) (center, spread
 	return float64(spread * (float64(root*x)/variance + g.center[i]/g.o.Spread[i])), spread
 }
 
-// gibbsSpace is what one worker needs.
+// gibbsSpace is the scratch of one worker.
 type gibbsSpace struct {
-	y, s          []float32 // per candidate
-	eps           []float32 // per candidate, or pair of them
+	y, s          []float32 // candidates, and the scores at them
+	eps           []float32 // normal numbers, one vector per candidate or per antithetic pair
 	e, shift      []float64
-	center, width []float64 // of the candidates of a state
+	center, width []float64 // mean and standard deviation of the candidates of a state
 
-	project  []float32 // the candidates that count, projected
-	g, share []float64 // their violations and weights
+	project  []float32 // projected candidates whose weight is not negligible
+	g, share []float64 // violations and weights of the candidates in project
 }
 
 func newGibbsSpace(o GibbsOptions, n int) gibbsSpace {
@@ -513,12 +516,13 @@ func newGibbsSpace(o GibbsOptions, n int) gibbsSpace {
 		e: make([]float64, k), shift: make([]float64, n), center: make([]float64, n), width: make([]float64, n)}
 }
 
-// negligible is the weight, relative to the largest, below which a candidate moves no
-// bit of a sum in float64 unless its score is 2²⁷ times as large.
+// negligible is the relative weight below which a candidate cannot change a bit of a float64 sum,
+// unless its score is 2²⁷ times as large.
 const negligible = 0x1p-80
 
-// keep moves the candidates that count to the front, in their order, and returns their
-// weights: at high noise these are a few, and a score costs more than an energy.
+// keep moves the candidates whose weight is not negligible to the front, in order, and returns
+// their weights. At high noise only a few remain, which saves time because a score costs more
+// than an energy.
 func (b *gibbsSpace) keep(n int) []float64 {
 	kept := 0
 	for k, w := range b.e {

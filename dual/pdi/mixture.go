@@ -15,20 +15,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// Mixture is the exact predictor for a base distribution exp(−f0/β) that is a Gaussian
-// mixture and for linear constraints: μ_λ is then also a mixture. It is immutable and safe
+// Mixture is the exact predictor for a Gaussian mixture as the base distribution exp(−f0/β) and
+// linear constraints. The tilted distribution μ_λ is then a mixture too. It is immutable and safe
 // for concurrent use.
 type Mixture struct {
 	mixture *continuous.Mixture
-	terms   []*continuous.Linear // by row
+	terms   []*continuous.Linear // linear energy of each row
 	rows    []dual.Row
 	equal   []bool
 	beta    float64
 }
 
-// NewMixture returns the predictor for the base distribution m and constraints whose
-// statistics are continuous.Linear. It returns the errors of [dual.NewRealLagrangian], and
-// an error if a statistic is not linear.
+// NewMixture returns the predictor for the base distribution m and constraints whose statistics
+// are continuous.Linear. It returns the errors of [dual.NewRealLagrangian], and an error if a
+// statistic is not linear.
 func NewMixture(m *continuous.Mixture, beta float64, constraints ...dual.Constraint[float32]) (*Mixture, error) {
 	if m == nil {
 		return nil, fmt.Errorf("pdi: NewMixture: m = nil")
@@ -48,7 +48,7 @@ func NewMixture(m *continuous.Mixture, beta float64, constraints ...dual.Constra
 	return p, nil
 }
 
-// Rows returns the meaning of the rows.
+// Rows returns a description of every row.
 func (p *Mixture) Rows() []dual.Row { return slices.Clone(p.rows) }
 
 // Sites returns the number of coordinates.
@@ -60,7 +60,7 @@ func (p *Mixture) Len() int { return len(p.terms) }
 // Beta returns the temperature.
 func (p *Mixture) Beta() float64 { return p.beta }
 
-// tilt stores −Aᵀλ/β in t.
+// tilt stores −Aᵀλ/β in t, where row j of A is the slope of constraint j.
 func (p *Mixture) tilt(t, lambda []float64) {
 	clear(t)
 	for j, l := range lambda {
@@ -71,7 +71,7 @@ func (p *Mixture) tilt(t, lambda []float64) {
 	}
 }
 
-// Predict implements [Predictor].
+// Predict stores the exact posterior means in v; it implements [Predictor].
 func (p *Mixture) Predict(v, x []float32, alpha, lambda []float64, _ []rand.Source) error {
 	t := scratch.Float64s.Get(p.Sites())
 	defer scratch.Float64s.Put(t)
@@ -80,7 +80,7 @@ func (p *Mixture) Predict(v, x []float32, alpha, lambda []float64, _ []rand.Sour
 	return nil
 }
 
-// Violation implements [Predictor].
+// Violation stores the violations of the states x in g; it implements [Predictor].
 func (p *Mixture) Violation(g []float64, x []float32) {
 	n := p.Sites()
 	states := len(x) / n
@@ -95,7 +95,7 @@ func (p *Mixture) Violation(g []float64, x []float32) {
 	}
 }
 
-// Law returns the distribution μ_λ. λ must be finite.
+// Law returns the tilted distribution μ_λ. λ must be finite.
 func (p *Mixture) Law(lambda []float64) *continuous.Mixture {
 	t := make([]float64, p.Sites())
 	p.tilt(t, lambda)
@@ -103,10 +103,10 @@ func (p *Mixture) Law(lambda []float64) *continuous.Mixture {
 	return m
 }
 
-// Solve returns the exact optimum: λ* of D(λ) = −β log Z(λ), a concave problem in as many
-// dimensions as there are constraints, since Z is known. If no distribution satisfies the
-// constraints (a combination of them is a positive constant), the error is a
-// [*dual.DivergedError]; the only other error is the context's.
+// Solve returns the exact optimum: the λ* that maximises D(λ) = −β log Z(λ). The problem is
+// concave, with one dimension per constraint, and Z is known. If no distribution satisfies the
+// constraints, because a combination of them is a positive constant, the error is a
+// [*dual.DivergedError]. The only other error is that of the context.
 func (p *Mixture) Solve(ctx context.Context) (*dual.Solution, error) {
 	n := p.Len()
 	top, err := concave.Maximize(ctx, p.dual, make([]float64, n), concave.Unit{Value: p.beta}, p.equal)
@@ -126,8 +126,8 @@ func (p *Mixture) Solve(ctx context.Context) (*dual.Solution, error) {
 	return s, nil
 }
 
-// diverging returns the error for multipliers that run away with a violation
-// left, which is no proof: reals have no finite list of states.
+// diverging returns the error for multipliers that diverge while a violation remains. The error
+// is not proven, because states of reals cannot be enumerated.
 func (p *Mixture) diverging(lambda []float64, violation float64) *dual.DivergedError {
 	e := &dual.DivergedError{Lambda: lambda, Direction: slices.Clone(lambda), Margin: violation, Steps: 1, Rows: p.Rows()}
 	sum := 0.0
@@ -140,9 +140,9 @@ func (p *Mixture) diverging(lambda []float64, violation float64) *dual.DivergedE
 	return e
 }
 
-// dual is the concave dual function. With p_k the weights and μ_k the means of
-// the tilted mixture, E[g_j] = Σ_k p_k a_jᵀμ_k + c_j, and the covariance is that
-// of the components' means plus the mean of their own.
+// dual is the concave dual function with its gradient and curvature. Let p_k be the weights and
+// μ_k the means of the tilted mixture. Then E[g_j] = Σ_k p_k a_jᵀμ_k + c_j. The covariance is
+// that of the component means plus the mean covariance of the components.
 func (p *Mixture) dual(lambda, grad, curv []float64) float64 {
 	n, d := p.Len(), p.Sites()
 	t := make([]float64, d)

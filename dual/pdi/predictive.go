@@ -11,37 +11,38 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/concave"
 )
 
-// predictive is the default rule of a [Denoiser]. At fixed λ the batch mean ḡ of
-// the predictions, for linear g, or of what a [Forecaster] says, forecasts the mean
-// violation of the samples that the run will end with, and what λ + δ from now on would do to it is −Cδ/β, C the mean
-// posterior covariance of g given the noised states: large at the start, 0 at the
-// end. (The covariance of the predictions themselves does the opposite.) C is
-// found by differences in λ, and a step solves
+// predictive is the default rule of a [Denoiser]. At fixed λ, the batch mean ḡ of the predicted
+// violations forecasts the mean violation of the final samples. For linear g these are the
+// violations of the predictions; for other g a [Forecaster] computes them. Adding δ to λ from now
+// on changes the forecast by −Cδ/β. C is the mean posterior covariance of g given the noised
+// states: large at the start, 0 at the end. (The covariance of the predictions themselves does
+// the opposite.) The rule estimates C by differences in λ. A step solves
 //
-//	max_δ ḡᵀδ − δᵀ(C + diag h)δ/(2β)   over λ + δ ≥ 0 (but for equalities), |δ_j| ≤ 2rβ/scale_j,
+//	max_δ ḡᵀδ − δᵀ(C + diag h)δ/(2β)  over λ + δ ≥ 0 (except for equalities), |δ_j| ≤ 2rβ/scale_j.
 //
-// r a trust radius that grows while steps do what they should and are as long as
-// allowed. Before the first step a few states of pure noise find where λ starts; at
-// the last one, which no other corrects, λ moves and predictions are made four times.
+// The vector h keeps the problem regular. The trust radius r grows while steps have the predicted
+// effect and are as long as allowed. Before the first step, a prologue on a few states of pure
+// noise finds the initial λ. In the last step, which no later step corrects, the rule moves λ and
+// predicts four times.
 type predictive struct {
 	r, used  float64
-	moved    bool      // last and mean are those of a step
-	last     []float64 // δ
-	mean     []float64 // ḡ before it
-	c, most  []float64 // posterior covariance; the largest variance met
+	moved    bool      // whether last and mean belong to a step that was made
+	last     []float64 // last step δ
+	mean     []float64 // mean violation ḡ before the last step
+	c, most  []float64 // posterior covariance C; largest variance of each row so far
 	learnt   bool
-	at       float64 // part of the run at which C was learnt
-	turn     int     // the state that the next column begins with
+	at       float64 // elapsed time of the run when C was last estimated
+	turn     int     // index of the first state for the next column of C
 	variance []float64
-	square   []float64 // of the present batch, per inequality
-	raised   []float64 // scratch: λ with one multiplier raised
+	square   []float64 // mean square of each violation in the present batch
+	raised   []float64 // scratch: λ with one multiplier increased
 	q        concave.Quadratic
 	seeds    []*rand.PCG
 	start    []rand.PCG
 	part     part
 }
 
-// part is a choice of states with their predictions.
+// part holds a selection of states with their predictions.
 type part struct {
 	x, v      []float32
 	alpha     []float64
@@ -49,25 +50,31 @@ type part struct {
 	base, now []float64
 }
 
-// The constants are those of a study of the rule on mixtures at several
-// temperatures, scales and lengths; TestPredictive checks what it found.
+// Constants of the predictive rule, chosen in a study of mixtures at several temperatures, scales
+// and lengths. TestPredictive checks the results of that study.
 const (
-	widest, narrowest = 32, 1.0 / 16 // trust radius
-	reach             = 2            // box in standard deviations over β
-	ridge, faint      = 0.001, 1e-6  // h relative to the variance and to the square
-	nudge, firstNudge = 0.05, 0.01   // differences in λ, in the same units
-	scarce            = 1e-4         // least variance relative to the square
-	correlated        = 0.999        // largest correlation in C
-	often             = 0.02         // part of the run after which C is learnt again
-	perColumn         = 8            // states that a column of C takes, at least
+	widest, narrowest = 32, 1.0 / 16 // largest and smallest trust radius
+	// half-width of the box for a step, in units of β over the standard deviation
+	reach = 2
+	// factors of h, relative to the variance and to the mean square
+	ridge, faint = 0.001, 1e-6
+	// differences in λ for estimating C, in units of β over the standard deviation
+	nudge, firstNudge = 0.05, 0.01
+	scarce            = 1e-4  // smallest variance, relative to the mean square
+	correlated        = 0.999 // largest correlation allowed in the covariance C
+	often             = 0.02  // elapsed time after which C is estimated again
+	perColumn         = 8     // smallest number of states used for a column of C
 
+	// states and largest number of rounds of the prologue, and states for a column of C in it
 	prologueStates, prologueRounds, prologueColumn = 8, 200, 4
-	prologueEager                                  = 10   // rounds that all learn C
-	prologueStill                                  = 0.01 // step, in standard deviations over β, that ends it
+	// first rounds of the prologue, each of which estimates C
+	prologueEager = 10
+	// step that ends the prologue, in units of β over the standard deviation
+	prologueStill = 0.01
 
-	epilogueRounds = 4 // predictions at the last states, after which nothing corrects λ
+	epilogueRounds = 4 // repeated predictions in the last step
 
-	sweeps = 64
+	sweeps = 64 // largest number of coordinate-ascent sweeps per step
 )
 
 func newPredictive(m int) *predictive {
@@ -80,7 +87,7 @@ func newPredictive(m int) *predictive {
 	return p
 }
 
-// prologue moves λ on a few states of pure noise until it rests.
+// prologue moves λ on a few states of pure noise until it settles.
 func (p *predictive) prologue(d projected, lambda []float64, whole *dual.Batch, q energy.Noised[float32]) error {
 	n := d.Sites()
 	states := min(len(q.Alpha), prologueStates)
@@ -110,7 +117,8 @@ func (p *predictive) prologue(d projected, lambda []float64, whole *dual.Batch, 
 	return nil
 }
 
-// update moves λ after a prediction of the group.
+// update moves λ after a prediction of the batch b. elapsed is the diffusion
+// time since the first step.
 func (p *predictive) update(d projected, lambda []float64, b *dual.Batch, q energy.Noised[float32], elapsed float64) error {
 	p.measure(b)
 	if !p.learnt || elapsed-p.at >= min(often, p.at/4) {
@@ -123,7 +131,7 @@ func (p *predictive) update(d projected, lambda []float64, b *dual.Batch, q ener
 	return nil
 }
 
-// measure notes the variances and mean squares of a batch.
+// measure stores the variances and mean squares of the violations of a batch.
 func (p *predictive) measure(b *dual.Batch) {
 	b.Variance(p.variance)
 	for j, g := range b.Mean {
@@ -131,12 +139,12 @@ func (p *predictive) measure(b *dual.Batch) {
 	}
 }
 
-// scale returns the variance that steps of multiplier j are measured by.
+// scale returns the variance that sets the unit of steps of multiplier j.
 func (p *predictive) scale(j int) float64 {
 	return max(p.most[j], p.variance[j], float64(scarce*p.square[j]))
 }
 
-// step moves λ and returns the largest move in standard deviations.
+// step moves λ and returns the largest move of a multiplier, in standard deviations.
 func (p *predictive) step(lambda []float64, b *dual.Batch) float64 {
 	p.trust(b.Mean)
 	p.q.Mean, p.q.Scale = b.Mean, 1/b.Beta
@@ -162,7 +170,7 @@ func (p *predictive) step(lambda []float64, b *dual.Batch) float64 {
 	return far
 }
 
-// lowest returns the lower bound on multiplier j.
+// lowest returns the smallest allowed value of multiplier j.
 func lowest(b *dual.Batch, j int) float64 {
 	if b.Equal != nil && b.Equal[j] {
 		return -b.Max
@@ -170,7 +178,7 @@ func lowest(b *dual.Batch, j int) float64 {
 	return 0
 }
 
-// trust adapts the radius to what the last step did to the violations.
+// trust adapts the trust radius to the effect of the last step on the violations.
 func (p *predictive) trust(mean []float64) {
 	if !p.moved {
 		return
@@ -191,7 +199,8 @@ func (p *predictive) trust(mean []float64) {
 	}
 }
 
-// learn finds C by differences in λ: column j on n states, the next ones in turn.
+// learn estimates C by differences in λ, one column at a time. Each column uses n states, and
+// successive columns use successive states.
 func (p *predictive) learn(d projected, lambda []float64, q energy.Noised[float32], rows []float64, n int) error {
 	m := len(lambda)
 	n = min(n, len(q.Alpha))
@@ -202,7 +211,7 @@ func (p *predictive) learn(d projected, lambda []float64, q energy.Noised[float3
 		if p.learnt {
 			e = nudge * beta / math.Sqrt(p.scale(j))
 		}
-		if !check.Finite(e) { // g_j is 0 everywhere
+		if !check.Finite(e) { // g_j is 0 in all states
 			for k := range m {
 				p.c[k*m+j] = 0
 			}
@@ -234,7 +243,7 @@ func (p *predictive) learn(d projected, lambda []float64, q energy.Noised[float3
 	return nil
 }
 
-// regular makes C symmetric and its correlations possible.
+// regular makes C symmetric and limits its correlations.
 func (p *predictive) regular(m int) {
 	for j := range m {
 		p.c[j*m+j] = max(p.c[j*m+j], 0)
@@ -250,9 +259,7 @@ func (p *predictive) regular(m int) {
 	}
 }
 
-// choose takes the next n states and their violations. Where predictions are
-// estimates every state gets a seed, of which base and raised prediction draw
-// the same numbers.
+// choose selects the next n states and their violations.
 func (p *predictive) choose(d projected, q energy.Noised[float32], rows []float64, n int) {
 	sites, m := d.Sites(), d.Len()
 	t := &p.part
@@ -273,8 +280,9 @@ func (p *predictive) choose(d projected, q energy.Noised[float32], rows []float6
 	}
 }
 
-// base predicts the chosen states at λ with seeds of their own, if predictions
-// are estimates: otherwise the prediction is known.
+// base predicts the selected states at λ if the predictor is an [Estimator]. It gives each state
+// a new seed, so that this prediction and the one at changed λ use the same random numbers. For
+// other predictors the prediction is already known.
 func (p *predictive) base(d projected, lambda []float64) error {
 	if _, ok := d.Predictor.(Estimator); !ok {
 		return nil
@@ -298,7 +306,7 @@ func (p *predictive) base(d projected, lambda []float64) error {
 	return nil
 }
 
-// predict stores in part.now the violations of the chosen states' predictions.
+// predict predicts the selected states at lambda and stores their violations in part.now.
 func (p *predictive) predict(d projected, lambda []float64) error {
 	t := &p.part
 	v, now := t.v[:len(t.x)], t.now[:len(t.base)]

@@ -7,26 +7,26 @@ import (
 	"github.com/gibbsite-go/gibbsite/dual"
 )
 
-// Predictor computes posterior means of the distribution μ_λ ∝ exp(−(f0 + λᵀg)/β) of reals
-// under Gaussian noise, which is all that primal–dual inference needs to know about an
-// energy. It may implement [dual.Described].
+// Predictor computes posterior means of the distribution μ_λ ∝ exp(−(f0 + λᵀg)/β) of reals under
+// Gaussian noise. Primal–dual inference needs nothing else from an energy. A Predictor may
+// implement [dual.Described].
 type Predictor interface {
 	Sites() int
-	Len() int // of λ
+	Len() int // number of multipliers
 	Beta() float64
 
 	// Predict stores in v the posterior means E_λ[x_0 | x_t] of the states x (states ×
-	// sites) under the noise x_t = √ᾱ·x_0 + √(1−ᾱ)·ε, alpha[s] = ᾱ of state s. src[s] is
+	// sites). The noise is x_t = √ᾱ·x_0 + √(1−ᾱ)·ε with ᾱ = alpha[s] for state s. src[s] is
 	// the source of randomness for state s only; a predictor that draws from it is an
 	// [Estimator]. Predict must not keep its arguments.
 	Predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error
 
-	// Violation stores g(x[s]), states × Len.
+	// Violation stores the violations g of the states x in g, states × Len.
 	Violation(g []float64, x []float32)
 }
 
-// equal returns which multipliers of a predictor or target have either sign (nil: none): it
-// may be [dual.Described].
+// equal marks the multipliers of p that may have either sign, if p is [dual.Described]. It
+// returns nil if there are none.
 func equal(p any) []bool {
 	d, ok := p.(dual.Described)
 	if !ok {
@@ -43,8 +43,8 @@ func equal(p any) []bool {
 	return free
 }
 
-// Estimator is a predictor based on random candidates, such as [GibbsScore].
-// [Denoiser.Effective] returns the values that it reports.
+// Estimator is a predictor based on random candidates, such as [GibbsScore]. [Denoiser.Effective]
+// returns its effective numbers of candidates.
 type Estimator interface {
 	Predictor
 
@@ -52,26 +52,28 @@ type Estimator interface {
 	Effective() float64
 }
 
-// Forecaster is a predictor that can also compute the posterior mean of the violations,
-// which for nonlinear g differs from g at the posterior mean. The predictive rule moves λ
-// by this mean.
+// Forecaster is a predictor that can also compute the posterior mean of the violations. For
+// nonlinear g this mean differs from g at the posterior mean. The predictive rule moves λ by this
+// mean.
 type Forecaster interface {
 	Predictor
 
-	// Forecast does what Predict does and also stores in g the posterior means
-	// E_λ[g(Π(x_0)) | x_t], states × Len. domain is Π; nil means none.
+	// Forecast predicts like Predict. It also stores the posterior means E_λ[g(Π(x_0)) | x_t]
+	// in g, states × Len. domain is the projection Π; nil means none.
 	Forecast(v []float32, g []float64, x []float32, alpha, lambda []float64, src []rand.Source, domain func(x []float32)) error
 }
 
-// projected is a predictor whose predictions are projected onto a domain, unless
-// that is nil.
+// projected is a predictor whose predictions are projected onto a domain. A nil domain means no
+// projection.
 type projected struct {
 	Predictor
-	domain   func(x []float32)
-	forecast Forecaster // nil if violations are those of predictions
+	domain func(x []float32)
+	// computes the violations; nil means that they are evaluated at the predictions
+	forecast Forecaster
 }
 
-// predict stores the projected predictions of states at λ and their violations.
+// predict stores the projected predictions of the states x at lambda in v, and their violations
+// in g.
 func (p projected) predict(v []float32, g []float64, x []float32, alpha, lambda []float64, src []rand.Source) error {
 	var err error
 	if p.forecast != nil {

@@ -11,39 +11,40 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Avoiding is a denoiser whose samples never contain the given tokens, and which computes
-// how probable that was. If h_k is the probability that the k-th revealed token is one of
-// them, a sample of the original model avoids them all with probability
+// Avoiding is a denoiser whose samples never contain the given tokens F. It also computes the
+// probability that the original model avoids them. If h_k is the probability that the k-th
+// revealed token is in F, a sample of the original model contains none of F with probability
 //
 //	1 − p(F) = E ∏_k (1 − h_k),
 //
-// where the mean is over samples of Avoiding. This is an unbiased estimate, from
-// probabilities instead of counts ([Avoiding.LogSurvival]), of how often the model still
-// draws the tokens under the same process without Avoiding.
+// where the mean is over samples of Avoiding. [Avoiding.LogSurvival] returns the logarithm of the
+// product. Its mean is an unbiased estimate of how often the model, under the same process, draws
+// none of the tokens. The estimate uses probabilities instead of counts.
 //
-// Like an [Erasure], an Avoiding must be used by one diffusion, whose process is
-// diffusion.Masked, with or without FirstHitting. It keeps figures for every sample, so
-// make a new one after a run that was interrupted. It is not safe for concurrent use.
+// An Avoiding must be used by one diffusion, whose process is diffusion.Masked, with or without
+// FirstHitting. It keeps a record for every sample, so make a new one after an interrupted run.
+// It is not safe for concurrent use.
 type Avoiding struct {
 	base          energy.Denoiser[int32]
-	avoid         []bool // by level
+	avoid         []bool // for each level: whether it is one of the tokens to avoid
 	mask          int32
 	sites, levels int
 
 	samples []survivor
-	slot    map[int]int // by number of the sample
+	slot    map[int]int // index in samples for each sample number
 }
 
-// survivor is one sample of an [Avoiding].
+// survivor is the record of one sample of an [Avoiding].
 type survivor struct {
-	x    []int32   // as last seen
-	stay []float64 // by site: log(1 − h) then
-	sum  float64   // of those that were revealed
+	x    []int32   // state at the last prediction
+	stay []float64 // for each site: log(1 − h) at the last prediction
+	sum  float64   // sum of log(1 − h) over the tokens revealed so far
 }
 
-// NewAvoiding returns the denoiser q without the given tokens; mask is the level that
-// stands for a masked token. It returns an error if q is nil, mask or a token is not a
-// level, mask is among the tokens, no tokens are given, or no other token is left.
+// NewAvoiding returns a denoiser that predicts like q but without the given tokens. mask is the
+// level of a masked token. NewAvoiding returns an error if q is nil, or if mask or a token is not
+// a level. It also returns an error if mask is among the tokens, no tokens are given, or no other
+// token is left.
 func NewAvoiding(q energy.Denoiser[int32], mask int32, tokens ...int32) (*Avoiding, error) {
 	if err := check.Given("unlearn: NewAvoiding", "q", q); err != nil {
 		return nil, err
@@ -73,11 +74,13 @@ func NewAvoiding(q energy.Denoiser[int32], mask int32, tokens ...int32) (*Avoidi
 // Shape returns the shape of the denoiser.
 func (a *Avoiding) Shape() (sites, levels int) { return a.sites, a.levels }
 
-// MaskLevel implements [energy.Masking].
+// MaskLevel implements [energy.Masking]: it returns the level of a masked token.
 func (a *Avoiding) MaskLevel() int32 { return a.mask }
 
-// Denoise implements energy.Denoiser. It returns an error unless tokens are revealed one by
-// one or independently (Noised.Reveals), since their probabilities are otherwise not known.
+// Denoise stores the predictions of the original denoiser without the tokens to avoid. It
+// implements energy.Denoiser. It returns an error unless tokens are revealed one by one or
+// independently (Noised.Reveals), because the probabilities of other ways of revealing are
+// unknown.
 func (a *Avoiding) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if q.Reveals != energy.RevealsOne && q.Reveals != energy.RevealsEach {
 		return fmt.Errorf("unlearn: Avoiding: Noised.Reveals = %d, want RevealsOne or RevealsEach: sample by diffusion.Masked, without a projector, guidance or particles", q.Reveals)
@@ -108,7 +111,8 @@ func (a *Avoiding) Denoise(ctx context.Context, v []float32, q energy.Noised[int
 	return nil
 }
 
-// settle adds what the tokens that x shows and r does not had to survive.
+// settle adds to the sum of r the log(1 − h) of every token that is revealed in x but masked in
+// the last recorded state.
 func (r *survivor) settle(x []int32, mask int32) {
 	for i, l := range x {
 		if r.x[i] == mask && l != mask {
@@ -117,9 +121,9 @@ func (r *survivor) settle(x []int32, mask int32) {
 	}
 }
 
-// exclude takes the tokens to avoid out of a row of log-weights, and returns the logarithm
-// of the probability of the others. A row that has nothing else stays as it is: what is
-// drawn from it does not survive.
+// exclude removes the tokens to avoid from a row of log-weights. It returns the logarithm of the
+// probability of the remaining tokens. If none remains, exclude leaves the row unchanged and
+// returns −Inf, so a sample drawn from it counts as not surviving.
 func (a *Avoiding) exclude(row []float32) float64 {
 	top := math.Inf(-1)
 	for l, w := range row {
@@ -149,11 +153,10 @@ func (a *Avoiding) exclude(row []float32) float64 {
 	return simd.Log(left / all)
 }
 
-// LogSurvival stores Σ_k log(1 − h_k) for the most recent samples, as many as x has states,
-// in the order in which they were begun; x must hold these samples. The value is −Inf for a
-// sample in which no other token could be drawn. Figures of earlier samples are discarded.
-// LogSurvival panics if fewer samples have been drawn since the last call, or if the
-// lengths do not match.
+// LogSurvival stores Σ_k log(1 − h_k) in dst for the most recent samples, one per state of x. x
+// must hold these samples in the order in which they were begun. The value is −Inf for a sample
+// in which no other token could be drawn. LogSurvival then discards all records. It panics if
+// fewer samples have been drawn since the last call, or if the lengths do not match.
 func (a *Avoiding) LogSurvival(dst []float64, x []int32) {
 	n := check.Rows("unlearn", "x", len(x), a.sites)
 	check.Len("unlearn", "dst", len(dst), n)

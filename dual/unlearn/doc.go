@@ -1,13 +1,15 @@
-// Package unlearn moves a distribution q away from others q_i (Khalafi, Ribeiro and Ding
-// 2026): it stays as close to q as possible under bounds on what remains of the q_i. A
+// Package unlearn moves a distribution q away from others q_i (Khalafi, Ribeiro and Ding 2026).
+// The result stays as close to q as possible under bounds on what remains of the q_i. A
 // [Formulation] defines closeness and bounds.
 //
 // [Problem] is the problem on a finite space, with exact solutions ([Problem.Solve],
 // [Problem.Global]) and trade-off curves. On larger spaces a dual.Inference finds the
-// multipliers, and the optimum is sampled as an energy ([Experts], or a dual.Lagrangian
+// multipliers. Three ways then sample the optimum: as an energy ([Experts], or a dual.Lagrangian
 // with the bounds [LogRatio] and [Ratio]), by exact [Rejection], or by a masked diffusion
-// ([Erasure]). [Avoiding] measures how often a masked diffusion still draws given tokens,
-// and package finetune changes the weights of a network.
+// ([Erasure]).
+//
+// [Avoiding] measures how often a masked diffusion still draws given tokens. Package finetune
+// changes the weights of a network instead.
 //
 //	u, err := unlearn.New(q, away)
 //	s, err := u.Solve(ctx, unlearn.LikelihoodRatio, []float64{0.1})

@@ -13,33 +13,34 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
 
-// Erasure implements reverse-KL unlearning for a masked diffusion (Khalafi, Ribeiro and
-// Ding 2026): a denoiser that combines the predictions of q and of the distributions q_i
-// to move away from, site by site,
+// Erasure implements reverse-KL unlearning for a masked diffusion (Khalafi, Ribeiro and Ding
+// 2026). It is a denoiser that combines, at each site, the prediction q̂ of q with the
+// predictions q̂_i of the distributions to move away from:
 //
-//	log p̂_λ = (log q̂ − Σ_i λ_i log q̂_i)/(1−s) + const,  s = Σλ_i < 1,
+//	log p̂_λ = (log q̂ − Σ_i λ_i log q̂_i)/(1−s) + const,  s = Σλ_i < 1.
 //
-// It also measures how far its own path is from theirs, by the path divergence
+// It also measures how far its path is from theirs, by the path divergence
 //
 //	Σ_t E KL(p_λ(x_s|x_t) ‖ q_i(x_s|x_t)) = Σ_t E Σ_{i masked} (α_s−α_t)/(1−α_t)·KL(p̂_λ ‖ q̂_i),
 //
-// an upper bound on the divergence KL(p‖q_i) of the samples' distribution p. With exact
-// denoisers and tokens revealed one by one, the bound is attained at λ = 0.
+// an upper bound on the divergence KL(p‖q_i) of the samples' distribution p. With exact denoisers
+// and tokens revealed one by one, the bound is attained at λ = 0.
 //
-// It is a [dual.Target] whose violations are b_i − path divergence, for each sample. With a
-// [dual.Resampler] around the diffusion, [dual.Inference] is the paper's dual ascent (use
-// [dual.Ascent] and a Config.Max below 1; the paper's η is 0.02). For λ ≠ 0 this is a
-// heuristic: the path divergence exceeds the divergence and so never certifies KL ≥ b_i,
-// its mean is not the dual gradient, and the site-wise combination is not the optimum.
-// [Erasure.Terminal] corrects all three if tokens are revealed one by one. For a space that
-// can be enumerated, or whose log Z is known, use [Experts].
+// An Erasure is a [dual.Target] whose violations are b_i − path divergence, for each sample. With
+// a [dual.Resampler] around the diffusion, [dual.Inference] is the dual ascent of the paper. Use
+// [dual.Ascent], whose step η is 0.02 in the paper, and a Config.Max below 1.
 //
-// An Erasure must be used by one diffusion, whose process is diffusion.Masked, with or
-// without FirstHitting; the diffusion tells it how tokens are revealed
-// (energy.Noised.Reveals). With a projector, guidance, particles or another process it
-// returns an error, since the divergence measured would not be that of the path. The
-// diffusion must call it in every step: an Erasure is not TimeFree. It keeps figures for
-// every sample and is not safe for concurrent use.
+// For λ ≠ 0 this is a heuristic. The path divergence exceeds the divergence and so never
+// certifies KL ≥ b_i. Its mean is not the dual gradient, and the site-wise combination is not the
+// optimum. [Erasure.Terminal] corrects all three if tokens are revealed one by one. If the space
+// can be enumerated or log Z is known, use [Experts].
+//
+// An Erasure must be used by one diffusion, whose process is diffusion.Masked, with or without
+// FirstHitting. The diffusion states in energy.Noised.Reveals how it reveals tokens. With a
+// projector, guidance, particles or another process, Denoise returns an error, because the
+// measured divergence would not be that of the path. The diffusion must call Denoise in every
+// step: an Erasure is not TimeFree. It keeps a record for every sample and is not safe for
+// concurrent use.
 type Erasure struct {
 	base          energy.Denoiser[int32]
 	away          []energy.Denoiser[int32]
@@ -48,23 +49,23 @@ type Erasure struct {
 	lambda, bound []float64
 
 	records []pathRecord
-	slot    map[int]int // by number of the sample
+	slot    map[int]int // index in records for each sample number
 	tables  [][]float32
 	p, q    []float64
 
-	terminal        bool // see Terminal
+	terminal        bool // whether [Erasure.Terminal] has been called
 	logZ, effective float64
 }
 
 // ErasureConfig holds the settings of an [Erasure].
 type ErasureConfig struct {
-	Mask int32 // the level that stands for a masked token
+	Mask int32 // level of a masked token
 }
 
-// NewErasure returns the erasure at λ = 0 for the bounds b, one per distribution. It
-// returns an error if a denoiser is nil, shapes differ, the mask is not a level or differs
-// from that of a denoiser that knows its own ([energy.Masking]), or the number or values of
-// the bounds are invalid.
+// NewErasure returns the erasure at λ = 0 for the bounds b, one per distribution. It returns an
+// error if a denoiser is nil, shapes differ, or the mask is not a level. The mask must also equal
+// the mask level of every denoiser that reports one ([energy.Masking]). Wrong numbers or values
+// of bounds are errors too.
 func NewErasure(q energy.Denoiser[int32], away []energy.Denoiser[int32], b []float64, cfg ErasureConfig) (*Erasure, error) {
 	if check.Nil(q) || len(away) == 0 || len(b) != len(away) {
 		return nil, fmt.Errorf("unlearn: NewErasure: q set = %t, %d distributions, %d bounds, want q and as many bounds as distributions, ≥ 1", !check.Nil(q), len(away), len(b))
@@ -95,7 +96,7 @@ func NewErasure(q energy.Denoiser[int32], away []energy.Denoiser[int32], b []flo
 	return e, nil
 }
 
-// masked returns an error if a denoiser knows that its tokens are not masked by e's level.
+// masked returns an error if a denoiser reports a mask level that differs from that of e.
 func (e *Erasure) masked(name string, d energy.Denoiser[int32]) error {
 	m, ok := energy.As[energy.Masking](d)
 	if !ok || check.Nil(m) || m.MaskLevel() == e.mask {
@@ -107,20 +108,21 @@ func (e *Erasure) masked(name string, d energy.Denoiser[int32]) error {
 	return fmt.Errorf("unlearn: NewErasure: %s predicts tokens that were replaced by others, want one of masked tokens (Mask = %d)", name, e.mask)
 }
 
-// MaskLevel implements [energy.Masking]; diffusions reject any other corruption.
+// MaskLevel implements [energy.Masking]: it returns the level of a masked token. Diffusions with
+// another corruption reject the Erasure.
 func (e *Erasure) MaskLevel() int32 { return e.mask }
 
 // Shape returns the shape of the denoisers.
 func (e *Erasure) Shape() (sites, levels int) { return e.sites, e.levels }
 
-// Sites returns the number of tokens.
+// Sites returns the number of sites of a state.
 func (e *Erasure) Sites() int { return e.sites }
 
 // Len returns the number of distributions to move away from.
 func (e *Erasure) Len() int { return len(e.lambda) }
 
-// Beta returns 1 or, after [Erasure.Terminal], 1 − s: the dual's Hessian is then
-// −Cov(g)/(1−s).
+// Beta returns 1. After [Erasure.Terminal] it returns 1 − Σλ_i, because the Hessian of the dual
+// function is then −Cov(g)/(1−Σλ_i).
 func (e *Erasure) Beta() float64 {
 	if e.terminal {
 		return e.rest()
@@ -128,9 +130,9 @@ func (e *Erasure) Beta() float64 {
 	return 1
 }
 
-// SetLambda sets the multipliers and discards all measurements. If a multiplier is negative
-// or their sum is not less than 1, it returns an error and changes nothing. It panics
-// unless there is one multiplier per distribution.
+// SetLambda sets the multipliers and discards all measurements. It returns an error and changes
+// nothing if a multiplier is negative or their sum is not below 1. It panics unless there is one
+// multiplier per distribution.
 func (e *Erasure) SetLambda(lambda []float64) error {
 	check.Len("unlearn", "lambda", len(lambda), len(e.lambda))
 	s := 0.0
@@ -148,7 +150,7 @@ func (e *Erasure) SetLambda(lambda []float64) error {
 	return nil
 }
 
-// rest returns 1 − s.
+// rest returns 1 − Σλ_i.
 func (e *Erasure) rest() float64 {
 	c := 1.0
 	for _, l := range e.lambda {
@@ -157,46 +159,52 @@ func (e *Erasure) rest() float64 {
 	return c
 }
 
-// forget drops what was measured.
+// forget discards the records of all samples.
 func (e *Erasure) forget() {
 	e.records = e.records[:0]
 	clear(e.slot)
 }
 
-// pathRecord is the path divergence of one sample so far.
+// pathRecord is the path divergence of one sample up to its last prediction.
 type pathRecord struct {
-	sample  int
-	alpha   float64   // at the last prediction
-	pending []float64 // Σ over masked sites of the divergences then
+	sample int
+	alpha  float64 // signal level at the last prediction
+	// for each distribution: sum of the divergences over the masked sites at the last
+	// prediction
+	pending []float64
 	sum     []float64
-	path    tokenPath // if terminal
+	path    tokenPath // tokens revealed so far; only after [Erasure.Terminal]
 }
 
-// settle adds what the step from r.alpha to the level alpha revealed.
+// settle adds the divergence of the step from signal level r.alpha to alpha.
 func (r *pathRecord) settle(alpha float64) {
 	reveal := (alpha - r.alpha) / (1 - r.alpha)
 	for i, k := range r.pending {
-		if k != 0 { // all is revealed where α = 1
+		if k != 0 { // at α = 1 no site is masked
 			r.sum[i] += float64(reveal * k)
 		}
 		r.pending[i] = 0
 	}
 }
 
-// tokenPath is the record of one sample whose tokens are revealed one by one: log
-// q(x) and log q_i(x) of the tokens so far, by the chain rule, and the sum of the
-// logarithms of the combined rows' totals. With p the product of experts
-// q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)}, the sample was drawn with the probability
-// p(x)·Z/∏ totals, so the totals are its weight.
+// tokenPath is the record of one sample whose tokens are revealed one by one. It holds log q(x)
+// and log q_i(x) of the tokens revealed so far, by the chain rule. It also holds the sum of the
+// log totals of the combined rows.
+//
+// Let p be the product of experts q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)} with s = Σλ_i. The sample was
+// drawn with probability p(x)·Z/∏ totals, so ∏ totals is its importance weight.
 type tokenPath struct {
-	x      []int32   // as last seen
-	rows   []float64 // sites × (1 + laws) × levels: log-probabilities then
-	totals []float64 // sites: log totals then
-	logp   []float64 // q, then the laws
+	x []int32 // state at the last prediction
+	// sites × (1 + distributions) × levels: log-probabilities at the last prediction, of q
+	// first
+	rows   []float64
+	totals []float64 // for each site: log total of the combined row at the last prediction
+	logp   []float64 // log-probability of the revealed tokens under q, then under each q_i
 	weight float64
 }
 
-// reveal adds to the path the tokens that x has and the path has not.
+// reveal adds to the record the tokens that are revealed in x but masked in the last recorded
+// state.
 func (e *Erasure) reveal(r *tokenPath, x []int32) {
 	if r.x == nil {
 		return
@@ -214,9 +222,10 @@ func (e *Erasure) reveal(r *tokenPath, x []int32) {
 	copy(r.x, x)
 }
 
-// follow notes the rows of a masked site: log-weights base of q, as they came,
-// those of the laws in e.tables from at on, and the total of their combination,
-// which is Σ_k exp(log q(k)/(1−s) − …) for normalised rows.
+// follow records the rows of a masked site. base holds the log-weights of q before the
+// combination. The rows of the other distributions start at index at of e.tables. rest is 1 − s
+// with s = Σλ_i. follow also records the log total of the combined row, log Σ_k exp((log q(k) −
+// Σλ_i log q_i(k))/(1−s)), computed from normalised rows.
 func (e *Erasure) follow(r *tokenPath, site, at int, base []float32, rest float64) {
 	laws := 1 + len(e.away)
 	rows := r.rows[site*laws*e.levels : (site+1)*laws*e.levels]
@@ -250,7 +259,7 @@ func (e *Erasure) follow(r *tokenPath, site, at int, base []float32, rest float6
 	r.totals[site] = tilt.Normalize(e.q)
 }
 
-// terminals stores b_i − log p_λ(x)/q_i(x) of a record in g.
+// terminals stores b_i − log p_λ(x)/q_i(x) of one sample in g.
 func (e *Erasure) terminals(g []float64, r *tokenPath) {
 	rest := e.rest()
 	logp := r.logp[0]
@@ -265,9 +274,9 @@ func (e *Erasure) terminals(g []float64, r *tokenPath) {
 	}
 }
 
-// Denoise implements energy.Denoiser. It returns an error if a distribution to move away
-// from has no weight where q has some, or if tokens are not revealed in the way of the path
-// that e measures.
+// Denoise stores the combined predictions of p_λ; it implements energy.Denoiser. It returns an
+// error if q gives weight to a token to which a distribution to move away from gives none. It
+// also returns an error if tokens are revealed in a way that e cannot measure.
 func (e *Erasure) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if err := e.follows(q.Reveals); err != nil {
 		return err
@@ -315,8 +324,8 @@ func (e *Erasure) Denoise(ctx context.Context, v []float32, q energy.Noised[int3
 	return nil
 }
 
-// follows returns an error unless e measures the path of samples whose tokens are so
-// revealed.
+// follows returns an error unless e can measure the path of samples whose tokens are revealed in
+// the way r.
 func (e *Erasure) follows(r energy.Reveals) error {
 	switch {
 	case r != energy.RevealsOne && e.terminal:
@@ -327,7 +336,8 @@ func (e *Erasure) follows(r energy.Reveals) error {
 	return nil
 }
 
-// record brings the record of a sample up to the step that led to alpha.
+// record returns the record of a sample, after adding the step that ends at signal level alpha.
+// It creates the record of a new sample.
 func (e *Erasure) record(sample int, alpha float64) *pathRecord {
 	k, known := e.slot[sample]
 	if !known {
@@ -350,8 +360,8 @@ func (e *Erasure) record(sample int, alpha float64) *pathRecord {
 	return r
 }
 
-// combine replaces a row of log-weights of q by those of p_λ and records its
-// divergences.
+// combine replaces a row of log-weights of q by that of p_λ, and records its divergences from the
+// distributions to move away from.
 func (e *Erasure) combine(row []float32, at int, r *pathRecord, masked int, how energy.Reveals) error {
 	c := e.rest()
 	for k, w := range row {
@@ -390,10 +400,10 @@ func (e *Erasure) combine(row []float32, at int, r *pathRecord, masked int, how 
 	return nil
 }
 
-// Violation stores b_i − path divergence or, after [Erasure.Terminal], b_i − log
-// p_λ(x)/q_i(x), for the most recent samples, as many as x has states, in the order in
-// which they were begun. It panics if fewer samples have been drawn since SetLambda, or if
-// the lengths do not match.
+// Violation stores b_i − path divergence in g for the most recent samples, one per state of x.
+// After [Erasure.Terminal] it stores b_i − log p_λ(x)/q_i(x). x must hold these samples in the
+// order in which they were begun. Violation panics if fewer samples have been drawn since
+// SetLambda, or if the lengths do not match.
 func (e *Erasure) Violation(g []float64, x []int32) {
 	n, states := len(e.lambda), len(x)/e.sites
 	check.Len("unlearn", "g", len(g), states*n)
@@ -413,29 +423,29 @@ func (e *Erasure) Violation(g []float64, x []int32) {
 	}
 }
 
-// Terminal makes e measure the final samples instead of their paths. The returned function
+// Terminal makes e measure the final samples instead of their paths. It returns a function that
 // fills x with draws from
 //
-//	p_λ ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)},
+//	p_λ ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)},  s = Σλ_i,
 //
-// the optimum that the site-wise combination of predictions misses. The function calls
-// sample for particles times as many states, with one token revealed at a time
-// (diffusion.Masked{FirstHitting: true}), weights every state by the error of the
-// combination along its path, and resamples by these weights. Resampling is systematic, so
-// a state may occur twice. With exact denoisers the result is exact in the limit of many
-// particles; the error is O(1/(states·particles)).
+// the optimum, which the site-wise combination of predictions only approximates. The function
+// calls sample for particles times as many states. sample must reveal one token at a time
+// (diffusion.Masked{FirstHitting: true}). The function weights every state by the error of the
+// combination along its path, and resamples by these weights. Resampling is systematic, so a
+// state may occur twice. With exact denoisers the result is exact in the limit of many particles;
+// the error is O(1/(states·particles)).
 //
-// From then on [Erasure.Violation] is b_i − log p_λ(x)/q_i(x), whose mean is the dual
-// gradient b_i − KL(p_λ‖q_i) and certifies the bound in the right direction, and
-// [Erasure.Beta] is 1 − s, so [dual.Auto] can find λ:
+// After the call, [Erasure.Violation] stores b_i − log p_λ(x)/q_i(x). Its mean is the dual
+// gradient b_i − KL(p_λ‖q_i), which certifies the bound in the right direction. [Erasure.Beta]
+// returns 1 − s, so [dual.Auto] can find λ:
 //
 //	p, err := dual.NewResampler(sites, 256, e.Terminal(d.Sample, 4, src))
 //	inf, err := dual.NewInference(ctx, e, p, dual.Config{Max: new(0.9)})
 //
-// It keeps sites·levels·(1 + distributions) numbers per particle. The function returns the
-// errors of sample, among them one if tokens are revealed in another way, and an error if
-// particles is less than 1, if tokens were given (Config.Clamp), or if all weights are
-// zero.
+// Terminal needs memory for sites·levels·(1 + distributions) numbers per particle. The function
+// returns the errors of sample, including an error if tokens are revealed in another way. It also
+// returns an error if particles is less than 1, if tokens were given (Config.Clamp), or if all
+// weights are zero.
 func (e *Erasure) Terminal(sample func(ctx context.Context, x []int32) error, particles int, src rand.Source) func(ctx context.Context, x []int32) error {
 	e.terminal = true
 	return func(ctx context.Context, x []int32) error {
@@ -472,14 +482,16 @@ func (e *Erasure) Terminal(sample func(ctx context.Context, x []int32) error, pa
 }
 
 // Effective returns the effective number of particles (Σw)²/Σw² in the last draw of
-// [Erasure.Terminal], or 0 before the first. Below about a hundred, the figures of that
-// draw mean little.
+// [Erasure.Terminal]. It returns 0 before the first draw. Below about a hundred, the results of
+// that draw mean little.
 func (e *Erasure) Effective() float64 { return e.effective }
 
-// choose fills x with states of all, by their weights, and keeps their records.
+// choose fills x with states of all, resampled by their weights w, and keeps the records of the
+// chosen states.
 func (e *Erasure) choose(x, all []int32, w []float64, src rand.Source) {
 	n := len(x) / e.sites
-	u := float64(rand.New(src).Float64()) // rounded: a compiler may fuse its last product
+	// convert explicitly: a compiler may otherwise fuse this product with a sum
+	u := float64(rand.New(src).Float64())
 	chosen := make([]pathRecord, n)
 	k, sum := 0, w[0]
 	for s := range n {

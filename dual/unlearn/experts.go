@@ -12,41 +12,42 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Experts is the product of experts that solves the reverse-KL problem,
+// Experts is the product of experts that solves the [ReverseKL] problem. Its energy is
 //
-//	E(x, λ) = (E_q(x) − Σ_i λ_i E_i(x)) / (1−s),  s = Σλ_i < 1,
+//	E(x, λ) = (E_q(x) − Σ_i λ_i E_i(x)) / (1−s),  s = Σλ_i < 1.
 //
-// that is, q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)} for models with the energies E_q and E_i,
-// normalised or not. Every q_i must have positive probability wherever q has. At λ = 0 the
-// product is q. It supports what [dual.Lagrangian] supports, and SetLambda has the same
-// contract.
+// So its distribution is q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)}, up to normalisation, for models of q and
+// q_i with energies E_q and E_i. Every q_i must have positive probability wherever q has. At λ =
+// 0 the product is q. Experts offers the same optional interfaces as [dual.Lagrangian]. Like
+// there, SetLambda must not run concurrently with other methods, and kernels must be Reset after
+// it.
 //
-// As a [dual.Target], its violations are those of the constraints KL(p_λ‖q_i) ≥ b_i,
+// Experts is a [dual.Target]. Its violations are those of the constraints KL(p_λ‖q_i) ≥ b_i,
 //
 //	g_i(x) = b_i − (log p_λ(x) − log q_i(x)),
 //
-// whose mean is the dual gradient. They require log Z_λ. For m distributions, set
-// Config.Max < 1/m, so that no step of the rule can violate s < 1. A multiplier that stays
-// at this bound while its constraint is still violated indicates that b exceeds b_crit.
+// whose mean is the dual gradient. They require log Z_λ. For m distributions, set Config.Max <
+// 1/m, so that no step of the rule can violate s < 1. A multiplier that stays at this bound while
+// its constraint is violated indicates that b exceeds b_crit (see [CriticalError]).
 type Experts struct {
-	sum           *energy.Affine                         // of q, and of away negated
-	weigh         func(weight []float64, offset float64) // sets its weights
+	sum           *energy.Affine                         // weighted sum of the energies of q and of the models in away
+	weigh         func(weight []float64, offset float64) // sets the weights of sum
 	weight        []float64
 	sites, levels int
 	away          []energy.Model
 	lambda, bound []float64
-	logZ          []float64 // of the distributions to move away from
+	logZ          []float64 // log Z of each model in away
 	find          func(energy.Model) (float64, error)
-	now           float64 // log Z_λ
+	now           float64 // log Z_λ at the present multipliers
 }
 
-// NewExperts returns the product of experts at λ = 0 for the bounds b, one per
-// distribution. logZ(m) must return log Σ_x e^{−E_m(x)} for a model, by enumeration, by a
-// dynamic program, or as an estimate such as that of [dual.Thermodynamic]. It is called
-// once for every distribution in away and then at every SetLambda.
+// NewExperts returns the product of experts at λ = 0 for the bounds b, one per distribution.
+// logZ(m) must return log Σ_x e^{−E_m(x)} for a model m. It may enumerate, use a dynamic program,
+// or estimate it like [dual.Thermodynamic]. NewExperts calls logZ once for every model in away,
+// and SetLambda calls it each time.
 //
-// It returns an error if an argument is nil, shapes differ, or the bounds are invalid, and
-// the errors of logZ.
+// NewExperts returns an error if an argument is nil, shapes differ, or the bounds are invalid,
+// and the errors of logZ.
 func NewExperts(q energy.Model, away []energy.Model, b []float64, logZ func(energy.Model) (float64, error)) (*Experts, error) {
 	if _, _, err := check.Model("unlearn", "NewExperts", "q", q); err != nil {
 		return nil, err
@@ -93,10 +94,10 @@ func (m *Experts) Len() int { return len(m.lambda) }
 // Sites returns the number of sites of a state.
 func (m *Experts) Sites() int { return m.sites }
 
-// Beta returns 1 − s: the dual's Hessian is −Cov(g)/(1−s).
+// Beta returns 1 − Σλ_i: the Hessian of the dual function is −Cov(g)/(1−Σλ_i).
 func (m *Experts) Beta() float64 { return m.rest(m.lambda) }
 
-// rest returns 1 − s.
+// rest returns 1 − Σλ_i.
 func (m *Experts) rest(lambda []float64) float64 {
 	c := 1.0
 	for _, v := range lambda {
@@ -105,9 +106,9 @@ func (m *Experts) rest(lambda []float64) float64 {
 	return c
 }
 
-// SetLambda sets the multipliers. If a multiplier is negative, their sum is not less than
-// 1, or log Z_λ cannot be found, it returns an error and changes nothing. It panics unless
-// there is one multiplier per distribution.
+// SetLambda sets the multipliers and computes log Z_λ. It returns an error and changes nothing if
+// a multiplier is negative, their sum is not below 1, or log Z_λ cannot be found. It panics
+// unless there is one multiplier per distribution.
 func (m *Experts) SetLambda(lambda []float64) error {
 	check.Len("unlearn", "lambda", len(lambda), len(m.lambda))
 	for i, v := range lambda {
@@ -129,7 +130,7 @@ func (m *Experts) SetLambda(lambda []float64) error {
 	return nil
 }
 
-// tune sets the coefficients.
+// tune stores the multipliers and sets the weights of the energies.
 func (m *Experts) tune(lambda []float64) {
 	copy(m.lambda, lambda)
 	c := m.rest(lambda)
@@ -140,8 +141,8 @@ func (m *Experts) tune(lambda []float64) {
 	m.weigh(m.weight, 0)
 }
 
-// Violation stores g_i(x[s]) in g, states × distributions, row-major. It panics if the
-// lengths do not match.
+// Violation stores g_i of every state of x in g, states × distributions, row-major. It panics if
+// the lengths do not match.
 func (m *Experts) Violation(g []float64, x []int32) {
 	n := len(m.lambda)
 	states := len(x) / m.sites
@@ -159,7 +160,7 @@ func (m *Experts) Violation(g []float64, x []int32) {
 	}
 }
 
-// Rows returns the bounds on KL(p_λ‖q_i), in nats.
+// Rows describes the bounds on KL(p_λ‖q_i), in nats.
 func (m *Experts) Rows() []dual.Row {
 	rows := make([]dual.Row, len(m.bound))
 	for i, b := range m.bound {
@@ -168,19 +169,19 @@ func (m *Experts) Rows() []dual.Row {
 	return rows
 }
 
-// LogRatio returns the constraint log q(x) − log q_i(x) ≥ b of the [DiscreteSafe]
-// formulation, for models of q and q_i with log partition functions logZq and logZi. The
-// Lagrangian of q with this constraint has the distribution ∝ q^{1+λ} q_i^{−λ}, and its
-// certificate states E_p[log q/q_i] ≥ b.
+// LogRatio returns the constraint E_p[log q − log q_i] ≥ b of the [DiscreteSafe] formulation. q
+// and qi are models with log partition functions logZq and logZi. The dual.Lagrangian of q with
+// this constraint has the distribution ∝ q^{1+λ} q_i^{−λ}, and its certificate states E_p[log
+// q/q_i] ≥ b.
 func LogRatio(q, qi energy.Model, logZq, logZi, b float64) dual.Constraint[int32] {
 	// log q − log q_i = E_i + log Z_i − E_q − log Z_q.
 	h := dual.Constraint[int32]{Of: []dual.Energetic[int32]{qi, q}, Coef: []float64{1, -1}, Low: b + logZq - logZi, High: math.Inf(1)}
 	return h.Named("log q/q_i", "nats", 0)
 }
 
-// Ratio returns the constraint q_i(x)/q(x) ≤ eps of the [LikelihoodRatio] formulation; the
-// other arguments are those of [LogRatio]. The ratio overflows to +Inf where q_i exceeds q
-// by a factor of more than e^709.
+// Ratio returns the constraint E_p[q_i/q] ≤ eps of the [LikelihoodRatio] formulation. q and qi
+// are models with log partition functions logZq and logZi. The ratio overflows to +Inf where q_i
+// exceeds q by a factor of more than e^709.
 func Ratio(q, qi energy.Model, logZq, logZi, eps float64) (dual.Constraint[int32], error) {
 	if _, _, err := check.Model("unlearn", "Ratio", "q", q); err != nil {
 		return dual.Constraint[int32]{}, err

@@ -16,28 +16,27 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
 
-// Problem is a distribution q on a finite space and distributions q_i to
+// Problem is an unlearning problem on a finite space: a distribution q, and distributions q_i to
 // move away from. It is immutable and safe for concurrent use.
 type Problem struct {
 	q    []float64
 	away [][]float64
 
-	// Of FromRatios: the ratios as given, their means and their tails.
-	ratios [][]float64
-	scale  []float64
-	tails  []float64
+	ratios [][]float64 // original ratios of FromRatios; nil for other problems
+	scale  []float64   // means of the original ratios
+	tails  []float64   // tail shapes of the original ratios
 }
 
-// sumSlack is how far the sum of probabilities may be from 1 before it is not
-// rounding; distributions are normalised.
+// sumSlack is the largest difference of a sum of probabilities from 1 that counts as rounding.
+// Distributions are then normalised.
 const sumSlack = 1e-9
 
-// New returns the problem of moving q away from the given distributions. Each has one
-// probability per state and is copied. New returns an error unless all distributions have
-// the same length and consist of numbers ≥ 0 that sum to 1 within 10⁻⁹.
+// New returns the problem of moving q away from the given distributions. Each holds one
+// probability per state and is copied. New returns an error unless all distributions have the
+// same length and consist of numbers ≥ 0 that sum to 1 within 10⁻⁹.
 //
-// Formulations have further conditions: ReverseKL and DiscreteSafe need q_i > 0 wherever
-// q > 0, ForwardKL and LikelihoodRatio need q > 0 wherever q_i > 0.
+// Formulations have further conditions. ReverseKL and DiscreteSafe need q_i > 0 wherever q > 0.
+// ForwardKL and LikelihoodRatio need q > 0 wherever q_i > 0.
 func New(q []float64, away ...[]float64) (*Problem, error) {
 	if len(away) == 0 {
 		return nil, fmt.Errorf("unlearn: New: no distribution to move away from")
@@ -55,17 +54,18 @@ func New(q []float64, away ...[]float64) (*Problem, error) {
 	return u, nil
 }
 
-// FromRatios returns the problem on a sample from q: ratios[i][k] = q_i(x_k)/q(x_k) for
-// draws x_1, x_2, … from q, which become equally likely states. Solving it finds λ for
-// ForwardKL and LikelihoodRatio without ever sampling p_λ (the dual-only algorithm).
-// [Rejection] then draws from p_λ.
+// FromRatios returns the problem on a sample from q. ratios[i][k] = q_i(x_k)/q(x_k) for draws
+// x_1, x_2, … from q, which become equally likely states. Solving the problem finds λ for
+// ForwardKL and LikelihoodRatio without sampling from p_λ (the dual-only algorithm). [Rejection]
+// can then draw from p_λ.
 //
 // Multipliers and bounds refer to the ratios as given, as in [AcceptForward] and
-// [AcceptLikelihood]. For ForwardKL, q_i is the sample weighted by the ratios, of which the
-// largest are smoothed; [Problem.Tails] tells when their mean is known.
+// [AcceptLikelihood]. For ForwardKL, q_i is the sample weighted by the ratios, after the largest
+// ratios are smoothed. [Problem.Tails] reports whether the sample determines the mean of the
+// ratios.
 //
-// It returns an error unless every distribution has the same number of ratios, none
-// negative, with a positive finite mean.
+// FromRatios returns an error unless every distribution has the same number of ratios, all are ≥
+// 0, and their mean is positive and finite.
 func FromRatios(ratios ...[]float64) (*Problem, error) {
 	if len(ratios) == 0 || len(ratios[0]) == 0 {
 		return nil, fmt.Errorf("unlearn: FromRatios: no ratios")
@@ -105,13 +105,15 @@ func FromRatios(ratios ...[]float64) (*Problem, error) {
 	return u, nil
 }
 
-// Tails returns the tail shape k̂ of the ratios of every distribution for a problem from
-// [FromRatios], and nil for others. Up to 0.5 the sample determines their mean, and up to
-// 0.7 nearly so. Beyond, [Problem.Solve] returns a [*TailError] if its answer depends on
-// that mean. k̂ is −Inf if the largest values are equal or there are fewer than 25.
+// Tails returns the tail shape k̂ of the ratios of every distribution, for a problem from
+// [FromRatios]. It returns nil for other problems. If k̂ ≤ 0.5, the sample determines the mean of
+// the ratios; up to 0.7 it nearly does. For larger k̂, [Problem.Solve] returns a [*TailError] if
+// its result depends on that mean. k̂ is −Inf if the largest values are equal or there are fewer
+// than 25.
 func (u *Problem) Tails() []float64 { return slices.Clone(u.tails) }
 
-// checkDistribution returns a normalised copy of p.
+// checkDistribution returns a normalised copy of p, or an error if p is not a distribution on n
+// states.
 func checkDistribution(name string, p []float64, n int) ([]float64, error) {
 	if len(p) != n || n == 0 {
 		return nil, fmt.Errorf("unlearn: New: len(%s) = %d, want %d ≥ 1", name, len(p), n)
@@ -133,8 +135,7 @@ func checkDistribution(name string, p []float64, n int) ([]float64, error) {
 	return c, nil
 }
 
-// check returns an error unless the formulation makes sense for the
-// distributions.
+// check returns an error if the distributions do not satisfy the conditions of the formulation.
 func (u *Problem) check(f Formulation) error {
 	for i, a := range u.away {
 		for k, v := range a {
@@ -156,9 +157,10 @@ func (u *Problem) check(f Formulation) error {
 	return nil
 }
 
-// Law returns the distribution p_λ. It returns an error if the formulation does not suit
-// the distributions, if there is not one finite λ_i ≥ 0 per distribution, or if p_λ is not
-// a distribution: Σλ ≥ 1 for ReverseKL, or a negative probability for ForwardKL.
+// Law returns the distribution p_λ of a formulation. It returns an error if the distributions do
+// not satisfy the conditions of the formulation. Another error is a lambda that does not hold one
+// finite λ_i ≥ 0 per distribution. The last is a p_λ that is not a distribution: Σλ ≥ 1 for
+// ReverseKL or ForwardKL, or a negative probability for ForwardKL.
 func (u *Problem) Law(f Formulation, lambda []float64) ([]float64, error) {
 	if err := u.check(f); err != nil {
 		return nil, err
@@ -174,8 +176,8 @@ func (u *Problem) Law(f Formulation, lambda []float64) ([]float64, error) {
 	return u.law(f, u.scaled(f, lambda, true))
 }
 
-// scaled returns multipliers of ratios as given for those of ratios of mean 1, and the
-// other way round if back is true.
+// scaled converts multipliers for ratios of mean 1 to multipliers for the ratios as given. If
+// back is true, it converts in the other direction. Only ForwardKL depends on the scale.
 func (u *Problem) scaled(f Formulation, lambda []float64, back bool) []float64 {
 	if f != ForwardKL || u.scale == nil {
 		return lambda
@@ -191,7 +193,7 @@ func (u *Problem) scaled(f Formulation, lambda []float64, back bool) []float64 {
 	return l
 }
 
-// law is Law for multipliers that are allowed, of ratios of mean 1.
+// law returns the distribution p_λ for valid multipliers that refer to ratios of mean 1.
 func (u *Problem) law(f Formulation, lambda []float64) ([]float64, error) {
 	s := 0.0
 	for _, v := range lambda {
@@ -242,7 +244,8 @@ func (u *Problem) rest(lambda []float64, k int) float64 {
 	return v
 }
 
-// statistic returns the function whose mean a formulation bounds from above.
+// statistic returns the value at state k of the function whose mean the formulation bounds for
+// distribution i.
 func (u *Problem) statistic(f Formulation, i, k int) float64 {
 	switch a := u.away[i][k]; f {
 	case Likelihood:
@@ -257,8 +260,8 @@ func (u *Problem) statistic(f Formulation, i, k int) float64 {
 	}
 }
 
-// KL returns KL(p‖q) = Σ p log(p/q), +Inf where p has probability and q none. It panics
-// unless the lengths are equal.
+// KL returns the divergence KL(p‖q) = Σ p log(p/q) in nats. It is +Inf if p > 0 at a state where
+// q = 0. KL panics if the lengths differ.
 func KL(p, q []float64) float64 {
 	check.Len("unlearn", "q", len(q), len(p))
 	sum := 0.0
@@ -267,53 +270,55 @@ func KL(p, q []float64) float64 {
 			sum += float64(v * simd.Log(v/q[k]))
 		}
 	}
-	return max(sum, 0) // a sum of roundings may be below 0
+	return max(sum, 0) // rounding errors may make the sum negative
 }
 
-// Formulation is a precise form of "stay close to q, away from q_1 … q_m" (Khalafi,
-// Ribeiro and Ding 2026), with a distribution p_λ that solves it for multipliers λ.
+// Formulation is a precise form of "stay close to q, away from q_1 … q_m" (Khalafi, Ribeiro and
+// Ding 2026). For multipliers λ, the distribution p_λ solves it.
 type Formulation int
 
 const (
-	// ReverseKL is min KL(p‖q) subject to KL(p‖q_i) ≥ b_i,
+	// ReverseKL is min KL(p‖q) subject to KL(p‖q_i) ≥ b_i, solved by
 	//
 	//	p_λ ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)},  s = Σλ_i < 1.
 	//
-	// The constraints are not convex: on finite spaces there may be no λ. See
-	// [CriticalError] and [DiscreteSafe].
+	// The constraints are not convex: on finite spaces there may be no λ. See [CriticalError]
+	// and [DiscreteSafe].
 	ReverseKL Formulation = iota
 
-	// ForwardKL is min KL(q‖p) subject to KL(q_i‖p) ≥ b_i,
+	// ForwardKL is min KL(q‖p) subject to KL(q_i‖p) ≥ b_i, solved by
 	//
-	//	p_λ = (q − Σλ_i q_i)/(1−s), wherever that is a distribution.
+	//	p_λ = (q − Σλ_i q_i)/(1−s),  s = Σλ_i,
+	//
+	// if that is a distribution.
 	ForwardKL
 
-	// Likelihood is min KL(p‖q) subject to E_p[q_i] ≤ ε_i,
+	// Likelihood is min KL(p‖q) subject to E_p[q_i] ≤ ε_i, solved by
 	//
 	//	p_λ ∝ q·exp(−Σλ_i q_i).
 	Likelihood
 
-	// LikelihoodRatio is min KL(p‖q) subject to E_p[r_i] ≤ ε_i, r_i = q_i/q,
+	// LikelihoodRatio is min KL(p‖q) subject to E_p[r_i] ≤ ε_i with r_i = q_i/q, solved by
 	//
 	//	p_λ ∝ q·exp(−Σλ_i r_i).
 	//
-	// It does not depend on the reference measure of the densities, and E_q[r_i] is 1
-	// before unlearning.
+	// It does not depend on the reference measure of the densities. Before unlearning,
+	// E_q[r_i] is 1.
 	LikelihoodRatio
 
-	// DiscreteSafe is min KL(p‖q) subject to E_p[log q/q_i] ≥ b_i,
+	// DiscreteSafe is min KL(p‖q) subject to E_p[log q/q_i] ≥ b_i, solved by
 	//
-	//	p_λ ∝ q^{1+s} ∏ q_i^{−λ_i}:
+	//	p_λ ∝ q^{1+s} ∏ q_i^{−λ_i},  s = Σλ_i.
 	//
-	// These are the distributions of ReverseKL with λ_RU = λ/(1+s), but under constraints
-	// that are linear in p. On any space, λ* exists if some distribution satisfies the
-	// bounds b strictly.
+	// These are the distributions of ReverseKL at multipliers λ/(1+s), but its constraints
+	// are linear in p. On any space, λ* exists if some distribution satisfies the bounds b
+	// strictly.
 	DiscreteSafe
 )
 
 var formulations = [...]string{"reverse-kl", "forward-kl", "likelihood", "likelihood-ratio", "discrete-safe"}
 
-// String returns the name in lower case with hyphens.
+// String returns the name of the formulation in lower case with hyphens.
 func (f Formulation) String() string {
 	if f < 0 || int(f) >= len(formulations) {
 		return fmt.Sprintf("Formulation(%d)", int(f))
@@ -321,14 +326,14 @@ func (f Formulation) String() string {
 	return formulations[f]
 }
 
-// Ascend makes n steps of a rule (nil means [dual.Auto]) with the exact gradient and
-// curvature of a formulation's dual, from the given multipliers (nil means zeros), and
-// returns the multipliers after each step, n × len(b). It approaches the optimum of Solve
-// by the updates that a sampler would make. most ≥ 0 bounds every multiplier; +Inf means no
-// bound. For ReverseKL it must keep Σλ below 1, and +Inf means 0.99.
+// Ascend makes n steps of a dual rule on a formulation, with the exact gradient and curvature of
+// its dual function. It makes the updates that a sampler would make, so it approaches the optimum
+// of [Problem.Solve]. A nil rule means [dual.Auto], and a nil start means zeros. Ascend returns
+// the multipliers after each step, n × len(b). The bounds b are as in Solve. Every multiplier
+// stays ≤ most, which is ≥ 0; +Inf means no bound. For ReverseKL most must keep Σλ below 1, and
+// +Inf means 0.99.
 //
-// It returns the errors of [Problem.Law] during the ascent, of the rule, and of the
-// context. Bounds are as in [Problem.Solve].
+// Ascend returns the errors of [Problem.Law] during the ascent, of the rule, and of the context.
 func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule dual.Rule, start []float64, most float64, n int) ([]float64, error) {
 	if err := u.check(f); err != nil {
 		return nil, err
@@ -372,34 +377,37 @@ func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule d
 	return path, nil
 }
 
-// reverseMax keeps one multiplier of a product of experts from s = 1, where its
-// distribution freezes.
+// reverseMax is the default bound on a multiplier of ReverseKL. It keeps a single multiplier away
+// from s = Σλ_i = 1, where the distribution freezes.
 const reverseMax = 0.99
 
-// CriticalError means that no multipliers were found for the bounds of a ReverseKL or
-// ForwardKL problem.
+// CriticalError reports that no multipliers were found for the bounds of a ReverseKL or ForwardKL
+// problem.
 //
-// The dual of ReverseKL may have no maximum: multipliers reach s = 1 while a constraint is
-// still violated. On a finite space, KL(p_λ‖q_i) cannot exceed a critical bound, which for
-// one distribution is
+// The dual of ReverseKL may have no maximum: the multipliers reach s = Σλ_i = 1 while a
+// constraint is still violated. On a finite space, KL(p_λ‖q_i) cannot exceed a critical bound.
+// For one distribution q_u to move away from, that bound is
 //
 //	b_crit = −log q_u(M),  M = {x : q(x)/q_u(x) is largest}.
 //
-// (Strong duality needs distributions without atoms.) [Problem.Global] finds the
-// optimum of small problems; [DiscreteSafe] is the formulation without a gap.
+// (Strong duality needs distributions without atoms.) [Problem.Global] finds the optimum of small
+// problems. [DiscreteSafe] is a formulation without a duality gap.
 //
-// KL(q_i‖p_λ) of ForwardKL has no such limit, but grows only with the logarithm of the
-// distance from λ to the edge q − Σλ_i q_i = 0, so beyond some bound no float64 is close
-// enough to the edge. Blur proves this: at Lambda, changing λ by 2⁻⁵³ changes a divergence
-// by 10⁻⁸ nats or more, so float64 numbers cannot represent a solution.
+// KL(q_i‖p_λ) of ForwardKL has no such limit. But it grows only with the logarithm of the
+// distance from λ to the edge q − Σλ_i q_i = 0. Beyond some bound, no float64 is close enough to
+// the edge. Blur proves this: at Lambda, changing λ by 2⁻⁵³ changes a divergence by 10⁻⁸ nats or
+// more, so float64 numbers cannot represent a solution.
 type CriticalError struct {
-	Formulation Formulation // ReverseKL or ForwardKL
-	Bound       []float64   // b
-	Critical    float64     // b_crit of ReverseKL for one distribution, 0 otherwise
-	Supremum    float64     // of the dual function, not attained; ForwardKL: largest value found
-	Lambda      []float64   // where the dual approaches it
-	Value       []float64   // KL(q_i‖p_λ) there, for ForwardKL
-	Blur        []float64   // by how much a rounding of λ moves each Value, for ForwardKL: one is more than a solution may be off
+	Formulation Formulation // formulation of the problem: ReverseKL or ForwardKL
+	Bound       []float64   // requested bounds b
+	Critical    float64     // critical bound b_crit of ReverseKL for one distribution; 0 otherwise
+	// supremum of the dual function, not attained; for ForwardKL, the largest value found
+	Supremum float64
+	Lambda   []float64 // multipliers at which the dual function approaches Supremum
+	Value    []float64 // divergences KL(q_i‖p_λ) at Lambda, for ForwardKL
+	// change of each Value caused by rounding λ, for ForwardKL; at least one is larger than
+	// the error allowed in a solution
+	Blur []float64
 }
 
 func (e *CriticalError) Error() string {
@@ -412,8 +420,9 @@ func (e *CriticalError) Error() string {
 	return fmt.Sprintf("unlearn: reverse-kl: bounds %v are beyond what any λ reaches: the dual supremum %v is not attained", e.Bound, e.Supremum)
 }
 
-// Critical returns b_crit of [CriticalError] for the first distribution, or 0 if that
-// distribution has probability 0 where q does not; then no bound is too large.
+// Critical returns the critical bound b_crit of [CriticalError] for the first distribution. It
+// returns 0 if that distribution has probability 0 at a state where q > 0; no bound is then too
+// large.
 func (u *Problem) Critical() float64 {
 	best, mass := math.Inf(-1), 0.0
 	for k, q := range u.q {
@@ -433,11 +442,11 @@ func (u *Problem) Critical() float64 {
 	return -simd.Log(mass)
 }
 
-// ratioRounding is the difference of log-ratios below which two states count as
-// equally far: a few roundings of numbers of the order of 1.
+// ratioRounding is the difference of log-ratios below which two states count as equal: a few
+// rounding errors of numbers near 1.
 const ratioRounding = 1e-13
 
-// farthest returns the largest log(q/q_u).
+// farthest returns the largest log(q/q_u), where q_u is the first distribution to move away from.
 func (u *Problem) farthest() float64 {
 	best := math.Inf(-1)
 	for k, q := range u.q {
@@ -448,8 +457,8 @@ func (u *Problem) farthest() float64 {
 	return best
 }
 
-// bounds writes a formulation with bounds on means as inequalities g ≤ 0 of the
-// states with probability, whose energies are f0 = −log q.
+// bounds expresses a formulation with bounds on means as inequalities g ≤ 0 over the states where
+// q > 0. It returns their energies f0 = −log q and the values g.
 func (u *Problem) bounds(f Formulation, b []float64) (f0, g []float64) {
 	for k, q := range u.q {
 		if q == 0 {
@@ -467,8 +476,8 @@ func (u *Problem) bounds(f Formulation, b []float64) (f0, g []float64) {
 	return f0, g
 }
 
-// dual returns the dual function of a formulation, with its gradient and
-// curvature; see the two below for the formulas.
+// dual returns the dual function of a formulation, with its gradient and curvature. reverseDual
+// and forwardDual state the formulas for the KL formulations.
 func (u *Problem) dual(f Formulation, b []float64) concave.Func {
 	switch f {
 	case ReverseKL:
@@ -485,8 +494,8 @@ func (u *Problem) dual(f Formulation, b []float64) concave.Func {
 	return list.Value
 }
 
-// reverseDual is D(λ) = λᵀb − (1−s) log Z_λ with the gradient b_i − KL(p_λ‖q_i)
-// and the curvature Cov(log p_λ/q_i, log p_λ/q_j)/(1−s).
+// reverseDual returns the dual function of ReverseKL, D(λ) = λᵀb − (1−s) log Z_λ with s = Σλ_i.
+// Its gradient is b_i − KL(p_λ‖q_i), and its curvature is Cov(log p_λ/q_i, log p_λ/q_j)/(1−s).
 func (u *Problem) reverseDual(b []float64) concave.Func {
 	n := len(b)
 	l := make([]float64, n)
@@ -501,7 +510,7 @@ func (u *Problem) reverseDual(b []float64) concave.Func {
 			grad[i] = b[i] - KL(p, u.away[i])
 			value += float64(v * grad[i])
 		}
-		// D is the Lagrangian at its minimum p_λ.
+		// D(λ) is the Lagrangian at its minimum p_λ.
 		value += KL(p, u.q)
 		clear(curv)
 		for k, v := range p {
@@ -521,10 +530,10 @@ func (u *Problem) reverseDual(b []float64) concave.Func {
 	}
 }
 
-// reverseLines is the dual of ReverseKL along lines of μ = λ/(1−s) ≥ 0, which has no bound
-// s < 1: p_μ ∝ q·exp(Σμ_i l_i), l_i = log(q/q_i), is an exponential family, and lines of μ
-// are lines of λ, on which D is concave. Its gradient and curvature are those of D over
-// 1−s: h − λᵀh with h_i = b_i − KL(p‖q_i), and Cov(l).
+// reverseLines returns the dual function D of ReverseKL in the variables μ = λ/(1−s) ≥ 0, with s
+// = Σλ_i. These variables are not limited by s < 1. p_μ ∝ q·exp(Σμ_i l_i), l_i = log(q/q_i), is
+// an exponential family. Lines of μ are lines of λ, on which D is concave. The function stores
+// the gradient and curvature of D divided by 1−s: h − λᵀh with h_i = b_i − KL(p‖q_i), and Cov(l).
 func (u *Problem) reverseLines(b []float64) concave.Func {
 	n := len(b)
 	l := make([]float64, n)
@@ -560,7 +569,7 @@ func (u *Problem) reverseLines(b []float64) concave.Func {
 	}
 }
 
-// natural returns p_μ and the means of log(q/q_i) under it.
+// natural returns the distribution p_μ of reverseLines and the means of log(q/q_i) under p_μ.
 func (u *Problem) natural(mu []float64) (p, mean []float64) {
 	p, mean = make([]float64, len(u.q)), make([]float64, len(mu))
 	for k, q := range u.q {
@@ -582,17 +591,17 @@ func (u *Problem) natural(mu []float64) (p, mean []float64) {
 	return p, mean
 }
 
-// mostNatural bounds Σμ = s/(1−s): beyond it λ, which has 16 digits of s, no longer tells
-// distributions apart.
+// mostNatural is the largest Σμ = s/(1−s). Beyond it, λ no longer distinguishes distributions,
+// because s has only 16 digits.
 const mostNatural = 1e7
 
-// fromNatural returns λ = μ/(1+Σμ), nil beyond mostNatural.
+// fromNatural returns λ = μ/(1+Σμ), or nil if Σμ exceeds mostNatural.
 func fromNatural(mu []float64) []float64 {
 	sum := 1.0
 	for _, v := range mu {
 		sum += v
 	}
-	if !(sum <= (1+mostNatural)*(1+0x1p-40)) { // that of slice is off by rounding
+	if !(sum <= (1+mostNatural)*(1+0x1p-40)) { // allows for the rounding error of Σμ in slice
 		return nil
 	}
 	lambda := make([]float64, len(mu))
@@ -602,8 +611,9 @@ func fromNatural(mu []float64) []float64 {
 	return lambda
 }
 
-// forwardDual is D(λ) = KL(q‖p_λ) + Σλ_i(b_i − KL(q_i‖p_λ)) with the gradient
-// b_i − KL(q_i‖p_λ) and the curvature Σ_x q_i q_j/(q − Σλq) − 1/(1−s).
+// forwardDual returns the dual function of ForwardKL, D(λ) = KL(q‖p_λ) + Σλ_i(b_i − KL(q_i‖p_λ)).
+// Its gradient is b_i − KL(q_i‖p_λ), and its curvature is Σ_x q_i q_j/(q − Σλq) − 1/(1−s) with s
+// = Σλ_i.
 func (u *Problem) forwardDual(b []float64) concave.Func {
 	n := len(b)
 	return func(lambda, grad, curv []float64) float64 {
@@ -634,23 +644,23 @@ func (u *Problem) forwardDual(b []float64) concave.Func {
 	}
 }
 
-// maxFaces is the largest number of states with probability that Global takes:
-// it looks at every set of them.
+// maxFaces is the largest number of states with q > 0 that [Problem.Global] accepts. It searches
+// every subset of these states.
 const maxFaces = 20
 
-// Global returns the optimum of min KL(p‖q) subject to KL(p‖q_1) ≥ b on a small space. It
-// also works beyond b_crit, where no multiplier yields the optimum: the optimum then lies
-// on a face of the simplex, that is, among the distributions on a subset of the states.
-// Cost and Value are as for [ReverseKL]; Lambda is nil.
+// Global returns the optimum of min KL(p‖q) subject to KL(p‖q_1) ≥ b on a small space. It also
+// works beyond the critical bound b_crit, where no multiplier gives the optimum. The optimum then
+// lies on a face of the simplex, that is, among the distributions on a subset of the states. Cost
+// and Value of the solution are as for [ReverseKL]; Lambda is nil.
 //
-// The set {KL(p‖q_1) ≥ b} is not convex, so every face is searched. Within a face, a
-// stationary point is q^{1/(1−λ)} q_1^{−λ/(1−λ)} restricted to the face. It is a minimum
-// only if λ < 1, or on an edge, where the bound alone leaves finitely many points. The
-// search takes time 2^n for n states of positive q, at most 20.
+// The set {KL(p‖q_1) ≥ b} is not convex, so Global searches every face. Within a face, a
+// stationary point is q^{1/(1−λ)} q_1^{−λ/(1−λ)} restricted to the face. It is a minimum only if
+// λ < 1, or on an edge, where the bound alone leaves finitely many points. The search takes time
+// 2^n for n states with q > 0, at most 20.
 //
-// It returns an error if there is more than one distribution to move away from, more than
-// 20 states, or a bound that no distribution satisfies (the largest KL is at the least
-// likely state of q_1).
+// Global returns an error if there are several distributions to move away from, more than 20
+// states, or a bound that no distribution satisfies. The largest possible KL is at the least
+// likely state of q_1.
 func (u *Problem) Global(b float64) (*Solution, error) {
 	if err := u.check(ReverseKL); err != nil {
 		return nil, err
@@ -693,8 +703,9 @@ func (u *Problem) Global(b float64) (*Solution, error) {
 	return best, nil
 }
 
-// tilts tries the distributions ∝ q·(q/q_1)^t on a face, t ≥ 0, whose KL(p‖q_1)
-// grows with t: t = 0 if that is enough, else the one that meets the bound.
+// tilts calls try with the best distribution ∝ q·(q/q_1)^t on a face, t ≥ 0. KL(p‖q_1) grows with
+// t. So the best one has t = 0 if that satisfies the bound, and otherwise the t that reaches the
+// bound. If no t does, tilts does not call try.
 func (u *Problem) tilts(face []int, b float64, try func([]float64)) {
 	tilted := func(t float64) []float64 {
 		w := make([]float64, len(face))
@@ -715,15 +726,16 @@ func (u *Problem) tilts(face []int, b float64, try func([]float64)) {
 	}
 	hi := 1.0
 	for !enough(hi) {
-		if hi *= 2; hi > 1<<40 { // the distribution has frozen: beyond this face's b_crit
+		// the distribution has frozen: b exceeds the critical bound of this face
+		if hi *= 2; hi > 1<<40 {
 			return
 		}
 	}
 	try(tilted(bisect(0, hi, enough)))
 }
 
-// edge tries the distributions on two states that meet the bound, one on either
-// side of q_1's own.
+// edge calls try with the distributions on two states that reach the bound, at most one on either
+// side of q_1 restricted to these states.
 func (u *Problem) edge(face []int, b float64, try func([]float64)) {
 	i, j := face[0], face[1]
 	mixed := func(a float64) []float64 {
@@ -741,8 +753,7 @@ func (u *Problem) edge(face []int, b float64, try func([]float64)) {
 	}
 }
 
-// bisect returns the point nearest to no, on the way from no to yes, where ok
-// becomes true.
+// bisect returns the point on the way from no to yes at which ok becomes true.
 func bisect(no, yes float64, ok func(float64) bool) float64 {
 	if ok(no) {
 		return no
@@ -762,27 +773,32 @@ func bisect(no, yes float64, ok func(float64) bool) float64 {
 
 // Solution is the optimum of an unlearning problem.
 type Solution struct {
-	P      []float64 // p_λ*
+	P      []float64 // the distribution p_λ* at the optimal multipliers
 	Lambda []float64
 
-	// Cost is the objective: KL(q‖p) for ForwardKL, and KL(p‖q) otherwise.
+	// Cost is the objective in nats: KL(q‖p) for ForwardKL, and KL(p‖q) otherwise.
 	Cost float64
 
-	// Value holds the bounded quantities: KL(p‖q_i), KL(q_i‖p), E_p[q_i], E_p[r_i] or
-	// E_p[log q/q_i].
+	// Value holds the bounded quantity of each distribution. Depending on the formulation it
+	// is KL(p‖q_i), KL(q_i‖p), E_p[q_i], E_p[r_i] or E_p[log q/q_i].
 	Value []float64
 }
 
-// Solve returns the optimum under the bounds b, exact up to rounding. There is one bound
-// per distribution, ε_i for the likelihood forms and b_i for the others.
+// Solve returns the optimum under the bounds b, exact up to rounding. b holds one bound per
+// distribution: ε_i for Likelihood and LikelihoodRatio, and b_i for the others.
 //
-// It returns an error if the formulation does not suit the distributions, if the number of
-// bounds is wrong, or if a bound is not finite. The error is a [*CriticalError] if
-// ReverseKL is proven to have no multipliers with Σλ ≤ 1 − 10⁻⁵, or if those of ForwardKL
-// would be so close to the edge that rounding of λ blurs the divergences. It is a
-// [*dual.DivergedError] if bounds on means are satisfied by no distribution, or only by
-// distributions without full support; a [*dual.UndecidedError] if the problem is neither
-// solved nor proven to have no solution; or a [*TailError].
+// Solve returns an error if the distributions do not satisfy the conditions of the formulation. A
+// wrong number of bounds and a bound that is not finite are also errors. It returns these typed
+// errors:
+//
+//   - a [*CriticalError] if ReverseKL is proven to have no multipliers with Σλ ≤ 1 − 10⁻⁵, or if
+//     the multipliers of ForwardKL would be so close to the edge that rounding λ blurs the
+//     divergences;
+//   - a [*dual.DivergedError] if no distribution satisfies bounds on means, or only distributions
+//     without full support do;
+//   - a [*dual.UndecidedError] if the problem is neither solved nor proven to have no solution;
+//   - a [*TailError] if the result depends on a mean that the ratios of the sample do not
+//     determine.
 func (u *Problem) Solve(ctx context.Context, f Formulation, b []float64) (*Solution, error) {
 	if err := u.check(f); err != nil {
 		return nil, err
@@ -805,7 +821,8 @@ func (u *Problem) Solve(ctx context.Context, f Formulation, b []float64) (*Solut
 		return nil, err
 	}
 	for i, k := range u.tails {
-		// With λ_i > 0 p_λ cuts the tail off; without, the mean is that of the sample.
+		// If λ_i > 0, p_λ cuts off the tail. If λ_i = 0, the result depends on the sample
+		// mean.
 		if lambda[i] == 0 && k > mostShape {
 			return nil, &TailError{f, i, k}
 		}
@@ -832,14 +849,15 @@ func (u *Problem) multipliers(ctx context.Context, f Formulation, b []float64) (
 	return u.forward(ctx, b)
 }
 
-// settled is the difference from a bound, in its own unit, that rounding may leave at a
-// solution.
+// settled is the largest difference from a bound, in the unit of that bound, that counts as
+// rounding at a solution.
 const settled = 1e-9
 
-// nats is the same relative to a bound, or one nat.
+// nats is the largest difference of a divergence from its bound that counts as rounding, relative
+// to the bound or to one nat.
 const nats = 1e-7
 
-// reverse returns the multipliers of ReverseKL.
+// reverse returns the multipliers that solve ReverseKL with bounds b.
 func (u *Problem) reverse(ctx context.Context, b []float64) ([]float64, error) {
 	if c := u.Critical(); len(b) == 1 && c > 0 && b[0] >= c {
 		// D(λ) = λb − (1−λ) log Z → b − max log(q/q_u).
@@ -854,13 +872,14 @@ func (u *Problem) reverse(ctx context.Context, b []float64) ([]float64, error) {
 	if concave.Within(lambda, violation, deviation, settled) {
 		return lambda, nil
 	}
-	// The best of the multipliers with Σλ = 1 − 10⁻⁷.
+	// the best multipliers with Σλ = 1 − 10⁻⁷
 	far, err := u.slice(ctx, b, top.Last)
 	if err != nil {
 		return nil, err
 	}
-	// D(λ') ≤ KL(p‖q) + Σλ'_i h_i ≤ KL(p‖q) + s'·max h for every λ' and any p, and at the
-	// optimum D(λ') ≥ D(λ) = KL(p‖q) + λᵀh: that needs s' ≥ λᵀh/max h.
+	// For every λ' and any p, D(λ') ≤ KL(p‖q) + Σλ'_i h_i ≤ KL(p‖q) + s'·max h with s' =
+	// Σλ'_i. At the optimum, D(λ') ≥ D(λ) = KL(p‖q) + λᵀh. Together they require s' ≥ λᵀh/max
+	// h.
 	h, _ := u.reverseViolation(far, b)
 	value, most := 0.0, 0.0
 	for i, v := range h {
@@ -877,15 +896,15 @@ func (u *Problem) reverse(ctx context.Context, b []float64) ([]float64, error) {
 	return nil, &dual.UndecidedError{Lambda: lambda, Violation: violation, Deviation: deviation}
 }
 
-// edge is how near to s = 1 the multipliers of a solution would have to be where there is
-// proven to be none.
+// edge is the largest distance 1 − Σλ that a solution could have when [Problem.Solve] reports
+// that there is none.
 const edge = 1e-5
 
-// sure is the least violation at the edge that rounding there does not explain.
+// sure is the smallest violation at Σλ ≈ 1 that rounding cannot explain.
 const sure = 0.005
 
-// slice returns the multipliers at which D is largest among those with Σμ = mostNatural,
-// from a start elsewhere.
+// slice returns the multipliers that maximise D among those with Σμ = mostNatural, searching from
+// start.
 func (u *Problem) slice(ctx context.Context, b, start []float64) ([]float64, error) {
 	n, lead, sum := len(b), 0, 0.0
 	for i, v := range start {
@@ -944,7 +963,7 @@ func (u *Problem) slice(ctx context.Context, b, start []float64) ([]float64, err
 	return fromNatural(mu), nil
 }
 
-// reverseViolation returns b_i − KL(p‖q_i) and the standard deviations of log(p/q_i).
+// reverseViolation returns b_i − KL(p‖q_i) and the standard deviation of log(p/q_i) for every i.
 func (u *Problem) reverseViolation(lambda, b []float64) (violation, deviation []float64) {
 	n := len(b)
 	violation, deviation = make([]float64, n), make([]float64, n)
@@ -955,12 +974,13 @@ func (u *Problem) reverseViolation(lambda, b []float64) (violation, deviation []
 		c -= v
 	}
 	for i := range n {
-		deviation[i] = math.Sqrt(max(0, curv[i*n+i]*c)) // of roundings, where q_i is q
+		// rounding may make this negative where q_i = q
+		deviation[i] = math.Sqrt(max(0, curv[i*n+i]*c))
 	}
 	return violation, deviation
 }
 
-// forward returns the multipliers of ForwardKL.
+// forward returns the multipliers that solve ForwardKL with bounds b.
 func (u *Problem) forward(ctx context.Context, b []float64) ([]float64, error) {
 	n := len(b)
 	d := u.dual(ForwardKL, b)
@@ -970,8 +990,8 @@ func (u *Problem) forward(ctx context.Context, b []float64) ([]float64, error) {
 	}
 	grad, curv := make([]float64, n), make([]float64, n*n)
 	d(top.Lambda, grad, curv)
-	// In standard deviations of q_i/p, but near the edge, where these grow without bound,
-	// in nats.
+	// The unit is a standard deviation of q_i/p. Near the edge these grow without bound, so
+	// there the unit is in nats.
 	unit, c := make([]float64, n), 1.0
 	for _, v := range top.Lambda {
 		c -= v
@@ -996,8 +1016,9 @@ func (u *Problem) forward(ctx context.Context, b []float64) ([]float64, error) {
 	return nil, &dual.UndecidedError{Lambda: top.Lambda, Violation: grad, Deviation: unit}
 }
 
-// blur returns by how much rounding of λ, by which q − Σλ_i q_i is off by 2⁻⁵³q, moves every
-// KL(q_i‖p_λ). A tenth of the smallest difference from a bound that counts is too much.
+// blur returns the change of every KL(q_i‖p_λ) when λ is rounded. Rounding λ changes q − Σλ_i q_i
+// by 2⁻⁵³q. A change is too large if it exceeds a tenth of the smallest difference from a bound
+// that counts.
 func (u *Problem) blur(lambda []float64) []float64 {
 	blur := make([]float64, len(u.away))
 	for i, a := range u.away {
@@ -1015,7 +1036,7 @@ func (u *Problem) blur(lambda []float64) []float64 {
 	return blur
 }
 
-// at describes p_λ.
+// at returns the solution at the multipliers lambda: p_λ, its cost and its bounded values.
 func (u *Problem) at(f Formulation, lambda []float64) (*Solution, error) {
 	p, err := u.law(f, lambda)
 	if err != nil {
@@ -1045,35 +1066,34 @@ func (u *Problem) at(f Formulation, lambda []float64) (*Solution, error) {
 	return r, nil
 }
 
-// Point is one point of a trade-off curve.
+// Point is one point of a trade-off curve between unlearning and closeness.
 type Point struct {
 	Formulation Formulation
-	Unlearned   float64 // E_p[q_1/q], what remains of q_1; 1 at p = q
-	KL          float64 // KL(p‖q), the cost
+	Unlearned   float64 // E_p[q_1/q], the remaining share of q_1; 1 at p = q
+	KL          float64 // cost KL(p‖q) in nats
 	Lambda      float64
 }
 
-// UnreachableError means that no distribution of a formulation leaves as little of q_1 as
+// UnreachableError reports that no distribution of a formulation leaves as little of q_1 as
 // requested.
 type UnreachableError struct {
-	Formulation Formulation // of the missing point
-	Level       float64     // the requested level
-	Lowest      float64     // the infimum of the reachable levels
+	Formulation Formulation // formulation of the missing point
+	Level       float64     // requested value of E_p[q_1/q]
+	Lowest      float64     // infimum of the levels that the formulation reaches
 }
 
 func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("unlearn: TradeOff: %v: level = %v, want > %v, the least this formulation leaves", e.Formulation, e.Level, e.Lowest)
 }
 
-// TradeOff returns, for each formulation and each level 0 < r ≤ 1, the distribution with
-// E_p[q_1/q] = r and its cost, so one call gives the curves of several formulations. Only
-// the first distribution to move away from is used. ReverseKL and DiscreteSafe trace the
-// same curve at different λ.
+// TradeOff returns the points of trade-off curves. For each formulation and each level 0 < r ≤ 1,
+// it finds the distribution with E_p[q_1/q] = r and its cost. Only the first distribution to move
+// away from is used. ReverseKL and DiscreteSafe trace the same curve at different λ.
 //
-// Levels that a formulation cannot reach are omitted, and the returned error joins an
-// [*UnreachableError] for each of them; the points are valid nonetheless. Other errors are
-// returned if a formulation does not suit the distributions, a level is out of range, q_1
-// has probability where q has none, or the context ends.
+// TradeOff omits levels that a formulation cannot reach, and joins an [*UnreachableError] for
+// each of them in the returned error. The points are valid nonetheless. It returns other errors,
+// without points, if a level is out of range or the context ends. Distributions that do not
+// satisfy the conditions of a formulation or of LikelihoodRatio are also errors.
 func (u *Problem) TradeOff(ctx context.Context, levels []float64, forms ...Formulation) ([]Point, error) {
 	one := &Problem{q: u.q, away: u.away[:1]}
 	if u.ratios != nil {
@@ -1106,7 +1126,7 @@ func (u *Problem) TradeOff(ctx context.Context, levels []float64, forms ...Formu
 	return points, errors.Join(missing...)
 }
 
-// left returns E_p[q_1/q].
+// left returns E_p[q_1/q], the share of q_1 that remains in p.
 func (u *Problem) left(p []float64) float64 {
 	sum := 0.0
 	for k, v := range p {
@@ -1117,14 +1137,14 @@ func (u *Problem) left(p []float64) float64 {
 	return sum
 }
 
-// point finds λ by bisection: what is left falls as λ grows, because every
-// formulation weighs states by a falling function of q_1/q (Likelihood only if
-// q_1 and q_1/q agree on the order of states).
+// point finds by bisection the λ at which E_p[q_1/q] equals level. That mean falls as λ grows,
+// because every formulation weights states by a decreasing function of q_1/q. For Likelihood this
+// holds only if q_1 and q_1/q order the states alike.
 func (u *Problem) point(f Formulation, level float64) (Point, error) {
 	at := func(t float64) Point {
 		lambda := u.multiplier(f, t)
 		p, err := u.law(f, []float64{lambda})
-		if err != nil { // t = 1, where λ is beyond the last distribution
+		if err != nil { // t is near 1, where λ exceeds the largest valid value
 			return Point{Unlearned: math.NaN()}
 		}
 		return Point{f, u.left(p), KL(p, u.q), u.scaled(f, []float64{lambda}, false)[0]}
@@ -1135,7 +1155,7 @@ func (u *Problem) point(f Formulation, level float64) (Point, error) {
 		return Point{}, &UnreachableError{f, level, low.Unlearned}
 	}
 	best := at(0)
-	for range 200 { // bisection of a float64 interval ends after some 60 steps
+	for range 200 { // bisecting a float64 interval takes about 60 steps
 		mid := lo + float64((hi-lo)/2)
 		if mid <= lo || mid >= hi {
 			break
@@ -1149,7 +1169,7 @@ func (u *Problem) point(f Formulation, level float64) (Point, error) {
 	return best, nil
 }
 
-// multiplier maps 0 ≤ t < 1 to the range of λ.
+// multiplier maps 0 ≤ t < 1 to a multiplier λ of the formulation.
 func (u *Problem) multiplier(f Formulation, t float64) float64 {
 	switch f {
 	case ReverseKL:

@@ -14,19 +14,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// Rejection draws exact, independent states from the distribution ∝ q·a by drawing from q
-// and accepting a draw x with probability a(x) ≤ 1. It is a [dual.Resampler], and so a
-// [dual.Primal]. If a is the acceptance of a formulation of unlearning, the states are
-// exact samples from p_λ. Run keeps only the last of its n draws.
+// Rejection draws exact, independent states from the distribution ∝ q·a. It draws from q and
+// accepts a draw x with probability a(x) ≤ 1. It is a [dual.Resampler], and so a [dual.Primal].
+// If a is the acceptance of an unlearning formulation, the states are exact samples from p_λ. Run
+// keeps only the last of its n draws.
 //
-// Run returns the errors of draw and the context, a [*TrialsError], or an error if an
-// acceptance is above 1 or NaN, which means that λ is beyond the last distribution. Draws
-// in progress are then lost.
+// Run returns the errors of draw and the context, a [*TrialsError], or an error if an acceptance
+// is above 1 or NaN. Such an acceptance means that no distribution p_λ exists at this λ. After an
+// error, the draws in progress are lost.
 //
-// The k-th number of the source decides whether the k-th draw from q is accepted. Draws
-// that one Run has not used are used by the next, if the acceptance is the same. A run is
-// therefore a function of the draws and the source, whatever the number of states. Methods
-// must not be called concurrently with each other.
+// The k-th number of the source decides whether the k-th draw from q is accepted. A Run first
+// uses the draws that the previous Run left over, if the acceptance is the same. So the result
+// depends only on the draws and the source, not on the number of states. Methods must not be
+// called concurrently with each other.
 type Rejection[S energy.Site] struct {
 	*dual.Resampler[S]
 	draw   func(ctx context.Context, x []S) error
@@ -34,20 +34,20 @@ type Rejection[S energy.Site] struct {
 	trials int
 	src    rand.Source
 	sites  int
-	drawn  []S // a batch of q
-	next   int // state of drawn that is to be judged
+	drawn  []S // batch of draws from q
+	next   int // index of the next draw in drawn to accept or reject
 	tried  int
 	kept   int
 }
 
-// defaultTrials bounds the tries for one state: at an acceptance of 1 in 1000
-// the chance of needing more is e^−1000.
+// defaultTrials is the default number of draws allowed for one state. At an acceptance of 1 in
+// 1000, the chance of needing more is e^−1000.
 const defaultTrials = 1_000_000
 
-// TrialsError means that no draw was accepted for a state within the trials allowed. The
-// states before it are new; this state and those after it are unchanged.
+// TrialsError reports that no draw was accepted for a state within the allowed number of trials.
+// The states before it are new. This state and those after it are unchanged.
 type TrialsError struct {
-	State, Trials int     // that was not accepted, in so many
+	State, Trials int     // number of the state; number of draws tried for it
 	Accepted      float64 // acceptance rate of all draws so far
 }
 
@@ -55,14 +55,13 @@ func (e *TrialsError) Error() string {
 	return fmt.Sprintf("unlearn: Rejection: state %d was not accepted in %d trials (acceptance so far %.3g)", e.State, e.Trials, e.Accepted)
 }
 
-// NewRejection returns a sampler with the given number of states. draw fills x with draws
-// from q, as the method Sample of a diffusion does; it is called for as many states at a
-// time as the Rejection has. accept returns log a(x) ≤ 0, or −Inf to reject x always.
-// trials bounds the draws from q per state; 0 means 10⁶. The states are zeros before the
-// first Run.
+// NewRejection returns a sampler with the given number of states. draw fills x with draws from q,
+// like the method Sample of a diffusion; every call asks for as many states as the Rejection has.
+// accept returns log a(x) ≤ 0, or −Inf to reject x always. trials is the largest number of draws
+// from q per state; 0 means 10⁶. The states are zeros before the first Run.
 //
-// It returns an error unless sites ≥ 1, states ≥ 1, trials ≥ 0, and draw, accept and src
-// are not nil.
+// NewRejection returns an error unless sites ≥ 1, states ≥ 1, trials ≥ 0, and draw, accept and
+// src are not nil.
 func NewRejection[S energy.Site](sites, states int, draw func(ctx context.Context, x []S) error, accept func(x []S) float64, trials int, src rand.Source) (*Rejection[S], error) {
 	if trials < 0 || draw == nil || accept == nil {
 		return nil, fmt.Errorf("unlearn: NewRejection: trials = %d, draw set = %t, accept set = %t, want ≥ 0, true and true", trials, draw != nil, accept != nil)
@@ -93,7 +92,7 @@ func (r *Rejection[S]) fill(ctx context.Context, x []S) error {
 	return nil
 }
 
-// one replaces state k.
+// one replaces state k, stored in x, by an accepted draw.
 func (r *Rejection[S]) one(ctx context.Context, k int, x []S) error {
 	for range r.trials {
 		if r.next*r.sites == len(r.drawn) {
@@ -121,8 +120,8 @@ func (r *Rejection[S]) one(ctx context.Context, k int, x []S) error {
 	return &TrialsError{k, r.trials, r.Acceptance()}
 }
 
-// Acceptance returns the accepted fraction of all draws from q so far, an unbiased estimate
-// of Z_λ = E_q[a], or 0 before the first draw.
+// Acceptance returns the accepted fraction of all draws from q so far, an unbiased estimate of
+// Z_λ = E_q[a]. It returns 0 before the first draw.
 func (r *Rejection[S]) Acceptance() float64 {
 	if r.tried == 0 {
 		return 0
@@ -130,10 +129,9 @@ func (r *Rejection[S]) Acceptance() float64 {
 	return float64(r.kept) / float64(r.tried)
 }
 
-// AcceptForward returns the log acceptance for drawing from the [ForwardKL] distribution by
-// draws from q, log(1 − Σ_i λ_i r_i), given the density ratios r_i = q_i/q at x. The mean
-// acceptance is 1 − s. The result is NaN if the acceptance would be negative, which means
-// that λ is beyond the last distribution.
+// AcceptForward returns the log acceptance log(1 − Σ_i λ_i r_i) for drawing from the [ForwardKL]
+// distribution by draws from q. r_i = q_i/q is the density ratio at x. The mean acceptance is 1 −
+// Σλ_i. The result is NaN if the acceptance would be negative; no distribution p_λ exists then.
 func AcceptForward(lambda, ratio []float64) float64 {
 	check.Len("unlearn", "ratio", len(ratio), len(lambda))
 	v := 1 - weighted.Dot(lambda, ratio)
@@ -143,9 +141,9 @@ func AcceptForward(lambda, ratio []float64) float64 {
 	return simd.Log(v)
 }
 
-// AcceptLikelihood returns the log acceptance for drawing from the [Likelihood] and
-// [LikelihoodRatio] distributions by draws from q, −Σ_i λ_i r_i, given the bounded
-// quantities r_i at x.
+// AcceptLikelihood returns the log acceptance −Σ_i λ_i r_i for drawing from the [Likelihood] and
+// [LikelihoodRatio] distributions by draws from q. r_i is the bounded quantity at x: q_i for
+// Likelihood, q_i/q for LikelihoodRatio.
 func AcceptLikelihood(lambda, r []float64) float64 {
 	check.Len("unlearn", "r", len(r), len(lambda))
 	return 0 - weighted.Dot(lambda, r)

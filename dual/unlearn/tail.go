@@ -8,27 +8,27 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// mostShape is the largest shape k̂ of a tail whose mean a sample tells (Vehtari, Simpson,
-// Gelman, Yao and Gabry 2024).
+// mostShape is the largest tail shape k̂ for which a sample determines the mean (Vehtari,
+// Simpson, Gelman, Yao and Gabry 2024).
 const mostShape = 0.7
 
-// TailError means that a mean over the ratios of [FromRatios] cannot be estimated: their
-// largest values follow a generalised Pareto distribution of shape k̂ > 0.7, whose mean no
-// sample of reasonable size can determine.
+// TailError reports that a mean over the ratios of [FromRatios] cannot be estimated. The largest
+// ratios follow a generalised Pareto distribution of shape k̂ > 0.7, whose mean no sample of
+// reasonable size can determine.
 type TailError struct {
 	Formulation Formulation
-	Ratios      int     // index of the ratios
-	Shape       float64 // k̂
+	Ratios      int     // index of the ratios in the arguments of FromRatios
+	Shape       float64 // tail shape k̂
 }
 
 func (e *TailError) Error() string {
 	return fmt.Sprintf("unlearn: %v: the tail of ratios[%d] has the shape %.2f, want ≤ %g: their mean is not that of the sample; draw from a distribution with heavier tails than q_%d, or bound the ratios", e.Formulation, e.Ratios, e.Shape, mostShape, e.Ratios+1)
 }
 
-// tail fits a generalised Pareto distribution to what the largest of n values, min(n/5,
-// 3√n), exceed the next one by, and replaces them in w by the quantiles of the fit, at most
-// the largest (Pareto-smoothed importance sampling, Vehtari et al. 2024). It returns the
-// shape k̂, −∞ where there is no tail worth the name.
+// tail fits a generalised Pareto distribution to the tail of n values w: the excess of the
+// largest min(n/5, 3√n) values over the next one. It replaces these values in w by quantiles of
+// the fit, limited to the largest value (Pareto-smoothed importance sampling, Vehtari et al.
+// 2024). It returns the shape k̂, or −∞ if there is no tail to fit.
 func tail(w []float64) float64 {
 	n := len(w)
 	m := int(math.Ceil(min(float64(n)/5, 3*math.Sqrt(float64(n)))))
@@ -54,7 +54,7 @@ func tail(w []float64) float64 {
 	for i, k := range top {
 		x[i] = w[k] - from
 	}
-	if !(x[0] > 0) { // ties: bounded, as an indicator is
+	if !(x[0] > 0) { // ties at the top: the values are bounded, like those of an indicator
 		return math.Inf(-1)
 	}
 	shape, scale := pareto(x)
@@ -70,8 +70,8 @@ func tail(w []float64) float64 {
 	return shape
 }
 
-// pareto fits a generalised Pareto distribution to ascending x > 0 (Zhang and Stephens
-// 2009), its shape drawn towards ½ as ten more values would.
+// pareto fits a generalised Pareto distribution to ascending x > 0 (Zhang and Stephens 2009). It
+// shrinks the shape towards ½ as if ten more values had this shape.
 func pareto(x []float64) (shape, scale float64) {
 	n := len(x)
 	grid := 30 + int(math.Sqrt(float64(n)))

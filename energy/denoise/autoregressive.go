@@ -13,23 +13,23 @@ import (
 )
 
 // Autoregressive is the exact denoiser of stationary Gaussian series (length × channels,
-// row-major) whose channels are independent autoregressive processes:
+// row-major) whose channels are independent autoregressive processes,
 //
 //	x_t − m = Σ_k φ_k·(x_{t−k} − m) + noise,  Var x_t = Variance.
 //
 // The inverse covariance of a channel is banded; its half-bandwidth is the channel's number of
-// coefficients. A prediction takes length·order² operations and equals that of [NewGaussian],
-// which takes length². Entries marked clean are conditioned on exactly. An Autoregressive is
-// immutable and safe for concurrent use.
+// coefficients. A prediction takes length·order² operations. It equals the prediction of
+// [NewGaussian], which takes length². Entries marked clean are conditioned on exactly. An
+// Autoregressive is immutable and safe for concurrent use.
 type Autoregressive struct {
 	length int
 	parts  []band
 }
 
-// NewAutoregressive returns the denoiser of series of the given length. It returns
-// an error if there is no channel, if the length is below 1 or not above the
-// number of coefficients, if a number is not finite, if a variance is negative, or
-// if coefficients are not stationary.
+// NewAutoregressive returns the denoiser of series of the given length. It returns an error if
+// there is no channel, or if the length is below 1 or not above the number of coefficients. It
+// also returns an error if a number is not finite, a variance is negative, or the coefficients
+// are not stationary.
 func NewAutoregressive(length int, channels ...Channel) (*Autoregressive, error) {
 	if length < 1 || len(channels) == 0 {
 		return nil, fmt.Errorf("denoise: NewAutoregressive: length = %d with %d channels, want both ≥ 1", length, len(channels))
@@ -51,10 +51,10 @@ func NewAutoregressive(length int, channels ...Channel) (*Autoregressive, error)
 	return a, nil
 }
 
-// Shape returns length × channels and 1.
+// Shape returns length × channels as the number of sites, and 1 as the number of levels.
 func (a *Autoregressive) Shape() (sites, levels int) { return a.length * len(a.parts), 1 }
 
-// Denoise implements [energy.Denoiser].
+// Denoise stores posterior means in v; it implements [energy.Denoiser].
 func (a *Autoregressive) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	sites, _ := a.Shape()
 	states := q.States(sites)
@@ -74,8 +74,8 @@ func (a *Autoregressive) Denoise(ctx context.Context, v []float32, q energy.Nois
 	return nil
 }
 
-// channel predicts one channel: the solution d of
-// (C⁻¹ + ᾱ/(1−ᾱ)·I)·d = √ᾱ/(1−ᾱ)·(x − √ᾱ·m) is x̂_0 − m.
+// channel stores the prediction for one channel in v. x̂_0 − m is the solution d of (C⁻¹ +
+// ᾱ/(1−ᾱ)·I)·d = √ᾱ/(1−ᾱ)·(x − √ᾱ·m).
 func (a *Autoregressive) channel(c int, v, x []float32, clean []bool, alpha float64) {
 	b, n := &a.parts[c], len(a.parts)
 	if alpha >= 1 {
@@ -107,14 +107,14 @@ func (a *Autoregressive) channel(c int, v, x []float32, clean []bool, alpha floa
 	}
 }
 
-// Covariance stores P·v in dst, with P the covariance of x_0 given x_t, which
-// does not depend on x_t:
+// Covariance stores P·v in dst. P is the covariance of x_0 given x_t, which does not depend on
+// x_t:
 //
-//	P = (C⁻¹ + ᾱ/(1−ᾱ)·I)⁻¹.
+//	P = (C⁻¹ + ᾱ/(1−ᾱ)·I)⁻¹,
 //
-// In this metric, projecting the posterior mean onto linear equations gives the
-// conditional mean. Slices have length × channels entries; dst may be v. alpha = ᾱ in
-// [0, 1].
+// where C is the covariance of the series. Projecting the posterior mean onto linear equations in
+// the metric of P gives the conditional mean. Slices have length × channels entries; dst and v
+// may be the same slice. alpha is ᾱ, in [0, 1].
 func (a *Autoregressive) Covariance(dst, v []float64, alpha float64) {
 	sites, _ := a.Shape()
 	check.Len("denoise", "dst", len(dst), sites)
@@ -142,9 +142,9 @@ func (a *Autoregressive) Covariance(dst, v []float64, alpha float64) {
 
 // Channel is one channel of an [Autoregressive].
 type Channel struct {
-	Coef     []float64 // φ_1, φ_2, …, stationary; none for white noise
-	Mean     float64   // of x_t, in units of the data
-	Variance float64   // of x_t; 0 means 1
+	Coef     []float64 // coefficients φ_1, φ_2, …, stationary; none means white noise
+	Mean     float64   // mean of x_t, in units of the data
+	Variance float64   // variance of x_t; 0 means 1
 }
 
 func (c Channel) check(length int) error {
@@ -162,9 +162,8 @@ func (c Channel) check(length int) error {
 	return nil
 }
 
-// autocorrelation returns the autocorrelation at lags 0 … len(coef), the
-// solution of the Yule–Walker equations ρ_j = Σ_k φ_k·ρ_{|j−k|}, ρ_0 = 1. It is
-// an error if they have no solution with |ρ_j| ≤ 1.
+// autocorrelation returns the autocorrelation at lags 0 … len(coef). It solves the Yule–Walker
+// equations ρ_j = Σ_k φ_k·ρ_{|j−k|}, ρ_0 = 1. It returns an error if the equations are singular.
 func autocorrelation(coef []float64) ([]float64, error) {
 	p := len(coef)
 	rho := make([]float64, p+1)
@@ -194,8 +193,8 @@ func autocorrelation(coef []float64) ([]float64, error) {
 	return rho, nil
 }
 
-// band returns the inverse covariance, the sum over t ≥ order of what x_t given
-// the past contributes, plus the inverse of the covariance of the first entries.
+// band returns the inverse covariance of a series of the given length. It is the sum of the terms
+// of x_t given the past, over t ≥ order, plus the inverse covariance of the first entries.
 func (c Channel) band(length int) (band, error) {
 	p := len(c.Coef)
 	variance := c.Variance
@@ -206,7 +205,7 @@ func (c Channel) band(length int) (band, error) {
 	if err != nil {
 		return band{}, err
 	}
-	noise := 1.0 // variance of the noise relative to that of x
+	noise := 1.0 // variance of the noise, relative to the variance of x
 	for k, phi := range c.Coef {
 		noise -= float64(phi * rho[k+1])
 	}
@@ -230,7 +229,7 @@ func (c Channel) band(length int) (band, error) {
 			b.inv[t*(p+1)+k] = inverse.At(t, t-k) / variance
 		}
 	}
-	weight := func(k int) float64 { // of x_{t−k} in the noise of t
+	weight := func(k int) float64 { // coefficient of x_{t−k} in the noise at t
 		if k == 0 {
 			return 1
 		}
@@ -238,7 +237,7 @@ func (c Channel) band(length int) (band, error) {
 	}
 	for t := p; t < length; t++ {
 		for i := range p + 1 {
-			for j := i; j <= p; j++ { // entry (t−i, t−j)
+			for j := i; j <= p; j++ { // adds to entry (t−i, t−j)
 				b.inv[(t-i)*(p+1)+j-i] += weight(i) * weight(j) / (noise * variance)
 			}
 		}
@@ -246,15 +245,14 @@ func (c Channel) band(length int) (band, error) {
 	return b, nil
 }
 
-// band is the inverse covariance of a channel: entry [t·(order+1) + k] belongs
-// to (t, t−k).
+// band is the banded inverse covariance of a channel. inv[t·(order+1) + k] is entry (t, t−k).
 type band struct {
 	order int
 	mean  float64
 	inv   []float64
 }
 
-// fix imposes x[t] = value on the system m·x = d.
+// fix imposes x[t] = value on the linear system m·x = d.
 func (b *band) fix(m, d []float64, t int, value float64) {
 	w := b.order + 1
 	for k := 1; k <= b.order; k++ {
@@ -270,7 +268,7 @@ func (b *band) fix(m, d []float64, t int, value float64) {
 	m[t*w], d[t] = 1, value
 }
 
-// solve replaces d by m⁻¹·d, m by its Cholesky factor.
+// solve replaces d by m⁻¹·d, and m by its Cholesky factor.
 func (b *band) solve(m, d []float64) {
 	p, w := b.order, b.order+1
 	for t := range d {

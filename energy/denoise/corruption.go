@@ -12,18 +12,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Corruption is the kind of noise on the tokens that an exact denoiser is given. K is the model's
-// number of levels, one per token.
+// Corruption is the kind of noise on tokens that an exact denoiser removes. K below is the number
+// of levels of the model.
 type Corruption uint8
 
 const (
-	// Absorbing leaves a token intact with probability α and otherwise replaces it by
-	// the mask, level K. The denoiser has K+1 levels and never predicts the last. Its
-	// prediction does not depend on time.
+	// Absorbing leaves a token intact with probability α and otherwise replaces it by the
+	// mask, level K. The denoiser has K+1 levels and never predicts the mask. Its prediction
+	// does not depend on time.
 	Absorbing Corruption = iota
 
-	// Noisy leaves a token intact with probability α and otherwise draws it uniformly
-	// from the K levels.
+	// Noisy leaves a token intact with probability α and otherwise draws it uniformly from
+	// the K levels.
 	Noisy
 )
 
@@ -38,17 +38,17 @@ func (c Corruption) String() string {
 	return fmt.Sprintf("Corruption(%d)", uint8(c))
 }
 
-// MarshalText returns the name that String returns.
+// MarshalText returns the result of String as bytes.
 func (c Corruption) MarshalText() ([]byte, error) {
 	return check.MarshalName("corruption", c, Noisy)
 }
 
-// UnmarshalText sets c to what has the name, for flags and files.
+// UnmarshalText sets c to the corruption with the given name, for flags and files.
 func (c *Corruption) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("corruption", c, Noisy, name)
 }
 
-// levels returns the levels of a denoiser of a model over k tokens.
+// levels returns the number of levels of a denoiser for a model of k tokens.
 func (c Corruption) levels(k int) int {
 	if c == Absorbing {
 		return k + 1
@@ -56,8 +56,7 @@ func (c Corruption) levels(k int) int {
 	return k
 }
 
-// mask returns the level of the mask of a denoiser of a model over k tokens, −1 if
-// it has none.
+// mask returns the mask level of a denoiser for a model of k tokens, or −1 if it has none.
 func (c Corruption) mask(k int) int32 {
 	if c == Absorbing {
 		return int32(k)
@@ -72,8 +71,8 @@ func (c Corruption) check(caller string) error {
 	return nil
 }
 
-// likelihoods stores q(x_t,i | x_0,i = l) for every site i and token l, sites ×
-// k, of state s of q.
+// likelihoods stores the likelihoods q(x_t,i | x_0,i = l) of state s of q in dst, for every site
+// i and token l. dst is sites × k.
 func (c Corruption) likelihoods(dst []float64, q energy.Noised[int32], s, sites, k int) {
 	alpha := q.Alpha[s]
 	for i := range sites {
@@ -99,8 +98,8 @@ func (c Corruption) likelihoods(dst []float64, q energy.Noised[int32], s, sites,
 	}
 }
 
-// logRows stores the logarithms of p, rows of k, as rows of the denoiser's
-// levels. The mask gets −Inf.
+// logRows stores the logarithms of p, in rows of k, as rows of the denoiser's levels in v. The
+// mask, if any, gets −Inf.
 func (c Corruption) logRows(v []float32, p []float64, k int) {
 	levels := c.levels(k)
 	for len(p) > 0 {
@@ -114,15 +113,15 @@ func (c Corruption) logRows(v []float32, p []float64, k int) {
 	}
 }
 
-// bayes computes exact posteriors.
+// bayes is a model that computes exact posteriors of tokens.
 type bayes interface {
-	// posterior stores in p (sites × k) something proportional, row by row, to
-	// the posteriors given the likelihoods like (sites × k); b is scratch.
+	// posterior stores the posterior of every site in p (sites × k), up to a factor per row,
+	// given the likelihoods like (sites × k). b is scratch.
 	posterior(p, like, b []float64)
 }
 
-// denoise is Denoise for exact posteriors that need the given extra scratch. It
-// panics if the lengths do not fit.
+// denoise implements Denoise for a model d with exact posteriors. extra is the number of float64
+// values of scratch that d needs. It panics if the lengths do not match.
 func (c Corruption) denoise(ctx context.Context, v []float32, q energy.Noised[int32], sites, k, extra int, d bayes) error {
 	n := q.States(sites)
 	size := sites * c.levels(k)
@@ -141,7 +140,7 @@ func (c Corruption) denoise(ctx context.Context, v []float32, q energy.Noised[in
 	return nil
 }
 
-// normalise divides w by its sum, which it returns. A sum of 0 leaves w as it is.
+// normalise divides w by its sum and returns the sum. If the sum is 0, w is unchanged.
 func normalise(w []float64) float64 {
 	sum := 0.0
 	for _, v := range w {

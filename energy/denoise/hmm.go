@@ -9,8 +9,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// HMM is the exact denoiser of a hidden Markov model: a chain z over hidden
-// states, with start and transition probabilities, emits one token per site,
+// HMM is the exact denoiser of a hidden Markov model. A chain z over hidden states, with start
+// and transition probabilities, emits one token per site:
 //
 //	p(x) = Σ_z start(z_0) emit(z_0; x_0) Π_{i≥1} trans(z_{i−1}; z_i) emit(z_i; x_i).
 //
@@ -24,13 +24,12 @@ type HMM struct {
 	start, trans, emit []float64
 }
 
-// NewHMM returns the model with the given number of sites. start holds one probability per hidden
-// state, trans one row of transition probabilities per hidden state, and emit one row of token
-// probabilities per hidden state. Tables are copied.
+// NewHMM returns the denoiser of a hidden Markov model with the given number of sites. start
+// holds one probability per hidden state. trans holds one row of transition probabilities per
+// hidden state, and emit one row of token probabilities. The tables are copied.
 //
-// It returns an error if sites < 1, if a length does not fit, if an entry is
-// negative or NaN, if a row does not sum to 1 within 1e-6, or if c is
-// unknown.
+// NewHMM returns an error if sites < 1, a length does not match or c is unknown. An entry that is
+// negative or NaN, and a row that does not sum to 1 within 1e-6, are also errors.
 func NewHMM(sites int, start, trans, emit []float64, c Corruption) (*HMM, error) {
 	h := len(start)
 	switch {
@@ -61,23 +60,24 @@ func NewHMM(sites int, start, trans, emit []float64, c Corruption) (*HMM, error)
 	return m, nil
 }
 
-// Shape returns the shape of predictions (see [Table.Shape]).
+// Shape returns the number of sites and levels of predictions, including the mask if the
+// corruption is Absorbing.
 func (m *HMM) Shape() (sites, levels int) { return m.sites, m.corruption.levels(m.k) }
 
-// TimeFree reports whether the corruption is Absorbing.
+// TimeFree reports whether predictions are independent of time, which they are for Absorbing.
 func (m *HMM) TimeFree() bool { return m.corruption == Absorbing }
 
-// MaskLevel implements [energy.Masking].
+// MaskLevel implements [energy.Masking]: it returns the level of the mask, or −1 if there is
+// none.
 func (m *HMM) MaskLevel() int32 { return m.corruption.mask(m.k) }
 
-// Denoise implements [energy.Denoiser].
+// Denoise stores exact posteriors in v; it implements [energy.Denoiser].
 func (m *HMM) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return m.corruption.denoise(ctx, v, q, m.sites, m.k, (2*m.sites+2)*m.hidden, m)
 }
 
-// posterior is forward–backward for one sequence: ahead[i] is the
-// distribution of z_i given tokens 0 … i−1, seen[i] the likelihood of token i for
-// every z_i.
+// posterior runs forward–backward on one sequence. ahead[i] is the distribution of z_i given
+// tokens 0 … i−1. seen[i] is the likelihood of token i for every z_i.
 func (m *HMM) posterior(p, like, b []float64) {
 	h, k, n := m.hidden, m.k, m.sites
 	ahead, seen := b[:n*h], b[n*h:2*n*h]

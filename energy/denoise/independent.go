@@ -10,17 +10,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Independent is the exact denoiser of independent sites,
-// p(x_0,i = l | x_t) ∝ p_i(l)·q(x_t,i | l). It is immutable and safe for
-// concurrent use.
+// Independent is the exact denoiser of independent sites. It predicts p(x_0,i = l | x_t) ∝
+// p_i(l)·q(x_t,i | l). It is immutable and safe for concurrent use.
 type Independent struct {
 	sites, k   int
 	corruption Corruption
-	p          []float64 // sites × k, the largest of each row 1
+	// probabilities, sites × k, scaled so that the largest of each row is 1
+	p []float64
 }
 
-// NewIndependent returns the denoiser of the model. It returns an error if
-// m is nil or c unknown.
+// NewIndependent returns the denoiser of the model m under the corruption c. It returns an error
+// if m is nil or c is unknown.
 func NewIndependent(m *model.Independent, c Corruption) (*Independent, error) {
 	if m == nil {
 		return nil, fmt.Errorf("denoise: NewIndependent: m is nil")
@@ -41,16 +41,18 @@ func NewIndependent(m *model.Independent, c Corruption) (*Independent, error) {
 	return d, nil
 }
 
-// Shape returns the shape of predictions (see [Table.Shape]).
+// Shape returns the number of sites and levels of predictions, including the mask if the
+// corruption is Absorbing.
 func (d *Independent) Shape() (sites, levels int) { return d.sites, d.corruption.levels(d.k) }
 
-// TimeFree reports whether the corruption is Absorbing.
+// TimeFree reports whether predictions are independent of time, which they are for Absorbing.
 func (d *Independent) TimeFree() bool { return d.corruption == Absorbing }
 
-// MaskLevel implements [energy.Masking].
+// MaskLevel implements [energy.Masking]: it returns the level of the mask, or −1 if there is
+// none.
 func (d *Independent) MaskLevel() int32 { return d.corruption.mask(d.k) }
 
-// Denoise implements [energy.Denoiser].
+// Denoise stores exact posteriors in v; it implements [energy.Denoiser].
 func (d *Independent) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return d.corruption.denoise(ctx, v, q, d.sites, d.k, 0, d)
 }

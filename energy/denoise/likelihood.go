@@ -13,34 +13,34 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Likelihood is the distribution that a masked diffusion generates when it reveals one
-// token at a time in random order (diffusion.Masked with FirstHitting), such as that of a
-// network. With σ an order of the sites,
+// Likelihood is the distribution of the samples of a masked diffusion with a denoiser such as a
+// network. The diffusion reveals one token at a time in random order (diffusion.Masked with
+// FirstHitting). With σ an order of the sites,
 //
-//	q(x) = E_σ ∏_k q̂(x_σ(k) | x_σ(1), …, x_σ(k−1)),
+//	q(x) = E_σ ∏_k q̂(x_σ(k) | x_σ(1), …, x_σ(k−1)).
 //
-// where the predictions of a network depend on the order, of exact denoisers they do not.
-// Likelihood takes the mean over K random orders, the same ones for all states: the bound of
-// Khalafi, Ribeiro and Ding (2026, C.4) with K importance weights. It is a distribution
-// itself, with the sum 1, whose mean over the choice of orders is q; the mean of the
-// logarithms, which the loss of training estimates, is the lower bound with one weight.
+// The product depends on the order for a network, but not for an exact denoiser.
 //
-// As an energy.Model, E(x) = −log q(x) in nats, it is what ratios of networks are made of,
-// whose partition functions are 1 (unlearn.Ratio, unlearn.LogRatio, unlearn.Experts). A
-// state costs sites·K predictions. States that show the mask have no weight; NaN means that
-// the denoiser failed, or has no prediction. It is safe for concurrent use if the denoiser
-// is.
+// Likelihood takes the mean over K random orders, the same orders for all states. This is the
+// bound of Khalafi, Ribeiro and Ding (2026, C.4) with K importance weights. For fixed orders it
+// is itself a distribution that sums to 1. Its mean over the choice of orders is q. The mean of
+// the logarithms, which the training loss estimates, is the lower bound with one weight.
+//
+// Likelihood is an energy.Model with E(x) = −log q(x) in nats and partition function 1. Ratios of
+// networks are made of it (unlearn.Ratio, unlearn.LogRatio, unlearn.Experts). A state costs
+// sites·K predictions. States that contain the mask have energy +Inf. NaN means that the denoiser
+// failed or has no prediction. A Likelihood is safe for concurrent use if the denoiser is.
 type Likelihood struct {
 	base          energy.Denoiser[int32]
 	mask          int32
 	sites, levels int
-	order         []int32 // orders × sites
+	order         []int32 // random orders of the sites, orders × sites
 }
 
-// NewLikelihood returns the likelihood of d by the given number of random orders, which seed
-// determines; mask is the level that stands for a masked token. It returns an error unless
-// orders ≥ 1 and d predicts tokens masked by this level, from the states alone
-// (energy.TimeFree), or if there are too many to be kept.
+// NewLikelihood returns the likelihood of the denoiser d. orders is the number K of random
+// orders, which seed determines. mask is the level of a masked token. NewLikelihood returns an
+// error if orders < 1 or there are too many orders to store. It also returns an error unless d
+// predicts tokens masked by this level, from the states alone (energy.TimeFree).
 func NewLikelihood(d energy.Denoiser[int32], mask int32, orders int, seed uint64) (*Likelihood, error) {
 	if err := check.Given("denoise: NewLikelihood", "d", d); err != nil {
 		return nil, err
@@ -74,7 +74,8 @@ func NewLikelihood(d energy.Denoiser[int32], mask int32, orders int, seed uint64
 // Shape returns the shape of the denoiser.
 func (l *Likelihood) Shape() (sites, levels int) { return l.sites, l.levels }
 
-// Energy implements [energy.Model].
+// Energy stores −log q(x) of each state in e; it implements [energy.Model]. If the denoiser
+// fails, it stores NaN.
 func (l *Likelihood) Energy(e []float64, x []int32) {
 	check.Len("denoise", "x", len(x), len(e)*l.sites)
 	if err := l.LogProb(context.Background(), e, nil, x); err != nil {
@@ -88,11 +89,13 @@ func (l *Likelihood) Energy(e []float64, x []int32) {
 	}
 }
 
-// LogProb stores log q(x) of the states x, in nats, in logp, and in se, unless it is nil,
-// the standard error due to the choice of orders, by the spread of their probabilities:
-// +Inf for a single order, 0 for a state without weight. Their logarithms have a heavy lower
-// tail, so that it means little above a half or so. It returns an error of ctx or of the
-// denoiser, or if a row of that has no weight. It panics unless lengths fit.
+// LogProb stores log q(x) of each state x in logp, in nats. If se is not nil, LogProb stores in
+// se the standard error due to the choice of orders. The estimate uses the spread of the
+// probabilities along the orders. The error is +Inf for a single order, and 0 for a state of
+// probability 0. The logarithms have a heavy lower tail, so errors above about 0.5 mean little.
+//
+// LogProb returns an error of ctx or of the denoiser, or if a row of a prediction has no weight.
+// It panics if the lengths do not match.
 func (l *Likelihood) LogProb(ctx context.Context, logp, se []float64, x []int32) error {
 	n := check.Rows("denoise", "x", len(x), l.sites)
 	check.Len("denoise", "logp", len(logp), n)
@@ -115,9 +118,9 @@ func (l *Likelihood) LogProb(ctx context.Context, logp, se []float64, x []int32)
 	return nil
 }
 
-// Repair implements [energy.Supported]: in a state of probability zero, it replaces tokens that the
-// first order cannot reveal by the likeliest ones. If the denoiser fails, it leaves the rest of the
-// state as it is.
+// Repair implements [energy.Supported]. In a state of probability zero, it replaces every token
+// that the first order cannot reveal by the most likely token. If the denoiser fails, Repair
+// leaves the rest of the state unchanged.
 func (l *Likelihood) Repair(x []int32) {
 	e := make([]float64, 1)
 	for s := range check.Rows("denoise", "x", len(x), l.sites) {
@@ -128,7 +131,8 @@ func (l *Likelihood) Repair(x []int32) {
 	}
 }
 
-// meanExp returns the logarithm of the mean of e^v, and its standard error.
+// meanExp returns the logarithm of the mean of e^v over the entries of v, and the relative
+// standard error of that mean.
 func meanExp(v []float64) (mean, se float64) {
 	top := math.Inf(-1)
 	for _, p := range v {
@@ -153,10 +157,10 @@ func meanExp(v []float64) (mean, se float64) {
 	return top + simd.Log(sum), math.Sqrt(squares / (n - 1) / n)
 }
 
-// pathRows bounds the states of one prediction.
+// pathRows is the largest number of states in one call of the denoiser.
 const pathRows = 64
 
-// paths stores the log-probability of x along every order.
+// paths stores the log-probability of x along every order in path.
 func (l *Likelihood) paths(ctx context.Context, path []float64, x []int32) error {
 	for from := 0; from < len(path); from += pathRows {
 		if err := l.some(ctx, path[from:min(len(path), from+pathRows)], from, x, false); err != nil {
@@ -166,8 +170,9 @@ func (l *Likelihood) paths(ctx context.Context, path []float64, x []int32) error
 	return nil
 }
 
-// some is paths for the orders from first on. To repair x along a single order, it replaces tokens
-// that the order cannot reveal by the likeliest ones.
+// some stores the log-probability of x along the orders from number first in path. If repair is
+// true, it replaces tokens of x that the order cannot reveal by the most likely ones; path must
+// then have one entry.
 func (l *Likelihood) some(ctx context.Context, path []float64, first int, x []int32, repair bool) error {
 	clear(path)
 	n := len(path)
@@ -190,7 +195,7 @@ func (l *Likelihood) some(ctx context.Context, path []float64, first int, x []in
 		}
 		for s := range path {
 			if math.IsInf(path[s], -1) {
-				continue // nothing is predicted from what cannot be
+				continue // this order already has probability zero
 			}
 			i := l.order[(first+s)*l.sites+k]
 			row := (*v)[(s*l.sites+int(i))*l.levels : (s*l.sites+int(i)+1)*l.levels]
@@ -210,7 +215,8 @@ func (l *Likelihood) some(ctx context.Context, path []float64, first int, x []in
 	return nil
 }
 
-// logProb returns the logarithm of the probability that a row of log-weights gives a token.
+// logProb returns the logarithm of the probability of a token under a row of log-weights, without
+// the mask.
 func (l *Likelihood) logProb(row []float32, token int32) (float64, error) {
 	top := math.Inf(-1)
 	for k, w := range row {

@@ -9,24 +9,25 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 )
 
-// Markov is the exact denoiser of a [model.Markov] chain: the posterior of every token
-// given the corrupted sequence, by forward–backward over the contexts of k tokens. With
-// L sites and K levels a prediction costs at most 2·L·K^{k+1} multiplications. Contexts
-// that the unmasked tokens rule out cost nothing, so a masked sequence gets cheaper as
-// more of it is known.
+// Markov is the exact denoiser of a [model.Markov] chain of order k. It computes the posterior of
+// every token given the corrupted sequence, by forward–backward over the contexts of k tokens.
+// With L sites and K levels, a prediction costs at most 2·L·K^{k+1} multiplications. Contexts
+// that the unmasked tokens exclude cost nothing, so a masked sequence costs less as more tokens
+// are known.
 //
-// An impossible sequence, whose tokens have joint probability zero, gets rows of −Inf, from which
-// nothing can be drawn. Sums are float64 and have the same bits on every GOARCH. A Markov is
-// immutable and safe for concurrent use.
+// A sequence of joint probability zero gets rows of −Inf, from which nothing can be drawn. Sums
+// are float64 and have the same bits on every GOARCH. A Markov is immutable and safe for
+// concurrent use.
 type Markov struct {
 	sites, k, order int
 	corruption      Corruption
-	start, trans    []float64 // probabilities
-	contexts        int       // K^order
+	// probabilities of the first context, and of a token given its context
+	start, trans []float64
+	contexts     int // number of contexts: k^order
 }
 
-// NewMarkov returns the denoiser of the chain. It returns an error if m is
-// nil or c unknown.
+// NewMarkov returns the denoiser of the chain m under the corruption c. It returns an error if m
+// is nil or c is unknown.
 func NewMarkov(m *model.Markov, c Corruption) (*Markov, error) {
 	if m == nil {
 		return nil, fmt.Errorf("denoise: NewMarkov: m is nil")
@@ -39,32 +40,33 @@ func NewMarkov(m *model.Markov, c Corruption) (*Markov, error) {
 	d.start, d.trans = m.Probabilities()
 	d.contexts = len(d.start)
 	if d.order == 0 {
-		// A chain of order 1 whose rows are all alike, so that there are
-		// contexts to number.
+		// Use a chain of order 1 with equal rows, so that there are contexts.
 		d.order, d.contexts, d.start = 1, d.k, d.trans
 		d.trans = slices.Repeat(d.start, d.k)
 	}
 	return d, nil
 }
 
-// Shape returns the shape of predictions (see [Table.Shape]).
+// Shape returns the number of sites and levels of predictions, including the mask if the
+// corruption is Absorbing.
 func (d *Markov) Shape() (sites, levels int) { return d.sites, d.corruption.levels(d.k) }
 
-// TimeFree reports whether the corruption is Absorbing.
+// TimeFree reports whether predictions are independent of time, which they are for Absorbing.
 func (d *Markov) TimeFree() bool { return d.corruption == Absorbing }
 
-// MaskLevel implements [energy.Masking].
+// MaskLevel implements [energy.Masking]: it returns the level of the mask, or −1 if there is
+// none.
 func (d *Markov) MaskLevel() int32 { return d.corruption.mask(d.k) }
 
-// Denoise implements [energy.Denoiser].
+// Denoise stores exact posteriors in v; it implements [energy.Denoiser].
 func (d *Markov) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
-	// Forward messages at sites order … sites, then two backward ones.
+	// forward messages at sites order … sites, and two backward messages
 	scratch := (d.sites - d.order + 3) * d.contexts
 	return d.corruption.denoise(ctx, v, q, d.sites, d.k, scratch, d)
 }
 
-// posterior is forward–backward for one sequence. Message t is over the contexts
-// before token order+t; the next context drops the oldest token.
+// posterior runs forward–backward on one sequence. Message t is over the contexts before token
+// order+t. The next context drops the oldest token.
 func (d *Markov) posterior(p, like, b []float64) {
 	c, k, n := d.contexts, d.k, d.sites-d.order
 	forward := func(t int) []float64 { return b[t*c : (t+1)*c] }
@@ -94,7 +96,7 @@ func (d *Markov) posterior(p, like, b []float64) {
 	}
 }
 
-// first stores the distribution of the first context given its tokens.
+// first stores the distribution of the first context given its corrupted tokens.
 func (d *Markov) first(dst, like []float64) {
 	for ctx, w := range d.start {
 		for j, rest := d.order-1, ctx; j >= 0 && w != 0; j, rest = j-1, rest/d.k {
@@ -105,9 +107,8 @@ func (d *Markov) first(dst, like []float64) {
 	normalise(dst)
 }
 
-// forward stores the distribution of the next context given its last token,
-// next(c') ∝ seen(y)·Σ_c now(c)·trans(c; y), and reports whether anything
-// is possible.
+// forward stores the distribution of the next context given its last token y, next(c') ∝
+// seen(y)·Σ_c now(c)·trans(c; y). It returns false if no context is possible.
 func (d *Markov) forward(next, now, seen []float64) bool {
 	k := d.k
 	lo, hi := support(seen)
@@ -134,8 +135,8 @@ func (d *Markov) forward(next, now, seen []float64) bool {
 	return true
 }
 
-// see multiplies the contexts that end in a token y, lo ≤ y < hi, by seen(y) and
-// returns their sum.
+// see multiplies the weight of every context that ends in a token y, lo ≤ y < hi, by seen(y). It
+// returns the sum of these weights.
 func (d *Markov) see(w, seen []float64, lo, hi int) float64 {
 	sum := 0.0
 	for ; len(w) > 0; w = w[d.k:] {
@@ -147,8 +148,9 @@ func (d *Markov) see(w, seen []float64, lo, hi int) float64 {
 	return sum
 }
 
-// backward stores before(c) ∝ Σ_y trans(c; y)·seen(y)·after(c') for the contexts
-// that now has, and the posterior of the token in p. It overwrites after.
+// backward stores before(c) ∝ Σ_y trans(c; y)·seen(y)·after(c') for the contexts c with now(c) > 0,
+// and the posterior of the token in p. c' is the context that follows c and the token y. It
+// overwrites after.
 func (d *Markov) backward(p, before, after, now, seen []float64) {
 	k := d.k
 	lo, hi := support(seen)
@@ -171,7 +173,7 @@ func (d *Markov) backward(p, before, after, now, seen []float64) {
 		total += sum
 	}
 	if total == 0 {
-		return // beyond the range of float64: rows become −Inf
+		return // outside the range of float64: rows become −Inf
 	}
 	for ctx, w := range now {
 		if w != 0 {
@@ -180,8 +182,8 @@ func (d *Markov) backward(p, before, after, now, seen []float64) {
 	}
 }
 
-// support returns the bounds of the entries that are not 0: of one token, if the token is
-// unmasked.
+// support returns the smallest range that contains all nonzero entries of w. For an unmasked
+// token it holds one entry.
 func support(w []float64) (lo, hi int) {
 	for hi = len(w); hi > 0 && w[hi-1] == 0; hi-- {
 	}

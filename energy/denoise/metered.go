@@ -11,18 +11,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Cost counts the calls and states of a [Metered] denoiser.
+// Cost holds the counts of calls and states of a [Metered] denoiser.
 type Cost struct {
-	Calls int // of Denoise
-	Rows  int // states in those calls
-	Asked int // states passed on to the wrapped denoiser
-	Hits  int // states answered from the cache
-	Shown int // states without a mask, answered without the denoiser
+	Calls int // calls of Denoise
+	Rows  int // states in all calls
+	Asked int // states that were passed on to the wrapped denoiser
+	Hits  int // states whose prediction was in the cache
+	Shown int // states without a mask, predicted without the wrapped denoiser
 }
 
-// Metered counts how often a sampler calls a denoiser of masked tokens. It can cache predictions.
-// It then also answers for states without a mask, for which there is nothing to predict. It is
-// safe for concurrent use.
+// Metered wraps a denoiser of masked tokens and counts the calls and states. It can also cache
+// predictions. With a cache it predicts states without a mask itself, because every token is
+// known. It is safe for concurrent use.
 type Metered struct {
 	d             energy.Denoiser[int32]
 	mask          int32
@@ -31,27 +31,28 @@ type Metered struct {
 
 	mu    sync.Mutex
 	cost  Cost
-	at    map[string]int // entry of a state
-	keys  []string       // by entry, for the oldest to go first
-	table []float32      // by entry
+	at    map[string]int // index of the cache entry for each state
+	keys  []string       // state of each cache entry; the oldest is evicted first
+	table []float32      // prediction of each cache entry
 	next  int
 
 	part  []float32
 	key   []byte
-	state []int // states whose predictions are requested
+	state []int // indices of states to request from the wrapped denoiser
 	view  energy.Noised[int32]
 }
 
-// never is the log-weight of what cannot be.
+// never is the log-weight of an impossible level.
 var never = float32(math.Inf(-1))
 
-// NewMetered returns d with counters and a cache of the given number of predictions (sites ×
-// levels floats each), which evicts the oldest first. With 0 nothing is cached, and d also
-// predicts states without a mask. Predictions for a batch that has a Meta or is Guided are not
-// cached.
+// NewMetered wraps d in a denoiser with counters. entries is the number of predictions in its
+// cache, sites × levels float32 values each; the oldest is evicted first. With entries = 0
+// nothing is cached, and d also predicts states without a mask. Predictions for a batch that has
+// a Meta or is Guided are not cached.
 //
-// It returns an error if d is nil, if mask is not a level or not the mask of d, if entries < 0,
-// or if entries > 0 although predictions depend on more than the state (see energy.TimeFree).
+// NewMetered returns an error if d is nil, mask is not a level or differs from the mask of d, or
+// entries < 0. It also returns an error if entries > 0 but the predictions of d depend on more
+// than the state (see energy.TimeFree).
 func NewMetered(d energy.Denoiser[int32], mask int32, entries int) (*Metered, error) {
 	if err := check.Given("denoise: NewMetered", "d", d); err != nil {
 		return nil, err
@@ -78,16 +79,17 @@ func (m *Metered) Cost() Cost {
 	return m.cost
 }
 
-// Shape returns the shape of the denoiser.
+// Shape returns the shape of the wrapped denoiser.
 func (m *Metered) Shape() (sites, levels int) { return m.sites, m.levels }
 
-// MaskLevel returns mask.
+// MaskLevel returns the mask level given to [NewMetered].
 func (m *Metered) MaskLevel() int32 { return m.mask }
 
-// As implements [energy.Capable]: the result supports what the wrapped denoiser supports.
+// As implements [energy.Capable]: a Metered supports the same interfaces as the wrapped denoiser.
 func (m *Metered) As(target any) bool { return energy.AsInto(m.d, target) }
 
-// Denoise implements [energy.Denoiser]. It panics if slices do not fit the shape.
+// Denoise stores predictions in v, from the cache or the wrapped denoiser; it implements
+// [energy.Denoiser]. It panics if the slices do not match the shape.
 func (m *Metered) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	n := q.States(m.sites)
 	check.Len("denoise", "v", len(v), len(q.X)*m.levels)
@@ -124,7 +126,7 @@ func (m *Metered) Denoise(ctx context.Context, v []float32, q energy.Noised[int3
 	return m.ask(ctx, v, q)
 }
 
-// name encodes everything that the prediction for state s depends on.
+// name encodes everything on which the prediction for state s depends.
 func (m *Metered) name(q energy.Noised[int32], s int) []byte {
 	m.key = m.key[:0]
 	for i, l := range q.X[s*m.sites : (s+1)*m.sites] {
@@ -140,7 +142,7 @@ func (m *Metered) name(q energy.Noised[int32], s int) []byte {
 	return m.key
 }
 
-// ask calls the denoiser for the states that are not answered yet, and caches the predictions.
+// ask requests predictions for the remaining states from the wrapped denoiser and caches them.
 func (m *Metered) ask(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if len(m.state) == 0 {
 		return nil
@@ -183,10 +185,10 @@ func (m *Metered) ask(ctx context.Context, v []float32, q energy.Noised[int32]) 
 	return nil
 }
 
-// store keeps a prediction in the place of the oldest.
+// store caches a prediction. If the cache is full, it replaces the oldest entry.
 func (m *Metered) store(key string, row []float32) {
 	if _, ok := m.at[key]; ok {
-		return // asked for twice in one call
+		return // the state occurs twice in one call
 	}
 	if len(m.keys) < m.entries {
 		m.keys, m.table = append(m.keys, key), append(m.table, row...)

@@ -12,18 +12,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Mixture is the exact denoiser of a [continuous.Mixture]: the posterior mean E[x_0 | x_t].
-// Entries marked clean are conditioned on exactly; the work for a set of clean entries is done
-// when that set first occurs. With full covariances a prediction for n sites takes 2·n²
+// Mixture is the exact denoiser of a [continuous.Mixture]: it predicts the posterior mean E[x_0 |
+// x_t]. Entries marked clean are conditioned on exactly. The work for a set of clean entries is
+// done when that set first occurs. With full covariances, a prediction for n sites takes 2·n²
 // operations per component. A Mixture is safe for concurrent use.
 type Mixture struct {
 	prior *continuous.Mixture
 
-	mu       sync.Mutex
-	prepared map[string]*continuous.Conditional // by the pattern of clean entries
+	mu sync.Mutex
+	// conditional mixture for each pattern of clean entries
+	prepared map[string]*continuous.Conditional
 }
 
-// maxPatterns bounds how many sets of clean entries stay prepared.
+// maxPatterns is the largest number of patterns of clean entries that stay cached.
 const maxPatterns = 64
 
 // NewMixture returns the denoiser of the mixture. It returns an error if m is nil.
@@ -44,11 +45,11 @@ func NewGaussian(mean, cov []float64) (*Mixture, error) {
 	return NewMixture(m)
 }
 
-// Shape returns the number of sites and 1.
+// Shape returns the number of sites, and 1 as the number of levels.
 func (m *Mixture) Shape() (sites, levels int) { return m.prior.Sites(), 1 }
 
-// Denoise implements [energy.Denoiser]. It returns an error if the covariance of
-// the clean entries is singular.
+// Denoise stores posterior means in v; it implements [energy.Denoiser]. It returns an error if
+// the covariance of the clean entries is singular.
 func (m *Mixture) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	n := m.prior.Sites()
 	states := q.States(n)
@@ -75,13 +76,13 @@ func (m *Mixture) Denoise(ctx context.Context, v []float32, q energy.Noised[floa
 	return nil
 }
 
-// Moments computes moments of x_0 given x_t: see [continuous.Mixture.Moments]. The error is
-// always nil.
+// Moments computes moments of x_0 given x_t. It forwards to [continuous.Mixture.Moments], which
+// states the arguments. The error is always nil.
 func (m *Mixture) Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error) {
 	return m.prior.Moments(mean, product, rows, x, alpha), nil
 }
 
-// given returns the mixture given the clean entries.
+// given returns the mixture conditioned on the clean entries.
 func (m *Mixture) given(clean []bool) (*continuous.Conditional, error) {
 	key := make([]byte, len(clean))
 	for i, c := range clean {
@@ -105,14 +106,14 @@ func (m *Mixture) given(clean []bool) (*continuous.Conditional, error) {
 	return c, nil
 }
 
-// Ancestral predicts a draw of x_0 given x_t instead of the mean. A reverse step of
-// diffusion.Gaussian with such a prediction, whatever its Eta, is a draw of x_s given x_t. If the
-// schedule begins with pure noise, the samples have the distribution of the mixture for any
-// number of steps. With a mixture returned by [continuous.Mixture.Where] they are samples given
+// Ancestral predicts a random draw of x_0 given x_t instead of the mean. A reverse step of
+// diffusion.Gaussian with such a prediction is an exact draw of x_s given x_t, for any Eta. If
+// the schedule begins with pure noise, the samples have the distribution of the mixture for any
+// number of steps. With a mixture returned by [continuous.Mixture.Where], they are samples given
 // its equations. An Ancestral is safe for concurrent use.
 type Ancestral struct{ prior *continuous.Mixture }
 
-// NewAncestral returns the drawing denoiser of the mixture. It returns an error if m is nil.
+// NewAncestral returns the Ancestral denoiser of the mixture. It returns an error if m is nil.
 func NewAncestral(m *continuous.Mixture) (*Ancestral, error) {
 	if m == nil {
 		return nil, fmt.Errorf("denoise: NewAncestral: m is nil")
@@ -120,11 +121,12 @@ func NewAncestral(m *continuous.Mixture) (*Ancestral, error) {
 	return &Ancestral{m}, nil
 }
 
-// Shape returns the number of sites and 1.
+// Shape returns the number of sites, and 1 as the number of levels.
 func (a *Ancestral) Shape() (sites, levels int) { return a.prior.Sites(), 1 }
 
-// Denoise implements [energy.Denoiser], with random numbers from q.Src. It returns an error for
-// clean entries: condition the mixture on them with Where instead.
+// Denoise stores draws in v, made with random numbers from q.Src; it implements
+// [energy.Denoiser]. It returns an error for clean entries: condition the mixture on them with
+// Where instead.
 func (a *Ancestral) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	q.States(a.prior.Sites())
 	check.Len("denoise", "v", len(v), len(q.X))

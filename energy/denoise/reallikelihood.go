@@ -12,31 +12,34 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// RealLikelihood is the density of what a Gaussian diffusion generates from a denoiser in
-// given steps, such as that of a network of reals. With ᾱ_1 > … > ᾱ_T the signal levels, the
-// chain begins with x_T standard normal and goes on as DDPM does (Ho, Jain and Abbeel 2020),
+// RealLikelihood estimates the density of the samples that a Gaussian diffusion generates with a
+// denoiser, such as a network of reals, in given steps. Let ᾱ_1 > … > ᾱ_T be the signal levels.
+// The chain begins with x_T standard normal and continues as DDPM does (Ho, Jain and Abbeel
+// 2020):
 //
-//	x_{t−1} | x_t ~ N(μ_t(x_t, x̂_0), β̃_t),  x_0 | x_1 ~ N(x̂_0, (1−ᾱ_1)/ᾱ_1),
+//	x_{t−1} | x_t ~ N(μ_t(x_t, x̂_0), β̃_t),  x_0 | x_1 ~ N(x̂_0, (1−ᾱ_1)/ᾱ_1).
 //
-// where μ_t and β̃_t are the mean and the variance of x_{t−1} given x_t and x_0, and the last
-// step, which a sampler makes without noise, has that of a flat prior. A state is noised K
-// times, and the mean of the ratios of the two chains along these paths is its density: the
-// bound of Khalafi, Ribeiro and Ding (2026, Lemma 2 and C.4) with K importance weights. The
-// logarithm is below log q(x_0) on average, less so for greater K, and with one weight it is
-// the evidence lower bound.
+// Here μ_t and β̃_t are the mean and the variance of x_{t−1} given x_t and x_0. The last step,
+// which a sampler makes without noise, has the variance of a flat prior.
 //
-// It is safe for concurrent use if the denoiser is.
+// The estimate adds noise to a state along K random paths. The mean ratio of the density of the
+// reverse chain to that of the noise along these paths is the density of the state. This is the
+// bound of Khalafi, Ribeiro and Ding (2026, Lemma 2 and C.4) with K importance weights. On
+// average the logarithm is below log q(x_0), by less for larger K. With K = 1 it is the evidence
+// lower bound.
+//
+// A RealLikelihood is safe for concurrent use if the denoiser is.
 type RealLikelihood struct {
 	base  energy.Denoiser[float32]
-	alpha []float64 // from the least noise to the most
+	alpha []float64 // signal levels ᾱ_t, from the least noise to the most
 	sites int
 	paths int
 	seed  uint64
 }
 
-// NewRealLikelihood returns the likelihood of d along the given signal levels by so many
-// paths of noise, which seed determines. It returns an error unless d is one of reals, alpha
-// falls strictly within (0, 1), and paths ≥ 1.
+// NewRealLikelihood returns the likelihood of the denoiser d along the given signal levels. paths
+// is the number K of noise paths, which seed determines. NewRealLikelihood returns an error
+// unless d is a denoiser of reals, alpha decreases strictly within (0, 1), and paths ≥ 1.
 func NewRealLikelihood(d energy.Denoiser[float32], alpha []float64, paths int, seed uint64) (*RealLikelihood, error) {
 	if err := check.Given("denoise: NewRealLikelihood", "d", d); err != nil {
 		return nil, err
@@ -60,8 +63,8 @@ func NewRealLikelihood(d energy.Denoiser[float32], alpha []float64, paths int, s
 	return l, nil
 }
 
-// reverse returns the weight of x̂_0 in the mean of the step from level t to the one before,
-// that of x_t, and the variance: of level 0, the last step.
+// reverse returns the coefficients of the step from level t to level t−1: the weights of x̂_0 and
+// of x_t in its mean, and its variance. At level 0 it is the last step.
 func (l *RealLikelihood) reverse(t int) (clean, noisy, variance float64) {
 	a := l.alpha[t]
 	if t == 0 {
@@ -72,7 +75,8 @@ func (l *RealLikelihood) reverse(t int) (clean, noisy, variance float64) {
 	return math.Sqrt(b) * beta / (1 - a), math.Sqrt(a/b) * (1 - b) / (1 - a), (1 - b) / (1 - a) * beta
 }
 
-// path noises a state to all levels: the state t is x[t·sites : (t+1)·sites].
+// path adds noise to the state clean at all levels. State t of the path is x[t·sites :
+// (t+1)·sites].
 func (l *RealLikelihood) path(x, clean []float32, r *rand.Rand) {
 	normal.Fill(x, r)
 	from, before := clean, 1.0
@@ -86,7 +90,7 @@ func (l *RealLikelihood) path(x, clean []float32, r *rand.Rand) {
 	}
 }
 
-// predict stores the predictions of d along a path in v.
+// predict stores the predictions of d for the states x of a path in v.
 func (l *RealLikelihood) predict(ctx context.Context, d energy.Denoiser[float32], v, x []float32) error {
 	q := energy.Noised[float32]{X: x, Alpha: l.alpha}
 	for t := range l.alpha {
@@ -95,10 +99,10 @@ func (l *RealLikelihood) predict(ctx context.Context, d energy.Denoiser[float32]
 	return d.Denoise(ctx, v, q)
 }
 
-// LogProb stores log q(x) of the states x in logp, in nats per state, and in se, unless it is
-// nil, the standard error due to the paths, by the spread of their ratios: +Inf for a single
-// path. The ratios have a heavy tail, so that it means little above a half or so. It returns
-// an error of ctx or of the denoiser. It panics unless lengths fit.
+// LogProb stores log q(x) of each state x in logp, in nats. If se is not nil, LogProb stores in
+// se the standard error due to the random paths, estimated from the spread of their ratios; it is
+// +Inf for a single path. The ratios have a heavy tail, so errors above about 0.5 mean little.
+// LogProb returns an error of ctx or of the denoiser. It panics if the lengths do not match.
 func (l *RealLikelihood) LogProb(ctx context.Context, logp, se []float64, x []float32) error {
 	n := check.Rows("denoise", "x", len(x), l.sites)
 	check.Len("denoise", "logp", len(logp), n)
@@ -125,8 +129,8 @@ func (l *RealLikelihood) LogProb(ctx context.Context, logp, se []float64, x []fl
 	return nil
 }
 
-// ratio returns the logarithm of the density of a path and its end under the chain, over that
-// under noise.
+// ratio returns the log ratio of two densities: that of a path and its clean state under the
+// reverse chain, and that of the path under noise.
 func (l *RealLikelihood) ratio(clean, path, v []float32) (sum float64) {
 	last := len(l.alpha) - 1
 	a := l.alpha[last]
@@ -153,15 +157,18 @@ func (l *RealLikelihood) ratio(clean, path, v []float32) (sum float64) {
 	return sum
 }
 
-// PathKL stores in kl, for each state x, a draw of what d generates, the divergence in nats of
-// the chain of d from that of another denoiser along one path of noise from x,
+// PathKL compares the reverse chain of d with that of another denoiser. For each state x, a
+// sample of d, it stores in kl the divergence in nats along one path of noise from x,
 //
-//	Σ_t ‖μ_t(x_t, x̂_0) − μ_t(x_t, x̂′_0)‖²/(2β̃_t).
+//	Σ_t ‖μ_t(x_t, x̂_0) − μ_t(x_t, x̂′_0)‖²/(2β̃_t),
 //
-// The mean over draws is, for an exact denoiser d, the divergence of the paths (Khalafi,
-// Ribeiro and Ding 2026, Lemma 3): an upper bound on KL(q‖q′) of what they lead to, and so
-// never a certificate that q is far from q′. It returns an error of ctx or of a denoiser, or if
-// the other has another shape. It panics unless lengths fit.
+// where x̂_0 and x̂′_0 are the predictions of d and of the other denoiser. If d is exact, the
+// mean over samples is the divergence of the paths (Khalafi, Ribeiro and Ding 2026, Lemma 3).
+// That is an upper bound on KL(q‖q′) of the final samples, and so never certifies that q is far
+// from q′.
+//
+// PathKL returns an error of ctx or of a denoiser, or if the other denoiser has another shape. It
+// panics if the lengths do not match.
 func (l *RealLikelihood) PathKL(ctx context.Context, kl []float64, other energy.Denoiser[float32], x []float32) error {
 	n := check.Rows("denoise", "x", len(x), l.sites)
 	check.Len("denoise", "kl", len(kl), n)

@@ -10,27 +10,26 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// maxTable bounds the entries, states × sites, of a Table: at 4 bytes
-// each 256 MiB.
+// maxTable is the largest number of entries, states × sites, of a [Table]: 256 MiB at 4 bytes
+// each.
 const maxTable = 1 << 26
 
-// Table is the exact denoiser of a model that is small enough to list all states:
+// Table is the exact denoiser of a model with few states, all of which it lists. It predicts
 //
 //	p(x_0,i = l | x_t) ∝ Σ_{x_0: x_0,i = l} p(x_0) Π_j q(x_t,j | x_0,j).
 //
-// A prediction costs one pass over the states. It is the reference for samplers and
-// other denoisers. An impossible state gets rows of −Inf. A Table is immutable and safe
-// for concurrent use.
+// A prediction costs one pass over the states. A Table is the reference for samplers and other
+// denoisers. If x_t is impossible under the model, the rows are −Inf. A Table is immutable and
+// safe for concurrent use.
 type Table struct {
 	sites, k   int
 	corruption Corruption
-	p          []float64 // of the possible states
-	x          []int32   // those states
+	p          []float64 // probability of each possible state, up to a common factor
+	x          []int32   // the possible states, states × sites
 }
 
-// NewTable lists the levels^sites states of the model. It returns an error if there are too many
-// (levels^sites·sites must be at most 2²⁶), if an energy is NaN or −Inf, or if no state has
-// positive probability.
+// NewTable lists the levels^sites states of the model m. It returns an error if
+// levels^sites·sites exceeds 2²⁶, an energy is NaN or −Inf, or no state has positive probability.
 func NewTable(m energy.Model, c Corruption) (*Table, error) {
 	sites, levels, err := check.Model("denoise", "NewTable", "m", m)
 	if err != nil {
@@ -81,13 +80,14 @@ func NewTable(m energy.Model, c Corruption) (*Table, error) {
 // corruption is Absorbing.
 func (d *Table) Shape() (sites, levels int) { return d.sites, d.corruption.levels(d.k) }
 
-// TimeFree reports whether the corruption is Absorbing.
+// TimeFree reports whether predictions are independent of time, which they are for Absorbing.
 func (d *Table) TimeFree() bool { return d.corruption == Absorbing }
 
-// MaskLevel implements [energy.Masking].
+// MaskLevel implements [energy.Masking]: it returns the level of the mask, or −1 if there is
+// none.
 func (d *Table) MaskLevel() int32 { return d.corruption.mask(d.k) }
 
-// Denoise implements [energy.Denoiser].
+// Denoise stores exact posteriors in v; it implements [energy.Denoiser].
 func (d *Table) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return d.corruption.denoise(ctx, v, q, d.sites, d.k, 0, d)
 }

@@ -12,29 +12,30 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Tempered sharpens the rows of a denoiser of tokens, for any process, projection and guidance.
-// It does the following, in this order:
+// Tempered sharpens the predictions of a denoiser of tokens, for any process, projection and
+// guidance. It changes each row v in this order:
 //
-//	drop the levels in Without,  v ← v/Temperature,
+//	remove the levels in Without, divide v by Temperature,
 //	keep only the TopK largest,
-//	keep only the fewest largest that together hold a share TopP of what is left.
+//	keep only the fewest largest levels that together hold a share TopP of the remaining weight.
 //
 // Among equal weights, those of the lowest levels are kept. Samples no longer have the denoiser's
-// distribution. A struct literal is ready for use; it is safe for concurrent use if Denoiser is.
+// distribution. A struct literal is ready for use. It is safe for concurrent use if Denoiser is.
 type Tempered struct {
 	Denoiser energy.Denoiser[int32]
 
-	Temperature float64 // > 0; 0 means 1
-	TopK        int     // ≥ 1; 0 means all
-	TopP        float64 // in (0, 1]; 0 means 1, all
-	Without     []int32 // levels that are not tokens, above all the mask, whose weight must not count
+	Temperature float64 // temperature > 0; 0 means 1
+	TopK        int     // number of levels to keep, ≥ 1; 0 means all
+	TopP        float64 // share of the weight to keep, in (0, 1]; 0 means 1
+	// levels that are not tokens, such as the mask, whose weight must not count
+	Without []int32
 }
 
-// inside is a denoiser that can be wrong inside another one, such as
-// diffusion.ClassifierFree.
+// inside is a denoiser that reports whether it may be wrapped by another one.
+// diffusion.ClassifierFree is an example.
 type inside interface{ CheckInside() error }
 
-// Check reports what is wrong with the fields.
+// Check returns an error that names an invalid field, or an error of the wrapped denoiser.
 func (d Tempered) Check() error {
 	if err := check.Given("denoise: Tempered", "Denoiser", d.Denoiser); err != nil {
 		return err
@@ -70,17 +71,17 @@ func (d Tempered) Shape() (sites, levels int) {
 // TimeFree reports whether Denoiser is time-free.
 func (d Tempered) TimeFree() bool { return energy.TimeFree(d.Denoiser) }
 
-// LeaveOneOut reports whether Denoiser predicts sites from the others.
+// LeaveOneOut reports whether Denoiser predicts each site from the other sites only.
 func (d Tempered) LeaveOneOut() bool { return energy.LeaveOneOut(d.Denoiser) }
 
-// As implements [energy.Capable]: the result is [energy.Masking] if Denoiser is.
+// As implements [energy.Capable]: a Tempered is [energy.Masking] if Denoiser is.
 func (d Tempered) As(target any) bool {
 	m, ok := energy.As[energy.Masking](d.Denoiser)
 	return ok && energy.Give(target, m)
 }
 
-// Denoise implements [energy.Denoiser]. Rows that contain a
-// NaN or +Inf, or only −Inf, are returned unchanged.
+// Denoise stores the sharpened predictions in v; it implements [energy.Denoiser]. Rows that
+// contain a NaN or +Inf, or only −Inf, are not tempered.
 func (d Tempered) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if err := d.Check(); err != nil {
 		return err
@@ -97,7 +98,7 @@ func (d Tempered) Denoise(ctx context.Context, v []float32, q energy.Noised[int3
 	return nil
 }
 
-// temper changes one row; w and p are scratch of its length.
+// temper sharpens one row; w and p are scratch of the same length.
 func (d Tempered) temper(row, w, p []float32) {
 	for _, l := range d.Without {
 		row[l] = never
@@ -107,7 +108,7 @@ func (d Tempered) temper(row, w, p []float32) {
 		return
 	}
 	if d.Temperature > 0 && d.Temperature != 1 {
-		shift := row[top[0]] // so that no weight overflows
+		shift := row[top[0]] // largest weight; subtracting it prevents overflow
 		for i, x := range row {
 			row[i] = float32((float64(x) - float64(shift)) / d.Temperature)
 		}
@@ -128,13 +129,13 @@ func (d Tempered) temper(row, w, p []float32) {
 func one(float32) float64      { return 1 }
 func itself(x float32) float64 { return float64(x) }
 
-// quantile returns the greatest entry of w such that those at least as large
-// measure goal or more, the least one if nothing does. It reorders w.
+// quantile returns the largest entry t of w for which the entries ≥ t have a total measure of at
+// least goal. If the total of all entries is less, it returns the smallest entry. It reorders w.
 func quantile(w []float32, goal float64, measure func(x float32) float64) float32 {
 	least := slices.Min(w)
 	for len(w) > 0 {
 		pivot := w[len(w)/2]
-		above, equal := 0, 0 // w[:above] > pivot, then as many equal
+		above, equal := 0, 0 // w[:above] > pivot, followed by the entries equal to pivot
 		more, same := 0.0, 0.0
 		for i, x := range w {
 			switch {
@@ -164,8 +165,8 @@ func quantile(w []float32, goal float64, measure func(x float32) float64) float3
 	return least
 }
 
-// keep drops the levels of row whose entry in w is below least, and of those that
-// equal it the last ones that goal does not need.
+// keep sets a level of row to −Inf if its entry in w is below least. Of the levels whose entry
+// equals least, it keeps the first ones, as many as goal requires.
 func keep(row, w []float32, least float32, goal float64, measure func(x float32) float64) {
 	for _, x := range w {
 		if x > least {

@@ -10,23 +10,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// Velocity turns a predictor of the velocity of a flow on straight paths from noise to
-// data, û ≈ E[ε − x_0 | z], such as a network trained by flow matching (train.Flow),
-// into a denoiser:
+// Velocity turns a predictor of velocities into a denoiser. The velocity û ≈ E[ε − x_0 | z] is
+// that of a flow on straight paths from noise to data; a network trained by flow matching
+// (train.Flow) predicts it. With
 //
-//	s = √(1−ᾱ)/(√ᾱ+√(1−ᾱ)),  z = x_t/(√ᾱ+√(1−ᾱ)) = (1−s)·x_0 + s·ε,  x̂_0 = z − s·û.
+//	s = √(1−ᾱ)/(√ᾱ+√(1−ᾱ)),  z = x_t/(√ᾱ+√(1−ᾱ)) = (1−s)·x_0 + s·ε,
 //
-// The predictor gets the state z at the time s, where 1 is noise; Alpha remains that of
-// the diffusion. It gets clean entries unchanged; they are their own prediction.
+// the prediction of the denoiser is x̂_0 = z − s·û. The predictor receives the state z at the
+// time s, where 1 is noise. Its Alpha remains that of the diffusion. It receives clean entries
+// unchanged; they are their own prediction.
 type Velocity struct{ energy.Denoiser[float32] }
 
-// Shape returns the shape of the denoiser.
+// Shape returns the shape of the predictor of velocities.
 func (p Velocity) Shape() (sites, levels int) {
 	check.Must("denoise: Velocity", "Denoiser", p.Denoiser)
 	return p.Denoiser.Shape()
 }
 
-// Denoise implements [energy.Denoiser].
+// Denoise stores predictions of clean states in v; it implements [energy.Denoiser].
 func (p Velocity) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	if err := check.Given("denoise: Velocity", "Denoiser", p.Denoiser); err != nil {
 		return err
@@ -47,7 +48,8 @@ func (p Velocity) Denoise(ctx context.Context, v []float32, q energy.Noised[floa
 	return nil
 }
 
-// show returns the input of the denoiser of velocities for q, stored in z and s.
+// show returns the input of the predictor of velocities for q. It stores the states in z and the
+// times in s.
 func (p Velocity) show(z []float32, s []float64, q energy.Noised[float32]) (energy.Noised[float32], error) {
 	n, _ := p.Shape()
 	for k := range s {
@@ -69,7 +71,7 @@ func (p Velocity) show(z []float32, s []float64, q energy.Noised[float32]) (ener
 	return q, nil
 }
 
-// clean turns the velocities v, predicted for shown, into the clean states of q.
+// clean turns the velocities v, predicted for shown, into predictions of the clean states for q.
 func (p Velocity) clean(v []float32, shown, q energy.Noised[float32]) {
 	n, _ := p.Shape()
 	for i, u := range v {
@@ -86,19 +88,20 @@ func (p Velocity) clean(v []float32, shown, q energy.Noised[float32]) {
 type Differentiable interface {
 	energy.Denoiser[float32]
 
-	// Pullback stores predictions in v, as Denoise does, and, with the Jacobian J at state s, the
-	// products
+	// Pullback stores predictions in v, like Denoise, and vector–Jacobian products in dst.
+	// With the Jacobian J at state s, they are
 	//
-	//	dst[s,k,j] = Σ_i rows[s,k,i]·J_ij,
+	//	dst[s,k,j] = Σ_i rows[s,k,i]·J_ij.
 	//
-	// in dst. Both rows and dst hold states × (any number of rows) × sites numbers, and they may
-	// not overlap. J is the Jacobian of Denoise as a function of all of q.X; a clean entry is its
-	// own prediction, so its row of J is that of the identity. Pullback panics if lengths do not
-	// fit. Its errors are those of Denoise.
+	// Both rows and dst hold states × (any number of rows) × sites numbers, and they may not
+	// overlap. J is the Jacobian of Denoise as a function of all of q.X. A clean entry is its
+	// own prediction, so its row of J is that of the identity. Pullback panics if lengths do
+	// not match. It returns the errors of Denoise.
 	Pullback(ctx context.Context, v, dst, rows []float32, q energy.Noised[float32]) error
 }
 
-// As implements [energy.Capable]: the result is [Differentiable] if the predictor is.
+// As implements [energy.Capable]: the denoiser is [Differentiable] if the predictor of velocities
+// is.
 func (p Velocity) As(target any) bool {
 	if d, ok := energy.As[Differentiable](p.Denoiser); ok {
 		return energy.Give[Differentiable](target, velocityPullback{p, d})
@@ -106,19 +109,19 @@ func (p Velocity) As(target any) bool {
 	return false
 }
 
-// velocityPullback is a Velocity of a differentiable denoiser.
+// velocityPullback is a Velocity whose predictor is differentiable.
 type velocityPullback struct {
 	Velocity
 	velocity Differentiable
 }
 
-// Pullback implements [Differentiable]: with z = x_t/c,
-// J = (I − s·∂û/∂z)/c.
+// Pullback implements [Differentiable]. With c = √ᾱ+√(1−ᾱ) and z = x_t/c, the Jacobian is J = (I
+// − s·∂û/∂z)/c.
 func (p velocityPullback) Pullback(ctx context.Context, v, dst, rows []float32, q energy.Noised[float32]) error {
 	n, _ := p.Shape()
 	check.Len("denoise", "v", len(v), len(q.X))
 	check.Len("denoise", "dst", len(dst), len(rows))
-	per := check.Rows("denoise", "rows", len(rows), max(1, len(q.X))) // rows of a state
+	per := check.Rows("denoise", "rows", len(rows), max(1, len(q.X))) // rows per state
 	zs, times, opens := scratch.Float32s.Get(len(q.X)), scratch.Float64s.Get(q.States(n)), scratch.Float32s.Get(len(rows))
 	defer scratch.Float32s.Put(zs)
 	defer scratch.Float64s.Put(times)
@@ -127,7 +130,7 @@ func (p velocityPullback) Pullback(ctx context.Context, v, dst, rows []float32, 
 	if err != nil {
 		return err
 	}
-	open := *opens // rows without the entries of clean predictions
+	open := *opens // rows with 0 at clean entries, whose predictions are constant
 	for i, x := range rows {
 		if open[i] = x; q.Clean != nil && q.Clean[i/(per*n)*n+i%n] {
 			open[i] = 0
@@ -141,7 +144,7 @@ func (p velocityPullback) Pullback(ctx context.Context, v, dst, rows []float32, 
 		state := i / (per * n)
 		d := float64(open[i]) - float64(shown.Time[state]*float64(g))
 		if q.Clean != nil && q.Clean[state*n+i%n] {
-			d += float64(rows[i]) // shown as it is
+			d += float64(rows[i]) // the predictor received this entry unchanged
 		} else {
 			d /= math.Sqrt(q.Alpha[state]) + math.Sqrt(1-q.Alpha[state])
 		}

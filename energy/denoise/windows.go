@@ -17,46 +17,44 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/span"
 )
 
-// Windows is the exact denoiser of the kernel density of a data set: the mixture
-// of N(w_j, h²I) over all windows w_j, and for h = 0 the empirical distribution
-// itself. With u = ᾱh² + 1 − ᾱ,
+// Windows is the exact denoiser of the kernel density of a data set. The density is the mixture
+// of N(w_j, h²I) over all windows w_j of the data, with bandwidth h. For h = 0 it is the
+// empirical distribution itself. With u = ᾱh² + 1 − ᾱ,
 //
 //	E[x_0 | x_t] = Σ_j p_j·(w_j + √ᾱh²/u·(x_t − √ᾱ·w_j)),
 //	p_j ∝ exp(−‖x_t − √ᾱ·w_j‖²/2u).
 //
-// Real data thus need no network; for small h the samples are the data, blurred.
-// Windows are screened with float32 products, and those that can have a weight above
-// e⁻⁴⁰ of the largest are summed in float64, so the result is the same on every GOARCH.
-// Windows is immutable and safe for concurrent use.
+// So real data need no network; for small h the samples are the data, blurred. Windows are first
+// selected with float32 products. Those that can have a weight above e⁻⁴⁰ of the largest are then
+// summed in float64, so the result is the same on every GOARCH. Windows is immutable and safe for
+// concurrent use.
 type Windows struct {
 	sites     int
 	bandwidth float64
 	top       int
 	data      []float32
-	square    []float64 // ‖w_j‖²
-	longest   float64   // largest ‖w_j‖
+	square    []float64 // squared norm ‖w_j‖² of each window
+	longest   float64   // largest norm ‖w_j‖ of a window
 
-	// Of windows that satisfy equations, see Where:
-	logw   []float64 // log-weights, or nil
-	basis  []float64 // orthonormal rows
-	target []float64 // their values
+	logw   []float64 // log-weight of each window after Where; nil means equal weights
+	basis  []float64 // orthonormal basis of the equations of Where; nil means none
+	target []float64 // value of the equations of Where along each row of basis
 }
 
-// WindowsConfig holds the options of [NewWindows]; the zero value selects the empirical
+// WindowsConfig holds the options of [NewWindows]. The zero value selects the empirical
 // distribution.
 type WindowsConfig struct {
-	Bandwidth float64 // h ≥ 0, in units of the data
-	Top       int     // average the nearest Top windows only; 0 means all that matter
+	Bandwidth float64 // standard deviation h ≥ 0 of the kernel, in units of the data
+	Top       int     // number of nearest windows to average; 0 means all with relevant weight
 }
 
-// leastWeight is the log of the relative weight below which a window is left
-// out: e⁻⁴⁰ of 10⁶ windows is 4e-12 of the result.
+// leastWeight is the log of the relative weight below which a window is omitted. 10⁶ windows at
+// e⁻⁴⁰ are 4e-12 of the result.
 const leastWeight = -40
 
-// NewWindows returns the denoiser of windows of the given number of entries,
-// row-major in data, which is copied. It returns an error if there is no window,
-// if the length does not fit, if an entry is not finite or an option out of
-// range.
+// NewWindows returns the denoiser of the windows in data, which holds them row by row, sites
+// entries each. It copies data. It returns an error if there is no window or the length is not a
+// multiple of sites. An entry that is not finite and an option out of range are also errors.
 func NewWindows(data []float32, sites int, c WindowsConfig) (*Windows, error) {
 	switch {
 	case sites < 1 || len(data) == 0 || len(data)%sites != 0:
@@ -76,7 +74,7 @@ func NewWindows(data []float32, sites int, c WindowsConfig) (*Windows, error) {
 	return w, nil
 }
 
-// measure finds the lengths of the windows.
+// measure computes the norms of the windows.
 func (w *Windows) measure() {
 	w.square = make([]float64, len(w.data)/w.sites)
 	for i, v := range w.data {
@@ -85,15 +83,15 @@ func (w *Windows) measure() {
 	w.longest = math.Sqrt(slices.Max(w.square))
 }
 
-// Shape returns the number of entries of a window and 1.
+// Shape returns the number of entries of a window, and 1 as the number of levels.
 func (w *Windows) Shape() (sites, levels int) { return w.sites, 1 }
 
 // Len returns the number of windows.
 func (w *Windows) Len() int { return len(w.square) }
 
-// Denoise implements [energy.Denoiser]. Entries marked clean weight windows by exp(−(x − w)²/2h²)
-// and are their own prediction. With h = 0 Denoise returns an error for clean entries, because no
-// window has exactly these values.
+// Denoise stores posterior means in v; it implements [energy.Denoiser]. Entries marked clean
+// weight windows by exp(−(x − w)²/2h²) and are their own prediction. With h = 0 Denoise returns
+// an error for clean entries, because no window has exactly these values.
 func (w *Windows) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	n := w.sites
 	states := q.States(n)
@@ -116,7 +114,7 @@ func (w *Windows) Denoise(ctx context.Context, v []float32, q energy.Noised[floa
 	return nil
 }
 
-// denoise predicts one state.
+// denoise stores the prediction for one state in v.
 func (w *Windows) denoise(v, x []float32, clean []bool, alpha float64) error {
 	n, h2 := w.sites, w.bandwidth*w.bandwidth
 	u := float64(alpha*h2) + 1 - alpha
@@ -147,8 +145,8 @@ func (w *Windows) denoise(v, x []float32, clean []bool, alpha float64) error {
 	return nil
 }
 
-// explain returns in list the windows from which the state x may come, in p their weights, and
-// the sum of the weights.
+// explain returns the windows with relevant weight for the state x in list, their weights in p,
+// and the sum of the weights.
 func (w *Windows) explain(list []int32, p []float64, x []float32, clean []bool, alpha, u float64) ([]int32, []float64, float64, error) {
 	list = w.screen(list, p, x, clean, alpha, u)
 	p = p[:len(list)]
@@ -168,7 +166,7 @@ func (w *Windows) explain(list []int32, p []float64, x []float32, clean []bool, 
 	return list, p, total, nil
 }
 
-// average stores the mean of the listed windows.
+// average stores the weighted mean of the listed windows in mean.
 func (w *Windows) average(mean []float64, list []int32, p []float64, total float64) {
 	clear(mean)
 	for k, j := range list {
@@ -187,8 +185,8 @@ func (w *Windows) prior(j int) float64 {
 	return w.logw[j]
 }
 
-// screen returns the windows that may matter, in list. With clean entries these
-// are all. score is scratch.
+// screen returns in list the windows that may have relevant weight. With clean entries the scores
+// are exact distances. score is scratch.
 func (w *Windows) screen(list []int32, score []float64, x []float32, clean []bool, alpha, u float64) []int32 {
 	signal, length := math.Sqrt(alpha), 0.0
 	for _, a := range x {
@@ -203,7 +201,7 @@ func (w *Windows) screen(list []int32, score []float64, x []float32, clean []boo
 		}
 		best = max(best, score[j])
 	}
-	// The products are off by at most n·2⁻²³·‖x‖·‖w‖ each.
+	// Rounding errors of each product are at most n·2⁻²³·‖x‖·‖w‖.
 	slack := 2 * float64(w.sites) * 0x1p-23 * signal * math.Sqrt(length) * w.longest / u
 	least := best + leastWeight - slack
 	kept := list[:0]
@@ -215,7 +213,7 @@ func (w *Windows) screen(list []int32, score []float64, x []float32, clean []boo
 	if w.top == 0 || len(kept) <= w.top {
 		return kept
 	}
-	// Exact distances decide who is among the nearest; ties go to the first.
+	// Exact distances select the nearest windows; ties keep the first.
 	for _, j := range kept {
 		score[j] = float64(2*w.prior(int(j))) - w.distance(int(j), x, clean, alpha, u)
 	}
@@ -230,7 +228,7 @@ func (w *Windows) screen(list []int32, score []float64, x []float32, clean []boo
 	return kept
 }
 
-// distance returns ‖x − √ᾱ·w_j‖²/u, clean entries as they are in units of h².
+// distance returns ‖x − √ᾱ·w_j‖²/u for window j. Clean entries contribute (x − w_j)²/h² instead.
 func (w *Windows) distance(j int, x []float32, clean []bool, alpha, u float64) float64 {
 	signal, sum, known := math.Sqrt(alpha), 0.0, 0.0
 	if clean == nil {
@@ -250,7 +248,7 @@ func (w *Windows) distance(j int, x []float32, clean []bool, alpha, u float64) f
 
 func (w *Windows) window(j int) []float32 { return w.data[j*w.sites : (j+1)*w.sites] }
 
-// hold moves x to where its values along the basis are signal times the target.
+// hold moves x, along the basis, to the point where its values are signal times the target.
 func (w *Windows) hold(x []float32, signal float64) {
 	n := w.sites
 	for k, y := range w.target {
@@ -262,20 +260,21 @@ func (w *Windows) hold(x []float32, signal float64) {
 	}
 }
 
-// place copies a state without its component along the basis, which is noise.
+// place copies the state x to dst and replaces its component along the basis, which is only
+// noise.
 func (w *Windows) place(dst, x []float32, alpha float64) {
 	copy(dst, x)
 	w.hold(dst, math.Sqrt(alpha))
 }
 
-// Where returns the kernel density given the equations R·x = y: each window is moved to the
-// nearest point where the equations hold, with weight ∝ exp(−(distance moved)²/2h²), and there is
-// no noise along the rows. rows holds R row by row, sites numbers each, and values holds y.
-// Predictions and draws of the result are exact given the equations; logp is log p(Rx = y) in
-// nats. Windows whose weight is below e⁻⁷⁰⁰ of the largest are left out.
+// Where returns the kernel density conditioned on the equations R·x = y. Each window is moved to
+// the nearest point that satisfies the equations, with weight ∝ exp(−(distance moved)²/2h²).
+// There is no noise along the rows of R. rows holds R row by row, sites numbers each, and values
+// holds y. Predictions and draws of the result are exact given the equations. logp is log p(Rx =
+// y) in nats. Windows whose weight is below e⁻⁷⁰⁰ of the largest are omitted.
 //
-// It returns an error if h = 0, if there is no row, if lengths do not fit, if a number
-// is not finite or if rows are dependent.
+// Where returns an error if h = 0, there is no row, lengths do not match, a number is not finite,
+// or rows are linearly dependent.
 func (w *Windows) Where(rows, values []float64) (given *Windows, logp float64, err error) {
 	n, q, before := w.sites, len(values), len(w.target)
 	switch {
@@ -333,11 +332,11 @@ func (w *Windows) Where(rows, values []float64) (given *Windows, logp float64, e
 	return g, top + simd.Log(sum) - simd.Log(total) - spread - b.LogVolume(), nil
 }
 
-// leastPrior is the log of the least weight, relative to 1, that a double can hold,
-// with a margin.
+// leastPrior is the log of the smallest relative weight of a window, just above the smallest that
+// a float64 can hold.
 const leastPrior = -700
 
-// Draw stores in x an exact draw from the kernel density. It panics if len(x) is not the number
+// Draw stores an exact draw from the kernel density in x. It panics if len(x) is not the number
 // of sites or src is nil.
 func (w *Windows) Draw(x []float32, src rand.Source) {
 	n := w.sites
@@ -361,10 +360,9 @@ func (w *Windows) Draw(x []float32, src rand.Source) {
 	w.hold(x, 1)
 }
 
-// Moments computes moments of x_0 given x_t as [continuous.Mixture.Moments] does. It stores
-// E[x_0 | x_t] in mean, stores in product the products of Cov[x_0 | x_t] with the rows, each of
-// sites numbers, and returns the trace of that covariance. It takes sites operations for each row
-// and each window of relevant weight.
+// Moments computes moments of x_0 given x_t. It stores E[x_0 | x_t] in mean, and the products of
+// Cov[x_0 | x_t] with the given rows, sites numbers each, in product. It returns the trace of
+// that covariance. The cost is sites operations for each row and each window of relevant weight.
 func (w *Windows) Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error) {
 	n, h2 := w.sites, w.bandwidth*w.bandwidth
 	check.Len("denoise", "mean", len(mean), n)
@@ -388,7 +386,7 @@ func (w *Windows) Moments(mean, product, rows []float64, x []float32, alpha floa
 	}
 	w.average(mean, list, p, total)
 	along := (*weight)[len(w.square):]
-	own := float64(h2*(1-alpha)) / u // variance of a component
+	own := float64(h2*(1-alpha)) / u // posterior variance of a component
 	for j := range q {
 		row, dst := rows[j*n:(j+1)*n], product[j*n:(j+1)*n]
 		along[j] = span.Dot(mean, row)
@@ -404,7 +402,7 @@ func (w *Windows) Moments(mean, product, rows []float64, x []float32, alpha floa
 		}
 	}
 	trace = own * float64(n-len(w.target))
-	shrink := (1 - alpha) / u // of distances between windows
+	shrink := (1 - alpha) / u // factor on distances between windows
 	for k, j := range list {
 		d := w.window(int(j))
 		part := float64(p[k] / total * float64(shrink*shrink))

@@ -10,19 +10,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// ClassifierConfig holds the settings of [NewClassifier]; the zero value is exact.
+// ClassifierConfig holds the settings of [NewClassifier]. The zero value computes exact tables.
 type ClassifierConfig struct {
-	// FirstOrder expands log p(y | x) about x in the one-hot code of its tokens, at the
-	// cost of one forward and one backward pass instead of one forward pass for every
+	// FirstOrder approximates log p(y | x) linearly in the one-hot encoding of the tokens of
+	// x. It costs one forward and one backward pass, instead of one forward pass for every
 	// level of every site (Schiff et al. 2025).
 	FirstOrder bool
 
-	// Level returns the noise level that the network gets at time t. nil means −log α of the
-	// log-linear schedule, α = 1 − (1−10⁻³)·t, as in train.Noisy. A network without Cond ignores
-	// the noise level.
+	// Level returns the noise level for the network at time t. nil means −log α of the
+	// log-linear schedule, α = 1 − (1−10⁻³)·t, as in train.Noisy. A network without Cond
+	// ignores the noise level.
 	Level func(t float64) float64
 
-	// TimeFree gives the network the level 0 at all times, as train.Masked does.
+	// TimeFree gives the network the noise level 0 at all times, for networks trained with
+	// train.Masked.
 	TimeFree bool
 
 	// Workers is the number of goroutines that share a call; 0 means GOMAXPROCS, and numbers
@@ -30,20 +31,19 @@ type ClassifierConfig struct {
 	Workers int
 }
 
-// Classifier computes the probabilities of classes given noised tokens. The
-// log-weights of the classes are the network's results averaged over positions,
+// Classifier computes the probabilities of classes given noised tokens x at time t. The
+// log-weights of the classes are the network's outputs f averaged over the L positions,
 //
 //	p(y | x, t) = softmax(1/L·Σ_i f_i(x, t))_y,
 //
-// as train.Classify fits them. It is a diffusion.Classifier for
-// diffusion.ClassifierGuided.
+// as fitted by train.Classify. It is a diffusion.Classifier for diffusion.ClassifierGuided.
 //
-// It is safe for concurrent use. Concurrent calls run one after another, because all workers
-// serve one call. Calls allocate nothing once the largest has been made.
+// A Classifier is safe for concurrent use. Concurrent calls run one after another, because all
+// workers serve one call. Calls allocate nothing after the largest call has occurred once.
 type Classifier struct{ judge *judge }
 
-// judge is what a Classifier works with. The goroutines of the pool refer to it
-// instead of the Classifier, so that they can end when the Classifier is garbage.
+// judge does the work of a [Classifier]. The goroutines of the pool refer to it instead of the
+// Classifier, so that they can end when the Classifier is garbage.
 type judge struct {
 	net   *Transformer
 	class int
@@ -54,20 +54,19 @@ type judge struct {
 	pool   *pool.Pool
 	passes []*Pass
 	work   []judgeWork
-	slope  *Pass // for FirstOrder
+	slope  *Pass // pass for FirstOrder
 	slopes []float32
 	chunk  int
 	do     func(worker, job int)
 
-	// The call at hand.
-	x     []int32 // of Table: the state; of LogProb: states
-	level float64
-	free  []int32 // of Table: sites whose rows are computed
-	dst   []float64
-	logp  []float64 // of Table, per site of free and level
+	x     []int32   // current call: the state for Table; the states for LogProb
+	level float64   // current call: noise level
+	free  []int32   // current call: sites whose rows Table computes
+	dst   []float64 // current call: log-probabilities of the class
+	logp  []float64 // log-probabilities for Table, one per site of free and level
 }
 
-// judgeWork is what a worker needs for a chunk of states.
+// judgeWork is the scratch of one worker for a chunk of states.
 type judgeWork struct {
 	x     []int32
 	level []float64
@@ -75,11 +74,11 @@ type judgeWork struct {
 	w     []float64
 }
 
-// NewClassifier returns the classifier for one class of a network whose results are log-weights
-// of classes. For masked diffusion, mask is the mask's level; Table then computes only the rows
-// of masked sites, as the other tokens do not change. For uniform noise, or a process that masks
-// tokens again, mask is −1, and Table computes all rows. It returns an error if net is nil or a
-// network of reals, or if class or mask is out of range.
+// NewClassifier returns the classifier for one class of a network whose outputs are log-weights
+// of classes. For masked diffusion, mask is the mask level. Table then computes only the rows of
+// masked sites, because the other tokens do not change. For uniform noise, or a process that
+// masks tokens again, mask is −1, and Table computes all rows. NewClassifier returns an error if
+// net is nil or a network of reals, or if class or mask is out of range.
 func NewClassifier(net *Transformer, class int, mask int32, opt ClassifierConfig) (*Classifier, error) {
 	switch {
 	case net == nil:
@@ -118,16 +117,17 @@ func NewClassifier(net *Transformer, class int, mask int32, opt ClassifierConfig
 	return d, nil
 }
 
-// leastSignal is the signal level at time 1.
+// leastSignal is the signal level α at time 1.
 const leastSignal = 1e-3
 
-// Shape returns Length and Levels of the network.
+// Shape returns the Length of the network as sites, and its Levels.
 func (c *Classifier) Shape() (sites, levels int) {
 	return c.judge.net.cfg.Length, c.judge.net.cfg.Levels
 }
 
 // LogProb stores log p(y | x, t) of the states x, states × sites, in dst. The error names a state
-// whose results are not finite. It panics if lengths do not fit or a token is out of range.
+// whose log-probability is not finite. LogProb panics if the lengths do not match or a token is
+// out of range.
 func (c *Classifier) LogProb(dst []float64, x []int32, t float64) error {
 	j := c.judge
 	check.Len("neural", "x", len(x), len(dst)*j.net.cfg.Length)
@@ -137,10 +137,9 @@ func (c *Classifier) LogProb(dst []float64, x []int32, t float64) error {
 	return j.run(t)
 }
 
-// Table implements diffusion.Classifier: it stores log p(y | x with x_i = l, t) +
-// c_i for every site i and level l of one state, with c_i = −log p(y | x, t). Rows of
-// tokens that are not masked are 0, unless mask is −1. It returns an error if results
-// of the network are not finite.
+// Table stores log p(y | x with x_i = l, t) − log p(y | x, t) in dst, for every site i and level
+// l of one state x. It implements diffusion.Classifier. Rows of tokens that are not masked are 0,
+// unless mask is −1. Table returns an error if outputs of the network are not finite.
 func (c *Classifier) Table(dst []float32, x []int32, t float64) error {
 	sites, levels := c.Shape()
 	check.Len("neural", "x", len(x), sites)
@@ -177,7 +176,8 @@ func (c *Classifier) Table(dst []float32, x []int32, t float64) error {
 	return nil
 }
 
-// run stores log p(y | state) in c.dst and forgets the call.
+// run stores log p(y | state) of the states of the current call in c.dst. It then clears the
+// arguments of the call.
 func (c *judge) run(t float64) error {
 	defer func() { c.x, c.dst = nil, nil }()
 	if err := c.at(t); err != nil {
@@ -192,7 +192,7 @@ func (c *judge) run(t float64) error {
 	return nil
 }
 
-// at finds the noise level of a time.
+// at sets the noise level for time t.
 func (c *judge) at(t float64) error {
 	if c.level = 0; c.opt.TimeFree || c.net.cfg.Cond == 0 {
 		return nil
@@ -232,7 +232,7 @@ func (c *judge) some(worker, job int) {
 	}
 }
 
-// expand stores the first-order table.
+// expand stores the first-order table of state x in dst.
 func (c *judge) expand(dst []float32, x []int32, t float64) error {
 	if err := c.at(t); err != nil {
 		return err

@@ -11,45 +11,46 @@ type Config struct {
 	// Length is the number of positions.
 	Length int
 
-	// Levels is the number of tokens, including a mask. It is 0 for reals; a position then has
-	// Channels of them.
+	// Levels is the number of levels of a token, including a mask. It is 0 for reals; a
+	// position then has Channels numbers.
 	Levels, Channels int
 
-	// Outputs is the number of results per position; 0 means Levels, or
-	// Channels for reals.
+	// Outputs is the number of outputs per position; 0 means Levels, or Channels for reals.
 	Outputs int
 
-	// Width is the number of entries of a position between the blocks. It is a multiple of Heads.
+	// Width is the number of entries of a position between the blocks, a multiple of 2·Heads.
+	// Heads is the number of attention heads, and Blocks the number of blocks.
 	Width, Heads, Blocks int
 
 	// Hidden is the number of hidden units of a block; 0 means 4·Width.
 	Hidden int
 
-	// Cond is the number of features of the noise level. If it is 0, the network does not see the
+	// Cond is the number of features of the noise level. If it is 0, the network ignores the
 	// noise level and has no shifts, scales or gates.
 	Cond int
 
-	// Classes is the number of classes. The network then takes the class of a
-	// state, or none, as an input (UDLM; Schiff et al. 2025): see [Input.Class]
-	// and [Transformer.Given]. It needs Cond.
+	// Classes is the number of classes. If it is not 0, the class of a state, or none, is an
+	// input of the network (UDLM; Schiff et al. 2025): see [Input.Class] and
+	// [Transformer.Given]. Classes requires Cond.
 	Classes int
 
-	// Positions adds a learned vector to each position. Without them, as in the public
-	// checkpoints, a network knows only relative positions: for a fully masked state it predicts
-	// the same at every position.
+	// Positions adds a learned vector to each position. Without it, as in the public
+	// checkpoints, a network depends only on relative positions: for a fully masked state it
+	// predicts the same at every position.
 	Positions bool
 
-	// Block limits which positions a position sees: see [layer.Attention]. 0 means no limit.
+	// Block limits the positions that a position attends to: its own block of this length and
+	// the blocks before it (see [layer.Attention]). 0 means no limit.
 	Block int
 }
 
-// frequencies is the length of the sinusoidal features (MDLM, UDLM and SEDD).
+// frequencies is the length of the sinusoidal features of the noise level (MDLM, UDLM and SEDD).
 const frequencies = 256
 
-// most bounds each number of a Config, so that products stay within an int.
+// most is the largest value of each number of a Config, so that products do not overflow an int.
 const most = 1 << 20
 
-// resolve fills in defaults and checks.
+// resolve fills in defaults and checks the fields. Errors name caller.
 func (c Config) resolve(caller string) (Config, error) {
 	if c.Outputs == 0 {
 		c.Outputs = c.Levels + c.Channels
@@ -80,19 +81,19 @@ func (c Config) resolve(caller string) (Config, error) {
 	return c, nil
 }
 
-// body is the weights of a network, or a gradient, as layers over one vector.
+// body holds the weights of a network, or their gradient, as layers that share one vector.
 type body struct {
 	embed          layer.Embedding
-	positions      []float32    // Length × Width
-	input          layer.Linear // of reals
-	time1, time2   layer.Linear // noise level → condition
+	positions      []float32    // learned vector of each position, Length × Width
+	input          layer.Linear // first layer of a network of reals
+	time1, time2   layer.Linear // layers from the noise level to its features
 	classes        layer.Embedding
 	blocks         []block
 	norm           layer.Norm
 	modulate, last layer.Linear
 }
 
-// block is x += gate·attention(norm(x)), x += gate·mlp(norm(x)).
+// block holds the weights of one block, x += gate·attention(norm(x)), x += gate·mlp(norm(x)).
 type block struct {
 	norm1, norm2 layer.Norm
 	qkv, out     layer.Linear
@@ -107,9 +108,8 @@ type Tensor struct {
 	Data  []float32
 }
 
-// lay makes the layers of a network over the vector of weights, which it asks of
-// take, tensor by tensor, in the order and under the names of the public
-// checkpoints.
+// lay builds the layers of a network. It calls take for the storage of each tensor, in the order
+// and under the names of the public checkpoints.
 func (c Config) lay(take func(name string, shape ...int) []float32) body {
 	linear := func(name string, out, in int, bias bool) layer.Linear {
 		l := layer.Linear{In: in, Out: out, Weight: take(name+".weight", out, in)}
@@ -134,7 +134,7 @@ func (c Config) lay(take func(name string, shape ...int) []float32) body {
 		b.time1 = linear("sigma_map.mlp.0", c.Cond, frequencies, true)
 		b.time2 = linear("sigma_map.mlp.2", c.Cond, c.Cond, true)
 	}
-	if c.Classes > 0 { // the last row stands for none
+	if c.Classes > 0 { // the last row means no class
 		b.classes = layer.Embedding{Levels: c.Classes + 1, Width: c.Cond, Weight: take("cond_map.embedding_table.weight", c.Classes+1, c.Cond)}
 	}
 	for i := range c.Blocks {
@@ -158,7 +158,7 @@ func (c Config) lay(take func(name string, shape ...int) []float32) body {
 	return b
 }
 
-// size returns the number of weights.
+// size returns the number of weights of a network of this shape.
 func (c Config) size() int {
 	n := 0
 	c.lay(func(_ string, shape ...int) []float32 {
@@ -176,7 +176,7 @@ func product(shape []int) int {
 	return n
 }
 
-// over lays the network over w and lists its tensors.
+// over builds the layers of a network with their weights in w, and lists the tensors.
 func (c Config) over(w []float32) (body, []Tensor) {
 	var all []Tensor
 	b := c.lay(func(name string, shape ...int) []float32 {

@@ -15,35 +15,35 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Options are the settings of all denoisers. The zero value is right for the public
-// checkpoints with time conditioning.
+// Options holds the settings shared by all denoisers of the package. The zero value is right for
+// the public checkpoints with time conditioning.
 type Options struct {
-	// Level returns the noise level that the network gets, given the diffusion time and the
-	// signal level. nil means the total noise σ = −log α of MDLM, UDLM and SEDD; [NewReals] has
-	// another default. Its result must be finite wherever it is called: −log α is not finite at α
-	// = 0. It is called concurrently.
+	// Level returns the noise level for the network, given the diffusion time and the signal
+	// level. nil means the total noise σ = −log α of MDLM, UDLM and SEDD; for [NewReals] it
+	// means 1000·t. The result must be finite: −log α is not finite at α = 0. Level is called
+	// concurrently.
 	Level func(t, alpha float64) float64
 
-	// TimeFree gives the network the level 0 at all times, as MDLM does unless it was
-	// trained with time conditioning, and lets diffusions reuse predictions. A network
-	// without Cond is always time-free.
+	// TimeFree gives the network the noise level 0 at all times, and lets diffusions reuse
+	// predictions. Set it for networks of MDLM that were trained without time conditioning. A
+	// network without Cond is always time-free.
 	TimeFree bool
 
-	// Workers is the number of goroutines that share a batch; 0 means GOMAXPROCS. It affects only
-	// speed.
+	// Workers is the number of goroutines that share a batch; 0 means GOMAXPROCS. It affects
+	// only speed.
 	Workers int
 }
 
-// chunkRows is the number of positions that a worker runs through the network at
-// a time: the activations of some hundred kilobytes a layer stay in its cache
-// (BenchmarkForward), and memory does not grow with the batch.
+// chunkRows is the number of positions that a worker runs through the network at a time. The
+// activations of a layer, a few hundred kilobytes, stay in the worker's cache (BenchmarkForward),
+// and memory does not grow with the batch.
 const chunkRows = 512
 
-// engine runs a network over batches for a denoiser. Calls wait for each other:
-// each uses all workers.
+// engine runs a network over batches of states for a denoiser. Concurrent calls wait for each
+// other, because each uses all workers.
 type engine[S energy.Site] struct {
 	name   string
-	mask   int32 // −1: tokens are not masked
+	mask   int32 // mask level; −1 if tokens are not masked
 	net    *Transformer
 	opt    Options
 	mu     sync.Mutex
@@ -53,25 +53,23 @@ type engine[S energy.Site] struct {
 	chunk  int
 	do     func(worker, job int)
 
-	// wants reports whether the result of a position is read, given its state's
-	// entry; nil: all are. finish turns the results of one state into its
-	// prediction.
+	// wants reports whether the output of a position is needed, given its entry of the state;
+	// nil means that all are. finish turns the outputs for one state into its prediction.
 	wants  func(x S) bool
 	finish func(v []float32, x []S, clean []bool, level, alpha float64)
 
-	// The call at hand.
-	v     []float32
-	q     energy.Noised[S]
-	level []float64
-	errs  []error
+	v     []float32        // current call: predictions to compute
+	q     energy.Noised[S] // current call: batch of states
+	level []float64        // current call: noise level of each state
+	errs  []error          // current call: error of each chunk
 }
 
-// mostWorkers bounds the passes that are made ahead, one for each worker: more
-// goroutines than any machine has processors for change nothing.
+// mostWorkers is the largest number of workers, each of which has its own pass. No machine gains
+// from more goroutines.
 const mostWorkers = 1 << 10
 
-// start begins the workers, which end when the denoiser that owner points to is
-// gone.
+// start starts the workers of an engine. They end when the denoiser that owner points to is
+// garbage.
 func start[S energy.Site, D any](owner *D, e *engine[S]) {
 	workers := e.opt.Workers
 	if workers <= 0 {
@@ -91,10 +89,10 @@ func start[S energy.Site, D any](owner *D, e *engine[S]) {
 	}
 }
 
-// timeFree reports whether predictions do not depend on the time.
+// timeFree reports whether predictions are independent of time.
 func (e *engine[S]) timeFree() bool { return e.opt.TimeFree || e.net.cfg.Cond == 0 }
 
-// denoise is Denoise.
+// denoise implements Denoise for the denoisers of the package.
 func (e *engine[S]) denoise(ctx context.Context, v []float32, q energy.Noised[S]) error {
 	sites, levels := e.shape()
 	n := q.States(sites)
@@ -107,7 +105,7 @@ func (e *engine[S]) denoise(ctx context.Context, v []float32, q energy.Noised[S]
 	return e.each(v, q, e.do)
 }
 
-// each has jobs done for all chunks of a batch.
+// each runs do for every chunk of a batch.
 func (e *engine[S]) each(v []float32, q energy.Noised[S], do func(worker, job int)) error {
 	n := len(q.Time)
 	if len(e.level) < n {
@@ -136,7 +134,7 @@ func (e *engine[S]) each(v []float32, q energy.Noised[S], do func(worker, job in
 	return nil
 }
 
-// shape returns the shape of a state and of its predictions.
+// shape returns the number of sites of a state, and the levels of its predictions.
 func (e *engine[S]) shape() (sites, levels int) {
 	c := e.net.cfg
 	if c.Levels == 0 {
@@ -145,7 +143,7 @@ func (e *engine[S]) shape() (sites, levels int) {
 	return c.Length, c.Outputs
 }
 
-// predict stores the predictions of one chunk of states.
+// predict stores the predictions for one chunk of states.
 func (e *engine[S]) predict(worker, job int) {
 	sites, levels := e.shape()
 	from := job * e.chunk
@@ -172,7 +170,8 @@ func (e *engine[S]) predict(worker, job int) {
 			}
 		}
 		p.Output(v[:len(rows)*levels], rows)
-		for i := len(rows) - 1; i >= 0; i-- { // to their places, none of which is further left
+		// move each row to its position, which is never further left
+		for i := len(rows) - 1; i >= 0; i-- {
 			r := int(rows[i])
 			row := v[r*levels : (r+1)*levels]
 			copy(row, v[i*levels:(i+1)*levels])
@@ -190,8 +189,8 @@ func (e *engine[S]) predict(worker, job int) {
 	}
 }
 
-// finite returns an error that names the state if results of states from first
-// on, size entries each, are not finite.
+// finite returns an error that names the first state whose outputs are not finite. first is the
+// number of the first state in v; each state has size entries.
 func (e *engine[S]) finite(v []float32, first, size int) error {
 	for s := 0; len(v) > 0; s, v = s+1, v[size:] {
 		if sum := simd.Sum(v[:size]); !check.Finite(sum) {
@@ -201,12 +200,12 @@ func (e *engine[S]) finite(v []float32, first, size int) error {
 	return nil
 }
 
-// noise is −log α.
+// noise returns the noise level −log α.
 func noise(_, alpha float64) float64 { return -simd.Log(alpha) }
 
 var inf = float32(math.Inf(1))
 
-// certain makes a row the prediction of one level.
+// certain sets a row of log-weights to 0 at level l and −Inf at all others.
 func certain(row []float32, l int32) {
 	for i := range row {
 		row[i] = -inf
@@ -214,7 +213,7 @@ func certain(row []float32, l int32) {
 	row[l] = 0
 }
 
-// tokens checks that the network predicts the tokens that it is shown.
+// tokens returns an error unless the network has tokens as input and one output per level.
 func tokens(caller string, t *Transformer) error {
 	switch {
 	case t == nil:
@@ -225,7 +224,8 @@ func tokens(caller string, t *Transformer) error {
 	return nil
 }
 
-// maskedEngine is what Masked and Ratio share; it is not started.
+// maskedEngine returns the engine that [Masked] and [Ratio] share. Its workers are not started
+// yet.
 func maskedEngine(name string, net *Transformer, mask int32, opt Options) (*engine[int32], error) {
 	caller := "New" + name
 	if err := tokens(caller, net); err != nil {
@@ -252,7 +252,7 @@ func maskedEngine(name string, net *Transformer, mask int32, opt Options) (*engi
 	return e, nil
 }
 
-// means stores the mean of the rows of y.
+// means stores the mean of the rows of y in dst.
 func means(dst []float64, y []float32) {
 	clear(dst)
 	for r := y; len(r) > 0; r = r[len(dst):] {
@@ -265,7 +265,7 @@ func means(dst []float64, y []float32) {
 	}
 }
 
-// logSum is log Σ e^w.
+// logSum returns log Σ e^w.
 func logSum(w []float64) float64 {
 	top, sum := slices.Max(w), 0.0
 	for _, v := range w {

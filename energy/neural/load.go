@@ -12,15 +12,18 @@ import (
 	"strings"
 )
 
-// Open reads a network from a .safetensors file, or from the files that an index (.json) lists:
-// one written by [Transformer.Write], or a public checkpoint of MDLM, UDLM or SEDD, whose tensors
-// have the same names, perhaps with a common prefix such as "backbone.". Tensors without the
-// prefix are ignored. Fields of cfg that are 0 are read from the shapes of the tensors and from
-// the file's metadata. Heads must be set if a checkpoint has neither the number of heads nor
-// rotary_emb.inv_freq, and Length if it does not have the length.
+// Open reads a network from a .safetensors file, or from the files that an index (.json) lists.
+// The file may be one written by [Transformer.Write], or a public checkpoint of MDLM, UDLM or
+// SEDD, whose tensors have the same names. The names may have a common prefix such as
+// "backbone."; tensors without the prefix are then ignored.
 //
-// The error names the file and the tensor that is missing, has the wrong shape or a type other
-// than F32, F16 and BF16, is not finite, or has no place in the network.
+// Fields of cfg that are 0 are read from the shapes of the tensors and from the file's metadata.
+// Heads must be set if a checkpoint has neither the number of heads nor rotary_emb.inv_freq.
+// Length must be set if the checkpoint does not contain it.
+//
+// The error names the file and the tensor. A tensor may be missing, not belong to the network, or
+// hold numbers that are not finite. It may also have the wrong shape or a type other than F32,
+// F16 and BF16.
 func Open(path string, cfg Config) (*Transformer, error) {
 	f, err := OpenFile(path)
 	if err != nil {
@@ -30,9 +33,9 @@ func Open(path string, cfg Config) (*Transformer, error) {
 	return Load(f, cfg)
 }
 
-// OpenFile opens a .safetensors file, or the files that an index (.json) lists, as large models
-// are published: a JSON object whose weight_map gives the file of every tensor, in the folder of
-// the index. The caller closes it.
+// OpenFile opens a .safetensors file, or the files that an index (.json) lists. Large models are
+// published with an index: a JSON object whose weight_map gives the file of every tensor, in the
+// folder of the index. The caller must close the File.
 func OpenFile(path string) (*File, error) {
 	if !strings.HasSuffix(path, ".json") {
 		return openFile(path)
@@ -46,15 +49,15 @@ func OpenFile(path string) (*File, error) {
 	return f, nil
 }
 
-// Write writes the network as a .safetensors file whose tensors have the given type (F32 if
-// empty).
+// Write writes the network to w as a .safetensors file. dtype is the type of its tensors; ""
+// means F32.
 func (t *Transformer) Write(w io.Writer, dtype DType) error {
 	return WriteFile(w, dtype, t.tensors, map[string]string{
 		"length": strconv.Itoa(t.cfg.Length), "heads": strconv.Itoa(t.cfg.Heads), "block": strconv.Itoa(t.cfg.Block),
 	})
 }
 
-// Load is [Open] for a file that is already open.
+// Load reads a network from an open file, with the rules of [Open] for cfg.
 func Load(f *File, cfg Config) (*Transformer, error) {
 	if f == nil {
 		return nil, fmt.Errorf("neural: Load: f = nil")
@@ -69,8 +72,8 @@ func Load(f *File, cfg Config) (*Transformer, error) {
 	if cfg, err = cfg.resolve(f.name); err != nil {
 		return nil, err
 	}
-	// All tensors are there, as large as the network has them, before it is
-	// allocated: a small file cannot ask for much.
+	// Check that all tensors are present with the right shapes before allocating the network,
+	// so that a small file cannot cause a large allocation.
 	known := map[string]bool{}
 	cfg.lay(func(name string, shape ...int) []float32 {
 		name = prefix + name
@@ -103,12 +106,11 @@ func Load(f *File, cfg Config) (*Transformer, error) {
 	return t, nil
 }
 
-// landmark is a tensor that every network has.
+// landmark is the name of a tensor that every network has.
 const landmark = "output_layer.linear.weight"
 
-// prefix returns what comes before the names of the network's tensors: "" if a
-// network without a prefix is there, else the prefix of the only network that
-// is there.
+// prefix returns the common prefix of the names of the network's tensors. It returns "" if there
+// is a network without a prefix. Otherwise there must be exactly one network.
 func (f *File) prefix() (string, error) {
 	var all []string
 	for _, name := range f.Names() {
@@ -128,7 +130,8 @@ func (f *File) prefix() (string, error) {
 	return "", fmt.Errorf("neural: %s: several networks, %q, want one", f.name, all)
 }
 
-// fits returns an error unless a tensor of the shape is there.
+// fits returns an error unless the file has a tensor of this name, the wanted shape and a known
+// type.
 func (f *File) fits(name string, want []int) error {
 	e, ok := f.entries[name]
 	switch {
@@ -140,7 +143,7 @@ func (f *File) fits(name string, want []int) error {
 	return f.readable(name, e.DType)
 }
 
-// shape fills in what cfg leaves 0.
+// shape returns cfg with fields that are 0 read from the file.
 func (f *File) shape(prefix string, cfg Config) (Config, error) {
 	at := func(name string, axis int) int {
 		if s, ok := f.Shape(prefix + name); ok && len(s) == 2 {
@@ -148,8 +151,8 @@ func (f *File) shape(prefix string, cfg Config) (Config, error) {
 		}
 		return 0
 	}
-	// A number that another is divided by, or that many tensors depend on, must
-	// not be 0 by way of a missing tensor: it is the tensor that the error names.
+	// A size by which others are divided, or on which many tensors depend, must not become 0
+	// because a tensor is missing. The error should name that tensor.
 	set := func(v *int, n int) {
 		if *v == 0 {
 			*v = n
@@ -208,7 +211,7 @@ func openFile(path string) (*File, error) {
 	return f, nil
 }
 
-// openParts opens the files of an index and takes the tensors that it lists.
+// openParts opens the files that an index lists and adds their tensors to f.
 func (f *File) openParts(path string) error {
 	b, err := os.ReadFile(path)
 	if err != nil {

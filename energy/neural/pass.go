@@ -8,58 +8,57 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Input is a batch of states: Tokens or Reals, states × Length (× Channels), and
-// one noise level per state, which a network without Cond does not read.
+// Input is a batch of states: Tokens, states × Length, or Reals, states × Length × Channels.
+// Level holds one noise level per state; a network without Cond does not read it.
 type Input struct {
 	Tokens []int32
 	Reals  []float32
 	Level  []float64
 
-	// Rows replaces Tokens if positions hold mixtures of tokens: states × Length ×
-	// Levels weights. The embedding of a position is the weighted sum of those of the
-	// tokens.
+	// Rows replaces Tokens if positions hold mixtures of tokens: states × Length × Levels
+	// weights. The embedding of a position is then the weighted sum of the token embeddings.
 	Rows []float32
 
-	// Class is the class of each state, −1 for none, for a network with Classes; nil means the
-	// class of [Transformer.Given], or none.
+	// Class is the class of each state, or −1 for none, for a network with Classes. nil means
+	// the class of [Transformer.Given], or none.
 	Class []int32
 }
 
 // Pass is scratch for a network's forward and backward passes over a batch of states. It must be
-// used by one goroutine at a time; different passes of one network may be used concurrently. No
+// used by one goroutine at a time. Different passes of one network may be used concurrently. No
 // method allocates.
 type Pass struct {
 	net   *Transformer
 	batch int
 	use   use
 	in    Input
-	n     int     // states at hand
-	rows  []int32 // that Output stored, unless all
-	class []int32 // rows of the embedding of classes
+	n     int     // number of states in the current input
+	rows  []int32 // rows that Output stored, unless all is true
+	class []int32 // class of each state, as a row of the class embedding
 	all   bool
 
 	attention layer.Attention
-	x         []float32 // Length·batch × Width: the stream between blocks
-	kept      []kept    // per block; one for all unless training
+	x         []float32 // activations between blocks, Length·batch × Width
+	kept      []kept    // activations of each block; without a backward pass, all blocks share one
 	final     kept
 	cond      condition
-	modul     []float32 // of the last norm, batch × 2·Width
-	hidden    []float32 // rows of final.y that the result is wanted for
+	modul     []float32 // modulation of the last norm, batch × 2·Width
+	hidden    []float32 // selected rows of final.y1, for which Output is computed
 	work      []float32
 
 	grad    []float32
-	slope   body // the layers over grad
+	slope   body // the network's layers, with views of grad as their weights
 	dx, dy  []float32
 	df      []float32
-	wide    [3][]float32 // Hidden or 3·Width wide
+	wide    [3][]float32 // scratch of Hidden or 3·Width columns
 	dmodul  []float32
 	dhidden []float32
 }
 
-// condition is what the noise level and the class become.
+// condition holds the activations that turn the noise level and the class into features.
 type condition struct{ wave, pre1, act1, pre2, c, d1, d2, work, class, act3 []float32 }
 
-// kept is what a block's backward pass needs of its forward pass.
+// kept holds the activations of a block's forward pass that its backward pass needs.
 type kept struct {
 	hat1, h1, y1, scale1 []float32
 	qkv, probs, o, f1    []float32
@@ -68,21 +67,21 @@ type kept struct {
 	modul                []float32
 }
 
-// NewPass returns the scratch for forward passes over at most batch states. It
-// panics unless batch is positive.
+// NewPass returns the scratch for forward passes over at most batch states. It panics unless
+// batch is positive.
 func (t *Transformer) NewPass(batch int) *Pass { return t.newPass(batch, predicting) }
 
-// NewTraining returns the scratch for forward and backward passes; it keeps the
-// activations of every block.
+// NewTraining returns the scratch for forward and backward passes over at most batch states. It
+// stores the activations of every block. It panics unless batch is positive.
 func (t *Transformer) NewTraining(batch int) *Pass { return t.newPass(batch, training) }
 
-// use is what a pass is for.
+// use is the purpose of a [Pass].
 type use uint8
 
 const (
 	predicting use = iota
-	training       // with gradients of weights
-	pulling        // with those of the input alone
+	training       // computes gradients of the weights
+	pulling        // computes gradients of the input only
 )
 
 func (t *Transformer) newPass(batch int, use use) *Pass {
@@ -141,8 +140,8 @@ func (t *Transformer) newPass(batch int, use use) *Pass {
 	return p
 }
 
-// newKept returns the storage of one block. Without a backward pass, steps that may
-// write over their argument share it.
+// newKept returns the storage of one block. Without a backward pass, steps that may overwrite
+// their argument share storage with it.
 func (c Config) newKept(batch int, train bool) kept {
 	rows := batch * c.Length
 	mk := func(n int) []float32 { return make([]float32, n) }
@@ -164,7 +163,7 @@ func (c Config) newKept(batch int, train bool) kept {
 	return k
 }
 
-// take remembers a batch after checking it.
+// take checks a batch and stores it as the current input.
 func (p *Pass) take(in Input) {
 	c := p.net.cfg
 	if c.Levels > 0 {
@@ -195,7 +194,7 @@ func (p *Pass) take(in Input) {
 	p.classify(in.Class)
 }
 
-// classify remembers the class of each state.
+// classify stores the class of each state.
 func (p *Pass) classify(class []int32) {
 	c := p.net.cfg
 	if class != nil {
@@ -219,8 +218,8 @@ func (p *Pass) classify(class []int32) {
 }
 
 // Forward runs the network up to its last linear layer. It keeps a reference to in until the next
-// call. It panics if lengths do not fit, if there are more states than the pass was made for, or
-// if a token is out of range.
+// call. It panics if lengths do not match, there are more states than the pass was made for, or a
+// token is out of range.
 func (p *Pass) Forward(in Input) {
 	p.take(in)
 	c, b := p.net.cfg, &p.net.body
@@ -260,7 +259,7 @@ func (p *Pass) condition() {
 	}
 	for s, level := range p.in.Level {
 		row := k.wave[s*frequencies : (s+1)*frequencies]
-		if s > 0 && level == p.in.Level[s-1] { // a batch mostly has one
+		if s > 0 && level == p.in.Level[s-1] { // most batches have a single noise level
 			copy(row, k.wave[(s-1)*frequencies:])
 			continue
 		}
@@ -278,8 +277,8 @@ func (p *Pass) condition() {
 	}
 }
 
-// modulate shifts and scales the rows of each state by the vectors at and at+1
-// of its parts vectors in m. y may be h.
+// modulate shifts and scales the rows of each state. m holds parts vectors per state; vector at
+// is the shift, and the next vector the scale. y and h may be the same slice.
 func (p *Pass) modulate(y, h, m []float32, parts, at int) {
 	c := p.net.cfg
 	size := c.Length * c.Width
@@ -294,7 +293,7 @@ func (p *Pass) modulate(y, h, m []float32, parts, at int) {
 	}
 }
 
-// gate adds f to x, gated by vector at of the six of each state.
+// gate adds f to x, multiplied by vector number at of the six modulation vectors of each state.
 func (p *Pass) gate(x, f, m []float32, at int) {
 	c := p.net.cfg
 	size := c.Length * c.Width
@@ -307,8 +306,8 @@ func (p *Pass) gate(x, f, m []float32, at int) {
 	}
 }
 
-// block applies one block to the stream. The order of the six vectors is that of
-// the checkpoints: shift, scale and gate of attention, then of the MLP.
+// block applies one block to the activations x. The six modulation vectors are ordered as in the
+// checkpoints: shift, scale and gate of attention, then of the MLP.
 func (p *Pass) block(x []float32, b *block, k *kept) {
 	c := p.net.cfg
 	rows := p.n * c.Length
@@ -339,8 +338,9 @@ func (p *Pass) block(x []float32, b *block, k *kept) {
 	p.gate(x, k.f2, k.modul, 5)
 }
 
-// Output stores the results of the positions listed in rows (state·Length + position, ascending)
-// in y, one row of Outputs each; nil means all. It must be called after Forward.
+// Output stores the outputs of the network in y, one row of Outputs for each position listed in
+// rows. A position is state·Length + position, in ascending order; nil means all positions. Call
+// Output after Forward.
 func (p *Pass) Output(y []float32, rows []int32) {
 	c := p.net.cfg
 	h := p.final.y1[:p.n*c.Length*c.Width]
@@ -357,12 +357,12 @@ func (p *Pass) Output(y []float32, rows []int32) {
 }
 
 // Gradient returns the sum of the gradients of all Backward calls, in the order of
-// [Transformer.Weights], or nil if the pass is not for training. The slice belongs to
+// [Transformer.Weights]. It returns nil if the pass is not for training. The slice is shared with
 // the pass; the caller clears it.
 func (p *Pass) Gradient() []float32 { return p.grad }
 
-// Backward adds to Gradient the pullback of dy, the gradient of the rows that
-// the last Output stored. It panics unless the pass is for training.
+// Backward adds the gradient of the weights to Gradient, given dy, the gradient with respect to
+// the rows that the last Output stored. It panics unless the pass is for training.
 func (p *Pass) Backward(dy []float32) {
 	if p.use == predicting {
 		panic("neural: Backward of a pass from NewPass, want NewTraining")
@@ -402,7 +402,7 @@ func (p *Pass) Backward(dy []float32) {
 	p.levelBack()
 }
 
-// rowsBack adds the gradient of embeddings that were mixed: Rowsᵀ·dx.
+// rowsBack adds the gradient of the token embeddings for an input of [Input.Rows]: Rowsᵀ·dx.
 func (p *Pass) rowsBack(dx []float32) {
 	c := p.net.cfg
 	for i := range p.n * c.Length {
@@ -415,10 +415,10 @@ func (p *Pass) rowsBack(dx []float32) {
 	}
 }
 
-// InputGradient stores in dst the gradient of the last Backward with respect to the
-// input: to [Input.Reals], states × Length × Channels, or to the weights of tokens,
-// states × Length × Levels. These weights are [Input.Rows], or one-hot rows if the
-// input was Tokens. It panics unless the pass is for training.
+// InputGradient stores the gradient of the last Backward with respect to the input in dst. For
+// reals it is with respect to [Input.Reals], states × Length × Channels. For tokens it is with
+// respect to the weights of tokens, states × Length × Levels: those in [Input.Rows], or the
+// one-hot rows of the tokens. InputGradient panics unless the pass is for training.
 func (p *Pass) InputGradient(dst []float32) {
 	c := p.net.cfg
 	if p.use == predicting {
@@ -437,7 +437,7 @@ func (p *Pass) InputGradient(dst []float32) {
 	simd.GemmT(dst, dx, p.net.body.embed.Weight, rows, c.Levels, c.Width)
 }
 
-// outputBack stores the gradient of the last hidden rows in p.dy.
+// outputBack stores the gradient with respect to the last hidden rows in p.dy.
 func (p *Pass) outputBack(dy []float32) {
 	c, b, g := p.net.cfg, &p.net.body, &p.slope
 	size := p.n * c.Length * c.Width
@@ -457,8 +457,8 @@ func (p *Pass) outputBack(dy []float32) {
 	}
 }
 
-// modulateBack replaces d by the gradient of h and adds those of shift and scale
-// to p.dmodul.
+// modulateBack replaces d by the gradient with respect to h. It adds the gradients of shift and
+// scale to p.dmodul.
 func (p *Pass) modulateBack(d, h, m []float32, parts, at int) {
 	c := p.net.cfg
 	if c.Cond == 0 {
@@ -485,7 +485,7 @@ func (p *Pass) gateBack(df, dx, f, m []float32, at int) {
 	}
 }
 
-// condBack takes the gradient of a modulation's vectors to that of the features.
+// condBack adds the gradient of the features, given that of the modulation vectors of layer l.
 func (p *Pass) condBack(l, g layer.Linear, parts int) {
 	c := p.net.cfg
 	if c.Cond == 0 || p.use == pulling {
@@ -526,7 +526,8 @@ func (p *Pass) blockBack(dx []float32, b, g *block, k *kept) {
 	p.condBack(b.modulate, g.modulate, 6)
 }
 
-// levelBack takes the gradient of the features to the layers that make them.
+// levelBack adds the gradients of the layers that compute the features of noise levels and
+// classes.
 func (p *Pass) levelBack() {
 	c, b, g, k := p.net.cfg, &p.net.body, &p.slope, &p.cond
 	if c.Cond == 0 {

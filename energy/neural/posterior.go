@@ -10,36 +10,38 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Posterior is a Bayesian network with binary weights: the distribution of the weights
-// θ ∈ {−1, 1}ᵈ of a network with one hidden layer, given N rows of data,
+// Posterior is a Bayesian network with binary weights: the posterior distribution of the weights
+// θ ∈ {−1, 1}ᵈ of a network with one hidden layer, given N rows of data. Its energy is
 //
 //	E(θ) = (w/N) Σ_i (f_i − y_i)²,  f_i = σ(c + Σ_j v_j tanh(b_j + Σ_k W_kj x_ik)),
 //
-// and no prior (Zhang, Liu and Liu 2022, section 6.4, whose code has w = 100; w = N gives the sum
-// of squares). Each site is a weight; level 0 stands for −1 and level 1 for 1. The d = (inputs +
+// without a prior (Zhang, Liu and Liu 2022, section 6.4, whose code has w = 100; w = N gives the
+// sum of squares). Each site is a weight; level 0 means −1 and level 1 means 1. The d = (inputs +
 // 2)·hidden + 1 sites are W row by row (a row per input), b, v and c.
 //
-// It is [energy.Binary] and [energy.Differentiable], to first order by backpropagation
-// (twice the derivative at θ), [energy.Conditional] by evaluating both energies and,
-// if it has a batch, through [energy.As] [energy.Stochastic]. It is immutable and safe for
-// concurrent use; its methods allocate nothing in steady state. Activations are
-// float32: results are reproducible per dispatch level of the processor. The energy and
-// field of a state do not depend on the other states of a call.
+// Posterior implements [energy.Binary] and [energy.Differentiable] to first order by
+// backpropagation (twice the derivative at θ), and [energy.Conditional] by evaluating both
+// energies. If it has a batch, [energy.As] also finds [energy.Stochastic].
+//
+// It is immutable and safe for concurrent use. Its methods allocate nothing in steady state.
+// Activations are float32: results are reproducible per dispatch level of the processor. The
+// energy and field of a state do not depend on the other states of a call.
 type Posterior struct {
 	rows, inputs, hidden, batch int
 
 	weight float64
-	x      []float32 // rows × (inputs + 1), the last column of ones
+	x      []float32 // inputs, rows × (inputs + 1); the last column is 1
 	y      []float32
 }
 
 // NewPosterior returns the posterior given the inputs x, len(y) × inputs row-major, and their
-// targets y in 0 … 1. weight is w. batch is the number of rows drawn for an estimate of the
-// field; with 0 the posterior has no estimates. It copies x and y.
+// targets y in 0 … 1. weight is the factor w of the energy. batch is the number of rows drawn for
+// an estimate of the field; 0 means no estimates. x and y are copied.
 //
-// It returns an error if y is empty or not in 0 … 1, if len(x) is not a positive
-// multiple of len(y), if hidden < 1, if weight is not > 0, if batch is not in 0 …
-// len(y), if a number is not finite, or if a derivative could overflow float32.
+// NewPosterior returns an error if y is empty or not in 0 … 1, or len(x) is not a positive
+// multiple of len(y). Other errors are hidden < 1, a weight that is not > 0, and a batch that is
+// not in 0 … len(y). Numbers that are not finite, and derivatives that could overflow float32,
+// are errors too.
 func NewPosterior(x, y []float32, hidden int, weight float64, batch int) (*Posterior, error) {
 	const caller = "neural: NewPosterior"
 	rows := len(y)
@@ -82,7 +84,7 @@ func NewPosterior(x, y []float32, hidden int, weight float64, batch int) (*Poste
 	return m, nil
 }
 
-// pad stores the rows of x, each with a 1 behind it.
+// pad stores the rows of x in dst, each followed by a 1.
 func (m *Posterior) pad(dst, x []float32) {
 	for n := m.inputs; len(x) > 0; x, dst = x[n:], dst[n+1:] {
 		copy(dst, x[:n])
@@ -90,19 +92,21 @@ func (m *Posterior) pad(dst, x []float32) {
 	}
 }
 
-// Shape returns the number of weights and 2.
+// Shape returns the number of weights as sites, and 2 as the number of levels.
 func (m *Posterior) Shape() (sites, levels int) { return (m.inputs+2)*m.hidden + 1, 2 }
 
 // Energy implements [energy.Model].
 func (m *Posterior) Energy(e []float64, x []int32) { m.evaluate(e, nil, x) }
 
-// Field implements [energy.Binary], to first order.
+// Field stores energies in e and first-order energy differences in h; it implements
+// [energy.Binary].
 func (m *Posterior) Field(e []float64, h []float32, x []int32) {
 	check.Len("neural", "h", len(h), len(x))
 	m.evaluate(e, h, x)
 }
 
-// Gradient implements [energy.Differentiable]: g[i,l] = (l − x_i)·h_i.
+// Gradient implements [energy.Differentiable] to first order: g[i,l] = (l − x_i)·h_i, with h the
+// field.
 func (m *Posterior) Gradient(e []float64, g []float32, x []int32) {
 	check.Len("neural", "g", len(g), 2*len(x))
 	m.evaluate(e, g[len(x):], x)
@@ -112,7 +116,8 @@ func (m *Posterior) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Conditional implements [energy.Conditional].
+// Conditional stores the exact energy differences of changing one site in d; it implements
+// [energy.Conditional].
 func (m *Posterior) Conditional(d []float64, site int, x []int32) {
 	sites, _ := m.Shape()
 	check.Len("neural", "d", len(d), 2)
@@ -128,7 +133,7 @@ func (m *Posterior) Conditional(d []float64, site int, x []int32) {
 	d[0], d[1] = d[0]-own, d[1]-own
 }
 
-// As implements [energy.Capable].
+// As implements [energy.Capable]: it offers [energy.Stochastic] if there is a batch.
 func (m *Posterior) As(target any) bool {
 	if m.batch == 0 {
 		return false
@@ -140,8 +145,8 @@ func (m *Posterior) As(target any) bool {
 	}.As(target)
 }
 
-// Predict stores in p, for the weights theta, the output f for each row of x, which has as many
-// inputs as the data. Its mean over draws of θ is the posterior prediction.
+// Predict stores in p the output f of the network with weights theta for each row of x. A row has
+// as many inputs as the data. The mean over draws of θ is the posterior prediction.
 func (m *Posterior) Predict(p []float32, theta []int32, x []float32) {
 	sites, _ := m.Shape()
 	check.Len("neural", "theta", len(theta), sites)
@@ -159,7 +164,7 @@ func (m *Posterior) Predict(p []float32, theta []int32, x []float32) {
 	}
 }
 
-// estimate is the field by some rows of the data.
+// estimate stores in h the field estimated from the given rows of the data.
 func (m *Posterior) estimate(h []float32, theta []int32, rows []int32) {
 	n := m.inputs + 1
 	b := scratch.Float32s.Get(len(rows) * (n + 1))
@@ -172,7 +177,7 @@ func (m *Posterior) estimate(h []float32, theta []int32, rows []int32) {
 	m.state(h, theta, x, y)
 }
 
-// evaluate stores energies in e and, unless it is nil, fields in h.
+// evaluate stores energies in e. If h is not nil, it also stores fields in h.
 func (m *Posterior) evaluate(e []float64, h []float32, x []int32) {
 	n, _ := m.Shape()
 	check.Len("neural", "e", len(e), check.Rows("neural", "x", len(x), n))
@@ -185,13 +190,13 @@ func (m *Posterior) evaluate(e []float64, h []float32, x []int32) {
 	}
 }
 
-// posteriorTile is how many rows go through the network together, a multiple of what
-// the products take at once: their activations
-// stay in the second-level cache.
+// posteriorTile is the number of rows that go through the network together, so that their
+// activations fit into the second-level cache. It is a multiple of the rows that a matrix product
+// handles at once.
 const posteriorTile = 48
 
-// state returns the energy of one state by the rows x (inputs + 1 entries each) and y,
-// and stores its field in h unless that is nil.
+// state returns the energy of one state for the rows x (inputs + 1 entries each) and targets y.
+// If h is not nil, it stores the field in h.
 //
 // With s = σ(2z) of an activation z, tanh z = 2s − 1 and tanh′ z = 4s(1 − s).
 func (m *Posterior) state(h []float32, theta []int32, x, y []float32) float64 {
@@ -254,18 +259,18 @@ func (m *Posterior) state(h []float32, theta []int32, x, y []float32) float64 {
 	return c * sum
 }
 
-// posteriorPass is a pass of rows through the network of a Bayesian network. Its hidden units
-// are padded with units whose weights are 0 both ways, which change nothing.
+// posteriorPass is one forward pass of rows through the network. Its hidden units are padded with
+// units whose weights are 0, which do not change the result.
 type posteriorPass struct {
 	in, hid int
-	w, v    []float32 // twice the weights: (inputs + 1) × hidden, hidden
-	s       []float32 // σ(2z), rows × hidden
-	p, q    []float32 // f and 1 − f of each row, either without cancellation
-	offset  float32   // c − Σ v_j
+	w, v    []float32 // weights times two: (inputs + 1) × hidden, and hidden
+	s       []float32 // σ(2z) of each activation z, rows × hidden
+	p, q    []float32 // f and 1 − f of each row, each computed without cancellation
+	offset  float32   // constant c − Σ v_j of the output before its sigmoid
 }
 
-// padded returns how many hidden units a pass computes: whole panels of the products,
-// which spares them the copies of a narrow last one (BenchmarkPosterior).
+// padded returns the number of hidden units that a pass computes: a multiple of the panel width
+// of the matrix products. This avoids copying a narrow last panel (BenchmarkPosterior).
 func padded(hidden int) int {
 	const panel = 32
 	if hidden < 4*panel {
@@ -274,11 +279,11 @@ func padded(hidden int) int {
 	return (hidden + panel - 1) / panel * panel
 }
 
-// passWork returns the numbers of scratch that a pass needs: rows of in numbers each.
+// passWork returns the length of the scratch for a pass over rows of in numbers each.
 func passWork(in, hidden, rows int) int { return (in+1+rows)*padded(hidden) + 2*rows }
 
-// passOf returns a pass with the given weights for up to the given number of rows, of in
-// numbers each. work has passWork numbers.
+// passOf returns a pass with the weights theta for up to the given number of rows, of in numbers
+// each. work is scratch of length passWork.
 func passOf(work []float32, theta []int32, in, hidden, rows int) posteriorPass {
 	for i, l := range theta {
 		if l&^1 != 0 {
@@ -306,7 +311,7 @@ func passOf(work []float32, theta []int32, in, hidden, rows int) posteriorPass {
 	return p
 }
 
-// activate stores the activations and outputs of the rows.
+// activate computes the activations and outputs of the given rows.
 func (p *posteriorPass) activate(rows []float32) {
 	n := len(rows) / p.in
 	s := p.s[:n*p.hid]

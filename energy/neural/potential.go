@@ -16,35 +16,35 @@ import (
 
 // Potential is a fully connected network whose output is an energy,
 //
-//	E(x) = bᵀv + wᵀf(h_K),  h_0 = W v + c,  h_k = h_{k−1} + D_k f(U_k h_{k−1} + u_k) + d_k,
+//	E(x) = bᵀv + wᵀf(h_K),  h_0 = W v + c,  h_k = h_{k−1} + D_k f(U_k h_{k−1} + u_k) + d_k.
 //
-// with f the SiLU, K residual blocks (with none it is a perceptron with one hidden
-// layer) and v the code of the state: 2x_i − 1 for two levels, one-hot entries for
-// more.
+// f is the SiLU, and K is the number of residual blocks; without blocks the network is a
+// perceptron with one hidden layer. v encodes the state: 2x_i − 1 for two levels, one-hot entries
+// for more.
 //
-// It implements [energy.Differentiable] and [energy.Learnable], and [energy.As] finds
+// Potential implements [energy.Differentiable] and [energy.Learnable], and [energy.As] finds
 // [energy.Binary] if it has two levels. Differences are of first order, by backpropagation. It is
-// immutable and safe for concurrent use. Activations are float32: results are
-// reproducible per dispatch level of the processor, and do not depend on the batch.
+// immutable and safe for concurrent use. Activations are float32: results are reproducible per
+// dispatch level of the processor, and do not depend on the batch.
 type Potential struct {
 	sites, levels, in, width int
 	weights                  []float32
 	parts                    potentialParts
 }
 
-// potentialParts are the weights, or gradients, by what they do.
+// potentialParts holds the weights or gradients of each layer.
 type potentialParts struct {
 	input  layer.Linear
 	blocks []layer.MLP
-	read   []float32 // w
-	bias   []float32 // b
+	read   []float32 // readout weights w
+	bias   []float32 // linear term b
 }
 
 // NewPotential returns a network of the given width and number of blocks for states of sites ×
-// levels, with weights drawn from src. The weights of a layer have standard deviation 1/√inputs;
-// those of the second layer of each block and of the readout have a tenth of that. Biases are 0,
-// so energies begin near 0. It returns an error if sites, levels or width < 1, blocks < 0, or
-// there would be more than 2²⁸ weights.
+// levels, with random weights drawn from src. The weights of a layer have standard deviation
+// 1/√inputs. In the second layer of each block and in the readout it is a tenth of that. Biases
+// are 0, so energies begin near 0. NewPotential returns an error if sites, levels or width < 1,
+// blocks < 0, or there would be more than 2²⁸ weights.
 func NewPotential(sites, levels, width, blocks int, src rand.Source) (*Potential, error) {
 	switch {
 	case sites < 1 || levels < 1:
@@ -82,10 +82,10 @@ func NewPotential(sites, levels, width, blocks int, src rand.Source) (*Potential
 	return m, nil
 }
 
-// maxPotential bounds the weights of a network: one gigabyte.
+// maxPotential is the largest number of weights of a network: one gibibyte.
 const maxPotential = 1 << 28
 
-// cut lays the parts out over a slice.
+// cut returns layers whose weights are consecutive views of w.
 func (m *Potential) cut(w []float32, blocks int) potentialParts {
 	var p potentialParts
 	take := func(n int) []float32 {
@@ -110,7 +110,7 @@ func (m *Potential) Shape() (sites, levels int) { return m.sites, m.levels }
 // Energy implements [energy.Model].
 func (m *Potential) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, x, nil) }
 
-// Gradient implements [energy.Differentiable], to first order.
+// Gradient implements [energy.Differentiable] to first order, by backpropagation.
 func (m *Potential) Gradient(e []float64, g []float32, x []int32) {
 	check.Len("neural", "g", len(g), len(x)*m.levels)
 	b := scratch.Float32s.Get(len(x) / m.sites * m.in)
@@ -130,15 +130,15 @@ func (m *Potential) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// As implements [energy.Capable].
+// As implements [energy.Capable]: it offers [energy.Binary] if there are two levels.
 func (m *Potential) As(target any) bool {
 	return m.levels == 2 && energy.Give[energy.Binary](target, binaryPotential{m})
 }
 
-// binaryPotential is a Potential of two levels.
+// binaryPotential adds [energy.Binary] to a Potential of two levels.
 type binaryPotential struct{ *Potential }
 
-// Field implements [energy.Binary], to first order: h_i = 2 ∂E/∂v_i.
+// Field implements [energy.Binary] to first order: h_i = 2 ∂E/∂v_i.
 func (m binaryPotential) Field(e []float64, h []float32, x []int32) {
 	check.Len("neural", "h", len(h), len(x))
 	m.evaluate(e, h, nil, x, nil)
@@ -147,11 +147,12 @@ func (m binaryPotential) Field(e []float64, h []float32, x []int32) {
 	}
 }
 
-// potentialTile is how many states go through the network together.
+// potentialTile is the number of states that go through the network together.
 const potentialTile = 64
 
-// evaluate stores energies in e, unless nil, the gradient by v in dv, and adds the
-// gradient by the weights, of the states times w, to grad.
+// evaluate computes the energies of the states x and their gradients. A nil argument omits its
+// result. e receives the energies, and dv the gradient with respect to v. The gradient with
+// respect to the weights, summed over states with factors w, is added to grad.
 func (m *Potential) evaluate(e []float64, dv []float32, grad *potentialParts, x []int32, w []float64) {
 	n := check.Rows("neural", "x", len(x), m.sites)
 	if e != nil {
@@ -210,7 +211,8 @@ func (m *Potential) evaluate(e []float64, dv []float32, grad *potentialParts, x 
 		}
 		layer.SiLU.Backward(dh[:size], last)
 		for b := blocks - 1; b >= 0; b-- {
-			// dh is that of h_b+1, which has h_b itself and the block's output.
+			// dh is the gradient of h_{b+1}, the sum of h_b and the output of the
+			// block
 			block := m.parts.blocks[b]
 			if grad != nil {
 				copy(act[:size], dh[:size])
@@ -234,7 +236,7 @@ func (m *Potential) evaluate(e []float64, dv []float32, grad *potentialParts, x 
 	}
 }
 
-// encode stores the code of the states.
+// encode stores the encoding v of the states x.
 func (m *Potential) encode(v []float32, x []int32) {
 	if m.levels == 2 {
 		for i, l := range x {
@@ -248,7 +250,7 @@ func (m *Potential) encode(v []float32, x []int32) {
 	}
 }
 
-// inputBack adds dy·W to dx.
+// inputBack adds dy·W, the gradient with respect to the input of l, to dx.
 func inputBack(dx, dy []float32, l layer.Linear) {
 	simd.Gemm(dx, dy, l.Weight, len(dy)/l.Out, l.In, l.Out)
 }
@@ -262,14 +264,15 @@ func dot(a, b []float32) float64 {
 	return sum
 }
 
-// potentialLearner is a Potential with θ its weights.
+// potentialLearner is a Potential whose parameters θ are its weights.
 type potentialLearner struct {
 	*Potential
 	theta []float64
 }
 
-// Learn implements [energy.Learnable]. The parameters are W, c, then U_k, u_k, D_k, d_k of
-// every block, w and b; the network keeps them as float32.
+// Learn returns a copy of the network with its weights as parameters; it implements
+// [energy.Learnable]. The parameters are W, c, then U_k, u_k, D_k, d_k of every block, w and b.
+// The network stores them as float32.
 func (m *Potential) Learn() (energy.Parametric, error) {
 	own := *m
 	own.weights = slices.Clone(m.weights)
@@ -284,7 +287,8 @@ func (m *Potential) Learn() (energy.Parametric, error) {
 // Params implements [energy.Parametric].
 func (l *potentialLearner) Params() []float64 { return slices.Clone(l.theta) }
 
-// SetParams implements [energy.Parametric].
+// SetParams implements [energy.Parametric]. It returns an error if a parameter is not finite as a
+// float32.
 func (l *potentialLearner) SetParams(theta []float64) error {
 	check.Len("neural", "theta", len(theta), len(l.theta))
 	for k, v := range theta {

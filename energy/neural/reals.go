@@ -9,24 +9,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Reals is the denoiser of a network of reals whose results are the clean state. It has Length ×
+// Reals is the denoiser of a network of reals whose output is the clean state. It has Length ×
 // Channels sites. A network that predicts noise becomes a denoiser with
 //
 //	energy.NoisePredictor{Denoiser: reals}
 //
-// and one that predicts the velocity of a flow, as train.Flow trains it, with
+// A network that predicts the velocity of a flow, trained by train.Flow, becomes one with
 // denoise.Velocity.
 //
-// It is safe for concurrent use. Concurrent calls run one after another, because all
-// workers serve one call. Calls allocate nothing once the largest batch has been seen.
+// A Reals is safe for concurrent use. Concurrent calls run one after another, because all workers
+// serve one call. Calls allocate nothing after the largest batch has occurred once.
 type Reals struct {
 	engine *engine[float32]
 	pull   *pullbacks
 }
 
-// NewReals returns the denoiser of a network. A nil Level means 1000·t, the step number for
-// networks of a thousand steps. It returns an error if net is nil, is a network of tokens or does
-// not have one result per channel.
+// NewReals returns the denoiser of a network. A nil Level in opt means 1000·t, the step number
+// for networks of a thousand steps. NewReals returns an error if net is nil, is a network of
+// tokens or does not have one output per channel.
 func NewReals(net *Transformer, opt Options) (*Reals, error) {
 	switch {
 	case net == nil:
@@ -50,20 +50,21 @@ func NewReals(net *Transformer, opt Options) (*Reals, error) {
 	return d, nil
 }
 
-// Shape returns Length × Channels and 1.
+// Shape returns Length × Channels as the number of sites, and 1 as the number of levels.
 func (d *Reals) Shape() (sites, levels int) { return d.engine.shape() }
 
-// TimeFree reports whether predictions depend on the state alone.
+// TimeFree reports whether predictions depend only on the state, not on time.
 func (d *Reals) TimeFree() bool { return d.engine.timeFree() }
 
-// Denoise implements [energy.Denoiser], with the errors of [Masked.Denoise].
+// Denoise stores clean states in v; it implements [energy.Denoiser]. The error names a state
+// whose noise level or outputs are not finite.
 func (d *Reals) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	return d.engine.denoise(ctx, v, q)
 }
 
-// Pullback implements denoise.Differentiable, with the errors of [Masked.Denoise]: it makes one
-// forward pass per state and, for each of the state's rows, one backward pass without gradients
-// of the weights.
+// Pullback implements denoise.Differentiable. It makes one forward pass per state and, for each
+// of the state's rows, one backward pass without gradients of the weights. The error names a
+// state whose noise level or outputs are not finite.
 func (d *Reals) Pullback(ctx context.Context, v, dst, rows []float32, q energy.Noised[float32]) error {
 	e, p := d.engine, d.pull
 	sites, _ := e.shape()
@@ -75,7 +76,7 @@ func (d *Reals) Pullback(ctx context.Context, v, dst, rows []float32, q energy.N
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for len(p.passes) < len(e.passes) { // with the first call
+	for len(p.passes) < len(e.passes) { // created by the first call
 		p.passes = append(p.passes, e.net.newPass(e.chunk, pulling))
 		p.slope = append(p.slope, make([]float32, 2*e.chunk*sites))
 	}
@@ -84,16 +85,15 @@ func (d *Reals) Pullback(ctx context.Context, v, dst, rows []float32, q energy.N
 	return e.each(v, q, p.do)
 }
 
-// pullbacks is what an engine of reals needs for vector–Jacobian products.
+// pullbacks holds the scratch and arguments of [Reals.Pullback].
 type pullbacks struct {
 	engine *engine[float32]
 	passes []*Pass
-	slope  [][]float32 // per worker, of results and of the states
+	slope  [][]float32 // for each worker: gradients of the outputs, then of the states
 	do     func(worker, job int)
 
-	// The call at hand.
-	dst, rows []float32
-	per       int // rows of a state
+	dst, rows []float32 // arguments of the current call of Pullback
+	per       int       // rows per state
 }
 
 func newPullbacks(e *engine[float32]) *pullbacks {
@@ -102,7 +102,7 @@ func newPullbacks(e *engine[float32]) *pullbacks {
 	return p
 }
 
-// one stores predictions and products of one chunk of states.
+// one stores predictions and products for one chunk of states.
 func (p *pullbacks) one(worker, job int) {
 	e := p.engine
 	sites, _ := e.shape()

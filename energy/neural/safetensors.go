@@ -14,10 +14,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// File is an open .safetensors file: a length (8 bytes, little-endian), a JSON object that gives
-// the type, shape and position of each tensor, and the numbers. PyTorch's save_model leaves out a
-// tensor that equals another one (tied weights) and records this in the metadata; a File has such
-// a tensor under both names. It is safe for concurrent use.
+// File is an open .safetensors file. Such a file holds a length (8 bytes, little-endian), a JSON
+// object that gives the type, shape and position of each tensor, and the numbers. PyTorch's
+// save_model omits a tensor that equals another one (tied weights) and records this in the
+// metadata. A File offers such a tensor under both names. It is safe for concurrent use.
 type File struct {
 	name    string
 	entries map[string]entry
@@ -33,19 +33,21 @@ type entry struct {
 	from *source
 }
 
-// source is where the numbers of an entry are.
+// source is the file that holds the numbers of an entry.
 type source struct {
 	name  string
 	r     io.ReaderAt
 	start int64
 }
 
-// longestHeader bounds the JSON of a file, as the format's own reader does.
+// longestHeader is the largest length of the JSON object of a file, the limit of the reference
+// implementation.
 const longestHeader = 100_000_000
 
-// ReadFile reads the header of a .safetensors file of the given size; errors refer to the file as
-// name. The numbers stay in r until [File.Read]. It returns an error if the length reaches beyond
-// the end, if the JSON is invalid, or if a tensor's shape, type and position do not agree.
+// ReadFile reads the header of a .safetensors file of the given size from r. Errors refer to the
+// file by name. The numbers stay in r until [File.Read]. ReadFile returns an error if the header
+// extends beyond the end, the JSON is invalid, or a tensor's shape, type and position do not
+// agree.
 func ReadFile(name string, r io.ReaderAt, size int64) (*File, error) {
 	fail := func(format string, args ...any) (*File, error) {
 		return nil, fmt.Errorf("neural: "+name+": "+format, args...)
@@ -97,7 +99,8 @@ func ReadFile(name string, r io.ReaderAt, size int64) (*File, error) {
 	return f, nil
 }
 
-// object returns the members of a JSON object, whose names must differ.
+// object returns the members of a JSON object. It returns an error if two members have the same
+// name.
 func object(b []byte) (map[string]json.RawMessage, error) {
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(b, &raw); err != nil {
@@ -125,7 +128,7 @@ func object(b []byte) (map[string]json.RawMessage, error) {
 	return raw, nil
 }
 
-// alias gives tensors that were left out the entries of those that they are.
+// alias adds the names of omitted tensors, with the entries of the tensors that they equal.
 func (f *File) alias() {
 	for name, kept := range f.meta {
 		e, ok := f.entries[kept]
@@ -135,11 +138,12 @@ func (f *File) alias() {
 	}
 }
 
-// maxEntries bounds a tensor, so that its bytes do not overflow.
+// maxEntries is the largest number of entries of a tensor, so that its size in bytes cannot
+// overflow.
 const maxEntries = 1 << 37
 
-// check compares shape, type and place. Types that are not known are no error
-// until they are read.
+// check returns an error if shape, type and position of the entry do not agree. An unknown type
+// becomes an error only when the tensor is read.
 func (e entry) check(limit uint64) error {
 	from, to := e.Offsets[0], e.Offsets[1]
 	if from > to || to > limit {
@@ -158,8 +162,8 @@ func (e entry) check(limit uint64) error {
 	return nil
 }
 
-// Close closes the files that [OpenFile] opened; later calls of Read fail. A File from [ReadFile]
-// has none.
+// Close closes the files that [OpenFile] opened. Later calls of Read fail. For a File from
+// [ReadFile] it does nothing.
 func (f *File) Close() error {
 	var err error
 	for _, c := range f.open {
@@ -168,7 +172,7 @@ func (f *File) Close() error {
 	return err
 }
 
-// Names returns the names of the tensors in order.
+// Names returns the names of the tensors in ascending order.
 func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.entries)) }
 
 // Metadata returns the file's metadata under a key, or "" if there is none.
@@ -180,8 +184,8 @@ func (f *File) Shape(name string) (shape []int, ok bool) {
 	return slices.Clone(e.Shape), ok
 }
 
-// Read stores the numbers of a tensor in dst. It returns an error, which names the tensor and the
-// file, if there is no such tensor, its type is unknown, or it does not have len(dst) numbers.
+// Read stores the numbers of a tensor in dst. The error names the tensor and the file. Read fails
+// if there is no such tensor, its type is unknown, or it does not have len(dst) numbers.
 func (f *File) Read(dst []float32, name string) error {
 	e, ok := f.entries[name]
 	if !ok {
@@ -207,8 +211,8 @@ func (f *File) Read(dst []float32, name string) error {
 	return nil
 }
 
-// Encoded returns a copy of the numbers of a tensor as they are in the file, in its
-// type. The errors are those of [File.Read].
+// Encoded returns the type of a tensor and a copy of its bytes as they are in the file. It fails
+// if there is no such tensor or its type is unknown.
 func (f *File) Encoded(name string) (DType, []byte, error) {
 	e, ok := f.entries[name]
 	if !ok {
@@ -235,8 +239,8 @@ func (f *File) readable(name string, d DType) error {
 	return fmt.Errorf("neural: %s: tensor %q has type %q, want F32, F16 or BF16", f.name, name, d)
 }
 
-// Decode stores the numbers in b, of type d and little-endian as in a file, in dst. It panics
-// unless b holds len(dst) numbers.
+// Decode stores the numbers in b in dst. b holds numbers of type d, little-endian as in a file.
+// Decode panics unless b holds len(dst) numbers.
 func (d DType) Decode(dst []float32, b []byte) {
 	check.Len("neural", "b", len(b), len(dst)*d.size())
 	switch d {
@@ -269,9 +273,9 @@ func (d DType) append(b []byte, x []float32) []byte {
 	return b
 }
 
-// WriteFile writes tensors as a .safetensors file, with numbers rounded to nearest in the type
-// dtype (F32 if empty). metadata may be nil. The error names a tensor whose shape and data do not
-// agree, or that occurs twice.
+// WriteFile writes tensors to w as a .safetensors file. Numbers are rounded to nearest in the
+// type dtype; "" means F32. metadata may be nil. The error names a tensor whose shape and data do
+// not agree, or that occurs twice.
 func WriteFile(w io.Writer, dtype DType, tensors []Tensor, metadata map[string]string) error {
 	if dtype == "" {
 		dtype = F32
@@ -299,11 +303,11 @@ func WriteFile(w io.Writer, dtype DType, tensors []Tensor, metadata map[string]s
 	if err := check.Given("neural: WriteFile", "w", w); err != nil {
 		return err
 	}
-	text, err := json.Marshal(head) // keys in order: the same bytes for the same tensors
+	text, err := json.Marshal(head) // sorted keys: the same tensors give the same bytes
 	if err != nil {
 		return fmt.Errorf("neural: WriteFile: %w", err)
 	}
-	for len(text)%8 != 0 { // so that numbers are aligned
+	for len(text)%8 != 0 { // align the numbers to 8 bytes
 		text = append(text, ' ')
 	}
 	b := append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...)
@@ -321,17 +325,17 @@ func WriteFile(w io.Writer, dtype DType, tensors []Tensor, metadata map[string]s
 	return nil
 }
 
-// DType is how a .safetensors file stores the numbers of a tensor.
+// DType is the type in which a .safetensors file stores the numbers of a tensor.
 type DType string
 
-// The types that are read and written.
+// Types that can be read and written.
 const (
-	F32  DType = "F32"
-	F16  DType = "F16"
-	BF16 DType = "BF16"
+	F32  DType = "F32"  // IEEE 754 binary32
+	F16  DType = "F16"  // IEEE 754 binary16
+	BF16 DType = "BF16" // bfloat16, the upper half of binary32
 )
 
-// size returns the bytes of a number; 0 for a type that is not known.
+// size returns the number of bytes of a number, or 0 for an unknown type.
 func (d DType) size() int {
 	switch d {
 	case F32:
@@ -342,7 +346,7 @@ func (d DType) size() int {
 	return 0
 }
 
-// fromHalf returns an IEEE 754 binary16 number.
+// fromHalf converts an IEEE 754 binary16 number to float32.
 func fromHalf(h uint16) float32 {
 	sign, e, m := uint32(h>>15)<<31, uint32(h>>10&31), uint32(h&1023)
 	switch {
@@ -355,8 +359,8 @@ func fromHalf(h uint16) float32 {
 	return math.Float32frombits(sign | math.Float32bits(f))
 }
 
-// toHalf rounds to the nearest binary16 number, ties to even; too large ones
-// become infinite.
+// toHalf rounds to the nearest binary16 number, ties to even. Numbers beyond its range become
+// infinite.
 func toHalf(f float32) uint16 {
 	b := math.Float32bits(f)
 	sign, a := uint16(b>>16&0x8000), b&0x7fffffff
@@ -368,7 +372,7 @@ func toHalf(f float32) uint16 {
 	case a < 0x38800000: // below 2⁻¹⁴: a multiple of 2⁻²⁴
 		return sign | uint16(math.RoundToEven(float64(math.Float32frombits(a))*0x1p24))
 	}
-	a += 0xfff + a>>13&1 // round; a carry goes into the exponent
+	a += 0xfff + a>>13&1 // round; a carry increments the exponent
 	return sign | uint16((a-112<<23)>>13)
 }
 

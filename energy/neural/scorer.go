@@ -8,21 +8,21 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Scorer is a learned score of clean states: the mean over the positions of a network's one
-// result, as train.Regress fits it,
+// Scorer is a learned score of clean states. The score is the mean over the L positions of the
+// single output f of a network, as fitted by train.Regress:
 //
 //	s(x) = 1/L·Σ_i f_i(x).
 //
-// It also accepts rows of probabilities, for which it mixes the embeddings, and computes the
-// gradient with respect to them. Its methods thus serve as the functions of a constraint.Score:
-// Value and Gradient for projections, Scores for look-ahead. train.Evaluate measures the error of
-// the score on other data.
+// A Scorer also accepts rows of probabilities, for which it mixes the embeddings, and computes
+// the gradient with respect to them. Its methods thus serve as the functions of a
+// constraint.Score: Value and Gradient for projections, Scores for look-ahead. train.Evaluate
+// measures the error of the score on other data.
 //
 // It is safe for concurrent use, and concurrent calls do not wait for each other.
 type Scorer struct {
 	net  *Transformer
-	one  sync.Pool // of *scoring for one state and its gradient
-	many sync.Pool // of *scoring for chunks
+	one  sync.Pool // pool of *scoring for one state and its gradient
+	many sync.Pool // pool of *scoring for chunks of states
 }
 
 // scoring is the scratch of one call.
@@ -33,8 +33,8 @@ type scoring struct {
 	slope []float32
 }
 
-// NewScorer returns the score of a network of tokens with one result per position. It
-// returns an error if net is nil or another kind of network.
+// NewScorer returns the score of a network of tokens with one output per position. It returns an
+// error if net is nil or a different kind of network.
 func NewScorer(net *Transformer) (*Scorer, error) {
 	switch {
 	case net == nil:
@@ -55,7 +55,7 @@ func NewScorer(net *Transformer) (*Scorer, error) {
 }
 
 // Scores stores the scores of the states x, states × sites, in dst. NaN means that the network
-// failed. It panics if lengths do not fit or a token is out of range.
+// failed. It panics if the lengths do not match or a token is out of range.
 func (s *Scorer) Scores(dst []float64, x []int32) {
 	sites := s.net.cfg.Length
 	check.Len("neural", "x", len(x), len(dst)*sites)
@@ -72,7 +72,7 @@ func (s *Scorer) Scores(dst []float64, x []int32) {
 	}
 }
 
-// Value returns the score of one state given by rows of probabilities, sites × levels.
+// Value returns the score of one state, given by rows of probabilities, sites × levels.
 func (s *Scorer) Value(v []float32) float64 {
 	w := s.one.Get().(*scoring)
 	defer s.one.Put(w)
@@ -88,7 +88,7 @@ func (s *Scorer) value(w *scoring, v []float32) float64 {
 	return mean[0]
 }
 
-// Gradient adds weight·∂s/∂v at v to dst, both sites × levels.
+// Gradient adds weight·∂s/∂v at the rows of probabilities v to dst. Both are sites × levels.
 func (s *Scorer) Gradient(dst, v []float32, weight float64) {
 	check.Len("neural", "dst", len(dst), len(v))
 	w := s.one.Get().(*scoring)

@@ -10,11 +10,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/normal"
 )
 
-// Transformer is a diffusion transformer (DDiT; Peebles and Xie 2023 as Lou,
-// Meng and Ermon 2024 use it): embedded tokens, or reals through a linear layer,
-// pass through blocks of attention with rotary positions and of GELU units, each
-// after a LayerNorm without bias that the noise level shifts, scales and gates;
-// a last norm and a linear layer give the results.
+// Transformer is a diffusion transformer (DDiT; Peebles and Xie 2023, in the form of Lou, Meng
+// and Ermon 2024). The input is embedded tokens, or reals through a linear layer. It passes
+// through blocks of attention with rotary positions and of GELU units. Each of these follows a
+// LayerNorm without bias, which the noise level shifts, scales and gates. A last norm and a
+// linear layer give the outputs.
 //
 // A Transformer holds only weights; [Transformer.NewPass] makes the scratch to run it. Goroutines
 // may share the weights as long as none trains them.
@@ -23,12 +23,13 @@ type Transformer struct {
 	weights []float32
 	body    body
 	tensors []Tensor
-	class   int32 // that passes tell unless their input does; Classes: none
+	class   int32 // class for inputs that have none; Classes means no class
 }
 
-// New returns a network with the random weights of DiT: linear layers are normal with variance
-// 1/inputs, embeddings are normal with variance 0.02², modulations and the last layer are 0, and
-// gains are 1. It returns an error if a field of cfg is out of range or src is nil.
+// New returns a network with the random initial weights of DiT. Linear layers are normal with
+// variance 1/inputs, and embeddings are normal with variance 0.02². Modulations and the last
+// layer are 0, and gains are 1. New returns an error if a field of cfg is out of range or src is
+// nil.
 func New(cfg Config, src rand.Source) (*Transformer, error) {
 	cfg, err := cfg.resolve("New")
 	if err != nil {
@@ -61,22 +62,22 @@ func scale(x []float32, k float64) {
 	}
 }
 
-// build returns a network of zeros.
+// build returns a network whose weights are all 0.
 func build(cfg Config) *Transformer {
 	t := &Transformer{cfg: cfg, weights: make([]float32, cfg.size()), class: int32(cfg.Classes)}
 	t.body, t.tensors = cfg.over(t.weights)
 	return t
 }
 
-// Config returns the shape, with defaults filled in.
+// Config returns the configuration of the network, with defaults filled in.
 func (t *Transformer) Config() Config { return t.cfg }
 
-// Weights returns all weights as one vector, which belongs to the network; training
+// Weights returns all weights as one vector. The slice is shared with the network; training
 // writes to it.
 func (t *Transformer) Weights() []float32 { return t.weights }
 
-// Tensors returns the parts of Weights under the names of the public
-// checkpoints, in the order of Weights.
+// Tensors returns the parts of [Transformer.Weights] in order, under the names of the public
+// checkpoints.
 func (t *Transformer) Tensors() []Tensor { return t.tensors }
 
 // Clone returns a network with a copy of the weights.
@@ -87,10 +88,10 @@ func (t *Transformer) Clone() *Transformer {
 	return c
 }
 
-// Given returns the network conditioned on a class, 0 … Classes−1, or on none, −1. An input that
-// has classes of its own ([Input.Class]) overrides it. A denoiser made from the result, for
-// example by NewMasked, predicts given that class. The result shares the weights. It returns an
-// error if class is out of range.
+// Given returns the network conditioned on a class, 0 … Classes−1, or on no class, −1. Classes in
+// the input ([Input.Class]) override it. A denoiser made from the result, for example by
+// NewMasked, predicts given that class. The result shares the weights. Given returns an error if
+// class is out of range.
 func (t *Transformer) Given(class int) (*Transformer, error) {
 	switch {
 	case t.cfg.Classes == 0:

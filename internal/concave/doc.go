@@ -1,3 +1,3 @@
-// Package concave maximises smooth concave functions of multipliers λ ≥ 0, such
-// as dual functions, and solves the small positive definite systems on the way.
+// Package concave maximises smooth concave functions of multipliers λ ≥ 0, such as dual
+// functions. It also solves the small positive definite systems that arise on the way.
 package concave

@@ -9,47 +9,52 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Func is a smooth concave function on part of λ ≥ 0, or one that is a monotone function of
-// a concave one along every line. It returns its value, or −Inf outside its domain. If the
-// value is finite, it stores the gradient and minus the Hessian (n × n), which is positive
-// semidefinite. It returns +Inf at a point that proves that there is no maximum.
+// Func is a smooth concave function on part of λ ≥ 0. It may also be a function that, along every
+// line, is a monotone function of a concave one. It returns its value, or −Inf outside its
+// domain. If the value is finite, it stores the gradient and the curvature: minus the Hessian (n
+// × n), positive semidefinite. It returns +Inf at a point that proves that there is no maximum.
 type Func func(lambda, gradient, curvature []float64) float64
 
-// Residuals of a climb, see [Residual]: the one at which it stops, and the one that counts
-// as a maximum when rounding allows no better.
+// Thresholds on the [Residual] of a climb. A climb stops at Tolerance. A residual up to Accepted
+// counts as a maximum if rounding prevents a smaller one.
 const (
 	Tolerance = 1e-13
 	Accepted  = 1e-10
 )
 
-// The limits of a climb and the damping μ of its steps.
+// Limits of a climb, and values of μ, the damping of its steps.
 const (
-	climbSteps = 300   // a dozen or two are usual; a maximum at infinity takes some sixty
-	climbFar   = 1e200 // a multiplier that large is infinite for all that follows
-	stalled    = 3     // steps without a better residual that end a climb at an accepted one
+	// largest number of steps; 12 to 24 are usual, and about 60 if the maximum is at infinity
+	climbSteps = 300
+	climbFar   = 1e200 // multipliers above this are treated as infinite
+	// steps without a smaller residual after which a climb with an accepted residual ends
+	stalled = 3
 
-	firstDamping = 1e-3
-	leastDamping = 1e-13 // dependent constraints make curvatures singular
-	mostDamping  = 1e15
-	easier       = 0.1 // factor of μ after a whole step
-	harder       = 8   // and after one that was cut
+	firstDamping = 1e-3 // initial μ
+	// smallest μ, above 0 because dependent constraints make curvatures singular
+	leastDamping = 1e-13
+	mostDamping  = 1e15 // largest μ
+	easier       = 0.1  // factor of μ after a full step
+	harder       = 8    // factor of μ after a shortened step
 )
 
-// Unbounded means that a function is proven to have no maximum.
+// Unbounded is the error that Maximize returns if the function is proven to have no maximum.
+// Lambda is the point that proves it, and Gradient the gradient there.
 type Unbounded struct{ Lambda, Gradient []float64 }
 
 func (e *Unbounded) Error() string {
 	return fmt.Sprintf("dual: no maximum at finite multipliers: at λ = %v the gradient is %v", e.Lambda, e.Gradient)
 }
 
-// Top is the end point of an ascent.
+// Top is the result of [Maximize].
 type Top struct {
-	Lambda   []float64 // the best λ met
-	Residual float64   // see [Residual]
-	Last     []float64 // the last one, on the way to infinity if there is no maximum
+	Lambda   []float64 // the best λ found
+	Residual float64   // residual at Lambda, see [Residual]
+	// the last λ visited; it is on the way to infinity if there is no maximum
+	Last []float64
 }
 
-// point is a place of a climb with what the function says there.
+// point is a point λ of a climb with the value, gradient and curvature of the function there.
 type point struct {
 	lambda, grad, curv []float64
 	value              float64
@@ -59,14 +64,16 @@ func newPoint(n int) *point {
 	return &point{make([]float64, n), make([]float64, n), make([]float64, n*n), math.Inf(-1)}
 }
 
-// Maximize maximises f from the start over λ_j ≥ 0, or over any λ_j where free is true
-// (nil: nowhere). A step goes in the direction of the maximum of the quadratic model of f
-// over the multipliers allowed, damped by μ times the curvature's diagonal (Levenberg and
-// Marquardt), as far as the slope of f along it stays positive: a bracket on the sign of
-// the slope, which rounding of values does not blur, so that no step lands beyond the
-// maximum of its line. Units of multipliers do not matter.
+// Maximize maximises f from the given start over λ_j ≥ 0. Where free is true, λ_j may have either
+// sign; a nil free means nowhere.
 //
-// It returns the context's error, an error if the start is outside the domain, or an
+// A step goes towards the maximum of the quadratic model of f over the allowed multipliers. The
+// model is damped by μ times the diagonal of the curvature (Levenberg and Marquardt). Along the
+// line, the step goes as far as the slope of f stays positive. The search brackets the sign of
+// the slope, which is less sensitive to rounding than values of f. So no step passes the maximum
+// of its line. The result does not depend on the units of the multipliers.
+//
+// Maximize returns the error of the context, an error if the start is outside the domain, or an
 // [*Unbounded] if f returned +Inf.
 func Maximize(ctx context.Context, f Func, start []float64, unit Unit, free []bool) (*Top, error) {
 	n := len(start)
@@ -114,27 +121,30 @@ func Maximize(ctx context.Context, f Func, start []float64, unit Unit, free []bo
 	return top, nil
 }
 
-// climb is the state of Maximize.
+// climb is the working state of [Maximize].
 type climb struct {
 	f             Func
 	unit          Unit
 	free          []bool
 	q             *quadrant
-	to            []float64 // the maximum of the model
+	to            []float64 // maximum of the current quadratic model
 	at, next, low *point
 }
 
-// The bracket on a line.
+// Settings of the line search that brackets the maximum of a line.
 const (
-	probes = 100 // evaluations of a line
-	flat   = 0.5 // slope, relative to the first, that ends a search
-	widen  = 4.0 // factor of the first longer or shorter step; it is squared every time
-	widest = 1 << 32
-	narrow = 16.0 // ratio of a bracket's ends above which its middle is geometric
-	closed = 1 + 1e-13
+	probes = 100 // largest number of evaluations on one line
+	flat   = 0.5 // slope, relative to the slope at the start, below which the search ends
+	// factor of the first extension or reduction of the step; it is squared each time
+	widen  = 4.0
+	widest = 1 << 32 // largest factor of a step
+	// ratio of the bracket's ends above which the search takes their geometric mean
+	narrow = 16.0
+	closed = 1 + 1e-13 // ratio of the bracket's ends below which the search ends
 )
 
-// step moves along the line to c.to and returns how far: 1 is all of the way, 0 nowhere.
+// step moves along the line towards c.to and returns the fraction covered: 1 is all of it, 0
+// none.
 func (c *climb) step(residual float64) float64 {
 	first := c.slope(c.at)
 	if !(first > 0) {
@@ -148,7 +158,7 @@ func (c *climb) step(residual float64) float64 {
 			c.at, c.next = c.next, c.at
 			return t
 		}
-		if residual <= Accepted { // slopes are rounding errors
+		if residual <= Accepted { // slopes are only rounding errors here
 			c.at, c.next = c.next, c.at
 			return 1
 		}
@@ -185,7 +195,7 @@ func (c *climb) step(residual float64) float64 {
 	return lo
 }
 
-// slope returns the slope at p along the line.
+// slope returns the derivative of f at p along the line from c.at to c.to.
 func (c *climb) slope(p *point) float64 {
 	s := 0.0
 	for j, v := range c.to {
@@ -196,7 +206,7 @@ func (c *climb) slope(p *point) float64 {
 	return s
 }
 
-// edge returns the largest step at which multipliers are allowed.
+// edge returns the largest step along the line at which no multiplier violates its sign.
 func (c *climb) edge() float64 {
 	most := math.Inf(1)
 	for j, v := range c.to {
@@ -207,8 +217,8 @@ func (c *climb) edge() float64 {
 	return max(most, 1)
 }
 
-// probe evaluates f at the part t of the line and returns its slope, −Inf outside the
-// domain.
+// probe evaluates f at fraction t of the line from c.at to c.to. It returns the slope along the
+// line, or −Inf outside the domain.
 func (c *climb) probe(t float64) float64 {
 	for j, v := range c.to {
 		l := c.at.lambda[j]
@@ -227,17 +237,20 @@ func (c *climb) probe(t float64) float64 {
 	return c.slope(c.next)
 }
 
-// Unit holds the units in which an ascent judges a function.
+// Unit holds the scales against which [Residual] measures a function.
 type Unit struct {
-	Value float64 // differences of values that matter are of this order
-	Slope float64 // upper bound on the unit of a gradient, 0 if there is none
+	Value float64 // the order of magnitude of a difference in value that matters
+	Slope float64 // upper bound on the scale of a gradient; 0 means no bound
 }
 
-// Residual returns how far λ is from a maximum: the largest, over multipliers, of the
-// gradient that is not pushed against λ ≥ 0 over √(curvature·unit.Value), +Inf where only
-// the curvature is 0. For a dual function of means of g_j at a temperature, which is its
-// unit, it is the violation in standard deviations of g_j. free marks coordinates without
-// a bound, nil none.
+// Residual returns the distance of λ from a maximum, as the largest scaled gradient component. A
+// component counts if it is not held by the bound λ_j ≥ 0. It is divided by
+// √(curvature·unit.Value), or by unit.Slope if that is smaller and not 0. A nonzero component
+// with curvature 0 gives +Inf.
+//
+// For a dual function of means of g_j, with unit.Value the temperature, the residual is the
+// violation in standard deviations of g_j. free marks coordinates without a bound; nil means
+// none.
 func Residual(lambda, grad, curv []float64, unit Unit, free []bool) float64 {
 	n, r := len(lambda), 0.0
 	for j, g := range grad {
@@ -255,8 +268,8 @@ func Residual(lambda, grad, curv []float64, unit Unit, free []bool) float64 {
 	return r
 }
 
-// Within reports whether every constraint holds within tol of its own units: the violation
-// is at most 0, and equal to 0 if the multiplier is not 0.
+// Within reports whether every constraint holds within tol times its unit. A constraint holds if
+// its violation is at most 0. If its multiplier is positive, the violation must be 0.
 func Within(lambda, violation, unit []float64, tol float64) bool {
 	for j, v := range violation {
 		if lambda[j] > 0 {
@@ -269,8 +282,8 @@ func Within(lambda, violation, unit []float64, tol float64) bool {
 	return true
 }
 
-// Projected returns the largest component of the gradient that is not pushed
-// against λ ≥ 0; free marks coordinates without that bound, nil none.
+// Projected returns the largest gradient component that is not held by the bound λ_j ≥ 0. free
+// marks coordinates without that bound; nil means none.
 func Projected(lambda, grad []float64, free []bool) float64 {
 	r := 0.0
 	for j, g := range grad {

@@ -2,17 +2,18 @@ package concave
 
 import "math"
 
-// quadrant maximises quadratic models over multipliers λ_j ≥ 0, or of either sign
-// where free, by an active set (Lawson and Hanson 1974). It keeps scratch.
+// quadrant maximises quadratic models by an active set (Lawson and Hanson 1974). The multipliers
+// satisfy λ_j ≥ 0, or have either sign where free is true. It keeps scratch for one goroutine.
 type quadrant struct {
 	free []bool
-	in   []bool // the passive set: multipliers that are not held at 0
+	in   []bool // passive set: multipliers that are not held at 0
 	list []int
 	a, d []float64
 
-	unit        float64
-	size        []float64 // √ of the curvature's diagonal
-	z, l, g, hh []float64 // the model in units of size
+	unit float64
+	size []float64 // square roots of the diagonal of the curvature
+	// point, multipliers, gradient and curvature of the model, in units of size
+	z, l, g, hh []float64
 }
 
 func newQuadrant(free []bool, n int, unit float64) *quadrant {
@@ -20,17 +21,17 @@ func newQuadrant(free []bool, n int, unit float64) *quadrant {
 		unit: unit, size: make([]float64, n), z: make([]float64, n), l: make([]float64, n), g: make([]float64, n), hh: make([]float64, n*n)}
 }
 
-// pushed is the slope, relative to the largest, that lets a multiplier go from 0.
+// pushed is the slope above which a multiplier leaves 0, relative to the largest slope.
 const pushed = 1e-12
 
-// frozen is the slope, in standard deviations, above which the curvature is that of what
-// hardly has probability and says nothing of how far a step goes.
+// frozen is the slope, in standard deviations, above which the curvature is useless for choosing
+// a step length: it then comes from states with almost no probability.
 const frozen = 1e30
 
-// maximize stores in z the maximum of gᵀδ − ½δᵀ(H + μ·diag H)δ, δ = z − λ, over
-// the multipliers allowed. Where the model is all but linear in a multiplier it takes the step
-// along it that gains one unit. ok is false if the curvature is singular in spite of its
-// damping.
+// maximize stores in z the maximum of gᵀδ − ½δᵀ(H + μ·diag H)δ, δ = z − λ, over the allowed
+// multipliers. If the model is almost linear in one multiplier, it instead takes the step along
+// that multiplier that gains one unit of value. It returns false if the curvature is singular in
+// spite of the damping.
 func (q *quadrant) maximize(z, lambda, g, h []float64, mu float64) (ok bool) {
 	n := len(lambda)
 	for j, v := range lambda {
@@ -77,7 +78,8 @@ func (q *quadrant) maximize(z, lambda, g, h []float64, mu float64) (ok bool) {
 	return true
 }
 
-// scaled is maximize where the diagonal of H is 1, or 0 and g_j pushes nowhere.
+// scaled is maximize for a scaled model. The diagonal of H must be 1, or 0 where g_j is not
+// positive.
 func (q *quadrant) scaled(z, lambda, g, h []float64, mu float64) (ok bool) {
 	n := len(lambda)
 	copy(z, lambda)
@@ -93,7 +95,7 @@ func (q *quadrant) scaled(z, lambda, g, h []float64, mu float64) (ok bool) {
 		if !q.settle(z, lambda, g, h, mu) {
 			return false
 		}
-		// The multiplier at 0 that is pushed up hardest joins.
+		// The multiplier at 0 with the largest positive slope joins the passive set.
 		best, to := pushed*largest, -1
 		for j := range n {
 			if q.in[j] || !(h[j*n+j] > 0) {
@@ -121,8 +123,8 @@ func (q *quadrant) slope(j int, z, lambda, h []float64, mu float64) float64 {
 	return sum
 }
 
-// settle moves z to the maximum over the passive set, taking out those that meet
-// 0 on the way.
+// settle moves z to the maximum over the passive set. It removes from the set every multiplier
+// that reaches 0 on the way. It returns false if the curvature is singular.
 func (q *quadrant) settle(z, lambda, g, h []float64, mu float64) bool {
 	n := len(z)
 	for {

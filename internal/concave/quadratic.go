@@ -6,20 +6,21 @@ import "math"
 //
 //	q(δ) = ḡᵀδ − ½·Scale·δᵀ(C + diag H)δ
 //
-// on a box. It is the model of a dual function that a rule maximises in every step. C is
-// symmetric and positive semidefinite, n × n; a coordinate where C_jj + H_j = 0 stays at 0.
+// on a box. A dual rule uses it as a model of the dual function and maximises it in every step.
+// Mean is ḡ. C is an n × n matrix, symmetric and positive semidefinite. A coordinate with C_jj +
+// H_j = 0 stays at 0.
 type Quadratic struct {
 	Mean, C, H []float64
 	Scale      float64
-	Low, High  []float64 // Low ≤ 0 ≤ High
+	Low, High  []float64 // bounds of the box: Low ≤ δ ≤ High, with Low ≤ 0 ≤ High
 
-	Residual []float64 // ḡ − Scale·C·δ after Maximize
+	Residual []float64 // ḡ − Scale·C·δ, set by Maximize
 }
 
-// Maximize stores in d the maximum over the box, found by coordinate ascent from 0 with
-// sweeps forward and backward by turns, at most as many as allowed or until one no longer
-// moves a coordinate by more than 10⁻⁴ standard deviations, and returns dᵀ(C + diag H)d.
-// Clipping a Newton step instead of solving on the box breaks down with many bounds.
+// Maximize stores in d the maximum of q over the box and returns dᵀ(C + diag H)d. It uses
+// coordinate ascent from 0, with forward and backward sweeps in turn. It stops after the given
+// number of sweeps, or when a sweep moves no coordinate by more than 10⁻⁴ standard deviations.
+// Clipping a Newton step to the box would be cheaper but fails when many bounds are active.
 func (q *Quadratic) Maximize(d []float64, sweeps int) float64 {
 	n := len(d)
 	clear(d)
@@ -44,7 +45,7 @@ func (q *Quadratic) Maximize(d []float64, sweeps int) float64 {
 	return sum
 }
 
-// ascend maximises over coordinate j and returns how far that moved it, in
+// ascend maximises q over coordinate j. It returns the distance that the coordinate moved, in
 // standard deviations of C.
 func (q *Quadratic) ascend(d []float64, j int) float64 {
 	n := len(d)
@@ -64,11 +65,11 @@ func (q *Quadratic) ascend(d []float64, j int) float64 {
 	return math.Abs(moved) * math.Sqrt(own)
 }
 
-// settled is the move of a coordinate, in standard deviations and relative to
-// 1/Scale, below which a sweep has ended the search.
+// settled is the move of a coordinate below which the search ends. The unit is a standard
+// deviation divided by Scale.
 const settled = 1e-4
 
-// subtract takes c·row from r, of the same length.
+// subtract subtracts c·row from r, which has the same length.
 func subtract(r, row []float64, c float64) {
 	r = r[:len(row)]
 	for len(row) >= 4 && len(r) >= 4 {
@@ -83,10 +84,9 @@ func subtract(r, row []float64, c float64) {
 	}
 }
 
-// SolvePositive replaces d by a⁻¹d for a symmetric positive definite matrix a, and the
-// lower triangle of a by its Cholesky factor. It reports false if a is not positive
-// definite. The bits are the same on every GOARCH, unlike those of a library with
-// assembly.
+// SolvePositive replaces d by a⁻¹d for a symmetric positive definite matrix a. It replaces the
+// lower triangle of a by its Cholesky factor. It returns false if a is not positive definite.
+// Unlike a library with assembly, it gives identical bits on every GOARCH.
 func SolvePositive(a, d []float64) bool {
 	n := len(d)
 	for i := range n {

@@ -1,4 +1,4 @@
-// Package multiplier checks Lagrange multipliers: finite, ≥ 0 and below a bound.
+// Package multiplier checks that Lagrange multipliers are finite, non-negative and within bounds.
 package multiplier
 
 import (
@@ -9,8 +9,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Check returns an error that begins with who unless all multipliers are finite and, except
-// for equalities, ≥ 0. A nil equal means no equality.
+// Check returns an error that begins with who if a multiplier is not finite or is negative. The
+// multipliers that equal marks belong to equalities and may be negative. A nil equal means that
+// there are no equalities.
 func Check(who string, lambda []float64, equal []bool) error {
 	for j, v := range lambda {
 		if equal != nil && equal[j] {
@@ -26,10 +27,10 @@ func Check(who string, lambda []float64, equal []bool) error {
 	return nil
 }
 
-// Range completes the fields Start and Max of a configuration for n multipliers. It returns
-// a copy of start, or zeros if start is nil, and the bound, or +Inf if there is none.
-// Multipliers of equalities (none if equal is nil) are between −most and most. The error
-// begins with who, the configuration.
+// Range checks and completes the fields Start and Max of a configuration for n multipliers. It
+// returns a copy of start, or n zeros if start is nil. It also returns the bound, or +Inf if
+// bound is nil. Start must lie in 0 … bound, or in −bound … bound for the equalities that equal
+// marks; a nil equal means none. The error begins with who, the name of the configuration.
 func Range(who string, n int, start []float64, bound *float64, equal []bool) ([]float64, float64, error) {
 	most := math.Inf(1)
 	if bound != nil {

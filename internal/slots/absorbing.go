@@ -10,15 +10,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Absorbing is the common part of all steps that hide tokens by a mask.
+// Absorbing holds the settings and methods shared by all diffusion steps that replace tokens by a
+// mask level.
 type Absorbing struct {
 	Mask          int32
 	Schedule      noise.Schedule
 	Sites, Levels int
 }
 
-// NewAbsorbing returns an Absorbing for a shape. The error, which begins with who, names the
-// setting that is wrong.
+// NewAbsorbing returns an Absorbing for the given number of sites and levels. Its error begins
+// with who and names the wrong setting.
 func NewAbsorbing(who string, mask int32, schedule noise.Schedule, sites, levels int) (Absorbing, error) {
 	c, err := noise.Resolve(who, schedule)
 	if err := cmp.Or(
@@ -36,7 +37,7 @@ func NewAbsorbing(who string, mask int32, schedule noise.Schedule, sites, levels
 // Alpha returns the signal level at time t.
 func (m *Absorbing) Alpha(t float64) float64 { return m.Schedule.Alpha(t) }
 
-// Prior masks every token.
+// Prior masks every site of x.
 func (m *Absorbing) Prior(x []int32, _ *sampler.Stream) {
 	for i := range x {
 		x[i] = m.Mask
@@ -58,7 +59,7 @@ func (m *Absorbing) Left(x []int32) int {
 }
 
 // Condition makes the rows of unmasked tokens one-hot and gives the mask no weight in the other
-// rows. Leave-one-out predictions need no conversion, as a mask carries no information about its
+// rows. Leave-one-out predictions need no conversion: a mask carries no information about its
 // token.
 func (m *Absorbing) Condition(v []float32, x []int32, _ float64, _ bool) {
 	check.Len("diffusion", "v", len(v), len(x)*m.Levels)
@@ -71,8 +72,9 @@ func (m *Absorbing) Condition(v []float32, x []int32, _ float64, _ bool) {
 	}
 }
 
-// Reveal adds log q(x_s | x_t, x_0) to v: tokens that are now unmasked are certain, and a
-// remaining mask carries no information about its token.
+// Reveal adds log q(x_s | x_t, x_0) to the rows of v. The row of a token that was unmasked in the
+// step becomes one-hot. The row of a site that is still masked does not change: a mask carries no
+// information about its token.
 func (m *Absorbing) Reveal(v []float32, xt, xs []int32) {
 	check.Len("diffusion", "v", len(v), len(xs)*m.Levels)
 	for i, l := range xs {
@@ -82,10 +84,11 @@ func (m *Absorbing) Reveal(v []float32, xt, xs []int32) {
 	}
 }
 
-// Row returns the row of site i.
+// Row returns the row of v that belongs to site i.
 func (m *Absorbing) Row(v []float32, i int) []float32 { return v[i*m.Levels : (i+1)*m.Levels] }
 
-// Draw draws the token of the masked site i, or returns −1; see the function Draw.
+// Draw draws a token for the masked site i from its row of v. It first removes the mask from the
+// row. It returns −1 if no token can be drawn.
 func (m *Absorbing) Draw(v []float32, i int, r *sampler.Stream) int32 {
 	row := m.Row(v, i)
 	row[m.Mask] = float32(math.Inf(-1))
@@ -93,7 +96,7 @@ func (m *Absorbing) Draw(v []float32, i int, r *sampler.Stream) int32 {
 }
 
 // Draw draws a level from a row of log-weights, by inverse CDF with a 53-bit uniform. It returns
-// −1 if no draw from the row is possible.
+// −1 if no level can be drawn.
 func Draw(row []float32, r *sampler.Stream) int32 {
 	var l [1]int32
 	u := [1]float64{r.Float64()}
@@ -101,7 +104,8 @@ func Draw(row []float32, r *sampler.Stream) int32 {
 	return l[0]
 }
 
-// Empty reports whether no level of a row has positive weight. It is false if one is NaN or +Inf.
+// Empty reports whether no level of a row of log-weights has positive weight. It returns false if
+// a weight is NaN or +Inf.
 func Empty(row []float32) bool {
 	for _, w := range row {
 		if w != w || math.IsInf(float64(w), 1) {
@@ -111,7 +115,7 @@ func Empty(row []float32) bool {
 	return true
 }
 
-// OneHot gives all weight of a row to one level.
+// OneHot sets a row of log-weights to 0 at the given level and −Inf at all others.
 func OneHot(row []float32, level int32) {
 	for l := range row {
 		row[l] = float32(math.Inf(-1))

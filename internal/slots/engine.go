@@ -1,7 +1,7 @@
-// Package slots moves the samples of a diffusion together, each in a slot of an [Engine]. One
-// call of the denoiser makes the predictions for all slots that need one, and workers do the
-// rest. A [Policy] defines how a sample uses its prediction, what happens when the sample has
-// ended, and where it begins again.
+// Package slots runs many samples of a diffusion at once, each in a slot of an [Engine]. One call
+// of the denoiser predicts for all slots that need a prediction. Workers then move the slots
+// concurrently. A [Policy] defines how a sample uses its prediction, what happens when a sample
+// ends, and whether its slot starts another.
 package slots
 
 import (
@@ -28,53 +28,57 @@ type Steps[S energy.Site] interface {
 
 // Policy adapts an [Engine] to one kind of sampler.
 type Policy struct {
-	// Next moves slot i, in worker w, as far as its prediction allows, and sets its time, to 0 if
-	// it has ended. Different slots move concurrently. An error ends the slot.
+	// Next moves slot i as far as its prediction allows; it runs in worker w. It sets the
+	// time of the slot, to 0 if the sample has ended. Different slots move concurrently. An
+	// error ends the slot.
 	Next func(w, i int) error
 
-	// Most, unless 0, is the number of rounds after which slots that have not ended do so with an
-	// error.
+	// Most is the number of rounds after which slots that are still in progress end with an
+	// error. 0 means no limit.
 	Most int
 
-	// Judge, unless nil, is called after every round, in the goroutine of Run. It
-	// weights and resamples slots, moves them (see [Engine.Each]) and reports progress.
+	// Judge, unless nil, is called after every round, in the goroutine of Run. It weights and
+	// resamples slots, moves them (see [Engine.Each]) and reports progress.
 	Judge func() error
 
-	// Retry, unless nil, is called for every slot that has ended in a round, in order, with the
-	// slot's error or nil. It may begin the slot again. An error of Retry ends the run.
+	// Retry, unless nil, is called in order for every slot that has ended in a round. fault
+	// is the error of the slot, or nil. Retry may start the slot again. If Retry returns an
+	// error, the run ends.
 	Retry func(i int, fault error) error
 
-	// Fault wraps an error of the denoiser. That error ends the run or, with Blame, which
-	// requires Keep, only the slots that cause it.
+	// Fault wraps an error of the denoiser. If Blame is false, the error ends the run. If
+	// Blame is true, the error ends only the slots that cause it; Blame requires Keep.
 	Fault func(err error) error
 	Blame bool
 
-	// Shared, unless nil, returns a pointer to the prediction that all slots in the same state as
-	// slot i share, or nil if there is none.
+	// Shared, unless nil, returns a pointer to the prediction that slot i shares with all
+	// slots in the same state. It returns nil if the slot shares none. The pointer refers to
+	// nil until the prediction has been made.
 	Shared func(i int) *[]float32
 }
 
 // Slot is one sample in progress.
 type Slot[S energy.Site] struct {
-	X      []S       // the state
-	V      []float32 // the prediction for it, if Known
+	X      []S       // state of the sample
+	V      []float32 // prediction for X, one row per site; valid if Known is true
 	Stream sampler.Stream
-	Sample int     // its number
-	Time   float64 // of the state; 0 if the slot is idle
-	Known  bool    // V has been computed
+	Sample int     // number of the sample
+	Time   float64 // diffusion time of X; 0 means that the slot is idle
+	Known  bool    // V holds the prediction for X
 	Fresh  bool    // V is unchanged since the denoiser computed it
-	Row    int     // of the slot in the call that computed V
+	Row    int     // index of the slot in the denoiser call that computed V
 
-	Clean []bool // sites that are clamped
-	Given []S    // the values of clamped sites
+	Clean []bool // for each site: whether it is clamped
+	Given []S    // values of the clamped sites; other entries are unused
 
 	steps  Steps[S]
-	moved  bool // in this round
+	moved  bool // whether the slot moved in this round
 	fault  error
 	shared *[]float32
 }
 
-// Engine moves samples in slots.
+// Engine holds the slots, asks the denoiser for predictions and moves the slots according to its
+// Policy.
 type Engine[S energy.Site] struct {
 	Policy
 	Shape
@@ -82,37 +86,39 @@ type Engine[S energy.Site] struct {
 	Pool  *pool.Pool
 
 	// Ask stores predictions in v for the states q, Per states for every slot. New sets it to
-	// Denoise of the model. If it is nil, the slots move without predictions.
+	// the Denoise method of the model. If it is nil, the slots move without predictions.
 	Ask func(ctx context.Context, v []float32, q energy.Noised[S]) error
 
 	Meta     any
 	Guided   bool
 	Reveals  energy.Reveals
-	TimeFree bool // a prediction holds until the state changes
-	Keep     bool // every slot has its own table, which outlives the round
+	TimeFree bool // a prediction stays valid until the state changes, whatever the time
+	// every slot has its own table of predictions, which stays valid after the round
+	Keep bool
 
-	// The current run.
+	// Ctx is the context of the current run.
 	Ctx   context.Context
-	Step  int // rounds made
-	Asked int // states for which a prediction was requested, in all runs
+	Step  int // number of rounds completed in the current run
+	Asked int // number of states for which predictions were requested, over all runs
 
 	from, to int
 	part     func(w, i int) error
 	one      func(w, i int)
-	clamped  bool         // some slot has clamps
+	clamped  bool         // at least one slot has clamped sites
 	ask      []int        // slots that need a prediction
-	asked    []*[]float32 // what they share with others
+	asked    []*[]float32 // shared predictions that the slots in ask will fill
 	q        energy.Noised[S]
 	table    []float32
-	aside    []float32 // predictions of slots that are not neighbours
+	aside    []float32 // buffer for predictions of slots whose tables are not adjacent
 }
 
-// Shape is the size of an engine: Batch slots of Sites × Levels; Tables, the number of tables of
-// predictions, where 0 means one per slot; and Per, the number of states predicted per slot,
-// where 0 means 1.
+// Shape holds the sizes of an engine: Batch slots of Sites × Levels. Tables is the number of
+// prediction tables; 0 means one per slot. Per is the number of states predicted per slot; 0
+// means 1. Workers is the number of goroutines.
 type Shape struct{ Sites, Levels, Batch, Tables, Per, Workers int }
 
-// New returns an engine. steps returns the steps of a slot.
+// New returns an engine of shape h for a model. steps returns the process steps that slot i uses.
+// If model is nil, the engine has no prediction tables and its slots move without predictions.
 func New[S energy.Site](model energy.Denoiser[S], h Shape, steps func(i int) Steps[S]) *Engine[S] {
 	if h.Tables == 0 || h.Tables > h.Batch {
 		h.Tables = h.Batch
@@ -139,12 +145,14 @@ func New[S energy.Site](model energy.Denoiser[S], h Shape, steps func(i int) Ste
 	return e
 }
 
-// Batch returns the default number of samples that move together, given the number of entries in
-// one sample's predictions: as many as fit in 256 MiB, within 1 … 64.
+// Batch returns the default number of samples that move together. entries is the number of
+// float32 values in the prediction for one sample. The result is the number that fits in 256 MiB,
+// limited to 1 … 64.
 func Batch(entries int) int { return min(max(1, 1<<28/4/entries), 64) }
 
 // Model returns the shape of a denoiser. It returns an error if the denoiser is nil or has no
-// sites or levels, and the error of a [noise.Checked] denoiser. Messages begin with who.
+// sites or levels. If the denoiser is a [noise.Checked], Model also returns the error of its
+// Check method. Messages begin with who.
 func Model[S energy.Site](who string, model energy.Denoiser[S]) (sites, levels int, err error) {
 	if check.Nil(model) {
 		return 0, 0, fmt.Errorf("%s: model = nil", who)
@@ -160,8 +168,8 @@ func Model[S energy.Site](who string, model energy.Denoiser[S]) (sites, levels i
 	return sites, levels, nil
 }
 
-// Leads reports whether a denoiser is guided at the posterior. G is diffusion.Guide, and C its
-// classifier.
+// Leads reports whether a denoiser is guided at the posterior, by an unconditional denoiser or a
+// classifier. The type parameter G is diffusion.Guide, and C is the type of its classifier.
 func Leads[G interface {
 	Guidance() (scale float64, unconditional energy.Denoiser[int32], by C)
 }, C any](d any) bool {
@@ -173,13 +181,14 @@ func Leads[G interface {
 	return unconditional != nil || any(by) != nil
 }
 
-// Process is diffusion.Process with steps of type T.
+// Process is a copy of the interface diffusion.Process for steps of type T.
 type Process[T any] interface {
 	Bind(ctx context.Context, sites, levels int) (T, error)
 }
 
-// Bind binds a process for n slots. It returns an error if the process is nil or the model is for
-// another corruption, and the error of the process. Messages begin with who.
+// Bind binds a process to the shape of a model, once for each of n slots. It returns an error if
+// the process is nil, if Bind of the process fails, or if the model was made for another
+// corruption. Its own messages begin with who.
 func Bind[T any](ctx context.Context, who string, model interface{ Shape() (sites, levels int) }, process Process[T], n int) ([]T, error) {
 	if check.Nil(process) {
 		return nil, fmt.Errorf("%s: process = nil", who)
@@ -198,7 +207,7 @@ func Bind[T any](ctx context.Context, who string, model interface{ Shape() (site
 	return steps, nil
 }
 
-// Begin sets slot i to time 1.
+// Begin draws the state of slot i from the prior and sets its time to 1.
 func (e *Engine[S]) Begin(i int) {
 	s := &e.Slots[i]
 	s.steps.Prior(s.X, &s.Stream)
@@ -206,7 +215,7 @@ func (e *Engine[S]) Begin(i int) {
 	s.Time, s.Known, s.Fresh, s.fault = 1, false, false, nil
 }
 
-// Start begins the sample of the given number in slot i, with stream (seed, chain).
+// Start begins the sample of the given number in slot i. Its random stream is (seed, chain).
 func (e *Engine[S]) Start(i, number int, seed, chain uint64) {
 	s := &e.Slots[i]
 	s.Sample = number
@@ -214,7 +223,8 @@ func (e *Engine[S]) Start(i, number int, seed, chain uint64) {
 	e.Begin(i)
 }
 
-// Clamp fixes the sites of slot i that are not blank in every or in own at their values there.
+// Clamp clamps sites of slot i to the values in every (for all slots) and own (for this slot).
+// Blank entries leave a site free. own overrides every.
 func (e *Engine[S]) Clamp(i int, every, own []S) {
 	if i == 0 {
 		e.clamped = false
@@ -233,8 +243,8 @@ func (e *Engine[S]) Clamp(i int, every, own []S) {
 	}
 }
 
-// CheckClamp returns an error, which begins with who, unless clamp is nil or has an entry
-// for every site: a level, or −1 for a free site.
+// CheckClamp checks a clamp: nil, or one entry per site, which is a level or −1 for a free site. Its
+// error begins with who.
 func CheckClamp(who string, clamp []int32, sites, levels int) error {
 	if clamp != nil && len(clamp) != sites {
 		return fmt.Errorf("%s = (%d entries), want %d entries", who, len(clamp), sites)
@@ -255,7 +265,7 @@ func Blank[S energy.Site](v S) bool {
 	return v != v
 }
 
-// Restore resets the clamped sites of slot i to their values.
+// Restore sets the clamped sites of slot i back to their given values.
 func (e *Engine[S]) Restore(i int) {
 	if !e.clamped {
 		return
@@ -268,10 +278,12 @@ func (e *Engine[S]) Restore(i int) {
 	}
 }
 
-// clocked is diffusion.Clocked.
+// clocked is a copy of the interface diffusion.Clocked: steps that bound how many of them a
+// sample takes.
 type clocked interface{ MaxSteps(steps int) int }
 
-// MaxSteps returns the largest number of steps that a sample takes if n are requested.
+// MaxSteps returns the largest number of steps that a sample takes if n are requested. For steps
+// that do not implement diffusion.Clocked the result is n.
 func MaxSteps(steps any, n int) int {
 	if c, ok := steps.(clocked); ok {
 		return c.MaxSteps(n)
@@ -279,7 +291,8 @@ func MaxSteps(steps any, n int) int {
 	return n
 }
 
-// Goes returns an error unless t is possible as the time after the slot's next step.
+// Goes returns an error if t, the time after the next step, is later than the time of the slot or
+// NaN.
 func (s *Slot[S]) Goes(t float64) error {
 	if !(t <= s.Time) {
 		return fmt.Errorf("the process goes from time %v to %v, want one that is no later", s.Time, t)
@@ -287,13 +300,14 @@ func (s *Slot[S]) Goes(t float64) error {
 	return nil
 }
 
-// Moved sets the time of slot i to t; changed states whether the state of the slot has changed.
+// Moved sets the time of slot i to t. changed reports whether the state of the slot has changed.
+// The prediction stays valid only if the model ignores time and the state is unchanged.
 func (e *Engine[S]) Moved(i int, t float64, changed bool) {
 	e.Slots[i].Time = t
 	e.Slots[i].Known = e.TimeFree && !changed
 }
 
-// Run moves those of the slots from … to−1 that have begun, until all have ended. It returns the
+// Run moves the slots from … to−1 that have begun, until all of them have ended. It returns an
 // error of ctx, of the denoiser or of the policy.
 func (e *Engine[S]) Run(ctx context.Context, from, to int) error {
 	e.Ctx, e.Step = ctx, 0
@@ -330,7 +344,8 @@ func (e *Engine[S]) Run(ctx context.Context, from, to int) error {
 	}
 }
 
-// late ends with an error the slots that should have ended.
+// late gives an error to every slot in from … to−1 that is still in progress after Most rounds.
+// [Engine.Each] then ends the slot.
 func (e *Engine[S]) late(from, to int) {
 	for i := from; i < to; i++ {
 		if s := &e.Slots[i]; s.Time > 0 && s.fault == nil {
@@ -339,8 +354,8 @@ func (e *Engine[S]) late(from, to int) {
 	}
 }
 
-// Each calls part, concurrently, for the slots in progress, and then Retry of the policy for
-// those that have ended. It returns the error of the context or the policy.
+// Each calls part concurrently for the slots in progress. It then calls Retry of the policy for
+// every slot that has ended. It returns an error of the context or of Retry.
 func (e *Engine[S]) Each(part func(w, i int) error) error {
 	e.part = part
 	e.Pool.Each(e.from, e.to, e.one)
@@ -363,7 +378,8 @@ func (e *Engine[S]) Each(part func(w, i int) error) error {
 	return nil
 }
 
-// move does part of a round for slot i.
+// move calls part for slot i in worker w, if the slot is in progress and has a prediction. It
+// stores the error of part or of the context in the slot.
 func (e *Engine[S]) move(w, i int) {
 	s := &e.Slots[i]
 	if s.moved = s.Time > 0 && (s.Known || s.fault != nil); !s.moved || s.fault != nil {
@@ -374,8 +390,8 @@ func (e *Engine[S]) move(w, i int) {
 	}
 }
 
-// predict makes the missing predictions of the slots in progress, in one call of the denoiser,
-// and returns how many slots are in progress.
+// predict makes the missing predictions of the slots in progress, in one call of the denoiser. It
+// returns the number of slots in progress.
 func (e *Engine[S]) predict() (left int, err error) {
 	left = e.collect()
 	err = e.denoise(e.ask)
@@ -391,12 +407,13 @@ func (e *Engine[S]) predict() (left int, err error) {
 		}
 	}
 	if len(e.asked) > 0 {
-		e.collect() // slots in the same state
+		e.collect() // copy the new predictions to slots in the same state
 	}
 	return left, nil
 }
 
-// collect lists the slots that need a prediction, and returns how many slots are in progress.
+// collect lists in e.ask the slots that need a prediction. Slots that share a prediction already
+// made take a copy of it. collect returns the number of slots in progress.
 func (e *Engine[S]) collect() (left int) {
 	e.ask, e.asked = e.ask[:0], e.asked[:0]
 	for i := e.from; i < e.to; i++ {
@@ -427,13 +444,13 @@ func (e *Engine[S]) collect() (left int) {
 	return left
 }
 
-// take copies the prediction from to v, the table of the slot.
+// take copies the prediction from into v and makes v the table of the slot.
 func (s *Slot[S]) take(v, from []float32) {
 	copy(v, from)
 	s.V, s.Known, s.Fresh = v, true, true
 }
 
-// block returns table k.
+// block returns table k of the predictions.
 func (e *Engine[S]) block(k int) []float32 {
 	size := e.Per * e.Sites * e.Levels
 	return e.table[k*size : (k+1)*size]
@@ -465,7 +482,8 @@ func (e *Engine[S]) denoise(ask []int) error {
 		q.Clean = e.q.Clean[:n*e.Sites]
 	}
 	dst, size := e.table, e.Per*e.Sites*e.Levels
-	// Tables that outlive the round are where their slots are.
+	// With Keep, each table stays at the position of its slot, so the answer may have to be
+	// scattered.
 	scattered := e.Keep && ask[len(ask)-1]-ask[0] >= len(ask)
 	if scattered {
 		if e.aside == nil {

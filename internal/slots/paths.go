@@ -17,32 +17,37 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Renoiser is diffusion.Renoiser with the clock of its steps.
+// Renoiser is the interface diffusion.Renoiser plus Next, the method that returns the time of the
+// next step.
 type Renoiser interface {
 	Next(x []int32, t float64, step, steps int, r *sampler.Stream) (s float64)
 	Condition(v []float32, x []int32, t float64, leaveOneOut bool)
 	Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream)
 }
 
-// Joint is diffusion.Joint with the clock of its steps.
+// Joint is the interface diffusion.Joint plus Next, the method that returns the time of the next
+// step.
 type Joint interface {
 	Renoiser
 	Reweight(v []float32, xt, xs []int32, t, s float64)
 }
 
-// Drawer is diffusion.Drawer.
+// Drawer is a copy of the interface diffusion.Drawer: a projection that draws a sample within the
+// constraint and computes log Z.
 type Drawer interface {
 	Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
 	LogZ(ctx context.Context, v []float32) (float64, error)
 }
 
-// committer is diffusion.Committer.
+// committer is a copy of the interface diffusion.Committer: a projection whose state depends on
+// the samples committed so far.
 type committer interface {
 	Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error
 }
 
-// DrawerOf returns a projection as a Drawer. It returns an error, which begins with who, if the
-// projection is not a Drawer or has a memory, which weights cannot account for.
+// DrawerOf returns a projection as a Drawer. It returns an error that begins with who if the
+// projection is not a Drawer. A projection with a memory is an error too, because path weights
+// cannot account for the memory.
 func DrawerOf(who string, projection any) (Drawer, error) {
 	d, draws := projection.(Drawer)
 	_, keeps := projection.(committer)
@@ -52,8 +57,8 @@ func DrawerOf(who string, projection any) (Drawer, error) {
 	)
 }
 
-// Joints returns the steps of a process as Joint steps. It returns an error, which begins with
-// who, if steps cannot be given weights.
+// Joints returns the steps of a process as Joint steps. It returns an error that begins with who
+// if a step does not implement diffusion.Joint, which path weights need.
 func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 	joint := make([]Joint, len(steps))
 	for i, s := range steps {
@@ -65,49 +70,51 @@ func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 	return joint, nil
 }
 
-// Paths moves tokens by steps that are conditioned on a set C, and weights the paths. In the step
-// from x_t to x_s the weight of a path is multiplied by
+// Paths moves tokens by steps that are conditioned on a set C, and computes a weight for each
+// path. In the step from x_t to x_s the weight of a path is multiplied by
 //
 //	Z_C(p(·|x_s)) / Z_C(ρ),  ρ_i(v) ∝ p_i(v|x_t)·q(x_s,i | x_t,i, v),
 //
-// so that E[W·1[path ends in x]] = p(x, C), with W the weight of the path.
+// where p is the prediction and i a site. It follows that E[W·1[path ends in x]] = p(x, C), with
+// W the weight of the path.
 //
-// This requires paths wherever p has probability. A prediction with zeros, such as one restricted
-// to the K likeliest tokens, may rule out at x_t what the prediction at x_s allows. Paths then
-// draws from the defensive mixture p' of [Mix] (Hesterberg 1995), in place of p everywhere above,
-// and multiplies the weight by
+// The identity holds only if paths can reach every state to which p gives probability. A
+// prediction with zeros, such as one restricted to the K likeliest tokens, may exclude at x_t a
+// token that the prediction at x_s allows. Paths then draws from the defensive mixture p' of
+// [Mix] (Hesterberg 1995) and uses p' in place of p in the formulas above. It also multiplies the
+// weight by
 //
-//	p(x_s | x_t) / p'(x_s | x_t) = ∏_i Σ_v ρ'_i(v)·p_i(v|x_t) / p'_i(v|x_t),
+//	p(x_s | x_t) / p'(x_s | x_t) = ∏_i Σ_v ρ'_i(v)·p_i(v|x_t) / p'_i(v|x_t).
 //
-// whose factor is 0 if a token of probability 0 is unmasked, and 1 if a mask remains. The last
-// step draws from p itself.
+// The factor of site i is 0 if a token of probability 0 is unmasked, and 1 if the mask remains.
+// The last step draws from p itself.
 type Paths struct {
 	*Engine[int32]
 	drawer      Drawer
-	Joint       []Joint // by slot
-	Grid        int     // number of steps requested
+	Joint       []Joint // steps of the process in each slot
+	Grid        int     // number of steps requested for each path
 	leaveOneOut bool
-	mask        int32 // −1 for none
+	mask        int32 // level of the mask, or −1 if the process has none
 
-	// Saw, unless nil, is called after every step: worker w has moved slot i from time t
-	// to s.
+	// Saw is called after every step, if it is not nil: worker w has moved slot i from time t
+	// to time s. logZ is the log-normaliser that the projection returned when x_0 was drawn.
 	Saw func(w, i int, t, s, logZ float64)
 
-	LogW   []float64 // by slot: the log-weight of its path
-	logZ   []float64 // of the prediction
-	logRho []float64 // of ρ of the last step, less log p/p'
+	LogW   []float64 // log-weight of the path in each slot
+	logZ   []float64 // log Z_C of the current prediction, for each slot
+	logRho []float64 // log Z_C(ρ) − log(p/p') of the last step, for each slot
 	work   []pathWork
 }
 
-// pathWork is the scratch of a worker.
+// pathWork is the scratch of one worker.
 type pathWork struct {
 	before, clean []int32
 	v             []float32
 	lse           []float64
-	mixed         []bool // by site: v has the row of Mix
+	mixed         []bool // for each site: whether v holds the row from Mix
 }
 
-// NewPaths returns the Paths of the slots of an engine.
+// NewPaths returns a Paths that moves the slots of the engine e.
 func NewPaths(e *Engine[int32], d Drawer, joint []Joint, grid int, leaveOneOut bool) *Paths {
 	p := &Paths{
 		Engine: e, drawer: d, Joint: joint, Grid: grid, leaveOneOut: leaveOneOut,
@@ -124,14 +131,15 @@ func NewPaths(e *Engine[int32], d Drawer, joint []Joint, grid int, leaveOneOut b
 	return p
 }
 
-// BeginPath sets the weight of slot i to 1.
+// BeginPath resets the weight of slot i to 1.
 func (p *Paths) BeginPath(i int) { p.LogW[i], p.logRho[i] = 0, 0 }
 
-// CopyPath gives slot dst the weights of slot src, except LogW.
+// CopyPath copies the normalising constants of slot src to slot dst. It does not copy LogW.
 func (p *Paths) CopyPath(dst, src int) { p.logZ[dst], p.logRho[dst] = p.logZ[src], p.logRho[src] }
 
-// mix returns the rows that the next x_0 of slot i is drawn from, and whether they are
-// those of [Mix], in the scratch of worker w.
+// mix returns the rows from which the next x_0 of slot i is drawn. If [Mix] changed a row, they
+// are in the scratch of worker w and mixed is true. Otherwise they are the prediction of the
+// slot.
 func (p *Paths) mix(w, i int) (v []float32, mixed bool) {
 	s, k := &p.Slots[i], &p.work[w]
 	if !Mix(k.v, s.V, k.mixed, func(j int) bool {
@@ -145,7 +153,8 @@ func (p *Paths) mix(w, i int) (v []float32, mixed bool) {
 	return k.v, true
 }
 
-// Weigh multiplies the weight of slot i by Z_C of its prediction and divides it by Z_C(ρ).
+// Weigh updates the weight of slot i for a new prediction. It multiplies the weight by Z_C of the
+// prediction and divides it by Z_C(ρ) of the last step; [Paths] defines both.
 func (p *Paths) Weigh(w, i int) error {
 	s := &p.Slots[i]
 	if s.Fresh {
@@ -163,10 +172,10 @@ func (p *Paths) Weigh(w, i int) error {
 	return nil
 }
 
-// Move moves slot i, whose weight is up to date, by one conditioned step.
+// Move moves slot i by one conditioned step. Weigh must have updated the weight of the slot.
 func (p *Paths) Move(w, i int) error { return p.step(w, i, false) }
 
-// Pass does what Weigh and Move do in one call, for a prediction that is not kept.
+// Pass is [Paths.Weigh] and [Paths.Move] in one call, for a prediction that is not used again.
 func (p *Paths) Pass(w, i int) error { return p.step(w, i, true) }
 
 func (p *Paths) step(w, i int, pass bool) error {
@@ -194,7 +203,7 @@ func (p *Paths) step(w, i int, pass bool) error {
 	}
 	if pass || last {
 		before := p.logRho[i]
-		if !pass { // Weigh has taken Z_C(p') for Z_C(p)
+		if !pass { // Weigh used Z_C(p') in place of Z_C(p)
 			before = p.logZ[i]
 		}
 		z, err := Normalise(k.lse, logZ, v)
@@ -231,11 +240,11 @@ func (p *Paths) step(w, i int, pass bool) error {
 	return err
 }
 
-// die ends the path of slot i with weight zero.
+// die sets the weight of the path in slot i to zero and ends the path.
 func (p *Paths) die(i int) { p.LogW[i], p.Slots[i].Time = math.Inf(-1), 0 }
 
-// share returns log p(x_s | x_t)/p'(x_s | x_t), given x_s, the prediction p, and the rows v that
-// Reweight has made from those of Mix. The factor of a remaining mask does not depend on its row.
+// share returns log p(x_s | x_t)/p'(x_s | x_t). Its arguments are the rows v from Mix after
+// Reweight, the prediction p, and x = x_s. A site that is still masked contributes the factor 1.
 func (k *pathWork) share(v, p []float32, x []int32, mask int32) float64 {
 	levels, log := len(v)/len(k.mixed), 0.0
 	for i, mixed := range k.mixed {
@@ -256,7 +265,8 @@ func (k *pathWork) share(v, p []float32, x []int32, mask int32) float64 {
 	return log
 }
 
-// logProb returns log Z_C of the normalised rows of v, or −Inf if C cannot be reached.
+// logProb returns log Z_C of the normalised rows of v. It returns −Inf if no state in C has
+// positive weight.
 func (p *Paths) logProb(w int, v []float32) (float64, error) {
 	z, err := p.drawer.LogZ(p.Ctx, v)
 	if errors.Is(err, constraint.ErrInfeasible) {
@@ -268,9 +278,9 @@ func (p *Paths) logProb(w int, v []float32) (float64, error) {
 	return Normalise(p.work[w].lse, z, v)
 }
 
-// Normalise returns log Z_C of the normalised rows of v, given log Z_C = z of the rows
-// themselves. lse is scratch, one entry per site. The error is an *[algebra.WeightError] for a
-// NaN or +Inf; at tokens that C never uses, z alone does not reveal these.
+// Normalise returns log Z_C of the normalised rows of v, given log Z_C = z of the rows as they
+// are. lse is scratch, one entry per site. Normalise returns an *[algebra.WeightError] if an
+// entry of v is NaN or +Inf. z alone does not reveal such an entry at a token that C never uses.
 func Normalise(lse []float64, z float64, v []float32) (float64, error) {
 	levels := len(v) / len(lse)
 	simd.LogSumExp(lse, v, levels)
@@ -285,26 +295,26 @@ func Normalise(lse []float64, z float64, v []float32) (float64, error) {
 	return z, nil
 }
 
-// undefined returns the first level of a row whose weight is NaN or +Inf, −1 if there is
-// none.
+// undefined returns the first level of a row whose weight is NaN or +Inf, or −1 if there is none.
 func undefined(row []float32) int {
 	return slices.IndexFunc(row, func(w float32) bool { return w != w || math.IsInf(float64(w), 1) })
 }
 
-// Defence is the share δ of [Mix]. If zeros never change, at most this share of the tokens drawn
-// is lost; if they do change, the tokens of probability 0 have together had this probability of
-// being drawn. With 16 paths or more, both cost little.
+// Defence is the weight δ of the defensive part in the mixture of [Mix]. If the zeros of a
+// prediction never change, at most this share of the draws is wasted. If they do change, δ is the
+// total probability with which the tokens of probability 0 were drawn. With 16 paths or more,
+// both costs are small.
 const Defence = 1.0 / 16
 
-// Mix stores in dst the rows p of v. Rows of unknown sites that give tokens probability 0 are
-// replaced by the defensive mixtures
+// Mix copies the rows of v to dst. In the row p of an unknown site that gives some tokens
+// probability 0, it replaces p by the defensive mixture
 //
-//	p'(l) = (1−δ)·p(l),  p'(l) = δ/n for each of n tokens with p(l) = 0.
+//	p'(l) = (1−δ)·p(l),  p'(l) = δ/n for each of n tokens with p(l) = 0,
 //
-// A row without any weight becomes uniform: a mask with such a row may remain, and be unmasked
-// once its row has weight. Rows with a NaN or +Inf are not changed. mask is a level that is not a
-// token, or −1. Mix sets mixed for the sites that it changes and reports whether there are any.
-// If there are none, dst is undefined.
+// where δ is [Defence]. A row without any weight becomes uniform: its site may stay masked now
+// and be unmasked when its row has weight. Rows with a NaN or +Inf are copied unchanged. mask is
+// the level that is not a token, or −1. Mix sets mixed for the sites that it changes and reports
+// whether there are any. If there are none, the content of dst is undefined.
 func Mix(dst, v []float32, mixed []bool, unknown func(i int) bool, mask int32) bool {
 	levels, some := len(v)/len(mixed), false
 	for i := range mixed {
@@ -341,8 +351,8 @@ func Mix(dst, v []float32, mixed []bool, unknown func(i int) bool, mask int32) b
 	return some
 }
 
-// MaskOf returns the level that is the mask of steps (see diffusion.Absorbing), or −1 if there is
-// none.
+// MaskOf returns the level that the steps of a process use as the mask (see diffusion.Absorbing),
+// or −1 if they use none.
 func MaskOf(steps any, levels int) int32 {
 	if a, ok := steps.(corruption.Absorbing); ok {
 		for l := range int32(levels) {
@@ -354,7 +364,8 @@ func MaskOf(steps any, levels int) int32 {
 	return -1
 }
 
-// Condition turns a new prediction of a slot into the full posterior.
+// Condition turns a new prediction of slot s into the full posterior. Rows of clamped sites
+// become one-hot at the given values.
 func Condition(j Renoiser, s *Slot[int32], leaveOneOut bool) {
 	s.Fresh = false
 	j.Condition(s.V, s.X, s.Time, leaveOneOut)
@@ -366,13 +377,15 @@ func Condition(j Renoiser, s *Slot[int32], leaveOneOut bool) {
 	}
 }
 
-// Estimate is the mean of numbers ≥ 0, given by their logarithms.
+// Estimate accumulates the mean of non-negative numbers, given by their logarithms.
 type Estimate struct {
-	N           int
-	Sum, square float64 // logarithms of the sums of the numbers and of their squares, if any
+	N int
+	// logarithms of the sum of the numbers and of the sum of their squares; undefined while N
+	// is 0
+	Sum, square float64
 }
 
-// Add includes one more number in the mean.
+// Add adds the number with logarithm log to the estimate.
 func (e *Estimate) Add(log float64) {
 	if e.N++; e.N == 1 {
 		e.Sum, e.square = math.Inf(-1), math.Inf(-1)
@@ -380,14 +393,15 @@ func (e *Estimate) Add(log float64) {
 	e.Sum, e.square = simd.LogAdd(e.Sum, log), simd.LogAdd(e.square, float64(2*log))
 }
 
-// Mean returns the logarithm of the mean, and the relative standard error of the mean. The former
-// is NaN if there are no numbers, the latter if there are fewer than two.
+// Mean returns the logarithm of the mean and the relative standard error of the mean. The mean is
+// NaN if there are no numbers. The error is NaN if there are fewer than two.
 func (e *Estimate) Mean() (log, stderr float64) {
 	n := float64(e.N)
 	if n == 0 {
 		return math.NaN(), math.NaN()
 	}
-	// Var/mean² = n·ΣẐ²/(ΣẐ)² − 1, times n/(n−1) and over n for the mean.
+	// Var/mean² = n·ΣẐ²/(ΣẐ)² − 1. The factor n/(n−1) makes the variance unbiased, and
+	// division by n gives the variance of the mean.
 	ratio := float64(simd.Exp(e.square-float64(2*e.Sum)) * n)
 	return e.Sum - simd.Log(n), math.Sqrt(max(0, ratio-1) / (n - 1))
 }

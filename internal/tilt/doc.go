@@ -1,6 +1,7 @@
-// Package tilt handles distributions on a finite list of states, tilted by multipliers,
+// Package tilt computes with distributions on a finite list of states k, tilted by multipliers λ:
 //
-//	p_λ(k) ∝ exp(−(f0[k] + λᵀg[k])/β):
+//	p_λ(k) ∝ exp(−(f0[k] + λᵀg[k])/β)
 //
-// their dual function, its maximum, and normalisation in log-space.
+// It evaluates and maximises their dual function −β log Z(λ), and normalises weights in
+// log-space.
 package tilt

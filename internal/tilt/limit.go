@@ -10,22 +10,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// deepest bounds how often a question is asked again in no fewer dimensions.
+// deepest is the number of nested calls of limit allowed beyond one per dimension. It stops a
+// recursion that does not reduce the dimension.
 const deepest = 8
 
-// dead are the probabilities, relative to the largest, below which a state may be one that λ
-// leaves as it goes to infinity: at a residual of [concave.Accepted] such states have 10⁻²⁰, and less
-// otherwise in a climb that did not arrive.
+// dead lists the thresholds on probability relative to the largest that limit tries in turn. A
+// state below a threshold may lose all probability as λ goes to infinity. At a residual of
+// [concave.Accepted] such states have about 10⁻²⁰; a climb that stopped early leaves more.
 var dead = [...]float64{1e-17, 1e-12, 1e-7, 1e-4}
 
-// limit looks for a direction u, u_j ≥ 0 at inequalities, with uᵀg ≥ 0 in every state, and
-// > 0 in one, along which the dual function grows for ever (Stiemke's alternative to an
-// optimum). It returns nil if it finds none.
+// limit looks for a direction u along which the dual function grows for ever (Stiemke's
+// alternative to an optimum). Such a u has uᵀg ≥ 0 in every state and uᵀg > 0 in at least one,
+// with u_j ≥ 0 at inequalities. limit returns nil if it finds none.
 //
-// The states that still have probability at the end of a climb must have uᵀg = 0; which
-// combination of rows with that property suits the other states is the same question in
-// fewer dimensions. The answer is checked in rational numbers. The problem on the states
-// with uᵀg = 0 then tells whether the constraints can be met (facial reduction).
+// The states that still have probability at the end of a climb must have uᵀg = 0. Choosing among
+// the directions with that property, so that the other states have uᵀg ≥ 0, is the same problem
+// in fewer dimensions. The direction found is checked in rational arithmetic. The problem
+// restricted to the states with uᵀg = 0 then tells whether the constraints can be satisfied
+// (facial reduction).
 func (t *List) limit(ctx context.Context, lambda []float64) (*Optimum, error) {
 	if t.depth > t.n+deepest {
 		return nil, nil
@@ -80,8 +82,9 @@ func (t *List) limit(ctx context.Context, lambda []float64) (*Optimum, error) {
 	return nil, nil
 }
 
-// lifted adds as much of u, positive off a face, to v, positive on it, as makes a proof for
-// all states; nil if rounding prevents that.
+// lifted combines two directions into a proof for all states. v has vᵀg > 0 on the states of a
+// face, and u has uᵀg > 0 on all others. It returns the first v + f·u that is positive in every
+// state, for f = 1, 16, 256, …; it returns nil if rounding prevents that.
 func (t *List) lifted(v, u []float64) *Optimum {
 	sum := make([]float64, t.n)
 	for factor := 1.0; factor < 0x1p100; factor *= 16 {
@@ -99,11 +102,12 @@ func (t *List) lifted(v, u []float64) *Optimum {
 	return nil
 }
 
-// recession returns a combination u of rows that is 0 in every state with a relative probability
-// of low or more and positive in some of the others, with the signs that multipliers may have;
-// nil if it finds none.
+// recession returns a combination u of rows with the signs that multipliers may have. uᵀg is 0 in
+// every state whose relative probability is at least low, and positive in some of the others. It
+// returns nil if it finds none.
 func (t *List) recession(ctx context.Context, lambda, p []float64, low float64) ([]*big.Rat, error) {
-	var rows, alive, others []int // that take part; states
+	// rows with a nonzero multiplier; states above low; states below low
+	var rows, alive, others []int
 	for j, l := range lambda {
 		if l != 0 {
 			rows = append(rows, j)
@@ -132,7 +136,8 @@ func (t *List) recession(ctx context.Context, lambda, p []float64, low float64) 
 	if float64(len(others)*len(null))*e.price() > mostExact {
 		return nil, nil
 	}
-	// u = Σ c_i null_i: every other state wants uᵀg ≥ 0, every inequality u_j ≥ 0.
+	// Find u = Σ c_i null_i with uᵀg ≥ 0 in every other state and u_j ≥ 0 at every
+	// inequality.
 	var want [][]*big.Rat
 	for _, k := range others {
 		g, y := t.exact(k, rows), make([]*big.Rat, len(null))
@@ -141,7 +146,7 @@ func (t *List) recession(ctx context.Context, lambda, p []float64, low float64) 
 		}
 		want = append(want, y)
 	}
-	signs := make([]bool, len(rows)) // the inequalities whose sign is yet to be seen to
+	signs := make([]bool, len(rows)) // rows of inequalities whose sign in u is not yet right
 	for i, j := range rows {
 		signs[i] = t.free == nil || !t.free[j]
 	}
@@ -156,7 +161,7 @@ func (t *List) recession(ctx context.Context, lambda, p []float64, low float64) 
 			subtract(step, v, new(big.Rat).Neg(c[i]))
 		}
 		useful := slices.ContainsFunc(want, func(y []*big.Rat) bool { return inner(y, c).Sign() > 0 })
-		// Much of the directions before sees to the signs that they made positive.
+		// Adding enough of an earlier direction keeps the signs that it made positive.
 		u = joined(step, u, func(v []*big.Rat) bool {
 			for i, j := range rows {
 				if v[i].Sign() < 0 && (t.free == nil || !t.free[j]) {
@@ -187,7 +192,8 @@ func (t *List) recession(ctx context.Context, lambda, p []float64, low float64) 
 	}
 }
 
-// joined returns v + f·u for the first f = 0, 1, 2, 4, … that suits; nil if none below 2⁶⁴.
+// joined returns v + f·u for the first f = 0, 1, 2, 4, … that ok accepts. It returns nil if ok
+// accepts none up to 2⁶⁴.
 func joined(v, u []*big.Rat, ok func([]*big.Rat) bool) []*big.Rat {
 	f := new(big.Rat)
 	for range 66 {
@@ -208,9 +214,10 @@ func joined(v, u []*big.Rat, ok func([]*big.Rat) bool) []*big.Rat {
 	return nil
 }
 
-// positive returns a vector c whose products with the vectors in want, and with the
-// columns of null whose sign matters, are ≥ 0 and not all 0; nil if it finds none. It is
-// the direction of a proof that the mean of these vectors is nowhere 0.
+// positive returns a vector c whose inner products with the vectors in want are ≥ 0 and not all
+// 0. The same holds for its products with the columns of null that signs marks. It returns nil if
+// it finds none. Such a c proves that no convex combination of these vectors, with all weights
+// positive, is 0.
 func positive(ctx context.Context, want, null [][]*big.Rat, signs []bool, depth int) ([]*big.Rat, error) {
 	n := len(null)
 	free := slices.Repeat([]bool{true}, n)
@@ -256,7 +263,7 @@ func inner(a, b []*big.Rat) *big.Rat {
 	return sum
 }
 
-// exact returns some of the violations of state k.
+// exact returns the values of g in state k at the given rows, as rational numbers.
 func (t *List) exact(k int, rows []int) []*big.Rat {
 	v := make([]*big.Rat, len(rows))
 	for i, j := range rows {
@@ -265,7 +272,8 @@ func (t *List) exact(k int, rows []int) []*big.Rat {
 	return v
 }
 
-// regular reports whether rows are independent on the states given, beyond doubt.
+// regular reports whether the given rows are certainly linearly independent on the states alive.
+// p holds the weights of the states.
 func (t *List) regular(rows, alive []int, p []float64) bool {
 	n := len(rows)
 	a, size := make([]float64, n*n), make([]float64, n)
@@ -293,30 +301,33 @@ func (t *List) regular(rows, alive []int, p []float64) bool {
 		return false
 	}
 	for x := range n {
-		if !(a[x*n+x] > independent) { // what is left of a row without those before it
+		// part of row x that is not explained by earlier rows
+		if !(a[x*n+x] > independent) {
 			return false
 		}
 	}
 	return true
 }
 
-// independent is the part of a row, perpendicular to the others, that no rounding explains.
+// independent is the smallest part of a unit row, perpendicular to the other rows, that cannot be
+// a rounding error.
 const independent = 1e-5
 
-// elimination is a matrix of rational numbers in reduced row echelon form.
+// elimination is a matrix of rational numbers in reduced row echelon form, built row by row.
 type elimination struct {
 	cols  int
 	rows  [][]*big.Rat
 	pivot []int
-	work  float64 // of all calls of add
+	work  float64 // work of all calls of add so far, in products of one-word numbers
 }
 
-// mostExact bounds the work of an elimination, in products of one word: some ten seconds.
-// Numbers grow by a word a row, so that eighty rows of 16 digits would take minutes. What is
-// not decided within it is left undecided.
+// mostExact is the largest work of an elimination, in products of one-word numbers: about ten
+// seconds. Numbers grow by a word per row, so eighty rows of 16 digits would take minutes. A
+// search that exceeds the limit stays undecided.
 const mostExact = 1 << 25
 
-// price is the work of a combination of a row: products of as many words as numbers have.
+// price estimates the work of adding a multiple of one row to another, in products of one-word
+// numbers. It uses the size of the largest number in the last row.
 func (e *elimination) price() float64 {
 	words := 1
 	if n := len(e.rows); n > 0 {
@@ -327,7 +338,8 @@ func (e *elimination) price() float64 {
 	return float64(e.cols * words * words)
 }
 
-// add reduces a row by those that are there and adds what is left.
+// add reduces a row by the existing rows and appends the remainder, scaled to pivot 1, if it is
+// not zero.
 func (e *elimination) add(row []*big.Rat) {
 	e.work += float64(float64(2*len(e.rows)+1) * e.price())
 	v := make([]*big.Rat, e.cols)
@@ -351,7 +363,7 @@ func (e *elimination) add(row []*big.Rat) {
 	e.rows, e.pivot = append(e.rows, v), append(e.pivot, at)
 }
 
-// subtract takes f·b from a.
+// subtract subtracts f·b from a, in place.
 func subtract(a, b []*big.Rat, f *big.Rat) {
 	if f.Sign() == 0 {
 		return
@@ -364,7 +376,7 @@ func subtract(a, b []*big.Rat, f *big.Rat) {
 	}
 }
 
-// null returns a basis of the vectors perpendicular to all rows.
+// null returns a basis of the vectors perpendicular to all rows of e.
 func (e *elimination) null() [][]*big.Rat {
 	var basis [][]*big.Rat
 	for c := range e.cols {
@@ -381,7 +393,7 @@ func (e *elimination) null() [][]*big.Rat {
 	return basis
 }
 
-// sign returns the sign of uᵀg in state k, exactly.
+// sign returns the sign of uᵀg in state k, computed exactly.
 func (t *List) sign(u []*big.Rat, k int) int {
 	sum, p, g := new(big.Rat), new(big.Rat), new(big.Rat)
 	for j, v := range t.row(k) {
@@ -392,7 +404,7 @@ func (t *List) sign(u []*big.Rat, k int) int {
 	return sum.Sign()
 }
 
-// rationals returns the exact values of v.
+// rationals returns the exact values of v as rational numbers.
 func rationals(v []float64) []*big.Rat {
 	r := make([]*big.Rat, len(v))
 	for j, x := range v {
@@ -401,7 +413,7 @@ func rationals(v []float64) []*big.Rat {
 	return r
 }
 
-// floats returns u/Σ|u|, rounded.
+// floats returns u/Σ|u|, rounded to float64.
 func floats(u []*big.Rat) []float64 {
 	sum, a := new(big.Rat), new(big.Rat)
 	for _, v := range u {

@@ -10,25 +10,25 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// List is a finite list of states with f0 and n inequalities g ≤ 0 each. It keeps scratch
-// and must be used by one goroutine at a time.
+// List is a finite list of states, each with a value f0 and the values g of n inequalities g ≤ 0.
+// It keeps scratch and must be used by one goroutine at a time.
 type List struct {
 	beta float64
 	n    int
 	f0   []float64
-	g    []float64 // states × n
-	free []bool    // multipliers of either sign; nil means none
-	p, d []float64 // scratch: probabilities after Value
+	g    []float64 // values of g in states × n order
+	free []bool    // multipliers that may have either sign; nil means none
+	p, d []float64 // scratch: probability of each state, and partial sums of the gradient
 
 	values int
-	depth  int // of questions within questions, see limit
+	depth  int // depth of nested Maximize calls, see limit
 }
 
-// New returns an empty list. free marks the multipliers of equalities, which may have
-// either sign; nil means none.
+// New returns an empty list of states with n inequalities at temperature beta. free marks the
+// multipliers of equalities, which may have either sign; nil means none.
 func New(beta float64, n int, free []bool) *List { return &List{beta: beta, n: n, free: free} }
 
-// Append adds a state; numbers must be finite.
+// Append adds a state with value f0 and inequality values g. All numbers must be finite.
 func (t *List) Append(f0 float64, g []float64) {
 	t.f0 = append(t.f0, f0)
 	t.g = append(t.g, g...)
@@ -37,15 +37,15 @@ func (t *List) Append(f0 float64, g []float64) {
 // Len returns the number of states.
 func (t *List) Len() int { return len(t.f0) }
 
-// Beta returns the temperature.
+// Beta returns the temperature β.
 func (t *List) Beta() float64 { return t.beta }
 
-// row returns the inequalities of state k.
+// row returns the values g of the inequalities in state k.
 func (t *List) row(k int) []float64 { return t.g[k*t.n : (k+1)*t.n] }
 
-// Value is the dual function −β log Z(λ) as a [concave.Func]: its gradient is
-// E_λ[g], its curvature Cov_λ(g)/β. It is +Inf where every state has λᵀg > 0: no
-// distribution meets the inequalities then, and it grows without bound along λ.
+// Value is the dual function −β log Z(λ) as a [concave.Func]. Its gradient is E_λ[g], and its
+// curvature is Cov_λ(g)/β. Value returns +Inf if λᵀg > 0 in every state. No distribution
+// satisfies the inequalities then, and the function grows without bound along λ.
 func (t *List) Value(lambda, grad, curv []float64) float64 {
 	t.values++
 	logZ, proven := t.weigh(lambda)
@@ -93,12 +93,12 @@ func (t *List) Value(lambda, grad, curv []float64) float64 {
 	return -t.beta * logZ
 }
 
-// negligible probabilities change no sum of 2²² terms, of numbers that differ by less
-// than a factor of 10²⁰⁰.
+// negligible is the probability below which Value skips a state. Such states cannot change a sum
+// of 2²² terms whose sizes differ by a factor of less than 10²⁰⁰.
 const negligible = 1e-250
 
-// weigh stores the probabilities in t.p and returns log Z and whether λᵀg > 0 in every
-// state, beyond its own rounding.
+// weigh stores the probabilities of the states under λ in t.p and returns log Z. proven reports
+// whether λᵀg > 0 in every state, by more than the rounding error of λᵀg.
 func (t *List) weigh(lambda []float64) (logZ float64, proven bool) {
 	t.p = slices.Grow(t.p[:0], len(t.f0))[:len(t.f0)]
 	proven = true
@@ -110,7 +110,8 @@ func (t *List) weigh(lambda []float64) (logZ float64, proven bool) {
 	return Normalize(t.p), proven
 }
 
-// roundoff bounds the error of a sum of n products, relative to the sum of their sizes.
+// roundoff bounds the rounding error of a sum of n products, relative to the sum of their
+// absolute values.
 func (t *List) roundoff() float64 { return float64(t.n+2) * 0x1p-53 }
 
 // dot returns Σ a_j b_j and Σ |a_j b_j|.
@@ -126,11 +127,11 @@ func dot(a, b []float64) (sum, size float64) {
 	return sum, size
 }
 
-// Direction returns u = λ/Σ|λ|.
+// Direction returns λ/Σ|λ|, the direction of λ with absolute values that sum to 1.
 func Direction(lambda []float64) []float64 {
 	u := slices.Clone(lambda)
 	sum := SumAbs(u)
-	if math.IsInf(sum, 1) { // of finite numbers
+	if math.IsInf(sum, 1) { // the sum overflows although all terms are finite
 		for j := range u {
 			u[j] = math.Ldexp(u[j], -64)
 		}
@@ -151,36 +152,39 @@ func SumAbs(v []float64) float64 {
 	return sum
 }
 
-// Evaluations returns how often the dual function was evaluated.
+// Evaluations returns the number of times the dual function was evaluated.
 func (t *List) Evaluations() int { return t.values }
 
-// Outcome is what is known about the maximum of a dual function.
+// Outcome is the result of a search for the maximum of a dual function.
 type Outcome int
 
 const (
 	Undecided  Outcome = iota
-	Attained           // at Lambda, to rounding
-	Infeasible         // every state has uᵀg > 0 along Direction: no distribution has E[g] ≤ 0
-	Limit              // every state has uᵀg ≥ 0, and some 0: only distributions on these do
+	Attained           // the maximum is at Lambda, up to rounding
+	Infeasible         // every state has uᵀg > 0 for u = Direction: no distribution has E[g] ≤ 0
+	// every state has uᵀg ≥ 0 and some have 0: E[g] ≤ 0 requires a distribution on those with
+	// 0
+	Limit
 )
 
 // Optimum is the result of [List.Maximize].
 type Optimum struct {
-	Outcome   Outcome
-	Lambda    []float64 // the maximum, or the best multipliers met
-	Direction []float64 // u of a proof, Σ|u_j| = 1; nil otherwise
-	Margin    float64   // min uᵀg of Infeasible
+	Outcome Outcome
+	Lambda  []float64 // the maximum, or the best multipliers found if there is none
+	// direction u of a proof that there is no maximum, with Σ|u_j| = 1; nil without a proof
+	Direction []float64
+	Margin    float64 // smallest uᵀg over the states; set only for Infeasible
 }
 
-// Maximize returns the multipliers at which the dual function is largest, from a
-// start, or a proof that there are none. Both are checked: a maximum by its residuals in
-// standard deviations of every row ([concave.Residual]), a proof in exact arithmetic. The
-// error is the context's.
+// Maximize returns the multipliers that maximise the dual function, searching from start, or a
+// proof that no maximum exists. Both results are checked. A maximum is checked by its residual in
+// standard deviations of every row ([concave.Residual]), a proof in exact arithmetic. The only
+// error is that of the context.
 func (t *List) Maximize(ctx context.Context, start []float64) (*Optimum, error) {
 	o, err := t.climb(ctx, start)
 	if err == nil && o.Outcome == Undecided && SumAbs(start) > 0 {
-		// Far out, where one state has all of the probability, the function is flat
-		// to rounding, and a climb does not find back.
+		// Far from the origin, where one state has all of the probability, the function
+		// is flat up to rounding and a climb cannot return. Start again from 0.
 		return t.climb(ctx, make([]float64, len(start)))
 	}
 	return o, err
@@ -210,7 +214,7 @@ func (t *List) climb(ctx context.Context, start []float64) (*Optimum, error) {
 	return o, nil
 }
 
-// infeasible is the optimum of a direction in which every state has uᵀg > 0.
+// infeasible returns the Optimum for a direction u in which every state has uᵀg > 0.
 func (t *List) infeasible(u []float64) *Optimum {
 	o := &Optimum{Outcome: Infeasible, Lambda: u, Direction: Direction(u), Margin: math.Inf(1)}
 	for k := range t.f0 {
@@ -220,13 +224,12 @@ func (t *List) infeasible(u []float64) *Optimum {
 	return o
 }
 
-// rounding is the margin, relative to the sum of sizes of the terms that it is the
-// difference of, below which a positive one may be a rounding error of a sum of up to a
-// million terms.
+// rounding is the relative size below which a positive margin may be a rounding error. It is
+// relative to the sum of the absolute values of the terms, of which there may be a million.
 const rounding = 1e-10
 
-// Positive returns the margin of a combination of inequalities whose terms are at most
-// largest, or 0 if the margin may be a rounding error.
+// Positive returns the margin of a combination of inequalities, or 0 if the margin may be a
+// rounding error. largest is the largest absolute value of a term.
 func Positive(margin, largest float64) float64 {
 	if margin > rounding*largest {
 		return margin
@@ -234,12 +237,12 @@ func Positive(margin, largest float64) float64 {
 	return 0
 }
 
-// block is the number of terms that are added up before their sum is: the rounding
-// error of a sum of a million terms is that of some thousands then.
+// block is the number of terms in a partial sum. Summing blocks first keeps the rounding error of
+// a million terms at the error of a few thousand.
 const block = 1 << 10
 
-// Normalize replaces log-weights by probabilities and returns the logarithm of
-// their sum. One weight must be above −Inf.
+// Normalize replaces log-weights by probabilities and returns the logarithm of the sum of the
+// weights. At least one log-weight must be above −Inf.
 func Normalize(w []float64) float64 {
 	top := slices.Max(w)
 	sum := 0.0

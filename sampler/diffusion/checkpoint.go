@@ -20,45 +20,49 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Save writes a checkpoint: all samples of the runner, including those that it loaded. It needs a
-// Config.Checkpoint.Path; without one the runner keeps no samples.
+// Save writes a checkpoint to w: all samples of the runner, including those that it loaded. It
+// returns an error unless Config.Checkpoint.Path is set, because otherwise the runner keeps no
+// samples.
 func (d *Runner[S]) Save(w io.Writer) error { return d.life.Save(w) }
 
-// Load reads what Save wrote into a new runner with the same model, process and Config. Count,
-// Workers, Checkpoint, Observe and Progress may differ. If another setting differs, the error names
-// the first such setting. Models are compared by their predictions for some states, to 1e-3. Sample
-// and Fill then return the samples of the checkpoint before they draw more, so call them as in a
-// run from the start. On an error the runner is unchanged, except that after an error of a
-// [Recaller] it cannot be used.
+// Load restores a checkpoint written by Save into a new runner with the same model, process and
+// Config. Count, Workers, Checkpoint, Observe and Progress may differ. If another setting
+// differs, the error names the first such setting. Models are compared by their predictions for
+// some states, to 1e-3.
+//
+// Sample and Fill then return the samples of the checkpoint before they draw more. So call them
+// as in a run from the start. On an error the runner is unchanged. After an error of a
+// [Recaller], however, it cannot be used.
 func (d *Runner[S]) Load(ctx context.Context, r io.Reader) error { return d.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint in the file path in such a way that no failure loses both the new
-// checkpoint and the previous one, which stays as path.old; see [sampler.Runner.SaveFile].
+// SaveFile saves a checkpoint to the file path and keeps the previous one as path.old, so that at
+// least one survives any failure. See [sampler.Runner.SaveFile].
 func (d *Runner[S]) SaveFile(path string) error { return d.life.SaveFile(path) }
 
-// LoadFile reads what SaveFile saved, as Load does. If that file is missing or damaged, it
-// reads the previous checkpoint, path.old.
+// LoadFile restores a checkpoint written by [Runner.SaveFile]. If the file path is missing or
+// damaged, LoadFile restores the previous checkpoint, path.old. The rules of [Runner.Load] apply.
 func (d *Runner[S]) LoadFile(ctx context.Context, path string) error {
 	return d.life.LoadFile(ctx, path)
 }
 
-// finished is what a runner keeps for its checkpoints: the samples that it has finished, or that
-// were in a loaded checkpoint.
+// finished holds the samples that a runner keeps for its checkpoints: those that it finished, or
+// that were in a loaded checkpoint.
 type finished[S energy.Site] struct {
-	x      []S
-	given  []uint64  // digest of what each was clamped to by Fill, 0 for nothing
-	weight []float64 // estimate of each, 0 unless it has particles
-	fault  []fault   // of those that were given up, in order
-	own    []uint64  // given of the samples under way
+	x []S
+	// for each sample: digest of the values to which Fill clamped it; 0 for none
+	given  []uint64
+	weight []float64 // estimate log Ẑ of each sample; 0 for runs without particles
+	fault  []fault   // errors of the abandoned samples, in order
+	own    []uint64  // entries of given for the samples in progress
 }
 
-// fault is the reason why a sample was abandoned.
+// fault is the error of an abandoned sample.
 type fault struct {
-	of int // the sample, counted among those kept
+	of int // index of the sample among those kept
 	recorded
 }
 
-// why returns why sample k was abandoned, or nil if it was made.
+// why returns the error with which sample k was abandoned, or nil if it was completed.
 func (f *finished[S]) why(k int) error {
 	at, found := slices.BinarySearchFunc(f.fault, k, func(e fault, k int) int { return e.of - k })
 	if !found {
@@ -67,11 +71,11 @@ func (f *finished[S]) why(k int) error {
 	return &f.fault[at].recorded
 }
 
-// clamp records the values to which sample g of the batch is clamped in addition to the
+// clamp records the values to which sample g of the batch is clamped, in addition to those of the
 // configuration.
 func (f *finished[S]) clamp(g int, own []S) { f.own = append(f.own[:g], digest(own)) }
 
-// add keeps sample g of the batch: its states, its error or nil, and its estimate.
+// add keeps sample g of the batch: its state x, its error or nil, and its estimate log Ẑ.
 func (f *finished[S]) add(g int, x []S, why error, logZ float64) {
 	if why != nil {
 		f.fault = append(f.fault, fault{len(f.given), record(why)})
@@ -81,7 +85,7 @@ func (f *finished[S]) add(g int, x []S, why error, logZ float64) {
 	f.weight = append(f.weight, logZ)
 }
 
-// digest identifies a row; 0 means no row.
+// digest returns a hash of a row, or 0 for an empty row.
 func digest[S energy.Site](row []S) uint64 {
 	if len(row) == 0 {
 		return 0
@@ -92,7 +96,7 @@ func digest[S energy.Site](row []S) uint64 {
 		bits := uint32(v)
 		if r, real := any(v).(float32); real {
 			if bits = math.Float32bits(r); r != r {
-				bits = math.MaxUint32 // all NaN are blanks
+				bits = math.MaxUint32 // all NaN mean a free site
 			}
 		}
 		binary.LittleEndian.PutUint32(b[:], bits)
@@ -101,9 +105,9 @@ func digest[S energy.Site](row []S) uint64 {
 	return h.Sum64()
 }
 
-// remember checks the requirements of parts and checkpoints on the projection, and prepares to keep
-// samples if Config.Checkpoint is set. The settings are those at the start, because a projection
-// with a memory changes.
+// remember prepares to keep samples if Config.Checkpoint is set. It returns an error if the
+// projection does not allow runs in parts or checkpoints. It stores the settings now, because a
+// projection with a memory changes during the run.
 func (d *Runner[S]) remember(ctx context.Context) error {
 	if d.committer != nil && d.cfg.First > 0 {
 		return fmt.Errorf("diffusion: Config.First = %d, want 0: the projection %T remembers the samples before", d.cfg.First, d.projection)
@@ -119,14 +123,15 @@ func (d *Runner[S]) remember(ctx context.Context) error {
 	return nil
 }
 
-// settings returns the settings on which a checkpoint must agree, except for the part of the run.
+// settings returns the settings that must be equal in a checkpoint and the run that loads it,
+// except Config.First.
 func (d *Runner[S]) settings(ctx context.Context) *fingerprint.List {
 	l := &fingerprint.List{Sites: d.sites, Levels: d.levels}
 	d.list(ctx, l.Add)
 	return l
 }
 
-// list adds the settings. For these it asks the model for two predictions.
+// list calls add with every setting. It asks the model for two predictions.
 func (d *Runner[S]) list(ctx context.Context, add func(name string, value any)) {
 	check.Must("diffusion: Settings", "add", add)
 	c := &d.cfg
@@ -158,17 +163,20 @@ func (d *Runner[S]) list(ctx context.Context, add func(name string, value any)) 
 	d.probe(ctx, add, "predictions for test states", d.model)
 }
 
-// row is a row of numbers compared bit for bit; a long row is compared by a digest.
+// row is a row of numbers that checkpoints compare bit for bit. A long row is compared by a
+// digest.
 type row []float64
 
-// Described is a conditioning (Config.Meta) that lists the values on which a checkpoint and the run
-// that loads it must agree. Settings calls add with the name of each value and the value.
+// Described is a conditioning (Config.Meta) that lists the values that must be equal in a
+// checkpoint and the run that loads it. Settings calls add with the name of each value and the
+// value.
 type Described interface {
 	Settings(add func(name string, value any))
 }
 
-// meta returns what a checkpoint records about a conditioning: the content of numbers, strings and
-// slices of them, the name or settings of values that have these, and the type of all other values.
+// meta returns the part of a conditioning that a checkpoint records. For numbers, strings and
+// slices of them, it is the content. For values with a name or settings, it is these. For all
+// other values it is the type.
 func meta(v any) any {
 	switch v := v.(type) {
 	case []float64:
@@ -187,13 +195,15 @@ func meta(v any) any {
 }
 
 const (
-	probes      = 256  // predictions by which denoisers are distinguished
-	probeScale  = 1e-3 // of what is compared, to 1e-6: networks round to about 1e-5
-	probeMiddle = 0.5  // the time of the second test state
+	probes = 256 // number of predicted entries by which denoisers are compared
+	// factor of the compared entries. They are compared to 1e-6, but networks round to about
+	// 1e-5.
+	probeScale  = 1e-3
+	probeMiddle = 0.5 // time of the second test state
 )
 
-// probe adds some predictions of a denoiser for two states: pure noise, and noise
-// at every other site among tokens or reals.
+// probe adds entries of a denoiser's predictions for two states to the settings. The first state
+// is pure noise. In the second, every other site is a random token or real.
 func (d *Runner[S]) probe(ctx context.Context, add func(name string, value any), name string, model energy.Denoiser[S]) {
 	size := d.sites * d.levels
 	x, v := make([]S, d.sites), make([]float32, size)
@@ -222,17 +232,17 @@ func (d *Runner[S]) probe(ctx context.Context, add func(name string, value any),
 	add(name, seen)
 }
 
-// A checkpoint consists of a frame with the settings, one with the number of samples and, if some
-// were abandoned, their number; the abandoned ones with the reasons, in frames of faultsPerFrame;
-// and the samples, in frames of about frameSize bytes; see [session.Frames].
+// Constants of the checkpoint format. A checkpoint consists of three kinds of frames (see
+// [session.Frames]). The first holds the settings. The next hold the number of samples and, if some
+// were abandoned, their number and the reasons. The last hold the samples.
 const (
-	magic          = "gibbsite samples 1\n"
-	frameSize      = 1 << 20
-	faultsPerFrame = 256
-	faultSize      = 24 + mostText
+	magic          = "gibbsite samples 1\n" // start of a checkpoint of samples
+	frameSize      = 1 << 20                // approximate size of a frame of samples, in bytes
+	faultsPerFrame = 256                    // number of abandoned samples in a frame
+	faultSize      = 24 + mostText          // largest size of the record of an abandoned sample
 )
 
-// framesFor returns the number of frames that hold n things.
+// framesFor returns the number of frames that hold n items, per items in each.
 func framesFor(n, per int) int { return (n + per - 1) / per }
 
 var errNotKept = errors.New("Config.Checkpoint.Path = \"\", want a path: without one no samples are kept")
@@ -265,12 +275,13 @@ func (d *Runner[S]) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// frames returns the frames of a checkpoint of k, or of one to be loaded into k.
+// frames describes the checkpoint frames of k. For a checkpoint to be loaded, k is filled while
+// reading.
 func (d *Runner[S]) frames(k *finished[S]) *session.Frames {
 	size := 4*d.sites + 16
 	n, faults, per := len(k.given), len(k.fault), max(1, frameSize/size)
 	f := &session.Frames{Magic: magic, Settings: d.saved, Limit: max(per*size, faultsPerFrame*faultSize)}
-	first := 1 // frame with samples
+	first := 1 // number of the first frame with samples
 	count := func() {
 		first = 1 + framesFor(faults, faultsPerFrame)
 		f.Count = first + framesFor(n, per)
@@ -293,7 +304,8 @@ func (d *Runner[S]) frames(k *finished[S]) *session.Frames {
 	return f
 }
 
-// reasons reads or writes the reasons why some of n samples were abandoned.
+// reasons reads or writes the reasons why samples were abandoned, those numbered from … to−1. n
+// is the number of samples.
 func (f *finished[S]) reasons(w *wire.Fields, from, to, n int) {
 	if w.Reading() {
 		f.fault = append(f.fault, make([]fault, to-from)...)
@@ -311,7 +323,7 @@ func (f *finished[S]) reasons(w *wire.Fields, from, to, n int) {
 	}
 }
 
-// samples reads or writes some samples.
+// samples reads or writes the samples from … to−1 of k.
 func (d *Runner[S]) samples(w *wire.Fields, k *finished[S], from, to int) {
 	if n := to - from; w.Reading() {
 		k.given, k.weight, k.x = append(k.given, make([]uint64, n)...), append(k.weight, make([]float64, n)...), append(k.x, make([]S, n*d.sites)...)
@@ -335,7 +347,7 @@ func (d *Runner[S]) samples(w *wire.Fields, k *finished[S], from, to int) {
 
 // recall passes the samples of f, except abandoned ones, to a projection with a memory.
 func (d *Runner[S]) recall(f *finished[S]) error {
-	memory, _ := d.committer.(Recaller) // New has asked
+	memory, _ := d.committer.(Recaller) // New has checked this
 	x, _ := any(f.x).([]int32)
 	for i := 0; memory != nil && i < len(x); i += d.sites {
 		if f.why(i/d.sites) != nil {

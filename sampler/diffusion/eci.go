@@ -13,50 +13,52 @@ import (
 
 // ECI is a flow of reals whose steps extrapolate, correct and interpolate (Cheng, Han, Maddix,
 // Ansari, Stuart, Mahoney and Wang 2025). From x_t the denoiser predicts the end x̂_0 of the
-// trajectory, the projector of the run corrects the prediction to v, and the next state lies
+// trajectory, and the projector of the run corrects the prediction to v. The next state lies
 // between v and noise ε that is independent of x_t,
 //
 //	x_s = √ᾱ_s·v + √(1−ᾱ_s)·ε,
 //
-// which on straight paths is z_s = (1−s)·v + s·ε. A [Gaussian], in contrast, computes ε̂ from x_t
-// and the denoiser. The last step returns v.
+// which on straight paths is z_s = (1−s)·v + s·ε. In contrast, a [Gaussian] computes ε̂ from x_t
+// and the prediction. The last step returns v.
 //
 // denoise.Velocity turns a network that predicts the velocity of a flow on straight paths into a
-// denoiser; conversely, any denoiser of reals gives the velocity E[ε − x_0 | z]. For a flow without
-// constraints use Gaussian with the schedule [noise.Straight]: its steps are Euler steps.
+// denoiser. Conversely, any denoiser of reals gives the velocity E[ε − x_0 | z]. For a flow
+// without constraints use Gaussian with the schedule [noise.Straight]: its steps are Euler steps.
 //
-// With Resample −1 and the projector of package projection/newton, ECI is
-// physics-constrained flow matching (PCFM; Utkarsh, Cai, Edelman, Gómez-Bombarelli and
-// Rackauckas 2025, Algorithm 1) with the penalty λ of its relaxed correction set to 0.
+// With Resample −1 and the projector of package projection/newton, ECI is physics-constrained
+// flow matching (PCFM; Utkarsh, Cai, Edelman, Gómez-Bombarelli and Rackauckas 2025, Algorithm 1)
+// with the penalty λ of its relaxed correction set to 0.
 //
 // # Caveats
 //
 // ECI does not sample from the distribution of the model, even without a constraint, because ε is
-// not the noise contained in the state. For instance, a standard normal variable gets the variance
+// not the noise contained in the state. For instance, a standard normal variable gets the
+// variance
 //
-//	steps                    10    50    200   1000
-//	ε drawn anew each round  .40   .47   .49   .50
-//	ε kept (PCFM)            2.2   8.7   25    79
+//	steps                    10   50   200  1000
+//	ε drawn anew each round  .40  .47  .49  .50
+//	ε kept (PCFM)            2.2  8.7  25   79
 //
-// by the recursion that the test computes; with Mix 5 and ε kept, the variance is three times as
+// by the recursion that the test computes. With Mix 5 and ε kept, the variance is three times as
 // large. Directions in which the model is narrow suffer less. Gaussian with noise.Straight and a
-// projector has neither error, and package twisted draws from the conditional distribution itself.
+// projector has neither error, and package twisted draws from the conditional distribution
+// itself.
 type ECI struct {
-	Schedule noise.Schedule // ᾱ; noise.Straight{} if nil
+	Schedule noise.Schedule // schedule of ᾱ; nil means noise.Straight{}
 
-	// Mix is the number of rounds of a step. All rounds except the last return to the time at which
-	// they started, so that a correction spreads to the rest of the state. 0 means 1.
+	// Mix is the number of rounds of a step; 0 means 1. All rounds except the last return to
+	// the time at which they started, so that a correction spreads to the rest of the state.
 	Mix int
 
-	// Resample is the number of rounds after which ε is drawn anew. 0 means 1; −1 keeps the noise
-	// from the start of the sample.
+	// Resample is the number of rounds after which ε is drawn anew. 0 means 1; −1 keeps the
+	// initial ε of the sample.
 	Resample int
 }
 
-// mostRounds bounds the rounds of a step.
+// mostRounds is the largest number of rounds of a step.
 const mostRounds = 1 << 20
 
-// Bind checks the fields.
+// Bind returns the steps for a shape. It returns an error if a field is invalid.
 func (p ECI) Bind(_ context.Context, sites, levels int) (Steps[float32], error) {
 	if p.Schedule == nil {
 		p.Schedule = noise.Straight{}
@@ -72,19 +74,19 @@ func (p ECI) Bind(_ context.Context, sites, levels int) (Steps[float32], error) 
 	return &eci{schedule: c, mix: max(1, p.Mix), resample: cmp.Or(p.Resample, 1), noise: make([]float32, sites)}, nil
 }
 
-// eci is a bound [ECI] with the state of a sample.
+// eci holds the steps of an [ECI] process, with the state of a sample.
 type eci struct {
 	schedule noise.Schedule
 	mix      int
 	resample int
-	noise    []float32 // ε
-	rounds   int       // so far
+	noise    []float32 // noise ε of the current round
+	rounds   int       // number of rounds made so far
 }
 
-// Alpha returns ᾱ(t).
+// Alpha returns the signal level ᾱ at time t.
 func (p *eci) Alpha(t float64) float64 { return p.schedule.Alpha(t) }
 
-// MaxSteps implements [Clocked].
+// MaxSteps implements [Clocked]: it returns the number of rounds.
 func (p *eci) MaxSteps(steps int) int {
 	if steps > math.MaxInt/p.mix {
 		return math.MaxInt
@@ -92,15 +94,15 @@ func (p *eci) MaxSteps(steps int) int {
 	return steps * p.mix
 }
 
-// Prior draws ε.
+// Prior fills x with new noise ε, which the steps then use.
 func (p *eci) Prior(x []float32, r *sampler.Stream) {
 	normal.Fill(p.noise, r)
 	copy(x, p.noise)
 	p.rounds = 0
 }
 
-// Next implements [Steps] with an even grid. All rounds of a step except the last stay at the same
-// time.
+// Next implements [Steps] with an even grid. All rounds of a step except the last stay at the
+// same time.
 func (p *eci) Next(_ []float32, t float64, step, steps int, _ *sampler.Stream) float64 {
 	if step%p.mix < p.mix-1 {
 		return t
@@ -108,7 +110,7 @@ func (p *eci) Next(_ []float32, t float64, step, steps int, _ *sampler.Stream) f
 	return gridTime(step/p.mix, steps)
 }
 
-// Reverse implements [Steps].
+// Reverse makes one round: it replaces x by a mixture of v and ε. It implements [Steps].
 func (p *eci) Reverse(x []float32, _, v []float32, _, s float64, r *sampler.Stream) error {
 	if p.rounds++; p.resample > 0 && p.rounds%p.resample == 0 {
 		normal.Fill(p.noise, r)
@@ -116,7 +118,7 @@ func (p *eci) Reverse(x []float32, _, v []float32, _, s float64, r *sampler.Stre
 	a := p.Alpha(s)
 	signal, rest := math.Sqrt(a), math.Sqrt(1-a)
 	for i, c := range v {
-		if c-c != 0 { // Inf − Inf and NaN
+		if c-c != 0 { // true for ±Inf and NaN
 			return &PredictionError{Site: i}
 		}
 		x[i] = float32(float64(signal*float64(c)) + float64(rest*float64(p.noise[i])))

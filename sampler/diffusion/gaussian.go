@@ -11,38 +11,39 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Gaussian is diffusion of reals, x_t = √ᾱ(t)·x_0 + √(1−ᾱ(t))·noise, reversed by
-// the steps of DDIM (Song et al. 2021, eq. 12): with x̂_0 the prediction and
-// ε̂ = (x_t − √ᾱ_t·x̂_0)/√(1−ᾱ_t)
+// Gaussian is diffusion of reals, x_t = √ᾱ(t)·x_0 + √(1−ᾱ(t))·noise, reversed by the steps of
+// DDIM (Song et al. 2021, eq. 12). With the prediction x̂_0 and ε̂ = (x_t − √ᾱ_t·x̂_0)/√(1−ᾱ_t),
+// a step is
 //
 //	x_s = √ᾱ_s·x̂_0 + √(1−ᾱ_s−σ²)·ε̂ + σ·noise,
 //	σ = η·√((1−ᾱ_s)/(1−ᾱ_t))·√(1−ᾱ_t/ᾱ_s).
 //
-// η = 0 is deterministic after the first draw, η = 1 is DDPM (Ho et al. 2020). The
-// last step has ᾱ_0 = 1 and σ = 0 and returns x̂_0. Wrap a network that predicts ε̂ in
+// η = 0 is deterministic after the first draw, and η = 1 is DDPM (Ho et al. 2020). The last step
+// has ᾱ_0 = 1 and σ = 0 and returns x̂_0. Wrap a network that predicts ε̂ in
 // energy.NoisePredictor.
 //
-// When a projection moves x̂_0 to v, the next state is computed from v and the denoiser's original
-// ε̂: recomputing ε̂ from v gives worse results in the Euclidean metric (constrained posterior
+// If a projection moves x̂_0 to v, the next state is computed from v and the denoiser's original
+// ε̂. Recomputing ε̂ from v gives worse results in the Euclidean metric (constrained posterior
 // sampling; Narasimhan et al. 2025). A projection in the metric of the posterior covariance
-// (proximal.Projector.Metric) is the conditional mean; for such a projection set Recompute, so that
-// ε̂ is computed from v. Config.ProjectState lists the methods to which this is compared.
+// (proximal.Projector.Metric) is the conditional mean. For such a projection set Recompute, so
+// that ε̂ is computed from v. Config.ProjectState lists the methods to which this is compared.
 type Gaussian struct {
-	Schedule noise.Schedule // ᾱ; LinearBeta{} if nil
+	Schedule noise.Schedule // schedule of ᾱ; nil means LinearBeta{}
 
-	// Eta is η in [0, 1].
+	// Eta is η, in [0, 1].
 	Eta float64
 
-	// Wide adds noise with the variance β = 1 − ᾱ_t/ᾱ_s of the forward step instead of σ² (η = 1
-	// only). It is the larger of the two choices of Ho et al. 2020: β is exact for clean samples of
-	// unit variance, σ² for known clean samples. The last step adds no noise.
+	// Wide adds noise with the variance β = 1 − ᾱ_t/ᾱ_s of the forward step instead of σ². It
+	// requires η = 1. β is the larger of the two choices of Ho et al. 2020: it is exact for
+	// clean samples of unit variance, and σ² for known clean samples. The last step adds no
+	// noise.
 	Wide bool
 
-	// Recompute computes ε̂ from the projected prediction.
+	// Recompute computes the noise ε̂ from the projected prediction instead of the denoiser's.
 	Recompute bool
 }
 
-// Bind checks the fields.
+// Bind returns the steps for a shape. It returns an error if a field is invalid.
 func (p Gaussian) Bind(_ context.Context, sites, levels int) (Steps[float32], error) {
 	if p.Schedule == nil {
 		p.Schedule = noise.LinearBeta{}
@@ -59,26 +60,26 @@ func (p Gaussian) Bind(_ context.Context, sites, levels int) (Steps[float32], er
 	return &gaussian{schedule: c, eta: p.Eta, wide: p.Wide, recompute: p.Recompute}, nil
 }
 
-// gaussian is a bound [Gaussian]. It keeps no state of a sample.
+// gaussian holds the steps of a [Gaussian] process. It keeps no state of a sample.
 type gaussian struct {
 	schedule        noise.Schedule
 	eta             float64
 	wide, recompute bool
 }
 
-// Alpha returns ᾱ(t).
+// Alpha returns the signal level ᾱ at time t.
 func (p *gaussian) Alpha(t float64) float64 { return p.schedule.Alpha(t) }
 
-// Prior draws standard normal numbers.
+// Prior fills x with standard normal numbers.
 func (p *gaussian) Prior(x []float32, r *sampler.Stream) { normal.Fill(x, r) }
 
-// Next implements [Steps] with an even grid.
+// Next returns the next time on an even grid; it implements [Steps].
 func (p *gaussian) Next(_ []float32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	return gridTime(step, steps)
 }
 
-// Reverse implements [Steps]. The error is nil unless a prediction is not
-// finite.
+// Reverse makes a DDIM step; it implements [Steps]. It returns an error only if a prediction is
+// not finite.
 func (p *gaussian) Reverse(x []float32, raw, v []float32, t, s float64, r *sampler.Stream) error {
 	at, as := p.Alpha(t), p.Alpha(s)
 	variance := float64(float64(float64(p.eta*p.eta)*((1-as)/(1-at))) * (1 - at/as))
@@ -93,7 +94,7 @@ func (p *gaussian) Reverse(x []float32, raw, v []float32, t, s float64, r *sampl
 	}
 	spare, has := 0.0, false
 	for i, z := range x {
-		if v[i]-v[i] != 0 { // Inf − Inf and NaN
+		if v[i]-v[i] != 0 { // true for ±Inf and NaN
 			return &PredictionError{Site: i}
 		}
 		noise := 0.0

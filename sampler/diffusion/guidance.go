@@ -20,28 +20,31 @@ import (
 // prediction. Runners find a Guide through energy.As, so a wrapper must forward As. Runners set
 // Noised.Guided when they apply the guidance.
 type Guide interface {
-	// Guidance returns the weight γ and what guides the step: a denoiser without the condition, as
-	// in [ClassifierFree], or a classifier, as in [ClassifierGuided]. Both are nil if only the
-	// prediction is guided.
+	// Guidance returns the weight γ and the source of the guidance. The source is a denoiser
+	// without the condition, for [ClassifierFree], or a classifier, for [ClassifierGuided].
+	// Both are nil if only the prediction is guided.
 	Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier)
 }
 
-// Classifier returns how likely a condition y is for every change of a single site. Use
+// Classifier computes the log-probability of a condition y for every change of a single site. Use
 // [ExactClassifier], [FirstOrderClassifier] or a type of your own.
 type Classifier interface {
-	// Table stores log p(y | x with x_i = l, t) + c_i for every site i and level l of one state x
-	// at time t; −Inf excludes a level. It must be safe for concurrent use.
+	// Table stores log p(y | x with x_i = l, t) + c_i in dst for every site i and level l of
+	// one state x at time t. The constant c_i of a site is arbitrary. −Inf excludes a level.
+	// Table must be safe for concurrent use.
 	Table(dst []float32, x []int32, t float64) error
 }
 
-// errUnseen is the error of a denoiser whose guidance the caller does not apply.
+// errUnseen is the error of a denoiser whose caller does not apply its guidance.
 var errUnseen = errors.New("guidance at the posterior is not seen by the caller; a wrapper has to pass energy.As on")
 
-// errInside is the error of a denoiser inside another denoiser whose guidance no caller can apply.
+// errInside is the error of a denoiser guided at the posterior inside another denoiser, where no
+// caller can apply the guidance.
 var errInside = errors.New("AtPosterior = true inside another denoiser, want false, or the guide around the other one")
 
-// checkInside returns the error of a [noise.Checked] denoiser inside another, and an error if a
-// denoiser guides reverse steps, which would have no effect. name is that of the outer denoiser.
+// checkInside returns the error of a [noise.Checked] denoiser that is wrapped by another. It also
+// returns an error if a wrapped denoiser guides reverse steps, which would have no effect. name
+// is the name of the outer denoiser.
 func checkInside(name string, inside ...energy.Denoiser[int32]) error {
 	for _, d := range inside {
 		if c, ok := energy.As[noise.Checked](d); ok {
@@ -57,7 +60,7 @@ func checkInside(name string, inside ...energy.Denoiser[int32]) error {
 }
 
 // checkPair returns an error unless two denoisers, with and without a condition, have the same
-// properties. name is that of the caller.
+// shape and kind of prediction. name is the name of the caller.
 func checkPair(name string, with, without energy.Denoiser[int32]) error {
 	sites, levels := with.Shape()
 	s, l := without.Shape()
@@ -67,12 +70,12 @@ func checkPair(name string, with, without energy.Denoiser[int32]) error {
 	)
 }
 
-// checkScale returns an error unless γ is finite and ≥ 0.
+// checkScale returns an error unless the weight γ is finite and ≥ 0.
 func checkScale(name string, gamma float64) error {
 	return check.If(!(gamma >= 0) || math.IsInf(gamma, 1), "diffusion: %s: Scale = %v, want ≥ 0 and finite", name, gamma)
 }
 
-// blend stores γ·c + (1−γ)·u in c. A level that c excludes remains excluded.
+// blend stores γ·c + (1−γ)·u in c. A level that c excludes stays excluded.
 func blend(c, u []float32, gamma float64) {
 	if gamma == 1 {
 		return
@@ -87,7 +90,7 @@ func blend(c, u []float32, gamma float64) {
 	}
 }
 
-// lean adds γ·c to v. A level that either excludes remains excluded.
+// lean adds γ·c to v. A level that v or c excludes stays excluded.
 func lean(v, c []float32, gamma float64) {
 	if gamma == 0 {
 		return
@@ -101,14 +104,15 @@ func lean(v, c []float32, gamma float64) {
 
 // guided is the state of a runner for guidance at the posterior.
 type guided struct {
-	scale      float64
-	other      energy.Denoiser[int32] // of classifier-free guidance, or nil
-	classifier Classifier             // or nil
-	table      []float32              // predictions of other, in the order of those of the model
-	post, tab  [][]float32            // by worker: sites × levels
+	scale float64
+	// unconditional denoiser of classifier-free guidance; nil for a classifier
+	other      energy.Denoiser[int32]
+	classifier Classifier  // classifier; nil for classifier-free guidance
+	table      []float32   // predictions of the other denoiser, ordered like those of the model
+	post, tab  [][]float32 // scratch of each worker, sites × levels
 }
 
-// guide sets up the guidance at the posterior that the model requests.
+// guide sets up the guidance at the posterior, if the model requests it.
 func guide(d *Runner[int32], process any) error {
 	m, ok := energy.As[Guide](d.model)
 	if !ok {
@@ -136,7 +140,7 @@ func guide(d *Runner[int32], process any) error {
 			return fmt.Errorf("diffusion: New: the guide: %w", err)
 		}
 		g.table = make([]float32, d.cfg.Batch*size)
-		d.e.TimeFree = false // a prediction that is kept would miss its counterpart
+		d.e.TimeFree = false // a cached prediction would lack that of the other denoiser
 		d.e.Ask = func(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 			if err := d.model.Denoise(ctx, v, q); err != nil {
 				return err
@@ -161,7 +165,7 @@ func guide(d *Runner[int32], process any) error {
 func (g *guided) reverse(d *Runner[int32], w, i int, t, next float64) error {
 	s, post, tab := &d.e.Slots[i], g.post[w], g.tab[w]
 	rates, jumps := d.process[i].(jumping)
-	f, _ := d.process[i].(Factorised) // guide has asked for one of the two
+	f, _ := d.process[i].(Factorised) // guide has checked that one of the two is implemented
 	law := func(dst, v []float32) {
 		if jumps {
 			rates.rates(dst, v, s.X)
@@ -173,7 +177,7 @@ func (g *guided) reverse(d *Runner[int32], w, i int, t, next float64) error {
 	if g.other != nil {
 		other := *s
 		other.V = g.table[s.Row*len(s.V) : (s.Row+1)*len(s.V)]
-		if d.per > 1 { // copies of a particle share it
+		if d.per > 1 { // copies of a particle share the table
 			copy(d.work[w].v, other.V)
 			other.V = d.work[w].v
 		}
@@ -206,8 +210,8 @@ func (g *guided) reverse(d *Runner[int32], w, i int, t, next float64) error {
 	return nil
 }
 
-// against converts the table of a classifier to log p(y | x with x_i = l)/p(y | x) at the sites
-// where x has a mask.
+// against subtracts, at masked sites, the entry of the mask from the row of a classifier's table.
+// The row then holds log p(y | x with x_i = l)/p(y | x).
 func against(tab []float32, x []int32, p Absorbing) error {
 	levels := len(tab) / len(x)
 	for i, l := range x {
@@ -226,8 +230,8 @@ func against(tab []float32, x []int32, p Absorbing) error {
 	return nil
 }
 
-// jump draws one jump of a slot by its rates. masked is the first site that can jump, or −1 if
-// there is none.
+// jump draws one jump of a slot by the log-rates. masked is the first site that can jump, or −1
+// if there is none.
 func jump(s *slots.Slot[int32], rates []float32, masked int) error {
 	if masked < 0 {
 		return nil
@@ -245,11 +249,12 @@ func jump(s *slots.Slot[int32], rates []float32, masked int) error {
 	return &PredictionError{Site: masked, Empty: true}
 }
 
-// ExactClassifier is the classifier log p(y | x) = −E(x), evaluated for every level of every site.
-// If there is a mask, it is one of the model's levels.
+// ExactClassifier is the classifier log p(y | x) = −E(x), where E is the energy of Model. It
+// evaluates E for every level of every site. If there is a mask, it must be one of the model's
+// levels.
 type ExactClassifier struct{ Model energy.Model }
 
-// Table implements [Classifier].
+// Table stores exact values, by evaluating the model; it implements [Classifier].
 func (c ExactClassifier) Table(dst []float32, x []int32, _ float64) error {
 	if err := check.Given("diffusion: ExactClassifier", "Model", c.Model); err != nil {
 		return err
@@ -262,18 +267,19 @@ func (c ExactClassifier) Table(dst []float32, x []int32, _ float64) error {
 	for i := range sites {
 		conditional.Conditional(d, i, x)
 		for l, e := range d {
-			dst[i*levels+l] = float32(0 - e) // no negative zero
+			dst[i*levels+l] = float32(0 - e) // avoids negative zero
 		}
 	}
 	return nil
 }
 
-// FirstOrderClassifier is [ExactClassifier] with the table of an [energy.Differentiable] model, at
-// the cost of one evaluation. If that table is a gradient, the result is the first-order Taylor
-// expansion of log p(y | x) at x.
+// FirstOrderClassifier is the classifier log p(y | x) = −E(x) that uses the Gradient of an
+// [energy.Differentiable] Model, at the cost of one evaluation. If this Gradient is a derivative,
+// the result is the first-order Taylor expansion of log p(y | x) at x.
 type FirstOrderClassifier struct{ Model energy.Model }
 
-// Table implements [Classifier]. It returns an error if the model has no table.
+// Table stores the negative Gradient of the model in dst; it implements [Classifier]. It returns
+// an error if the model is not [energy.Differentiable].
 func (c FirstOrderClassifier) Table(dst []float32, x []int32, _ float64) error {
 	if err := check.Given("diffusion: FirstOrderClassifier", "Model", c.Model); err != nil {
 		return err
@@ -285,33 +291,33 @@ func (c FirstOrderClassifier) Table(dst []float32, x []int32, _ float64) error {
 	var e [1]float64
 	m.Gradient(e[:], dst, x)
 	for i, g := range dst {
-		dst[i] = 0 - g // no negative zero
+		dst[i] = 0 - g // avoids negative zero
 	}
 	return nil
 }
 
-// ClassifierFree is a denoiser that is guided towards a condition y by comparing the predictions
-// with and without y (Ho and Salimans 2022; for tokens Schiff et al. 2025). At the prediction, the
-// default,
+// ClassifierFree is a denoiser guided towards a condition y. It compares the predictions with and
+// without y (Ho and Salimans 2022; for tokens Schiff et al. 2025). By default it guides the
+// prediction, with weight γ,
 //
 //	p(x_0,i | x_t) ∝ p(x_0,i | x_t, y)^γ · p(x_0,i | x_t)^{1−γ},
 //
-// which works with every process and projection. At the posterior
+// which works with every process and projection. With AtPosterior it guides the reverse step,
 //
-//	p(x_s,i | x_t) ∝ p(x_s,i | x_t, y)^γ · p(x_s,i | x_t)^{1−γ},
+//	p(x_s,i | x_t) ∝ p(x_s,i | x_t, y)^γ · p(x_s,i | x_t)^{1−γ}.
 //
-// which is different, because masks are included: for γ > 1, sites that the condition determines
-// are revealed sooner. In both forms γ = 1 gives the conditional denoiser and γ = 0 the
-// unconditional one. For γ > 1 it is an error if a level has weight with the condition and none
-// without it.
+// This differs because masks are included: for γ > 1, sites that the condition determines are
+// revealed sooner. In both forms γ = 1 gives the conditional denoiser and γ = 0 the unconditional
+// one. For γ > 1 it is an error if a level has weight with the condition and none without it.
 type ClassifierFree struct {
 	Conditional, Unconditional energy.Denoiser[int32]
 
-	// Scale is γ ≥ 0.
+	// Scale is the weight γ ≥ 0.
 	Scale float64
 
-	// AtPosterior guides the reverse step of a [Factorised] process instead. It cannot be combined
-	// with projections, and wrappers must forward energy.As: see [Guide].
+	// AtPosterior guides the reverse step of a [Factorised] process instead of the
+	// prediction. It cannot be combined with projections, and wrappers must forward
+	// energy.As: see [Guide].
 	AtPosterior bool
 }
 
@@ -321,22 +327,21 @@ func (g ClassifierFree) Shape() (sites, levels int) {
 	return g.Conditional.Shape()
 }
 
-// TimeFree reports whether both denoisers are time-free. It is false for guidance at
-// the posterior.
+// TimeFree reports whether both denoisers are time-free. It is false with AtPosterior.
 func (g ClassifierFree) TimeFree() bool {
 	return !g.AtPosterior && energy.TimeFree(g.Conditional) && energy.TimeFree(g.Unconditional)
 }
 
-// LeaveOneOut reports whether Conditional predicts each site from the other sites.
+// LeaveOneOut reports whether Conditional predicts each site from the other sites only.
 func (g ClassifierFree) LeaveOneOut() bool { return energy.LeaveOneOut(g.Conditional) }
 
-// As finds the [energy.Masking] of Conditional, if it has one, and nothing else.
+// As offers the [energy.Masking] of Conditional, if it has one, and nothing else.
 func (g ClassifierFree) As(target any) bool {
 	m, ok := energy.As[energy.Masking](g.Conditional)
 	return ok && energy.Give(target, m)
 }
 
-// Guidance implements [Guide].
+// Guidance implements [Guide]: with AtPosterior it returns Scale and Unconditional.
 func (g ClassifierFree) Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier) {
 	if !g.AtPosterior {
 		return 0, nil, nil
@@ -344,9 +349,9 @@ func (g ClassifierFree) Guidance() (scale float64, unconditional energy.Denoiser
 	return g.Scale, g.Unconditional, nil
 }
 
-// Denoise implements [energy.Denoiser]. It returns the combined prediction or, at the posterior,
-// the conditional one. At the posterior it returns an error unless q.Guided is set, which means
-// that the caller applies the guidance.
+// Denoise stores the combined prediction in v or, with AtPosterior, the conditional one; it
+// implements [energy.Denoiser]. With AtPosterior it returns an error unless q.Guided is set,
+// which means that the caller applies the guidance.
 func (g ClassifierFree) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if g.AtPosterior && !q.Guided {
 		return fmt.Errorf("diffusion: ClassifierFree: %w", errUnseen)
@@ -369,7 +374,8 @@ func (g ClassifierFree) Denoise(ctx context.Context, v []float32, q energy.Noise
 	return nil
 }
 
-// Check implements [noise.Checked].
+// Check returns an error if a field is invalid or the denoisers do not match; it implements
+// [noise.Checked].
 func (g ClassifierFree) Check() error {
 	if check.Nil(g.Conditional) || check.Nil(g.Unconditional) {
 		return fmt.Errorf("diffusion: ClassifierFree: Conditional and Unconditional must be set")
@@ -380,8 +386,8 @@ func (g ClassifierFree) Check() error {
 	return checkPair("ClassifierFree", g.Conditional, g.Unconditional)
 }
 
-// CheckInside is Check for a denoiser wrapped by one that changes its predictions. Those changes
-// would not reach guidance at the posterior.
+// CheckInside does the checks of Check for a denoiser that another denoiser wraps. It rejects
+// AtPosterior, because the guidance would ignore the changes made by the wrapper.
 func (g ClassifierFree) CheckInside() error {
 	if g.AtPosterior {
 		return fmt.Errorf("diffusion: ClassifierFree: %w", errInside)
@@ -389,12 +395,12 @@ func (g ClassifierFree) CheckInside() error {
 	return g.Check()
 }
 
-// ClassifierGuided is a denoiser guided by a classifier (Dhariwal and Nichol 2021;
-// for tokens Schiff et al. 2025). At the prediction, the default,
+// ClassifierGuided is a denoiser guided by a classifier (Dhariwal and Nichol 2021; for tokens
+// Schiff et al. 2025). By default it guides the prediction, with weight γ,
 //
 //	p(x_0,i = l | x_t) ∝ p(x_0,i = l | x_t)·p(y | x_t with x_i = l)^γ,
 //
-// which works with every process and projection, and at the posterior
+// which works with every process and projection. With AtPosterior it guides the reverse step,
 //
 //	p(x_s,i = l | x_t) ∝ p(x_s,i = l | x_t)·p(y | x_t with x_i = l)^γ.
 //
@@ -403,11 +409,12 @@ type ClassifierGuided struct {
 	energy.Denoiser[int32]
 	Classifier Classifier
 
-	// Scale is γ ≥ 0.
+	// Scale is the weight γ ≥ 0.
 	Scale float64
 
-	// AtPosterior guides the reverse step of a [Factorised] process instead. It cannot be combined
-	// with projections, and wrappers must forward energy.As: see [Guide].
+	// AtPosterior guides the reverse step of a [Factorised] process instead of the
+	// prediction. It cannot be combined with projections, and wrappers must forward
+	// energy.As: see [Guide].
 	AtPosterior bool
 }
 
@@ -417,19 +424,19 @@ func (g ClassifierGuided) Shape() (sites, levels int) {
 	return g.Denoiser.Shape()
 }
 
-// TimeFree returns false: a classifier may depend on time.
+// TimeFree returns false, because a classifier may depend on time.
 func (g ClassifierGuided) TimeFree() bool { return false }
 
-// LeaveOneOut reports whether the denoiser predicts each site from the other sites.
+// LeaveOneOut reports whether the denoiser predicts each site from the other sites only.
 func (g ClassifierGuided) LeaveOneOut() bool { return energy.LeaveOneOut(g.Denoiser) }
 
-// As finds the [energy.Masking] of Denoiser, if it has one, and nothing else.
+// As offers the [energy.Masking] of Denoiser, if it has one, and nothing else.
 func (g ClassifierGuided) As(target any) bool {
 	m, ok := energy.As[energy.Masking](g.Denoiser)
 	return ok && energy.Give(target, m)
 }
 
-// Guidance implements [Guide].
+// Guidance implements [Guide]: with AtPosterior it returns Scale and Classifier.
 func (g ClassifierGuided) Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier) {
 	if !g.AtPosterior {
 		return 0, nil, nil
@@ -437,8 +444,9 @@ func (g ClassifierGuided) Guidance() (scale float64, unconditional energy.Denois
 	return g.Scale, nil, g.Classifier
 }
 
-// Denoise implements [energy.Denoiser]. At the posterior it returns an error unless q.Guided is
-// set, which means that the caller applies the guidance.
+// Denoise stores the guided prediction in v or, with AtPosterior, the prediction of Denoiser; it
+// implements [energy.Denoiser]. With AtPosterior it returns an error unless q.Guided is set,
+// which means that the caller applies the guidance.
 func (g ClassifierGuided) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if g.AtPosterior && !q.Guided {
 		return fmt.Errorf("diffusion: ClassifierGuided: %w", errUnseen)
@@ -461,7 +469,7 @@ func (g ClassifierGuided) Denoise(ctx context.Context, v []float32, q energy.Noi
 	return nil
 }
 
-// Check implements [noise.Checked].
+// Check returns an error if a field is invalid; it implements [noise.Checked].
 func (g ClassifierGuided) Check() error {
 	if check.Nil(g.Denoiser) || check.Nil(g.Classifier) {
 		return fmt.Errorf("diffusion: ClassifierGuided: Denoiser and Classifier must be set")
@@ -469,8 +477,8 @@ func (g ClassifierGuided) Check() error {
 	return cmp.Or(checkInside("ClassifierGuided", g.Denoiser), checkScale("ClassifierGuided", g.Scale))
 }
 
-// CheckInside is Check for a denoiser wrapped by one that changes its predictions. Those changes
-// would not reach guidance at the posterior.
+// CheckInside does the checks of Check for a denoiser that another denoiser wraps. It rejects
+// AtPosterior, because the guidance would ignore the changes made by the wrapper.
 func (g ClassifierGuided) CheckInside() error {
 	if g.AtPosterior {
 		return fmt.Errorf("diffusion: ClassifierGuided: %w", errInside)

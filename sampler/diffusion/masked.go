@@ -12,46 +12,49 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Masked is masked diffusion (MDLM; Sahoo et al. 2024): at time t every token has become the mask
-// with probability 1 − α(t). In reverse, an unmasked token stays, and a mask is replaced by a draw
-// from the prediction with probability
+// Masked is masked diffusion (MDLM; Sahoo et al. 2024). At time t every token has become the mask
+// with probability 1 − α(t). In reverse, an unmasked token stays, and a mask is replaced by a
+// draw from the prediction with probability
 //
 //	(α(s) − α(t)) / (1 − α(t)).
 //
-// Whether to reveal a mask is decided first, so the prediction's rows for masks that remain are not
+// The decision to reveal a mask comes before the draw, so the rows of masks that remain are not
 // read. Sites revealed in the same step are drawn independently. The distribution is exactly that
 // of the denoiser if dependent sites are never revealed together (see FirstHitting), and in the
 // limit of many steps.
 //
-// Its [Steps] also implement [Joint] and [Absorbing], and either [Clocked], with FirstHitting, or
-// [Factorised]. They store nothing for a sample.
+// Its [Steps] also implement [Joint] and [Absorbing]. With FirstHitting they implement [Clocked],
+// and otherwise [Factorised]. They keep no state of a sample.
 type Masked struct {
-	// Mask is the level that represents a masked token. Predictions never give it weight, whatever
-	// the denoiser returns.
+	// Mask is the level of a masked token. Samplers give it no weight, whatever the denoiser
+	// predicts.
 	Mask int32
 
-	// Schedule is LogLinear{} if nil.
+	// Schedule is the schedule of α; nil means LogLinear{}.
 	Schedule noise.Schedule
 
-	// FirstHitting reveals one token per step, at the time at which the continuous-time process
-	// does (Zheng et al. 2024): with n masks left,
+	// FirstHitting reveals one token per step, at the random time at which the
+	// continuous-time process reveals it (Zheng et al. 2024). With n masks left, the next
+	// time s satisfies
 	//
 	//	1 − α(s) = u^{1/n}·(1 − α(t)),  u uniform,
 	//
-	// after which a random mask is revealed. A sample takes as many steps as it has masks; the
+	// and then a random mask is revealed. A sample takes as many steps as it has masks; the
 	// requested number of steps is ignored. The distribution is exactly that of the denoiser,
-	// without discretisation error. If the time is before the start of the schedule, the denoiser
-	// is given the smallest positive number instead.
+	// without discretisation error. If s is before the start of the schedule, the denoiser
+	// receives the smallest positive number instead.
 	//
-	// Guidance at the posterior multiplies the rate at which a mask of the continuous-time process
-	// becomes a token, as a grid with many steps does (Nisonoff et al. 2024). So the mask to reveal
-	// and its token have probability ∝ p(x_0,i = l | x_t, y)^γ·p(x_0,i = l | x_t)^{1−γ} with
-	// [ClassifierFree] and p(x_0,i = l | x_t)·(p(y | x_t with x_i = l)/p(y | x_t))^γ with
-	// [ClassifierGuided]; the times remain those without guidance.
+	// Guidance at the posterior multiplies the rate at which a mask of the continuous-time
+	// process becomes a token, like a grid with many steps (Nisonoff et al. 2024). With
+	// weight γ, the mask to reveal and its token l then have probability ∝ p(x_0,i = l | x_t,
+	// y)^γ·p(x_0,i = l | x_t)^{1−γ} with [ClassifierFree]. With [ClassifierGuided] the
+	// probability is ∝ p(x_0,i = l | x_t)·(p(y | x_t with x_i = l)/p(y | x_t))^γ. The times
+	// remain those without guidance.
 	FirstHitting bool
 }
 
-// Bind checks that Mask is a level and that the schedule is valid.
+// Bind returns the steps for a shape. It returns an error unless Mask is a level and the schedule
+// is valid.
 func (p Masked) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
 	m, err := slots.NewAbsorbing("diffusion: Masked", p.Mask, p.Schedule, sites, levels)
 	if err != nil {
@@ -63,10 +66,11 @@ func (p Masked) Bind(_ context.Context, sites, levels int) (Steps[int32], error)
 	return &masked{absorbing{m}}, nil
 }
 
-// absorbing holds what the steps of this file, of [Ordered] and of [Remask] share.
+// absorbing holds the methods that the steps of [Masked], [Ordered] and [Remask] share.
 type absorbing struct{ slots.Absorbing }
 
-// Intact stores the unmasked tokens in x0: see [IntactSteps].
+// Intact stores the unmasked tokens of x in x0, and −1 at masked sites; it implements
+// [IntactSteps].
 func (p *absorbing) Intact(x0, x []int32) {
 	for i, l := range x {
 		if x0[i] = l; l == p.Mask {
@@ -75,7 +79,8 @@ func (p *absorbing) Intact(x0, x []int32) {
 	}
 }
 
-// token returns the token for the masked site i: that of x0, or a draw if x0 is nil.
+// token returns the token for the masked site i: that of x0, or a draw from the row of v if x0 is
+// nil.
 func (p *absorbing) token(x0 []int32, v []float32, i int, r *sampler.Stream) (int32, error) {
 	if x0 != nil {
 		return x0[i], nil
@@ -87,8 +92,8 @@ func (p *absorbing) token(x0 []int32, v []float32, i int, r *sampler.Stream) (in
 	return l, nil
 }
 
-// posterior is Posterior if an unmasked token is masked with probability hide(i) and a mask is
-// revealed with probability reveal.
+// posterior implements Posterior for steps that mask the token of site i with probability
+// hide(i), and reveal a mask with probability reveal.
 func (p *absorbing) posterior(dst, v []float32, x []int32, hide func(i int) float64, reveal float64) {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	for i, l := range x {
@@ -111,18 +116,18 @@ func (p *absorbing) posterior(dst, v []float32, x []int32, hide func(i int) floa
 	}
 }
 
-// masked is a bound [Masked] on a grid. It keeps no state of a sample.
+// masked holds the steps of a [Masked] process on a grid. It keeps no state of a sample.
 type masked struct{ absorbing }
 
-// Reveals implements the interface revealing.
+// Reveals implements revealing: masks are revealed independently.
 func (p *masked) Reveals() energy.Reveals { return energy.RevealsEach }
 
-// Next implements [Steps] with an even grid.
+// Next returns the next time on an even grid; it implements [Steps].
 func (p *masked) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	return gridTime(step, steps)
 }
 
-// reveal returns the probability that a mask is revealed.
+// reveal returns the probability that a mask is revealed in the step from t to s.
 func (p *masked) reveal(t, s float64) float64 {
 	if s <= 0 {
 		return 1
@@ -131,18 +136,18 @@ func (p *masked) reveal(t, s float64) float64 {
 	return fraction(p.Alpha(s)-at, 1-at)
 }
 
-// Reverse implements [Steps].
+// Reverse reveals random masks, with tokens drawn from v; it implements [Steps].
 func (p *masked) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	return p.step(x, nil, v, t, s, r)
 }
 
-// Renoise implements [Renoiser].
+// Renoise reveals random masks, with tokens of x0; it implements [Renoiser].
 func (p *masked) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, t, s, r)
 }
 
-// step reveals tokens of x0, or draws them if x0 is nil.
+// step reveals random masks, with tokens of x0 or, if x0 is nil, drawn from v.
 func (p *masked) step(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) (err error) {
 	reveal := p.reveal(t, s)
 	for i, l := range x {
@@ -156,24 +161,26 @@ func (p *masked) step(x, x0 []int32, v []float32, t, s float64, r *sampler.Strea
 	return nil
 }
 
-// Reweight implements [Joint].
+// Reweight makes the rows of tokens revealed in the step one-hot; it implements [Joint].
 func (p *masked) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
 
-// Posterior implements [Factorised].
+// Posterior implements [Factorised]: a mask is revealed with probability reveal(t, s), and tokens
+// stay.
 func (p *masked) Posterior(dst, v []float32, x []int32, t, s float64) {
 	p.posterior(dst, v, x, func(int) float64 { return 0 }, p.reveal(t, s))
 }
 
-// firstHitting is a bound [Masked] with the clock of FirstHitting. It keeps no state of a sample.
+// firstHitting holds the steps of a [Masked] process with FirstHitting. It keeps no state of a
+// sample.
 type firstHitting struct{ absorbing }
 
-// Reveals implements the interface revealing.
+// Reveals implements revealing: masks are revealed one by one.
 func (p *firstHitting) Reveals() energy.Reveals { return energy.RevealsOne }
 
-// MaxSteps implements [Clocked].
+// MaxSteps implements [Clocked]: it returns the number of sites.
 func (p *firstHitting) MaxSteps(int) int { return p.Sites }
 
-// Next implements [Steps].
+// Next implements [Steps]: it draws the random time at which the next mask is revealed.
 func (p *firstHitting) Next(x []int32, t float64, _, _ int, r *sampler.Stream) float64 {
 	n := p.Left(x)
 	if n <= 1 {
@@ -184,20 +191,21 @@ func (p *firstHitting) Next(x []int32, t float64, _, _ int, r *sampler.Stream) f
 	return min(t, max(c.Time(1-hidden), math.SmallestNonzeroFloat64))
 }
 
-// Reverse implements [Steps].
+// Reverse reveals one random mask, with a token drawn from v; it implements [Steps].
 func (p *firstHitting) Reverse(x []int32, _, v []float32, _, s float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	return p.step(x, nil, v, s, r)
 }
 
-// Renoise implements [Renoiser].
+// Renoise reveals one random mask, with a token of x0; it implements [Renoiser].
 func (p *firstHitting) Renoise(x, x0 []int32, v []float32, _, s float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, s, r)
 }
 
-// step reveals a token of x0, or draws it if x0 is nil.
+// step reveals one random mask, with a token of x0 or, if x0 is nil, drawn from v. The last mask
+// is revealed at s = 0.
 func (p *firstHitting) step(x, x0 []int32, v []float32, s float64, r *sampler.Stream) (err error) {
-	skipped := 0 // masks before the one that gives way
+	skipped := 0 // number of masks before the one to reveal
 	if s > 0 {
 		skipped = r.IntN(max(1, p.Left(x)))
 	}
@@ -214,10 +222,10 @@ func (p *firstHitting) step(x, x0 []int32, v []float32, s float64, r *sampler.St
 	return nil
 }
 
-// Reweight implements [Joint].
+// Reweight makes the rows of tokens revealed in the step one-hot; it implements [Joint].
 func (p *firstHitting) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
 
-// rates implements jumping: a mask becomes l at a rate ∝ p(x_0,i = l | x_t).
+// rates implements jumping: a mask becomes level l at a rate ∝ p(x_0,i = l | x_t).
 func (p *firstHitting) rates(dst, v []float32, x []int32) {
 	for i, l := range x {
 		row := p.Row(dst, i)
@@ -231,7 +239,8 @@ func (p *firstHitting) rates(dst, v []float32, x []int32) {
 	}
 }
 
-// fraction returns the probability part/whole: 0 if part is 0, 1 if rounding leaves whole 0.
+// fraction returns the probability part/whole, within 0 … 1. It returns 0 if part is 0, and 1 if
+// rounding leaves whole 0.
 func fraction(part, whole float64) float64 {
 	switch {
 	case !(part > 0):

@@ -10,7 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/slots"
 )
 
-// move moves slot i by one step.
+// move moves slot i by one step, in worker w.
 func (d *Runner[S]) move(w, i int) error {
 	s, work := &d.e.Slots[i], &d.work[w]
 	next := d.process[i].Next(s.X, s.Time, d.e.Step, d.cfg.Steps, &s.Stream)
@@ -29,8 +29,8 @@ func (d *Runner[S]) move(w, i int) error {
 	return nil
 }
 
-// stepTokens moves slot i of a diffusion of tokens to the time next, and returns the
-// prediction that was used.
+// stepTokens moves slot i of a diffusion of tokens to the time next. It returns the prediction
+// that the step used.
 func stepTokens(d *Runner[int32], w, i int, next float64) (v []float32, err error) {
 	s := &d.e.Slots[i]
 	conditionTokens(d, i)
@@ -43,8 +43,8 @@ func stepTokens(d *Runner[int32], w, i int, next float64) (v []float32, err erro
 	return projectTokens(d, w, i, next)
 }
 
-// observe passes the step of slot i to the time next, which worker w made with the prediction v, to
-// the observer.
+// observe passes a step of slot i to the observer. Worker w made the step to the time next with
+// the prediction v.
 func (d *Runner[S]) observe(w, i int, v []float32, next float64) {
 	if d.cfg.Observe == nil {
 		return
@@ -60,9 +60,9 @@ func (d *Runner[S]) observe(w, i int, v []float32, next float64) {
 	d.cfg.Observe(n)
 }
 
-// conditionTokens turns a new prediction for slot i into the full posterior if something needs
-// that. Without projections, predictions of full posteriors are read only at the sites that are
-// drawn.
+// conditionTokens turns a new prediction for slot i into the full posterior, if the step needs
+// the full posterior. Without projections, predictions of full posteriors are read only at sites
+// to be drawn, and need no conversion.
 func conditionTokens(d *Runner[int32], i int) {
 	s := &d.e.Slots[i]
 	p, ok := d.process[i].(slots.Renoiser)
@@ -76,8 +76,8 @@ func conditionTokens(d *Runner[int32], i int) {
 	s.Fresh = false
 }
 
-// conditionRest lists the certain tokens of slot i, and replaces the rows of all other
-// tokens by those of the full posterior.
+// conditionRest lists the known tokens of slot i, and replaces the rows of all other tokens by
+// those of the full posterior.
 func conditionRest(d *Runner[int32], i int) {
 	s, p := &d.e.Slots[i], d.process[i].(IntactSteps)
 	certain := d.certain[i*d.sites : (i+1)*d.sites]
@@ -92,7 +92,7 @@ func conditionRest(d *Runner[int32], i int) {
 	}
 }
 
-// spare lets the projection skip the rows of certain tokens if nothing else reads these rows.
+// spare lets the projection skip the rows of known tokens, if nothing else reads these rows.
 func spare(d *Runner[int32]) {
 	drawer, ok := d.drawer.(GivenDrawer)
 	if ok {
@@ -107,13 +107,13 @@ func spare(d *Runner[int32]) {
 }
 
 // projects reports whether the step from t to next projects its prediction. The last step always
-// does, wherever projections start, so that no sample ends outside the set.
+// does, whatever the settings, so that no sample ends outside the set.
 func (d *Runner[S]) projects(t, next float64) bool {
 	return d.projection != nil && (next <= 0 ||
 		t <= d.cfg.ProjectStart && d.cfg.ProjectEvery > 0 && d.e.Step%d.cfg.ProjectEvery == 0)
 }
 
-// project moves a copy of v, of slot i, to the feasible set.
+// project projects a copy of v, which belongs to slot i, to the feasible set.
 func (d *Runner[S]) project(w, i int, v []float32, next float64) (moved []float32, err error) {
 	s, work := &d.e.Slots[i], &d.work[w]
 	copy(work.v, v)
@@ -124,11 +124,11 @@ func (d *Runner[S]) project(w, i int, v []float32, next float64) (moved []float3
 	return work.v, err
 }
 
-// projectTokens moves slot i by a step whose prediction is projected, and
-// returns the prediction that was used.
+// projectTokens moves slot i by a step whose prediction is projected. It returns the prediction
+// that the step used.
 func projectTokens(d *Runner[int32], w, i int, next float64) (v []float32, err error) {
 	s, p, work := &d.e.Slots[i], d.process[i], &d.work[w]
-	renoise, _ := p.(Renoiser) // New has asked
+	renoise, _ := p.(Renoiser) // New has checked this
 	x, v, t, r := s.X, s.V, s.Time, &s.Stream
 	switch {
 	case d.spared != nil:
@@ -154,8 +154,9 @@ func projectTokens(d *Runner[int32], w, i int, next float64) (v []float32, err e
 	return v, err
 }
 
-// stepReals is stepTokens for reals. If a process moves the state away from the projected
-// prediction in the last step, as [Penalised] does, the state is projected then.
+// stepReals moves slot i of a diffusion of reals to the time next. It returns the prediction that
+// the step used. If the process moves the state away from the projected prediction in the last
+// step, like [Penalised], stepReals projects the state.
 func stepReals(d *Runner[float32], w, i int, next float64) (v []float32, err error) {
 	s, projected := &d.e.Slots[i], d.work[w].snap.Projected
 	v, s.Fresh = s.V, false
@@ -163,7 +164,7 @@ func stepReals(d *Runner[float32], w, i int, next float64) (v []float32, err err
 		if clean {
 			v[j] = s.Given[j]
 		}
-		if v[j]-v[j] != 0 { // Inf − Inf and NaN
+		if v[j]-v[j] != 0 { // true for ±Inf and NaN
 			return v, &PredictionError{Site: j}
 		}
 	}
@@ -182,9 +183,9 @@ func stepReals(d *Runner[float32], w, i int, next float64) (v []float32, err err
 	return v, err
 }
 
-// keeps returns an error if the projection of the last step has moved a clamped entry of slot i by
-// more than some roundings to float32: the entry gets its own value next, and the sample may then
-// be outside the set.
+// keeps returns an error if the projection of the last step has moved a clamped entry of slot i
+// by more than rounding to float32. The entry is reset to its clamped value afterwards, and the
+// sample could then be outside the set.
 func keeps(d *Runner[float32], i int) error {
 	s := &d.e.Slots[i]
 	for j, clean := range s.Clean {
@@ -196,7 +197,7 @@ func keeps(d *Runner[float32], i int) error {
 }
 
 // projectState moves the state x_s of slot i towards its projection, by the fraction
-// (1−s)^ProjectPower of the way.
+// (1−s)^ProjectPower of the distance, where s = next.
 func projectState(d *Runner[float32], w, i int, next float64) error {
 	x := d.e.Slots[i].X
 	v, err := d.project(w, i, x, next)

@@ -12,37 +12,40 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// OrderScore selects how the certainty of the prediction for a site is measured.
+// OrderScore selects the measure of confidence in the prediction for a site.
 type OrderScore uint8
 
 const (
-	ScoreProbability OrderScore = iota // the probability of the token drawn (LLaDA; Nie et al. 2025)
-	ScoreMargin                        // the likeliest token's probability minus that of the second likeliest (Dream; Ye et al. 2025)
-	ScoreEntropy                       // minus the entropy of the row (Dream)
+	// probability of the token drawn (LLaDA; Nie et al. 2025)
+	ScoreProbability OrderScore = iota
+	// largest probability of a token minus the second largest (Dream; Ye et al. 2025)
+	ScoreMargin
+	ScoreEntropy // negative entropy of the row (Dream)
 )
 
 // Ordered reveals masked tokens in order of confidence and, if Block is set, block by block from
 // left to right. LLaDA and Dream decode in this way.
 //
-// It does not sample from the denoiser's distribution: which sites are revealed depends on the
-// tokens drawn for them, so likely tokens are favoured, even if sites are revealed one at a time.
-// Use [Masked] for samples, and Ordered for output that is more likely than typical samples.
+// It does not sample from the denoiser's distribution. The choice of sites depends on the tokens
+// drawn for them, so likely tokens are favoured, even if sites are revealed one at a time. Use
+// [Masked] for samples, and Ordered for output that is more likely than typical samples.
 //
-// Every step reveals ⌈masks of the block / steps left for the block⌉ tokens; all blocks get the
-// same share of the steps.
+// Every step reveals ⌈masks of the block / remaining steps of the block⌉ tokens. All blocks get
+// the same share of the steps.
 type Ordered struct {
-	Mask     int32
-	Schedule noise.Schedule // determines the times given to the denoiser; LogLinear{} if nil
+	Mask int32
+	// schedule of the times passed to the denoiser; nil means LogLinear{}
+	Schedule noise.Schedule
 	Score    OrderScore
 
-	// Block is the length of a block of sites, 0 for all sites.
+	// Block is the number of sites in a block; 0 means that all sites form one block.
 	Block int
 
-	// Greedy takes the likeliest token of a row instead of drawing one.
+	// Greedy selects the most likely token of a row instead of drawing one.
 	Greedy bool
 }
 
-// Bind checks the fields against the shape.
+// Bind returns the steps for a shape. It returns an error if a field does not match the shape.
 func (p Ordered) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
 	m, err := slots.NewAbsorbing("diffusion: Ordered", p.Mask, p.Schedule, sites, levels)
 	if err = cmp.Or(err,
@@ -61,15 +64,15 @@ func (p Ordered) Bind(_ context.Context, sites, levels int) (Steps[int32], error
 // ordered is a bound [Ordered] and belongs to one sample.
 type ordered struct {
 	absorbing
-	recipe Ordered // without zeros
-	quota  []int   // by block: masks to reveal in this step
+	recipe Ordered // settings with defaults filled in
+	quota  []int   // number of masks of each block to reveal in this step
 	token  []int32
 	score  []float64
 	p      []float32
 }
 
-// Next implements [Steps] with an even grid. It also decides how many masks the step reveals, block
-// by block.
+// Next implements [Steps] with an even grid. It also computes the number of masks of each block
+// that the step reveals.
 func (p *ordered) Next(x []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	blocks := len(p.quota)
 	for b := range p.quota {
@@ -89,18 +92,18 @@ func (p *ordered) part(b int, x []int32) []int32 {
 	return x[b*p.recipe.Block : min((b+1)*p.recipe.Block, len(x))]
 }
 
-// Reverse implements [Steps].
+// Reverse reveals tokens drawn from the rows of v; it implements [Steps].
 func (p *ordered) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	return p.step(x, nil, v, r)
 }
 
-// Renoise implements [Renoiser]: it reveals tokens of x0, in the order of their scores.
+// Renoise implements [Renoiser]: it reveals tokens of x0 in the order of their scores.
 func (p *ordered) Renoise(x, x0 []int32, v []float32, _, _ float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, r)
 }
 
-// step reveals tokens of x0, or chooses them if x0 is nil.
+// step reveals tokens of x0. If x0 is nil, it chooses the tokens from the rows of v.
 func (p *ordered) step(x, x0 []int32, v []float32, r *sampler.Stream) (err error) {
 	for b, quota := range p.quota {
 		if quota == 0 {
@@ -121,7 +124,7 @@ func (p *ordered) step(x, x0 []int32, v []float32, r *sampler.Stream) (err error
 	return nil
 }
 
-// choose returns the token for site i.
+// choose returns the token to reveal at site i: that of x0, or one chosen from the row of v.
 func (p *ordered) choose(x0 []int32, v []float32, i int, r *sampler.Stream) (int32, error) {
 	if x0 != nil || !p.recipe.Greedy {
 		return p.absorbing.token(x0, v, i, r)
@@ -135,7 +138,7 @@ func (p *ordered) choose(x0 []int32, v []float32, i int, r *sampler.Stream) (int
 	return l[0], nil
 }
 
-// rate computes the score of the token of site i.
+// rate computes the score of the token chosen for site i.
 func (p *ordered) rate(v []float32, i int) {
 	var total [1]float64
 	simd.Weights(p.p, total[:], p.Row(v, i), p.Levels, 0)
@@ -159,7 +162,8 @@ func (p *ordered) rate(v []float32, i int) {
 	}
 }
 
-// reveal reveals the quota masks of block b with the highest scores; on ties, the first ones.
+// reveal reveals the quota masks of block b with the highest scores. Among equal scores it takes
+// the first.
 func (p *ordered) reveal(b int, x []int32, quota int) {
 	part := p.part(b, x)
 	for range quota {

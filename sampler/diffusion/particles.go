@@ -20,134 +20,135 @@ import (
 
 const (
 	defaultParticles = 64
-	defaultThreshold = 0.5 // of the particles, the usual choice
+	defaultThreshold = 0.5 // default of Threshold: the usual fraction of the particles
 
-	// particleTables is the maximum size in bytes of the predictions for the particles of one
-	// sample; above it, they are made in parts.
+	// particleTables is the largest size in bytes of the predictions for the particles of one
+	// sample. If they are larger, they are made in parts.
 	particleTables = 1 << 29
 )
 
 // ParticlesConfig holds the settings of [Particles].
 type ParticlesConfig struct {
-	// Config holds the settings of the diffusion. Unless there is a Potential it needs a Projector,
-	// whose projection must be a [Drawer] without a memory. Batch counts samples. ProjectStart,
-	// ProjectEvery and Decode must be zero.
+	// Config holds the settings of the diffusion. Unless there is a Potential, it needs a
+	// Projector whose projection is a [Drawer] without a memory. Batch counts samples.
+	// ProjectStart, ProjectEvery and Decode must be zero.
 	Config
 
 	// Particles is the number of particles per sample; 0 means 64.
 	Particles int
 
-	// Threshold is the effective number of particles, as a fraction of Particles, below which they
-	// are resampled; 0 means ½.
+	// Threshold is the effective number of particles, as a fraction of Particles, below which
+	// they are resampled; 0 means ½.
 	Threshold float64
 
-	// Potential, if not nil, weights states, in addition to the projection or instead of it. It
-	// stores log G_t(x_t) for each of the states (states × sites tokens) at their times t. The
-	// distribution of samples then tends to p(x)·1[x ∈ C]·G_0(x). Use a Potential for a score that
-	// must not exceed a bound or should be low. At times t > 0, G_t only steers the particles and
-	// cancels in the end; the closer it is to the mean of G_0 given x_t (a learned value), the
-	// fewer particles are wasted. −Inf is weight zero. It is called from one goroutine, once per
-	// step for all states.
+	// Potential, if not nil, weights states, in addition to the projection or instead of it.
+	// It stores log G_t(x_t) of each state (states × sites tokens) at its time in t. −Inf
+	// means weight zero. The distribution of samples then tends to p(x)·1[x ∈ C]·G_0(x). Use
+	// a Potential for a score that must not exceed a bound or should be low.
+	//
+	// At times t > 0, G_t only steers the particles and cancels in the end. The closer it is
+	// to the mean of G_0 given x_t (a learned value), the fewer particles are wasted.
+	// Potential is called from one goroutine, once per step for all states.
 	Potential func(logG []float64, x []int32, t []float64)
 
-	// Weighed, if not nil, is called in every step of every sample before the particles may be
-	// resampled, and once at the end of the sample. Calls for one sample come in order; calls for
-	// different samples may be concurrent. A sample all of whose particles have weight zero is not
-	// reported.
+	// Weighed, if not nil, is called in every step of every sample before the particles may
+	// be resampled. It is also called once at the end of the sample. Calls for one sample
+	// come in order. Calls for different samples may be concurrent. Weighed is not called
+	// when all particles of a sample have weight zero.
 	Weighed func(Weights)
 }
 
 // Weights describes the weights w of the particles of one sample since the last resampling.
 type Weights struct {
 	Sample, Step int
-	Effective    float64 // the effective number of particles (Σw)²/Σw²
-	Largest      float64 // the share of the heaviest particle, max w/Σw
-	Resampled    bool    // particles are resampled now, or the sample is drawn
+	Effective    float64 // effective number of particles (Σw)²/Σw²
+	Largest      float64 // share of the heaviest particle, max w/Σw
+	Resampled    bool    // the particles are now resampled, or the sample is now drawn
 }
 
-// Particles draws samples from p(x_0 | C) by sequential Monte Carlo, where p is the
-// distribution of the unconstrained diffusion with the same process and steps.
+// Particles draws samples from p(x_0 | C) by sequential Monte Carlo. p is the distribution of the
+// unconstrained diffusion with the same process and steps.
 //
 // A diffusion that is conditioned on C in every step always ends in C but gives the members of C
-// wrong probabilities: a factorised prediction does not know how likely C is from the present
-// state. Particles correct this error. A particle moves from x_t by the conditioned step, and its
-// weight is multiplied by
+// wrong probabilities. The reason is that a factorised prediction ignores the probability of C
+// given the present state. Particles correct this error. A particle moves from x_t by the
+// conditioned step, and its weight is multiplied by
 //
 //	Z_C(p(·|x_s)) / Z_C(ρ),  ρ_i(v) ∝ p_i(v|x_t)·q(x_s,i | x_t,i, v),
 //
-// where Z_C(r) is the probability of C under the factorised distribution r. The numerator is how
-// likely C is from x_s; the denominator is how likely the draw of x_s assumed C to be. A prediction
-// with zeros, such as one limited to the K likeliest tokens, may exclude tokens that the next
-// prediction allows. Until the last step, particles then move by a mixture that gives such tokens a
-// share of 1/16, and their weights correct for the mixture. When the effective number of particles
-// (Σw)²/Σw² falls below the threshold, particles are resampled in proportion to their weights
-// (systematic resampling). The sample is one particle, drawn by weight.
+// where Z_C(r) is the probability of C under the factorised distribution r. The numerator is the
+// probability of C given x_s. The denominator is the probability of C that the draw of x_s
+// assumed.
 //
-// A low effective number of particles means that a few have most of the weight: samples then share
-// their past, and a particle that was not drawn may have most of the weight. See
-// [Particles.Effective] and ParticlesConfig.Weighed.
+// A prediction with zeros, such as one limited to the K likeliest tokens, may exclude tokens that
+// the next prediction allows. Until the last step, particles then move by a mixture that gives
+// such tokens a share of 1/16, and their weights correct for the mixture.
+//
+// When the effective number of particles (Σw)²/Σw² falls below the threshold, particles are
+// resampled in proportion to their weights (systematic resampling). The sample is one particle,
+// drawn by weight. A low effective number means that a few particles have most of the weight.
+// Samples then share their past, and a particle that was not drawn may have most of the weight.
+// See [Particles.Effective] and ParticlesConfig.Weighed.
 //
 // A ParticlesConfig.Potential multiplies weights by G_s(x_s)/G_t(x_t).
 //
-// As the number of particles grows, the distribution of the samples tends to p(x_0 | C) or, with a
-// potential, to a distribution ∝ p·1[C]·G_0. [Particles.LogProb] estimates P(C) or, with a
-// potential, E_p[1[C]·G_0], without bias for every number of particles. Here p is the distribution
-// of the unconstrained sampler at this number of steps. It equals that of the denoiser for
-// Masked{FirstHitting: true} and in the limit of many steps.
+// As the number of particles grows, the distribution of the samples tends to p(x_0 | C) or, with
+// a potential, to a distribution ∝ p·1[C]·G_0. [Particles.LogProb] estimates P(C) or, with a
+// potential, E_p[1[C]·G_0], without bias for every number of particles. Here p depends on the
+// number of steps. It equals the distribution of the denoiser for Masked{FirstHitting: true} and
+// in the limit of many steps.
 //
-// A particle whose tokens rule out C has weight zero. If all particles of a sample have weight
-// zero, the error of the sample wraps constraint.ErrInfeasible and the sample's estimate of P(C) is
-// 0.
+// A particle whose tokens exclude C has weight zero. If all particles of a sample have weight
+// zero, the error of the sample wraps constraint.ErrInfeasible, and the sample's estimate of P(C)
+// is 0.
 //
-// Particle j of sample i draws from stream (Seed, i·Particles + j). Neither Workers nor Batch
-// changes a bit.
+// Particle j of sample i draws from stream (Seed, i·Particles + j). Results do not depend on
+// Workers or Batch.
 //
 // The predictions of a sample's particles are all kept if they fit in 512 MiB. Otherwise the
-// denoiser is given batches of states small enough to fit (at least one state), and no prediction
-// is kept for the next step. A particle then moves before resampling instead of after it, so copies
-// of a particle separate one step later. The variance is then a little larger; estimates remain
+// denoiser receives smaller batches of states that fit (at least one state), and no prediction is
+// kept for the next step. A particle then moves before resampling instead of after it, so copies
+// of a particle separate one step later. The variance is then slightly larger; estimates remain
 // unbiased and the limit is the same.
 type Particles struct {
 	run       *Runner[int32]
 	paths     *slots.Paths
-	n         int  // particles per sample
-	parts     bool // predictions of a sample are made in parts
+	n         int  // number of particles per sample
+	parts     bool // whether the predictions of a sample are made in parts
 	threshold float64
-	groups    int                                          // samples of the batch
-	potential func(logG []float64, x []int32, t []float64) // or nil
+	groups    int // number of samples in the batch
+	// potential of the states; nil means none
+	potential func(logG []float64, x []int32, t []float64)
 
-	// By slot.
-	copies []int     // to make
-	logG   []float64 // potential of the present state; 0 at time 1
-	moved  []bool    // since it was weighed by the potential
+	copies []int     // for each slot: number of copies to make when resampling
+	logG   []float64 // for each slot: log potential of the present state; 0 at time 1
+	moved  []bool    // for each slot: whether it has moved since its potential was computed
 
-	// By sample of the batch.
-	evidence []float64 // log estimate of P(C) so far
-	least    []float64 // effective number of particles where they were drawn, the least so far
-	choice   []sampler.Stream
+	evidence []float64        // for each sample of the batch: log estimate of P(C) so far
+	least    []float64        // for each sample of the batch: smallest effective number so far
+	choice   []sampler.Stream // for each sample of the batch: stream for resampling
 
 	move  func(w, i int) error
 	renew func(w, g int)
 
-	// The arguments of the potential.
-	asked   []int
-	x       []int32
-	t, next []float64
+	asked   []int     // slots whose potential is computed
+	x       []int32   // states for the potential
+	t, next []float64 // times for the potential, and its results
 
-	weight  []float64 // log Ẑ of every sample, those of joined parts too
+	weight  []float64 // log Ẑ of every sample, including those of joined parts
 	mean    slots.Estimate
-	lowest  float64       // least of all samples
-	weighed func(Weights) // or nil
+	lowest  float64       // smallest effective number of particles over all samples
+	weighed func(Weights) // callback of the configuration; nil means none
 }
 
 var _ crowd = (*Particles)(nil)
 
-// NewParticles returns particles that sample from the model with the process, under the constraint
-// of cfg.Projector or weighted by cfg.Potential. It binds the projector under ctx.
+// NewParticles returns particles that sample from the model with the process, under the
+// constraint of cfg.Projector or weighted by cfg.Potential. It binds the projector under ctx.
 //
-// It returns the errors of [New], and an error if the steps of the process are not [Joint] (as for
-// [Remask] and [Ordered]), if there is neither a projector nor a potential, or if the projector's
-// projection cannot draw or has a memory.
+// NewParticles returns the errors of [New]. It also returns an error if the steps of the process
+// are not [Joint] (those of [Remask] and [Ordered] are not), or if there is neither a projector
+// nor a potential. A projection that cannot draw or has a memory is an error too.
 func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Process[int32], cfg ParticlesConfig) (*Particles, error) {
 	const who = "diffusion: NewParticles"
 	cfg.Threshold = cmp.Or(cfg.Threshold, defaultThreshold)
@@ -184,7 +185,7 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 		return nil, fmt.Errorf("%s: First = %d of %d particles each, want ≤ %d", who, cfg.First, cfg.Particles, most)
 	}
 	d.life.Who = "diffusion: Particles"
-	d.spared = nil // weights are of whole tables
+	d.spared = nil // weights need whole tables
 	d.e.Keep = cfg.tables == 0
 	d.e.TimeFree = d.e.TimeFree && d.e.Keep
 	n := len(d.process)
@@ -212,7 +213,7 @@ func (p *Particles) bind() {
 		weigh, move, pass = func(_, _ int) error { return nil }, d.e.Next, d.e.Next
 	}
 	p.move, d.e.Next = p.noted(move), weigh
-	if p.parts { // particles move as they are weighed
+	if p.parts { // particles move when they are weighted
 		d.e.Next = p.noted(pass)
 	}
 	d.e.Judge, d.e.Retry, d.crowd = p.judge, p.retry, p
@@ -227,7 +228,8 @@ func (p *Particles) bind() {
 	}
 }
 
-// noted wraps a move of a slot so that the potential weights the slot afterwards.
+// noted wraps a function that moves a slot, so that weigh applies the potential to the slot
+// afterwards.
 func (p *Particles) noted(move func(w, i int) error) func(w, i int) error {
 	if p.potential == nil {
 		return move
@@ -238,7 +240,7 @@ func (p *Particles) noted(move func(w, i int) error) func(w, i int) error {
 	}
 }
 
-// addSettings adds the settings that particles have in addition to those of a diffusion.
+// addSettings adds the settings of particles to those of a diffusion.
 func (p *Particles) addSettings(l *fingerprint.List) {
 	l.Add("ParticlesConfig.Particles", p.n)
 	l.Add("ParticlesConfig.Threshold", p.threshold)
@@ -247,27 +249,27 @@ func (p *Particles) addSettings(l *fingerprint.List) {
 	}
 }
 
-// Len returns the number of samples made or abandoned.
+// Len returns the number of samples made or abandoned so far.
 func (p *Particles) Len() int { return p.run.made }
 
 // LogProb returns the logarithm of an estimate of P(C) and the relative standard error of that
-// estimate. The estimate is the mean of the unbiased estimates of all samples made. The estimate of
-// a sample whose particles all reached weight zero is 0; a sample that failed with another error
-// does not count. If there is no estimate yet, both results are NaN; if there is only one, the
+// estimate. The estimate is the mean of the unbiased estimates of all samples made. The estimate
+// of a sample whose particles all reached weight zero is 0. A sample that failed with another
+// error does not count. Without any estimate, both results are NaN. With a single one, the
 // standard error is NaN. Both have the same bits on every processor.
 func (p *Particles) LogProb() (logP, stderr float64) { return p.mean.Mean() }
 
 // Effective returns two indicators of unequal weights. particles is the smallest effective number
-// of particles at any resampling or final draw, over all samples that p itself has made: if it is
-// near 1, one particle had most of the weight. samples is (ΣẐ)²/ΣẐ², where Ẑ are the estimates that
-// [Particles.LogProb] averages. It is at most their number: if it is near 1, one sample dominates
-// the estimate, and neither the estimate nor its standard error can be trusted. Without samples,
-// both are NaN.
+// of particles at any resampling or final draw, over all samples that p itself has made. If it is
+// near 1, one particle had most of the weight. samples is (ΣẐ)²/ΣẐ², where Ẑ are the estimates
+// that [Particles.LogProb] averages. It is at most their number. If it is near 1, one sample
+// dominates the estimate, and neither the estimate nor its standard error can be trusted. Without
+// samples, both are NaN.
 func (p *Particles) Effective() (particles, samples float64) { return p.lowest, p.mean.Effective() }
 
-// Sample fills x, any number of samples × sites, with samples. Errors are those of [Runner.Sample];
-// a call after [Particles.Join] is an error, too. An error of one particle ends its sample, which
-// is left blank except for clamped entries.
+// Sample fills x, any number of samples × sites, with samples. It returns the errors of
+// [Runner.Sample], and an error after [Particles.Join]. An error of one particle ends its sample,
+// which is left blank except for clamped entries.
 func (p *Particles) Sample(ctx context.Context, x []int32) error {
 	if len(p.weight) != p.run.made {
 		return fmt.Errorf("diffusion: Particles: Sample after Join, want it before")
@@ -275,7 +277,7 @@ func (p *Particles) Sample(ctx context.Context, x []int32) error {
 	return p.run.run(ctx, x, nil)
 }
 
-// begin implements crowd.
+// begin resets the particles of sample g of the batch; it implements crowd.
 func (p *Particles) begin(g int) {
 	for i := g * p.n; i < (g+1)*p.n; i++ {
 		p.paths.BeginPath(i)
@@ -284,11 +286,11 @@ func (p *Particles) begin(g int) {
 		}
 	}
 	p.groups, p.evidence[g], p.least[g] = g+1, 0, math.Inf(1)
-	// The upper half of the chains belongs to resampling.
+	// Resampling uses the streams with the upper half of the chain numbers.
 	p.choice[g].Seed(p.run.cfg.Seed, 1<<63|uint64(p.run.number(g)))
 }
 
-// judge resamples the particles of a round and moves them.
+// judge resamples the particles of all samples after a round and moves them.
 func (p *Particles) judge() error {
 	d := p.run
 	if !p.parts {
@@ -312,10 +314,10 @@ func (p *Particles) retry(i int, fault error) error {
 	return nil
 }
 
-// die abandons a sample whose particles all have weight zero: its estimate is 0.
+// die abandons a sample whose particles all have weight zero. Its estimate is 0.
 func (p *Particles) die(g int, why error) { p.giveUp(g, math.Inf(-1), why) }
 
-// giveUp ends the particles of a sample and stores an estimate for it.
+// giveUp abandons a sample: it ends its particles, and stores its error and estimate.
 func (p *Particles) giveUp(g int, logZ float64, why error) {
 	p.run.giveUp(g, g*p.n, why)
 	p.evidence[g] = logZ
@@ -359,8 +361,8 @@ func (p *Particles) weigh() {
 // logW returns the log-weights of a sample's particles since their last resampling.
 func (p *Particles) logW(g int) []float64 { return p.paths.LogW[g*p.n : (g+1)*p.n] }
 
-// resample resamples the particles of a sample if few particles carry the weight. It reports
-// whether any particle has weight.
+// resample resamples the particles of a sample if few of them carry most of the weight. It
+// reports whether any particle has weight.
 func (p *Particles) resample(g int) bool {
 	w := p.logW(g)
 	if math.IsInf(slices.Max(w), -1) {
@@ -381,8 +383,8 @@ func (p *Particles) resample(g int) bool {
 	return true
 }
 
-// report passes on the weights of a sample, whose largest is 1. If drawn is set, it also updates
-// the smallest effective number of particles.
+// report passes the weights of a sample, scaled so that the largest is 1, to the callback. If
+// drawn is true, it also updates the smallest effective number of particles.
 func (p *Particles) report(g int, sum, squares float64, drawn bool) {
 	effective := float64(sum*sum) / squares
 	if drawn {
@@ -393,7 +395,7 @@ func (p *Particles) report(g int, sum, squares float64, drawn bool) {
 	}
 }
 
-// copy makes slot dst a copy of slot src in all but its stream.
+// copy copies slot src to slot dst, except for its stream.
 func (p *Particles) copy(dst, src int) {
 	to, from := &p.run.e.Slots[dst], &p.run.e.Slots[src]
 	copy(to.X, from.X)
@@ -410,7 +412,8 @@ func (p *Particles) copy(dst, src int) {
 	}
 }
 
-// choose implements crowd: it draws a particle by weight.
+// choose draws a particle by weight and returns its slot and the estimate of the sample; it
+// implements crowd.
 func (p *Particles) choose(g int) (slot int, logZ float64) {
 	d, w := p.run, p.logW(g)
 	if d.fault[g] == nil && math.IsInf(slices.Max(w), -1) {
@@ -428,8 +431,8 @@ func (p *Particles) choose(g int) (slot int, logZ float64) {
 	return g*p.n + resample.ByWeight(w, p.choice[g].Float64()), logZ
 }
 
-// count implements crowd: it adds the estimate log Ẑ of one more sample to that of all samples; NaN
-// means that there is none.
+// count adds the estimate log Ẑ of one more sample to that of all samples; NaN means no estimate.
+// It implements crowd.
 func (p *Particles) count(logZ float64) {
 	p.weight = append(p.weight, logZ)
 	if logZ == logZ {
@@ -437,24 +440,28 @@ func (p *Particles) count(logZ float64) {
 	}
 }
 
-// Save writes a checkpoint as [Runner.Save] does, with the estimate of every sample.
+// Save writes a checkpoint to w: all samples with their estimates. The rules of [Runner.Save]
+// apply.
 func (p *Particles) Save(w io.Writer) error { return p.run.Save(w) }
 
-// Load reads what Save wrote, as [Runner.Load] does.
+// Load restores a checkpoint written by Save. The rules of [Runner.Load] apply.
 func (p *Particles) Load(ctx context.Context, r io.Reader) error { return p.run.Load(ctx, r) }
 
-// SaveFile saves a checkpoint in the file path, as [Runner.SaveFile] does.
+// SaveFile saves a checkpoint to the file path and keeps the previous one as path.old, so that at
+// least one survives any failure.
 func (p *Particles) SaveFile(path string) error { return p.run.SaveFile(path) }
 
-// LoadFile reads what SaveFile saved, as [Runner.LoadFile] does.
+// LoadFile restores a checkpoint written by [Particles.SaveFile], or path.old if the file path is
+// missing or damaged.
 func (p *Particles) LoadFile(ctx context.Context, path string) error {
 	return p.run.LoadFile(ctx, path)
 }
 
 // Join adds the estimates of the parts that follow p, so that [Particles.LogProb] covers all of
-// them, with the bits of one run. p and every part must have made their samples, and each part must
-// begin (Config.First) where the previous one ends. If a part belongs to another run, the error
-// names the setting that differs. After Join p makes no more samples. On an error p is unchanged.
+// them. The result has the bits of a single run. p and every part must have made their samples.
+// Each part must begin (Config.First) where the previous one ends. If a part belongs to another
+// run, the error names the setting that differs. After Join p makes no more samples. On an error
+// p is unchanged.
 func (p *Particles) Join(parts ...*Particles) error {
 	end := p.run.cfg.First + len(p.weight)
 	var here *fingerprint.List
@@ -481,7 +488,7 @@ func (p *Particles) Join(parts ...*Particles) error {
 	return nil
 }
 
-// runSettings returns the settings of the whole run.
+// runSettings returns the settings that all parts of a run share.
 func (p *Particles) runSettings() *fingerprint.List {
 	l := p.run.settings(context.Background())
 	p.addSettings(l)

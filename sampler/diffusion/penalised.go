@@ -11,32 +11,33 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// defaultWeight is the weight of the guidance in comparisons on series.
+// defaultWeight is the weight of the guidance, as in comparisons on series.
 const defaultWeight = 0.1
 
-// Penalised is a process of reals that is guided towards a set. After every step of Process it
-// applies
+// Penalised is a process of reals that is guided towards a set g_j ≤ 0. After every step of
+// Process it applies
 //
 //	x_s ← x_s − Weight·∂/∂x_t Σ_j max(0, g_j(x̂_0))²,
 //
-// with x̂_0 the denoiser's prediction from x_t. Samples come closer to the set but need not be in
-// it; for samples in the set, use a projection.
+// where x̂_0 is the denoiser's prediction from x_t. Samples come closer to the set but need not
+// be in it. To get samples in the set, use a projection.
 type Penalised struct {
-	Process Process[float32] // Gaussian{} if nil
+	Process Process[float32] // process to guide; nil means Gaussian{}
 
 	// Set holds the constraints g_j ≤ 0 on the sites of a sample.
 	Set constraint.Smooth
 
-	// Weight is ≥ 0; 0 means 0.1.
+	// Weight is the factor of the gradient, ≥ 0; 0 means 0.1.
 	Weight float64
 
-	// Covariance, if not nil, stores P·v in dst, where P is the covariance of x_0 given x_t at
-	// signal level alpha = ᾱ; √ᾱ/(1−ᾱ)·P is the derivative of the prediction. If Covariance is nil,
-	// the derivative is taken to be the identity. It is called concurrently for different samples.
+	// Covariance, if not nil, stores P·v in dst, where P is the covariance of x_0 given x_t
+	// at signal level alpha = ᾱ. √ᾱ/(1−ᾱ)·P is the derivative of the prediction. If
+	// Covariance is nil, the identity is used as the derivative. It is called concurrently
+	// for different samples.
 	Covariance func(dst, v []float64, alpha float64)
 }
 
-// Bind checks the fields and binds Process.
+// Bind checks the fields and binds Process to a shape.
 func (p Penalised) Bind(ctx context.Context, sites, levels int) (Steps[float32], error) {
 	if p.Process == nil {
 		p.Process = Gaussian{}
@@ -60,19 +61,20 @@ func (p Penalised) Bind(ctx context.Context, sites, levels int) (Steps[float32],
 	}, nil
 }
 
-// penalised is a bound [Penalised] with scratch.
+// penalised holds the steps of a [Penalised] process, with scratch.
 type penalised struct {
 	Steps[float32]
-	recipe  Penalised // without zeros
+	recipe  Penalised // settings with defaults filled in
 	g, grad []float64
 	pulled  []float32
 	back    []float64
 }
 
-// MaxSteps implements [Clocked].
+// MaxSteps implements [Clocked]: it returns the limit of the guided process.
 func (p *penalised) MaxSteps(steps int) int { return slots.MaxSteps(p.Steps, steps) }
 
-// Reverse implements [Steps].
+// Reverse makes a step of the guided process and then subtracts the gradient of the penalty; it
+// implements [Steps].
 func (p *penalised) Reverse(x []float32, raw, v []float32, t, s float64, r *sampler.Stream) error {
 	p.slope(raw, t)
 	if err := p.Steps.Reverse(x, raw, v, t, s, r); err != nil {
@@ -84,7 +86,7 @@ func (p *penalised) Reverse(x []float32, raw, v []float32, t, s float64, r *samp
 	return nil
 }
 
-// slope stores ∂/∂x_t Σ max(0, g(x̂_0))² in back.
+// slope stores ∂/∂x_t Σ max(0, g(x̂_0))² in back, with raw the prediction x̂_0 at time t.
 func (p *penalised) slope(raw []float32, t float64) {
 	check.Len("diffusion", "raw", len(raw), len(p.back))
 	p.recipe.Set.Value(p.g, raw)

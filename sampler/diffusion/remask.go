@@ -11,61 +11,64 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// RemaskRule selects how many of the unmasked tokens are masked again.
+// RemaskRule selects how many of the unmasked tokens are masked again. η is Remask.Eta and σ_max
+// the largest possible probability.
 type RemaskRule uint8
 
 const (
 	// RemaskCap masks an unmasked token with probability σ = min(η, σ_max).
 	RemaskCap RemaskRule = iota
 
-	// RemaskRescale masks with σ = η·σ_max.
+	// RemaskRescale masks an unmasked token with probability σ = η·σ_max.
 	RemaskRescale
 
-	// RemaskConfidence distributes n·min(η, σ_max) expected remaskings among the n unmasked tokens
-	// in proportion to e^{−ψ}, where ψ is the probability that the token had when it was drawn,
-	// with a maximum of σ_max for each. Which tokens are masked then depends on what was drawn, so
-	// the result does not follow the denoiser's distribution in any limit.
+	// RemaskConfidence masks n·min(η, σ_max) of the n unmasked tokens on average. A token is
+	// masked with a probability in proportion to e^{−ψ}, at most σ_max. Here ψ is the
+	// probability that the token had when it was drawn. The masked tokens then depend on the
+	// draws, so the result does not follow the denoiser's distribution in any limit.
 	RemaskConfidence
 
-	// RemaskLoop is masked diffusion with a pause: for a share of the steps it stays at time Hold,
-	// where tokens are masked with probability σ = min(η, σ_max) and drawn again.
+	// RemaskLoop is masked diffusion with a pause. For a share of the steps it stays at time
+	// Hold, where tokens are masked with probability σ = min(η, σ_max) and drawn again.
 	RemaskLoop
 )
 
 // Remask is masked diffusion in which tokens can be masked again and so corrected (ReMDM; Wang et
-// al. 2025). With σ ≤ σ_max = min(1, (1−α_s)/α_t) the reverse step given x_0 is
+// al. 2025). With a probability σ ≤ σ_max = min(1, (1−α_s)/α_t) and the mask m, the reverse step
+// given x_0 is
 //
-//	x_t ≠ m: m with probability σ;
-//	x_t = m: x_0 with probability (α_s − (1−σ)α_t)/(1−α_t),
+//	x_t ≠ m:  m with probability σ;
+//	x_t = m:  x_0 with probability (α_s − (1−σ)α_t)/(1−α_t).
 //
-// which keeps the marginals of masked diffusion for every σ. The rules other than RemaskConfidence
+// This keeps the marginals of masked diffusion for every σ. The rules other than RemaskConfidence
 // converge to the distribution of the denoiser with many steps. In the last step σ_max = 0 and no
 // mask remains.
 //
-// Its steps are [Renoiser], [Factorised] and [Absorbing] but not [Joint]: a state from which a
-// constraint cannot be met can recover, so it must not be weighted by the constraint.
+// Its [Steps] also implement [Renoiser], [Factorised] and [Absorbing] but not [Joint]. A state
+// from which a constraint seems out of reach can recover, so it must not be weighted by the
+// constraint.
 type Remask struct {
 	Mask     int32
-	Schedule noise.Schedule // LogLinear{} if nil
+	Schedule noise.Schedule // schedule of α; nil means LogLinear{}
 	Rule     RemaskRule
 
-	// Eta is η in (0, 1]; 0 means 0.02.
+	// Eta is η, in (0, 1]; 0 means 0.02.
 	Eta float64
 
-	// RemaskLoop spends the share Between of the steps at time Hold and divides the others equally
-	// between the times before and after the pause. 0 means a Hold of 0.1 and half of the steps.
+	// RemaskLoop spends the share Between of the steps at time Hold. It divides the other
+	// steps equally between the times before and after the pause. 0 means a Hold of 0.1 and
+	// half of the steps.
 	Hold, Between float64
 }
 
-// Defaults of Remask. They are choices of this library, not of the paper, which tunes them per
-// task. Hold = 0.1 leaves nine tenths of the tokens unmasked in the loop.
+// Defaults of Remask, chosen for this library. The paper tunes them per task.
 const (
-	defaultEta     = 0.02
-	defaultHold    = 0.1
-	defaultBetween = 0.5
+	defaultEta     = 0.02 // default of Remask.Eta
+	defaultHold    = 0.1  // default of Remask.Hold; it leaves nine tenths of the tokens unmasked
+	defaultBetween = 0.5  // default of Remask.Between
 )
 
-// Bind checks the fields against the shape.
+// Bind returns the steps for a shape. It returns an error if a field is invalid.
 func (p Remask) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
 	m, err := slots.NewAbsorbing("diffusion: Remask", p.Mask, p.Schedule, sites, levels)
 	p.Eta, p.Hold, p.Between = cmp.Or(p.Eta, defaultEta), cmp.Or(p.Hold, defaultHold), cmp.Or(p.Between, defaultBetween)
@@ -85,15 +88,15 @@ func (p Remask) Bind(_ context.Context, sites, levels int) (Steps[int32], error)
 	return b, nil
 }
 
-// remask is a bound [Remask]. With RemaskConfidence it belongs to one sample.
+// remask holds the steps of a [Remask] process. With RemaskConfidence it belongs to one sample.
 type remask struct {
 	absorbing
-	recipe Remask    // without zeros
-	doubt  []float64 // e^{−ψ} by site, for RemaskConfidence
+	recipe Remask    // settings with defaults filled in
+	doubt  []float64 // e^{−ψ} of each site, for RemaskConfidence; nil for other rules
 }
 
-// Prior masks every token and forgets the previous sample. A clamped token is never drawn, so its
-// doubt stays 0.
+// Prior masks every site of x and resets the doubts. A clamped token is never drawn, so its doubt
+// stays 0.
 func (p *remask) Prior(x []int32, r *sampler.Stream) {
 	p.absorbing.Prior(x, r)
 	clear(p.doubt)
@@ -105,8 +108,8 @@ func (p *remask) Next(_ []int32, t float64, step, steps int, _ *sampler.Stream) 
 	if p.recipe.Rule != RemaskLoop || u == 0 {
 		return u
 	}
-	// u falls evenly from 1 to 0: values above begin map to the times before the pause, values
-	// below end to those after it.
+	// u falls evenly from 1 to 0. Values above begin map to the times before the pause, and
+	// values below end to those after it.
 	end := float64((1 - p.recipe.Between) / 2)
 	begin := float64((1 + p.recipe.Between) / 2)
 	switch {
@@ -118,12 +121,12 @@ func (p *remask) Next(_ []int32, t float64, step, steps int, _ *sampler.Stream) 
 	return min(t, float64(p.recipe.Hold*u)/end)
 }
 
-// rates are the probabilities of one step.
+// rates holds the probabilities of one step.
 type rates struct {
-	sigma  float64 // that a token that shows is masked, on average
-	top    float64 // σ_max
-	scale  float64 // σ per doubt, for RemaskConfidence
-	reveal float64 // that a mask gives way
+	sigma  float64 // mean probability that an unmasked token is masked
+	top    float64 // largest probability σ_max
+	scale  float64 // masking probability per unit of doubt, for RemaskConfidence
+	reveal float64 // probability that a mask is revealed
 }
 
 func (p *remask) rates(x []int32, t, s float64) rates {
@@ -164,18 +167,21 @@ func (p *remask) sigma(k *rates, site int) float64 {
 	return k.sigma
 }
 
-// Reverse implements [Steps].
+// Reverse masks random tokens and reveals random masks, with tokens drawn from v; it implements
+// [Steps].
 func (p *remask) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	return p.step(x, nil, v, t, s, r)
 }
 
-// Renoise implements [Renoiser].
+// Renoise masks random tokens and reveals random masks, with tokens of x0; it implements
+// [Renoiser].
 func (p *remask) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, t, s, r)
 }
 
-// step masks tokens and reveals those of x0, or draws them if x0 is nil.
+// step masks random tokens and reveals random masks, with tokens of x0 or, if x0 is nil, drawn
+// from v.
 func (p *remask) step(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) error {
 	k := p.rates(x, t, s)
 	for i, l := range x {
@@ -195,7 +201,7 @@ func (p *remask) step(x, x0 []int32, v []float32, t, s float64, r *sampler.Strea
 	return nil
 }
 
-// show sets site i to a token drawn from its row.
+// show sets site i to the token l and records its doubt, computed from the row of v.
 func (p *remask) show(x []int32, v []float32, i int, l int32) {
 	x[i] = l
 	if p.doubt == nil {
@@ -207,7 +213,8 @@ func (p *remask) show(x []int32, v []float32, i int, l int32) {
 	p.doubt[i] = simd.Exp(-simd.Exp(float64(row[l]) - z[0]))
 }
 
-// Posterior implements [Factorised].
+// Posterior implements [Factorised]: tokens are masked and masks revealed with the probabilities
+// of the step.
 func (p *remask) Posterior(dst, v []float32, x []int32, t, s float64) {
 	k := p.rates(x, t, s)
 	p.posterior(dst, v, x, func(i int) float64 { return p.sigma(&k, i) }, k.reveal)

@@ -1,43 +1,43 @@
 // Package diffusion draws samples by reversing a corruption. A [Runner] moves from pure noise at
-// time 1 to a sample at time 0 in steps of a [Process] and asks an energy.Denoiser to predict the
-// clean sample in every step.
+// time 1 to a sample at time 0 in steps of a [Process]. In every step it asks an energy.Denoiser
+// to predict the clean sample.
 //
 // Choose a process by what you need. On tokens, [Masked] with FirstHitting follows the denoiser's
-// distribution exactly, with one prediction per token. Masked without FirstHitting takes fewer
+// distribution exactly, with one prediction per token. Masked without FirstHitting needs fewer
 // predictions, [Uniform] and [Remask] can change a token again, and [Ordered] gives likely output
-// rather than samples. Package unmask has more processes that choose what to reveal. On reals, use
-// [Gaussian], or [ECI] for flow matching.
+// rather than samples. Package unmask has more processes that choose which tokens to reveal. On
+// reals, use [Gaussian], or [ECI] for flow matching.
 //
 // # Constraints
 //
-// A [Projector] in [Config] makes every sample meet a constraint:
+// A [Projector] in [Config] makes every sample satisfy a constraint:
 //
 //   - A projection that can draw, such as projection.Path, conditions every step exactly. All
 //     samples are feasible, but their distribution is not that of the denoiser given the
-//     constraint: a factorised prediction does not know how likely the constraint is from the
-//     present state.
+//     constraint. The reason is that a factorised prediction ignores the probability of the
+//     constraint given the present state.
 //   - [Particles] with the same projection correct this error, at the cost of as many predictions
-//     as particles, and estimate the probability of the constraint. With a potential they follow a
-//     score as well.
+//     as particles, and estimate the probability of the constraint. With a potential they also
+//     follow a score.
 //   - Other projections move predictions, and [Decoding] turns the projected predictions into
-//     tokens. They suit predictions under uniform noise. Under masks an unmasked token is never
-//     reconsidered; package scored looks ahead instead.
+//     tokens. They suit uniform noise. With masks, an unmasked token is never reconsidered;
+//     package scored looks ahead instead.
 //   - For reals, proximal.Projector moves the posterior mean (constrained posterior sampling).
 //     Config.ProjectState selects the methods to which it is compared, and package distance
-//     measures the results. Package twisted draws from the conditional distribution itself, at many
-//     times the cost.
+//     measures the results. Package twisted draws from the conditional distribution itself, at
+//     many times the cost.
 //
-// An error of one sample does not lose the others: see [Runner.Sample] and
-// [SampleErrors].
+// An error of one sample does not affect the others: see [Runner.Sample] and [SampleErrors].
 //
-// [ClassifierFree] and [ClassifierGuided] steer samples towards a condition without enforcing it;
+// [ClassifierFree] and [ClassifierGuided] steer samples towards a condition without enforcing it.
 // [Penalised] does the same for reals.
 //
-// A long run keeps its samples in a file (Config.Checkpoint) and resumes from that file when it is
-// started again. Config.First makes a part of a run. Both give the bits of one uninterrupted run.
+// A long run keeps its samples in a file (Config.Checkpoint) and resumes from that file when it
+// is started again. Config.First makes a part of a run. Both give the bits of one uninterrupted
+// run.
 //
-// Processes, projectors and denoisers are used through their interfaces alone, so a
-// value, a pointer and a wrapper behave alike.
+// Processes, projectors and denoisers are used only through their interfaces, so a value, a
+// pointer and a wrapper behave alike.
 package diffusion
 
 import (
@@ -59,10 +59,10 @@ import (
 // Runner draws samples by reversing a corruption, from pure noise at time 1 to time 0. In every
 // step it asks a denoiser to predict the clean sample.
 //
-// A run is a function of (denoiser, process, configuration): sample i draws from stream (Seed, i)
-// only. Workers never changes a bit, nor does Batch if the denoiser treats every state by itself.
-// Samples are numbered over the lifetime of a Runner, so two calls of Sample give what one larger
-// call would.
+// The result of a run depends only on the denoiser, the process and the configuration: sample i
+// draws only from stream (Seed, i). It does not depend on Workers, nor on Batch if the denoiser
+// treats every state independently. Samples are numbered over the lifetime of a Runner, so two
+// calls of Sample give the same samples as one larger call.
 //
 // Methods must not be called concurrently with each other. A step allocates no more than the
 // denoiser and the projection do.
@@ -72,61 +72,65 @@ type Runner[S energy.Site] struct {
 	model         energy.Denoiser[S]
 	sites, levels int
 	leaveOneOut   bool
-	maxSteps      int // of one sample
+	maxSteps      int // largest number of steps of one sample
 
-	recipe  any        // the process
-	process []Steps[S] // by slot
+	recipe  any        // the process as passed to New
+	process []Steps[S] // bound process of each slot
 	step    func(w, i int, next float64) (v []float32, err error)
 
 	projection Projection
 	drawer     Drawer
-	spared     GivenDrawer // drawer, if it may be spared the rows of certain tokens
-	certain    []int32     // by slot: these tokens
+	spared     GivenDrawer // drawer, if it may skip the rows of known tokens; else nil
+	certain    []int32     // known tokens of each slot, −1 elsewhere
 	committer  Committer
 	warm       Warm
-	guided     *guided // nil without guidance at the posterior
+	guided     *guided // guidance at the posterior; nil means none
 
-	per   int   // slots of a sample
-	crowd crowd // nil unless these are particles
+	per   int   // number of slots per sample
+	crowd crowd // particles of the samples; nil for a run without particles
 
-	life   session.Session
-	made   int               // samples given out since construction
-	fault  []error           // by sample of the batch: why it was given up
-	batch  [3]int            // under way: samples of the call before it, in it, and in all; no progress of none
-	saved  *fingerprint.List // settings of a checkpoint, nil if none is kept
-	kept   finished[S]       // for checkpoints
-	broken error             // why there can be no more samples
-	work   []workspace[S]    // by worker
+	life  session.Session
+	made  int     // number of samples returned since construction
+	fault []error // for each sample of the batch: the error with which it was abandoned
+	// for progress: samples of the call before this batch, in this batch, and in total; all 0
+	// means no report
+	batch  [3]int
+	saved  *fingerprint.List // settings for checkpoints; nil if no samples are kept
+	kept   finished[S]       // samples kept for checkpoints
+	broken error             // error that prevents further samples
+	work   []workspace[S]    // scratch of each worker
 }
 
-// crowd is the interface through which a runner uses the particles of its samples.
+// crowd is implemented by the particles of the samples. A runner uses them through this
+// interface.
 type crowd interface {
-	begin(g int)                           // those of sample g of the batch have begun
-	choose(g int) (slot int, logZ float64) // one of those at their ends, and the estimate of the sample
-	count(logZ float64)                    // takes the estimate of the next sample that is finished
+	begin(g int) // begin is called when the particles of sample g of the batch have begun
+	// choose selects a particle of sample g at the end, and returns its slot and the estimate
+	// of the sample
+	choose(g int) (slot int, logZ float64)
+	count(logZ float64) // count receives the estimate of the next finished sample
 }
 
 // workspace is the scratch of one worker.
 type workspace[S energy.Site] struct {
-	before []S // the state before a step
-	clean  []S // a draw of the clean sample
+	before []S // state before a step
+	clean  []S // draw of the clean sample
 	v      []float32
 	snap   Snapshot
 }
 
-// New returns a runner that samples from the model with the process. It binds the
-// process and the projector under ctx, which may take long; later calls have contexts
-// of their own.
+// New returns a runner that samples from the model with the process. It binds the process and the
+// projector under ctx, which may take a long time. Later calls have contexts of their own.
 //
-// It returns an error if the model or the process is nil, a [noise.Checked] model reports one, a
-// field of the configuration is out of range, the process does not fit the model, a clamp is not a
-// clean value, or the process cannot use a projection or the guidance. It also returns the errors
-// of the projector.
+// New returns an error if the model or the process is nil, or a field of the configuration is out
+// of range. It also returns an error if the process does not match the model, or cannot use the
+// projection or the guidance. A clamped value that is a mask is an error too. The errors of a
+// [noise.Checked] model and of the projector are returned.
 func New[S energy.Site](ctx context.Context, model energy.Denoiser[S], process Process[S], cfg Config) (*Runner[S], error) {
 	return newRunner(ctx, model, process, cfg, 1)
 }
 
-// newRunner makes a runner whose samples have per slots each.
+// newRunner returns a runner whose samples have per slots each.
 func newRunner[S energy.Site](ctx context.Context, model energy.Denoiser[S], process Process[S], cfg Config, per int) (*Runner[S], error) {
 	sites, levels, err := slots.Model("diffusion: New", model)
 	if err != nil {
@@ -146,7 +150,7 @@ func newRunner[S energy.Site](ctx context.Context, model energy.Denoiser[S], pro
 	d.maxSteps = slots.MaxSteps(d.process[0], cfg.Steps)
 	d.e = slots.New(model, slots.Shape{Sites: sites, Levels: levels, Batch: cfg.Batch, Tables: cfg.tables, Workers: cfg.Workers}, func(i int) slots.Steps[S] { return d.process[i] })
 	d.e.Meta = cfg.Meta
-	// The conversion of a leave-one-out prediction depends on the time.
+	// The conversion of a leave-one-out prediction depends on time.
 	d.e.TimeFree = energy.TimeFree(model) && !d.leaveOneOut
 	d.e.Policy = slots.Policy{Next: d.move, Judge: d.judge, Retry: d.retry, Fault: d.denoiserFault, Most: d.maxSteps}
 	for i := range d.work {
@@ -168,7 +172,7 @@ func newRunner[S energy.Site](ctx context.Context, model energy.Denoiser[S], pro
 	return d, d.remember(ctx)
 }
 
-// specialise sets what differs between tokens and reals.
+// specialise sets up the parts that differ between tokens and reals.
 func (d *Runner[S]) specialise(process Process[S]) error {
 	switch d := any(d).(type) {
 	case *Runner[int32]:
@@ -183,7 +187,8 @@ func (d *Runner[S]) specialise(process Process[S]) error {
 	return nil
 }
 
-// specialiseTokens checks that the steps support what the configuration and the model require.
+// specialiseTokens returns an error unless the steps support the requirements of the
+// configuration and the model.
 func specialiseTokens(d *Runner[int32], process any) error {
 	_, renoises := d.process[0].(Renoiser)
 	if err := cmp.Or(
@@ -199,7 +204,7 @@ func specialiseTokens(d *Runner[int32], process any) error {
 	return guide(d, process)
 }
 
-// bindProjector makes the projection.
+// bindProjector binds the projector of the configuration, if there is one.
 func (d *Runner[S]) bindProjector(ctx context.Context) error {
 	if d.cfg.Projector == nil {
 		return nil
@@ -223,7 +228,7 @@ func (d *Runner[S]) bindProjector(ctx context.Context) error {
 	return nil
 }
 
-// checkClamp rejects a mask among the clamped tokens, because it is not a clean value.
+// checkClamp returns an error if a clamped token is the mask, which is not a clean value.
 func (d *Runner[S]) checkClamp(clamp []S) error {
 	m, ok := d.process[0].(Absorbing)
 	for i, l := range clamp {
@@ -234,35 +239,35 @@ func (d *Runner[S]) checkClamp(clamp []S) error {
 	return nil
 }
 
-// Shape returns the shape of a sample, that of the model.
+// Shape returns the shape of a sample, which is that of the model.
 func (d *Runner[S]) Shape() (sites, levels int) { return d.sites, d.levels }
 
 // Settings calls add with the name and value of every setting on which the samples depend, except
-// for which part of the run they are. The run that loads a checkpoint must have the same settings,
-// and so must all parts of one run. Settings asks the model for two predictions.
+// First. The run that loads a checkpoint must have the same settings, and so must all parts of
+// one run. Settings asks the model for two predictions.
 func (d *Runner[S]) Settings(add func(name string, value any)) { d.list(context.Background(), add) }
 
-// Len returns the number of samples made or abandoned.
+// Len returns the number of samples made or abandoned so far.
 func (d *Runner[S]) Len() int { return d.made }
 
 // Sample fills x, any number of samples × sites, with samples.
 //
-// A failure of one sample (of its projection or its predictions, or a [Committer] that refuses it
-// too often) ends only that sample. The error is then a [SampleErrors] with one entry per sample.
-// The other samples have the bits of a run in which nothing failed, unless the projection has a
-// memory. An abandoned sample counts in Len. It keeps its last state, with blanks (−1 for tokens,
-// NaN for reals) in place of masks; if it has made no step, every entry that is not clamped is
-// blank.
+// A failure of one sample ends only that sample. Its projection or its predictions may fail, or a
+// [Committer] may refuse it too often. The error is then a [SampleErrors] with one entry per
+// sample. The other samples have the bits of a run in which nothing failed, unless the projection
+// has a memory. An abandoned sample counts in Len. It keeps its last state, with blanks (−1 for
+// tokens, NaN for reals) in place of masks. If it has made no step, every entry that is not
+// clamped is blank.
 //
-// The call ends if ctx ends or if the denoiser or a memory returns an error. Len then returns how
-// many samples are finished, and the error is an [*Unfinished] if some of these failed. The next
+// The call ends if ctx ends or if the denoiser or a memory returns an error. Len then returns the
+// number of finished samples, and the error is an [*Unfinished] if some of these failed. The next
 // call begins with the following sample, from its start, as if nothing had happened.
 func (d *Runner[S]) Sample(ctx context.Context, x []S) error { return d.run(ctx, x, nil) }
 
-// Fill completes the samples × sites entries of x (infilling): entries that are not blank (−1 for
-// tokens, NaN for reals) are clamped, in addition to what the configuration clamps. Errors are
-// those of Sample. Fill leaves x unchanged for abandoned samples and after the last finished
-// sample.
+// Fill completes the samples × sites entries of x (infilling). Entries that are not blank (−1 for
+// tokens, NaN for reals) are clamped, in addition to those that the configuration clamps. Fill
+// returns the errors of Sample. It leaves x unchanged for abandoned samples and after the last
+// finished sample.
 func (d *Runner[S]) Fill(ctx context.Context, x []S) error {
 	if err := d.checkClamp(x); err != nil {
 		return err
@@ -278,10 +283,10 @@ func (d *Runner[S]) Fill(ctx context.Context, x []S) error {
 	return d.run(ctx, x, x)
 }
 
-// finished returns the number of samples that a checkpoint contains, or would contain.
+// finished returns the number of samples that a checkpoint contains, or would contain now.
 func (d *Runner[S]) finished() int { return max(d.made, len(d.kept.given)) }
 
-// row returns sample k of x, or nil if x is nil.
+// row returns the entries of sample k in x, or nil if x is nil.
 func (d *Runner[S]) row(x []S, k int) []S {
 	if x == nil {
 		return nil
@@ -289,7 +294,8 @@ func (d *Runner[S]) row(x []S, k int) []S {
 	return x[k*d.sites : (k+1)*d.sites]
 }
 
-// run fills x, first with samples of a checkpoint, if there are any, then with new ones.
+// run fills x, first with samples of a checkpoint, if there are any, then with new ones. given is
+// nil, or the values to which Fill clamps the samples.
 func (d *Runner[S]) run(ctx context.Context, x, given []S) error {
 	n := check.Rows("diffusion", "x", len(x), d.sites)
 	if err := d.life.BeginSaving(ctx, "Sample", n); err != nil {
@@ -323,7 +329,7 @@ func (d *Runner[S]) mayMake(n int) error {
 	)
 }
 
-// draw makes the next batch of x.
+// draw makes the next batch of samples and stores them in x.
 func (d *Runner[S]) draw(ctx context.Context, x, given []S, each *SampleErrors) error {
 	done, total := len(*each), cap(*each)
 	n := min(d.cfg.Batch/d.per, total-done)
@@ -360,8 +366,8 @@ func (d *Runner[S]) draw(ctx context.Context, x, given []S, each *SampleErrors) 
 	return nil
 }
 
-// deliver copies the remaining samples of a checkpoint to x and appends their errors to
-// each. Samples that Fill made must be clamped to the same values now.
+// deliver copies the remaining samples of a checkpoint to x and appends their errors to each. It
+// returns an error if Fill made a sample that was clamped to other values than given.
 func (d *Runner[S]) deliver(x, given []S, each *SampleErrors) error {
 	n := min(cap(*each), max(0, len(d.kept.given)-d.made))
 	for i := range n {
@@ -383,8 +389,8 @@ func (d *Runner[S]) deliver(x, given []S, each *SampleErrors) error {
 	return nil
 }
 
-// begin puts sample g of the batch at time 1, clamped to own in addition to the values that the
-// configuration clamps.
+// begin resets sample g of the batch to time 1. It is clamped to own, in addition to the values
+// that the configuration clamps.
 func (d *Runner[S]) begin(g int, own []S) {
 	every, _ := any(d.cfg.Clamp).([]S)
 	if every == nil {
@@ -404,23 +410,23 @@ func (d *Runner[S]) begin(g int, own []S) {
 	}
 }
 
-// number returns the number of sample g of the batch.
+// number returns the number, in the whole run, of sample g of the batch.
 func (d *Runner[S]) number(g int) int { return d.cfg.First + d.made + g }
 
-// forget makes the projection forget the sample of slot i.
+// forget discards the state that the projection keeps for slot i.
 func (d *Runner[S]) forget(i int) {
 	if d.warm != nil {
 		d.warm.Reset(i)
 	}
 }
 
-// judge reports the progress of a round.
+// judge reports the progress after a round.
 func (d *Runner[S]) judge() error {
 	d.progress(d.e.Step + 1)
 	return nil
 }
 
-// progress reports the number of steps that the current batch has made.
+// progress passes the number of steps made by the current batch to the callback.
 func (d *Runner[S]) progress(steps int) {
 	if b := d.batch; b[2] > 0 && d.cfg.Progress != nil {
 		d.cfg.Progress(b[0]*d.maxSteps+b[1]*min(steps, d.maxSteps), b[2]*d.maxSteps)
@@ -439,7 +445,8 @@ func (d *Runner[S]) denoiserFault(err error) error {
 	return fmt.Errorf("diffusion: Runner: denoiser at step %d: %w", d.e.Step, err)
 }
 
-// giveUp ends sample g of the batch and stores its last state, that of slot i.
+// giveUp abandons sample g of the batch. It stores the error, and the last state in slot i with
+// blanks in place of masks.
 func (d *Runner[S]) giveUp(g, i int, why error) {
 	masks, _ := d.process[i].(Absorbing)
 	x := d.e.Slots[i].X
@@ -453,8 +460,8 @@ func (d *Runner[S]) giveUp(g, i int, why error) {
 }
 
 // commit passes the first n samples, except abandoned ones, to the projection, in order. A sample
-// that the projection refuses is drawn again, with the rest of its stream, and is finally
-// abandoned.
+// that the projection refuses is drawn again, with the rest of its stream. After too many tries
+// it is abandoned.
 func (d *Runner[S]) commit(ctx context.Context, n int) error {
 	if d.committer == nil {
 		return nil

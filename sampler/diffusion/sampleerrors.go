@@ -11,8 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// SampleErrors is the error of a call that completed although some samples failed. It has one entry
-// per sample, in order: nil for a completed sample, otherwise the reason why it was abandoned. The
+// SampleErrors is the error of a call that completed although some samples failed. It has one
+// entry per sample, in order: nil for a completed sample, otherwise the error of the sample. The
 // other samples are valid:
 //
 //	err := d.Sample(ctx, x)
@@ -25,7 +25,7 @@ import (
 // errors.Is and errors.As examine the errors of all samples.
 type SampleErrors []error
 
-// shown is the number of failures that an error text names.
+// shown is the number of failed samples that an error text describes.
 const shown = 3
 
 // Err returns e as an error, or nil if no sample failed.
@@ -47,7 +47,7 @@ func (e SampleErrors) Failed() int {
 	return n
 }
 
-// Error names the first failures and how many there are.
+// Error describes the first failures and gives the number of failures.
 func (e SampleErrors) Error() string {
 	all := e.Unwrap()
 	var b strings.Builder
@@ -63,27 +63,27 @@ func (e SampleErrors) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the errors of the samples that failed.
+// Unwrap returns the errors of the failed samples.
 func (e SampleErrors) Unwrap() []error {
 	return slices.DeleteFunc(slices.Clone(e), func(err error) bool { return err == nil })
 }
 
-// Unfinished is the error of a call that failed as a whole (its context ended, the denoiser
-// returned an error, a checkpoint could not be saved) after some of its samples had failed.
-// errors.Is and errors.As examine only the error of the call.
+// Unfinished is the error of a call that failed as a whole after some of its samples had failed.
+// The call may fail because its context ended, the denoiser returned an error, or a checkpoint
+// could not be saved. errors.Is and errors.As examine only the error of the call.
 type Unfinished struct {
-	Err      error        // of the call
-	Finished SampleErrors // one entry per sample that was finished before, in order
+	Err      error        // error of the call
+	Finished SampleErrors // one entry per sample that was finished before the failure, in order
 }
 
-// Error names the error of the call and the samples that failed.
+// Error describes the error of the call and the samples that failed.
 func (e *Unfinished) Error() string { return fmt.Sprintf("%v; before: %v", e.Err, e.Finished) }
 
 // Unwrap returns the error of the call.
 func (e *Unfinished) Unwrap() error { return e.Err }
 
-// join returns the error of a call with the errors e of its finished samples and the
-// errors call of the call itself.
+// join returns the error of a call, given the errors e of its finished samples and the errors of
+// the call itself.
 func (e SampleErrors) join(call ...error) error {
 	call = slices.DeleteFunc(call, func(err error) bool { return err == nil })
 	switch {
@@ -98,13 +98,13 @@ func (e SampleErrors) join(call ...error) error {
 	return &Unfinished{call[0], e}
 }
 
-// recorded is the error of a sample as restored from a checkpoint.
+// recorded is the error of a sample, restored from a checkpoint.
 type recorded struct {
 	text       text
 	infeasible bool
 }
 
-// text writes and reads itself.
+// text is a string that implements encoding.BinaryAppender and encoding.BinaryUnmarshaler.
 type text string
 
 func (t *text) AppendBinary(b []byte) ([]byte, error) { return append(b, *t...), nil }
@@ -114,10 +114,10 @@ func (t *text) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// mostText bounds the text of an error in a checkpoint, in bytes.
+// mostText is the largest length of an error text in a checkpoint, in bytes.
 const mostText = 1 << 10
 
-// record returns what a checkpoint keeps of an error.
+// record returns the form in which a checkpoint stores an error.
 func record(err error) recorded {
 	s := err.Error()
 	if len(s) > mostText {
@@ -128,7 +128,7 @@ func record(err error) recorded {
 
 func (e *recorded) Error() string { return string(e.text) }
 
-// Unwrap returns constraint.ErrInfeasible if the error wrapped it.
+// Unwrap returns constraint.ErrInfeasible if the original error wrapped it.
 func (e *recorded) Unwrap() error {
 	if e.infeasible {
 		return constraint.ErrInfeasible
@@ -136,7 +136,7 @@ func (e *recorded) Unwrap() error {
 	return nil
 }
 
-// empty is the entry of an unknown site: −1 or NaN.
+// empty returns the entry of an unknown site: −1 for tokens, NaN for reals.
 func empty[S energy.Site]() (v S) {
 	switch v := any(&v).(type) {
 	case *int32:

@@ -11,24 +11,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Uniform is uniform discrete diffusion (UDLM; Schiff et al. 2025): at time t a
-// token is intact with probability α(t) and otherwise uniform over the V
-// levels. With α_{t|s} = α(t)/α(s) the reverse step given x_0 is
+// Uniform is uniform discrete diffusion (UDLM; Schiff et al. 2025). At time t a token is intact
+// with probability α(t) and otherwise uniform over the V levels. With α_{t|s} = α(t)/α(s), the
+// reverse step given x_0 is
 //
 //	q(x_s | x_t, x_0) ∝ (α_s·1[x_s=x_0] + (1−α_s)/V)·(α_{t|s}·1[x_s=x_t] + (1−α_{t|s})/V).
 //
-// Reverse draws x_0,i from the full posterior p(x_0,i | x_t) and then x_s,i from this formula,
-// which gives exactly p(x_s,i | x_t), site by site. The usual form, which puts a prediction x̂ in
+// Reverse draws x_0,i from the full posterior p(x_0,i | x_t) and then x_s,i from this formula.
+// This gives exactly p(x_s,i | x_t), site by site. The usual form, which puts a prediction x̂ in
 // place of x_0, agrees with this for leave-one-out predictions and is wrong for full posteriors.
 // Runners convert predictions with Condition.
 //
-// Its steps are also [Joint] and [Factorised], and they keep no state of a sample.
+// Its [Steps] also implement [Joint] and [Factorised], and keep no state of a sample.
 type Uniform struct {
-	// Schedule is LogLinear{} if nil.
+	// Schedule is the schedule of α; nil means LogLinear{}.
 	Schedule noise.Schedule
 }
 
-// Bind checks the schedule.
+// Bind returns the steps for a shape. It returns an error if the schedule is invalid.
 func (p Uniform) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
 	c, err := noise.Resolve("diffusion: Uniform", p.Schedule)
 	if err = cmp.Or(checkShape("Uniform", sites, levels), err); err != nil {
@@ -37,28 +37,29 @@ func (p Uniform) Bind(_ context.Context, sites, levels int) (Steps[int32], error
 	return &uniform{schedule: c, levels: levels}, nil
 }
 
-// uniform is a bound [Uniform]. It keeps no state of a sample.
+// uniform holds the steps of a [Uniform] process. It keeps no state of a sample.
 type uniform struct {
 	schedule noise.Schedule
-	levels   int // V
+	levels   int // number V of levels
 }
 
-// Alpha implements [Steps].
+// Alpha returns the signal level at time t; it implements [Steps].
 func (p *uniform) Alpha(t float64) float64 { return p.schedule.Alpha(t) }
 
-// Prior draws every token uniformly.
+// Prior fills x with uniform tokens.
 func (p *uniform) Prior(x []int32, r *sampler.Stream) {
 	for i := range x {
 		x[i] = int32(r.IntN(p.levels))
 	}
 }
 
-// Next implements [Steps] with an even grid.
+// Next returns the next time on an even grid; it implements [Steps].
 func (p *uniform) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	return gridTime(step, steps)
 }
 
-// Reverse implements [Steps].
+// Reverse draws a clean token from v and then the next token, at every site; it implements
+// [Steps].
 func (p *uniform) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.levels)
 	b := p.bridge(t, s)
@@ -72,9 +73,9 @@ func (p *uniform) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.St
 	return nil
 }
 
-// raise adds by·log(1 + αV/(1−α)) to the level of each token x_i in its row of v. For
-// by = 1 that is log q(x_t,i | l) up to a constant: q differs from its value at other
-// levels only at l = x_i, by the factor 1 + αV/(1−α).
+// raise adds by·log(1 + αV/(1−α)), with V levels, to the level of each token x_i in its row of v.
+// For by = 1 that is log q(x_t,i | l) up to a constant: q differs from its value at other levels
+// only at l = x_i, by the factor 1 + αV/(1−α).
 func (p *uniform) raise(v []float32, x []int32, alpha float64, by float32) {
 	seen := float32(by * float32(simd.Log1p(float64(alpha*float64(p.levels))/(1-alpha))))
 	for i, l := range x {
@@ -82,14 +83,15 @@ func (p *uniform) raise(v []float32, x []int32, alpha float64, by float32) {
 	}
 }
 
-// settle gives all weight of the rows of v to the tokens x.
+// settle makes the rows of v one-hot at the tokens x.
 func (p *uniform) settle(v []float32, x []int32) {
 	for i, l := range x {
 		slots.OneHot(v[i*p.levels:(i+1)*p.levels], l)
 	}
 }
 
-// Condition implements [Renoiser].
+// Condition implements [Renoiser]: it multiplies leave-one-out predictions by q(x_t,i | x_0,i)
+// and leaves full posteriors unchanged.
 func (p *uniform) Condition(v []float32, x []int32, t float64, leaveOneOut bool) {
 	check.Len("diffusion", "v", len(v), len(x)*p.levels)
 	switch a := p.Alpha(t); {
@@ -101,7 +103,8 @@ func (p *uniform) Condition(v []float32, x []int32, t float64, leaveOneOut bool)
 	}
 }
 
-// Renoise implements [Renoiser].
+// Renoise draws the next token given the clean token of x0, at every site; it implements
+// [Renoiser].
 func (p *uniform) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
 	b := p.bridge(t, s)
 	for i, l := range x {
@@ -109,9 +112,8 @@ func (p *uniform) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.S
 	}
 }
 
-// Reweight implements [Joint]. As a function of l, q(x_s | x_t, l) is raised at
-// l = x_s, where the token would be intact, and lowered at l = x_t, by the
-// normaliser q(x_t | l).
+// Reweight implements [Joint]. As a function of l, q(x_s | x_t, l) is larger at l = x_s, where
+// the token would be intact. It is smaller at l = x_t, because of the normaliser q(x_t | l).
 func (p *uniform) Reweight(v []float32, xt, xs []int32, t, s float64) {
 	check.Len("diffusion", "v", len(v), len(xs)*p.levels)
 	as := p.Alpha(s)
@@ -123,8 +125,8 @@ func (p *uniform) Reweight(v []float32, xt, xs []int32, t, s float64) {
 	p.raise(v, xt, p.Alpha(t), -1)
 }
 
-// Posterior implements [Factorised]: with n(v) = q(x_t | v) the sum over v of
-// p(v)·q(x_s = l | x_t, v) is
+// Posterior implements [Factorised]. With n(v) = q(x_t | v), the sum over v of p(v)·q(x_s = l |
+// x_t, v) is
 //
 //	(α_{t|s}·1[l=x_t] + (1−α_{t|s})/V)·(α_s·p(l)/n(l) + (1−α_s)/V·Σ_v p(v)/n(v)).
 func (p *uniform) Posterior(dst, v []float32, x []int32, t, s float64) {
@@ -150,11 +152,11 @@ func (p *uniform) Posterior(dst, v []float32, x []int32, t, s float64) {
 	}
 }
 
-// bridge is q(x_s | x_t, x_0) for one pair of times.
+// bridge is the distribution q(x_s | x_t, x_0) for one pair of times t and s.
 type bridge struct {
 	levels      int
-	clean, base float64 // weights of a level for x_0: the right one, others
-	stay, jump  float64 // weights of a level for x_t
+	clean, base float64 // weight of the level x_0, and of every other level
+	stay, jump  float64 // weight of the level x_t, and of every other level
 }
 
 func (p *uniform) bridge(t, s float64) bridge {
@@ -167,7 +169,7 @@ func (p *uniform) bridge(t, s float64) bridge {
 	return b
 }
 
-// draw returns a draw of x_s.
+// draw returns a draw of x_s given x_t and x_0.
 func (b *bridge) draw(xt, x0 int32, r *sampler.Stream) int32 {
 	if b.base <= 0 {
 		return x0
@@ -194,7 +196,7 @@ func (b *bridge) draw(xt, x0 int32, r *sampler.Stream) int32 {
 	return skip(skip(int32(r.IntN(b.levels-2)), lo), hi)
 }
 
-// skip maps 0, 1, … to the numbers other than hole.
+// skip maps 0, 1, … to the numbers other than hole, in order.
 func skip(l, hole int32) int32 {
 	if l >= hole {
 		l++

@@ -15,12 +15,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// A checkpoint is in frames: the settings, the state and the buffer, and inside the
-// checkpoint of the network's trainer. The magic names the format version.
+// magic starts a checkpoint of a trainer and names the format version. A checkpoint holds frames
+// with the settings, the state and the buffer, and inside them the checkpoint of the network's
+// trainer.
 const magic = "gibbsite network 2\n"
 
-// settings names all that decides the bits of a training. The teacher is
-// identified by its shape and by its prediction for one state.
+// settings returns all settings that determine the bits of a training. The teacher is identified
+// by its shape and by its prediction for one state.
 func (t *Trainer) settings() (*fingerprint.List, error) {
 	b := t.buffer
 	d, m := b.teacher.Sites(), b.teacher.Len()
@@ -71,7 +72,7 @@ func (t *Trainer) settings() (*fingerprint.List, error) {
 	return l, nil
 }
 
-// frames are those of a buffer.
+// frames describes the checkpoint frames that store the buffer b.
 func (t *Trainer) frames(b *buffer) (*session.Frames, error) {
 	settings, err := t.settings()
 	limit := 8 * (1 + len(b.frame.scale) + len(b.most) + len(b.paths))
@@ -116,25 +117,26 @@ func (t *Trainer) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// Save writes a checkpoint, which includes the buffer and the optimiser. A trainer built
-// with the same arguments can load the checkpoint and continues bit for bit. Save asks the
-// teacher for one prediction, which identifies the teacher.
+// Save writes a checkpoint to w, including the buffer and the optimiser. A trainer built with the
+// same arguments can load it and continues bit for bit. Save asks the teacher for one prediction,
+// which identifies the teacher.
 func (t *Trainer) Save(w io.Writer) error { return t.life.Save(w) }
 
-// Load restores a checkpoint written by Save into a trainer built with the same arguments.
-// Only Workers and Checkpoint may differ. The error names the first setting that differs,
-// or states what is wrong with the checkpoint. On an error the trainer is unchanged.
+// Load restores a checkpoint written by Save into a trainer built with the same arguments. Only
+// Workers and Checkpoint may differ. On an error the trainer is unchanged, and the error names
+// the first setting that differs or describes the damage.
 func (t *Trainer) Load(ctx context.Context, r io.Reader) error { return t.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint to the file path and keeps the previous one as path.old, so
-// that no failure loses both.
+// SaveFile saves a checkpoint to the file path and keeps the previous one as path.old, so that at
+// least one survives any failure.
 func (t *Trainer) SaveFile(path string) error { return t.life.SaveFile(path) }
 
-// LoadFile restores a checkpoint written by SaveFile, as Load does. If that file is
-// missing or damaged, it restores the previous checkpoint, path.old.
+// LoadFile restores a checkpoint written by [Trainer.SaveFile]. If the file path is missing or
+// damaged, LoadFile restores the previous checkpoint, path.old. The rules of [Trainer.Load]
+// apply.
 func (t *Trainer) LoadFile(ctx context.Context, path string) error { return t.life.LoadFile(ctx, path) }
 
-// fields goes through frame i of the state.
+// fields reads or writes frame i of the checkpoint.
 func (b *buffer) fields(f *wire.Fields, i int) {
 	if i == 1 {
 		f.Float64s(b.pairs.Level)

@@ -12,46 +12,47 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Config holds the settings of a [Trainer]. Rounds must be set; the zero value of every
-// other field is the recommended setting.
+// Config holds the settings of a [Trainer]. Rounds must be set. The zero value of every other
+// field is the recommended setting.
 type Config struct {
-	// Rounds is the length of the whole training. Each round fills the buffer by reverse
-	// diffusions and then trains on PerRound batches from it (0 means 128).
+	// Rounds is the number of rounds of the whole training. Each round fills the buffer by
+	// reverse diffusions and then trains on PerRound batches from the buffer. A PerRound of 0
+	// means 128.
 	Rounds, PerRound int
 
-	// Bounds are the problems along whose dual paths the network is trained. The violations
-	// of problem b are those of the teacher plus Bounds[b], one number per inequality. nil
-	// means one row of zeros, the teacher's own problem.
+	// Bounds lists the problems for which the network is trained. The violations of problem b
+	// are those of the teacher plus Bounds[b], one number per inequality. nil means one row
+	// of zeros, the teacher's own problem.
 	Bounds [][]float64
 
 	// Dual, if not nil, is the rule of dual training, the baseline of PDI-Net (Hadou et al.
-	// 2026, Algorithm 3). There is one λ, 0 at first. Every round runs its diffusions at
-	// this λ, moves λ by the violations of their samples, and has the teacher predict at
-	// the new λ. λ is not an input of the network, so the network is valid only at the λ of
-	// the last round ([Trainer.Lambda]) and for one of Bounds. Use a rule for sample means
-	// here, such as [dual.Auto].
+	// 2026, Algorithm 3). Dual training has one λ, initially 0. Every round runs its
+	// diffusions at this λ and moves λ by the violations of their samples. It then asks the
+	// teacher for predictions at the new λ. λ is not an input of the network. So the network
+	// is valid only at the λ of the last round ([Trainer.Lambda]) and for a single entry of
+	// Bounds. Use a rule for sample means here, such as [dual.Auto].
 	Dual dual.Rule
 
-	// Inference holds the settings of the primal–dual inference along whose paths the
-	// network is trained. They should be those with which the network will be used. Domain
-	// must be nil, Fixed must be false, and Scarce has no effect. If Max is nil,
-	// multipliers stay below a multiple of the largest one in the first round. Paths have
-	// fewer steps than a run, so a rule's constant step should be proportionally larger.
+	// Inference holds the settings of the primal–dual inference along whose paths the network
+	// is trained. Use the same settings as later with the network. Domain must be nil, Fixed
+	// must be false, and Scarce has no effect. If Max is nil, multipliers stay below a
+	// multiple of the largest one in the first round. Paths have fewer steps than a run, so a
+	// rule with a constant step should have a proportionally larger one.
 	Inference pdi.Config
 
-	// Width, Blocks and Cond are the shape of the network; 0 means 128, 2 and 64,
+	// Width, Blocks and Cond set the shape of the network; 0 means 128, 2 and 64,
 	// respectively.
 	Width, Blocks, Cond int
 
 	// Center and Spread are the mean and the variances of a Gaussian that resembles the
-	// distribution without bounds, one number per coordinate or one for all; nil means 0
-	// and 1. The network learns the difference between the teacher's prediction and the
-	// Gaussian's. The difference is clipped to six posterior standard deviations, since
-	// Monte Carlo predictions at high noise are unbounded.
+	// distribution without bounds. They hold one number per coordinate or one for all; nil
+	// means 0 and 1. The network learns the difference between the teacher's prediction and
+	// that of the Gaussian. The difference is clipped to six posterior standard deviations,
+	// because Monte Carlo predictions at high noise are unbounded.
 	Center, Spread []float64
 
-	// Domain, if not nil, projects the teacher's predictions and the predictions in the
-	// diffusions, as in pdi.Config.
+	// Domain, if not nil, projects predictions in place, like pdi.Config.Domain: those of the
+	// teacher, and those inside the diffusions.
 	Domain func(x []float32)
 
 	// Chains is the number of samples of a diffusion and Path its number of steps; 0 means
@@ -63,10 +64,10 @@ type Config struct {
 	// 0, and Train.Checkpoint must be its zero value.
 	Train train.Config
 
-	// Checkpoint, if it has a Path, saves the whole training there as SaveFile does: at
-	// the end of every Run, even if its context ended it, and within a Run whenever
-	// Every more rounds have been made (0: at the end only). A failure to save ends the
-	// Run.
+	// Checkpoint saves the whole training to the file Path, if that is set, and keeps the
+	// previous file as Path.old. It saves at the end of every Run, even if the context ended
+	// the Run. Within a Run it saves after every Every rounds; 0 means only at the end. A
+	// failure to save ends the Run.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -80,11 +81,12 @@ const (
 	defaultCond     = 64
 	defaultChains   = 64
 	defaultPath     = 32
-	together        = 8       // samples of a diffusion that share λ where that is drawn
-	most            = 1 << 20 // bounds each number of a Config
+	together        = 8       // samples of a diffusion that share a randomly drawn λ
+	most            = 1 << 20 // largest value of each number in a Config
 )
 
-// resolve fills in defaults and checks what does not depend on the teacher's numbers.
+// resolve fills in defaults and checks the configuration, as far as possible without predictions
+// of the teacher.
 func (c Config) resolve(ctx context.Context, teacher pdi.Predictor) (Config, error) {
 	for _, f := range []struct {
 		name   string
@@ -142,7 +144,8 @@ func (c Config) resolve(ctx context.Context, teacher pdi.Predictor) (Config, err
 	return c, check.Entries("network: New", "2 × bounds × Chains × Path × (2·sites + multipliers)", 2*len(c.Bounds), c.Chains, c.Path, 2*d+m)
 }
 
-// bounds returns a copy of b, or a row of m zeros.
+// bounds returns a copy of b, or one row of m zeros if b is nil. It returns an error unless every
+// row has m finite numbers.
 func bounds(b [][]float64, m int) ([][]float64, error) {
 	if b == nil {
 		return [][]float64{make([]float64, m)}, nil
@@ -173,7 +176,8 @@ func bound(name string, row []float64, m int) error {
 	return nil
 }
 
-// shape is that of the network: one position, whose channels are the state and λ.
+// shape returns the shape of the network: a single position whose channels are the d coordinates
+// of the state and the m multipliers.
 func (c Config) shape(d, m int) neural.Config {
 	return neural.Config{Length: 1, Channels: d + m, Outputs: d, Width: c.Width, Heads: 1, Blocks: c.Blocks, Cond: c.Cond}
 }

@@ -13,16 +13,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// diffusions are the reverse diffusions of one round.
+// diffusions runs the reverse diffusions of one round.
 type diffusions struct {
 	lead  pdi.Predictor
 	cfg   Config
 	frame *frame
-	tied  []float64 // λ of dual training, or nil
+	tied  []float64 // λ of dual training; nil for other training
 }
 
-// visits are the states of a diffusion, step by step, and the violations of what it
-// ended with; path is λ per step if it moved.
+// visits records one diffusion: its states with their signal levels and multipliers, step by
+// step, and the violations of its final samples. path holds λ per step if λ moved; otherwise it
+// is nil.
 type visits struct {
 	x         []float32
 	alpha     []float64
@@ -31,7 +32,7 @@ type visits struct {
 	path      []float64
 }
 
-// shifted is a predictor of other bounds.
+// shifted is a predictor whose violations are increased by shift.
 type shifted struct {
 	pdi.Predictor
 	shift []float64
@@ -44,13 +45,13 @@ func (s shifted) Violation(g []float64, x []float32) {
 	}
 }
 
-// mover is what predicts the states of a diffusion; at stores λ of sample s in step k.
+// mover predicts the states of a diffusion. at returns the λ of sample s in step k.
 type mover interface {
 	predict(ctx context.Context, v []float32, q energy.Noised[float32]) error
 	at(s, k int) []float64
 }
 
-// moving is primal–dual inference.
+// moving is a [mover] that moves λ by primal–dual inference.
 type moving struct{ *pdi.Denoiser }
 
 func (m moving) predict(ctx context.Context, v []float32, q energy.Noised[float32]) error {
@@ -62,7 +63,7 @@ func (m moving) at(_, k int) []float64 {
 	return lambda
 }
 
-// still stays at the multipliers of each group of samples.
+// still is a [mover] with constant multipliers, one vector for each group of samples.
 type still struct {
 	lead   pdi.Predictor
 	domain func(x []float32)
@@ -90,8 +91,9 @@ func (f still) predict(_ context.Context, v []float32, q energy.Noised[float32])
 	return nil
 }
 
-// along makes a diffusion for a bound: primal–dual inference without a path, and with
-// one at multipliers from around it; in dual training at its λ.
+// along runs a diffusion for a bound. If path is nil, it is primal–dual inference. Otherwise its
+// multipliers are constant and drawn near those of path. In dual training it uses the λ of that
+// training.
 func (f *diffusions) along(ctx context.Context, bound, path []float64, r *rand.Rand) (*visits, error) {
 	m := f.lead.Len()
 	groups := (f.cfg.Chains + together - 1) / together
@@ -126,12 +128,14 @@ func (f *diffusions) along(ctx context.Context, bound, path []float64, r *rand.R
 	return f.run(ctx, s, r)
 }
 
-// run makes a diffusion.
+// run runs a diffusion with the predictions of by.
 func (f *diffusions) run(ctx context.Context, by mover, r *rand.Rand) (*visits, error) {
 	d, m, n, path := f.lead.Sites(), f.lead.Len(), f.cfg.Chains, f.cfg.Path
 	q := energy.Noised[float32]{X: make([]float32, n*d), Time: make([]float64, n), Alpha: make([]float64, n), Src: make([]rand.Source, n)}
 	v, eps := make([]float32, n*d), make([]float32, d)
-	u := float64(r.Float64()) // the grid's offset, so that every noise level is met; rounded before it is subtracted
+	// offset of the time grid, so that every noise level occurs; converted before it is
+	// subtracted, so that no compiler fuses the operations
+	u := float64(r.Float64())
 	alpha := signal(1 - u/float64(path))
 	for s := range n {
 		q.Src[s] = rand.NewPCG(r.Uint64(), r.Uint64())

@@ -1,7 +1,6 @@
-// Package network trains networks that predict for primal–dual inference (PDI-Net: Hadou,
-// Uslu and Ribeiro 2026, Algorithm 1): one network, which has the multipliers λ as an
-// input, replaces a Monte Carlo score that is estimated anew in every step, and serves
-// several bounds.
+// Package network trains networks that predict for primal–dual inference (PDI-Net: Hadou, Uslu
+// and Ribeiro 2026, Algorithm 1). One network, with the multipliers λ as an input, serves several
+// bounds. It replaces a Monte Carlo score that has to be estimated anew in every step.
 //
 // A [Trainer] learns from a teacher, which is any other predictor of package pdi:
 //
@@ -10,7 +9,7 @@
 //	p, err := t.Predictor([]float64{-0.25})
 //	d, err := pdi.New(ctx, p, pdi.Config{})
 //
-// On average a network is as good as its teacher: the teacher's noise averages out, but its
-// bias does not. Config.Dual trains a network for one bound and one λ, the baseline of the
-// same paper (Algorithm 3).
+// On average a network is as good as its teacher: the teacher's noise averages out, but its bias
+// does not. Config.Dual trains a network for one bound and one λ, the baseline of the same paper
+// (Algorithm 3).
 package network

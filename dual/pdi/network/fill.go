@@ -13,22 +13,22 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// onPath is the share of the diffusions that move λ, at the end (Hadou et al. 2026).
+// onPath is the final share of diffusions that move λ (Hadou et al. 2026).
 const onPath = 0.7
 
-// buffer is what a round learns from, and where it came from.
+// buffer holds the training pairs of a round and the state from which the next round is made.
 type buffer struct {
 	teacher pdi.Predictor
 	cfg     Config
 	frame   *frame
-	most    []float64 // the largest multipliers that were ever in it
-	paths   []float64 // λ, per bound and step of its last inference
-	filled  int       // fills made
-	tied    *tied     // of dual training, or nil
+	most    []float64 // largest multipliers that were ever in the buffer
+	paths   []float64 // λ for each bound and step of its last inference
+	filled  int       // number of fills made
+	tied    *tied     // state of dual training; nil for other training
 	pairs   *train.Pairs
 }
 
-// newBuffer returns an empty buffer. The error is that of Config.Dual.
+// newBuffer returns an empty buffer. Its error is that of binding Config.Dual.
 func newBuffer(ctx context.Context, teacher pdi.Predictor, cfg Config, f *frame) (*buffer, error) {
 	d, m := teacher.Sites(), teacher.Len()
 	rows := 2 * len(cfg.Bounds) * cfg.Chains * cfg.Path
@@ -43,8 +43,8 @@ func newBuffer(ctx context.Context, teacher pdi.Predictor, cfg Config, f *frame)
 	return b, err
 }
 
-// fill fills the buffer for a round, all of it, and notes paths and ranges when that is
-// done: a fill that was interrupted is made again. lead predicts in the diffusions.
+// fill fills the whole buffer for a round and then updates paths and ranges. An interrupted fill
+// starts again. lead predicts in the diffusions.
 func (b *buffer) fill(ctx context.Context, round int, lead pdi.Predictor) (err error) {
 	if round == 0 {
 		clear(b.frame.scale)
@@ -99,14 +99,14 @@ func (b *buffer) fill(ctx context.Context, round int, lead pdi.Predictor) (err e
 	return nil
 }
 
-// random returns a generator of its own for part k of a round. Those of training have
-// small numbers.
+// random returns a separate random generator for part k of a round. Its streams differ from those
+// of the training, which have small numbers.
 func (b *buffer) random(round, k int) *rand.Rand {
 	return rand.New(rand.NewPCG(b.cfg.Train.Seed, ^(uint64(round)<<32 + uint64(k))))
 }
 
-// store puts the states that a diffusion visited into the rows from row on, each with a
-// λ near its own and what the teacher predicts there.
+// store writes the states that a diffusion visited into the buffer, starting at the given row. It
+// gives each state a λ near its own and the teacher's prediction at that λ.
 func (b *buffer) store(ctx context.Context, from *visits, row int, most []float64, r *rand.Rand) error {
 	d, m := b.teacher.Sites(), b.teacher.Len()
 	lambda, v := make([]float64, m), make([]float32, d)

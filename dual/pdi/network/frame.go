@@ -7,17 +7,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// frame is what surrounds the network. With a Gaussian of mean c and variance s per
-// coordinate, D = ᾱs + 1 − ᾱ, and F the output of the network,
+// frame scales the input and output of the network. It uses a Gaussian with mean c and variance s
+// of each coordinate. With D = ᾱs + 1 − ᾱ and the output F of the network, the prediction is
 //
-//	x̂_0 = c + s√ᾱ·(x_t − √ᾱc)/D + √(s(1−ᾱ)/D)·F((x_t − √ᾱc)/√D, λ/scale, ᾱ):
+//	x̂_0 = c + s√ᾱ·(x_t − √ᾱc)/D + √(s(1−ᾱ)/D)·F((x_t − √ᾱc)/√D, λ/scale, ᾱ).
 //
-// the Gaussian's posterior mean plus F posterior standard deviations (the
-// preconditioning of Karras, Aittala, Aila and Laine 2022 with a mean). What goes in
-// and what is asked for are of the order of 1 at every noise level.
+// This is the posterior mean of the Gaussian plus F posterior standard deviations (the
+// preconditioning of Karras, Aittala, Aila and Laine 2022, with a mean). The inputs and the
+// targets of the network are of order 1 at every noise level.
 type frame struct {
 	center, spread []float64
-	scale          []float64 // of each multiplier; 0: it is not shown
+	// unit of each multiplier in the input; 0 means that the multiplier is not an input
+	scale []float64
 }
 
 func newFrame(center, spread []float64, d, m int) (f frame, err error) {
@@ -29,7 +30,8 @@ func newFrame(center, spread []float64, d, m int) (f frame, err error) {
 	return f, err
 }
 
-// broadcast returns d finite numbers > above, from d, one or none.
+// broadcast returns d numbers: those of v, or copies of its single number. A nil v means preset
+// for all. It returns an error unless the numbers are finite and larger than above.
 func broadcast(name string, v []float64, d int, preset, above float64) ([]float64, error) {
 	if v == nil {
 		v = []float64{preset}
@@ -47,24 +49,25 @@ func broadcast(name string, v []float64, d int, preset, above float64) ([]float6
 	return all, nil
 }
 
-// level is what the network is shown of the noise: 1000 times
+// level returns the noise level as the network's input: 1000τ with
 //
 //	τ = (√(1−ᾱ) − √ᾱ + 1)/2,
 //
-// which grows from 0 to 1, nearly evenly on a cosine schedule.
+// which grows from 0 to 1, almost evenly on a cosine schedule.
 func level(alpha float64) float64 {
 	return 500 * (math.Sqrt(1-alpha) - math.Sqrt(alpha) + 1)
 }
 
-// signal is ᾱ at τ, the inverse of level/1000: with c = 2τ − 1, √ᾱ = (√(2−c²) − c)/2.
+// signal returns ᾱ for a given τ, the inverse of level/1000. With c = 2τ − 1, √ᾱ = (√(2−c²) −
+// c)/2.
 func signal(tau float64) float64 {
 	c := float64(2*tau) - 1
 	root := (math.Sqrt(2-float64(c*c)) - c) / 2
 	return min(max(float64(root*root), 0), 1)
 }
 
-// parts returns the terms of coordinate i: what goes in, the Gaussian's prediction and
-// its standard deviation.
+// parts returns the scaled input for coordinate i, the posterior mean of the Gaussian there, and
+// the posterior standard deviation.
 func (f *frame) parts(i int, x, alpha, root float64) (in, mean, sd float64) {
 	c, s := f.center[i], f.spread[i]
 	d := float64(alpha*s) + (1 - alpha)
@@ -72,7 +75,7 @@ func (f *frame) parts(i int, x, alpha, root float64) (in, mean, sd float64) {
 	return off / math.Sqrt(d), c + s*root*off/d, math.Sqrt(s * (1 - alpha) / d)
 }
 
-// show stores the input of the network: the state and the multipliers.
+// show stores the input of the network in in: the scaled state, then the scaled multipliers.
 func (f *frame) show(in, x []float32, alpha float64, lambda []float64) {
 	root := math.Sqrt(alpha)
 	for i, v := range x {
@@ -88,8 +91,8 @@ func (f *frame) show(in, x []float32, alpha float64, lambda []float64) {
 	}
 }
 
-// answer stores the prediction for which the output of the network is y. v may
-// be y.
+// answer stores in v the prediction that corresponds to the network output y. v and y may be the
+// same slice.
 func (f *frame) answer(v, y, x []float32, alpha float64) {
 	root := math.Sqrt(alpha)
 	for i := range v {
@@ -98,12 +101,11 @@ func (f *frame) answer(v, y, x []float32, alpha float64) {
 	}
 }
 
-// clip bounds the targets of the network, in posterior standard deviations of the
-// Gaussian (TestTargetsAreClipped).
+// clip limits the absolute value of the network's targets, in posterior standard deviations of
+// the Gaussian (TestTargetsAreClipped).
 const clip = 6
 
-// ask stores what the network should output so that its prediction is v, within ±
-// clip.
+// ask stores in target the network output that corresponds to the prediction v, limited to ±clip.
 func (f *frame) ask(target, v, x []float32, alpha float64) {
 	root := math.Sqrt(alpha)
 	for i := range target {
@@ -116,7 +118,7 @@ func (f *frame) ask(target, v, x []float32, alpha float64) {
 	}
 }
 
-// noise stores a draw of the Gaussian at noise level ᾱ.
+// noise stores in x a state of the Gaussian at noise level ᾱ, made from the normal numbers eps.
 func (f *frame) noise(x, eps []float32, alpha float64) {
 	root := math.Sqrt(alpha)
 	for i, e := range eps {
@@ -125,12 +127,12 @@ func (f *frame) noise(x, eps []float32, alpha float64) {
 	}
 }
 
-// reverse replaces x at noise level a by a draw at next > a given the prediction v:
+// reverse replaces x at signal level a by a draw at next > a, given the prediction v:
 //
-//	√next·v + w·(x − √a·v) + noise,  w = √(a/next)·(1−next)/(1−a),
+//	√next·v + w·(x − √a·v) + noise,  w = √(a/next)·(1−next)/(1−a).
 //
-// whose variance is that of DDPM's posterior plus what the prediction leaves open,
-// exact where the distribution is the Gaussian.
+// The variance of the noise is that of DDPM's posterior plus the uncertainty of the prediction.
+// It is exact if the distribution is the Gaussian.
 func (f *frame) reverse(x, v, eps []float32, a, next float64) {
 	root, to := math.Sqrt(a), math.Sqrt(next)
 	w := math.Sqrt(a/next) * (1 - next) / (1 - a)

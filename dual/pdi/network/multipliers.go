@@ -9,17 +9,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// The constants are those of Hadou et al. 2026 where they name one (perturb); the others
-// are round numbers that TestOneNetworkServesSeveralBounds checks.
+// Constants for drawing multipliers. perturb is from Hadou et al. 2026. The others are round
+// numbers, checked by TestOneNetworkServesSeveralBounds.
 const (
-	perturb = 0.3  // standard deviation of log λ about a path's
-	stretch = 1.25 // largest multiple of a path's λ that a drawn λ is
-	aside   = 0.25 // share of multipliers that are raised, so that those of 0 are seen
-	raise   = 0.25 // by which part of their scale, at one standard deviation
-	leash   = 4    // largest λ, in scales
+	perturb = 0.3  // standard deviation of log λ around the λ of a path
+	stretch = 1.25 // largest factor by which a drawn λ exceeds that of a path
+	// probability that a multiplier is increased, so that multipliers of 0 vary too
+	aside = 0.25
+	// size of the increase, as a fraction of the scale, at one standard deviation
+	raise = 0.25
+	leash = 4 // largest λ, in units of its scale
 )
 
-// near stores in lambda a draw from around row, times a factor.
+// near stores in lambda a random vector near factor times row.
 func near(lambda, row, scale []float64, factor float64, r *rand.Rand) {
 	for j, l := range row {
 		z, w := normal.Pair(r)
@@ -31,8 +33,9 @@ func near(lambda, row, scale []float64, factor float64, r *rand.Rand) {
 	}
 }
 
-// limit bounds the multipliers of a diffusion: a multiple of the largest scale, and at least
-// what they start at; nil, none, while there is no scale.
+// limit returns the upper bound on the multipliers in a diffusion: a multiple of the largest
+// scale, and at least the largest initial multiplier. It returns nil, no bound, if all scales are
+// 0.
 func limit(scale, start []float64) *float64 {
 	top := 0.0
 	for _, s := range scale {
@@ -47,8 +50,8 @@ func limit(scale, start []float64) *float64 {
 	return &top
 }
 
-// setScales sets the scales after diffusions: the largest multiplier that a path met,
-// and at least β over the standard deviation of the violations.
+// setScales sets the scale of each multiplier after a set of diffusions. The scale is the largest
+// multiplier that occurred, and at least β over the standard deviation of the violations.
 func setScales(scale []float64, all []*visits, beta float64) {
 	m := len(scale)
 	for j := range scale {

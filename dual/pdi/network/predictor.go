@@ -13,31 +13,30 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Predictor is a trained network as a deterministic [pdi.Predictor]. It reuses scratch
-// memory, and asks its teacher for violations, so it must be used by one goroutine at a time.
-// Predictions do not depend on the number of workers or on what else is predicted in the
-// same call. They are reproducible for a given dispatch level of the processor.
+// Predictor is a trained network as a deterministic [pdi.Predictor]. It reuses scratch memory and
+// asks its teacher for violations, so it must be used by one goroutine at a time. Predictions do
+// not depend on the number of workers or on the other states in the same call. They are
+// reproducible for a given dispatch level of the processor.
 type Predictor struct {
 	teacher pdi.Predictor
 	shift   []float64
 	frame   frame
-	most    []float64 // the largest multipliers that were learned from
-	tied    []float64 // the only ones, after dual training
+	most    []float64 // largest multipliers in the training data
+	tied    []float64 // the only valid multipliers, after dual training; nil otherwise
 
 	passes []*neural.Pass
 	in     [][]float32
 	level  []float64
-	bad    []int // per worker: a state with a result that is not finite, or −1
+	bad    []int // for each worker: first state with a result that is not finite, or −1
 	burst  *pool.Burst
 	job    func(worker, job int)
 
-	// The call at hand.
-	v, x          []float32
-	alpha, lambda []float64
+	v, x          []float32 // arguments of the current call of Predict
+	alpha, lambda []float64 // arguments of the current call of Predict
 }
 
-// chunk is the number of states that a worker runs through the network at a time, and
-// mostWorkers bounds the passes that are made ahead, one for each.
+// chunk is the number of states that a worker runs through the network at a time. mostWorkers is
+// the largest number of workers, each of which has its own pass.
 const (
 	chunk       = 64
 	mostWorkers = 1 << 8
@@ -66,7 +65,7 @@ func (p *Predictor) Len() int { return p.teacher.Len() }
 // Beta returns the temperature of the teacher.
 func (p *Predictor) Beta() float64 { return p.teacher.Beta() }
 
-// Violation stores the teacher's violations plus the predictor's bounds.
+// Violation stores the teacher's violations plus the predictor's shift in g.
 func (p *Predictor) Violation(g []float64, x []float32) {
 	p.teacher.Violation(g, x)
 	for i := range g {
@@ -74,7 +73,7 @@ func (p *Predictor) Violation(g []float64, x []float32) {
 	}
 }
 
-// Rows returns the teacher's rows with the predictor's bounds.
+// Rows returns the teacher's rows with bounds that include the predictor's shift.
 func (p *Predictor) Rows() []dual.Row {
 	rows := make([]dual.Row, p.Len())
 	if d, ok := p.teacher.(dual.Described); ok {
@@ -92,10 +91,10 @@ func (p *Predictor) Rows() []dual.Row {
 
 var _ pdi.Ranged = (*Predictor)(nil)
 
-// Outside returns an error that names the first multiplier outside the range of the
-// training, and the factor by which it exceeds the range, or nil if there is none.
-// Predictions outside the range are extrapolations. After dual training every λ except
-// Trainer.Lambda is outside. pdi.Denoiser.Warning calls Outside.
+// Outside returns an error that names the first multiplier outside the range of the training, and
+// that range. It returns nil if there is none. Predictions outside the range are extrapolations.
+// After dual training every λ except [Trainer.Lambda] is outside. pdi.Denoiser.Warning calls
+// Outside.
 func (p *Predictor) Outside(lambda []float64) error {
 	check.Len("network", "lambda", len(lambda), len(p.most))
 	for j, l := range lambda {
@@ -109,9 +108,10 @@ func (p *Predictor) Outside(lambda []float64) error {
 	return nil
 }
 
-// Predict implements [pdi.Predictor]; src is not read. The error names a multiplier that is
-// not finite and ≥ 0, or a state whose prediction is NaN or infinite. It panics if the
-// lengths do not match or an entry of alpha is not in 0 … 1.
+// Predict stores the network's predictions in v; it implements [pdi.Predictor] and ignores src.
+// It returns an error that names a multiplier that is not finite and ≥ 0, or a state whose
+// prediction is NaN or infinite. It panics if the lengths do not match or an entry of alpha is
+// not in 0 … 1.
 func (p *Predictor) Predict(v, x []float32, alpha, lambda []float64, _ []rand.Source) error {
 	check.Len("network", "x", len(x), len(alpha)*p.Sites())
 	check.Len("network", "v", len(v), len(x))
@@ -148,7 +148,7 @@ func (p *Predictor) Predict(v, x []float32, alpha, lambda []float64, _ []rand.So
 	return nil
 }
 
-// part predicts one chunk of states.
+// part predicts the states of chunk number job.
 func (p *Predictor) part(worker, job int) {
 	d, m := p.Sites(), p.Len()
 	from := job * chunk

@@ -10,14 +10,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// tied is the one λ of dual training, and what moves it.
+// tied holds the single λ of dual training and the updater that moves it.
 type tied struct {
 	updater dual.Updater
 	batch   dual.Batch
 	lambda  []float64
 }
 
-// newTied returns λ = 0 under a rule.
+// newTied returns λ = 0 with an updater of the given rule.
 func newTied(ctx context.Context, rule dual.Rule, m int, beta float64) (*tied, error) {
 	u, err := rule.Bind(ctx, m)
 	if err != nil {
@@ -26,8 +26,8 @@ func newTied(ctx context.Context, rule dual.Rule, m int, beta float64) (*tied, e
 	return &tied{u, dual.Batch{Beta: beta, Mean: make([]float64, m), Max: math.Inf(1)}, make([]float64, m)}, nil
 }
 
-// move moves λ by the violations, plus shift, of what diffusions at λ ended with, and
-// returns a function that undoes this.
+// move updates λ by the violations, plus shift, of the samples of diffusions at λ. It returns a
+// function that undoes the update.
 func (t *tied) move(all []*visits, shift []float64) (undo func() error, err error) {
 	m := len(t.lambda)
 	var g []float64
@@ -57,16 +57,16 @@ func (t *tied) move(all []*visits, shift []float64) (undo func() error, err erro
 	return undo, nil
 }
 
-// size bounds the length of what fields appends.
+// size returns an upper bound on the number of bytes that fields writes.
 func (t *tied) size() int {
 	state, err := t.updater.AppendBinary(nil)
 	if err != nil {
-		return 0 // which Save says
+		return 0 // Save reports this error
 	}
 	return 8*(len(t.lambda)+2) + len(state)
 }
 
-// fields goes through the state.
+// fields reads or writes the state for a checkpoint.
 func (t *tied) fields(f *wire.Fields) {
 	f.Float64s(t.lambda)
 	f.Int("dual steps", &t.batch.Step, 0, math.MaxInt32)

@@ -14,17 +14,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
-// Trainer trains one network. A round fills a buffer with states x_t, their noise levels,
-// their multipliers and the teacher's predictions, and then learns from it: see Config. The
-// diffusions use the teacher's predictions in the first round and the network's later. A
-// share of the diffusions, which grows from 0 to 0.7 in the first half of the training, is
-// primal–dual inference for one of the bounds; the others keep a fixed λ, drawn near the
-// paths of such inference. The teacher predicts at randomly perturbed multipliers (by 30
-// %), so the network also learns the surroundings of the paths. Config.Dual selects a
-// different training, with one λ.
+// Trainer trains one network in rounds. A round fills a buffer with states x_t, their noise
+// levels, their multipliers and the teacher's predictions, and then trains on it; see [Config].
+// The diffusions use the teacher's predictions in the first round and the network's later.
 //
-// If the teacher is deterministic, so is training, for any number of workers and however
-// often it is interrupted. Methods must not be called concurrently.
+// A share of the diffusions is primal–dual inference for one of the bounds. The share grows from
+// 0 to 0.7 in the first half of the training. The other diffusions keep a fixed λ, drawn near the
+// λ of such inference. The teacher predicts at multipliers that are randomly perturbed by 30 %,
+// so the network also learns predictions near the paths. Config.Dual selects a different
+// training, with one λ.
+//
+// If the teacher is deterministic, so is training, for any number of workers and any
+// interruptions. Methods must not be called concurrently.
 type Trainer struct {
 	buffer *buffer
 	net    *neural.Transformer
@@ -32,9 +33,9 @@ type Trainer struct {
 	life   session.Session
 }
 
-// New returns a trainer. It returns an error if the teacher is nil, has no sites, no
-// inequalities or a temperature that is not positive and finite, or if a field of cfg is
-// out of range.
+// New returns a trainer. It returns an error if the teacher is nil, has no sites or no
+// inequalities, or has an equality. A temperature that is not positive and finite, and a field of
+// cfg that is out of range, are also errors.
 func New(ctx context.Context, teacher pdi.Predictor, cfg Config) (*Trainer, error) {
 	if check.Nil(teacher) {
 		return nil, fmt.Errorf("network: New: teacher is nil")
@@ -73,16 +74,16 @@ func New(ctx context.Context, teacher pdi.Predictor, cfg Config) (*Trainer, erro
 // Round returns the number of completed rounds.
 func (t *Trainer) Round() int { return t.train.Step() / t.buffer.cfg.PerRound }
 
-// Loss returns the mean squared error of the last batch per coordinate, in units of the
-// posterior variance of the Gaussian in Config; NaN before the first batch. The loss at the
-// end is mostly the teacher's noise.
+// Loss returns the mean squared error per coordinate of the last batch, in units of the posterior
+// variance of the Gaussian in Config. It returns NaN before the first batch. At the end of
+// training, most of the loss is the teacher's noise.
 func (t *Trainer) Loss() float64 { return t.train.Loss() }
 
-// Run makes n rounds. If ctx ends, it returns the error of ctx, and another Run continues
-// bit for bit from there. Rounds beyond Config.Rounds train at the lowest rate. If the
-// teacher returns an error, or if multipliers, violations or the loss are not finite, Run
-// stops with an error that names the round; the weights are then those before the step.
-// Calling Run while another Run is in progress is an error.
+// Run makes n rounds. If ctx ends, it returns the error of ctx, and another Run continues bit for
+// bit from there. Rounds beyond Config.Rounds train at the lowest rate. Run stops with an error
+// that names the round if the teacher returns an error, or if multipliers, violations or the loss
+// are not finite. The weights are then those before the failed step. Calling Run while another
+// Run is in progress is an error.
 func (t *Trainer) Run(ctx context.Context, n int) error {
 	return t.life.Run(ctx, n, func(int) error {
 		round := t.Round()
@@ -97,7 +98,7 @@ func (t *Trainer) Run(ctx context.Context, n int) error {
 	})
 }
 
-// fill fills the buffer for a round unless that is done.
+// fill fills the buffer for a round, unless it is already filled.
 func (t *Trainer) fill(ctx context.Context, round int) error {
 	if t.buffer.filled > round {
 		return nil
@@ -109,8 +110,8 @@ func (t *Trainer) fill(ctx context.Context, round int) error {
 	return t.buffer.fill(ctx, round, lead)
 }
 
-// Lambda returns the multipliers of dual training, the only ones for which the network is
-// valid: run it with pdi.Config{Fixed: true, Start: t.Lambda()}. It returns nil unless
+// Lambda returns the multipliers of dual training, the only ones for which the network is valid.
+// Run the network with pdi.Config{Fixed: true, Start: t.Lambda()}. Lambda returns nil unless
 // Config.Dual is set.
 func (t *Trainer) Lambda() []float64 {
 	if t.buffer.tied == nil {
@@ -119,12 +120,13 @@ func (t *Trainer) Lambda() []float64 {
 	return slices.Clone(t.buffer.tied.lambda)
 }
 
-// Predictor returns the present network, with its averaged weights, for the violations of
-// the teacher plus shift. shift need not be one of Config.Bounds; nil means the teacher's
-// own violations. After dual training, shift must be the bound in Config.Bounds or nil,
-// which means that bound. Predictor returns an error if no round is complete, if shift has
-// the wrong length or a number that is not finite, or if it is another bound after dual
-// training.
+// Predictor returns the present network, with its averaged weights, as a predictor for the
+// violations of the teacher plus shift. shift need not be one of Config.Bounds; nil means the
+// teacher's own violations. After dual training, shift must be the bound in Config.Bounds, or
+// nil, which means that bound.
+//
+// Predictor returns an error if no round is complete, or if shift has the wrong length or a
+// number that is not finite. After dual training, another bound is an error too.
 func (t *Trainer) Predictor(shift []float64) (*Predictor, error) {
 	b := t.buffer
 	own := make([]float64, b.teacher.Len())
@@ -146,7 +148,7 @@ func (t *Trainer) Predictor(shift []float64) (*Predictor, error) {
 	return t.predictor(own), nil
 }
 
-// predictor returns the network for the violations of the teacher plus shift.
+// predictor returns the network as a predictor for the violations of the teacher plus shift.
 func (t *Trainer) predictor(shift []float64) *Predictor {
 	b := t.buffer
 	f := *b.frame

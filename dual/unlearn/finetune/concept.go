@@ -10,21 +10,21 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Concept is what a network should generate less of.
+// Concept is a property of samples that the network should generate less often.
 type Concept[S energy.Site] struct {
-	Name string // for errors and reports; "" means its number
+	Name string // name for errors and reports; "" means the number of the concept
 
-	// Has returns the share r(x) ∈ [0, 1] of the concept in a clean state x: for most
-	// concepts 1 if x has the concept and 0 otherwise. It may be nil if Tokens are given;
-	// r(x) is then 1 if x has one of them. It must not keep x.
+	// Has returns the share r(x) ∈ [0, 1] of the concept in a clean state x. For most
+	// concepts it is 1 if x has the concept and 0 otherwise. Has may be nil if Tokens are
+	// given; r(x) is then 1 if x contains one of them. Has must not keep x.
 	Has func(x []S) float64
 
-	// Tokens declares that x has the concept if and only if x has one of these tokens. The
-	// remaining share of the concept is then estimated by [unlearn.Avoiding], from the
-	// probabilities of the tokens, which has a fraction of the noise of counts.
+	// Tokens declares that x has the concept if and only if x contains one of these tokens.
+	// The remaining share is then estimated from the probabilities of the tokens, by
+	// [unlearn.Avoiding]. This estimate has much less noise than counts.
 	Tokens []int32
 
-	// Bound is the greatest mean of Has over what the network generates, in (0, 1).
+	// Bound is the largest allowed mean of Has over the samples of the network, in (0, 1).
 	Bound float64
 }
 
@@ -36,7 +36,7 @@ func (c *Concept[S]) name(j int) string {
 	return c.Name
 }
 
-// part returns r(x).
+// part returns the share r(x) of the concept in x.
 func (c *Concept[S]) part(x []S) float64 {
 	if c.Has != nil {
 		return c.Has(x)
@@ -51,7 +51,8 @@ func (c *Concept[S]) part(x []S) float64 {
 	return 0
 }
 
-// parts returns r of all rows of the data.
+// parts returns the share r of the concept in every row of the data. It returns an error if the
+// concept is not valid, or occurs in no row or in every row; j is its number.
 func (c *Concept[S]) parts(j int, data []S, sites int) ([]float64, error) {
 	if !(c.Bound > 0 && c.Bound < 1) {
 		return nil, fmt.Errorf("finetune: New: Bound of %s = %v, want in (0, 1)", c.name(j), c.Bound)
@@ -76,8 +77,8 @@ func (c *Concept[S]) parts(j int, data []S, sites int) ([]float64, error) {
 	return r, nil
 }
 
-// estimate stores in r estimates of E r, one for each of the network's draws first,
-// first+1, …, where x is scratch for as many states.
+// estimate stores in r an unbiased estimate of the share of concept j for each draw of the
+// network, numbered first, first+1, …. x is scratch for as many states.
 func (t *Tuner[S]) estimate(ctx context.Context, j int, r []float64, x []S, first int) error {
 	c, model := &t.concepts[j], t.cfg.Model
 	avoiding, err := c.avoiding(j, model)
@@ -85,7 +86,8 @@ func (t *Tuner[S]) estimate(ctx context.Context, j int, r []float64, x []S, firs
 		return err
 	}
 	if avoiding != nil {
-		model, _ = any(avoiding).(energy.Denoiser[S]) // of tokens, as avoiding has checked
+		// the model is on tokens, as avoiding has checked
+		model, _ = any(avoiding).(energy.Denoiser[S])
 	}
 	if err := t.cfg.Sample(ctx, model, first, x); err != nil {
 		return fmt.Errorf("finetune: what is left of %s: %w", c.name(j), err)
@@ -107,7 +109,8 @@ func (t *Tuner[S]) estimate(ctx context.Context, j int, r []float64, x []S, firs
 	return nil
 }
 
-// avoiding returns a denoiser that measures a concept of tokens, nil for others.
+// avoiding returns a denoiser that measures a concept defined by Tokens. It returns nil for other
+// concepts. j is the number of the concept.
 func (c *Concept[S]) avoiding(j int, model energy.Denoiser[S]) (*unlearn.Avoiding, error) {
 	if len(c.Tokens) == 0 {
 		return nil, nil

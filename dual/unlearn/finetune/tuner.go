@@ -19,21 +19,21 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Config holds the settings of a [Tuner]. Objective or Real, Model, Sample and Train.Steps
-// must be set; the zero value of every other field is the recommended setting.
+// Config holds the settings of a [Tuner]. Objective or Real, Model, Sample and Train.Steps must
+// be set. The zero value of every other field is the recommended setting.
 type Config[S energy.Site] struct {
-	// Objective is the training objective of a network on tokens, and Real that of a
-	// network on reals.
+	// Objective is the training objective of a network on tokens. Real is the training
+	// objective of a network on reals.
 	Objective train.Objective
 	Real      train.RealObjective
 
-	// Model is the denoiser around the network, from package neural. It must use the
-	// present weights.
+	// Model is the denoiser around the network, from package neural. It must always use the
+	// network's present weights.
 	Model energy.Denoiser[S]
 
-	// Sample fills x with the draws number first, first+1, … from the model m, which is
-	// Model or a denoiser that measures it. The draws must depend only on the model and on
-	// their numbers. With a diffusion:
+	// Sample fills x with draws from the model m, numbered first, first+1, …. m is Model or a
+	// denoiser that wraps it to measure a concept. The draws must depend only on m and their
+	// numbers. With a diffusion:
 	//
 	//	d, err := diffusion.New(ctx, m, process, diffusion.Config{Seed: 1, First: first})
 	//	if err != nil {
@@ -42,93 +42,99 @@ type Config[S energy.Site] struct {
 	//	return d.Sample(ctx, x)
 	Sample func(ctx context.Context, m energy.Denoiser[S], first int, x []S) error
 
-	// Train holds the settings of the training. A tenth of the steps of pre-training is
-	// enough for the networks of the examples. Its Rate 0 means 5e-4; it has no
-	// Checkpoint of its own.
+	// Train holds the settings of the training. For the networks of the examples, a tenth of
+	// the steps of pre-training is enough. A Rate of 0 means 5e-4. Its Checkpoint must be
+	// unset: Config.Checkpoint includes the training.
 	Train train.Config
 
-	// Freeze is the fraction of the steps before λ first moves; 0 means 0.3.
+	// Freeze is the fraction of the training steps before λ first moves; 0 means 0.3.
 	Freeze float64
 
-	// Inner is the number of steps between moves of λ; 0 means 10.
+	// Inner is the number of training steps between updates of λ; 0 means 10.
 	Inner int
 
-	// Draws is the number of draws from the network for each move of λ; 0 means 48.
+	// Draws is the number of draws from the network for each update of λ; 0 means 48.
 	Draws int
 
-	// Final is the number of draws that settle the weights at the end (see [Tuner.Run]), a
-	// quarter of them twice. 0 means 1638, with which all draws together take a tenth of
-	// the passes of a pre-training with 2000 steps of 64 states of 14 tokens. The final
-	// shares are as close to their bounds as these draws can determine.
+	// Final is the number of draws that fix the final weights (see [Tuner.Run]). A quarter of
+	// them are drawn from two sets of weights. 0 means 1638. With that number, all draws
+	// together take a tenth of the network passes of a pre-training with 2000 steps of 64
+	// states of 14 tokens. The final shares are as close to their bounds as these draws can
+	// determine.
 	Final int
 
 	// Observe, if not nil, is called after every round. It must not keep the slices.
 	Observe func(r Round)
 
-	// Checkpoint, if it has a Path, saves the run there as SaveFile does: at the end of
-	// Run, even if its context ended it, and after every Every rounds (0: at the end only).
+	// Checkpoint saves the run to the file Path, if that is set, and keeps the previous file
+	// as Path.old. It saves at the end of Run, even if the context ended it, and after every
+	// Every rounds; 0 means only at the end.
 	Checkpoint struct {
 		Path  string
 		Every int
 	}
 }
 
-// Round is one measurement of what the network generates.
+// Round is one measurement of the samples that the network generates.
 type Round struct {
-	Step   int       // of the training
-	Lambda []float64 // λ of the last steps
-	Share  []float64 // share of every concept, in the draws of this round alone
+	Step   int       // number of training steps made
+	Lambda []float64 // multipliers λ of the last training steps
+	Share  []float64 // share of every concept in the draws of this round
 }
 
 const (
-	rate       = 5e-4 // of a network of 1.5e5 weights after 2000 steps at 2e-3
+	// default of Config.Train.Rate, for a network of 1.5e5 weights that was pre-trained for
+	// 2000 steps at 2e-3
+	rate       = 5e-4
 	freeze     = 0.3
 	inner      = 10
 	draws      = 48
 	final      = 1638
-	smoothing  = 0.5 // weight of a round in the share that λ moves by
-	damping    = 0.5 // of a Newton step: the network follows with a delay
-	mostMove   = 1.0 // nats, of a Newton step
-	stallRatio = 1.5 // times the bound, and a tenth of it taught: see GapError
-	stallParts = 0.1
-	stallFall  = 0.95 // of the least share so far: it still falls
-	stallAfter = 5    // rounds in a row without that
+	smoothing  = 0.5  // weight of the latest round in the smoothed share that moves λ
+	damping    = 0.5  // factor of a Newton step, because the network responds with a delay
+	mostMove   = 1.0  // largest change of λ in a Newton step, in nats
+	stallRatio = 1.5  // at a gap, the share exceeds this multiple of the bound; see GapError
+	stallParts = 0.1  // at a gap, the share in the training rows is below this multiple
+	stallFall  = 0.95 // a share below this factor of the smallest so far is still falling
+	stallAfter = 5    // consecutive rounds without a fall after which Run reports a gap
 )
 
-// Tuner changes the weights of one network, on tokens (S = int32) or on reals. Its methods
-// must not be called concurrently with each other.
+// Tuner finetunes the weights of one network on tokens (S = int32) or reals. Its methods must not
+// be called concurrently with each other.
 type Tuner[S energy.Site] struct {
 	net      *neural.Transformer
 	trainer  *train.Trainer
 	concepts []Concept[S]
-	parts    [][]float64 // r of every concept, by row of the data
-	start    []float32   // weights before
+	parts    [][]float64 // share r of every concept in each row of the data
+	start    []float32   // weights of the network before the run
 	cfg      Config[S]
 	sites    int
 	life     session.Session
 	state
 
-	weight []float64 // scratch: of the rows
+	weight []float64 // scratch: weights of the rows of data
 	x      []S
 }
 
-// state is what a checkpoint holds besides the training.
+// state is the part of a checkpoint that does not belong to the training.
 type state struct {
 	lambda []float64
-	share  []float64 // smoothed, of the network under training; in the end, of its final weights
+	// smoothed share of each concept in the network being trained; after the run, the share
+	// in its final weights
+	share  []float64
 	rounds int
-	drawn  int     // by the network, for each concept
-	stall  int     // rounds in a row
-	least  float64 // share of a concept that has a gap, so far; 0: there is none
+	drawn  int     // number of draws made for each concept
+	stall  int     // consecutive rounds in which a share with a gap did not fall
+	least  float64 // smallest share so far of a concept with a gap; 0 if there is no gap
 	done   bool
 }
 
-// New returns a tuner for net, which must have been trained on rows like those of data. The
-// tuner modifies the weights of net. New solves for λ on the data.
+// New returns a tuner for net, which must have been trained on rows like those of data. The tuner
+// modifies the weights of net. New solves for the initial λ on the data.
 //
-// It returns an error if a field is out of range or unset, the Model has another shape, a
-// concept occurs in no row or in every row of the data, or no reweighting of the data
-// satisfies the bounds, and the errors of train.New.
+// New returns an error if a field is out of range or unset, or the Model has another shape. A
+// concept must occur in some but not all rows of the data, and a reweighting of the data must
+// satisfy the bounds. Errors of train.New are returned too.
 func New[S energy.Site](ctx context.Context, net *neural.Transformer, data []S, concepts []Concept[S], cfg Config[S]) (*Tuner[S], error) {
 	if err := cfg.fill(); err != nil {
 		return nil, err
@@ -176,7 +182,7 @@ func New[S energy.Site](ctx context.Context, net *neural.Transformer, data []S, 
 	return t, nil
 }
 
-// trainerOf returns the trainer of a network of tokens or reals.
+// trainerOf returns the trainer for a network on tokens or reals.
 func trainerOf[S energy.Site](net *neural.Transformer, data []S, cfg *Config[S]) (*train.Trainer, error) {
 	if reals, ok := any(data).([]float32); ok {
 		return train.NewReals(net, cfg.Real, reals, cfg.Train)
@@ -185,7 +191,7 @@ func trainerOf[S energy.Site](net *neural.Transformer, data []S, cfg *Config[S])
 	return train.New(net, cfg.Objective, tokens, cfg.Train)
 }
 
-// fill checks the configuration and replaces zeros by defaults.
+// fill checks the configuration and replaces zero fields by defaults.
 func (c *Config[S]) fill() error {
 	if check.Nil(c.Model) || c.Sample == nil {
 		return fmt.Errorf("finetune: Config: Model set = %t, Sample set = %t, want both", !check.Nil(c.Model), c.Sample != nil)
@@ -206,22 +212,22 @@ func (c *Config[S]) fill() error {
 		check.Number("Final", &c.Final, 0, final), check.Number("Checkpoint.Every", &c.Checkpoint.Every, 0, 0))
 }
 
-// Run trains for the remaining Train.Steps and settles the weights. After a completed run
-// it does nothing. λ is constant for the fraction Freeze of the steps. After that, every
-// Inner steps, it moves towards the bounds by half a Newton step, at most one nat:
+// Run trains for the remaining Train.Steps and then chooses the final weights. After a completed
+// run it does nothing. λ is constant for the fraction Freeze of the steps. After that it moves
+// every Inner steps towards the bounds, by half a Newton step of at most one nat:
 //
-//	λ_i ← max(0, λ_i + ½·(ŝ_i − ε_i)/max(ŝ_i(1−ŝ_i), ε_i(1−ε_i))),
+//	λ_i ← max(0, λ_i + ½·(ŝ_i − ε_i)/max(ŝ_i(1−ŝ_i), ε_i(1−ε_i)))
 //
-// where ŝ is the share in Draws draws from the network and in all previous ones, whose
-// weight is halved each time.
+// Here ε_i is the bound of concept i. ŝ_i is its smoothed share in the network's draws: the mean
+// of the share in the latest Draws draws and of the previous ŝ_i.
 //
-// λ follows the current weights; their average, which is a better network, lags behind. So
-// in the end the weights are set to a point near this average, on the line through it and
-// the weights before the run, at which all shares have reached their bounds, measured by
-// Final draws.
+// The update of λ measures the current weights. The average of the weights is a better network
+// but lags behind. So Run finally sets the weights to a point near the average, on the line
+// through the average and the weights before the run. At this point all shares have reached their
+// bounds, as measured by Final draws.
 //
-// If ctx ends, Run returns its error, and the next Run continues bit for bit. A [*GapError]
-// means that the network does not follow its data. Other errors are those of Sample and the
+// If ctx ends, Run returns its error, and the next Run continues bit for bit. A [*GapError] means
+// that the network does not follow its data. Run also returns the errors of Sample and of the
 // training.
 func (t *Tuner[S]) Run(ctx context.Context) error {
 	return t.life.Run(ctx, math.MaxInt, func(int) error {
@@ -232,7 +238,8 @@ func (t *Tuner[S]) Run(ctx context.Context) error {
 	})
 }
 
-// next trains up to the next round and looks at the network.
+// next trains until the next round, then measures the network and updates λ. After the last
+// training step it chooses the final weights.
 func (t *Tuner[S]) next(ctx context.Context) error {
 	if t.trainer.Step() == t.cfg.Train.Steps {
 		return t.settle(ctx)
@@ -260,7 +267,7 @@ func (t *Tuner[S]) next(ctx context.Context) error {
 	return t.stalled()
 }
 
-// reweight sets the weights of the rows to e^(−λᵀr).
+// reweight sets the weight of each row of data to e^(−λᵀr).
 func (t *Tuner[S]) reweight() {
 	for k := range t.weight {
 		v := 0.0
@@ -271,7 +278,8 @@ func (t *Tuner[S]) reweight() {
 	}
 }
 
-// draw returns estimates of the concepts in n draws of the network, from number first on.
+// draw returns the estimated share of each concept in each of n draws of the network, numbered
+// from first.
 func (t *Tuner[S]) draw(ctx context.Context, n, first int) ([][]float64, error) {
 	r, share := make([][]float64, len(t.concepts)), make([]float64, len(t.concepts))
 	for j := range share {
@@ -287,7 +295,7 @@ func (t *Tuner[S]) draw(ctx context.Context, n, first int) ([][]float64, error) 
 	return r, nil
 }
 
-// move makes a step of λ by the estimates of a round.
+// move updates λ by the estimates r of a round.
 func (t *Tuner[S]) move(r [][]float64) {
 	for j := range r {
 		s := mean(r[j])
@@ -301,7 +309,8 @@ func (t *Tuner[S]) move(r [][]float64) {
 	}
 }
 
-// taught returns the share of a concept among the rows that the network is trained on.
+// taught returns the share of concept j among the reweighted rows on which the network is
+// trained.
 func (t *Tuner[S]) taught(j int) float64 {
 	t.reweight()
 	all, has := 0.0, 0.0
@@ -312,30 +321,31 @@ func (t *Tuner[S]) taught(j int) float64 {
 	return has / all
 }
 
-// GapError means that λ grows but what the network generates does not follow. Either the
-// rows on which it is trained have a share of at most a tenth of the bound, while the share
-// of the network is above 1.5 times the bound and has not fallen for five rounds; or the
-// share of the network is above 1.5 times the bound at the end. More steps, a higher rate
-// or a larger network may close the gap. Before the end, the run can be continued.
+// GapError reports that λ grows but the samples of the network do not follow. During the run it
+// means two things. The training rows have at most a tenth of the bound as their share. The
+// network's share, however, is above 1.5 times the bound and has not fallen for five rounds. At
+// the end of the run it means that the network's share is above 1.5 times the bound. More steps,
+// a higher rate or a larger network may close the gap. Before the end, the run can be continued.
 type GapError struct {
-	Concept              string
-	Step                 int
-	Lambda               float64
-	Taught, Share, Bound float64 // share among the rows at λ, and in what the network generates
+	Concept string
+	Step    int
+	Lambda  float64
+	// share among the training rows at Lambda; share in the network's samples; the bound
+	Taught, Share, Bound float64
 }
 
 func (e *GapError) Error() string {
 	return fmt.Sprintf("finetune: step %d: %s: λ = %.3g leaves a share of %.3g in the data, and the network still generates %.3g, want ≤ %.3g: train for more steps or at a higher rate (Config.Train), or train a larger network", e.Step, e.Concept, e.Lambda, e.Taught, e.Share, e.Bound)
 }
 
-// stalled returns a GapError if there is a gap and the share no longer falls.
+// stalled returns a [*GapError] if a concept has a gap and its share no longer falls.
 func (t *Tuner[S]) stalled() error {
 	for j := range t.concepts {
 		c := &t.concepts[j]
 		if !(t.share[j] > stallRatio*c.Bound && t.taught(j) < stallParts*c.Bound) {
 			continue
 		}
-		if t.least == 0 || t.share[j] < stallFall*t.least { // it follows
+		if t.least == 0 || t.share[j] < stallFall*t.least { // the share is still falling
 			t.least, t.stall = t.share[j], 0
 			return nil
 		}
@@ -349,20 +359,20 @@ func (t *Tuner[S]) stalled() error {
 	return nil
 }
 
-// gap returns the error of a concept.
+// gap returns the GapError of concept j.
 func (t *Tuner[S]) gap(j int) error {
 	return &GapError{t.concepts[j].name(j), t.trainer.Step(), t.lambda[j], t.taught(j), t.share[j], t.concepts[j].Bound}
 }
 
-// settle sets the final weights: start + along·(average − start). A quarter of the draws
-// looks at the average, and all of them at a point nearby, on the side where the bounds are:
-// the draws that saw both say how steeply the logit of a share falls, and so where on the
-// line it has come to its bound.
+// settle sets the final weights to start + along·(average − start). It measures the average with
+// a quarter of the draws, and a point nearby, in the direction of the bounds, with all draws. The
+// draws made at both points show how fast the logit of a share changes along the line. This
+// determines where the share reaches its bound.
 func (t *Tuner[S]) settle(ctx context.Context) error {
 	w := t.net.Weights()
 	trained, average := slices.Clone(w), t.trainer.Average().Weights()
 	defer func() {
-		if !t.done { // stopped: the next call begins as this one did
+		if !t.done { // interrupted: the next call starts from the same weights
 			copy(w, trained)
 		}
 	}()
@@ -380,7 +390,8 @@ func (t *Tuner[S]) settle(ctx context.Context) error {
 	looked := make([]look, len(t.concepts))
 	for j, r := range first {
 		l := look{bound: logit(t.concepts[j].Bound, all), value: logit(mean(r), all)}
-		l.slope = (l.bound - logit(mean(t.parts[j]), all)) / 2 // at first: half of that on the way here
+		// first guess: half the slope from the data to here
+		l.slope = (l.bound - logit(mean(t.parts[j]), all)) / 2
 		looked[j] = l
 	}
 	step := further(looked)
@@ -417,17 +428,18 @@ func (t *Tuner[S]) settle(ctx context.Context) error {
 }
 
 const (
-	nearest  = 0.05 // a step along the line that shows a slope
-	farthest = 0.3  // and one that a slope is trusted for
-	steepest = 8.0  // times the first guess of a slope
+	nearest  = 0.05 // smallest step along the line that reveals a slope
+	farthest = 0.3  // largest step for which a slope is trusted
+	steepest = 8.0  // limit of a slope, as a multiple of the first guess
 )
 
-// look is what is known of a concept at a point of the line, as logits, and how it changes.
+// look holds the bound and the measured share of a concept at a point of the line, as logits. It
+// also holds the slope of the share's logit along the line.
 type look struct{ bound, value, slope float64 }
 
-// further returns how far along the line all shares have come to their bounds, farthest at
-// most. Concepts that training does not reduce, as their bounds allow more than the data
-// have, do not count.
+// further returns the step along the line at which all shares reach their bounds, between
+// −farthest and farthest. It ignores concepts whose bounds allow more than the data contain,
+// because training does not reduce them.
 func further(all []look) float64 {
 	to := math.Inf(-1)
 	for _, l := range all {
@@ -441,7 +453,8 @@ func further(all []look) float64 {
 	return min(max(to, -farthest), farthest)
 }
 
-// logit is log p/(1−p) of a share by n draws, at least half a draw away from 0 and 1.
+// logit returns log p/(1−p) of a share p estimated from n draws. p is first limited to at least
+// half a draw from 0 and 1.
 func logit(p float64, n int) float64 {
 	least := 0.5 / float64(n)
 	p = min(max(p, least), 1-least)
@@ -456,22 +469,24 @@ func mean(v []float64) float64 {
 	return sum / float64(len(v))
 }
 
-// Lambda returns a copy of λ.
+// Lambda returns a copy of the multipliers λ.
 func (t *Tuner[S]) Lambda() []float64 { return slices.Clone(t.lambda) }
 
-// Share returns the remaining share of every concept in what the network generates: a
-// smoothed estimate during the run, and the estimate from the Final draws at the end. Share
-// steered the run, so judge the network by other samples.
+// Share returns the remaining share of every concept in the samples of the network. During the
+// run it is a smoothed estimate, and at the end the estimate from the Final draws. The run was
+// controlled by Share, so judge the network by other samples.
 func (t *Tuner[S]) Share() []float64 { return slices.Clone(t.share) }
 
-// Drawn returns the number of draws that the network has made for each concept.
+// Drawn returns the number of draws made from the network for each concept.
 func (t *Tuner[S]) Drawn() int { return t.drawn }
 
-// A checkpoint is a frame with the settings, one with the state and one for the end, see
-// [session.Frames], followed by that of the training.
+// magic starts a checkpoint of a tuner. A checkpoint holds one frame with the settings, one with
+// the state and one that marks the end (see [session.Frames]). The checkpoint of the training
+// follows.
 const magic = "gibbsite finetune 1\n"
 
-// settings names what decides the bits of a run, besides those of the training.
+// settings returns the settings that must be equal in a checkpoint and the tuner that loads it,
+// apart from those of the training.
 func (t *Tuner[S]) settings() *fingerprint.List {
 	l := &fingerprint.List{}
 	l.Add("concepts", len(t.concepts))
@@ -522,20 +537,20 @@ func (t *Tuner[S]) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// Save writes a checkpoint. A tuner built with the same arguments, including the initial
-// weights, can load the checkpoint and continues bit for bit.
+// Save writes a checkpoint to w. A tuner built with the same arguments, including the initial
+// weights, can load it and continues bit for bit.
 func (t *Tuner[S]) Save(w io.Writer) error { return t.life.Save(w) }
 
-// Load restores a checkpoint written by Save. The error names the first setting that
-// differs, or what is wrong with the checkpoint. On an error nothing changes.
+// Load restores a checkpoint written by Save. On an error nothing changes, and the error names
+// the first setting that differs or describes the damage.
 func (t *Tuner[S]) Load(ctx context.Context, r io.Reader) error { return t.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint to the file path and keeps the previous one as path.old, so
-// that no failure loses both.
+// SaveFile saves a checkpoint to the file path and keeps the previous one as path.old, so that at
+// least one survives any failure.
 func (t *Tuner[S]) SaveFile(path string) error { return t.life.SaveFile(path) }
 
-// LoadFile restores a checkpoint written by SaveFile, as Load does. If that file is
-// missing or damaged, it restores the previous checkpoint, path.old.
+// LoadFile restores a checkpoint written by [Tuner.SaveFile]. If the file path is missing or
+// damaged, LoadFile restores the previous checkpoint, path.old. The rules of [Tuner.Load] apply.
 func (t *Tuner[S]) LoadFile(ctx context.Context, path string) error {
 	return t.life.LoadFile(ctx, path)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Activation is a function applied to each entry, f(x) = x·σ(u(x)) with the logistic
-// function σ.
+// Activation is a function applied to each entry, f(x) = x·σ(u(x)) with the logistic function σ.
+// Its value selects u.
 type Activation uint8
 
 const (
@@ -16,7 +16,7 @@ const (
 	// Gimpel 2016), u = 2·√(2/π)·(x + 0.044715·x³): ½(1 + tanh(u/2)) = σ(u).
 	GELU Activation = iota
 
-	// SiLU is u = x (Elfwing, Uchibe and Doya 2018).
+	// SiLU is the sigmoid linear unit, u = x (Elfwing, Uchibe and Doya 2018).
 	SiLU
 )
 
@@ -31,21 +31,21 @@ func (a Activation) String() string {
 	return fmt.Sprintf("Activation(%d)", uint8(a))
 }
 
-// MarshalText returns the name that String returns.
+// MarshalText returns the result of String as bytes.
 func (a Activation) MarshalText() ([]byte, error) {
 	return check.MarshalName("activation", a, SiLU)
 }
 
-// UnmarshalText sets a to what has the name, for flags and files.
+// UnmarshalText sets a to the activation with the given name, for flags and files.
 func (a *Activation) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("activation", a, SiLU, name)
 }
 
-// chunk is how many entries are kept in cache between the steps of an
-// activation.
+// chunk is the number of entries that an activation handles at a time, so that they stay in cache
+// between its steps.
 const chunk = 512
 
-// Forward stores f(x) in y, which may be x.
+// Forward stores f(x) in y. y and x may be the same slice.
 func (a Activation) Forward(y, x []float32) {
 	check.Len("layer", "y", len(y), len(x))
 	if a == GELU {
@@ -83,23 +83,23 @@ func (a Activation) Backward(dy, x []float32) {
 	}
 }
 
-// MLP is Down(f(Up(x))).
+// MLP is a perceptron with one hidden layer, Down(f(Up(x))) with f the Activation.
 type MLP struct {
 	Up, Down   Linear
 	Activation Activation
 }
 
-// Forward stores the result in y. pre and act, rows × Up.Out, receive Up(x) and
-// its activation; they may be the same slice if Backward is not called.
+// Forward stores the output in y. pre and act, rows × Up.Out, receive Up(x) and its activation.
+// They may be the same slice if Backward is not called.
 func (m MLP) Forward(y, pre, act, x []float32) {
 	m.Up.Forward(pre, x)
 	m.Activation.Forward(act, pre)
 	m.Down.Forward(y, act)
 }
 
-// Backward adds the pullback of dy at x, given what Forward stored in pre and act. dact
-// and work are overwritten; dact has len(act) entries, work at least max(len(act),
-// len(dy)).
+// Backward adds the gradients of the input to dx and of the weights to grad, given the gradient
+// dy. pre and act are those of Forward at x. dact and work are overwritten. dact has len(act)
+// entries, and work at least max(len(act), len(dy)).
 func (m MLP) Backward(dx []float32, grad MLP, dy, x, pre, act, dact, work []float32) {
 	if len(work) < max(len(dy), len(dact)) {
 		panic(fmt.Sprintf("layer: MLP: len(work) = %d, want ≥ %d", len(work), max(len(dy), len(dact))))

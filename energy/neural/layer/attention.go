@@ -8,20 +8,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Rotary turns pairs of entries of queries and keys by angles that grow with the
-// position (Su et al. 2021): with h half the entries of a head and position t,
+// Rotary rotates pairs of entries of queries and keys by angles that grow with the position (Su
+// et al. 2021). With h half the entries of a head and position t,
 //
-//	(a_j, a_{h+j}) → (a_j·cos − a_{h+j}·sin, a_{h+j}·cos + a_j·sin),  angle t·θ^{−j/h},
+//	(a_j, a_{h+j}) → (a_j·cos − a_{h+j}·sin, a_{h+j}·cos + a_j·sin),  angle t·θ^{−j/h}.
 //
-// the pairing of GPT-NeoX and of the public diffusion checkpoints.
+// This is the pairing of GPT-NeoX and of the public diffusion checkpoints.
 type Rotary struct {
 	dim      int
-	cos, sin []float32 // positions × dim/2
+	cos, sin []float32 // cosines and sines, positions × dim/2
 }
 
-// NewRotary returns the angles of the given number of positions for heads of dim
-// entries, an even number, with base θ; 0 means 10000. It panics on an odd dim or a
-// base that is not a positive number.
+// NewRotary returns the rotation for the given number of positions and heads of dim entries, an
+// even number. base is θ; 0 means 10000. NewRotary panics if dim is odd or base is not a positive
+// finite number.
 func NewRotary(positions, dim int, base float64) *Rotary {
 	check.Rows("layer", "head of a Rotary", dim, 2)
 	if base == 0 {
@@ -37,10 +37,10 @@ func NewRotary(positions, dim int, base float64) *Rotary {
 	return RotaryOf(positions, frequencies, 1)
 }
 
-// RotaryOf returns the angles t·frequencies[j] for t in 0…positions−1, for heads of
-// 2·len(frequencies) entries, with cosines and sines multiplied by scale. Networks that were
-// extended to longer texts after their first training use such angles. RotaryOf panics if there is no
-// frequency or a number is not finite.
+// RotaryOf returns a rotation with the angles t·frequencies[j] for positions t in 0…positions−1,
+// for heads of 2·len(frequencies) entries. Cosines and sines are multiplied by scale. Networks
+// that were extended to longer texts after their first training use such angles. RotaryOf panics
+// if there is no frequency or a number is not finite.
 func RotaryOf(positions int, frequencies []float64, scale float64) *Rotary {
 	h := len(frequencies)
 	if h == 0 {
@@ -63,7 +63,7 @@ func RotaryOf(positions int, frequencies []float64, scale float64) *Rotary {
 }
 
 // Turn rotates the rows of x, of dim entries each, by the angles of positions 0, 1, …. It panics
-// if x does not hold whole rows or holds more rows than there are positions.
+// if x holds an incomplete row or more rows than there are positions.
 func (r *Rotary) Turn(x []float32) {
 	if n := check.Rows("layer", "x", len(x), r.dim); n*(r.dim/2) > len(r.cos) {
 		panic(fmt.Sprintf("layer: Turn: %d rows, want at most %d positions", n, len(r.cos)/(r.dim/2)))
@@ -71,7 +71,8 @@ func (r *Rotary) Turn(x []float32) {
 	r.turn(x, 1)
 }
 
-// turn rotates rows of dim entries, one per position, back if sign is −1.
+// turn rotates rows of dim entries, one per position. A sign of −1 rotates in the opposite
+// direction.
 func (r *Rotary) turn(x []float32, sign float32) {
 	h := r.dim / 2
 	for t := 0; len(x) > 0; t, x = t+1, x[2*h:] {
@@ -83,37 +84,37 @@ func (r *Rotary) turn(x []float32, sign float32) {
 	}
 }
 
-// Attention is softmax attention between the positions of one state (Vaswani et
-// al. 2017): for each head, with queries q, keys k and values v,
+// Attention is softmax attention between the positions of one state (Vaswani et al. 2017). For
+// each head, with queries q, keys k and values v,
 //
 //	o = softmax(q·kᵀ/√dim)·v,  dim = Width/Heads.
 //
-// A row of queries, keys and values has 3·Width entries: the queries of all
-// heads, their keys, their values.
+// A position has a row of 3·Width entries: the queries of all heads, then their keys, then their
+// values.
 type Attention struct {
-	// Width is a multiple of Heads, and 1 ≤ Heads ≤ max(Width, 2²⁰).
+	// Length is the number of positions and Width the number of entries per position. Width
+	// is a multiple of Heads, and 1 ≤ Heads ≤ max(Width, 2²⁰).
 	Length, Width, Heads int
 
-	// Block, if not 0, is the length of a block of positions: a position sees its own block and
-	// the blocks before it. 1 means causal; with 0 every position sees all.
+	// Block, if not 0, is the length of a block of positions: a position attends to its own
+	// block and the blocks before it. 1 means causal. With 0 every position attends to all.
 	Block int
 
 	// Rotary rotates queries and keys by their position; nil means no rotation.
 	Rotary *Rotary
 }
 
-// Work returns how many entries of scratch Forward and Backward need.
+// Work returns the lengths of the scratch that Forward and Backward need.
 func (a Attention) Work() (forward, backward int) {
 	a.checkHeads()
 	head := a.Length * a.Width / a.Heads
 	return 4 * head, 7*head + 2*a.Length*a.Length
 }
 
-// mostHeads bounds the number of heads if Width is 0, when no slice bounds it.
+// mostHeads is the largest number of heads if Width is 0, when no slice limits it.
 const mostHeads = 1 << 20
 
-// checkHeads panics unless heads share the width and memory may hold what a head
-// needs.
+// checkHeads panics unless Width is a multiple of Heads and the scratch of a head fits in memory.
 func (a Attention) checkHeads() {
 	if a.Heads < 1 || a.Length < 0 || a.Width < 0 || a.Width%a.Heads != 0 {
 		panic(fmt.Sprintf("layer: Attention: Length = %d, Width = %d, Heads = %d, want ≥ 0, a multiple of Heads and ≥ 1", a.Length, a.Width, a.Heads))
@@ -123,10 +124,10 @@ func (a Attention) checkHeads() {
 	}
 }
 
-// Forward stores the result for one state, Length × Width, in o. probs receives the softmax,
-// Heads × Length × Length; with Length × Length entries it keeps only that of the last head,
-// which is not enough for Backward. work is scratch of the length that Work returns. It panics if
-// a slice is too short.
+// Forward stores the output for one state, Length × Width, in o. probs receives the softmax,
+// Heads × Length × Length. If probs has only Length × Length entries, it holds the softmax of the
+// last head, and Backward cannot be called. work is scratch of the length that Work returns.
+// Forward panics if a slice is too short.
 func (a Attention) Forward(o, probs, qkv, work []float32) {
 	a.checkHeads()
 	n, dim := a.Length, a.Width/a.Heads
@@ -160,7 +161,7 @@ func (a Attention) check(o, qkv []float32) {
 	}
 }
 
-// probs returns the part of one head.
+// probs returns the part of p that belongs to head h.
 func (a Attention) probs(p []float32, h int) []float32 {
 	n := a.Length * a.Length
 	if len(p) == n {
@@ -169,8 +170,8 @@ func (a Attention) probs(p []float32, h int) []float32 {
 	return p[h*n : (h+1)*n]
 }
 
-// gather copies the queries, divided by √dim, keys and values of a head and
-// turns the first two.
+// gather copies the queries, keys and values of head h. It rotates queries and keys and divides
+// the queries by √dim.
 func (a Attention) gather(q, k, v, qkv []float32, h int) {
 	dim := a.Width / a.Heads
 	for i := range a.Length {
@@ -186,7 +187,7 @@ func (a Attention) gather(q, k, v, qkv []float32, h int) {
 	simd.Scale(float32(1/math.Sqrt(float64(dim))), q)
 }
 
-// hide sets what a position does not see to −Inf.
+// hide sets p to −Inf for positions that a position does not attend to.
 func (a Attention) hide(p []float32) {
 	if a.Block <= 0 {
 		return
@@ -199,8 +200,8 @@ func (a Attention) hide(p []float32) {
 	}
 }
 
-// Backward adds the pullback of do to dqkv for one state; probs is what Forward
-// stored for all heads.
+// Backward adds the gradient of qkv for one state to dqkv, given the gradient do. probs is the
+// softmax that Forward stored for all heads.
 func (a Attention) Backward(dqkv, do, probs, qkv, work []float32) {
 	a.checkHeads()
 	n, dim := a.Length, a.Width/a.Heads

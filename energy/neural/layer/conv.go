@@ -2,36 +2,36 @@ package layer
 
 import "github.com/gibbsite-go/gibbsite/internal/check"
 
-// Conv is a convolution over a grid of Rows × Cols positions of In channels,
-// with zeros outside,
+// Conv is a convolution over a grid of Rows × Cols positions of In channels. Outside the grid the
+// input is 0:
 //
-//	y[i, j] = b + Σ_{a,c} W_{a,c} · x[i + d·(a − A/2), j + d·(c − C/2)],
+//	y[i, j] = b + Σ_{a,c} W_{a,c} · x[i + d·(a − A/2), j + d·(c − C/2)].
 //
-// where a and c run over the taps of a Kernel × Kernel window, A = C = Kernel (halves rounded
-// down), and d is the Dilation. A grid of one row is a series: the window is then 1 × Kernel, a
+// Here a and c run over the taps of a Kernel × Kernel window, A = C = Kernel (halves rounded
+// down), and d is the Dilation. A grid of one row is a series. The window is then 1 × Kernel, a
 // temporal convolution. States are Rows·Cols·In entries each, channels last.
 type Conv struct {
-	Rows, Cols int // of the grid; Rows 0 means 1
+	Rows, Cols int // size of the grid; Rows 0 means 1
 	In, Out    int
 
 	// Kernel is the odd width of the window.
 	Kernel int
 
-	// Dilation is the distance between its taps; 0 means 1.
+	// Dilation is the distance between adjacent taps; 0 means 1.
 	Dilation int
 
-	// Causal lets a position of a series see only itself and earlier positions: the window ends
-	// at its own position.
+	// Causal restricts a position of a series to itself and earlier positions: the window
+	// ends at the position.
 	Causal bool
 
-	// Weight holds W, Out × taps × In.
+	// Weight holds the kernel W, Out × taps × In.
 	Weight []float32
 
-	// Bias holds b, Out entries; nil means none.
+	// Bias holds the bias b, Out entries; nil means none.
 	Bias []float32
 }
 
-// taps returns the size of the window.
+// taps returns the number of rows and columns of the window.
 func (c Conv) taps() (rows, cols int) {
 	if c.Rows <= 1 {
 		return 1, c.Kernel
@@ -47,23 +47,24 @@ func (c Conv) Taps() int {
 
 func (c Conv) positions() int { return max(1, c.Rows) * c.Cols }
 
-// linear is the product that follows once windows are rows.
+// linear returns the layer that maps the rows of windows to outputs.
 func (c Conv) linear() Linear {
 	return Linear{In: c.Taps() * c.In, Out: c.Out, Weight: c.Weight, Bias: c.Bias}
 }
 
-// Work returns how many entries of windows Forward and Backward need for one position.
+// Work returns the number of window entries that Forward and Backward need per position.
 func (c Conv) Work() int { return c.Taps() * c.In }
 
-// Forward stores the convolution of the states x in y, and in windows the inputs of each
-// position, Work() entries per position.
+// Forward stores the convolution of the states x in y. It stores the inputs of each position in
+// windows, Work() entries per position.
 func (c Conv) Forward(y, windows, x []float32) {
 	c.gather(windows, x)
 	c.linear().Forward(y, windows)
 }
 
-// Backward adds the pullback of dy, given the windows that Forward stored, which it
-// overwrites. dx may be nil. work has the length of dy.
+// Backward adds the gradients of the input to dx and of the weights to grad, given the gradient
+// dy and the windows that Forward stored. It overwrites windows. dx may be nil. work has the
+// length of dy.
 func (c Conv) Backward(dx []float32, grad Conv, dy, windows, work []float32) {
 	l, g := c.linear(), grad.linear()
 	l.Backward(nil, g, dy, windows, work)
@@ -75,8 +76,8 @@ func (c Conv) Backward(dx []float32, grad Conv, dy, windows, work []float32) {
 	c.scatter(dx, windows)
 }
 
-// visit calls f for every tap of every position of every state that is on the
-// grid: at counts the entries of the windows, from those of the states.
+// visit calls f for every tap that is on the grid, of every position of every state. at is the
+// offset of the tap in the windows, and from is that of its input in the states.
 func (c Conv) visit(states int, f func(at, from int)) {
 	rows, cols := max(1, c.Rows), c.Cols
 	high, wide := c.taps()

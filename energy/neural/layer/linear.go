@@ -8,18 +8,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Linear is y = x·Wᵀ + b for rows x of In entries and y of Out.
+// Linear is the layer y = x·Wᵀ + b for rows x of In entries and y of Out entries.
 type Linear struct {
 	In, Out int
 
-	// Weight holds W, Out × In.
+	// Weight holds the matrix W, Out × In.
 	Weight []float32
 
-	// Bias holds b, Out entries; nil means none.
+	// Bias holds the bias b, Out entries; nil means none.
 	Bias []float32
 }
 
-// Forward stores x·Wᵀ + b in y, which may not overlap x.
+// Forward stores x·Wᵀ + b in y, which must not overlap x.
 func (l Linear) Forward(y, x []float32) {
 	rows := check.Rows("layer", "x", len(x), l.In)
 	check.Len("layer", "y", len(y), rows*l.Out)
@@ -33,12 +33,12 @@ func (l Linear) Forward(y, x []float32) {
 	simd.GemmT(y, x, l.Weight, rows, l.Out, l.In)
 }
 
-// Backward adds the pullback of dy at x:
+// Backward adds the gradients of the input and the weights, given the gradient dy at x:
 //
 //	dx += dy·W,  grad.Weight += dyᵀ·x,  grad.Bias += Σ_rows dy.
 //
-// dx may be nil, and so may grad.Weight and grad.Bias, which are then not computed.
-// work has len(dy) entries and is overwritten.
+// A nil dx, grad.Weight or grad.Bias is not computed. work has len(dy) entries and is
+// overwritten.
 func (l Linear) Backward(dx []float32, grad Linear, dy, x, work []float32) {
 	if l.Out < 1 {
 		panic(fmt.Sprintf("layer: Linear.Out = %d, want ≥ 1", l.Out))
@@ -60,13 +60,13 @@ func (l Linear) Backward(dx []float32, grad Linear, dy, x, work []float32) {
 	}
 }
 
-// input adds dy·W to dx.
+// input adds dy·W, the gradient of the input, to dx.
 func (l Linear) input(dx, dy []float32) {
 	simd.Gemm(dx, dy, l.Weight, len(dy)/l.Out, l.In, l.Out)
 }
 
-// transpose stores the transpose of x, rows × cols, in dst, in strips of rows
-// that share cache lines of dst.
+// transpose stores the transpose of x, rows × cols, in dst. It works in strips of rows that share
+// cache lines of dst.
 func transpose(dst, x []float32, rows, cols int) {
 	const strip = 16
 	for i := 0; i < rows; i += strip {
@@ -83,7 +83,7 @@ func transpose(dst, x []float32, rows, cols int) {
 // Embedding is a table with one row of Width entries per level.
 type Embedding struct {
 	Levels, Width int
-	Weight        []float32 // Levels × Width
+	Weight        []float32 // table, Levels × Width
 }
 
 // Forward stores row x_r of the table in row r of y.
@@ -95,7 +95,7 @@ func (e Embedding) Forward(y []float32, x []int32) {
 	}
 }
 
-// check panics unless the table w has a row for every x.
+// check panics unless the table w has a row for every entry of x.
 func (e Embedding) check(w []float32, x []int32) {
 	if e.Width < 1 {
 		panic(fmt.Sprintf("layer: Embedding: Width = %d, want ≥ 1", e.Width))
@@ -105,7 +105,7 @@ func (e Embedding) check(w []float32, x []int32) {
 	}
 }
 
-// Backward adds row r of dy to row x_r of grad.Weight.
+// Backward adds the gradient of the table to grad: row r of dy is added to row x_r.
 func (e Embedding) Backward(grad Embedding, dy []float32, x []int32) {
 	check.Len("layer", "dy", len(dy), len(x)*e.Width)
 	e.check(grad.Weight, x)
@@ -114,13 +114,13 @@ func (e Embedding) Backward(grad Embedding, dy []float32, x []int32) {
 	}
 }
 
-// Sinusoid stores features of the number t, the noise level of a diffusion network, for
-// h = len(dst)/2 frequencies:
+// Sinusoid stores features of a number t in dst, such as the noise level of a diffusion network.
+// For h = len(dst)/2 frequencies ω_j,
 //
 //	dst_j = cos(t·ω_j),  dst_{h+j} = sin(t·ω_j),  ω_j = 10000^{−j/h}
 //
-// (Vaswani et al. 2017, in the order of Nichol and Dhariwal 2021). The last
-// entry of an odd dst is 0.
+// (Vaswani et al. 2017, in the order of Nichol and Dhariwal 2021). The last entry of a dst of odd
+// length is 0.
 func Sinusoid(dst []float32, t float64) {
 	h := len(dst) / 2
 	for j := range h {
@@ -131,8 +131,8 @@ func Sinusoid(dst []float32, t float64) {
 	clear(dst[2*h:])
 }
 
-// rowsOf panics unless a slice called name, of length got, has the given number of
-// rows of cols entries.
+// rowsOf panics unless the slice called name, of length got, has the given number of rows of cols
+// entries.
 func rowsOf(name string, got, rows, cols int) {
 	if cols < 0 || cols > 0 && rows > math.MaxInt/cols {
 		panic(fmt.Sprintf("layer: %d rows of %d entries, want len(%s) = %d", rows, cols, name, got))
@@ -147,5 +147,5 @@ func atLeast(name string, got, want int) {
 	}
 }
 
-// held reports whether memory may hold a·b entries, both ≥ 0.
+// held reports whether a·b entries, both numbers ≥ 0, fit in memory.
 func held(a, b int) bool { return b == 0 || a <= check.MaxEntries/b }

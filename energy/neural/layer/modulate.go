@@ -7,12 +7,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Adaptive layer normalisation (adaLN; Peebles and Xie 2023, §3.2) shifts,
-// scales and gates the rows of one state by vectors that a network computes from
-// the state's noise level.
+// Adaptive layer normalisation (adaLN; Peebles and Xie 2023, §3.2) shifts, scales and gates the
+// rows of one state by vectors. A network computes the vectors from the state's noise level.
 
-// Modulate stores h·(1 + scale) + shift in y, row by row of len(scale) entries.
-// y may be h.
+// Modulate stores h·(1 + scale) + shift in y, row by row of len(scale) entries. y and h may be
+// the same slice.
 func Modulate(y, h, shift, scale []float32) {
 	w := len(scale)
 	check.Rows("layer", "h", len(h), w)
@@ -26,8 +25,8 @@ func Modulate(y, h, shift, scale []float32) {
 	}
 }
 
-// ModulateBack adds the pullback of dy: dshift += Σ dy, dscale += Σ dy·h. It
-// replaces dy by the gradient of h, dy·(1 + scale).
+// ModulateBack adds the gradients of shift and scale, given the gradient dy: dshift += Σ dy,
+// dscale += Σ dy·h. It replaces dy by the gradient of h, dy·(1 + scale).
 func ModulateBack(dshift, dscale, dy, h, scale []float32) {
 	w := len(scale)
 	check.Rows("layer", "h", len(h), w)
@@ -45,7 +44,7 @@ func ModulateBack(dshift, dscale, dy, h, scale []float32) {
 	}
 }
 
-// Gate adds gate·f to y, row by row of len(gate) entries; a nil gate is 1.
+// Gate adds gate·f to y, row by row of len(gate) entries. A nil gate means 1.
 func Gate(y, f, gate []float32) {
 	check.Len("layer", "y", len(y), len(f))
 	if gate == nil {
@@ -62,8 +61,8 @@ func Gate(y, f, gate []float32) {
 	}
 }
 
-// GateBack stores the gradient of f, gate·dy, in df and adds Σ dy·f to dgate. A
-// nil gate is 1 and has no gradient.
+// GateBack stores the gradient of f, gate·dy, in df and adds Σ dy·f to dgate. A nil gate means 1
+// and has no gradient.
 func GateBack(df, dgate, dy, f, gate []float32) {
 	check.Len("layer", "df", len(df), len(dy))
 	if gate == nil {
@@ -84,11 +83,11 @@ func GateBack(df, dgate, dy, f, gate []float32) {
 	}
 }
 
-// CrossEntropy returns Σ_r weight_r·(−log softmax(w_r)[target_r]) in nats over rows of cols
-// log-weights and stores the gradient with respect to w in d, rows of weight_r·(softmax(w_r) −
-// 1[target_r]); rows of weight 0 are not read and have no gradient. A log-weight may be −Inf
-// unless it is the target's, which makes the loss +Inf; NaN in w makes it NaN. d may be w. It
-// panics if lengths do not fit or a target is out of range.
+// CrossEntropy returns Σ_r weight_r·(−log softmax(w_r)[target_r]) in nats over rows r of cols
+// log-weights. It stores the gradient with respect to w in d, rows of weight_r·(softmax(w_r) −
+// 1[target_r]). Rows of weight 0 are not read and have gradient 0. A log-weight may be −Inf. If
+// it is that of the target, the loss is +Inf. NaN in w makes the loss NaN. d and w may be the
+// same slice. CrossEntropy panics if the lengths do not match or a target is out of range.
 func CrossEntropy(d, w []float32, target []int32, weight []float64, cols int) (loss float64) {
 	rowsOf("w", len(w), len(target), cols)
 	check.Len("layer", "d", len(d), len(w))
@@ -112,8 +111,8 @@ func CrossEntropy(d, w []float32, target []int32, weight []float64, cols int) (l
 	return loss
 }
 
-// SquaredError returns Σ_r weight_r·‖y_r − target_r‖² over rows of cols entries
-// and stores its gradient with respect to y in d, which may be y.
+// SquaredError returns Σ_r weight_r·‖y_r − target_r‖² over rows r of cols entries. It stores the
+// gradient with respect to y in d. d and y may be the same slice.
 func SquaredError(d, y, target []float32, weight []float64, cols int) (loss float64) {
 	rowsOf("y", len(y), len(weight), cols)
 	check.Len("layer", "d", len(d), len(y))

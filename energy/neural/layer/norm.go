@@ -7,25 +7,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Norm is layer normalisation (Ba, Kiros and Hinton 2016) of rows of Width
-// entries,
+// Norm is layer normalisation (Ba, Kiros and Hinton 2016) of rows of Width entries,
 //
 //	x̂ = (x − m)/√(s + ε),  y = gain·x̂ + bias,
 //
-// where m is the mean and s the variance of the row; with RMS, m = 0 and s is the mean
-// square (Zhang and Sennrich 2019).
+// where m is the mean and s the variance of the row. With RMS, m = 0 and s is the mean square
+// (Zhang and Sennrich 2019).
 type Norm struct {
 	Width int
-	Gain  []float32 // nil: 1
-	Bias  []float32 // nil: 0
+	Gain  []float32 // gain of each entry; nil means 1
+	Bias  []float32 // bias of each entry; nil means 0
 	RMS   bool
 
-	// Epsilon is ε; 0 means 1e-5, as in PyTorch.
+	// Epsilon is ε in the formula of Norm; 0 means 1e-5, as in PyTorch.
 	Epsilon float64
 }
 
-// Forward stores y, the rows x̂ in hat and 1/√(s+ε) of each row in scale. y may be x or hat, and
-// x may be hat. If y is hat, a gain or bias overwrites what Backward needs.
+// Forward stores the output in y, the rows x̂ in hat, and 1/√(s+ε) of each row in scale. y may be
+// x or hat, and x may be hat. If y is hat, a gain or bias overwrites values that Backward needs.
 func (n Norm) Forward(y, hat, scale, x []float32) {
 	rows := check.Rows("layer", "x", len(x), n.Width)
 	check.Len("layer", "y", len(y), len(x))
@@ -75,13 +74,13 @@ func (n Norm) affine(y, hat []float32) {
 	}
 }
 
-// Backward adds the pullback of dy, where hat and scale are those of Forward:
-// with u = gain·dy,
+// Backward adds the gradients of the input to dx and of the weights to grad. dy is the gradient
+// of the output; hat and scale are those of Forward. With u = gain·dy,
 //
-//	dx += scale·(u − mean(u) − x̂·mean(u·x̂)),  grad.Gain += Σ dy·x̂,  grad.Bias += Σ dy;
+//	dx += scale·(u − mean(u) − x̂·mean(u·x̂)),  grad.Gain += Σ dy·x̂,  grad.Bias += Σ dy.
 //
-// without the term mean(u) if RMS is set. dy is overwritten. A nil grad.Gain or
-// grad.Bias is not computed.
+// If RMS is set, the term mean(u) is omitted. dy is overwritten. A nil grad.Gain or grad.Bias is
+// not computed.
 func (n Norm) Backward(dx []float32, grad Norm, dy, hat, scale []float32) {
 	check.Len("layer", "dy", len(dy), len(hat))
 	check.Len("layer", "dx", len(dx), len(hat))

@@ -2,21 +2,21 @@ package layer
 
 import "github.com/gibbsite-go/gibbsite/internal/check"
 
-// Residual is a block of two convolutions (He et al. 2016, the form with norms
-// and activations before them),
+// Residual is a residual block of two convolutions (He et al. 2016, the form with norms and
+// activations a before the convolutions),
 //
 //	y = x + B(a(norm(A(a(norm(x)))))),
 //
-// on a grid, or on a series if the grid has one row. The input channels of A are the
-// output channels of B.
+// on a grid, or on a series if the grid has one row. The input channels of A equal the output
+// channels of B.
 type Residual struct {
 	Norm1, Norm2 Norm
 	A, B         Conv
 	Activation   Activation
 }
 
-// Kept holds what the backward pass of a [Residual] needs from the forward pass, and scratch for
-// both.
+// Kept holds the values of the forward pass that the backward pass of a [Residual] needs, and
+// scratch for both passes.
 type Kept struct {
 	hat1, pre1, act1, win1, scale1 []float32
 	mid, hat2, pre2, act2, win2    []float32
@@ -24,8 +24,8 @@ type Kept struct {
 	d1, d2, work                   []float32
 }
 
-// NewKept returns the scratch of a block for the given number of states. It panics if
-// that is too large for memory.
+// NewKept returns the scratch of a block for the given number of states. It panics if the scratch
+// is too large for memory.
 func (r Residual) NewKept(states int) *Kept {
 	for _, c := range [2]Conv{r.A, r.B} {
 		high, wide := c.taps()
@@ -48,14 +48,14 @@ func (r Residual) NewKept(states int) *Kept {
 	}
 }
 
-// check panics if there is no k.
+// check panics if k is nil.
 func (k *Kept) check() {
 	if k == nil {
 		panic("layer: Residual: Kept = nil, want that of NewKept")
 	}
 }
 
-// Forward stores the block's result in y, which may be x.
+// Forward stores the block's output in y. y and x may be the same slice.
 func (r Residual) Forward(y, x []float32, k *Kept) {
 	k.check()
 	n := check.Rows("layer", "x", len(x), r.A.positions()*r.A.In) * r.A.positions()
@@ -72,7 +72,8 @@ func (r Residual) Forward(y, x []float32, k *Kept) {
 	}
 }
 
-// Backward adds the pullback of dy to dx and grad. dx may not overlap dy.
+// Backward adds the gradients of the input to dx and of the weights to grad, given the gradient
+// dy. dx must not overlap dy.
 func (r Residual) Backward(dx []float32, grad Residual, dy []float32, k *Kept) {
 	k.check()
 	n := check.Rows("layer", "dy", len(dy), r.A.positions()*r.A.In) * r.A.positions()
@@ -82,7 +83,7 @@ func (r Residual) Backward(dx []float32, grad Residual, dy []float32, k *Kept) {
 	clear(d2)
 	r.B.Backward(d2, grad.B, dy, k.win2[:n*r.B.Work()], k.work[:in])
 	r.Activation.Backward(d2, k.pre2[:mid])
-	dmid := k.act2[:mid] // no longer needed
+	dmid := k.act2[:mid] // act2 is no longer needed
 	clear(dmid)
 	r.Norm2.Backward(dmid, grad.Norm2, d2, k.hat2[:mid], k.scale2[:n])
 	clear(d1)

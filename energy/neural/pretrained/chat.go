@@ -5,16 +5,17 @@ import (
 	"strings"
 )
 
-// Message is a turn of a conversation.
+// Message is one turn of a conversation.
 type Message struct {
-	Role    string // system, user or assistant
+	Role    string // author of the turn: system, user or assistant
 	Content string
 }
 
-// Chat returns the prompt of a conversation, up to where the assistant's answer begins, in the
-// template that the public instruct models of LLaDA, Dream and Qwen were trained with. Its marks,
-// such as <|im_start|>, must be encoded as tokens (text.BPE's EncodeMarked). The error names a
-// role that the template does not know, or a type without a template.
+// Chat returns the prompt of a conversation, ending where the answer of the assistant begins. It
+// uses the template with which the public instruct models of LLaDA, Dream and Qwen were trained.
+// Marks of the template, such as <|im_start|>, must be encoded as single tokens (text.BPE's
+// EncodeMarked). The error names a role that is not in the template, or a type without a
+// template.
 func (c Config) Chat(messages ...Message) (string, error) {
 	var b strings.Builder
 	for i, m := range messages {

@@ -18,55 +18,55 @@ type Config struct {
 	// a2d-llama.
 	Type string
 
-	// Vocabulary is the number of tokens, including those that no text uses.
+	// Vocabulary is the number of tokens, including those that never occur in texts.
 	Vocabulary int
 
-	// Width is the number of entries of a position between the blocks, and Hidden the number of
-	// gated units.
+	// Width is the number of entries of a position between the blocks, Hidden the number of
+	// gated units, and Blocks the number of blocks.
 	Width, Hidden, Blocks int
 
-	// Heads is the number of query heads, Groups the number of key and value heads, and HeadWidth
-	// the number of entries of each head.
+	// Heads is the number of query heads, Groups the number of key and value heads, and
+	// HeadWidth the number of entries of each head.
 	Heads, Groups, HeadWidth int
 
-	// Length is the largest number of positions: the number in config.json or, if its
-	// rope_scaling reaches further (dynamic, yarn), factor times the original number.
+	// Length is the largest number of positions. It is the number in config.json or, if
+	// rope_scaling extends it (dynamic, yarn), factor times the original number.
 	Length int
 
-	// Base is θ of the rotary positions; Epsilon is ε of the norms.
+	// Base is θ of the rotary positions. Epsilon is ε of the norms.
 	Base, Epsilon float64
 
-	// Tied states that the embedding is also the last layer.
+	// Tied reports whether the embedding is also the last layer.
 	Tied bool
 
-	// Shifted states that the row of position i−1 predicts position i, as in Dream.
+	// Shifted reports whether the row of position i−1 predicts position i, as in Dream.
 	Shifted bool
 
-	// Mask is the token that stands for a masked one, or −1 if config.json does not name it.
+	// Mask is the mask token, or −1 if config.json does not name it.
 	Mask int32
 
 	family *family
 	rope   rope
 }
 
-// family is what the networks of one model_type have in common.
+// family describes the networks of one model_type.
 type family struct {
-	// keys are those of config.json: those of numbers, and those that have to have
-	// one of the values listed, since another would change the results.
+	// keys holds the keys of numbers in config.json. fixed lists keys that must have one of
+	// the given values, because other values would change the results.
 	keys  keys
 	fixed map[string][]any
 
 	names   names
-	norms   bool // of queries and keys
+	norms   bool // queries and keys have norms
 	shifted bool
 }
 
-// keys are the names of numbers in config.json.
+// keys holds the names of numbers in config.json.
 type keys struct {
 	vocabulary, width, hidden, blocks, heads, groups, length, tied string
 }
 
-// names are those of tensors; %d is the number of a block.
+// names holds the names of tensors; %d is replaced by the number of a block.
 type names struct {
 	embed, norm, last                        string
 	norm1, query, key, value, queryNorm, out string
@@ -115,11 +115,11 @@ var (
 	}
 )
 
-// most bounds each number of a Config, so that products stay within an int.
+// most is the largest value of each number of a Config, so that products do not overflow an int.
 const most = 1 << 24
 
-// ReadConfig reads a config.json. The error names the key that is missing, is out of range, or
-// has a value that selects a computation that is not implemented.
+// ReadConfig reads a config.json from r. The error names a key that is missing, is out of range,
+// or selects a computation that is not implemented.
 func ReadConfig(r io.Reader) (Config, error) {
 	return readConfig("config.json", r)
 }
@@ -214,7 +214,7 @@ func readConfig(name string, r io.Reader) (Config, error) {
 		}
 	}
 	if c.rope.kind == "" {
-		c.rope, _ = readRope("", nil, c.Length) // no object, no error
+		c.rope, _ = readRope("", nil, c.Length) // cannot fail without an object
 	}
 	c.Length = min(most, c.rope.longest(c.Length))
 	switch {
@@ -230,7 +230,7 @@ func readConfig(name string, r io.Reader) (Config, error) {
 	return c, nil
 }
 
-// longest bounds config.json.
+// longest is the largest size of config.json in bytes.
 const longest = 1 << 24
 
 func wanted(values []any) string {

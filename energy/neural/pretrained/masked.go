@@ -15,31 +15,32 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Options are the settings of [Network.Masked]. The zero value is right for networks with full
+// Options holds the settings of [Network.Masked]. The zero value is right for networks with full
 // attention whose files name their mask token.
 type Options struct {
 	// Mask is the mask token if the files do not name it; nil means [Config.Mask].
 	Mask *int32
 
-	// Block is the number of positions of a block of a block diffusion (bd3lm; Arriola et al.
-	// 2025): a position sees its own block and those before it. Blocks begin at position 0. With
-	// Block 0 every position sees all.
+	// Block is the number of positions in a block of a block diffusion (bd3lm; Arriola et al.
+	// 2025). A position attends to its own block and the blocks before it. Blocks begin at
+	// position 0. With Block 0 every position attends to all.
 	Block int
 
-	// Workers is the number of goroutines that share a pass; 0 means GOMAXPROCS. It affects only
-	// speed.
+	// Workers is the number of goroutines that share a pass; 0 means GOMAXPROCS. It affects
+	// only speed.
 	Workers int
 }
 
-// Masked is the denoiser of masked diffusion with a [Network]. At masked positions its results
-// are the log-weights of the tokens, and the mask itself has probability zero; other tokens are
-// their own prediction. Only masked positions reach the layer over the vocabulary.
+// Masked is the denoiser of masked diffusion with a [Network]. At masked positions its outputs
+// are the log-weights of the tokens, and the mask itself has probability zero. Other tokens are
+// their own prediction. The last layer, over the vocabulary, is computed only for masked
+// positions.
 //
 // It is safe for concurrent use. Concurrent calls run one after another, because all workers
 // serve one call. Calls allocate nothing.
 type Masked struct{ pass *pass }
 
-// pass is one pass of a network over one state at a time.
+// pass runs a network over one state at a time.
 type pass struct {
 	net    *Network
 	length int
@@ -48,36 +49,36 @@ type pass struct {
 	rotary *layer.Rotary
 	mu     sync.Mutex
 	pool   *pool.Pool
-	work   []scratch // of each worker
+	work   []scratch // scratch of each worker
 
-	x, h, f              []float32 // length × width
-	q, k, v, o           []float32 // length × heads or groups · head width
-	gate, up             []float32 // length × hidden
-	scale                []float32 // length
+	x, h, f []float32 // activations, length × width
+	// queries, keys, values and attention output: length × (heads or groups · head width)
+	q, k, v, o           []float32
+	gate, up             []float32 // gated units, length × hidden
+	scale                []float32 // scratch for norms, one number per position
 	rows                 []int32
 	product, attend, act func(worker, job int)
 
-	// The jobs at hand.
-	m    matrix
-	y    []float32
-	in   []float32
-	at   *block
-	into []int32 // rows of y; nil: the first ones
+	m    matrix    // current product: matrix
+	y    []float32 // current product: results
+	in   []float32 // current product: input rows
+	at   *block    // current block
+	into []int32   // rows of y that receive the results; nil means the first rows
 }
 
-// scratch belongs to one worker.
+// scratch is the memory of one worker.
 type scratch struct {
-	w, y          []float32 // of a product
-	q, k, v, o, p []float32 // of a head
+	w, y          []float32 // converted weights and result of a product
+	q, k, v, o, p []float32 // queries, keys, values, output and softmax of one head
 	scale         []float32
 }
 
-// panel is the number of weights that are converted at a time: 256 KiB, which stay in
-// the cache of a core with the rows that they meet.
+// panel is the number of weights that are converted at a time: 256 KiB, which stay in the cache
+// of a core together with the rows that they multiply.
 const panel = 1 << 16
 
 // Masked returns the denoiser of states of length tokens. It returns an error if length is not in
-// 1 … [Config.Length], or if neither the files nor opt name the mask token.
+// 1 … [Config.Length], or if the mask token is named by neither the files nor opt.
 func (n *Network) Masked(length int, opt Options) (*Masked, error) {
 	c := n.cfg
 	mask := c.Mask
@@ -124,20 +125,20 @@ func (n *Network) Masked(length int, opt Options) (*Masked, error) {
 	return d, nil
 }
 
-// mostWorkers bounds the scratch that is made ahead, one for each worker.
+// mostWorkers is the largest number of workers, each of which has its own scratch.
 const mostWorkers = 1 << 8
 
-// Shape returns the length and [Config.Vocabulary].
+// Shape returns the length of a state as sites, and [Config.Vocabulary] as levels.
 func (d *Masked) Shape() (sites, levels int) { return d.pass.length, d.pass.net.cfg.Vocabulary }
 
 // TimeFree returns true: predictions depend on the tokens alone.
 func (d *Masked) TimeFree() bool { return true }
 
-// MaskLevel implements [energy.Masking].
+// MaskLevel implements [energy.Masking]: it returns the mask token.
 func (d *Masked) MaskLevel() int32 { return d.pass.mask }
 
-// Denoise implements [energy.Denoiser]. The error names a state whose results are not
-// finite. A token out of range panics.
+// Denoise stores log-weights in v; it implements [energy.Denoiser]. The error names a state whose
+// outputs are not finite. A token out of range panics.
 func (d *Masked) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	sites, levels := d.Shape()
 	n := q.States(sites)
@@ -187,8 +188,8 @@ func (p *pass) predict(ctx context.Context, v []float32, x []int32) error {
 	return nil
 }
 
-// forward runs the network up to its last layer and stores the rows that predict p.rows
-// in p.h.
+// forward runs the network up to its last layer. It stores in p.h the rows from which the last
+// layer predicts the positions p.rows.
 func (p *pass) forward(ctx context.Context, x []int32) error {
 	c := p.net.cfg
 	for i, l := range x {
@@ -215,7 +216,7 @@ func (p *pass) forward(ctx context.Context, x []int32) error {
 		simd.Axpy(1, p.f, p.x)
 	}
 	for k, i := range p.rows {
-		if c.Shifted && i > 0 { // the first position predicts itself, too
+		if c.Shifted && i > 0 { // the first position has no earlier one and predicts itself
 			i--
 		}
 		copy(p.f[k*c.Width:(k+1)*c.Width], p.x[int(i)*c.Width:])
@@ -231,18 +232,18 @@ func (p *pass) normed(y, x, gain []float32) {
 	norm.Forward(y, y, p.scale[:len(x)/norm.Width], x)
 }
 
-// each stores x·Wᵀ + b in y, some rows of W a job: those of y that into lists, or the
-// first ones.
+// each stores x·Wᵀ + b in y, with one job for each group of rows of W. into lists the rows of y
+// that receive the results; nil means the first ones.
 func (p *pass) each(m matrix, y, x []float32, into []int32) {
 	p.m, p.y, p.in, p.into = m, y, x, into
 	n := p.panel()
 	p.pool.Each(0, (m.out+n-1)/n, p.product)
 }
 
-// mostRows bounds the rows of a matrix that are a job.
+// mostRows is the largest number of rows of a matrix in one job.
 const mostRows = 512
 
-// panel is the number of rows of the matrix at hand that are a job.
+// panel returns the number of rows of the current matrix in one job.
 func (p *pass) panel() int { return min(max(1, panel/p.m.in), mostRows) }
 
 func (p *pass) doProduct(worker, job int) {
@@ -278,7 +279,7 @@ func (p *pass) doAct(_, i int) {
 	}
 }
 
-// doAttend computes the heads that share the keys and values of one group.
+// doAttend computes attention for the query heads that share the keys and values of one group.
 func (p *pass) doAttend(worker, group int) {
 	c, s, b := p.net.cfg, &p.work[worker], p.at
 	n, dim := p.length, c.HeadWidth
@@ -308,7 +309,8 @@ func (p *pass) doAttend(worker, group int) {
 	}
 }
 
-// gather copies the entries of head h of all positions, normalised if gain is not nil.
+// gather copies the entries of head h of all positions to dst. If gain is not nil, it normalises
+// them.
 func (p *pass) gather(dst, x []float32, h, heads int, gain, scale []float32) {
 	dim := p.net.cfg.HeadWidth
 	for i := range p.length {

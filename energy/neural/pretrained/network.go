@@ -13,7 +13,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Network is the weights of a model. Goroutines may share it.
+// Network holds the weights of a pretrained model. Goroutines may share it.
 type Network struct {
 	cfg    Config
 	embed  matrix
@@ -22,8 +22,8 @@ type Network struct {
 	blocks []block
 }
 
-// block is the weights of one block. A norm of queries or keys that a network does not
-// have is nil, and so is a bias.
+// block holds the weights of one block. Norms of queries or keys and biases that the network does
+// not have are nil.
 type block struct {
 	norm1, norm2           []float32
 	query, key, value, out matrix
@@ -31,8 +31,8 @@ type block struct {
 	gate, up, down         matrix
 }
 
-// matrix is y = x·Wᵀ + b for rows x of in entries and y of out; data holds W, out × in, in
-// the type of the file.
+// matrix is the layer y = x·Wᵀ + b for rows x of in entries and y of out entries. data holds W,
+// out × in, in the type of the file.
 type matrix struct {
 	out, in int
 	dtype   neural.DType
@@ -40,19 +40,19 @@ type matrix struct {
 	bias    []float32
 }
 
-// rows stores rows from … from+len(w)/in of W in w.
+// rows stores len(w)/in rows of W, starting at row from, in w.
 func (m matrix) rows(w []float32, from int) {
 	size := len(m.data) / (m.out * m.in)
 	m.dtype.Decode(w, m.data[from*m.in*size:from*m.in*size+len(w)*size])
 }
 
-// Open reads the network in a folder: config.json, and model.safetensors or the files that
-// model.safetensors.index.json lists. Weights keep the type that they have in the files (F32, F16
-// or BF16), so a network takes as much memory as its files. If config.json does not name the mask
-// token, Open looks for it in tokenizer_config.json and tokenizer.json.
+// Open reads the network in the folder dir. The folder holds config.json, and model.safetensors
+// or the files that model.safetensors.index.json lists. Weights keep their type in the files
+// (F32, F16 or BF16), so a network takes as much memory as its files. If config.json does not
+// name the mask token, Open looks for it in tokenizer_config.json and tokenizer.json.
 //
-// The error names the file, and the key or tensor that is missing, has the wrong shape or type,
-// or has no place in the network.
+// The error names the file and the key or tensor. A key or tensor may be missing, have the wrong
+// shape or type, or not belong to the network.
 func Open(dir string) (*Network, error) {
 	path := filepath.Join(dir, "config.json")
 	r, err := os.Open(path)
@@ -84,8 +84,8 @@ func Open(dir string) (*Network, error) {
 // Config returns the shape of the network.
 func (n *Network) Config() Config { return n.cfg }
 
-// tokenizerMask returns the mask token that a tokenizer of the folder names, −1 if it
-// names none.
+// tokenizerMask returns the mask token that a tokenizer file in the folder names, or −1 if none
+// does.
 func tokenizerMask(dir string, tokens int) (int32, error) {
 	read := func(name string, v any) (path string, err error) {
 		path = filepath.Join(dir, name)
@@ -113,7 +113,7 @@ func tokenizerMask(dir string, tokens int) (int32, error) {
 	if _, err := read("tokenizer_config.json", &settings); err != nil {
 		return -1, err
 	}
-	var name string // as a text, or as an object with one
+	var name string // mask_token is a string, or an object that contains one
 	if json.Unmarshal(settings.Mask, &name) != nil {
 		var object struct{ Content string }
 		if json.Unmarshal(settings.Mask, &object) == nil {
@@ -139,9 +139,9 @@ func tokenizerMask(dir string, tokens int) (int32, error) {
 	return -1, nil
 }
 
-// Load is [Open] for a configuration that has been read and a file that is open; f may be closed
-// afterwards. cfg comes from [ReadConfig]; only its Mask, Shifted, Base and Epsilon may have been
-// changed.
+// Load reads a network from the open file f, for a configuration cfg from [ReadConfig]. Only the
+// fields Mask, Shifted, Base and Epsilon of cfg may have been changed. f may be closed
+// afterwards. [Open] does both steps.
 func Load(f *neural.File, cfg Config) (*Network, error) {
 	if f == nil {
 		return nil, fmt.Errorf("pretrained: Load: f = nil")
@@ -187,7 +187,7 @@ func Load(f *neural.File, cfg Config) (*Network, error) {
 	return n, nil
 }
 
-// loader takes tensors from a file until one does not fit.
+// loader reads tensors from a file until the first error.
 type loader struct {
 	f     *neural.File
 	known map[string]bool
@@ -199,7 +199,7 @@ func (l *loader) has(name string) bool {
 	return ok
 }
 
-// matrix takes name.weight, and name.bias if there is one.
+// matrix reads name.weight, and name.bias if there is one.
 func (l *loader) matrix(name string, out, in int) matrix {
 	m := matrix{out: out, in: in}
 	m.dtype, m.data = l.take(name+".weight", out, in)
@@ -221,7 +221,7 @@ func (l *loader) numbers(name string, n int) []float32 {
 	return v
 }
 
-// take reads a tensor of the shape.
+// take reads a tensor of the given shape.
 func (l *loader) take(name string, shape ...int) (neural.DType, []byte) {
 	l.known[name] = true
 	if l.err != nil {

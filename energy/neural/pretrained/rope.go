@@ -10,22 +10,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// rope is how the angles of the positions were changed for texts longer than those of the
-// first training, as rope_scaling or rope_parameters of config.json has it. Its formulas
+// rope describes how the angles of the positions were changed for texts longer than those of the
+// first training. It is read from rope_scaling or rope_parameters of config.json. The formulas
 // are those of Hugging Face's transformers.
 type rope struct {
 	kind   string
-	path   string // of the object in config.json
+	path   string // path of the object in config.json
 	factor float64
 
-	// original is the length of the first training.
+	// original is the length of texts in the first training.
 	original float64
 
-	low, high float64 // llama3: turns in the original length, between which factors mix
-	fast      float64 // yarn: the same, β_fast and
-	slow      float64 // β_slow
-	truncate  bool    // yarn: the bounds between which factors mix are whole numbers
-	scale     float64 // yarn: of cosines and sines
+	// llama3: rotations over the original length between which the factors are mixed
+	low, high float64
+	// yarn: β_fast, the larger number of rotations between which the factors are mixed
+	fast     float64
+	slow     float64 // yarn: β_slow, the smaller number of rotations
+	truncate bool    // yarn: round the bounds of the mixing range to whole numbers
+	scale    float64 // yarn: factor of cosines and sines
 }
 
 const (
@@ -36,7 +38,7 @@ const (
 	ropeLlama3  = "llama3"
 )
 
-// ropeKeys are the keys that each kind may have.
+// ropeKeys lists the keys that each kind of scaling may have.
 var ropeKeys = map[string][]string{
 	ropeDefault: {},
 	ropeLinear:  {"factor"},
@@ -46,8 +48,8 @@ var ropeKeys = map[string][]string{
 	ropeLlama3: {"factor", "original_max_position_embeddings", "low_freq_factor", "high_freq_factor"},
 }
 
-// readRope reads the object p at path, nil if config.json has none; positions is the
-// length of the configuration. The error names the key.
+// readRope reads the object p at path in config.json. p is nil if there is none. positions is the
+// largest number of positions in the configuration. The error names the key.
 func readRope(path string, p map[string]any, positions int) (rope, error) {
 	r := rope{kind: ropeDefault, path: path, factor: 1, original: float64(positions), scale: 1, truncate: true}
 	if p == nil {
@@ -118,8 +120,8 @@ func readRope(path string, p map[string]any, positions int) (rope, error) {
 	return r, err
 }
 
-// temperature is the factor of cosines and sines that Peng et al. 2023 found to fit texts that
-// are factor times as long.
+// temperature returns the factor of cosines and sines that Peng et al. 2023 recommend for texts
+// that are factor times as long as in the first training.
 func temperature(factor, scale float64) float64 {
 	if factor <= 1 {
 		return 1
@@ -127,8 +129,8 @@ func temperature(factor, scale float64) float64 {
 	return float64(0.1*scale*math.Log(factor)) + 1
 }
 
-// longest returns the largest number of positions of a network whose configuration has
-// positions.
+// longest returns the largest number of positions of a network, given the number in its
+// configuration.
 func (r rope) longest(positions int) int {
 	switch r.kind {
 	case ropeDynamic, ropeYarn:
@@ -137,7 +139,7 @@ func (r rope) longest(positions int) int {
 	return positions
 }
 
-// rotary returns the angles of length positions for heads of dim entries.
+// rotary returns the rotation for length positions and heads of dim entries.
 func (r rope) rotary(length, dim int, base float64) *layer.Rotary {
 	if r.kind == ropeDynamic && float64(length) > r.original && dim > 2 {
 		base *= math.Pow(r.factor*float64(length)/r.original-(r.factor-1), float64(dim)/float64(dim-2))
@@ -149,7 +151,7 @@ func (r rope) rotary(length, dim int, base float64) *layer.Rotary {
 	return layer.RotaryOf(length, frequencies, r.scale)
 }
 
-// frequency returns the angle per position of pair j, which was f.
+// frequency returns the scaled angle per position of pair j. f is the unscaled angle.
 func (r rope) frequency(j, dim int, f, base float64) float64 {
 	switch r.kind {
 	case ropeLinear:
@@ -159,7 +161,8 @@ func (r rope) frequency(j, dim int, f, base float64) float64 {
 		mix := min(max((turns-r.low)/(r.high-r.low), 0), 1)
 		return float64(mix*f) + (1-mix)*f/r.factor
 	case ropeYarn:
-		at := func(turns float64) float64 { // the pair that turns so often in the original length
+		// the pair that makes this number of rotations over the original length
+		at := func(turns float64) float64 {
 			return float64(dim) * math.Log(r.original/(turns*2*math.Pi)) / (2 * math.Log(base))
 		}
 		low, high := at(r.fast), at(r.slow)
@@ -168,7 +171,7 @@ func (r rope) frequency(j, dim int, f, base float64) float64 {
 		}
 		low, high = max(low, 0), min(high, float64(dim-1))
 		if low == high {
-			high += 0.001 // as there
+			high += 0.001 // as in transformers
 		}
 		mix := min(max((float64(j)-low)/(high-low), 0), 1)
 		return mix*f/r.factor + float64((1-mix)*f)

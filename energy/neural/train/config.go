@@ -8,8 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Config holds the settings of a [Trainer]. The zero value of each field but Steps is the
-// recommended setting.
+// Config holds the settings of a [Trainer]. Steps must be set. The zero value of every other
+// field is the recommended setting.
 type Config struct {
 	// Steps is the number of steps of the whole training, which determines the schedule.
 	Steps int
@@ -17,33 +17,34 @@ type Config struct {
 	// Batch is the number of states per step; 0 means 64.
 	Batch int
 
-	// Rate is the learning rate after Warmup steps (0: 5 % of Steps, −1: none). From
-	// there it falls along a cosine to a hundredth at the end (Loshchilov and Hutter
-	// 2017). 0 means 1e-3.
+	// Rate is the learning rate after Warmup steps. From there it falls along a cosine to a
+	// hundredth at the end (Loshchilov and Hutter 2017). A Rate of 0 means 1e-3. A Warmup of
+	// 0 means 5 % of Steps, and −1 means none.
 	Rate   float64
 	Warmup int
 
-	// Decay is the weight decay of matrices, which the rate multiplies (AdamW; Loshchilov and
-	// Hutter 2019). 0 means none.
+	// Decay is the weight decay of matrices; in each step it is multiplied by the rate
+	// (AdamW; Loshchilov and Hutter 2019). 0 means none.
 	Decay float64
 
-	// Clip bounds the norm of the gradient of a step's mean loss per position, or per
-	// state if the objective is [Pooled]. 0 means 1.
+	// Clip is the largest norm of the gradient; larger gradients are scaled down. The
+	// gradient is that of the mean loss per position, or per state if the objective is
+	// [Pooled]. 0 means 1.
 	Clip float64
 
-	// Average is the decay of the moving average of the weights; early steps use
-	// (1+step)/(10+step) while that is smaller. 0 means 0.999.
+	// Average is the decay of the moving average of the weights; 0 means 0.999. Early steps
+	// use (1+step)/(10+step) if that is smaller.
 	Average float64
 
-	// Rank, if not 0, trains changes of this rank in place of the matrices of linear layers,
-	// W = W_0 + B·A with A of Rank × inputs and B of outputs × Rank (LoRA; Hu et al. 2022), and
-	// nothing else. Decay then applies to A and B. The changes are merged into the weights after
-	// every step. Ten times the Rate of a training of all weights is usual.
+	// Rank, if not 0, trains low-rank changes to the matrices of linear layers and nothing
+	// else: W = W_0 + B·A with A of Rank × inputs and B of outputs × Rank (LoRA; Hu et al.
+	// 2022). Decay then applies to A and B. The changes are merged into the weights after
+	// every step. Usually Rate is then ten times that for training all weights.
 	Rank int
 
-	// Shards is the number of parts of a batch. Their gradients are summed in order, so Shards
-	// affects the bits. It is also the number of passes in memory; more workers than Shards do
-	// not help. 0 means 8.
+	// Shards is the number of parts of a batch; 0 means 8. Their gradients are summed in
+	// order, so Shards affects the bits of the result. It is also the number of passes in
+	// memory. More workers than Shards do not help.
 	Shards int
 
 	// Seed determines batches and corruptions.
@@ -52,22 +53,23 @@ type Config struct {
 	// Workers is the number of goroutines; 0 means GOMAXPROCS. It affects only speed.
 	Workers int
 
-	// Checkpoint, if it has a Path, saves a checkpoint there as SaveFile does: at the end of
-	// every Run, even one that its context ended, and within a Run after every Every steps (0
-	// means only at the end). A failure to save ends the Run.
+	// Checkpoint saves the training to the file Path, if that is set, and keeps the previous
+	// file as Path.old. It saves at the end of every Run, even if the context ended the Run.
+	// Within a Run it saves after every Every steps; 0 means only at the end. A failure to
+	// save ends the Run.
 	Checkpoint struct {
 		Path  string
 		Every int
 	}
 }
 
-// The moments' decays and ε of Adam (Kingma and Ba 2015), the second as MDLM's
-// and other transformers' trainings have it.
+// Constants of Adam (Kingma and Ba 2015): decays of the moments, and ε. beta2 is that used to
+// train MDLM and other transformers. finalRate is the final learning rate relative to Rate.
 const (
-	beta1     = 0.9
-	beta2     = 0.98
-	epsilon   = 1e-8
-	finalRate = 0.01
+	beta1     = 0.9  // decay of the first moment
+	beta2     = 0.98 // decay of the second moment, as for MDLM and other transformers
+	epsilon   = 1e-8 // ε in the denominator of an update
+	finalRate = 0.01 // final learning rate, relative to Rate
 )
 
 func (c Config) resolve() (Config, error) {

@@ -11,17 +11,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 )
 
-// evaluated is the number of states of one job of [Evaluate].
+// evaluated is the number of states in one job of [Evaluate].
 const evaluated = 16
 
-// mostDraws bounds the corruptions of a state: none that is not a mistake wants more.
+// mostDraws is the largest number of corruptions per state; a larger number is certainly a
+// mistake.
 const mostDraws = 1 << 30
 
 // Evaluate estimates the mean of the objective over data, rows of Length tokens, in nats per
-// state. It corrupts each state draws times, with evenly spread strengths. The standard error
-// covers both the corruptions and the choice of data. draws is at most 2³⁰, and a value below 1
-// means 1. The result does not depend on workers, of which a value below 1 means 1. Evaluate ends
-// early if ctx ends.
+// state. It corrupts each state draws times, with evenly spread strengths. draws is at most 2³⁰;
+// a value below 1 means 1. The standard error covers both the corruptions and the choice of data.
+// workers is the number of goroutines; a value below 1 means 1. The result does not depend on
+// workers. Evaluate ends early with an error if ctx ends.
 func Evaluate(ctx context.Context, net *neural.Transformer, objective Objective, data []int32, draws int, seed uint64, workers int) (mean, stderr float64, err error) {
 	p, err := tokenProblem(net, objective, data)
 	if err != nil {
@@ -30,8 +31,8 @@ func Evaluate(ctx context.Context, net *neural.Transformer, objective Objective,
 	return p.evaluate(ctx, net, draws, seed, workers)
 }
 
-// EvaluateReals is [Evaluate] for a network of reals and data in rows of Length × Channels
-// numbers. It estimates the mean squared error of an entry.
+// EvaluateReals estimates the mean squared error per entry of a network of reals, over data in
+// rows of Length × Channels numbers. The other arguments are those of [Evaluate].
 func EvaluateReals(ctx context.Context, net *neural.Transformer, objective RealObjective, data []float32, draws int, seed uint64, workers int) (mean, stderr float64, err error) {
 	p, err := realProblem(net, objective, data)
 	if err != nil {
@@ -40,9 +41,9 @@ func EvaluateReals(ctx context.Context, net *neural.Transformer, objective RealO
 	return p.evaluate(ctx, net, draws, seed, workers)
 }
 
-// Losses returns the loss of every row of data, as [Evaluate] averages it. The corruptions are a
-// function of the seed and the row number: two networks get the same ones, so the noise of the
-// corruptions hardly affects the difference between their losses.
+// Losses returns the loss of every row of data, of which [Evaluate] returns the mean. The
+// corruptions depend only on the seed and the row number. Two networks therefore get the same
+// corruptions, whose noise hardly affects the difference between their losses.
 func Losses(ctx context.Context, net *neural.Transformer, objective Objective, data []int32, draws int, seed uint64, workers int) ([]float64, error) {
 	p, err := tokenProblem(net, objective, data)
 	if err != nil {
@@ -90,7 +91,9 @@ func (p *problem) losses(ctx context.Context, net *neural.Transformer, draws int
 				if poll.Err(ctx) != nil {
 					break
 				}
-				v := float64(r.Float64()) // rounded before it is added to
+				// convert explicitly, so that no compiler fuses the product with
+				// the sum
+				v := float64(r.Float64())
 				u := (float64(d) + v) / float64(draws)
 				loss[i] += s.run(1, func(int) (int, float64, *rand.Rand) { return i, u, r }, 0)
 			}

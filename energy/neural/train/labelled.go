@@ -17,36 +17,36 @@ type Labelled interface {
 	Rows() int
 }
 
-// Telling is an objective that gives the network a class for every state (see
+// Telling is an objective that also gives the network a class for every state (see
 // [neural.Config.Classes]).
 type Telling interface {
 	Labelled
 
-	// Tell returns the class of a row of the data, −1 for none.
+	// Tell returns the class of a row of the data, or −1 for none.
 	Tell(row int, r *rand.Rand) int32
 }
 
-// Pooled is an objective on the mean of a network's results over the positions instead of on the
-// token at every position.
+// Pooled is an objective on the mean of a network's outputs over the positions. Other objectives
+// are on the token at every position.
 type Pooled interface {
 	Labelled
 
-	// Loss returns the loss of a row of the data, given the means of the results,
-	// and stores its gradient with respect to them in d, which may be mean.
+	// Loss returns the loss of a row of the data, given the mean outputs. It stores the
+	// gradient with respect to the means in d. d and mean may be the same slice.
 	Loss(d, mean []float32, row int) float64
 }
 
-// Classes is an objective for a network with classes. Training gives the network the class of a
-// row or, with probability Drop, no class, so that one network learns both predictions that
+// Classes is an objective for a network with classes. In training the network receives the class
+// of a row or, with probability Drop, no class. So one network learns both predictions that
 // diffusion.ClassifierFree compares (Ho and Salimans 2022; Schiff et al. 2025).
 type Classes struct {
-	Objective // of the tokens: Masked or Noisy
+	Objective // objective of the tokens: Masked or Noisy
 
-	// Labels are the classes of the rows of the data, −1 for none.
+	// Labels are the classes of the rows of the data, or −1 for none.
 	Labels []int32
 
-	// Drop is the share of rows whose class the network does not see; 0 means 0.1, and −1 means
-	// none.
+	// Drop is the probability that the network does not receive the class of a row; 0 means
+	// 0.1, and −1 means that it always does.
 	Drop float64
 }
 
@@ -67,16 +67,16 @@ func (o Classes) Check(c neural.Config) error {
 	return o.Objective.Check(c)
 }
 
-// Rows implements [Labelled].
+// Rows returns the number of rows of data; it implements [Labelled].
 func (o Classes) Rows() int { return len(o.Labels) }
 
-// Corrupt implements [Objective].
+// Corrupt corrupts the tokens by Objective.
 func (o Classes) Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
 	check.Must("train: Classes", "Objective", o.Objective)
 	return o.Objective.Corrupt(x, weight, clean, u, r)
 }
 
-// Tell implements [Telling].
+// Tell implements [Telling]: it returns the label of a row, or −1 with probability Drop.
 func (o Classes) Tell(row int, r *rand.Rand) int32 {
 	check.Index("train: Classes: Tell", "row", row, len(o.Labels))
 	check.Must("train: Classes: Tell", "r", r)
@@ -90,18 +90,18 @@ func (o Classes) Tell(row int, r *rand.Rand) int32 {
 	return o.Labels[row]
 }
 
-// Classify is the cross-entropy, in nats, of the class of a state given the corrupted
-// state, which [neural.Classifier] predicts. Objective corrupts the states; one in L+1
-// is left clean.
+// Classify is the cross-entropy, in nats, of the class of a state given the corrupted state,
+// which [neural.Classifier] predicts. Objective corrupts the states; one of L+1 is left clean,
+// for L tokens per state.
 type Classify struct {
-	Objective // only its corruption is used
+	Objective // corrupts the states; its loss is not used
 
 	// Labels are the classes of the rows of the data.
 	Labels []int32
 }
 
-// Check returns an error unless Labels are results of the network and Objective fits
-// its tokens.
+// Check returns an error unless Labels are outputs of the network and Objective matches its
+// tokens.
 func (o Classify) Check(c neural.Config) error {
 	if err := inner("Classify", o.Objective); err != nil {
 		return err
@@ -112,16 +112,16 @@ func (o Classify) Check(c neural.Config) error {
 	return o.Objective.Check(c)
 }
 
-// Rows implements [Labelled].
+// Rows returns the number of rows of data; it implements [Labelled].
 func (o Classify) Rows() int { return len(o.Labels) }
 
-// Corrupt implements [Objective].
+// Corrupt corrupts the tokens by Objective or, for one of L+1 states, leaves them clean.
 func (o Classify) Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
 	check.Must("train: Classify", "Objective", o.Objective)
 	return corruptOrNot(o.Objective, x, weight, clean, u, r)
 }
 
-// Loss implements [Pooled].
+// Loss implements [Pooled]: it returns the cross-entropy of the label of a row.
 func (o Classify) Loss(d, mean []float32, row int) float64 {
 	check.Index("train: Classify: Loss", "row", row, len(o.Labels))
 	check.Index("train: Classify: Loss", "Labels[row]", int(o.Labels[row]), len(mean))
@@ -129,23 +129,23 @@ func (o Classify) Loss(d, mean []float32, row int) float64 {
 	return layer.CrossEntropy(d, mean, o.Labels[row:row+1], one[:], len(mean))
 }
 
-// one is the weight of a state.
+// one is the weight of a single state.
 var one = [1]float64{1}
 
-// Regress is the squared error of the network's one result as a prediction of a number that
-// belongs to a state; [neural.Scorer] makes such predictions. [Evaluate] returns the mean squared
+// Regress is the squared error of the network's single output as a prediction of a number that
+// belongs to a state. [neural.Scorer] makes such predictions. [Evaluate] returns the mean squared
 // error of such a surrogate.
 type Regress struct {
-	// Objective is the corruption under which the number is predicted, as for Classify; nil means
-	// clean states only.
+	// Objective corrupts the states from which the number is predicted; one of L+1 is left
+	// clean, for L tokens per state. nil means that all states are clean.
 	Objective
 
-	// Targets are the numbers of the rows of the data.
+	// Targets holds the number of each row of the data.
 	Targets []float64
 }
 
-// Check returns an error unless the network has one result, Targets are finite and
-// Objective fits its tokens.
+// Check returns an error unless the network has one output, Targets are finite and Objective
+// matches its tokens.
 func (o Regress) Check(c neural.Config) error {
 	if c.Outputs != 1 {
 		return fmt.Errorf("train: Regress: the network has %d outputs, want 1", c.Outputs)
@@ -164,10 +164,10 @@ func (o Regress) Check(c neural.Config) error {
 	return o.Objective.Check(c)
 }
 
-// Rows implements [Labelled].
+// Rows returns the number of rows of data; it implements [Labelled].
 func (o Regress) Rows() int { return len(o.Targets) }
 
-// Corrupt implements [Objective].
+// Corrupt corrupts the tokens by Objective, or copies them if Objective is nil.
 func (o Regress) Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
 	if check.Nil(o.Objective) {
 		checkCorrupt("Regress", x, weight, clean, r)
@@ -177,7 +177,7 @@ func (o Regress) Corrupt(x []int32, weight []float64, clean []int32, u float64, 
 	return corruptOrNot(o.Objective, x, weight, clean, u, r)
 }
 
-// Loss implements [Pooled].
+// Loss implements [Pooled]: it returns the squared error for the target of a row.
 func (o Regress) Loss(d, mean []float32, row int) float64 {
 	check.Index("train: Regress: Loss", "row", row, len(o.Targets))
 	check.Len("train", "d", len(d), 1)
@@ -187,8 +187,8 @@ func (o Regress) Loss(d, mean []float32, row int) float64 {
 	return miss * miss
 }
 
-// corruptOrNot leaves one of L+1 states as they are: a classifier is asked about those,
-// too, when the last token is drawn.
+// corruptOrNot corrupts a state by o, except that it leaves one of L+1 states clean. A classifier
+// also sees clean states, when a sampler draws the last token.
 func corruptOrNot(o Objective, x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
 	n := float64(len(clean))
 	if u = float64(u*(n+1)) - 1; u < 0 {
@@ -199,7 +199,7 @@ func corruptOrNot(o Objective, x []int32, weight []float64, clean []int32, u flo
 	return o.Corrupt(x, weight, clean, min(u/n, 1-0x1p-53), r)
 }
 
-// inner returns an error unless o is an objective without labels of its own.
+// inner returns an error unless o is an objective without labels.
 func inner(who string, o Objective) error {
 	if err := check.Given("train: "+who, "Objective", o); err != nil {
 		return err

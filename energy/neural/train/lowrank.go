@@ -13,31 +13,32 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// adapters are changes of low rank of the matrices of a network's linear layers (LoRA; Hu et
-// al. 2022): a matrix becomes
+// adapters are low-rank changes to the matrices of a network's linear layers (LoRA; Hu et al.
+// 2022). A matrix W_0 becomes
 //
-//	W = W_0 + B·A,  A of rank × inputs, B of outputs × rank,
+//	W = W_0 + B·A,  A of rank × inputs, B of outputs × rank.
 //
-// with A normal of variance 1/inputs and B = 0 at first. They alone are trained; embeddings,
-// gains and biases stay as they are. The gradient with respect to W gives theirs, Bᵀ·G and
-// G·Aᵀ. They are merged into the weights of the network after every step.
+// Initially A is normal with variance 1/inputs, and B = 0. Only A and B are trained; embeddings,
+// gains and biases are constant. With G the gradient with respect to W, the gradients of A and B
+// are Bᵀ·G and G·Aᵀ. The adapters are merged into the weights of the network after every step.
 type adapters struct {
 	rank     int
-	base     []float32 // weights of the network at first
+	base     []float32 // initial weights of the network
 	matrices []matrix
-	weights  []float32 // A, B of every matrix
+	weights  []float32 // A and B of every matrix
 	gradient []float32
-	strips   []strip   // of weights, all of which decay
-	sum      []float64 // scratch: a row
+	strips   []strip   // parts of weights; decay applies to all
+	sum      []float64 // scratch for one row
 }
 
-// matrix is a tensor that has an adapter.
+// matrix gives the position of a matrix in the network's weights, and of its A and B in the
+// weights of the adapters.
 type matrix struct {
-	at, rows, cols int // in the weights of the network
-	a, b           int // in the weights of the adapters
+	at, rows, cols int // offset in the weights of the network; number of rows and columns
+	a, b           int // offsets of A and B in the weights of the adapters
 }
 
-// newAdapters returns the adapters of a network.
+// newAdapters returns adapters of the given rank for the linear layers of a network.
 func newAdapters(net *neural.Transformer, rank int, seed uint64) *adapters {
 	d := &adapters{rank: rank, base: append([]float32(nil), net.Weights()...)}
 	at, n, widest := 0, 0, 0
@@ -66,8 +67,8 @@ func newAdapters(net *neural.Transformer, rank int, seed uint64) *adapters {
 	return d
 }
 
-// pull stores the gradient with respect to the adapters, given that with respect to the
-// weights of the network, and returns its squared norm.
+// pull stores the gradient with respect to the adapters, given the gradient g with respect to the
+// weights of the network. It returns the squared norm of the stored gradient.
 func (d *adapters) pull(g []float32) (norm float64) {
 	for _, m := range d.matrices {
 		a, b := d.weights[m.a:m.b], d.weights[m.b:m.b+m.rows*d.rank]
@@ -94,7 +95,8 @@ func (d *adapters) pull(g []float32) (norm float64) {
 	return norm
 }
 
-// merge stores the weights of the network with adapters of the given weights.
+// merge stores in w the initial weights of the network plus the changes of the given adapter
+// weights.
 func (d *adapters) merge(w, adapter []float32) {
 	copy(w, d.base)
 	for _, m := range d.matrices {
@@ -115,7 +117,7 @@ func (d *adapters) merge(w, adapter []float32) {
 	}
 }
 
-// addSettings names what decides the bits besides the settings of every training.
+// addSettings adds the settings of adapters to those of every training.
 func (d *adapters) addSettings(l *fingerprint.List) {
 	l.Add("Config.Rank", d.rank)
 	l.Text("checksum of the weights before", fmt.Sprintf("%016x", crc64.Checksum(wire.AppendFloat32s(nil, d.base), crc64.MakeTable(crc64.ECMA))))

@@ -10,44 +10,43 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Objective is a loss on states: the cross-entropy, in nats, of the clean tokens given the
-// corrupted state, with a weight for each position, unless it is [Pooled]. The text that fmt
-// prints for an Objective is part of a checkpoint.
+// Objective is a loss on states of tokens. Unless it is [Pooled], the loss is the cross-entropy,
+// in nats, of the clean tokens given the corrupted state, with a weight for each position. A
+// checkpoint stores the text that fmt prints for an Objective.
 type Objective interface {
-	// Check returns an error unless the objective fits the network.
+	// Check returns an error unless the objective matches the network.
 	Check(c neural.Config) error
 
-	// Corrupt stores a corruption of clean in x and the weight of each position's loss
-	// in weight, 0 where the prediction is not needed. It returns the noise level that
-	// the network gets. u in [0, 1) is the strength of the corruption, spread evenly
+	// Corrupt stores a corruption of clean in x and the weight of each position's loss in
+	// weight. The weight is 0 where the prediction is not needed. Corrupt returns the noise
+	// level for the network. u in [0, 1) is the strength of the corruption, spread evenly
 	// over a batch.
 	Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) (level float64)
 }
 
-// RealObjective is a loss on reals: the squared error, averaged over entries, of what a network
-// predicts from a corrupted state. The text that fmt prints for a RealObjective is part of a
-// checkpoint.
+// RealObjective is a loss on states of reals: the squared error, averaged over entries, of the
+// network's output for a corrupted state. A checkpoint stores the text that fmt prints for a
+// RealObjective.
 type RealObjective interface {
-	// Check returns an error unless the objective fits the network.
+	// Check returns an error unless the objective matches the network.
 	Check(c neural.Config) error
 
-	// Corrupt stores a corruption of clean in x and what the network should predict
-	// from it in target, and returns the noise level that the network gets. u in [0, 1)
-	// is the strength of the corruption, spread evenly over a batch.
+	// Corrupt stores a corruption of clean in x and the desired output of the network in
+	// target. It returns the noise level for the network. u in [0, 1) is the strength of the
+	// corruption, spread evenly over a batch.
 	Corrupt(x, target, clean []float32, u float64, r *rand.Rand) (level float64)
 }
 
-// Masked is the objective of masked diffusion (MDLM; Sahoo et al. 2024) for
-// networks that do not see the time: its expectation is the negative evidence
-// lower bound of a state,
+// Masked is the objective of masked diffusion (MDLM; Sahoo et al. 2024) for networks that do not
+// depend on time. Its expectation is the negative evidence lower bound of a state x of L tokens,
 //
 //	NELBO(x) = E_n E_S [ L/n · Σ_{i∈S} −log p(x_i | x without S) ],
 //
 // with n uniform over 1 … L and S a random set of n positions. The integral over time in the
-// continuous bound, ∫ dt/t, equals the sum over n with weights 1/n (Ou et al. 2025), whatever the
-// schedule; this removes the variance of a random number of masks.
+// continuous bound, ∫ dt/t, equals the sum over n with weights 1/n, for any schedule (Ou et al.
+// 2025). The sum avoids the variance of a random number of masks.
 type Masked struct {
-	// Mask is the level that stands for a masked token.
+	// Mask is the level of a masked token.
 	Mask int32
 }
 
@@ -59,14 +58,14 @@ func (o Masked) Check(c neural.Config) error {
 	return nil
 }
 
-// Corrupt implements [Objective]. The level is 0.
+// Corrupt masks a random set of positions; it implements [Objective]. It returns noise level 0.
 func (o Masked) Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
 	checkCorrupt("Masked", x, weight, clean, r)
 	left := 1 + int(u*float64(len(clean)))
 	w := float64(len(clean)) / float64(left)
 	for i, l := range clean {
 		x[i], weight[i] = l, 0
-		// Selection sampling: left of the positions from i on are still due.
+		// Selection sampling: left positions from i onwards are still to be masked.
 		if r.IntN(len(clean)-i) < left {
 			x[i], weight[i] = o.Mask, w
 			left--
@@ -75,19 +74,19 @@ func (o Masked) Corrupt(x []int32, weight []float64, clean []int32, u float64, r
 	return 0
 }
 
-// Noisy is the cross-entropy of uniform diffusion: a token is intact with probability α = 1 −
-// (1−10⁻³)·u, as in the log-linear schedule of MDLM and UDLM, and otherwise uniform over the
-// levels; the network gets −log α. At the minimum the network predicts the full posterior p(x_0,i
-// | x_t): see [neural.Uniform].
+// Noisy is the cross-entropy of uniform diffusion. A token is intact with probability α = 1 −
+// (1−10⁻³)·u and otherwise uniform over the levels. This is the log-linear schedule of MDLM and
+// UDLM. The network receives −log α as its noise level. At the minimum it predicts the full
+// posterior p(x_0,i | x_t): see [neural.Uniform].
 type Noisy struct {
-	// Levels is the number of tokens.
+	// Levels is the number of levels of a token.
 	Levels int
 }
 
-// leastSignal is the signal level at time 1.
+// leastSignal is the signal level α at time 1.
 const leastSignal = 1e-3
 
-// Check returns an error unless Levels is that of the network.
+// Check returns an error unless Levels equals that of the network.
 func (o Noisy) Check(c neural.Config) error {
 	if o.Levels != c.Levels {
 		return fmt.Errorf("train: Noisy: Levels = %d, want %d, as the network has", o.Levels, c.Levels)
@@ -95,7 +94,7 @@ func (o Noisy) Check(c neural.Config) error {
 	return nil
 }
 
-// Corrupt implements [Objective].
+// Corrupt replaces random tokens by uniform ones; it implements [Objective].
 func (o Noisy) Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
 	checkCorrupt("Noisy", x, weight, clean, r)
 	if o.Levels < 1 {
@@ -111,24 +110,24 @@ func (o Noisy) Corrupt(x []int32, weight []float64, clean []int32, u float64, r 
 	return -simd.Log1p(-noise)
 }
 
-// checkCorrupt panics unless the arguments of Corrupt fit.
+// checkCorrupt panics unless the arguments of Corrupt have matching lengths and r is not nil.
 func checkCorrupt(who string, x []int32, weight []float64, clean []int32, r *rand.Rand) {
 	check.Len("train", "x", len(x), len(clean))
 	check.Len("train", "weight", len(weight), len(clean))
 	check.Must("train: "+who, "r", r)
 }
 
-// Flow is the objective of flow matching on straight paths (Lipman, Chen, Ben-Hamu,
-// Nickel and Le 2023; Liu, Gong and Liu 2023), with noise at time 1 as in diffusions:
-// for s uniform over [0, 1) and ε standard normal, the network gets z = (1−s)·x_0 + s·ε
-// and 1000·s, and learns the velocity
+// Flow is the objective of flow matching on straight paths (Lipman, Chen, Ben-Hamu, Nickel and Le
+// 2023; Liu, Gong and Liu 2023). Noise is at time 1, as in diffusions. For s uniform over [0, 1)
+// and ε standard normal, the network receives z = (1−s)·x_0 + s·ε and the noise level 1000·s. It
+// learns the velocity
 //
 //	u(z, s) = E[ε − x_0 | z],
 //
 // which denoise.Velocity turns into the posterior mean, x̂_0 = z − s·u.
 type Flow struct{}
 
-// Check returns an error unless the network sees a noise level.
+// Check returns an error unless the network uses a noise level.
 func (Flow) Check(c neural.Config) error {
 	if c.Cond == 0 {
 		return fmt.Errorf("train: Flow: the network has Cond = 0, want ≥ 1")
@@ -136,7 +135,7 @@ func (Flow) Check(c neural.Config) error {
 	return nil
 }
 
-// Corrupt implements [RealObjective].
+// Corrupt stores z in x and ε − x_0 in target; it implements [RealObjective].
 func (Flow) Corrupt(x, target, clean []float32, u float64, r *rand.Rand) float64 {
 	check.Len("train", "x", len(x), len(clean))
 	check.Len("train", "target", len(target), len(clean))
@@ -151,16 +150,16 @@ func (Flow) Corrupt(x, target, clean []float32, u float64, r *rand.Rand) float64
 	return 1000 * u
 }
 
-// Pairs holds inputs of a network of reals and the results that the network should learn, row by
-// row: data that are corrupted or generated elsewhere. The loss is the squared error, averaged
-// over the entries of a target.
+// Pairs holds inputs of a network of reals and the outputs to learn, row by row. The data are
+// corrupted or generated elsewhere. The loss is the squared error, averaged over the entries of a
+// target.
 type Pairs struct {
-	X      []float32 // rows × Length × Channels
-	Level  []float64 // of noise, one per row; nil means all 0
-	Target []float32 // rows × Length × Outputs
+	X      []float32 // inputs, rows × Length × Channels
+	Level  []float64 // noise level of each row; nil means all 0
+	Target []float32 // desired outputs, rows × Length × Outputs
 }
 
-// finite returns an error for the first number of a slice of pairs that is not finite.
+// finite returns an error that names the first number in v that is not finite.
 func finite[T float32 | float64](name string, v []T) error {
 	for i, x := range v {
 		if !check.Finite(float64(x)) {
@@ -170,7 +169,7 @@ func finite[T float32 | float64](name string, v []T) error {
 	return nil
 }
 
-// store copies the pair of a row and returns its level.
+// store copies the pair of a row to x and target, and returns its noise level.
 func (p *Pairs) store(x, target []float32, row int) float64 {
 	copy(x, p.X[row*len(x):(row+1)*len(x)])
 	copy(target, p.Target[row*len(target):(row+1)*len(target)])

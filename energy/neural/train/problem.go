@@ -10,21 +10,22 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// problem is what is learned: tokens under an [Objective], reals under a
-// [RealObjective], or [Pairs].
+// problem is a training task: tokens under an [Objective], reals under a [RealObjective], or
+// [Pairs].
 type problem struct {
-	objective Objective // nil: reals
+	objective Objective // objective of tokens; nil for reals and pairs
 	tokens    []int32
 
 	real  RealObjective
 	reals []float32
 
-	pairs *Pairs // neither
+	pairs *Pairs // pairs to fit; nil for tokens and reals
 
 	rows int
 }
 
-// given returns the shape of the network, or an error if that or the objective is nil.
+// given returns the shape of the network. It returns an error if the network or the objective is
+// nil.
 func given(net *neural.Transformer, objective any) (c neural.Config, err error) {
 	if net == nil {
 		return c, fmt.Errorf("train: network is nil")
@@ -35,7 +36,8 @@ func given(net *neural.Transformer, objective any) (c neural.Config, err error) 
 	return net.Config(), nil
 }
 
-// tokenProblem checks that the parts of a problem of tokens fit.
+// tokenProblem returns a problem of tokens. It returns an error unless network, objective and
+// data match.
 func tokenProblem(net *neural.Transformer, objective Objective, data []int32) (*problem, error) {
 	c, err := given(net, objective)
 	if err != nil {
@@ -63,7 +65,8 @@ func tokenProblem(net *neural.Transformer, objective Objective, data []int32) (*
 	return &problem{objective: objective, tokens: data, rows: len(data) / c.Length}, nil
 }
 
-// realProblem checks that the parts of a problem of reals fit.
+// realProblem returns a problem of reals. It returns an error unless network, objective and data
+// match.
 func realProblem(net *neural.Transformer, objective RealObjective, data []float32) (*problem, error) {
 	c, err := given(net, objective)
 	if err != nil {
@@ -87,7 +90,7 @@ func realProblem(net *neural.Transformer, objective RealObjective, data []float3
 	return &problem{real: objective, reals: data, rows: len(data) / n}, nil
 }
 
-// pairProblem checks that pairs fit the network.
+// pairProblem returns a problem of pairs. It returns an error unless the pairs match the network.
 func pairProblem(net *neural.Transformer, pairs *Pairs) (*problem, error) {
 	if net == nil || pairs == nil {
 		return nil, fmt.Errorf("train: NewPairs: network set = %t and pairs set = %t, want both", net != nil, pairs != nil)
@@ -118,7 +121,7 @@ func pairProblem(net *neural.Transformer, pairs *Pairs) (*problem, error) {
 	return &problem{pairs: pairs, rows: rows}, nil
 }
 
-// addObjective adds the objective to the settings of a checkpoint.
+// addObjective adds a description of the objective to the settings of a checkpoint.
 func (p *problem) addObjective(l *fingerprint.List) {
 	switch {
 	case p.pairs != nil:
@@ -130,7 +133,8 @@ func (p *problem) addObjective(l *fingerprint.List) {
 	}
 }
 
-// addData adds the data; of pairs, which may change, their number.
+// addData adds the size and a checksum of the data to the settings of a checkpoint. For pairs,
+// whose entries may change, it adds only their number.
 func (p *problem) addData(l *fingerprint.List) {
 	if p.pairs != nil {
 		l.Add("pairs", p.rows)

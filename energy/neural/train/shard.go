@@ -7,25 +7,25 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/neural/layer"
 )
 
-// shard computes the gradient of some states of a batch.
+// shard computes the loss and the gradient of part of the states of a batch.
 type shard struct {
 	cfg neural.Config
 	*problem
-	telling Telling // nil: no classes
-	pooled  Pooled  // nil: a loss for every position
+	telling Telling // objective with classes; nil if it has none
+	pooled  Pooled  // objective on mean outputs; nil if it is a loss per position
 
 	pass   *neural.Pass
 	x      []int32
 	level  []float64
 	weight []float64
-	asked  []int32 // rows of the results
+	asked  []int32 // positions for which outputs are computed
 	target []int32
 	w      []float64
 	y      []float32
 	class  []int32
 	row    []int
 	mean   []float32
-	in     []float32 // of reals, as aim is
+	in     []float32 // inputs and targets of networks of reals
 	aim    []float32
 	loss   float64
 }
@@ -53,9 +53,10 @@ func newShard(net *neural.Transformer, p *problem, states int, training bool) *s
 	return s
 }
 
-// run corrupts states, rows of data, and returns the sum of their losses; unless batch
-// is 0 it adds the gradient of that sum, divided by the positions of a batch or, if the
-// objective is pooled, by its states, to that of the pass.
+// run corrupts the given number of states and returns the sum of their losses. state(i) returns
+// the row of data, the strength of the corruption and the random generator of state i. If batch
+// is not 0, run also adds the gradient of that sum to the pass. The gradient is divided by the
+// number of positions in a batch, or by the number of states if the objective is [Pooled].
 func (s *shard) run(states int, state func(i int) (row int, u float64, r *rand.Rand), batch int) float64 {
 	if s.objective == nil {
 		return s.runReals(states, state, batch)
@@ -98,8 +99,8 @@ func (s *shard) run(states int, state func(i int) (row int, u float64, r *rand.R
 	return loss
 }
 
-// runReals is run for reals: losses are squared errors averaged over the entries of a
-// state.
+// runReals implements run for reals. The loss of a state is its squared error averaged over the
+// entries.
 func (s *shard) runReals(states int, state func(i int) (row int, u float64, r *rand.Rand), batch int) float64 {
 	n, out := s.cfg.Length*s.cfg.Channels, s.cfg.Length*s.cfg.Outputs
 	scale := 1 / float64(out)
@@ -127,7 +128,7 @@ func (s *shard) runReals(states int, state func(i int) (row int, u float64, r *r
 	return loss * float64(batch)
 }
 
-// pool is the end of run for losses of means.
+// pool completes run for a [Pooled] objective.
 func (s *shard) pool(states, batch int) (loss float64) {
 	c := s.cfg
 	size := c.Length * c.Outputs

@@ -16,8 +16,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Trainer fits one network, whose weights it writes to. Its methods must not be
-// called concurrently with each other.
+// Trainer fits a network to data and writes to its weights. Its methods must not be called
+// concurrently with each other.
 type Trainer struct {
 	net     *neural.Transformer
 	problem *problem
@@ -26,23 +26,24 @@ type Trainer struct {
 	step   int
 	loss   float64
 	adam   adam
-	strips []strip // of the weights
+	strips []strip // parts of the network's weights for parallel updates
 	sums   []float64
-	low    *adapters // that are trained instead of the weights; nil: the weights are
+	// adapters trained instead of the weights; nil means that the weights are trained
+	low    *adapters
 	shards []*shard
 	order  []int32
 	epoch  int
-	weight []float64 // of the rows; nil: epochs
-	upTo   []float64 // Σ of the weights up to each row
-	chosen []int32   // rows of the batch, by weight
+	weight []float64 // weight of each row of data; nil means epochs over all rows
+	upTo   []float64 // cumulative sum of the weights up to each row
+	chosen []int32   // rows of the current batch, drawn by weight
 	life   session.Session
 }
 
-// New returns a trainer of net on data, rows of Length tokens, to which it keeps a reference. It
-// returns an error if cfg is out of range, if the objective does not fit the network, if the
-// network is one of reals, if its outputs are not its levels although the objective is not
-// [Pooled], if data is empty or does not hold whole rows, if the objective has another number of
-// labels than data has rows, or if a token is out of range.
+// New returns a trainer of net on data, rows of Length tokens. It keeps a reference to data. New
+// returns an error if cfg is out of range or the objective does not match the network. It also
+// returns an error if the network is one of reals. Unless the objective is [Pooled], its Outputs
+// must equal its Levels. Data that are empty, incomplete rows, tokens out of range, and a wrong
+// number of labels are errors too.
 func New(net *neural.Transformer, objective Objective, data []int32, cfg Config) (*Trainer, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {
@@ -55,10 +56,11 @@ func New(net *neural.Transformer, objective Objective, data []int32, cfg Config)
 	return newTrainer(net, p, cfg), nil
 }
 
-// NewReals returns a trainer of a network of reals on data, rows of Length × Channels numbers, to
-// which it keeps a reference. It returns an error if cfg is out of range, if the objective does
-// not fit the network, if the network is one of tokens or its outputs are not its channels, if
-// data is empty or does not hold whole rows, or if a number is not finite.
+// NewReals returns a trainer of a network of reals on data, rows of Length × Channels numbers. It
+// keeps a reference to data. NewReals returns an error if cfg is out of range or the objective
+// does not match the network. It also returns an error if the network is one of tokens or its
+// Outputs differ from its Channels. Data that are empty, incomplete rows, and numbers that are
+// not finite are errors too.
 func NewReals(net *neural.Transformer, objective RealObjective, data []float32, cfg Config) (*Trainer, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {
@@ -71,11 +73,11 @@ func NewReals(net *neural.Transformer, objective RealObjective, data []float32, 
 	return newTrainer(net, p, cfg), nil
 }
 
-// NewPairs returns a trainer of a network of reals on pairs, to which it keeps a reference. The
-// entries of pairs may change between Runs (a replay buffer). A checkpoint holds only the number
-// of pairs; restore the pairs yourself after loading it. NewPairs returns an error if cfg is out
-// of range, if net or pairs is nil, if the network is one of tokens, if a length does not fit, or
-// if a number is not finite.
+// NewPairs returns a trainer of a network of reals on pairs. It keeps a reference to pairs, whose
+// entries may change between Runs (a replay buffer). A checkpoint holds only the number of pairs;
+// restore the pairs yourself after loading it. NewPairs returns an error if cfg is out of range,
+// net or pairs is nil, or the network is one of tokens. A length that does not match and a number
+// that is not finite are also errors.
 func NewPairs(net *neural.Transformer, pairs *Pairs, cfg Config) (*Trainer, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {
@@ -103,8 +105,7 @@ func newTrainer(net *neural.Transformer, p *problem, cfg Config) *Trainer {
 	return t
 }
 
-// trained returns the numbers that a step changes: the weights of the network or those of its
-// adapters.
+// trained returns the vector that a step updates: the weights of the network or of its adapters.
 func (t *Trainer) trained() []float32 {
 	if t.low != nil {
 		return t.low.weights
@@ -112,14 +113,14 @@ func (t *Trainer) trained() []float32 {
 	return t.net.Weights()
 }
 
-// Step returns the number of steps done.
+// Step returns the number of completed steps.
 func (t *Trainer) Step() int { return t.step }
 
-// Loss returns the mean loss of the last step: in nats per state or, for reals, the mean squared
-// error of an entry. It is NaN before the first step.
+// Loss returns the mean loss of the last step. It is in nats per state for tokens, and the mean
+// squared error of an entry for reals. It is NaN before the first step.
 func (t *Trainer) Loss() float64 { return t.loss }
 
-// Average returns a network with the average of the weights, ready for use.
+// Average returns a network with the averaged weights, ready for use.
 func (t *Trainer) Average() *neural.Transformer {
 	c := t.net.Clone()
 	if t.low != nil {
@@ -130,15 +131,16 @@ func (t *Trainer) Average() *neural.Transformer {
 	return c
 }
 
-// Reweight makes later batches draw rows with replacement, each with probability weight/Σ weight:
-// the loss is that of the reweighted data. Only the ratios of weights matter. nil restores
-// epochs, which go through all data once. The weights are copied and are part of a checkpoint.
+// Reweight makes later batches draw rows with replacement, with probability weight/Σ weight. The
+// loss is then that of the reweighted data. Only the ratios of weights matter. A nil weight
+// restores epochs, which visit all data once. The weights are copied and are part of a
+// checkpoint.
 //
-// A batch has one draw from each of Batch equal parts of the probability, so that a group
-// of neighbouring rows has its share of every batch up to rounding.
+// A batch has one draw from each of Batch equal parts of the probability. So a group of adjacent
+// rows has its share of every batch up to rounding.
 //
-// It returns an error, and changes nothing, unless every row has a finite weight ≥ 0 and some
-// weight is positive.
+// Reweight returns an error and changes nothing unless every row has a finite weight ≥ 0 and at
+// least one weight is positive.
 func (t *Trainer) Reweight(weight []float64) error {
 	if weight == nil {
 		t.weight, t.upTo = nil, nil
@@ -162,14 +164,14 @@ func (t *Trainer) Reweight(weight []float64) error {
 	return nil
 }
 
-// Run makes n steps. If ctx ends, Run stops early with the error of ctx, and the trainer stays
-// valid. If the loss or the gradient is not finite, Run stops with an error that names the step;
-// the weights are those before that step. A Run during another Run returns an error.
+// Run makes n steps. If ctx ends, Run stops early and returns the error of ctx; the trainer stays
+// valid. If the loss or the gradient is not finite, Run stops with an error that names the step.
+// The weights are then those before that step. A Run during another Run returns an error.
 func (t *Trainer) Run(ctx context.Context, n int) error {
 	return t.life.Run(ctx, n, func(int) error { return t.next() })
 }
 
-// next makes a step.
+// next makes one training step.
 func (t *Trainer) next() error {
 	r := t.random(0)
 	offset := r.Float64()
@@ -211,15 +213,14 @@ func (t *Trainer) next() error {
 	return nil
 }
 
-// random returns the generator of a number of this step; 0 is the step's own,
-// i+1 that of state i of the batch.
+// random returns random generator number i of the current step. Generator 0 belongs to the step
+// itself, and generator i+1 to state i of the batch.
 func (t *Trainer) random(i int) *rand.Rand {
 	return rand.New(rand.NewPCG(t.cfg.Seed, uint64(t.step)<<24+uint64(i)))
 }
 
-// shuffle prepares the order of the epoch that draw number last belongs to. An
-// epoch goes through all data once; a batch may span two, and then begins the
-// second one's order early.
+// shuffle prepares the order of the epoch that contains draw number last. An epoch visits all
+// data once. A batch may span two epochs; it then already uses the order of the second.
 func (t *Trainer) shuffle(last int) {
 	n := t.problem.rows
 	if epoch := last / n; epoch != t.epoch {
@@ -233,15 +234,17 @@ func (t *Trainer) shuffle(last int) {
 	}
 }
 
-// choose draws the rows of a batch by weight: one from each of as many parts of equal
-// probability, in random order.
+// choose draws the rows of a batch by weight. It divides the probability into as many equal parts
+// as the batch has rows and draws one row from each, in random order.
 func (t *Trainer) choose(r *rand.Rand) {
 	t.chosen = slices.Grow(t.chosen[:0], t.cfg.Batch)[:t.cfg.Batch]
 	total := t.upTo[len(t.upTo)-1]
 	for i := range t.chosen {
-		v := float64(r.Float64()) // rounded before it is added to
+		// convert explicitly, so that no compiler fuses the product with the sum
+		v := float64(r.Float64())
 		u := (float64(i) + v) / float64(t.cfg.Batch) * total
-		// The first row whose sum exceeds u has a weight; rounding may lead beyond the last.
+		// The first row whose cumulative sum exceeds u has a positive weight. Rounding
+		// may lead beyond the last such row.
 		k := sort.Search(len(t.upTo)-1, func(k int) bool { return t.upTo[k] > u })
 		for t.weight[k] == 0 {
 			k--
@@ -251,7 +254,7 @@ func (t *Trainer) choose(r *rand.Rand) {
 	r.Shuffle(len(t.chosen), func(i, j int) { t.chosen[i], t.chosen[j] = t.chosen[j], t.chosen[i] })
 }
 
-// row returns the row of state i of the batch.
+// row returns the row of data for state i of the batch.
 func (t *Trainer) row(i int) int {
 	if t.weight != nil {
 		return int(t.chosen[i])
@@ -259,7 +262,7 @@ func (t *Trainer) row(i int) int {
 	return int(t.order[(t.step*t.cfg.Batch+i)%t.problem.rows])
 }
 
-// gradient computes the part j of a step's gradient.
+// gradient computes the gradient of shard j of the current batch.
 func (t *Trainer) gradient(j int, offset float64) {
 	s, b := t.shards[j], t.cfg.Batch
 	from, to := j*b/len(t.shards), (j+1)*b/len(t.shards)
@@ -271,8 +274,8 @@ func (t *Trainer) gradient(j int, offset float64) {
 	}, b)
 }
 
-// sum adds the gradients of all shards within a strip to the first and returns
-// the squared norm of the result.
+// sum adds the gradients of all shards within a strip to dst, which is that of the first shard.
+// It returns the squared norm of the result.
 func (t *Trainer) sum(dst []float32, at strip) float64 {
 	d := dst[at.from:at.to]
 	for _, s := range t.shards[1:] {
@@ -287,16 +290,18 @@ func (t *Trainer) sum(dst []float32, at strip) float64 {
 	return norm
 }
 
-// strip is a part of the weights that one worker updates.
+// strip is a part of the weights that one worker updates. decays reports whether weight decay
+// applies.
 type strip struct {
 	from, to int
 	decays   bool
 }
 
-// stripLen bounds a strip, so that few big tensors keep all workers busy.
+// stripLen is the largest length of a strip, small enough that a few big tensors keep all workers
+// busy.
 const stripLen = 1 << 14
 
-// strips cuts the tensors of a network.
+// strips divides the tensors of a network into strips.
 func strips(tensors []neural.Tensor) []strip {
 	var all []strip
 	at := 0
@@ -309,12 +314,13 @@ func strips(tensors []neural.Tensor) []strip {
 	return all
 }
 
-// adam is the state of the optimiser.
+// adam is the state of the Adam optimiser: moments m and v, and the moving average of the
+// weights.
 type adam struct {
 	m, v, average []float32
 }
 
-// step describes one update.
+// step holds the coefficients of one update.
 type step struct{ rate, c1, c2, clip, decay, average float64 }
 
 func newStep(c Config, n int, norm float64) step {
@@ -325,7 +331,7 @@ func newStep(c Config, n int, norm float64) step {
 	}
 }
 
-// update moves the weights of a strip against the gradient g:
+// update moves the weights w of a strip against the gradient g:
 //
 //	m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,  w ← w − rate·(c₁m/(√(c₂v) + ε) + decay·w).
 func (a *adam) update(w, g []float32, at strip, s step) {
@@ -344,11 +350,11 @@ func (a *adam) update(w, g []float32, at strip, s step) {
 	}
 }
 
-// A checkpoint is a frame with the settings, one with the state and one for the end, see
-// [session.Frames].
+// magic starts a checkpoint of a trainer. A checkpoint holds one frame with the settings, one
+// with the state and one that marks the end (see [session.Frames]).
 const magic = "gibbsite train 4\n"
 
-// settings names all that decides the bits of a training.
+// settings returns all settings that determine the bits of a training.
 func (t *Trainer) settings() *fingerprint.List {
 	l := &fingerprint.List{}
 	l.Add("network", t.net.Config())
@@ -370,12 +376,12 @@ func (t *Trainer) settings() *fingerprint.List {
 	return l
 }
 
-// state is what a checkpoint holds: numbers and vectors of the length of the weights.
+// state is the content of a checkpoint. Each of vectors has the length of the trained weights.
 type state struct {
 	step    int
 	loss    float64
 	vectors [4][]float32
-	weight  []float64 // of rows, or nil
+	weight  []float64 // weights of the rows of data; nil means none
 }
 
 func (t *Trainer) frames(s *state) *session.Frames {
@@ -425,19 +431,20 @@ func (t *Trainer) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// Save writes a checkpoint. A trainer of the same network, objective, data and configuration can
-// load the checkpoint and continues bit for bit.
+// Save writes a checkpoint to w. A trainer with the same network, objective, data and
+// configuration can load it and continues bit for bit.
 func (t *Trainer) Save(w io.Writer) error { return t.life.Save(w) }
 
-// Load reads what Save wrote, into a trainer built with the same arguments; only Workers and
-// Checkpoint may differ. The error names the first setting that differs or what is wrong with the
-// checkpoint; on an error the trainer is unchanged.
+// Load restores a checkpoint written by Save into a trainer built with the same arguments. Only
+// Workers and Checkpoint may differ. On an error the trainer is unchanged, and the error names
+// the first setting that differs or describes the damage.
 func (t *Trainer) Load(ctx context.Context, r io.Reader) error { return t.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint in the file path and keeps the previous one as path.old. No failure
-// loses both.
+// SaveFile saves a checkpoint to the file path and keeps the previous one as path.old, so that at
+// least one survives any failure.
 func (t *Trainer) SaveFile(path string) error { return t.life.SaveFile(path) }
 
-// LoadFile restores what SaveFile saved, as Load does. If that file is missing or damaged, it
-// restores the previous checkpoint, path.old.
+// LoadFile restores a checkpoint written by [Trainer.SaveFile]. If the file path is missing or
+// damaged, LoadFile restores the previous checkpoint, path.old. The rules of [Trainer.Load]
+// apply.
 func (t *Trainer) LoadFile(ctx context.Context, path string) error { return t.life.LoadFile(ctx, path) }

@@ -12,38 +12,41 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// DenoiserOptions state what is known about a denoiser of tokens.
+// DenoiserOptions states known properties of a denoiser of tokens.
 type DenoiserOptions struct {
-	// Joint, if not nil, is the distribution of x_0 for which predictions are exact: Joint[k] is
-	// the probability of the state x with k = Σ_i x_i·levels^i, 0 if a token is the mask.
+	// Joint, if not nil, is the distribution of x_0 for which predictions are exact. Joint[k]
+	// is the probability of the state x with k = Σ_i x_i·levels^i; it is 0 if a token is the
+	// mask.
 	Joint []float64
 
-	// Mask is the level of masked tokens, or −1 if tokens are replaced by other tokens instead. The
-	// mask of a denoiser that is energy.Masking takes precedence.
+	// Mask is the level of masked tokens, or −1 if the corruption replaces tokens by other
+	// tokens. If the denoiser is energy.Masking, its mask is used instead.
 	Mask int32
 
-	// Tolerance bounds the error of a probability; 0 means 2⁻¹⁶, for float32 rows.
+	// Tolerance is the largest allowed error of a probability; 0 means 2⁻¹⁶, for float32
+	// rows.
 	Tolerance float64
 
-	// Rounding bounds the difference between the row of a state alone and in a batch, for matrix
-	// products whose rounding depends on the batch size; 0 means that the bits are the same.
+	// Rounding is the largest allowed relative difference between the row of a state alone
+	// and in a batch. It is for matrix products whose rounding depends on the batch size. 0
+	// means that the bits must be the same.
 	Rounding float64
 }
 
-// TestDenoiser checks a denoiser of tokens against the requirements of [energy.Denoiser], on all
-// states of its shape, at most 2¹⁰, at three times:
+// TestDenoiser checks a denoiser of tokens against the requirements of [energy.Denoiser]. It uses
+// all states of the denoiser's shape, at most 2¹⁰, at three times:
 //
-//   - shape: sites and levels are ≥ 1 and do not change, and slices of wrong lengths panic;
-//   - number: rows have no NaN and no +Inf, and have a finite weight unless the state is impossible
-//     under Options.Joint;
-//   - pure: predicting the same batch again gives the same bits, and does not change the batch;
-//   - batch: a state has the same rows alone, among other states, in another order and under other
-//     sample numbers;
-//   - timeless: the predictions of a denoiser that is energy.Timeless do not depend on times;
-//   - posterior: rows are log p(x_0,i | x_t) by enumeration (without x_t,i for a leave-one-out
-//     denoiser), also where tokens are marked clean;
-//   - context: if the context has ended, the denoiser returns the error of the context or the usual
-//     predictions.
+//   - shape: Sites and levels are ≥ 1 and constant, and slices of wrong lengths panic.
+//   - number: Rows have no NaN and no +Inf. They have a finite weight, unless the state is
+//     impossible under Options.Joint.
+//   - pure: Predicting the same batch again gives the same bits, and does not change the batch.
+//   - batch: A state has the same rows alone, among other states, in another order and under
+//     other sample numbers.
+//   - timeless: The predictions of a denoiser that is energy.Timeless do not depend on time.
+//   - posterior: Rows equal log p(x_0,i | x_t) by enumeration, also where tokens are marked
+//     clean. For a leave-one-out denoiser, x_t,i is excluded.
+//   - context: If the context has ended, the denoiser returns the error of the context or the
+//     usual predictions.
 func TestDenoiser(ctx context.Context, d energy.Denoiser[int32], o DenoiserOptions) error {
 	part, err := laws.Given("diffusiontest", "d", d)
 	if err != nil {
@@ -56,16 +59,18 @@ func TestDenoiser(ctx context.Context, d energy.Denoiser[int32], o DenoiserOptio
 	return c.all(ctx)
 }
 
-// RealDenoiserOptions state what is known about a denoiser of reals.
+// RealDenoiserOptions states known properties of a denoiser of reals.
 type RealDenoiserOptions struct {
-	// Mean, if not nil, is E[x_0 | x_t] at signal level alpha, written independently of the
-	// denoiser.
+	// Mean, if not nil, returns E[x_0 | x_t] at signal level alpha. It should not share code
+	// with the denoiser.
 	Mean func(x []float32, alpha float64) []float64
 
-	// Tolerance bounds the error of a mean, relative to 1 + its size; 0 means 2⁻¹⁶.
+	// Tolerance is the largest allowed error of a mean, relative to 1 + its size; 0 means
+	// 2⁻¹⁶.
 	Tolerance float64
 
-	// Rounding is as in [DenoiserOptions].
+	// Rounding is the largest allowed relative difference between the prediction for a state
+	// alone and in a batch; 0 means that the bits must be the same.
 	Rounding float64
 }
 
@@ -88,14 +93,14 @@ type denoiserChecker[S energy.Site] struct {
 	d             energy.Denoiser[S]
 	sites, levels int
 	rounding      float64
-	tokens        *DenoiserOptions // one of the two
+	tokens        *DenoiserOptions // options for tokens; nil for reals
 	reals         *RealDenoiserOptions
 
-	x    []S       // the states
-	want []float32 // their rows at the time at hand
+	x    []S       // states to check
+	want []float32 // rows of the states at the current time
 }
 
-// moments are the times and signal levels at which the denoiser is checked.
+// moments lists the times and signal levels at which the denoiser is checked.
 var moments = [][2]float64{{0.95, 0.06}, {0.5, 0.5}, {0.1, 0.92}}
 
 func (c *denoiserChecker[S]) all(ctx context.Context) error {
@@ -150,17 +155,17 @@ func (c *denoiserChecker[S]) shape() error {
 	return nil
 }
 
-// oracle is the exact denoiser of the joint distribution.
+// oracle returns the exact denoiser of the joint distribution in the options.
 func (c *denoiserChecker[S]) oracle() *joint {
 	return &joint{sites: c.sites, levels: c.levels, mask: c.tokens.Mask, p: c.tokens.Joint}
 }
 
-// impossible reports whether no clean state leads to x.
+// impossible reports whether no clean state can be corrupted to x.
 func (c *denoiserChecker[S]) impossible(x []int32) bool {
 	return math.IsNaN(c.oracle().posterior(x, 0.5, nil, false)[0])
 }
 
-// noised is the batch of states x.
+// noised returns a batch of the states x at time t and signal level alpha.
 func (c *denoiserChecker[S]) noised(x []S, t, alpha float64) energy.Noised[S] {
 	n := len(x) / c.sites
 	q := energy.Noised[S]{X: slices.Clone(x), Time: slices.Repeat([]float64{t}, n), Alpha: slices.Repeat([]float64{alpha}, n)}
@@ -171,7 +176,7 @@ func (c *denoiserChecker[S]) noised(x []S, t, alpha float64) energy.Noised[S] {
 	return q
 }
 
-// predict returns the rows of a batch.
+// predict returns the predictions of the denoiser for a batch.
 func (c *denoiserChecker[S]) predict(ctx context.Context, q energy.Noised[S]) ([]float32, error) {
 	v := slices.Repeat([]float32{float32(math.NaN())}, len(q.X)*c.levels)
 	return v, c.d.Denoise(ctx, v, q)
@@ -235,7 +240,7 @@ func (c *denoiserChecker[S]) number(_ context.Context, t, _ float64) error {
 	return nil
 }
 
-// alike compares the rows of a state alone with its rows among other states.
+// alike reports whether the rows got equal the known rows of state s, up to rounding.
 func (c *denoiserChecker[S]) alike(got []float32, s int) bool {
 	for i, w := range c.row(c.want, s) {
 		if got[i] != w && !(math.Abs(float64(got[i]-w)) <= c.rounding*(1+math.Abs(float64(w)))) {
@@ -248,7 +253,7 @@ func (c *denoiserChecker[S]) alike(got []float32, s int) bool {
 func (c *denoiserChecker[S]) batch(ctx context.Context, t, alpha float64) error {
 	n := len(c.x) / c.sites
 	whole := c.noised(c.x, t, alpha)
-	for s := 0; s < n; s += 1 + n/16 { // some alone
+	for s := 0; s < n; s += 1 + n/16 { // check some of the states alone
 		q := c.noised(c.state(s), t, alpha)
 		q.Src[0] = whole.Src[s]
 		got, err := c.predict(ctx, q)
@@ -259,7 +264,7 @@ func (c *denoiserChecker[S]) batch(ctx context.Context, t, alpha float64) error 
 			return c.Broken("batch", "state %v at time %v has the row %v alone and %v among others", c.state(s), t, got, c.row(c.want, s))
 		}
 	}
-	// All states in the opposite order, under other sample numbers.
+	// all states in reverse order, under other sample numbers
 	var back []S
 	for s := n - 1; s >= 0; s-- {
 		back = append(back, c.state(s)...)
@@ -306,7 +311,7 @@ func (c *denoiserChecker[S]) posterior(_ context.Context, t, alpha float64) erro
 	return nil
 }
 
-// compare compares the rows of state s with what is known about them.
+// compare checks the rows of state s against Mean or Joint of the options.
 func (c *denoiserChecker[S]) compare(s int, row []float32, clean []bool, t, alpha float64) error {
 	if c.reals != nil {
 		if c.reals.Mean == nil || clean != nil {
@@ -333,7 +338,7 @@ func (c *denoiserChecker[S]) compare(s int, row []float32, clean []bool, t, alph
 	want := c.oracle().posterior(x, alpha, clean, energy.LeaveOneOut(c.d))
 	for i := range c.sites {
 		if clean != nil && clean[i] || math.IsNaN(want[i*c.levels]) {
-			continue // its row is not read; the state is impossible
+			continue // the row of a clean site is not used; the state may be impossible
 		}
 		for l, p := range softmax(row[i*c.levels : (i+1)*c.levels]) {
 			if w := want[i*c.levels+l]; !(math.Abs(p-w) <= c.tokens.Tolerance) {
@@ -344,7 +349,8 @@ func (c *denoiserChecker[S]) compare(s int, row []float32, clean []bool, t, alph
 	return nil
 }
 
-// clean marks the first site of every state as known, unless it is a mask.
+// clean checks predictions where the first site of every state is marked clean, unless it is a
+// mask.
 func (c *denoiserChecker[S]) clean(ctx context.Context, t, alpha float64) error {
 	if c.tokens == nil || c.tokens.Joint == nil {
 		return nil

@@ -10,15 +10,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// joint is a distribution over tokens^sites with the exact denoiser that it implies, by
-// enumeration in package math: of masked tokens if mask is a level, otherwise of tokens
-// that are replaced.
+// joint is a distribution of tokens together with its exact denoiser, computed by enumeration
+// with package math. If mask is a level, tokens are masked; otherwise they are replaced by random
+// tokens.
 type joint struct {
 	sites, levels int
 	mask          int32
-	p             []float64 // by laws.Index over levels; 0 where a mask is
-	loo           bool      // predict every site from the others
-	memo          map[seen][]float32
+	// probability of each state, in the order of laws.Index; 0 if a token is the mask
+	p    []float64
+	loo  bool // predict every site from the other sites
+	memo map[seen][]float32
 }
 
 type seen struct {
@@ -52,7 +53,7 @@ func (m *joint) Shape() (sites, levels int) { return m.sites, m.levels }
 
 func (m *joint) LeaveOneOut() bool { return m.loo }
 
-// likelihood returns q(x_t,i = seen | x_0,i = l) up to a factor that does not depend on l.
+// likelihood returns q(x_t,i = seen | x_0,i = l), up to a factor that does not depend on l.
 func (m *joint) likelihood(seen, l int32, alpha float64) float64 {
 	if m.mask >= 0 {
 		if seen == m.mask || seen == l {
@@ -67,8 +68,9 @@ func (m *joint) likelihood(seen, l int32, alpha float64) float64 {
 	return w
 }
 
-// posterior returns p(x_0,i = l | x_t), sites rows of levels, NaN if x_t is impossible. clean, if
-// not nil, marks tokens that are known.
+// posterior returns p(x_0,i = l | x_t) in rows of levels, one per site. Entries are NaN if x_t is
+// impossible. clean, if not nil, marks tokens that are known. loo excludes x_t,i from the row of
+// site i.
 func (m *joint) posterior(x []int32, alpha float64, clean []bool, loo bool) []float64 {
 	rows := make([]float64, m.sites*m.levels)
 	for i := range m.sites {
@@ -107,7 +109,7 @@ func (m *joint) Denoise(_ context.Context, v []float32, q energy.Noised[int32]) 
 	return nil
 }
 
-// logs returns the logarithms of posterior, with a constant in every row.
+// logs returns the logarithms of the posterior, plus a constant in every row.
 func (m *joint) logs(x []int32, alpha float64) []float32 {
 	key := seen{laws.Index(x, m.levels), alpha, m.loo}
 	w, ok := m.memo[key]
@@ -120,8 +122,8 @@ func (m *joint) logs(x []int32, alpha float64) []float32 {
 	return w
 }
 
-// evolve returns the distribution after one step of independent sites, given the distribution of
-// x_t.
+// evolve returns the distribution after one reverse step in which sites move independently. now
+// is the distribution of x_t, and alpha its signal level.
 func (m *joint) evolve(now []float64, alpha float64, step func(level int32, p []float64) []float64) []float64 {
 	next := make([]float64, len(now))
 	for k, x := range m.all() {
@@ -136,8 +138,8 @@ func (m *joint) evolve(now []float64, alpha float64, step func(level int32, p []
 	return next
 }
 
-// product returns the weights of all states if site i has the distribution row(i) and all sites
-// together have the given weight; site 0 varies fastest.
+// product returns the weights of all states if site i has the distribution row(i) and the total
+// weight is weight. Site 0 varies fastest.
 func product(weight float64, sites int, row func(i int) []float64) []float64 {
 	all := []float64{weight}
 	for i := range sites {
@@ -152,7 +154,7 @@ func product(weight float64, sites int, row func(i int) []float64) []float64 {
 	return all
 }
 
-// prior returns the distribution of x_1.
+// prior returns the distribution of x_1, the state at time 1.
 func (m *joint) prior() []float64 {
 	p := make([]float64, len(m.p))
 	for k, x := range m.all() {
@@ -185,7 +187,7 @@ func softmax(v []float32) []float64 {
 	return p
 }
 
-// variation is the total variation distance.
+// variation returns the total variation distance of p and q.
 func variation(p, q []float64) float64 {
 	d := 0.0
 	for k := range p {
@@ -194,9 +196,10 @@ func variation(p, q []float64) float64 {
 	return d / 2
 }
 
-// MaskedStep returns the reverse step that a process of masked tokens should make for one token, at
-// signal levels at < as, if the clean token has distribution p. An unmasked token is masked again
-// with probability sigma.
+// MaskedStep returns the documented reverse step of a process of masked tokens, for one token.
+// The step leads from signal level at to as, with at < as. The returned function maps the level
+// of the token and the distribution p of the clean token to the distribution of the next level.
+// An unmasked token is masked again with probability sigma.
 func MaskedStep(mask int32, at, as, sigma float64) func(level int32, p []float64) []float64 {
 	return func(level int32, p []float64) []float64 {
 		q := make([]float64, len(p))
@@ -212,8 +215,9 @@ func MaskedStep(mask int32, at, as, sigma float64) func(level int32, p []float64
 	}
 }
 
-// uniformStep returns the same for tokens that are replaced by any level: Σ_l p(l)·q(x_s | x_t, l)
-// by Bayes' rule from the forward steps.
+// uniformStep returns the reverse step for tokens that are replaced by uniform ones. By Bayes'
+// rule applied to the forward steps it is Σ_l p(l)·q(x_s | x_t, l). The arguments are those of
+// [MaskedStep].
 func uniformStep(at, as float64) func(level int32, p []float64) []float64 {
 	return func(level int32, p []float64) []float64 {
 		forward := func(from, to int, alpha float64) float64 {

@@ -1,5 +1,5 @@
-// Package diffusiontest tests processes, denoisers and projectors, yours as well as those of this
-// module, against the requirements stated by their interfaces:
+// Package diffusiontest tests processes, denoisers and projectors, including your own, against
+// the requirements of their interfaces:
 //
 //	func TestMine(t *testing.T) {
 //		if err := diffusiontest.TestProcess(ctx, mine.Process{}, diffusiontest.ProcessOptions{}); err != nil {
@@ -7,11 +7,11 @@
 //		}
 //	}
 //
-// As in testing/fstest, a function returns nil if all requirements hold, and otherwise an error
-// that names the violated requirement and a case that shows the violation. Distributions are
-// compared with enumeration on three sites that depend on each other, so correct marginals alone do
-// not pass. Seeds are fixed; with new seeds the probability of a false alarm would be 1e-6 per
-// call.
+// A function returns nil if all requirements hold, like the functions of testing/fstest.
+// Otherwise the error names the violated requirement and a case that shows the violation.
+// Distributions are compared with enumeration on three sites that depend on each other, so
+// correct marginals alone do not pass. Seeds are fixed. With new seeds, the probability of a
+// false alarm would be 1e-6 per call.
 package diffusiontest
 
 import (
@@ -31,44 +31,44 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// Claim is what the documentation of a process states about the distribution of
-// samples, given exact predictions.
+// Claim is the documented property of the distribution of samples, given exact predictions.
 type Claim uint8
 
 const (
-	// Converges: sites move independently in every step, by ProcessOptions.Step, and the
+	// Converges: sites move independently in every step, by ProcessOptions.Step. The
 	// distribution tends to that of the denoiser as the number of steps grows.
 	Converges Claim = iota
 
-	// Steps: sites move independently by Step; nothing else is claimed.
+	// Steps: sites move independently by ProcessOptions.Step; nothing else is claimed.
 	Steps
 
-	// Exact: the distribution is the denoiser's for every number of steps.
+	// Exact: the distribution is that of the denoiser for every number of steps.
 	Exact
 
 	// Heuristic: no distribution is claimed or tested.
 	Heuristic
 )
 
-// ProcessOptions state what the documentation of a process promises.
+// ProcessOptions states what the documentation of a process promises.
 type ProcessOptions struct {
 	Claim Claim
 
-	// Step, if not nil, returns the documented step of one site from time t to s at the signal
-	// levels at and as: a function that maps the level of the site and the distribution p of its
-	// clean token to the probabilities of the next level. The default is [MaskedStep] without
-	// remasking or, if the prior is not masked, the step for tokens that are replaced by any level.
+	// Step, if not nil, returns the documented step of one site from time t to s, at the
+	// signal levels at and as. The step is a function. It maps the level of the site and the
+	// distribution p of its clean token to the probabilities of the next level. The default
+	// is [MaskedStep] without remasking. If the prior is not masked, it is the step for
+	// tokens that are replaced by uniform ones.
 	Step func(t, s, at, as float64) func(level int32, p []float64) []float64
 
-	// Counts are the numbers of steps to try; nil means 1, 3 and 8.
+	// Counts lists the numbers of steps to try; nil means 1, 3 and 8.
 	Counts []int
 
 	// Samples is the number of samples for each of Counts; 0 means 20 000.
 	Samples int
 }
 
-// distance bounds the total variation distance from the denoiser's distribution after 256 steps of
-// a process that converges.
+// distance is the largest allowed total variation distance from the denoiser's distribution,
+// after 256 steps of a process that converges.
 const distance = 0.03
 
 const (
@@ -79,19 +79,19 @@ const (
 // TestProcess checks a process on tokens, with three levels, against the requirements of
 // [diffusion.Process] and of the optional interfaces of its steps:
 //
-//   - bind: shapes without sites or levels are rejected;
+//   - bind: Shapes without sites or levels are rejected.
 //   - schedule: Alpha lies in 0…1, does not rise with time, and is near 1 at time 0 and near 0 at
-//     time 1;
-//   - prior: x_1 is all masks, or each token is uniform;
-//   - clock: times do not rise and end at exactly 0 within the promised number of steps;
-//   - distribution: samples follow Options.Claim, given the exact denoiser of a joint distribution,
-//     including a leave-one-out denoiser;
-//   - condition, renoise, reweight, posterior: these methods of [diffusion.Renoiser],
-//     [diffusion.Joint] and [diffusion.Factorised] agree with enumeration;
-//   - workers, parts, resume, wrapper: the bits do not depend on the number of workers or the
-//     number of samples in a batch, and are the same in two calls instead of one, for a part that
-//     begins in the middle, after Save and Load, and for a wrapped process;
-//   - context: a run whose context ends returns the error of the context.
+//     time 1.
+//   - prior: x_1 is all masks, or each token is uniform.
+//   - clock: Times do not rise, and end at exactly 0 within the promised number of steps.
+//   - distribution: Samples follow Options.Claim, given the exact denoiser of a joint
+//     distribution. A leave-one-out denoiser is tested too.
+//   - condition, renoise, reweight, posterior: These methods of [diffusion.Renoiser],
+//     [diffusion.Joint] and [diffusion.Factorised] agree with enumeration.
+//   - workers, parts, resume, wrapper: The bits do not depend on the number of workers or the
+//     batch size. They are the same in two calls instead of one, for a part that begins in the
+//     middle, after Save and Load, and for a wrapped process.
+//   - context: A run whose context ends returns the error of the context.
 func TestProcess(ctx context.Context, p diffusion.Process[int32], o ProcessOptions) error {
 	part, err := laws.Given("diffusiontest", "p", p)
 	if err != nil {
@@ -142,7 +142,7 @@ type form[S energy.Site] struct {
 type processChecker struct {
 	form[int32]
 	o ProcessOptions
-	m *joint // the model
+	m *joint // exact model with which the process is tested
 }
 
 func (f *form[S]) bind(ctx context.Context) (err error) {
@@ -201,7 +201,7 @@ func (c *processChecker) prior(context.Context) error {
 	return nil
 }
 
-// clock checks runs, in which Next sees the states that occur there.
+// clock checks the times of whole runs, in which Next receives the states that occur.
 func (f *form[S]) clock(ctx context.Context) error {
 	for _, steps := range []int{1, 2, 7, 64} {
 		b, err := f.p.Bind(ctx, sites, f.levels)
@@ -237,7 +237,7 @@ func (f *form[S]) clock(ctx context.Context) error {
 	return nil
 }
 
-// step is the documented step between two times.
+// step returns the documented step between two times.
 func (c *processChecker) step(t, s float64) func(level int32, p []float64) []float64 {
 	at, as := c.s.Alpha(t), c.s.Alpha(s)
 	switch {
@@ -308,10 +308,10 @@ func (c *processChecker) distribution(ctx context.Context) error {
 	return nil
 }
 
-// times are the pairs of times at which single steps are checked.
+// times lists the pairs of times between which single steps are checked.
 var times = [][2]float64{{0.9, 0.6}, {0.5, 0.45}, {0.3, 0}}
 
-// corrupted draws x_0, and x_t given x_0.
+// corrupted draws a clean state x_0, and a corruption x_t of it at time t.
 func (c *processChecker) corrupted(r *rand.Rand, t float64) (x0, xt []int32) {
 	u, k := r.Float64(), 0
 	for ; k < len(c.m.p)-1 && u >= c.m.p[k]; k++ {
@@ -336,8 +336,8 @@ func (c *processChecker) predicted(xt []int32, t float64, loo bool) []float32 {
 	return slices.Clone(c.m.logs(xt, c.s.Alpha(t)))
 }
 
-// each calls check with several x_t, drawn as corruptions of x_0 at the first of two times, and
-// their predictions, until there is an error.
+// each calls check with several states x_t and their predictions, until there is an error. at is
+// a pair of times, and x_t is a corruption of x_0 at the first.
 func (c *processChecker) each(seed uint64, n int, check func(at [2]float64, x0, xt []int32, v []float32) error) error {
 	r := rand.New(rand.NewPCG(39, seed))
 	for range n {
@@ -376,7 +376,7 @@ func (c *processChecker) condition(context.Context) error {
 		if c.m.mask < 0 {
 			return nil
 		}
-		// A denoiser that knows nothing of the corruption.
+		// a denoiser that ignores the corruption
 		v := make([]float32, sites*levels)
 		s.Condition(v, xt, at[0], false)
 		for i, l := range xt {
@@ -389,7 +389,7 @@ func (c *processChecker) condition(context.Context) error {
 	})
 }
 
-// compare compares rows of log-weights with probabilities: 2⁻¹⁶ for float32 rows.
+// compare checks rows of log-weights against probabilities, within 2⁻¹⁶ for float32 rows.
 func (c *processChecker) compare(law string, v []float32, want []float64, xt []int32, t float64) error {
 	for i := range sites {
 		for l, p := range softmax(v[i*levels : (i+1)*levels]) {
@@ -488,7 +488,7 @@ func (c *processChecker) posterior(context.Context) error {
 	})
 }
 
-// wrapped hides everything about a process but its one method.
+// wrapped hides all methods of a process except Bind.
 type wrapped[S energy.Site] struct{ diffusion.Process[S] }
 
 // same draws samples in several ways that must give the same result.
@@ -536,7 +536,7 @@ func (f *form[S]) same(ctx context.Context) error {
 	return f.resume(ctx, want)
 }
 
-// resume cuts a run in two, by a checkpoint.
+// resume checks a run that is interrupted and continued from a checkpoint.
 func (f *form[S]) resume(ctx context.Context, want []S) error {
 	dir, err := os.MkdirTemp("", "diffusiontest")
 	if err != nil {
@@ -570,7 +570,7 @@ func (f *form[S]) resume(ctx context.Context, want []S) error {
 	return nil
 }
 
-// ends runs under contexts that end in the middle.
+// ends checks runs whose contexts end in the middle.
 func (f *form[S]) ends(ctx context.Context) error {
 	for _, look := range []int{1, 2, 3, 5, 9} {
 		polled := laws.NewPolled(ctx, look)
@@ -579,7 +579,7 @@ func (f *form[S]) ends(ctx context.Context) error {
 			err = d.Sample(polled, make([]S, 2*sites))
 		}
 		if err == nil && look > 3 {
-			continue // may be over by then
+			continue // the run may be over by then
 		}
 		if !errors.Is(err, context.Canceled) {
 			return f.Broken("context", "a context that ends at look %d: %v, want its error", look, err)

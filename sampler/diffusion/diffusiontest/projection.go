@@ -12,58 +12,60 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// ProjectionOptions state what the documentation of a projector promises. The zero
-// value is for tokens and promises that the likeliest sequence of a projected table is
-// feasible.
+// ProjectionOptions states what the documentation of a projector promises. The zero value is for
+// tokens, with the promise that the most likely sequence of a projected table is feasible.
 type ProjectionOptions struct {
 	// Sites and Levels are the shape; 0 means 4 and 3. Levels is 1 for reals.
 	Sites, Levels int
 
-	// Accepts reports whether a sequence is feasible, written independently of the
+	// Accepts reports whether a sequence is feasible. It should not share code with the
 	// projector. It is required for tokens.
 	Accepts func(x []int32) bool
 
-	// Violation, for reals, returns the violation of a series, written independently of the
-	// projector. The series is feasible if its violation is at most Tolerance, where 0 means 1e-6.
+	// Violation, for reals, returns the violation of a series. It should not share code with
+	// the projector. The series is feasible if its violation is at most Tolerance; a
+	// Tolerance of 0 means 1e-6.
 	Violation func(x []float32) float64
 	Tolerance float64
 
-	// Nearest promises that a projection minimises KL(p‖y) over the distributions y whose likeliest
-	// sequence, ties allowed, is feasible; for reals, that the projection is the nearest feasible
-	// series.
+	// Nearest promises that a projection minimises KL(p‖y) over the distributions y whose
+	// most likely sequence is feasible, ties allowed. For reals it promises the nearest
+	// feasible series.
 	Nearest bool
 
-	// Search allows a projection that is random and not the nearest: it may differ between samples
-	// and change when it is projected again.
+	// Search allows a projection that is random and not the nearest. It may differ between
+	// samples, and change when it is projected again.
 	Search bool
 
-	// Weight, if not nil, is the log-weight by which a [diffusion.Drawer] draws a sequence, given
-	// its rows; the default is Σ_i v[i, x_i].
+	// Weight, if not nil, returns the log-weight of a sequence x for the draws of a
+	// [diffusion.Drawer], given the rows v. The default is Σ_i v[i, x_i].
 	Weight func(v []float32, x []int32) float64
 
-	// Tables is the number of random tables to try; 0 means 20. Draws is the number of joint draws
-	// from each table; 0 means 1000.
+	// Tables is the number of random tables to try; 0 means 20. Draws is the number of joint
+	// draws from each table; 0 means 1000.
 	Tables, Draws int
 
-	// Last states that the result need be feasible only in the last step, which ends at time 0.
+	// Last means that the result must be feasible only in the last step, which ends at time
+	// 0.
 	Last bool
 
-	// Conditional states that Project stores the marginals of the conditional
-	// distribution. Their likeliest sequence need not be feasible.
+	// Conditional means that Project stores the marginals of the conditional distribution,
+	// whose most likely sequence need not be feasible.
 	Conditional bool
 }
 
 // TestProjector checks a projector against the requirements of [diffusion.Projector] and
 // [diffusion.Projection]:
 //
-//   - bind: shapes without sites, levels or samples are rejected;
-//   - feasible: the likeliest sequence of a projected table, or the projected series, is feasible;
-//   - untouched: a table whose likeliest sequence is feasible by a wide margin does not change;
-//   - again: projecting a second time changes no more than rounding does;
-//   - nearest: the divergence is the minimum by enumeration, if Options promise this;
-//   - slots: samples do not depend on each other, nor on their slot;
-//   - infeasible: if no feasible sequence has weight, the error wraps constraint.ErrInfeasible;
-//   - draw: a [diffusion.Drawer] draws from the conditional distribution and returns its
+//   - bind: Shapes without sites, levels or samples are rejected.
+//   - feasible: The most likely sequence of a projected table, or the projected series, is
+//     feasible.
+//   - untouched: A table whose most likely sequence is feasible by a wide margin does not change.
+//   - again: Projecting a second time changes no more than rounding does.
+//   - nearest: The divergence is the minimum by enumeration, if the options promise this.
+//   - slots: Samples depend neither on each other nor on their slot.
+//   - infeasible: If no feasible sequence has weight, the error wraps constraint.ErrInfeasible.
+//   - draw: A [diffusion.Drawer] draws from the conditional distribution and returns its
 //     log-weight, by enumeration, and does not change v.
 func TestProjector(ctx context.Context, p diffusion.Projector, o ProjectionOptions) error {
 	part, err := laws.Given("diffusiontest", "p", p)
@@ -112,7 +114,7 @@ func (c *projectorChecker) bind(ctx context.Context) error {
 	return nil
 }
 
-// bound returns a fresh projection for some samples.
+// bound returns a new projection for the given number of samples.
 func (c *projectorChecker) bound(ctx context.Context, samples int) (diffusion.Projection, error) {
 	b, err := c.p.Bind(ctx, c.o.Sites, c.o.Levels, samples)
 	if err == nil && b == nil {
@@ -133,8 +135,8 @@ func (c *projectorChecker) table() []float32 {
 	return v
 }
 
-// likeliest returns the likeliest sequence, and the smallest lead of the likeliest level of a row
-// over the second.
+// likeliest returns the most likely sequence of the table v. lead is the smallest difference,
+// over rows, between the largest and the second largest log-weight.
 func (c *projectorChecker) likeliest(v []float32) (x []int32, lead float64) {
 	lead = math.Inf(1)
 	for i := range c.o.Sites {
@@ -155,11 +157,11 @@ func (c *projectorChecker) likeliest(v []float32) (x []int32, lead float64) {
 	return x, lead
 }
 
-// slack is the change of a log-weight that rounding to float32 may cause.
+// slack is the largest change of a log-weight that rounding to float32 can cause.
 const slack = 1e-4
 
-// leads reports whether a feasible sequence is among the likeliest ones, including ties due to
-// rounding.
+// leads reports whether a feasible sequence is among the most likely ones, counting ties caused
+// by rounding.
 func (c *projectorChecker) leads(v []float32) bool {
 	return slices.ContainsFunc(c.all, func(x []int32) bool {
 		for i, l := range x {
@@ -172,7 +174,8 @@ func (c *projectorChecker) leads(v []float32) bool {
 	})
 }
 
-// to returns the time at which a projected step ends.
+// to returns the time at which a projected step ends: 0 if the options require only the last
+// step, and t otherwise.
 func (c *projectorChecker) to(t float64) float64 {
 	if c.o.Last {
 		return 0
@@ -180,7 +183,7 @@ func (c *projectorChecker) to(t float64) float64 {
 	return t
 }
 
-// source is the randomness of a projection.
+// source returns the random source for a projection.
 func source() rand.Source { return rand.NewPCG(39, 21) }
 
 func (c *projectorChecker) project(ctx context.Context) error {
@@ -223,7 +226,7 @@ func (c *projectorChecker) project(ctx context.Context) error {
 	return nil
 }
 
-// feasible checks the result of a projection.
+// feasible checks that the projection v of the table before is feasible.
 func (c *projectorChecker) feasible(before, v []float32, violation float64) error {
 	if !c.tokens() {
 		if worst := c.o.Violation(v); !(worst <= c.o.Tolerance) {
@@ -241,16 +244,18 @@ func (c *projectorChecker) feasible(before, v []float32, violation float64) erro
 	return nil
 }
 
-// untouched returns the projection of a table that was feasible.
+// untouched returns v, the projection of the table before. It also reports whether the projector
+// should not have changed this table.
 func (c *projectorChecker) untouched(before, v []float32) ([]float32, bool) {
 	if !c.tokens() {
 		return v, c.o.Violation(before) <= 0
 	}
 	x, lead := c.likeliest(before)
-	return v, lead > 0.5 && c.o.Accepts(x) // e^0.5 is a lead beyond every margin in use
+	return v, lead > 0.5 && c.o.Accepts(x) // a lead of e^0.5 exceeds every margin in use
 }
 
-// close compares tables as distributions and series entry by entry.
+// close reports whether a and b are equal up to rounding. It compares tables as distributions and
+// series entry by entry.
 func (c *projectorChecker) close(a, b []float32) bool {
 	if !c.tokens() {
 		for i := range a {
@@ -271,10 +276,10 @@ func (c *projectorChecker) close(a, b []float32) bool {
 	return true
 }
 
-// nearest compares the divergence with the minimum over all feasible sequences.
+// nearest compares the divergence of a projection with the minimum over all feasible sequences.
 func (c *projectorChecker) nearest(before, v []float32) error {
 	if !c.tokens() {
-		return nil // the projection of proximal is compared with an oracle of its own
+		return nil // the tests of package proximal compare with their own oracle
 	}
 	best := math.Inf(1)
 	for _, x := range c.all {
@@ -300,9 +305,9 @@ func (c *projectorChecker) nearest(before, v []float32) error {
 	return nil
 }
 
-// leastDivergence returns min_y KL(p‖y) over the y in which no level is likelier than l. At the
-// optimum, l and some likelier levels share their mean and the others do not change; which ones is
-// found by trying.
+// leastDivergence returns min_y KL(p‖y) over the distributions y in which no level is more likely
+// than l. At the optimum, l and some of the more likely levels share their mean, and the others
+// do not change. The function tries all choices of these levels.
 func leastDivergence(p []float64, l int) float64 {
 	order := make([]int, 0, len(p))
 	for u := range p {
@@ -338,7 +343,8 @@ func leastDivergence(p []float64, l int) float64 {
 	return best
 }
 
-// slots projects tables in the slots of one projection, in mixed order, and one by one.
+// slots projects tables in the slots of one projection, in mixed order, and compares with
+// projecting each alone.
 func (c *projectorChecker) slots(ctx context.Context) error {
 	if c.o.Search {
 		return nil
@@ -376,7 +382,7 @@ func (c *projectorChecker) slots(ctx context.Context) error {
 	return nil
 }
 
-// infeasible projects tables in which only one sequence has weight, which is not feasible.
+// infeasible draws from tables in which a single infeasible sequence has all the weight.
 func (c *projectorChecker) infeasible(ctx context.Context) error {
 	if !c.tokens() {
 		return nil

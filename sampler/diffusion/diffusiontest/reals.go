@@ -11,27 +11,27 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// RealOptions state what the documentation of a process on reals promises.
+// RealOptions states what the documentation of a process on reals promises.
 type RealOptions struct {
-	// Step returns the coefficients of the documented step from signal level at to as,
-	// x_s = keep·x_t + clean·x̂_0 + noise·ξ with ξ standard normal. nil means that no distribution
-	// is claimed or tested.
+	// Step returns the coefficients of the documented step from signal level at to as, x_s =
+	// keep·x_t + clean·x̂_0 + noise·ξ with ξ standard normal. A nil Step means that no
+	// distribution is claimed or tested.
 	Step func(at, as float64) (keep, clean, noise float64)
 
-	// Distance, if not 0, bounds the distance between the covariance of samples after 512 steps and
-	// that of the denoiser, in units of the denoiser's largest variance.
+	// Distance, if not 0, bounds the distance between the covariance of samples after 512
+	// steps and that of the denoiser. It is in units of the denoiser's largest variance.
 	Distance float64
 }
 
-// The numbers of steps to try, and the number of samples to draw for each.
+// stepCounts holds the numbers of steps for which the distribution is tested.
 var stepCounts = [...]int{1, 4, 20}
 
 const realSamples = 4000
 
-// TestRealProcess checks a process on reals against the requirements of [diffusion.Process], with
-// the exact denoiser of a Gaussian whose sites depend on each other. The requirements are those of
-// [TestProcess] that are not specific to tokens. Steps that are linear in the prediction give
-// Gaussian samples, whose mean and covariance follow from Options.Step.
+// TestRealProcess checks a process on reals against the requirements of [diffusion.Process]. It
+// uses the exact denoiser of a Gaussian whose sites depend on each other. The requirements are
+// those of [TestProcess] that are not specific to tokens. Steps that are linear in the prediction
+// give Gaussian samples, whose mean and covariance follow from Options.Step.
 func TestRealProcess(ctx context.Context, p diffusion.Process[float32], o RealOptions) error {
 	part, err := laws.Given("diffusiontest", "p", p)
 	if err != nil {
@@ -49,7 +49,7 @@ type realChecker struct {
 	o RealOptions
 }
 
-// matrix is sites × sites.
+// matrix is a sites × sites matrix.
 type matrix [sites][sites]float64
 
 func (a matrix) times(b matrix) (c matrix) {
@@ -84,7 +84,8 @@ func (a matrix) plus(x, y float64, b matrix) (c matrix) {
 
 var identity = matrix{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}
 
-// inverse is that of Gauss and Jordan; a is positive definite, so no pivot is 0.
+// inverse returns the inverse by Gauss–Jordan elimination. a must be positive definite, so that
+// no pivot is 0.
 func (a matrix) inverse() matrix {
 	inv := identity
 	for k := range sites {
@@ -105,7 +106,7 @@ func (a matrix) inverse() matrix {
 	return inv
 }
 
-// lower is the Cholesky factor.
+// lower returns the lower Cholesky factor of a.
 func (a matrix) lower() (l matrix) {
 	for i := range sites {
 		for j := range i + 1 {
@@ -123,7 +124,8 @@ func (a matrix) lower() (l matrix) {
 	return l
 }
 
-// gaussian is the denoiser of N(mean, covariance): E[x_0 | x_t] = m + G·(x_t − √ᾱ·m).
+// gaussian is the exact denoiser of N(mean, covariance). It predicts E[x_0 | x_t] = m + G·(x_t −
+// √ᾱ·m) with the gain G.
 type gaussian struct{}
 
 var (
@@ -131,7 +133,7 @@ var (
 	covariance = matrix{{1, 0.6, -0.3}, {0.6, 0.8, 0.1}, {-0.3, 0.1, 0.5}}
 )
 
-// gain is √ᾱ·Σ·(ᾱ·Σ + (1−ᾱ)·1)⁻¹.
+// gain returns G = √ᾱ·Σ·(ᾱ·Σ + (1−ᾱ)·1)⁻¹, with Σ the covariance.
 func gain(alpha float64) matrix {
 	return covariance.times(covariance.plus(alpha, 1-alpha, identity).inverse()).plus(math.Sqrt(alpha), 0, matrix{})
 }
@@ -152,7 +154,8 @@ func (gaussian) Denoise(_ context.Context, v []float32, q energy.Noised[float32]
 	return nil
 }
 
-// bins counts values by equally likely cells of the standard normal distribution.
+// bins adds z to the count of its cell. The cells are equally likely under the standard normal
+// distribution.
 func bins(counts []int, z float64) {
 	u := 0.5 * math.Erfc(-z/math.Sqrt2)
 	counts[min(int(u*float64(len(counts))), len(counts)-1)]++
@@ -160,8 +163,9 @@ func bins(counts []int, z float64) {
 
 const cells = 20
 
-// normal compares samples with N(m, a): each coordinate of L⁻¹(x − m), and the products of
-// neighbours' signs, with those of standard normal variables.
+// normal compares samples with N(m, a). With a = LLᵀ, it compares each coordinate of L⁻¹(x − m),
+// and the signs of products of two coordinates, with those of independent standard normal
+// variables.
 func (c *realChecker) normal(law, what string, x []float32, m [sites]float64, a matrix, tests int) error {
 	l := a.lower()
 	var counts [sites][cells]int
@@ -215,7 +219,7 @@ func (c *realChecker) prior(context.Context) error {
 	return c.normal("prior", "x_1", x, [sites]float64{}, identity, 1)
 }
 
-// moments returns the mean and the covariance of samples.
+// moments returns the documented mean and covariance of samples after the given number of steps.
 func (c *realChecker) moments(steps int) (m [sites]float64, a matrix) {
 	a = identity
 	t := 1.0
@@ -255,7 +259,7 @@ func (c *realChecker) distribution(ctx context.Context) error {
 		if err := d.Sample(ctx, x); err != nil {
 			return c.Broken("distribution", "%d steps: %v", steps, err)
 		}
-		if a[0][0] < 1e-6 { // one step of a mean: a point
+		if a[0][0] < 1e-6 { // a single step to the mean gives one point
 			for i, v := range x {
 				if math.Abs(float64(v)-m[i%sites]) > 0.01+4*math.Sqrt(a[i%sites][i%sites]) {
 					return c.Broken("distribution", "%d steps give %v at site %d, want %v", steps, v, i%sites, m[i%sites])

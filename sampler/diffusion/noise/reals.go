@@ -7,18 +7,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// LinearBeta is the schedule of DDPM (Ho et al. 2020): ᾱ_k = Π_{j≤k} (1−β_j) with β_1 … β_T evenly
-// spaced, and ᾱ(t) = ᾱ_{tT}, interpolated geometrically. The zero value has β from 1e-4 to 0.02 in
-// T = 1000 steps.
+// LinearBeta is the schedule of DDPM (Ho et al. 2020): ᾱ_k = Π_{j≤k} (1−β_j) with β_1 … β_T
+// evenly spaced. At time t it is ᾱ(t) = ᾱ_{tT}, interpolated geometrically. The zero value has β
+// from 1e-4 to 0.02 in T = 1000 steps.
 type LinearBeta struct {
-	From, To float64 // β_1 and β_T; 0 means 1e-4 and 0.02
-	Steps    int     // T, at most 2²²: a call of Alpha takes T multiplications; 0 means 1000
+	From, To float64 // β_1 and β_T; 0 means 1e-4 and 0.02, respectively
+	// number T of steps, at most 2²²; 0 means 1000. A call of Alpha takes T multiplications
+	Steps int
 }
 
-// mostSteps bounds Steps.
+// mostSteps is the largest allowed value of LinearBeta.Steps.
 const mostSteps = 1 << 22
 
-// counted is filled, but panics unless Steps is in range, because its callers return no error.
+// counted returns the schedule with its defaults. It panics if Steps is out of range, because its
+// callers return no error.
 func (c LinearBeta) counted() LinearBeta {
 	c = c.filled()
 	if c.Steps < 1 || c.Steps > mostSteps {
@@ -40,8 +42,8 @@ func (c LinearBeta) filled() LinearBeta {
 	return c
 }
 
-// Alpha implements [Schedule], in T multiplications. Like Time and Tabulate, it panics unless Steps
-// is in range.
+// Alpha returns ᾱ(t), in T multiplications; it implements [Schedule]. It panics if Steps is out
+// of range; so do Time and Tabulate.
 func (c LinearBeta) Alpha(t float64) float64 {
 	c = c.counted()
 	whole, rest := c.split(t)
@@ -52,7 +54,7 @@ func (c LinearBeta) Alpha(t float64) float64 {
 	return c.between(a, whole, rest)
 }
 
-// split returns the whole steps before t and the rest.
+// split returns t·T as a whole number of steps and a fraction of a step.
 func (c LinearBeta) split(t float64) (whole int, rest float64) {
 	k := float64(unit(t) * float64(c.Steps))
 	whole = int(math.Round(k))
@@ -62,7 +64,7 @@ func (c LinearBeta) split(t float64) (whole int, rest float64) {
 	return whole, k - float64(whole)
 }
 
-// between advances ᾱ from a whole step by the rest.
+// between returns ᾱ at a fraction rest of a step after a whole step, where it is a.
 func (c LinearBeta) between(a float64, whole int, rest float64) float64 {
 	if rest <= gridTolerance {
 		return a
@@ -70,13 +72,13 @@ func (c LinearBeta) between(a float64, whole int, rest float64) float64 {
 	return float64(a * simd.Exp(float64(rest*simd.Log1p(-c.beta(whole)))))
 }
 
-// betaTable is a LinearBeta with its products.
+// betaTable is a LinearBeta with precomputed ᾱ of every whole step in bar.
 type betaTable struct {
 	LinearBeta
 	bar []float64
 }
 
-// Tabulate implements [Tabulated].
+// Tabulate implements [Tabulated]: the result precomputes ᾱ of every whole step.
 func (c LinearBeta) Tabulate() Schedule {
 	b := betaTable{c.counted(), []float64{1}}
 	for j := range b.Steps {
@@ -85,7 +87,7 @@ func (c LinearBeta) Tabulate() Schedule {
 	return b
 }
 
-// Alpha returns the same values as that of the LinearBeta.
+// Alpha returns the same values as the Alpha of the LinearBeta.
 func (b betaTable) Alpha(t float64) float64 {
 	whole, rest := b.split(t)
 	return b.between(b.bar[whole], whole, rest)
@@ -99,10 +101,11 @@ func (c LinearBeta) beta(j int) float64 {
 	return c.From + float64((c.To-c.From)*float64(j))/float64(c.Steps-1)
 }
 
-// Time implements [Schedule], to the resolution of Alpha.
+// Time returns the time at which the signal level is alpha, to the precision of Alpha; it
+// implements [Schedule].
 func (c LinearBeta) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
-// Check implements [Checked].
+// Check returns an error if a field is out of range; it implements [Checked].
 func (c LinearBeta) Check() error {
 	c = c.filled()
 	if !(c.From > 0 && c.From < 1 && c.To > 0 && c.To < 1) || c.Steps < 1 {
@@ -114,19 +117,18 @@ func (c LinearBeta) Check() error {
 	return nil
 }
 
-// gridTolerance is how far rounding of t may move t·T from an integer.
+// gridTolerance is the largest distance of t·T from an integer that counts as rounding of t.
 const gridTolerance = 1e-9
 
-// SigmoidBar is ᾱ(t) = (σ(e/τ) − σ((t(e−b)+b)/τ)) / (σ(e/τ) − σ(b/τ)) with the
-// logistic σ (Jabri et al. 2023), but at least MinAlpha. The zero value has b = −3,
-// e = 3, τ = 1.
+// SigmoidBar is the schedule ᾱ(t) = (σ(e/τ) − σ((t(e−b)+b)/τ)) / (σ(e/τ) − σ(b/τ)) with the
+// logistic σ (Jabri et al. 2023), but at least MinAlpha. The zero value has b = −3, e = 3, τ = 1.
 type SigmoidBar struct {
-	Begin, End float64 // b and e; both 0 mean −3 and 3
-	Tau        float64 // τ; 0 means 1
+	Begin, End float64 // b and e in the formula; both 0 mean −3 and 3
+	Tau        float64 // τ in the formula; 0 means 1
 	MinAlpha   float64 // smallest ᾱ; 0 means 1e-9 (see [CosineBar])
 }
 
-// Alpha implements [Schedule].
+// Alpha returns the signal level at time t; it implements [Schedule].
 func (c SigmoidBar) Alpha(t float64) float64 {
 	if t <= 0 {
 		return 1
@@ -137,7 +139,8 @@ func (c SigmoidBar) Alpha(t float64) float64 {
 	return max(c.MinAlpha, (end-at)/(end-simd.Sigmoid(c.Begin/c.Tau)))
 }
 
-// Time implements [Schedule], to the resolution of Alpha.
+// Time returns the time at which the signal level is alpha, to the precision of Alpha; it
+// implements [Schedule].
 func (c SigmoidBar) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
 func (c SigmoidBar) filled() SigmoidBar {
@@ -153,7 +156,7 @@ func (c SigmoidBar) filled() SigmoidBar {
 	return c
 }
 
-// Check implements [Checked].
+// Check returns an error if a field is out of range; it implements [Checked].
 func (c SigmoidBar) Check() error {
 	c = c.filled()
 	if !(c.Begin < c.End) || !(c.Tau > 0) || math.IsInf(c.End-c.Begin, 1) || !(c.MinAlpha > 0 && c.MinAlpha < 1) {
@@ -162,43 +165,42 @@ func (c SigmoidBar) Check() error {
 	return nil
 }
 
-// Straight is the schedule of flow matching on straight paths (Lipman, Chen, Ben-Hamu, Nickel and
-// Le 2023; Liu, Gong and Liu 2023), z_t = (1−t)·x_0 + t·ε. Scaled so that the variances of signal
-// and noise add up to 1, this is x_t = z_t/√((1−t)²+t²) with
+// Straight is the schedule of flow matching on straight paths z_t = (1−t)·x_0 + t·ε (Lipman,
+// Chen, Ben-Hamu, Nickel and Le 2023; Liu, Gong and Liu 2023). Scaled so that the variances of
+// signal and noise add up to 1, the state is x_t = z_t/√((1−t)²+t²) with
 //
 //	ᾱ(t) = (1−t)²/((1−t)² + t²).
 //
-// With this schedule an even grid of DDIM steps (η = 0) is Euler's method for
-// dz/dt = E[ε − x_0 | z]. Because ᾱ(1) = 0, the first state is pure noise, for which denoisers that
-// divide by √ᾱ, such as energy.NoisePredictor, cannot make a prediction.
+// With this schedule an even grid of DDIM steps (η = 0) is Euler's method for dz/dt = E[ε − x_0 |
+// z]. Because ᾱ(1) = 0, the first state is pure noise. Denoisers that divide by √ᾱ, such as
+// energy.NoisePredictor, cannot make a prediction for it.
 type Straight struct{}
 
-// Alpha implements [Schedule].
+// Alpha returns the signal level at time t; it implements [Schedule].
 func (Straight) Alpha(t float64) float64 {
 	t = unit(t)
 	a, b := float64((1-t)*(1-t)), float64(t*t)
 	return a / (a + b)
 }
 
-// Time implements [Schedule].
+// Time returns the time at which the signal level is alpha; it implements [Schedule].
 func (Straight) Time(alpha float64) float64 {
 	alpha = unit(alpha)
 	noise := math.Sqrt(1 - alpha)
 	return noise / (noise + math.Sqrt(alpha))
 }
 
-// CosineBar is ᾱ(t) = f(t)/f(0), f(t) = cos²(π/2·(t+s)/(1+s)) (Nichol and
-// Dhariwal 2021), but at least MinAlpha. The zero value has s = 0.008.
+// CosineBar is the schedule ᾱ(t) = f(t)/f(0), f(t) = cos²(π/2·(t+s)/(1+s)) (Nichol and Dhariwal
+// 2021), but at least MinAlpha. The zero value has s = 0.008.
 type CosineBar struct {
-	Offset float64 // s; 0 means 0.008
+	Offset float64 // s in the formula; 0 means 0.008
 
-	// MinAlpha bounds ᾱ from below: ᾱ(1) is 0 in the formula, which makes 1/√ᾱ
-	// infinite. 0 means 1e-9, near the ᾱ(1) of the usual bound β ≤ 0.999 in 1000
-	// steps.
+	// MinAlpha is the smallest ᾱ; 0 means 1e-9. In the formula ᾱ(1) is 0, which makes 1/√ᾱ
+	// infinite. The default is near the ᾱ(1) of the usual bound β ≤ 0.999 in 1000 steps.
 	MinAlpha float64
 }
 
-// Alpha implements [Schedule].
+// Alpha returns the signal level at time t; it implements [Schedule].
 func (c CosineBar) Alpha(t float64) float64 {
 	if t <= 0 {
 		return 1
@@ -210,7 +212,8 @@ func (c CosineBar) Alpha(t float64) float64 {
 	return max(least, float64(r*r))
 }
 
-// Time implements [Schedule], to the resolution of Alpha.
+// Time returns the time at which the signal level is alpha, to the precision of Alpha; it
+// implements [Schedule].
 func (c CosineBar) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
 func (c CosineBar) filled() (offset, least float64) {
@@ -224,7 +227,7 @@ func (c CosineBar) filled() (offset, least float64) {
 	return offset, least
 }
 
-// Check implements [Checked].
+// Check returns an error if a field is out of range; it implements [Checked].
 func (c CosineBar) Check() error {
 	if s, f := c.filled(); !(s > 0) || math.IsInf(s, 1) || !(f > 0 && f < 1) {
 		return fmt.Errorf("noise: CosineBar: Offset = %v, MinAlpha = %v, want > 0 and in (0, 1)", s, f)
@@ -232,17 +235,18 @@ func (c CosineBar) Check() error {
 	return nil
 }
 
-// PolynomialSNR has a signal-to-noise ratio that is a polynomial in the remaining time,
+// PolynomialSNR is the schedule whose signal-to-noise ratio is a polynomial in the remaining
+// time,
 //
 //	ᾱ/(1−ᾱ) = Max·(1−t)^Power,
 //
-// and ᾱ at least MinAlpha. Power 1, a linear signal-to-noise ratio, is the clock of stochastic
-// localization (Montanari 2023). With T even steps, the first step ends at the ratio Max/T^Power:
-// at Power 1 it decides too much unless Max is at most a few times T. The zero value has Power 4
-// and Max 1e4.
+// with ᾱ at least MinAlpha. Power 1, a linear ratio, is the clock of stochastic localization
+// (Montanari 2023). With T even steps, the first step ends at the ratio Max/T^Power. At Power 1
+// this step decides too much, unless Max is at most a few times T. The zero value has Power 4 and
+// Max 1e4.
 type PolynomialSNR struct {
-	Power    float64 // > 0; 0 means 4
-	Max      float64 // the ratio at t → 0, > 0; 0 means 1e4
+	Power    float64 // exponent > 0; 0 means 4
+	Max      float64 // ratio as t → 0, > 0; 0 means 1e4
 	MinAlpha float64 // smallest ᾱ; 0 means 1e-9 (see [CosineBar])
 }
 
@@ -259,7 +263,7 @@ func (c PolynomialSNR) filled() PolynomialSNR {
 	return c
 }
 
-// Alpha implements [Schedule].
+// Alpha returns the signal level at time t; it implements [Schedule].
 func (c PolynomialSNR) Alpha(t float64) float64 {
 	if t <= 0 {
 		return 1
@@ -268,10 +272,11 @@ func (c PolynomialSNR) Alpha(t float64) float64 {
 	return max(c.MinAlpha, simd.Sigmoid(simd.Log(c.Max)+float64(c.Power*simd.Log1p(-unit(t)))))
 }
 
-// Time implements [Schedule], to the resolution of Alpha.
+// Time returns the time at which the signal level is alpha, to the precision of Alpha; it
+// implements [Schedule].
 func (c PolynomialSNR) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
-// Check implements [Checked].
+// Check returns an error if a field is out of range; it implements [Checked].
 func (c PolynomialSNR) Check() error {
 	if c = c.filled(); !(c.Power > 0) || !(c.Max > 0) || math.IsInf(c.Power, 1) || math.IsInf(c.Max, 1) || !(c.MinAlpha > 0 && c.MinAlpha < 1) {
 		return fmt.Errorf("noise: PolynomialSNR: Power = %v, Max = %v, MinAlpha = %v, want Power and Max finite and > 0, MinAlpha in (0, 1)", c.Power, c.Max, c.MinAlpha)

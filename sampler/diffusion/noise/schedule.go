@@ -1,6 +1,6 @@
-// Package noise has the noise schedules of diffusions. For tokens, [LogLinear] is the
-// usual choice; for reals, [LinearBeta], or [Straight] for flows. The zero value of
-// every schedule has the recommended settings.
+// Package noise provides the noise schedules of diffusions. For tokens, [LogLinear] is the usual
+// choice. For reals it is [LinearBeta], or [Straight] for flows. The zero value of every schedule
+// is the recommended setting.
 package noise
 
 import (
@@ -9,35 +9,36 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Schedule gives the share of the signal that remains at a diffusion time: for tokens the
-// probability α that a token is intact, for reals ᾱ.
+// Schedule is the fraction of the signal that remains, as a function of diffusion time. For
+// tokens it is the probability α that a token is intact, and for reals it is ᾱ.
 type Schedule interface {
-	// Alpha returns α(t) for t in [0,1]. It is non-increasing and in [0,1]. It is exactly 1 at
-	// t = 0, even if the formula gives another value there; otherwise masks would remain after the
-	// last step.
+	// Alpha returns α(t) for t in [0,1]. It is non-increasing and in [0,1]. At t = 0 it is
+	// exactly 1, even if the formula gives another value there; otherwise masks would remain
+	// after the last step.
 	Alpha(t float64) float64
 
-	// Time returns the t in [0,1] with Alpha(t) = alpha. It is 0 if alpha exceeds Alpha(t) for all
-	// t > 0, and 1 if alpha is below Alpha(1).
+	// Time returns the t in [0,1] with Alpha(t) = alpha. It is 0 if alpha exceeds Alpha(t)
+	// for all t > 0, and 1 if alpha is below Alpha(1).
 	Time(alpha float64) float64
 }
 
-// Checked is a schedule or a denoiser whose settings can be invalid, such as the denoisers of
-// package diffusion that combine other denoisers.
+// Checked is a schedule or a denoiser whose settings can be invalid. The denoisers of package
+// diffusion that combine other denoisers are Checked.
 type Checked interface {
-	// Check returns nil or an error that names an invalid setting. Runners call it first.
+	// Check returns an error that names an invalid setting, or nil. Runners call it before
+	// anything else.
 	Check() error
 }
 
-// Tabulated is a schedule that can precompute what all calls of Alpha share.
+// Tabulated is a schedule that can precompute the work shared by all calls of Alpha.
 type Tabulated interface {
 	// Tabulate returns a faster schedule with the same values, bit for bit.
 	Tabulate() Schedule
 }
 
-// Resolve returns the schedule to run with: LogLinear{} for nil, and the table of a [Tabulated]
-// schedule. It returns the error of a [Checked] schedule, and an error if α(0) is not 1 or α(1) is
-// outside [0, 1). The messages begin with who, such as "diffusion: Masked".
+// Resolve returns the schedule to use for c: LogLinear{} for nil, the table of a [Tabulated]
+// schedule, and otherwise c. It returns the error of a [Checked] schedule, and an error if α(0)
+// is not 1 or α(1) is outside [0, 1). Messages begin with who, such as "diffusion: Masked".
 func Resolve(who string, c Schedule) (Schedule, error) {
 	if c == nil {
 		return LogLinear{}, nil
@@ -62,7 +63,7 @@ func Resolve(who string, c Schedule) (Schedule, error) {
 	return c, nil
 }
 
-// unit clamps t to [0,1]; NaN becomes 0.
+// unit limits t to [0,1]; NaN becomes 0.
 func unit(t float64) float64 {
 	if !(t > 0) {
 		return 0
@@ -70,8 +71,8 @@ func unit(t float64) float64 {
 	return min(t, 1)
 }
 
-// invert returns the smallest t in [0,1] with alpha(t) ≤ a, for non-increasing alpha, or 1 if there
-// is none. Bisection ends when no number is left in between.
+// invert returns the smallest t in [0,1] with alpha(t) ≤ a, or 1 if there is none. alpha must be
+// non-increasing. It uses 64 bisections, until no float64 remains in between.
 func invert(alpha func(float64) float64, a float64) float64 {
 	if a >= 1 {
 		return 0

@@ -7,61 +7,62 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// LogLinear is α(t) = 1 − (1−ε)t, the schedule of masked diffusion (Sahoo et al.
-// 2024), in which tokens are unmasked at a constant rate. The zero value has
-// ε = 1e-3.
+// LogLinear is the schedule α(t) = 1 − (1−ε)t of masked diffusion (Sahoo et al. 2024). Tokens are
+// unmasked at a constant rate. The zero value has ε = 1e-3.
 type LogLinear struct {
-	// Epsilon is α(1). 0 means 1e-3, a negative value 0.
+	// Epsilon is ε = α(1). 0 means 1e-3, and a negative value means 0.
 	Epsilon float64
 }
 
-// Alpha implements [Schedule].
+// Alpha returns the signal level at time t; it implements [Schedule].
 func (c LogLinear) Alpha(t float64) float64 { return 1 - float64((1-epsilon(c.Epsilon))*t) }
 
-// Time implements [Schedule].
+// Time returns the time at which the signal level is alpha; it implements [Schedule].
 func (c LogLinear) Time(alpha float64) float64 { return unit((1 - alpha) / (1 - epsilon(c.Epsilon))) }
 
-// Check implements [Checked].
+// Check returns an error if a field is out of range; it implements [Checked].
 func (c LogLinear) Check() error { return checkEpsilon("LogLinear", c.Epsilon) }
 
-// Cosine is α(t) = ε + (1−ε)·cos(πt/2) (Sahoo et al. 2024). The zero value has
-// ε = 1e-3.
+// Cosine is the schedule α(t) = ε + (1−ε)·cos(πt/2) (Sahoo et al. 2024). The zero value has ε =
+// 1e-3.
 type Cosine struct {
-	// Epsilon is α(1). 0 means 1e-3, a negative value 0.
+	// Epsilon is ε = α(1). 0 means 1e-3, and a negative value means 0.
 	Epsilon float64
 }
 
-// Alpha implements [Schedule].
+// Alpha returns the signal level at time t; it implements [Schedule].
 func (c Cosine) Alpha(t float64) float64 { return lift(epsilon(c.Epsilon), cosQuarter(t)) }
 
-// Time implements [Schedule], to the resolution of Alpha.
+// Time returns the time at which the signal level is alpha, to the precision of Alpha; it
+// implements [Schedule].
 func (c Cosine) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
-// Check implements [Checked].
+// Check returns an error if a field is out of range; it implements [Checked].
 func (c Cosine) Check() error { return checkEpsilon("Cosine", c.Epsilon) }
 
-// CosineSquared is α(t) = ε + (1−ε)·cos²(πt/2) (Sahoo et al. 2024). The zero
-// value has ε = 1e-3.
+// CosineSquared is the schedule α(t) = ε + (1−ε)·cos²(πt/2) (Sahoo et al. 2024). The zero value
+// has ε = 1e-3.
 type CosineSquared struct {
-	// Epsilon is α(1). 0 means 1e-3, a negative value 0.
+	// Epsilon is ε = α(1). 0 means 1e-3, and a negative value means 0.
 	Epsilon float64
 }
 
-// Alpha implements [Schedule].
+// Alpha returns the signal level at time t; it implements [Schedule].
 func (c CosineSquared) Alpha(t float64) float64 {
 	cos := cosQuarter(t)
 	return lift(epsilon(c.Epsilon), float64(cos*cos))
 }
 
-// Time implements [Schedule], to the resolution of Alpha.
+// Time returns the time at which the signal level is alpha, to the precision of Alpha; it
+// implements [Schedule].
 func (c CosineSquared) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
-// Check implements [Checked].
+// Check returns an error if a field is out of range; it implements [Checked].
 func (c CosineSquared) Check() error { return checkEpsilon("CosineSquared", c.Epsilon) }
 
-// cosQuarter returns cos(πt/2) for t in [0,1], exactly 1 and 0 at the ends, with the same bits on
-// every GOARCH. The terms are those of the Taylor series; the first omitted term is below 1e-18 for
-// the arguments used, at most π/4.
+// cosQuarter returns cos(πt/2) for t in [0,1]. It is exactly 1 and 0 at the ends and has the same
+// bits on every GOARCH. It sums the Taylor series; for the arguments used, at most π/4, the first
+// omitted term is below 1e-18.
 func cosQuarter(t float64) float64 {
 	if t > 0.5 {
 		x := float64((1 - t) * (math.Pi / 2))
@@ -81,14 +82,14 @@ func cosQuarter(t float64) float64 {
 	return p
 }
 
-// LinearSigma is α(t) = e^{−σ(t)} with σ(t) = Min + (Max−Min)·t. The zero value
-// has σ from 0 to 20.
+// LinearSigma is the schedule α(t) = e^{−σ(t)} with σ(t) = Min + (Max−Min)·t. The zero value has
+// σ from 0 to 20.
 type LinearSigma struct {
-	Min float64 // σ just after time 0, ≥ 0
-	Max float64 // σ(1) ≥ Min; 0 means 20, where 2e-9 of the signal is left
+	Min float64 // noise σ just after time 0, ≥ 0
+	Max float64 // noise σ(1) > Min; 0 means 20, where 2e-9 of the signal remains
 }
 
-// Alpha implements [Schedule].
+// Alpha returns the signal level at time t; it implements [Schedule].
 func (c LinearSigma) Alpha(t float64) float64 {
 	if t <= 0 {
 		return 1
@@ -96,7 +97,7 @@ func (c LinearSigma) Alpha(t float64) float64 {
 	return simd.Exp(-(c.Min + float64((c.top()-c.Min)*t)))
 }
 
-// Time implements [Schedule].
+// Time returns the time at which the signal level is alpha; it implements [Schedule].
 func (c LinearSigma) Time(alpha float64) float64 {
 	return unit((-simd.Log(alpha) - c.Min) / (c.top() - c.Min))
 }
@@ -108,7 +109,7 @@ func (c LinearSigma) top() float64 {
 	return c.Max
 }
 
-// Check implements [Checked].
+// Check returns an error if a field is out of range; it implements [Checked].
 func (c LinearSigma) Check() error {
 	if !(c.Min >= 0) || !(c.top() > c.Min) || math.IsInf(c.top(), 1) {
 		return fmt.Errorf("noise: LinearSigma: Min = %v, Max = %v, want 0 ≤ Min < Max < ∞", c.Min, c.top())
@@ -116,14 +117,15 @@ func (c LinearSigma) Check() error {
 	return nil
 }
 
-// GeometricSigma is α(t) = e^{−σ(t)} with σ(t) = Min^{1−t}·Max^t for t > 0. The
-// zero value has σ from 1e-3 to 20.
+// GeometricSigma is the schedule α(t) = e^{−σ(t)} with σ(t) = Min^{1−t}·Max^t for t > 0. The zero
+// value has σ from 1e-3 to 20.
 type GeometricSigma struct {
-	Min float64 // σ just after time 0; 0 means 1e-3
-	Max float64 // σ(1); 0 means 20
+	Min float64 // noise σ just after time 0; 0 means 1e-3
+	Max float64 // noise σ(1); 0 means 20
 }
 
-// Alpha implements [Schedule]. It jumps from e^{−Min} to 1 at t = 0.
+// Alpha returns the signal level at time t; it implements [Schedule]. It jumps from e^{−Min} to 1
+// at t = 0.
 func (c GeometricSigma) Alpha(t float64) float64 {
 	if t <= 0 {
 		return 1
@@ -132,7 +134,7 @@ func (c GeometricSigma) Alpha(t float64) float64 {
 	return simd.Exp(-simd.Exp(simd.Log(lo) + float64(t*(simd.Log(hi)-simd.Log(lo)))))
 }
 
-// Time implements [Schedule].
+// Time returns the time at which the signal level is alpha; it implements [Schedule].
 func (c GeometricSigma) Time(alpha float64) float64 {
 	lo, hi := c.bounds()
 	sigma := -simd.Log(alpha)
@@ -153,7 +155,7 @@ func (c GeometricSigma) bounds() (lo, hi float64) {
 	return lo, hi
 }
 
-// Check implements [Checked].
+// Check returns an error if a field is out of range; it implements [Checked].
 func (c GeometricSigma) Check() error {
 	if lo, hi := c.bounds(); !(lo > 0) || !(hi > lo) || math.IsInf(hi, 1) {
 		return fmt.Errorf("noise: GeometricSigma: Min = %v, Max = %v, want 0 < Min < Max < ∞", lo, hi)
@@ -161,8 +163,8 @@ func (c GeometricSigma) Check() error {
 	return nil
 }
 
-// defaultSigma is the σ(1) of the schedules in σ: α(1) = 2e-9 is below what 10⁸
-// tokens could distinguish from pure noise.
+// defaultSigma is the default σ(1) of the schedules in σ. α(1) is then 2e-9, too small for 10⁸
+// tokens to reveal a difference from pure noise.
 const defaultSigma = 20
 
 // defaultEpsilon is the ε of Sahoo et al. 2024.
@@ -185,5 +187,5 @@ func checkEpsilon(name string, e float64) error {
 	return nil
 }
 
-// lift returns ε + (1−ε)c.
+// lift returns ε + (1−ε)·c with ε = e, at most 1.
 func lift(e, c float64) float64 { return min(1, e+float64((1-e)*c)) }

@@ -1,18 +1,18 @@
-// Package scored draws samples of masked diffusion that a judge accepts. The judge may
-// be a black box or a network; it need not be a language.
+// Package scored draws samples of masked diffusion that a judge accepts. The judge may be a black
+// box or a network; it need not be a language.
 //
-// Most callers want a [Runner]: it finds feasible samples at about the cost of a plain run and
+// Most programs want a [Runner]. It finds feasible samples at about the cost of a plain run and
 // needs no derivatives. It looks ahead before it reveals a token, and masks tokens again when no
-// acceptable token is left to reveal. [Exact] draws from the distribution of the denoiser given the
-// set, by guided rejection, and reports a bound on its error and the probability of the set; it
-// costs several times as much. [Potential] turns a score into the weights of diffusion.Particles.
+// acceptable token remains. [Exact] draws from the distribution of the denoiser given the set, by
+// guided rejection. It reports a bound on its error and the probability of the set, and costs
+// several times as much. [Potential] turns a score into the weights of diffusion.Particles.
 //
-// Projections move predictions instead. Under masks this fails, because an unmasked token is never
-// reconsidered. Under uniform noise, where every token can change until the end, use
-// projection/lagrange.
+// Projections change predictions instead of drawing differently. With masks this fails, because
+// an unmasked token is never reconsidered. With uniform noise, where every token can change until
+// the end, use projection/lagrange.
 //
-// An error of one sample does not lose the others: Runner and Exact return [diffusion.SampleErrors]
-// and a [Report] for every sample.
+// An error of one sample does not affect the others: Runner and Exact return
+// [diffusion.SampleErrors] and a [Report] for every sample.
 package scored
 
 import (
@@ -29,9 +29,10 @@ import (
 )
 
 const (
-	defaultSteps = 128 // as in package diffusion
+	defaultSteps = 128 // the default of package diffusion
 
-	// For rows with more levels than this, candidates are drawn.
+	// largest number of levels with weight for which all levels are candidates; above it,
+	// candidates are drawn
 	allLevels = 16
 
 	defaultCandidates  = 8
@@ -39,50 +40,58 @@ const (
 	defaultRounds      = 50
 )
 
-// Config holds what samples must satisfy and the settings of a run. Judge is required;
-// for all other fields the zero value is recommended.
+// Config states what samples must satisfy, and holds the settings of a run. Judge is required.
+// The zero value of every other field is the recommended setting.
 type Config struct {
-	// Judge decides: a sample x is feasible if g_j(x) ≤ 0 for all j. Each call passes many states,
-	// and calls are concurrent unless Workers is 1. +Inf is worse than any other violation; for
-	// NaN, the sample fails with an error.
+	// Judge decides feasibility: a sample x is feasible if g_j(x) ≤ 0 for all j. Each call
+	// passes many states, and calls are concurrent unless Workers is 1. A violation of +Inf
+	// is worse than any other. A NaN makes the sample fail with an error.
 	Judge constraint.Set
 
 	// Guide, if not nil, is a cheaper set, such as a surrogate, that replaces Judge in the
-	// look-ahead. Judge still decides the last token of a sample and the tokens that were masked
-	// again.
+	// look-ahead. Judge still decides about the last token of a sample and about tokens that
+	// were masked again.
 	Guide constraint.Set
 
-	// Within, if not nil, is a language to which samples must also belong: a projector whose
-	// projection is a diffusion.Drawer without a memory, such as projection.Path. Completions are
-	// then joint draws within the language.
+	// Within, if not nil, is a language to which samples must also belong. It is a projector
+	// whose projection is a diffusion.Drawer without a memory, such as projection.Path.
+	// Completions are then joint draws within the language.
 	Within diffusion.Projector
 
-	// Candidates is the number of draws for a token that the look-ahead compares if more than 16
-	// levels have weight; 0 means 8. Otherwise all levels with weight are candidates.
+	// Candidates is the number of draws for a token that the look-ahead compares, if more
+	// than 16 levels have weight; 0 means 8. With at most 16, all levels with weight are
+	// candidates.
 	Candidates int
 
-	// Completions is the number of times that the remaining masks are filled in for each candidate;
-	// 0 means 8, and 128 for [Exact].
+	// Completions is the number of times that the remaining masks are filled in for each
+	// candidate; 0 means 8, or 128 for [Exact].
 	Completions int
 
-	// Rounds is the maximum number of times that a [Runner] masks tokens of a sample again; 0 means
-	// 50, −1 never.
+	// Rounds is the largest number of times that a [Runner] masks tokens of a sample again; 0
+	// means 50, −1 means never.
 	Rounds int
 
-	// Clamp fixes tokens (infilling): one entry per site, −1 where the sample
-	// is free.
+	// Clamp fixes tokens (infilling). It has one entry per site; −1 leaves the site free. nil
+	// fixes none.
 	Clamp []int32
 
-	Steps    int                   // steps of the time grid; 0 means 128; processes that determine their own number of steps ignore it
-	Batch    int                   // samples per call of the denoiser; 0 means as many as fit in 256 MiB, at most 64
-	Workers  int                   // goroutines for all but the denoiser; 0 means GOMAXPROCS; never changes results
-	Seed     uint64                // sample i draws from stream (Seed, i)
-	First    int                   // number of the first sample: parts of a run give the bits of the whole
-	Meta     any                   // conditioning for the denoiser, passed through
-	Progress func(done, total int) // if not nil, called for every finished sample, from the goroutine of Sample
+	// steps of the time grid; 0 means 128; ignored by processes that determine their own
+	// number of steps
+	Steps int
+	// samples per call of the denoiser; 0 means the number that fits in 256 MiB, at most 64
+	Batch int
+	// goroutines, apart from those of the denoiser; 0 means GOMAXPROCS; does not affect
+	// results
+	Workers int
+	Seed    uint64 // seed; sample i draws from stream (Seed, i)
+	// number of the first sample; a run in parts gives the same bits as a single run
+	First int
+	Meta  any // conditioning that is passed to the denoiser
+	// called after every finished sample, unless nil, in the goroutine of Sample
+	Progress func(done, total int)
 }
 
-// fill checks the configuration and replaces zeros by defaults.
+// fill checks the configuration and replaces zero fields by defaults.
 func (c *Config) fill(sites, levels, completions int) error {
 	const prefix = "scored: Config."
 	if err := cmp.Or(check.If(check.Nil(c.Judge), "%sJudge = %v, want a set", prefix, c.Judge), check.Defaults(prefix,
@@ -103,7 +112,7 @@ type Partial interface{ Decides() bool }
 
 var _ Partial = constraint.Score{}
 
-// checkSet returns an error if a set that is not nil is invalid.
+// checkSet returns an error if the set s is invalid or cannot judge sequences. A nil s is valid.
 func checkSet(name string, s constraint.Set) error {
 	if s == nil {
 		return nil
@@ -125,8 +134,8 @@ func checkSet(name string, s constraint.Set) error {
 	return nil
 }
 
-// violations stores the largest violation of every state in dst. g is scratch of
-// len(dst)·s.Len() entries. It is an error if one is NaN.
+// violations stores the largest violation of every state of x in dst. g is scratch of
+// len(dst)·s.Len() entries. violations returns an error if a violation is NaN.
 func violations(dst, g []float64, s constraint.Set, x []int32) error {
 	n := s.Len()
 	g = g[:len(dst)*n]

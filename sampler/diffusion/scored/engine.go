@@ -14,46 +14,45 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// engine runs jobs: paths from masks to samples that are judged at their ends. When the job of a
-// slot is done, the slot gets the next job at once.
+// engine runs jobs. A job makes one sample: it runs paths from masks to states that are judged at
+// their ends. When the job of a slot is done, the slot starts the next job at once.
 type engine struct {
 	*slots.Engine[int32]
 	cfg         Config
 	exact       bool
 	leaveOneOut bool
-	within      *language // nil if there is none
+	within      *language // language of the samples; nil if there is none
 
-	paths []path // by slot
+	paths []path // one path per slot
 	work  []scratch
 	free  []int // sites that are not clamped
 
-	// Predictions of a time-free denoiser, shared by all paths: for the state in which only clamped
-	// tokens are unmasked and, unless they would take too much memory, for the states with one more
-	// token, by site and level.
+	// Predictions of a time-free denoiser that all paths share. blank is for the state in
+	// which only clamped tokens are unmasked. ones is for the states with one more token, by
+	// site and level; nil if they would take too much memory.
 	blank []float32
 	ones  [][]float32
 
-	// Set by runners. ended is called at the end of a path: it reports that the job is done, or
-	// restarts the slot. done receives the result of a job.
+	// Set by runners. ended is called at the end of a path. It returns done = true if the job
+	// is done; otherwise it restarts the slot. done receives the result of a job.
 	ended func(w *scratch, p *path) (done bool, err error)
 	done  func(p *path)
 
-	// The current run.
-	next, jobs int
-	first      int    // sample of job 0
-	chains     uint64 // of its streams, combined with the number of the sample
+	next, jobs int    // number of the next job, and number of jobs, in the current run
+	first      int    // number of the sample of job 0 in the current run
+	chains     uint64 // bits combined with the number of a sample to select its stream
 
-	reports []Report // of the last call
+	reports []Report // reports on the samples of the last call
 }
 
-// mostOnes limits the memory for predictions for states with one token, in bytes.
+// mostOnes is the largest memory, in bytes, for the predictions for states with one token.
 const mostOnes = 1 << 26
 
 // path is one sample in progress.
 type path struct {
 	*slots.Slot[int32]
 	slot    int
-	job     int // of the call
+	job     int // index of the job in the current call
 	steps   diffusion.Steps[int32]
 	renoise slots.Renoiser
 
@@ -61,19 +60,20 @@ type path struct {
 	mask   int32
 	masks  int
 	step   int
-	mend   bool // tokens that were taken back are shown, outside the process
+	mend   bool // tokens masked again are being revealed, outside the process
 	logW   float64
-	finite bool // best holds something
+	finite bool // whether best holds a state
 	best   []int32
-	worst  float64 // violation of best
+	worst  float64 // largest violation of the state in best
 
-	violation float64 // at the end of the last path
+	violation float64 // violation at the end of the last path
 
 	rounds, paths, predictions, judged int
 	err                                error
 }
 
-// newEngine binds everything for a configuration whose zeros have been replaced by defaults.
+// newEngine returns an engine for a configuration. It fills in the defaults, with the given
+// default for Completions, and binds the process and the language.
 func newEngine(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg Config, completions int) (*engine, error) {
 	sites, levels, err := slots.Model("scored", model)
 	if err == nil && slots.Leads[diffusion.Guide, diffusion.Classifier](model) {
@@ -133,8 +133,8 @@ func newEngine(ctx context.Context, model energy.Denoiser[int32], process diffus
 	return e, nil
 }
 
-// run makes the jobs 0 … jobs−1. Their samples are numbered from first on and draw from streams
-// (Seed, chains|number). The error is that of ctx.
+// run runs the jobs 0 … jobs−1. Their samples are numbered from first and draw from streams
+// (Seed, chains|number). The only error is that of ctx.
 func (e *engine) run(ctx context.Context, jobs, first int, chains uint64) error {
 	e.next, e.jobs, e.first, e.chains = 0, jobs, first, chains
 	n := min(jobs, e.Batch)
@@ -146,7 +146,7 @@ func (e *engine) run(ctx context.Context, jobs, first int, chains uint64) error 
 	return e.Run(ctx, 0, n)
 }
 
-// job begins the next job in slot i.
+// job starts the next job in slot i.
 func (e *engine) job(i int) {
 	p := &e.paths[i]
 	*p = path{Slot: p.Slot, slot: i, job: e.next, steps: p.steps, renoise: p.renoise, y: p.y, best: p.best, mask: p.mask}
@@ -156,14 +156,14 @@ func (e *engine) job(i int) {
 	e.restart(p)
 }
 
-// restart puts a path at time 1.
+// restart resets a path to time 1, with all free sites masked.
 func (e *engine) restart(p *path) {
 	e.Begin(p.slot)
 	p.recount()
 	p.step, p.mend, p.logW = 0, false, 0
 }
 
-// retry ends the job of slot i with an error and begins the next.
+// retry finishes the job of slot i, with its error or nil, and starts the next job.
 func (e *engine) retry(i int, fault error) error {
 	e.paths[i].err = fault
 	e.done(&e.paths[i])
@@ -173,8 +173,8 @@ func (e *engine) retry(i int, fault error) error {
 	return nil
 }
 
-// shared returns where the prediction for the state of slot i is stored, or nil if it is not
-// shared; it then counts as a prediction for the sample.
+// shared returns the location of the prediction that slot i shares with other paths. If it shares
+// none, it returns nil, and the prediction counts for the sample.
 func (e *engine) shared(i int) *[]float32 {
 	p := &e.paths[i]
 	switch {
@@ -204,7 +204,8 @@ func (e *engine) advance(worker, i int) error {
 			step = e.mendStep
 		}
 		err := step(w, p)
-		dead := errors.Is(err, constraint.ErrInfeasible) && p.masks < len(e.free) // other tokens may leave something
+		// other tokens may lead to a feasible state
+		dead := errors.Is(err, constraint.ErrInfeasible) && p.masks < len(e.free)
 		if err != nil && !dead {
 			return err
 		}
@@ -219,8 +220,8 @@ func (e *engine) advance(worker, i int) error {
 	return nil
 }
 
-// finish judges the result of a path and decides how to continue. A dead path is one with a mask
-// for which the language leaves no token.
+// finish judges the result of a path and calls ended. A path is dead if it has a mask for which
+// the language leaves no token.
 func (e *engine) finish(w *scratch, p *path, dead bool) (done bool, err error) {
 	p.violation, p.Known = math.Inf(1), false
 	if !dead {
@@ -239,8 +240,8 @@ func (e *engine) finish(w *scratch, p *path, dead bool) (done bool, err error) {
 	return e.ended(w, p)
 }
 
-// processStep moves a slot by a step of its process, which determines the sites; the look-ahead
-// determines their tokens.
+// processStep moves a path by a step of its process. The process determines the sites; the
+// look-ahead determines their tokens.
 func (e *engine) processStep(w *scratch, p *path) error {
 	next := p.steps.Next(p.X, p.Time, p.step, e.cfg.Steps, &p.Stream)
 	if err := p.Goes(next); err != nil {
@@ -319,8 +320,8 @@ func (p *path) shuffle(order []int, n int) {
 	}
 }
 
-// open begins a call: it fills x with −1, resets the reports of the samples, and returns their
-// errors, all nil so far.
+// open begins a call of Sample. It fills x with −1, resets the reports of the samples, and
+// returns their errors, which are all nil.
 func (e *engine) open(x []int32) diffusion.SampleErrors {
 	n := check.Rows("scored", "x", len(x), e.Sites)
 	for i := range x {
@@ -333,7 +334,7 @@ func (e *engine) open(x []int32) diffusion.SampleErrors {
 	return make(diffusion.SampleErrors, n)
 }
 
-// sample fills x with samples, numbered from first on, and errs with their errors.
+// sample fills x with samples, numbered from first, and errs with their errors.
 func (e *engine) sample(ctx context.Context, x []int32, errs diffusion.SampleErrors, first int) error {
 	finished := 0
 	e.done = func(p *path) {
@@ -361,19 +362,19 @@ func (e *engine) sample(ctx context.Context, x []int32, errs diffusion.SampleErr
 // masked reports whether site j is masked.
 func (p *path) masked(j int) bool { return p.X[j] == p.mask }
 
-// put reveals a token.
+// put sets the token of site i to l, which was masked.
 func (p *path) put(i int, l int32) {
 	p.X[i] = l
 	p.masks--
 }
 
-// keep makes the result of the path the best sample so far.
+// keep makes the result of the path the best state of its sample so far.
 func (p *path) keep() {
 	copy(p.best, p.X)
 	p.worst, p.finite = p.violation, true
 }
 
-// recount counts the masks.
+// recount recomputes the number of masks of the path.
 func (p *path) recount() {
 	p.masks = 0
 	for j := range p.X {
@@ -383,14 +384,14 @@ func (p *path) recount() {
 	}
 }
 
-// clockFor returns the time at which the given share of the tokens is unmasked on average. The
-// denoiser is given this time for a state that does not result from a step of the process.
+// clockFor returns the time at which the given share of the tokens is unmasked on average. It is
+// the time passed to the denoiser for a state that does not result from a step of the process.
 func (p *path) clockFor(share float64) float64 {
 	if share <= 0 {
 		return 1
 	}
 	low, high := 0.0, 1.0
-	for range 40 { // finer than any schedule resolves
+	for range 40 { // finer than the resolution of any schedule
 		t := (low + high) / 2
 		if p.steps.Alpha(t) >= share {
 			low = t

@@ -21,22 +21,22 @@ const (
 	defaultExcess    = 0.002
 	defaultPaths     = 100_000
 	tuningDoubles    = 4
-	tuningChains     = 1 << 63 // the upper half of the chains belongs to the tuning run
+	tuningChains     = 1 << 63 // streams of the tuning run have numbers from 2⁶³
 )
 
 // ExactConfig holds the settings of [Exact].
 type ExactConfig struct {
 	Config
 
-	// Tuning is the number of paths of the tuning run, which sets the cap; 0 means 512. If all
-	// paths fail, the number is doubled, up to four times.
+	// Tuning is the number of paths of the tuning run, which sets the cap on weights; 0 means
+	// 512. If all paths fail, the number is doubled, up to four times.
 	Tuning int
 
-	// Excess is the share of the weight above the cap that the tuning run allows, in (0, 1); 0
-	// means 0.002. A smaller share is more accurate and more expensive.
+	// Excess is the share of the weight above the cap that the tuning run allows, in (0, 1);
+	// 0 means 0.002. A smaller share is more accurate and more expensive.
 	Excess float64
 
-	// Paths is the maximum number of proposals for one sample; 0 means 100 000.
+	// Paths is the largest number of proposals for one sample; 0 means 100 000.
 	Paths int
 }
 
@@ -48,38 +48,41 @@ type ExactConfig struct {
 // diffusion.Masked{FirstHitting: true}, p is the distribution of the denoiser, whether or not the
 // denoiser is consistent.
 //
-// A path reveals tokens by v ~ q ∝ p_i·ψ. Let φ_v be the mean of e^{−max(0, S)/Θ} over completions
-// as in [Runner], with Θ = ½·sd·(masks left)/sites; ψ_v is nine tenths of φ_v plus a tenth of the
-// mean of φ over candidates. The weight of a path is W = ∏ p_i(v)/q(v), or 0 if it ends outside the
-// set, so that E[W·f(x)] = Σ_x p(x)·1[g(x) ≤ 0]·f(x). A path is accepted with probability min(1,
-// W/c). The cap c is the smallest for which Σ(W−c)₊ is at most Excess·ΣW over a tuning run. Because
-// this choice is optimistic, the excess is estimated again on other paths: see [Exact.Excess].
+// A path reveals tokens by v ~ q ∝ p_i·ψ. Let φ_v be the mean of e^{−max(0, S)/Θ} over the scores
+// S of completions as in [Runner], with Θ = ½·sd·(masks left)/sites. ψ_v is nine tenths of φ_v
+// plus a tenth of the mean of φ over candidates. The weight of a path is W = ∏ p_i(v)/q(v), or 0
+// if it ends outside the set. So E[W·f(x)] = Σ_x p(x)·1[g(x) ≤ 0]·f(x) for every f.
+//
+// A path is accepted with probability min(1, W/c). The cap c is the smallest for which Σ(W−c)₊ is
+// at most Excess·ΣW over a tuning run. Because this choice is optimistic, the excess is estimated
+// again on other paths: see [Exact.Excess].
 //
 // If the denoiser is time-free, paths share the predictions for states with at most one unmasked
-// token; a path of L tokens then takes L − 2 predictions.
+// token. A path of L tokens then takes L − 2 predictions.
 //
-// Given the cap, samples are independent. Their distribution differs from the target by no more
-// than E(W−c)₊/E(W) in total variation, and W gives an unbiased estimate of P: see [Exact.LogProb].
+// Given the cap, samples are independent. Their total variation distance from the target is at
+// most E(W−c)₊/E(W). W gives an unbiased estimate of P: see [Exact.LogProb].
 //
-// Sample i draws from stream (Seed, i) only; path j of the tuning run draws from stream (Seed,
-// 2⁶³ + j). Neither Workers nor Batch changes a bit. Methods must not be called concurrently with
+// Sample i draws only from stream (Seed, i), and path j of the tuning run from stream (Seed, 2⁶³
+// + j). Results do not depend on Workers or Batch. Methods must not be called concurrently with
 // each other.
 type Exact struct {
 	e      *engine
 	cfg    ExactConfig
 	made   int
-	logCap float64 // NaN before the tuning run
+	logCap float64 // log of the cap; NaN before the tuning run
 
-	evidence slots.Estimate // of W, over the tuning run and the first path of every sample
-	above    ratio          // of (W−c)₊ to W, over the paths of samples, in units of c
+	// estimate of E(W) from the tuning run and the first path of every sample
+	evidence slots.Estimate
+	above    ratio // ratio of (W−c)₊ to W over the paths of samples, in units of c
 }
 
 // NewExact returns a sampler from the model with the process. The steps of the process must be
-// diffusion.Joint, such as those of Masked: which sites they reveal must not depend on tokens. The
+// diffusion.Joint, such as those of Masked: the choice of sites must not depend on tokens. The
 // first call of Sample makes the tuning run.
 //
-// It returns the errors of [New], and an error if the steps of the process are not Joint or a field
-// is out of range.
+// NewExact returns the errors of [New], and an error if the steps of the process are not Joint or
+// a field is out of range.
 func NewExact(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg ExactConfig) (*Exact, error) {
 	cfg.Excess = cmp.Or(cfg.Excess, defaultExcess)
 	if err := cmp.Or(
@@ -102,30 +105,30 @@ func NewExact(ctx context.Context, model energy.Denoiser[int32], process diffusi
 // Len returns the number of the next sample.
 func (x *Exact) Len() int { return x.made }
 
-// LogProb returns the logarithm of an estimate of P, the probability that [Exact] defines, and
-// the relative standard error of that estimate. The estimate is unbiased: it is the mean weight
-// over all paths of the tuning run and the first path of every sample. logP is NaN before the first call of Sample, and −Inf if no path
-// was feasible.
+// LogProb returns the logarithm of an estimate of P, the probability of the set under the
+// distribution p. It also returns the relative standard error of that estimate. The estimate is
+// unbiased: it is the mean weight over all paths of the tuning run and the first path of every
+// sample. logP is NaN before the first call of Sample, and −Inf if no path was feasible.
 func (x *Exact) LogProb() (logP, stderr float64) { return x.evidence.Mean() }
 
-// Excess returns an estimate of E(W−c)₊/E(W), which bounds the total variation distance between the
-// samples' distribution and the target. bound is the value to quote: the estimate plus three
+// Excess returns an estimate of E(W−c)₊/E(W), which bounds the total variation distance between
+// the samples' distribution and the target. bound is the value to quote: the estimate plus three
 // standard errors, but at least ExactConfig.Excess. Both are computed from the paths of the
-// samples, not from the tuning run. They are NaN if there is no such path.
+// samples, not from the tuning run. They are NaN if there are no such paths.
 func (x *Exact) Excess() (share, bound float64) {
 	share, stderr := x.above.share()
 	return share, max(x.cfg.Excess, share+float64(3*stderr))
 }
 
 // Sample fills dst, any number of samples × sites, with samples. If no path was accepted for a
-// sample, the best of its paths is returned in its place. If no path of the tuning run is feasible,
-// all samples get that error. A path that fails during the tuning run has weight 0; later, its
-// error becomes that of the sample for which it was proposed.
+// sample, it stores the best of its paths instead. A path that fails during the tuning run has
+// weight 0. If no path of the tuning run is feasible, all samples get its error. Later, the error
+// of a path becomes that of its sample.
 //
-// The error is a [diffusion.SampleErrors] if some samples are not feasible. An entry is a
-// *[NotConverged] if no feasible sample was found, or an error of the language, the denoiser or the
-// judge. If ctx ends, Sample returns the error of ctx, the entries of unfinished samples are −1,
-// and the next call begins again with the first sample of this call.
+// The error is a [diffusion.SampleErrors] if some samples are not feasible. Its entry for such a
+// sample is a *[NotConverged], or an error of the language, the denoiser or the judge. If ctx
+// ends, Sample returns the error of ctx. The entries of unfinished samples are then −1, and the
+// next call begins again with the first sample of this call.
 func (x *Exact) Sample(ctx context.Context, dst []int32) error {
 	e := x.e
 	errs := e.open(dst)
@@ -167,7 +170,7 @@ func (x *Exact) Sample(ctx context.Context, dst []int32) error {
 	if err := e.sample(ctx, dst, errs, x.made); err != nil {
 		return err
 	}
-	for i, v := range e.reports { // in order: sums must not depend on the batch
+	for i, v := range e.reports { // in order, so that sums do not depend on the batch
 		if v.Paths > 0 {
 			x.evidence.Add(first[i])
 			x.above.join(above[i])
@@ -181,7 +184,8 @@ func (x *Exact) Sample(ctx context.Context, dst []int32) error {
 // call. The next call of Sample makes a new slice.
 func (x *Exact) Reports() []Report { return x.e.reports }
 
-// findCap makes the tuning run. fault is the error of all samples.
+// findCap makes the tuning run and sets the cap. fault is the error to return for all samples, or
+// nil.
 func (x *Exact) findCap(ctx context.Context) (fault, err error) {
 	e := x.e
 	var logW []float64
@@ -219,7 +223,7 @@ func (x *Exact) findCap(ctx context.Context) (fault, err error) {
 	return nil, nil
 }
 
-// took begins the evidence with the weights of a tuning run.
+// took restarts the evidence with the weights of a tuning run.
 func (x *Exact) took(logW []float64) {
 	x.evidence = slots.Estimate{}
 	for _, l := range logW {
@@ -227,7 +231,7 @@ func (x *Exact) took(logW []float64) {
 	}
 }
 
-// ratio estimates Ea/Eb from pairs.
+// ratio estimates E[a]/E[b] from pairs of a and b.
 type ratio struct{ a, b, aa, ab, bb float64 }
 
 func (r *ratio) add(a, b float64) {
@@ -242,7 +246,7 @@ func (r *ratio) join(o ratio) {
 	r.bb += o.bb
 }
 
-// share returns Σa/Σb and its standard error, NaN if Σb is 0.
+// share returns Σa/Σb and its standard error. Both are NaN if Σb is 0.
 func (r *ratio) share() (share, stderr float64) {
 	share = r.a / r.b
 	squares := r.aa - float64(2*share*r.ab) + float64(float64(share*share)*r.bb)

@@ -15,8 +15,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// show draws the token of the masked site i of a slot with a look-ahead, and multiplies the weight
-// of the slot by p_i(v)/q(v).
+// show draws the token of the masked site i of a path with a look-ahead. It multiplies the weight
+// of the path by p_i(v)/q(v), where q is the distribution of the draw.
 func (e *engine) show(w *scratch, p *path, i int) error {
 	if p.masks == 1 {
 		return e.settle(w, p, i)
@@ -36,9 +36,10 @@ func (e *engine) show(w *scratch, p *path, i int) error {
 	k, n := len(w.token), e.cfg.Completions
 	chosen, mean := 0, 1.0
 	w.psi = w.psi[:k]
-	if k > 1 { // a single candidate is taken in any case
+	if k > 1 { // a single candidate is always chosen
 		set := e.cfg.Judge
-		if e.cfg.Guide != nil && !p.mend { // where it misled, the judge leads
+		// where the guide was wrong, the judge replaces it
+		if e.cfg.Guide != nil && !p.mend {
 			set = e.cfg.Guide
 		}
 		p.judged += k * n
@@ -62,14 +63,14 @@ func (e *engine) show(w *scratch, p *path, i int) error {
 	}
 	p.logW += simd.Log(mean) + w.logShare[chosen]
 	p.put(i, w.token[chosen])
-	if e.within != nil { // later draws of the same step must know
+	if e.within != nil { // later draws of the same step depend on this token
 		slots.OneHot(p.V[i*e.Levels:(i+1)*e.Levels], w.token[chosen])
 	}
 	return nil
 }
 
-// complete lists the candidates for site i, whose row is loaded, and fills in their masks: all
-// candidates with the same draws, independent across sites.
+// complete lists the candidates for site i, whose row is loaded, and fills in their remaining
+// masks. All candidates use the same draws, which are independent across sites.
 func (e *engine) complete(w *scratch, p *path, i int) error {
 	w.token, w.prior, w.logShare = w.token[:0], w.prior[:0], w.logShare[:0]
 	if total := w.row.total(); w.row.levels <= allLevels {
@@ -122,12 +123,13 @@ func (e *engine) complete(w *scratch, p *path, i int) error {
 	return nil
 }
 
-// completeWithin is complete for a language: candidates are levels that some members of the
-// language have at site i, weighted by the share of these members, and completions are joint draws.
+// completeWithin does the work of complete for a language. Candidates are the levels that members
+// of the language have at site i, weighted by the share of these members. Completions are joint
+// draws within the language.
 //
-// A path draws v with probability q(v), so its weight has the factor p_i(v)/q(v). If Z is the
-// weight of the language under the rows and Z_v that of its members with x_i = v, then candidates
-// have the shares Z_v/Z, so that the weight has the factor p_i(v)·Z/Z_v in addition to that of the
+// A path draws level v with probability q(v), so its weight has the factor p_i(v)/q(v). Let Z be
+// the weight of the language under the rows, and Z_v that of its members with x_i = v. Candidates
+// have the shares Z_v/Z. So the weight has the factor p_i(v)·Z/Z_v in addition to that of the
 // look-ahead.
 func (e *engine) completeWithin(w *scratch, p *path, i int) error {
 	n := e.cfg.Completions
@@ -194,8 +196,9 @@ func (e *engine) completeWithin(w *scratch, p *path, i int) error {
 	return nil
 }
 
-// settle draws the last token from its row restricted to what the judge accepts. If the judge
-// accepts no level, it takes the one with the smallest violation, and the weight of the slot is 0.
+// settle draws the last token from its row, restricted to the levels that the judge accepts. If
+// the judge accepts none, settle takes the level with the smallest violation and sets the weight
+// of the path to 0.
 func (e *engine) settle(w *scratch, p *path, i int) error {
 	if err := w.row.load(p.V, i); err != nil {
 		return err
@@ -242,7 +245,7 @@ func (e *engine) settle(w *scratch, p *path, i int) error {
 	return nil
 }
 
-// admits reports whether the language admits level l at site i, the only mask.
+// admits reports whether the language allows level l at site i, the only masked site.
 func (e *engine) admits(w *scratch, p *path, i int, l int32) (bool, error) {
 	if e.within == nil {
 		return true, nil
@@ -255,8 +258,8 @@ func (e *engine) admits(w *scratch, p *path, i int, l int32) (bool, error) {
 	return e.within.accepts(e.Ctx, w.clean, w.table)
 }
 
-// decide passes the listed levels at site i to the judge, and returns the level of smallest
-// violation so far.
+// decide passes the listed levels at site i to the judge. It stores the weights of accepted
+// levels, and returns the level with the smallest violation so far and that violation.
 func (e *engine) decide(w *scratch, p *path, i int, best int32, least float64) (int32, float64, error) {
 	n := len(w.level)
 	for k, l := range w.level {
@@ -281,24 +284,27 @@ func (e *engine) decide(w *scratch, p *path, i int, best int32, least float64) (
 }
 
 const (
-	// least is the smallest value of a candidate: a candidate that looks hopeless can still be
-	// drawn if all others look hopeless, too.
+	// least is the smallest value ψ of a candidate. It keeps every candidate possible, in
+	// case all of them look hopeless.
 	least = 1e-9
 
-	// narrow is the smallest deviation within candidates, relative to the spread of all scores.
+	// narrow is the smallest standard deviation within candidates, relative to the spread of
+	// all scores.
 	narrow = 1e-3
 
-	// defence is the share of the value that all candidates have in common in
-	// exact sampling: it bounds every factor of a weight by 1/defence. Without
-	// it the effective number of paths is 1–4 %.
+	// defence is the share of the mean value that every candidate receives in exact sampling.
+	// It bounds every factor of a weight by 1/defence. Without it the effective number of
+	// paths is 1–4 %.
 	defence = 0.1
 )
 
-// promise stores in psi how promising n completions of each candidate are: the share of feasible
-// completions, smoothed by the normal distribution with the mean of the candidate and the deviation
-// pooled over all candidates,
+// promise stores in psi a value for each candidate: the share of feasible states among its n
+// completions. The share is smoothed by the normal distribution Φ with the mean of the candidate
+// and the deviation sd pooled over all candidates,
 //
-//	ψ_v = max(1e-9, (#{S_vm ≤ 0} + Φ(−mean_v/sd))/(n+1)).
+//	ψ_v = max(1e-9, (#{m: S_vm ≤ 0} + Φ(−mean_v/sd))/(n+1)),
+//
+// where S_vm is the score of completion m of candidate v.
 func promise(psi, s []float64, n int) {
 	sd := deviation(s, n)
 	for k := range psi {
@@ -315,7 +321,7 @@ func promise(psi, s []float64, n int) {
 	}
 }
 
-// centre returns the mean of the finite scores and their number.
+// centre returns the mean of the finite scores, and the number of finite scores.
 func centre(s []float64) (mean float64, finite int) {
 	for _, v := range s {
 		if !math.IsInf(v, 0) {
@@ -326,7 +332,7 @@ func centre(s []float64) (mean float64, finite int) {
 	return mean / float64(max(1, finite)), finite
 }
 
-// distance is −mean/sd, ±Inf where sd is 0.
+// distance returns −mean/sd, or ±Inf if sd is 0.
 func distance(mean, sd float64) float64 {
 	switch {
 	case sd > 0:
@@ -337,8 +343,8 @@ func distance(mean, sd float64) float64 {
 	return math.Inf(-1)
 }
 
-// soften stores in psi the mean of e^{−max(0, S)/Θ} over the n completions of each candidate, with
-// Θ = ½·sd·left/sites, where left is the number of remaining masks.
+// soften stores in psi, for each candidate, the mean of e^{−max(0, S)/Θ} over the scores S of its
+// n completions. Θ = ½·sd·left/sites, where left is the number of remaining masks.
 func soften(psi, s []float64, n, left, sites int) {
 	theta := float64(deviation(s, n)*float64(left)) / float64(2*sites)
 	for k := range psi {
@@ -355,7 +361,8 @@ func soften(psi, s []float64, n, left, sites int) {
 	}
 }
 
-// defend gives every value its share of the mean under the prior.
+// defend replaces every value by a mixture of itself and the mean value under the prior. The
+// share of the mean is defence.
 func defend(psi, prior []float64) {
 	mean := 0.0
 	for k, v := range psi {
@@ -366,8 +373,8 @@ func defend(psi, prior []float64) {
 	}
 }
 
-// deviation is the standard deviation of finite scores within candidates of n completions each, but
-// at least a thousandth of the spread of all scores.
+// deviation returns the standard deviation of finite scores within candidates of n completions
+// each. The result is at least a thousandth of the spread of all scores.
 func deviation(s []float64, n int) float64 {
 	lowest, highest := math.Inf(1), math.Inf(-1)
 	squares, free := 0.0, 0
@@ -382,20 +389,20 @@ func deviation(s []float64, n int) float64 {
 		}
 	}
 	if highest <= lowest {
-		return 0 // all the same, or nothing finite
+		return 0 // all scores are equal, or none is finite
 	}
 	return max(math.Sqrt(squares/float64(max(1, free))), float64(narrow*(highest-lowest)))
 }
 
-// erfcTerms are the coefficients of the rational Chebyshev fit of the complementary error function
-// with a relative error below 1.2e-7 everywhere (Press et al., Numerical Recipes, erfcc). The last
-// bits of math.Erfc differ between processors.
+// erfcTerms are the coefficients of the rational Chebyshev fit of the complementary error
+// function with a relative error below 1.2e-7 (Press et al., Numerical Recipes, erfcc). math.Erfc
+// is not used because its last bits differ between processors.
 var erfcTerms = [...]float64{
 	-1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806,
 	0.27886807, -1.13520398, 1.48851587, -0.82215223, 0.17087277,
 }
 
-// phi is the normal distribution function.
+// phi returns the standard normal distribution function at z.
 func phi(z float64) float64 {
 	x := math.Abs(z) / math.Sqrt2
 	t := 1 / (1 + float64(x/2))
@@ -410,18 +417,19 @@ func phi(z float64) float64 {
 	return tail
 }
 
-// row is a row of log-weights prepared for many draws.
+// row is a row of log-weights prepared for many draws: its weights and their cumulative sums.
 type row struct {
 	p      []float32
-	sum    []float64 // cumulative
-	levels int       // that have weight
+	sum    []float64 // cumulative sums of p
+	levels int       // number of levels with positive weight
 }
 
 func newRow(levels int) row {
 	return row{p: make([]float32, levels), sum: make([]float64, levels)}
 }
 
-// load reads the row of a site.
+// load prepares the row of a site of v. It returns a [*diffusion.PredictionError] if the row has
+// no weight or is not finite.
 func (r *row) load(v []float32, site int) error {
 	var total [1]float64
 	v = v[site*len(r.p) : (site+1)*len(r.p)]
@@ -444,18 +452,21 @@ func (r *row) load(v []float32, site int) error {
 // total returns the sum of all weights.
 func (r *row) total() float64 { return r.sum[len(r.sum)-1] }
 
-// pick returns the level selected by u in [0, 1).
+// pick returns the level that a uniform number u in [0, 1) selects.
 func (r *row) pick(u float64) int32 {
 	goal := float64(u * r.total())
 	k := sort.SearchFloat64s(r.sum, goal)
-	for ; k < len(r.sum) && r.sum[k] <= goal; k++ { // the first whose sum exceeds the goal
+	// find the first level whose sum exceeds the goal
+	for ; k < len(r.sum) && r.sum[k] <= goal; k++ {
 	}
-	for k = min(k, len(r.sum)-1); r.p[k] == 0; k-- { // rounding at the end
+	// skip levels without weight at the end, which rounding can select
+	for k = min(k, len(r.sum)-1); r.p[k] == 0; k-- {
 	}
 	return int32(k)
 }
 
-// pickWeight returns the index selected by u in [0, 1) under weights whose sum is positive.
+// pickWeight returns the index that a uniform number u in [0, 1) selects under the weights w. The
+// sum of w must be positive.
 func pickWeight(w []float64, u float64) int {
 	total := 0.0
 	for _, v := range w {
@@ -473,7 +484,7 @@ func pickWeight(w []float64, u float64) int {
 	return last
 }
 
-// only gives all weight of a row to one level.
+// only sets a row to −Inf except at one level, which keeps its log-weight.
 func only(row []float32, level int32) {
 	keep := row[level]
 	for l := range row {
@@ -482,30 +493,31 @@ func only(row []float32, level int32) {
 	row[level] = keep
 }
 
-// scratch belongs to one worker.
+// scratch is the memory of one worker.
 type scratch struct {
-	row   row
-	clean []int32 // a draw of all tokens, which decides what a step shows
+	row row
+	// draw of all tokens, from which the process determines the sites that a step reveals
+	clean []int32
 	u     []float64
-	order []int // sites to show, or to take back
+	order []int // sites to reveal, or to mask again
 
-	// Candidates for a site.
-	token    []int32
-	prior    []float64 // their shares without a look ahead, which sum to 1
-	logShare []float64 // log of p_i(v), less the log of the share that the language gives v
-	psi      []float64
+	token []int32 // levels of the candidates for a site
+	// prior share of each candidate without a look-ahead; the shares sum to 1
+	prior    []float64
+	logShare []float64 // log p_i(v) minus the log of the share that the language gives v
+	psi      []float64 // value ψ of each candidate
 	joint    []int32   // draws of all tokens within the language
 	states   []int32   // completions, candidates × completions × sites
-	scores   []float64 // of those
+	scores   []float64 // scores of the completions in states
 	g        []float64
-	table    []float32 // a prediction with one row changed, for languages
+	table    []float32 // prediction with one row changed, for languages
 
-	// For the last mask.
-	level  []int32
-	weight []float64 // of every level, 0 where the judge refuses
+	level  []int32   // levels of the last mask that are to be judged
+	weight []float64 // weight of every level of the last mask; 0 where the judge rejects
 }
 
-// newScratch allocates the scratch of samples of a shape. The configuration has no zeros.
+// newScratch allocates the scratch for samples of the given shape. cfg must have its defaults
+// filled in.
 func newScratch(cfg *Config, sites, levels int) scratch {
 	k, n := max(cfg.Candidates, allLevels), cfg.Completions
 	wide := cfg.Judge.Len()
@@ -526,7 +538,7 @@ func newScratch(cfg *Config, sites, levels int) scratch {
 	return w
 }
 
-// count adds a draw of a candidate.
+// count increases the count of candidate l by one.
 func (w *scratch) count(l int32) {
 	if c := slices.Index(w.token, l); c >= 0 {
 		w.prior[c]++
@@ -535,30 +547,30 @@ func (w *scratch) count(l int32) {
 	w.token, w.prior = append(w.token, l), append(w.prior, 1)
 }
 
-// share converts counts of n draws to shares.
+// share converts the counts of n draws to shares.
 func (w *scratch) share(n int) {
 	for c := range w.prior {
 		w.prior[c] /= float64(n)
 	}
 }
 
-// many is a drawer that can share sums between draws.
+// many is a drawer that can share work between draws from the same rows.
 type many interface {
-	// Sample fills dst with independent draws, each as from Draw.
+	// Sample fills dst with independent draws, each distributed like one of Draw.
 	Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (logZ float64, err error)
 }
 
-// member is a drawer that can test membership.
+// member is a drawer that can test whether a sequence belongs to its language.
 type member interface{ Accepts(x []int32) bool }
 
-// language restricts the completions.
+// language restricts the completions to the sequences of a projector.
 type language struct {
 	slots.Drawer
-	many   many   // nil if there is none
-	member member // nil if there is none
+	many   many   // draws many sequences at once; nil if the drawer cannot
+	member member // tests membership; nil if the drawer cannot
 }
 
-// bindLanguage makes the language of a projector.
+// bindLanguage returns the language of a projector for the given shape.
 func bindLanguage(ctx context.Context, p diffusion.Projector, sites, levels, samples int) (*language, error) {
 	projection, err := p.Bind(ctx, sites, levels, samples)
 	if err != nil {
@@ -586,8 +598,8 @@ func (l *language) fill(ctx context.Context, dst []int32, v []float32, sites int
 	return logZ, nil
 }
 
-// accepts reports whether x is in the language, where v is a table whose rows are those of x except
-// at one site.
+// accepts reports whether x is in the language. The rows of the
+// table v give weight only to the tokens of x.
 func (l *language) accepts(ctx context.Context, x []int32, v []float32) (bool, error) {
 	if l.member != nil {
 		return l.member.Accepts(x), nil

@@ -9,27 +9,27 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Potential weights diffusion.Particles by a score. Set ParticlesConfig.Potential to its method
-// Log.
+// Potential weights diffusion.Particles by a score s. Set ParticlesConfig.Potential to its method
+// Log. The weight of a final state x is
 //
-//	G_0(x) = 1[s(x) ≤ 0]      with Temperature 0,
-//	G_0(x) = e^{−s(x)/T}      with Temperature T,
+//	G_0(x) = 1[s(x) ≤ 0]   if Temperature is 0,
+//	G_0(x) = e^{−s(x)/T}   if Temperature is T > 0,
 //
-// where s(x) = max_j g_j(x). Particles then estimate P = E_p[G_0] without bias, and their
-// distribution tends to p·G_0/P as their number grows. For the first form, [Exact] is an
-// alternative without particles.
+// where s(x) = max_j g_j(x). Particles then estimate P = E_p[G_0] without bias, where p is the
+// distribution without weights. The distribution of the particles tends to p·G_0/P as their
+// number grows. For Temperature 0, [Exact] is an alternative without particles.
 type Potential struct {
 	Score       constraint.Set
-	Temperature float64 // in units of the score, ≥ 0
+	Temperature float64 // temperature T ≥ 0, in units of the score
 
-	// Value, if not nil, steers the particles: it stores log G_t of states at times t > 0, ideally
-	// the log mean of G_0 given x_t, learned or computed. Without Value, states are weighted only
-	// at the end.
+	// Value, if not nil, steers the particles: it stores log G_t of states at times t > 0.
+	// Ideally that is the log mean of G_0 given x_t, learned or computed. Without Value,
+	// states are weighted only at the end.
 	Value func(logG []float64, x []int32, t []float64)
 }
 
-// Validate returns an error unless Score is a set of sequences of tokens and Temperature is finite
-// and ≥ 0.
+// Validate returns an error unless Score is a valid set that can judge sequences and Temperature
+// is finite and ≥ 0.
 func (p Potential) Validate() error {
 	if err := check.Given("scored: Potential", "Score", p.Score); err != nil {
 		return err
@@ -40,9 +40,9 @@ func (p Potential) Validate() error {
 	return checkSet("Potential.Score", p.Score)
 }
 
-// Log stores log G_t(x_t) for states at their times. A violation of NaN gives NaN, which makes the
-// particles fail with an error. If Validate returns an error, Log panics with that error. It is
-// safe for concurrent use if Score and Value are.
+// Log stores log G_t(x_t) of each state x_t in logG, at its time in t. If a violation is NaN, so
+// is the result, and the particles fail with an error. If Validate returns an error, Log panics
+// with that error. Log is safe for concurrent use if Score and Value are.
 func (p Potential) Log(logG []float64, x []int32, t []float64) {
 	if err := p.Validate(); err != nil {
 		panic(err)

@@ -9,49 +9,51 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// Runner draws samples of masked diffusion that a judge accepts. It looks ahead before it reveals a
-// token, and can mask tokens again.
+// Runner draws samples of masked diffusion that a judge accepts. It looks ahead before it reveals
+// a token, and can mask tokens again.
 //
-// The process decides which sites are revealed when. For a site to be revealed, every level is a
-// candidate (or 8 draws from its row, if more than 16 levels have weight). The other masks are
-// filled in M times from their rows, and the judge scores all of these states in one call: S_vm for
-// candidate v. The token is drawn from row·ψ,
+// The process decides when each site is revealed. For a site to be revealed, every level is a
+// candidate; if more than 16 levels have weight, 8 draws from its row are the candidates. For
+// each candidate v, the other masks are filled in M times from their rows. The judge scores all
+// of these states in one call: S_vm for completion m. The token is drawn from row·ψ with
 //
-//	ψ_v = max(1e-9, (#{m: S_vm ≤ 0} + Φ(−mean_v/sd))/(M+1)),
+//	ψ_v = max(1e-9, (#{m: S_vm ≤ 0} + Φ(−mean_v/sd))/(M+1)).
 //
-// with sd the standard deviation pooled over candidates. For the last mask ψ is 1 if the judge
-// accepts and 0 otherwise. If the judge accepts no token, tokens are masked again: in round r,
-// counted from 0, 2 + r/2 random sites of the best sample so far are masked and then revealed in
-// the same way; in every sixteenth round all sites are. After Config.Rounds rounds the sample is
-// abandoned with a *[NotConverged].
+// Here mean_v is the mean score of candidate v, and sd is the standard deviation pooled over
+// candidates. For the last mask, ψ is 1 if the judge accepts and 0 otherwise.
+//
+// If the judge accepts no token, tokens are masked again. In round r, counted from 0, the Runner
+// masks 2 + r/2 random sites of the best sample so far. It reveals them in the same way. In every
+// sixteenth round it masks all sites. After Config.Rounds rounds the sample fails with a
+// *[NotConverged].
 //
 // A Runner makes about 1.5 times as many predictions as a run without a score, and needs no
-// derivatives. Samples are feasible, but their distribution is not quite that of the denoiser given
-// the set; for that, see [Exact].
+// derivatives. Samples are feasible, but their distribution is not exactly that of the denoiser
+// given the set; for that, see [Exact].
 //
-// A process that masks tokens again (diffusion.Remask, with any rule but RemaskConfidence) or
-// orders them by confidence (diffusion.Ordered) makes random draws to decide. The look-ahead then
-// replaces these draws.
+// Some processes decide from drawn tokens which sites to reveal or mask: diffusion.Remask, with
+// any rule but RemaskConfidence, and diffusion.Ordered. The look-ahead then replaces the tokens
+// drawn for this decision.
 //
-// Sample i draws from stream (Seed, i) only. Workers never changes a bit, nor does Batch if the
-// denoiser and the judge treat every state by itself. Methods must not be called concurrently with
-// each other.
+// Sample i draws only from stream (Seed, i). Results do not depend on Workers. They do not depend
+// on Batch either, if the denoiser and the judge treat every state independently. Methods must
+// not be called concurrently with each other.
 type Runner struct {
 	e    *engine
 	made int
 }
 
-// afresh is the number of rounds after which a sample restarts from masks. Without restarts 3 of
+// afresh is the number of rounds after which a sample restarts from masks. Without restarts, 3 of
 // 200 samples do not converge in TestScoresUnderMasksConverge (512 levels, 1 %).
 const afresh = 16
 
-// New returns a runner that samples from the model with the process. The steps of the
-// process must be diffusion.Absorbing and diffusion.Renoiser, such as those of Masked.
-// New binds the process and the language under ctx.
+// New returns a runner that samples from the model with the process. The steps of the process
+// must be diffusion.Absorbing and diffusion.Renoiser, such as those of Masked. New binds the
+// process and the language under ctx.
 //
-// It returns an error if the model or the process is nil, a noise.Checked model reports one, the
-// model is guided at the posterior, the process has no masks, or a field of the configuration is
-// out of range. It also returns the errors of the projector.
+// New returns an error if the model or the process is nil, or if the model is guided at the
+// posterior. It also returns an error if the process has no masks or a field of the configuration
+// is out of range. Errors of a noise.Checked model and of the projector are returned too.
 func New(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg Config) (*Runner, error) {
 	e, err := newEngine(ctx, model, process, cfg, defaultCompletions)
 	if err != nil {
@@ -65,13 +67,13 @@ func New(ctx context.Context, model energy.Denoiser[int32], process diffusion.Pr
 // Len returns the number of the next sample.
 func (r *Runner) Len() int { return r.made }
 
-// Sample fills x, any number of samples × sites, with samples. For a sample that is not feasible,
-// the best state found is returned, with −1 where no token was chosen.
+// Sample fills x, any number of samples × sites, with samples. If no feasible sample was found,
+// it stores the best state found instead, with −1 where no token was chosen.
 //
-// The error is a [diffusion.SampleErrors] if some samples are not feasible. An entry is a
-// *[NotConverged] if no feasible sample was found, or an error of the language, the denoiser or the
-// judge. If ctx ends, Sample returns the error of ctx, the entries of unfinished samples are −1,
-// and the next call begins again with the first sample of this call.
+// The error is a [diffusion.SampleErrors] if some samples are not feasible. Its entry for such a
+// sample is a *[NotConverged], or an error of the language, the denoiser or the judge. If ctx
+// ends, Sample returns the error of ctx. The entries of unfinished samples are then −1, and the
+// next call begins again with the first sample of this call.
 func (r *Runner) Sample(ctx context.Context, x []int32) error {
 	errs := r.e.open(x)
 	if err := r.e.sample(ctx, x, errs, r.made); err != nil {
@@ -85,8 +87,9 @@ func (r *Runner) Sample(ctx context.Context, x []int32) error {
 // call. The next call of Sample makes a new slice.
 func (r *Runner) Reports() []Report { return r.e.reports }
 
-// takeBack ends a path. The job is done if the sample is feasible or no rounds are left; otherwise
-// sites of the best sample, or of a dead path, are masked again.
+// takeBack is called at the end of a path. It returns done = true if the sample is feasible or no
+// rounds are left. Otherwise it masks sites of the best sample again, or of the dead path if
+// there is no best sample.
 func (r *Runner) takeBack(w *scratch, p *path) (done bool, err error) {
 	e := r.e
 	switch {
@@ -122,27 +125,27 @@ func (r *Runner) takeBack(w *scratch, p *path) (done bool, err error) {
 	return false, nil
 }
 
-// Report holds the violation and the cost of a sample.
+// Report describes the result and the cost of a sample.
 type Report struct {
-	// Violation is max_j g_j of the tokens returned for the sample, according to the judge: ≤ 0 for
-	// feasible samples, NaN if none was finished.
+	// Violation is max_j g_j of the tokens returned for the sample, computed by the judge. It
+	// is ≤ 0 for feasible samples, and NaN if no path was finished.
 	Violation float64
 
-	Rounds int // rounds in which a [Runner] masked tokens again
-	Paths  int // proposals made, by [Exact]
-	Judged int // states passed to the judge or the guide for this sample
+	Rounds int // number of rounds in which a [Runner] masked tokens again
+	Paths  int // number of proposals made by [Exact]
+	Judged int // number of states passed to the judge or the guide for this sample
 
-	// Predictions counts the predictions for this sample. If the denoiser is time-free, it excludes
-	// the predictions that samples share: for the state without tokens and, if they fit in 64 MiB
-	// together, for states with one token.
+	// Predictions is the number of predictions made for this sample. If the denoiser is
+	// time-free, it excludes predictions that samples share. They are those for the state
+	// without tokens and for states with one token, if the latter fit in 64 MiB together.
 	Predictions int
 }
 
-// NotConverged is the error of a sample for which no feasible state was found. The best
-// state found is returned in its place.
+// NotConverged is the error of a sample for which no feasible state was found. Sample returns the
+// best state found in its place.
 type NotConverged struct {
-	Violation float64 // of the best
-	Tries     int     // rounds of masking tokens again, or proposals
+	Violation float64 // violation of the best state
+	Tries     int     // number of rounds of masking tokens again, or of proposals
 }
 
 // Error returns the violation and the number of tries.

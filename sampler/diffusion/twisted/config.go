@@ -1,30 +1,33 @@
-// Package twisted draws real-valued samples of a diffusion given linear equations
-// and inequalities, from the conditional distribution itself.
+// Package twisted draws real-valued samples of a diffusion given linear equations and
+// inequalities, from the conditional distribution itself.
 //
 // Use a [Sampler] where a projection is not exact. Projections move every prediction to the
-// feasible set, which is exact only for Gaussian data and linear equations: if the data have
+// feasible set. That is exact only for Gaussian data and linear equations: if the data have
 // several modes, the modes get wrong weights. A Sampler runs particles whose reverse steps are
 // twisted by the denoiser's prediction of the constraint (Wu, Trippe, Naesseth, Blei, Cunningham
-// 2023), weights them to correct the error of the twist, and resamples. It needs the covariance of
-// the clean state given the noisy one along the rows. It gets this covariance from the model itself
-// if that is a [Posterior], from vector–Jacobian products of a denoise.Differentiable such as a
-// network (neural.Reals), and from differences of predictions otherwise.
+// 2023). It weights them to correct the error of the twist, and resamples.
+//
+// A Sampler needs the covariance of the clean state given the noisy one along the rows. It gets
+// this covariance from the model itself if that is a [Posterior]. It uses vector–Jacobian
+// products of a denoise.Differentiable such as a network (neural.Reals), and differences of
+// predictions otherwise.
 //
 // If the distribution is known in closed form, no diffusion is needed:
 // [github.com/gibbsite-go/gibbsite/energy/continuous.Mixture.Where] and
-// [github.com/gibbsite-go/gibbsite/energy/denoise.Windows.Where] draw from a
-// mixture or a kernel density given equations.
+// [github.com/gibbsite-go/gibbsite/energy/denoise.Windows.Where] draw from a mixture or a kernel
+// density given equations.
 //
 // # Caveats
 //
 // Near pure noise the covariance of a network is inaccurate. An indefinite covariance is made
 // definite, and weights correct for the change, which costs particles. A Posterior that combines
-// the network with another covariance, such as that of Gaussian data, can cost far less: the series
-// program of the examples has one.
+// the network with another covariance, such as that of Gaussian data, can cost far less: the
+// series program of the examples has one.
 //
 // The distribution is exact in the limit of many particles and many steps. 64 particles and 200
-// steps are usual; each additional narrow inequality can require more of both. Projections (package
-// projection/proximal) handle hundreds of inequalities; for this package a few dozen are many.
+// steps are usual; each additional narrow inequality can require more of both. Projections
+// (package projection/proximal) handle hundreds of inequalities. For this package a few dozen are
+// many.
 package twisted
 
 import (
@@ -39,55 +42,57 @@ import (
 )
 
 const (
-	defaultSteps     = 200 // where discretisation is below the sampling error of 10 000 samples
+	// default of Steps, for which the discretisation error is below the sampling error of 10⁴
+	// samples
+	defaultSteps     = 200
 	defaultParticles = 64
-	defaultThreshold = 0.5 // of the particles, the usual choice
+	defaultThreshold = 0.5 // default of Threshold: the usual fraction of the particles
 
-	// fitSweeps is the number of sweeps of expectation propagation over the inequalities
-	// for each prediction: a third changes log Ẑ by less than the particles do.
+	// fitSweeps is the number of sweeps of expectation propagation over the inequalities for
+	// each prediction. A third sweep changes log Ẑ by less than the noise of the particles.
 	fitSweeps = 2
 
-	// probes is the number of random directions used to estimate the trace of the covariance for a
-	// model that is not a [Posterior].
+	// probes is the number of random directions used to estimate the trace of the covariance
+	// for a model that is not a [Posterior].
 	probes = 4
 )
 
-// Config holds the settings of a [Sampler]. The zero value is recommended.
+// Config holds the settings of a [Sampler]. The zero value is the recommended setting.
 type Config struct {
-	// Schedule is ᾱ of x_t = √ᾱ·x_0 + √(1−ᾱ)·ε; nil means noise.LinearBeta{}. Particles start from
-	// pure noise, so ᾱ(1) should be far below 1e-3.
+	// Schedule is ᾱ in x_t = √ᾱ·x_0 + √(1−ᾱ)·ε; nil means noise.LinearBeta{}. Particles start
+	// from pure noise, so ᾱ(1) should be far below 1e-3.
 	Schedule noise.Schedule
 
-	Steps     int // reverse steps, on an even grid; 0 means 200
-	Particles int // particles per cloud; 0 means 64
+	Steps     int // number of reverse steps, on an even grid; 0 means 200
+	Particles int // number of particles per cloud; 0 means 64
 
-	// PerCloud is the number of samples taken from each cloud, 1 … Particles; 0 means 1. Taking
-	// more costs nothing, but samples of the same cloud are dependent.
+	// PerCloud is the number of samples taken from each cloud, 1 … Particles; 0 means 1.
+	// Taking more costs nothing, but samples of the same cloud are dependent.
 	PerCloud int
 
-	// Threshold is the effective number of particles, as a fraction of Particles, below which they
-	// are resampled; 0 means ½.
+	// Threshold is the effective number of particles, as a fraction of Particles, below which
+	// they are resampled; 0 means ½.
 	Threshold float64
 
-	// Width turns two-sided inequalities of at most this width into equations at their middle. Each
-	// narrow row that stays an inequality loses some particles in the last step.
+	// Width turns two-sided inequalities of at most this width into equations at their
+	// middle. Each narrow row that stays an inequality loses some particles in the last step.
 	Width float64
 
-	// Full requests the covariance in all directions, not only along the rows. A prediction then
-	// costs as much as with one row per site, but fewer steps suffice.
+	// Full requests the covariance in all directions, not only along the rows. A prediction
+	// then costs as much as with one row per site, but fewer steps suffice.
 	Full bool
 
-	Workers int    // goroutines; 0 means GOMAXPROCS; never changes results
-	Seed    uint64 // cloud c draws from the streams (Seed, c·Particles …)
-	First   int    // number of the first cloud: parts of a run give the bits of the whole
-	Meta    any    // conditioning for the denoiser, passed through
+	Workers int    // number of goroutines; 0 means GOMAXPROCS; does not affect results
+	Seed    uint64 // seed; cloud c draws from the streams (Seed, c·Particles …)
+	First   int    // number of the first cloud; a run in parts gives the same bits as a single run
+	Meta    any    // conditioning that is passed to the denoiser
 
-	// Progress, if not nil, is called from the goroutine of Sample after every step of a cloud with
-	// the number of steps done and the total.
+	// Progress, if not nil, is called after every step of a cloud, in the goroutine of
+	// Sample. It receives the number of completed steps and the total.
 	Progress func(done, total int)
 }
 
-// fill checks the configuration and replaces zeros by defaults.
+// fill checks the configuration and replaces zero fields by defaults.
 func (c *Config) fill() error {
 	const prefix = "twisted: Config."
 	if err := check.Defaults(prefix,
@@ -114,12 +119,12 @@ func (c *Config) fill() error {
 	return err
 }
 
-// Set is a set of series given by linear rows: constraint.Linear,
-// constraint.Slabs or a *series.System without curved inequalities.
+// Set is a set of series given by linear rows: constraint.Linear, constraint.Slabs or a
+// *series.System without curved inequalities.
 type Set interface {
 	Split() (linear constraint.Slabs, curved constraint.Curved)
 }
 
-// excess is the amount by which equations that follow from others may fail, relative to their size:
-// it allows for the rounding of decimal data.
+// excess is the largest relative error of an equation that follows from others. It allows for the
+// rounding of decimal data.
 const excess = 1e-9

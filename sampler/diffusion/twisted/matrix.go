@@ -6,12 +6,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/span"
 )
 
-// leastPivot is the smallest pivot of a Cholesky factor, relative to the largest diagonal entry:
-// below it a direction is known, and how precisely is determined by rounding.
+// leastPivot is the smallest pivot of a Cholesky factor, relative to the largest diagonal entry.
+// A smaller pivot is only rounding: its direction has no variance.
 const leastPivot = 1e-12
 
-// cholesky replaces the lower triangle of a, n × n, by that of its Cholesky factor. A pivot that is
-// too small is raised.
+// cholesky replaces the lower triangle of a, n × n, by its Cholesky factor. It raises pivots that
+// are too small to leastPivot.
 func cholesky(a []float64, n int) {
 	top := 0.0
 	for i := range n {
@@ -30,14 +30,14 @@ func cholesky(a []float64, n int) {
 	}
 }
 
-// forward solves G·x = b in place, G the lower triangle of g.
+// forward solves G·x = b in place, where G is the lower triangle of g.
 func forward(g, b []float64, n int) {
 	for i := range n {
 		b[i] = (b[i] - span.Dot(g[i*n:i*n+i], b)) / g[i*n+i]
 	}
 }
 
-// backward solves Gᵀ·x = b in place.
+// backward solves Gᵀ·x = b in place, where G is the lower triangle of g.
 func backward(g, b []float64, n int) {
 	for i := n - 1; i >= 0; i-- {
 		b[i] /= g[i*n+i]
@@ -47,7 +47,7 @@ func backward(g, b []float64, n int) {
 	}
 }
 
-// lower stores G·x in dst.
+// lower stores G·x in dst, where G is the lower triangle of g.
 func lower(dst, g, x []float64, n int) {
 	for i := n - 1; i >= 0; i-- {
 		dst[i] = span.Dot(g[i*n:i*n+i+1], x)
@@ -55,21 +55,23 @@ func lower(dst, g, x []float64, n int) {
 }
 
 const (
-	// indefinite is how far below zero a pivot must be, relative to the largest diagonal entry, for
-	// rounding not to explain it.
+	// indefinite is the size of a negative pivot, relative to the largest diagonal entry,
+	// above which rounding cannot explain it.
 	indefinite = 1e-6
 
-	// leastShare is the smallest eigenvalue given to an indefinite covariance, relative to its
-	// largest eigenvalue.
+	// leastShare is the smallest eigenvalue given to an indefinite covariance, relative to
+	// its largest eigenvalue.
 	leastShare = 1e-3
 
-	sweeps = 30 // of rotations at most; they converge quadratically, in 6 to 10
+	// largest number of sweeps of rotations; they converge quadratically, in 6 to 10
+	sweeps = 30
 )
 
-// definite checks a symmetric matrix a, n × n, given by its lower triangle. If a is indefinite by
-// more than rounding, definite replaces it by a matrix without eigenvalues below leastShare times
-// the largest. The covariance of a network can be indefinite, especially near pure noise, where it
-// is the difference of two nearly equal numbers times 1/√ᾱ. v and b, n × n, are scratch.
+// definite makes a symmetric matrix a, n × n, given by its lower triangle, positive definite. If
+// a is indefinite by more than rounding, definite replaces it by a matrix without eigenvalues
+// below leastShare times the largest. The covariance of a network can be indefinite, especially
+// near pure noise: there it is the difference of two nearly equal numbers times 1/√ᾱ. v and b, n
+// × n, are scratch.
 func definite(a, v, b []float64, n int) {
 	copy(b, a)
 	if pivots(b, n) {
@@ -86,7 +88,7 @@ func definite(a, v, b []float64, n int) {
 		top = max(top, a[i*n+i])
 	}
 	if !(top > 0) {
-		top = 1 // nothing is known: the variance of what is standardised
+		top = 1 // no information: use the variance of standardised data
 	}
 	for k := range n {
 		a[k*n+k] = max(a[k*n+k], leastShare*top)
@@ -105,7 +107,7 @@ func definite(a, v, b []float64, n int) {
 	}
 }
 
-// pivots reports whether no pivot of a is negative by more than rounding. It destroys a.
+// pivots reports whether a has no pivot that is negative by more than rounding. It overwrites a.
 func pivots(a []float64, n int) bool {
 	top := 0.0
 	for i := range n {
@@ -134,8 +136,8 @@ func pivots(a []float64, n int) bool {
 	return true
 }
 
-// jacobi rotates a symmetric matrix until it is diagonal, and stores its eigenvectors
-// in the columns of v (cyclic Jacobi; Golub and Van Loan, section 8.5).
+// jacobi diagonalises a symmetric matrix a by rotations and stores its eigenvectors in the
+// columns of v (cyclic Jacobi; Golub and Van Loan, section 8.5).
 func jacobi(a, v []float64, n int) {
 	clear(v[:n*n])
 	for i := range n {
@@ -180,7 +182,7 @@ func jacobi(a, v []float64, n int) {
 	}
 }
 
-// turn rotates two entries.
+// turn rotates entries i and j of a by the angle with cosine c and sine s.
 func turn(a []float64, i, j int, c, s float64) {
 	x, y := a[i], a[j]
 	a[i], a[j] = float64(c*x)-float64(s*y), float64(s*x)+float64(c*y)

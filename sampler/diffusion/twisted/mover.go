@@ -7,15 +7,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/span"
 )
 
-// mover moves particles; it is the scratch of one worker.
+// mover moves particles. It is the scratch of one worker.
 type mover struct {
 	*propagation
-	clean, noise []float64 // n
-	along, pull  []float64 // q
-	gram         []float64 // q × q
-	root         []float64 // q × q
-	next         []float64 // q
-	product      []float64 // q × q
+	clean, noise []float64 // scratch of length n
+	along, pull  []float64 // scratch of length q
+	gram         []float64 // scratch, q × q
+	root         []float64 // factor of the covariance of U·x_0 given x_t and x_s, q × q
+	next         []float64 // mean of U·x_0 given x_t and x_s, length q
+	product      []float64 // scratch, q × q
 }
 
 func newMover(r *rows) *mover {
@@ -26,13 +26,16 @@ func newMover(r *rows) *mover {
 	}
 }
 
-// absorb converts mean, product and open into the form that a particle stores.
+// absorb converts the mean, product and open of a particle into its approximation of the clean
+// state.
 func (w *mover) absorb(p *particle) {
 	n, q := w.n, w.q
 	for i := range q {
 		u := w.basis[i*n : (i+1)*n]
 		p.mu[i] = span.Dot(u, p.mean)
-		for k := range i + 1 { // the covariance is symmetric up to rounding, or the error of a network
+		// the covariance is symmetric only up to rounding, or up to the error of a
+		// network
+		for k := range i + 1 {
 			p.root[i*q+k] = (span.Dot(u, p.product[k*n:(k+1)*n]) + span.Dot(w.basis[k*n:(k+1)*n], p.product[i*n:])) / 2
 		}
 	}
@@ -59,14 +62,15 @@ func (w *mover) absorb(p *particle) {
 	}
 }
 
-// judge determines the sites of a particle and how likely the constraint is from its state.
+// judge sets the sites of a particle and the log of the estimated probability of the constraint
+// given its state.
 func (w *mover) judge(p *particle) {
 	p.logp = w.given(p.mu, p.root)
 	p.logp += w.fit(p.precision, p.centre, fitSweeps)
 }
 
-// foresee draws the clean state given sites and equations, and returns the log of their total
-// weight.
+// foresee draws the clean state of a particle given the sites and equations. It returns the log
+// of their total weight.
 func (w *mover) foresee(p *particle) (logp float64) {
 	n, q, e := w.n, w.q, w.fixed
 	logp = w.given(p.mu, p.root)
@@ -92,7 +96,8 @@ func (w *mover) foresee(p *particle) (logp float64) {
 	return logp
 }
 
-// step is x_s = keep·x_t + gain·x_0 + σ·noise, a draw of x_s given x_t and x_0.
+// step holds the coefficients of x_s = keep·x_t + gain·x_0 + sigma·noise, a draw of x_s given x_t
+// and x_0.
 type step struct{ keep, gain, sigma float64 }
 
 func newStep(from, to float64) step {
@@ -101,10 +106,10 @@ func newStep(from, to float64) step {
 	return step{keep, math.Sqrt(to) - float64(keep*math.Sqrt(from)), math.Sqrt(v)}
 }
 
-// move draws x_s given sites and equations, and divides the weight of the particle by the twist of
-// the step.
+// move draws x_s given the sites and equations, and divides the weight of the particle by the
+// twist of the step.
 func (w *mover) move(p *particle, s step) {
-	if s.sigma == 0 { // the schedule is flat here: x_s is x_t
+	if s.sigma == 0 { // the schedule is constant here: x_s = x_t
 		p.logw -= p.logp
 		return
 	}
@@ -112,7 +117,7 @@ func (w *mover) move(p *particle, s step) {
 	normal.Fill(w.noise[:w.n], p.stream)
 	for i, z := range p.z {
 		x := float32(float64(s.keep*float64(z)) + float64(s.gain*w.clean[i]) + float64(s.sigma*w.noise[i]))
-		// From here on, noise is the distance of x_s from where the mean leads.
+		// from here on, noise is x_s minus its mean given x_t and the mean clean state
 		w.noise[i] = float64(x) - float64(s.keep*float64(z)) - float64(s.gain*p.mean[i])
 		p.z[i] = x
 	}
@@ -122,12 +127,13 @@ func (w *mover) move(p *particle, s step) {
 	p.logw += before - after - p.logp
 }
 
-// hindsight stores the mean and Cholesky factor of U·x_0 given x_t and x_s in next and root. With
-// V = σ²I + gain²C̃ the covariance of x_s, the mean and the covariance are
+// hindsight stores the mean and the Cholesky factor of the covariance of U·x_0 given x_t and x_s,
+// in next and root. Let V = σ²I + gain²C̃ be the covariance of x_s, and ρ its deviation from the
+// mean. The mean and the covariance are
 //
 //	U·mean + gain·UC̃V⁻¹ρ,  UC̃Uᵀ − gain²·UC̃V⁻¹C̃Uᵀ = G(I + gain²E)⁻¹Gᵀ,
 //
-// where E = GᵀG/σ² + LᵀL/(σ² + gain²c); the second L is without its component along U.
+// where E = GᵀG/σ² + LᵀL/(σ² + gain²c), with L in the second term without its part along U.
 func (w *mover) hindsight(p *particle, s step) {
 	n, q := w.n, w.q
 	v := float64(s.sigma * s.sigma)
@@ -158,7 +164,8 @@ func (w *mover) hindsight(p *particle, s step) {
 	for k := range q {
 		w.next[k] = p.mu[k] + float64(s.gain*w.next[k])
 	}
-	// Row i of G·F^{−T}, F the factor of I + gain²E, is F⁻¹ times row i of G.
+	// Row i of G·F^{−T} is F⁻¹ times row i of G, where F is the Cholesky factor of I +
+	// gain²E.
 	half := w.product
 	for i := range q {
 		row := half[i*q : (i+1)*q]
@@ -174,8 +181,8 @@ func (w *mover) hindsight(p *particle, s step) {
 	cholesky(w.root, q)
 }
 
-// finish draws the clean state, corrects the particle's weight (to 0 if the clean state is not in
-// the set), and stores the clean state as the particle's state.
+// finish draws the clean state of a particle and stores it as its state. It corrects the weight
+// of the particle, to 0 if the clean state is not in the set.
 func (w *mover) finish(p *particle) {
 	before := w.foresee(p)
 	site := 0.0

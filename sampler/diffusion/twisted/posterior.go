@@ -13,24 +13,25 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/span"
 )
 
-// Posterior is a denoiser of reals that knows the mean and the covariance of x_0 given x_t, such as
-// denoise.Mixture and denoise.Windows. It must be safe for concurrent use.
+// Posterior is a denoiser of reals that can compute the mean and the covariance of x_0 given x_t,
+// such as denoise.Mixture and denoise.Windows. It must be safe for concurrent use.
 type Posterior interface {
 	energy.Denoiser[float32]
 
-	// Moments stores E[x_0 | x_t = x] in mean. For each of the rows (any number, of sites entries
-	// each) it stores the product of Cov[x_0 | x_t] with the row in product. It returns the trace
-	// of that covariance. alpha is ᾱ, 0 ≤ ᾱ < 1.
+	// Moments stores E[x_0 | x_t = x] in mean. For each of the rows (any number, of sites
+	// entries each) it stores the product of Cov[x_0 | x_t] with the row in product. It
+	// returns the trace of that covariance. alpha is ᾱ, 0 ≤ ᾱ < 1.
 	Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error)
 }
 
-// view determines the moments of particles: it fills their mean, product (U times the covariance)
-// and open (the trace of the covariance orthogonal to U), given the predictions v made for them.
+// view computes the moments of particles. From the predictions v for a particle, look sets its
+// mean, its product (U times the covariance) and its open (the trace of the covariance orthogonal
+// to U).
 type view interface {
 	look(i int, p *particle, v []float32, alpha float64) error
 }
 
-// known uses a [Posterior].
+// known is a view that uses a [Posterior].
 type known struct {
 	model Posterior
 	*rows
@@ -44,36 +45,37 @@ func (k known) look(_ int, p *particle, _ []float32, alpha float64) (err error) 
 	return err
 }
 
-// reach is the size of a finite difference, in standard deviations of the noise: small compared
-// with the structure that noise leaves, large compared with float32 rounding.
+// reach is the size of a finite difference, in standard deviations of the noise. It is small
+// compared with the structure that survives the noise, and large compared with float32 rounding.
 const reach = 0.05
 
-// directions finds the covariance along the rows of U and along random probes, from
+// directions is a view that computes the covariance along the rows of U and along random probes,
+// from
 //
 //	Cov[x_0 | x_t]·u = (1−ᾱ)/√ᾱ · ∂x̂_0/∂x_t·u.
 //
-// For a denoiser that has vector–Jacobian products, it uses these, one backward pass per direction;
-// for any other denoiser it uses two predictions per direction, whose difference approximates the
-// product.
+// If the denoiser has vector–Jacobian products, it uses these, with one backward pass per
+// direction. For any other denoiser it makes two predictions per direction, whose difference
+// approximates the product.
 type directions struct {
 	*rows
 	model  energy.Denoiser[float32]
-	exact  denoise.Differentiable // nil for differences
+	exact  denoise.Differentiable // the model if it has vector–Jacobian products; else nil
 	probes int
 	pool   *pool.Pool
-	probe  []float64 // one per particle and probe, orthogonal to U, of norm 1
+	probe  []float64 // random probes, particles × probes × n, orthogonal to U and of norm 1
 
-	along, out []float32 // particles × directions × n: what is multiplied, and the products
+	// particles × directions × n: the directions, and their products with the Jacobian
+	along, out []float32
 
-	// The current round.
-	q    energy.Noised[float32]
-	step float64 // of a difference
-	gain float64 // of a product or a difference
-	aim  func(_, i int)
+	q    energy.Noised[float32] // batch of the current round
+	step float64                // size of a finite difference
+	gain float64                // factor from a product or a difference to the covariance
+	aim  func(_, i int)         // prepares the directions of particle i: product or difference
 }
 
-// newDirections returns directions for a model, and the number of states per particle for which it
-// requests predictions.
+// newDirections returns a directions view for a model. per is the number of states per particle
+// for which it requests predictions.
 func newDirections(m energy.Denoiser[float32], r *rows, c Config) (d *directions, per int) {
 	d = &directions{rows: r, model: m, probes: probes}
 	if r.n == r.q {
@@ -90,11 +92,11 @@ func newDirections(m energy.Denoiser[float32], r *rows, c Config) (d *directions
 	return d, 1
 }
 
-// len is the number of directions.
+// len returns the number of directions per particle.
 func (d *directions) len() int { return d.rows.q + d.probes }
 
-// ask requests the predictions v for the states of all particles and, around these states, what
-// their derivatives need.
+// ask stores predictions in v for the states of all particles. It also computes the products, or
+// the predictions at neighbouring states, from which look computes the covariance.
 func (d *directions) ask(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	alpha := q.Alpha[0]
 	d.q, d.gain = q, (1-alpha)/math.Sqrt(alpha)
@@ -108,7 +110,7 @@ func (d *directions) ask(ctx context.Context, v []float32, q energy.Noised[float
 	return d.model.Denoise(ctx, v, q)
 }
 
-// product stores the directions of particle i.
+// product stores the directions of particle i in along.
 func (d *directions) product(_, i int) {
 	for k := range d.len() {
 		at := d.along[(i*d.len()+k)*d.n:][:d.n]
@@ -118,7 +120,8 @@ func (d *directions) product(_, i int) {
 	}
 }
 
-// difference stores the states around particle i.
+// difference stores the states at distance step from particle i, along each direction, in the
+// batch.
 func (d *directions) difference(_, i int) {
 	n, per := d.n, 1+2*d.len()
 	at := d.q.X[i*per*n : (i+1)*per*n]
@@ -133,8 +136,8 @@ func (d *directions) difference(_, i int) {
 	}
 }
 
-// draw returns direction k of particle i after it has drawn it, if it is a probe:
-// orthogonal to U, of norm 1.
+// draw returns direction k of particle i. A probe is first drawn anew, orthogonal to U and of
+// norm 1.
 func (d *directions) draw(i, k int, src rand.Source) []float64 {
 	u := d.direction(i, k)
 	if k < d.rows.q {
@@ -158,7 +161,7 @@ func (d *directions) draw(i, k int, src rand.Source) []float64 {
 	return u
 }
 
-// direction returns row k of U, or a probe of particle i.
+// direction returns row k of U, or a probe of particle i if k exceeds the rows.
 func (d *directions) direction(i, k int) []float64 {
 	if k < d.rows.q {
 		return d.basis[k*d.n : (k+1)*d.n]
@@ -189,8 +192,7 @@ func (d *directions) look(i int, p *particle, v []float32, _ float64) error {
 				s += float64(u[j] * y)
 			}
 		}
-		// uᵀCu of one probe u is uniform enough for the mean over the probes, times the
-		// dimension.
+		// The mean of uᵀCu over the probes u, times the dimension, estimates the trace.
 		if k >= d.rows.q {
 			p.open += float64(float64(d.gain*s)*float64(d.n-d.rows.q)) / float64(d.probes)
 		}

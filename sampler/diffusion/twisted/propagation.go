@@ -7,18 +7,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/span"
 )
 
-// propagation is the scratch of one worker for Gaussians of u, u = μ + G·ξ with a lower triangular
-// G and standard normal ξ, given the equations, which fix the first entries of ξ, and the sites.
-// The sites are factors e^{−p_j(s_j−c_j)²/2} of s_j = site_j·u, which approximate the bounds on
-// s_j.
+// propagation is the scratch of one worker for expectation propagation. It handles Gaussians of
+// u, u = μ + G·ξ with a lower triangular G and standard normal ξ, given the equations and the
+// sites. The equations fix the first entries of ξ. Site j is a factor e^{−p_j(s_j−c_j)²/2} of s_j
+// = site_j·u; it approximates the bounds on s_j.
 type propagation struct {
 	*rows
-	xi     []float64 // the first entries of ξ, as the equations fix them
-	base   []float64 // s_j where the others are 0
-	slope  []float64 // sites × free: s_j = base_j + slope_j·ξ
-	mean   []float64 // of the other entries of ξ, given sites
-	cov    []float64 // and their covariance
-	factor []float64 // its Cholesky factor, or that of its inverse
+	xi   []float64 // first entries of ξ, determined by the equations
+	base []float64 // value of each s_j when the other entries of ξ are 0
+	// derivatives of s_j by the other entries, sites × free: s_j = base_j + slope_j·ξ
+	slope  []float64
+	mean   []float64 // mean of the other entries of ξ, given the sites
+	cov    []float64 // covariance of the other entries of ξ, given the sites
+	factor []float64 // Cholesky factor of cov, or of its inverse
 	column []float64
 }
 
@@ -30,7 +31,7 @@ func newPropagation(r *rows) *propagation {
 	}
 }
 
-// given reads N(μ, GGᵀ), and returns the log-density of the equations.
+// given sets the Gaussian to N(μ, GGᵀ) and returns the log-density of the equations.
 func (w *propagation) given(mu, g []float64) (logp float64) {
 	e, f, q := w.fixed, w.q-w.fixed, w.q
 	for k := range e {
@@ -61,8 +62,8 @@ func (w *propagation) given(mu, g []float64) (logp float64) {
 	return logp
 }
 
-// fit determines the sites by sweeps of expectation propagation, for the Gaussian passed to given,
-// and returns the log of the estimated probability of the bounds.
+// fit determines the precision and centre of each site by sweeps of expectation propagation, for
+// the Gaussian set by given. It returns the log of the estimated probability of the bounds.
 func (w *propagation) fit(precision, centre []float64, sweeps int) (logp float64) {
 	f := w.q - w.fixed
 	clear(precision)
@@ -91,16 +92,16 @@ func (w *propagation) fit(precision, centre []float64, sweeps int) (logp float64
 }
 
 const (
-	// leastCavity is a lower bound of the precision of a cavity, relative to that of the marginal.
+	// leastCavity is the smallest precision of a cavity, relative to that of the marginal.
 	leastCavity = 1e-9
 
-	// inert is the distance from a bound, in standard deviations of the cavity,
-	// beyond which the bound has no effect: P is then below 1e-17.
+	// inert is the distance from a bound, in standard deviations of the cavity, beyond which
+	// the bound has no effect. The probability of exceeding it is then below 1e-17.
 	inert = 9
 )
 
-// cavity returns mean and variance of s_j under all sites except its own, whose precision and
-// centre are p and c.
+// cavity returns the mean and variance of s_j under all sites except its own, whose precision is
+// p and centre c.
 func (w *propagation) cavity(j int, p, c float64) (mean, variance float64) {
 	f := w.q - w.fixed
 	slope := w.slope[j*f : (j+1)*f]
@@ -118,7 +119,8 @@ func (w *propagation) cavity(j int, p, c float64) (mean, variance float64) {
 	return m + float64((m-c)*p)/rest, 1 / rest
 }
 
-// update replaces site j by the site that gives s_j the moments that s_j has within its bounds.
+// update replaces site j. The new site gives s_j the moments that it has under the cavity
+// restricted to its bounds.
 func (w *propagation) update(j int, precision, centre []float64) {
 	f, p, c := w.q-w.fixed, precision[j], centre[j]
 	m, v := w.cavity(j, p, c)
@@ -127,16 +129,17 @@ func (w *propagation) update(j int, precision, centre []float64) {
 	next, at := 0.0, 0.0
 	if lo > -inert || hi < inert {
 		_, tm, tv := truncated(lo, hi)
-		// The site is what the moments have beyond the cavity.
+		// The site has the part of the moments that the cavity does not have.
 		if gain := 1/tv - 1; gain > 1e-14 && !math.IsInf(gain, 1) {
 			next = gain / v
-			at = m + float64(float64(sd*tm)*(1+1/gain)) // (tm/tv)/gain, as tv = 1/(1+gain)
+			// equals (tm/tv)/gain, because tv = 1/(1+gain)
+			at = m + float64(float64(sd*tm)*(1+1/gain))
 		}
 	}
 	if next == 0 && p == 0 {
 		return
 	}
-	// The marginal moves by the difference of both sites; its moments along
+	// The marginal changes by the difference of the new and the old site. Its moments along
 	// slope are own and spread.
 	slope := w.slope[j*f : (j+1)*f]
 	own := w.base[j] + span.Dot(slope, w.mean)
@@ -157,8 +160,8 @@ func (w *propagation) update(j int, precision, centre []float64) {
 	precision[j], centre[j] = next, at
 }
 
-// evidence returns log E[Π_j e^{−p_j(s_j−c_j)²/2}] for the Gaussian passed to given, and stores the
-// mean of ξ given the sites and the factor of the inverse of its covariance.
+// evidence returns log E[Π_j e^{−p_j(s_j−c_j)²/2}] for the Gaussian set by given. It stores the
+// mean of ξ given the sites, and the Cholesky factor of the inverse of its covariance.
 func (w *propagation) evidence(precision, centre []float64) (logp float64) {
 	f := w.q - w.fixed
 	clear(w.factor)
@@ -192,8 +195,8 @@ func (w *propagation) evidence(precision, centre []float64) (logp float64) {
 	return logp
 }
 
-// The nodes and weights of the 16-point Gauss–Legendre rule on (−1, 1), positive nodes only
-// (Abramowitz and Stegun 1964, table 25.4); TestTruncated checks them.
+// Nodes and weights of the 16-point Gauss–Legendre rule on (−1, 1), positive nodes only
+// (Abramowitz and Stegun 1964, table 25.4). TestTruncated checks them.
 var (
 	legendreNode = [8]float64{
 		0.0950125098376374402, 0.2816035507792589132, 0.4580167776572273863, 0.6178762444026437484,
@@ -206,13 +209,14 @@ var (
 )
 
 const (
-	faint  = 40 // densities below e⁻⁴⁰ of the largest are left out
-	pieces = 2  // of each side of the mode: the rule is then good to 1e-10
+	faint = 40 // densities below e⁻⁴⁰ of the largest are omitted
+	// number of intervals on each side of the mode; the rule is then accurate to 1e-10
+	pieces = 2
 )
 
-// truncated returns, for z ~ N(0, 1), log P(lo ≤ z ≤ hi) and the mean and variance of z given that
-// lo ≤ z ≤ hi, by quadrature from the mode outwards, which is as accurate in the tails and for
-// narrow intervals as elsewhere. lo < hi.
+// truncated returns, for z ~ N(0, 1), log P(lo ≤ z ≤ hi), and the mean and variance of z given
+// that lo ≤ z ≤ hi. It integrates from the mode outwards by quadrature. So it is as accurate in
+// the tails and for narrow intervals as elsewhere. lo must be below hi.
 func truncated(lo, hi float64) (logp, mean, variance float64) {
 	mode := min(max(0, lo), hi)
 	var node, weight [4 * pieces * len(legendreNode)]float64
@@ -222,7 +226,8 @@ func truncated(lo, hi float64) (logp, mean, variance float64) {
 		if sign < 0 {
 			width = mode - lo
 		}
-		// The density falls as e^{−d(d/2 ± mode)} at the distance d.
+		// At distance d from the mode, the density is lower by the factor e^{−d(d/2 ±
+		// mode)}.
 		out := float64(sign * mode)
 		end := min(width, -out+math.Sqrt(float64(out*out)+2*faint))
 		if !(end > 0) {

@@ -8,19 +8,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/span"
 )
 
-// rows is a system in terms of u = U·x, where U has orthonormal rows: the first entries of u have
-// given values, and linear combinations of all entries have bounds.
+// rows is a system of linear equations and inequalities in the coordinates u = U·x, where U has
+// orthonormal rows. The first entries of u have given values. Linear combinations of all entries
+// have bounds.
 type rows struct {
 	n, q, fixed int
-	basis       []float64 // U, q × n
-	value       []float64 // of the first entries of u
-	site        []float64 // sites × q
-	lo, hi      []float64 // of site·u
-	logVolume   float64   // log density of the equations as given = that of u − logVolume
+	basis       []float64 // rows of U, q × n
+	value       []float64 // values of the first entries of u
+	site        []float64 // coefficients of the inequalities in u, sites × q
+	lo, hi      []float64 // bounds of each product site·u
+	logVolume   float64   // log-density of u minus log-density of the original equations
 }
 
-// newRows reads a set for series of n entries. Two-sided rows at most as wide as width become
-// equations; if full is set, U is square.
+// newRows reads a set for series of n entries. Two-sided rows no wider than width become
+// equations. If full is set, U is square.
 func newRows(set Set, n int, width float64, full bool) (*rows, error) {
 	linear, curved := set.Split()
 	if curved != nil && curved.Len() > 0 {
@@ -69,7 +70,8 @@ func newRows(set Set, n int, width float64, full bool) (*rows, error) {
 	return r, r.bound(all.T[r.fixed*r.q : (r.fixed+len(r.lo))*r.q])
 }
 
-// bound keeps the inequalities that the equations do not decide.
+// bound keeps the inequalities that the equations do not decide. It returns an error if the
+// equations violate one.
 func (r *rows) bound(site []float64) error {
 	lo, hi := r.lo, r.hi
 	r.lo, r.hi = nil, nil
@@ -96,10 +98,10 @@ func (r *rows) bound(site []float64) error {
 	return nil
 }
 
-// sites returns the number of inequalities.
+// sites returns the number of sites, one for each inequality.
 func (r *rows) sites() int { return len(r.lo) }
 
-// clear removes the component of v along U.
+// clear removes from v its component in the row space of U.
 func (r *rows) clear(v []float64) {
 	for k := range r.q {
 		u := r.basis[k*r.n : (k+1)*r.n]

@@ -19,34 +19,36 @@ import (
 )
 
 // Sampler draws from the distribution of a denoiser of reals given a [Set], by clouds of weighted
-// particles. A run is a function of (model, set, configuration): every cloud has its own random
-// streams. Neither Workers nor the division of clouds among samplers (Config.First) changes a bit.
+// particles. The result of a run depends only on the model, the set and the configuration: every
+// cloud has its own random streams. It does not depend on Workers or on the division of clouds
+// among samplers (Config.First).
 //
-// Equations and inequalities hold to the rounding of float32. The distribution is
-// approximate: see the package doc.
+// Equations and inequalities hold to the rounding of float32. The distribution is approximate:
+// see the package doc.
 //
-// On mixtures of five Gaussians in eight dimensions given two equations, the energy distance to the
-// conditional distribution, in units of the energy distance of exact draws, is
+// The following table is for mixtures of five Gaussians in eight dimensions given two equations.
+// It lists energy distances to the conditional distribution, in units of the energy distance of
+// exact draws:
 //
 //	closed form 1.9 ± .7   ancestral .8 ± .5   particles 1.5 ± .1
 //	cps 13   pdm 31   prodigy 31   cps-metric 33   noise-corrected 34   cop-ft 37
 //
-// (go test -run Table -table 8 -samples 2000 -seeds 2 -v, which names the settings). With 10 000
-// samples, the flag -inequalities as in the first column, 8 seeds for the particles and 8 to 32 for
-// the other methods:
+// It is the output of go test -run Table -table 8 -samples 2000 -seeds 2 -v, which names the
+// settings. The next table is for 10 000 samples and the inequalities (flag -inequalities) in the
+// first column. It uses 8 seeds for the particles and 8 to 32 for the other methods:
 //
 //	dimensions, inequalities   closed form   ancestral     particles
 //	8, 0                       0.86 ± .07    1.25 ± .16    0.92 ± .16
 //	8, 1                       1.12 ± .17    1.10 ± .15    0.82 ± .10
-//	8, 2                       0.75 ± .10    0.79 ± .08
+//	8, 2                       0.75 ± .10                  0.79 ± .08
 //	16, 0                      1.09 ± .16    1.10 ± .22    0.98 ± .11
-//	16, 1                      1.07 ± .10    1.04 ± .16
+//	16, 1                      1.07 ± .10                  1.04 ± .16
 //	2, 1                       0.97 ± .12    1.40 ± .27    1.25 ± .56
-//	2, 2                       1.78 ± .39    1.36 ± .19
+//	2, 2                       1.78 ± .39                  1.36 ± .19
 //
-// The weights of modes are within .011 in total variation everywhere. The closed form is exact, so
-// its figures show the effect of chance: with two modes, as in two dimensions, chance accounts for
-// most of the distance.
+// The weights of modes are within .011 in total variation everywhere. The closed form is exact,
+// so its figures show the effect of chance. With two modes, as in two dimensions, chance accounts
+// for most of the distance.
 //
 // Methods must not be called concurrently with each other.
 type Sampler struct {
@@ -55,32 +57,32 @@ type Sampler struct {
 	e         *slots.Engine[float32]
 	view      view
 	movers    []*mover
-	particles []*particle // by slot
-	spare     []*particle // two sets in turn, for resampling
+	particles []*particle // one particle per slot
+	spare     []*particle // second set of particles, exchanged with the first when resampling
 	choice    sampler.Stream
 	logw      []float64
 	count     []int
-	evidence  slots.Estimate // mean of Ẑ over the clouds so far
+	evidence  slots.Estimate // mean over the clouds so far of Ẑ, the estimated probability of the set
 
-	// The current cloud.
-	on           step
-	alpha        float64
-	more         float64 // log Ẑ of it up to the last resampling
+	on           step    // next step of the current cloud
+	alpha        float64 // signal level of the current cloud
+	more         float64 // log Ẑ of the cloud up to the last resampling
 	report       func(step int)
 	move, finish func(w, i int) error
 }
 
-// begun is the initial state of a particle: pure noise.
+// begun provides the initial state of a particle, pure noise.
 type begun struct{ noise.Schedule }
 
 func (begun) Prior(x []float32, r *sampler.Stream) { normal.Fill(x, r) }
 
-// New returns a sampler. It uses the moments of a [Posterior] or the derivatives of a
-// denoise.Differentiable (see energy.As), and differences of predictions for any other model.
+// New returns a sampler for a model given a set. It uses the moments of a [Posterior] or the
+// derivatives of a denoise.Differentiable (see energy.As), and differences of predictions for any
+// other model.
 //
-// It returns an error if the model or the set is nil; if the set has curved rows, rows that do not
-// fit, or no rows with bounds; or if a field of the configuration is out of range. If the equations
-// contradict each other, the error wraps constraint.ErrInfeasible.
+// New returns an error if the model or the set is nil, or a field of the configuration is out of
+// range. It also returns an error if the set has curved rows, rows of a wrong length, or no rows
+// with bounds. If the equations contradict each other, the error wraps constraint.ErrInfeasible.
 func New(ctx context.Context, model energy.Denoiser[float32], set Set, cfg Config) (*Sampler, error) {
 	n, levels, err := slots.Model("twisted: New", model)
 	if err = cmp.Or(
@@ -131,8 +133,8 @@ func New(ctx context.Context, model energy.Denoiser[float32], set Set, cfg Confi
 }
 
 // Sample fills x, any number of samples × sites. A call begins with a new cloud and takes
-// Config.PerCloud samples from each cloud. An error of the model or of ctx names the cloud and the
-// step. The error wraps constraint.ErrInfeasible if no particle ended in the set.
+// Config.PerCloud samples from each cloud. An error of the model or of ctx names the cloud and
+// the step. The error wraps constraint.ErrInfeasible if no particle ended in the set.
 func (s *Sampler) Sample(ctx context.Context, x []float32) error {
 	if ctx == nil {
 		return fmt.Errorf("twisted: Sample: ctx = nil")
@@ -158,14 +160,14 @@ func (s *Sampler) Sample(ctx context.Context, x []float32) error {
 
 // LogProb returns an estimate of the log-probability of the set under the model, in nats, and its
 // standard error. With equations it estimates their log-density. The estimate is the log of the
-// mean of Ẑ over all clouds, and each Ẑ is unbiased for the discretised reverse diffusion. Before
-// the first cloud both are NaN; before the second, the standard error is.
+// mean of Ẑ over all clouds. Each Ẑ is unbiased for the discretised reverse diffusion. Both
+// results are NaN before the first cloud. The standard error is NaN before the second.
 func (s *Sampler) LogProb() (logp, stderr float64) {
 	logp, stderr = s.evidence.Mean()
 	return logp - s.logVolume, stderr
 }
 
-// cloud moves particles from noise to samples.
+// cloud runs one cloud of particles from noise to samples.
 func (s *Sampler) cloud(ctx context.Context) error {
 	number := s.cfg.First + s.evidence.N
 	s.choice.Seed(s.cfg.Seed, 1<<63|uint64(number))
@@ -186,7 +188,8 @@ func (s *Sampler) cloud(ctx context.Context) error {
 	return nil
 }
 
-// weighOne multiplies the weight of particle i by how likely the constraint is from its state.
+// weighOne multiplies the weight of particle i by the estimated probability of the constraint
+// given its state.
 func (s *Sampler) weighOne(w, i int) error {
 	p := s.particles[i]
 	if err := s.view.look(i, p, s.e.Slots[i].V, s.alpha); err != nil {
@@ -198,7 +201,7 @@ func (s *Sampler) weighOne(w, i int) error {
 	return nil
 }
 
-// judge resamples the particles and moves them.
+// judge resamples the particles if necessary, and then moves them.
 func (s *Sampler) judge() error {
 	if err := s.renew(); err != nil {
 		return s.atStep(err)
@@ -227,7 +230,7 @@ func (s *Sampler) finishOne(w, i int) error {
 	return nil
 }
 
-// retry makes the error of a particle the error of the run.
+// retry turns an error of a particle into the error of the run.
 func (s *Sampler) retry(i int, fault error) error {
 	if fault == nil {
 		return nil
@@ -237,7 +240,7 @@ func (s *Sampler) retry(i int, fault error) error {
 
 func (s *Sampler) atStep(err error) error { return fmt.Errorf("step %d: %w", s.e.Step, err) }
 
-// weigh reads the weights and returns their moments.
+// weigh copies the log-weights of the particles to logw and returns their moments.
 func (s *Sampler) weigh() (top, sum, squares float64, err error) {
 	for i, p := range s.particles {
 		if s.logw[i] = p.logw; math.IsNaN(p.logw) || math.IsInf(p.logw, 1) {
@@ -250,8 +253,8 @@ func (s *Sampler) weigh() (top, sum, squares float64, err error) {
 	return top, sum, squares, err
 }
 
-// renew resamples if few particles carry the weight. It then records the mean weight, which is
-// removed from the particles.
+// renew resamples if few particles carry most of the weight. It then adds the mean weight to the
+// estimate Ẑ and resets the weights of the particles.
 func (s *Sampler) renew() error {
 	top, sum, squares, err := s.weigh()
 	k := float64(len(s.particles))
@@ -275,8 +278,8 @@ func (s *Sampler) renew() error {
 	return nil
 }
 
-// harvest stores samples of a cloud that has been weighted, equally spaced in the cumulative
-// weights; a single sample is drawn by weight.
+// harvest stores samples of a weighted cloud in x. The samples are equally spaced in the
+// cumulative weights, so a single sample is drawn by weight.
 func (s *Sampler) harvest(x []float32) {
 	top, sum, _ := resample.Moments(s.logw)
 	goal := float64(s.choice.Float64())
@@ -294,21 +297,21 @@ func (s *Sampler) harvest(x []float32) {
 	}
 }
 
-// particle is one state of a cloud and what is known about its clean state: x_0 is approximated by
-// N(mean, C̃) with C̃ = LLᵀ + c·(I − UᵀU), where L, n × q, satisfies UL = G, so UC̃Uᵀ = GGᵀ is the
-// covariance of the model along U, and c accounts for the rest of the trace.
+// particle is one state of a cloud and an approximation of its clean state. x_0 is approximated
+// by N(mean, C̃) with C̃ = LLᵀ + c·(I − UᵀU). L is n × q and satisfies UL = G, so UC̃Uᵀ = GGᵀ is
+// the covariance of the model along U. c accounts for the rest of the trace.
 type particle struct {
 	stream  *sampler.Stream
 	z       []float32
 	mean    []float64
-	product []float64 // UC, q × n; then Lᵀ less its part along U
-	open    float64   // trace of C orthogonal to U
-	root    []float64 // G, q × q
-	mu      []float64 // U·mean
-	rest    float64   // c
+	product []float64 // UC, q × n; after absorb, Lᵀ without its part along U
+	open    float64   // trace of the covariance C orthogonal to U
+	root    []float64 // factor G, q × q
+	mu      []float64 // mean in the coordinates u = U·x
+	rest    float64   // variance c in the directions orthogonal to U
 
-	precision, centre []float64 // of the sites
-	logp              float64   // log of the estimate of what is given
+	precision, centre []float64 // precision and centre of each site
+	logp              float64   // log of the estimated probability of the constraint
 	logw              float64   // log-weight since the last resampling
 }
 
@@ -320,7 +323,7 @@ func newParticle(r *rows, z []float32) *particle {
 	}
 }
 
-// copyFrom copies everything but the stream.
+// copyFrom copies everything from o except the stream.
 func (p *particle) copyFrom(o *particle) {
 	copy(p.z, o.z)
 	copy(p.mean, o.mean)

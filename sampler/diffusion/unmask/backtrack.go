@@ -17,58 +17,58 @@ import (
 // BacktrackConfig holds the settings of [Backtrack].
 type BacktrackConfig struct {
 	Config
-	Mask     int32
-	Schedule noise.Schedule // determines the times given to the denoiser; LogLinear{} if nil
+	Mask int32
+	// schedule of the times passed to the denoiser; nil means LogLinear{}
+	Schedule noise.Schedule
 
-	// Visits is the number of complete states that a walk visits; the last one is the sample. 0
-	// means 8.
+	// Visits is the number of complete states that a walk visits; 0 means 8. The last one is
+	// the sample.
 	Visits int
 
-	// Moves is the maximum number of moves of a walk; 0 means 1000 per site and visit.
+	// Moves is the largest number of moves of a walk; 0 means 1000 per site and visit.
 	Moves int
 }
 
 // Backtrack draws samples by value-guided backtracking (Rohatgi et al. 2025; for masked diffusion
-// MDM-VGB): a walk on the tree of unmasking paths. A move reveals a random site or masks the last
-// revealed site again. Let Z(u) be the probability of the language under the prediction in state u,
-// and V(u) its probability under the prediction in the state before u, given the last token of u.
-// The walk masks the last site again with probability
+// MDM-VGB). It walks on the tree of unmasking paths. A move reveals a random site or masks the
+// last revealed site again. Let Z(u) be the probability of the language under the prediction in
+// state u. Let V(u) be its probability under the prediction in the state before u, given the last
+// token of u. The walk masks the last site again with probability
 //
 //	V(u) / (V(u) + Z(u)),
 //
 // and otherwise reveals a random mask by a conditioned draw. For every denoiser, the walk is
-// reversible with weight p(path)·1[x ∈ C] on complete paths, where p is the distribution of
-// unmasking one site at a time in random order. A prediction may give zero probability to tokens
-// that other predictions allow. It is then mixed with these tokens, as in diffusion.Particles, and
-// moves are sometimes refused, which keeps the walk reversible. The distribution of the complete
-// states that it visits therefore tends to p(x_0 | C) as Visits grows. A walk costs one prediction
-// for every state that is new on its path.
+// reversible with weight p(path)·1[x ∈ C] on complete paths. Here C is the language, and p is the
+// distribution of unmasking one site at a time in random order.
 //
-// Walk i draws from stream (Seed, i). Walks advance in batches on the goroutine of
-// Sample.
+// A prediction may give zero probability to tokens that other predictions allow. It is then mixed
+// with these tokens, as in diffusion.Particles, and moves are sometimes refused, which keeps the
+// walk reversible. So the distribution of the complete states that the walk visits tends to p(x_0
+// | C) as Visits grows. A walk costs one prediction for every new state on its path.
+//
+// Walk i draws from stream (Seed, i). Walks advance in batches on the goroutine of Sample.
 type Backtrack struct {
 	e      *slots.Engine[int32]
 	masks  masks
 	drawer slots.Drawer
 	cfg    BacktrackConfig
-	walk   []walk // by slot
+	walk   []walk // one walk per slot
 	made   int
 
-	// Scratch.
-	order []int
-	clean []int32
+	order []int   // scratch: masked sites
+	clean []int32 // scratch: a joint draw
 	lse   []float64
 	v     []float32
-	mixed []bool // by site
+	mixed []bool // for each site: whether mix changed its row
 }
 
 // walk is one path in progress.
 type walk struct {
-	site   []int     // shown, in order
-	logV   []float64 // by depth: V
-	logZ   []float64 // by depth: Z, NaN if it has not been asked for
-	mixed  []bool    // by depth: the row of the last site was a mixture
-	table  []float32 // by depth
+	site   []int     // unmasked sites, in the order in which they were revealed
+	logV   []float64 // log V at each depth
+	logZ   []float64 // log Z at each depth; NaN before it has been computed
+	mixed  []bool    // for each depth: whether the last site was drawn from a mixture
+	table  []float32 // prediction at each depth
 	visits int
 	moves  int
 }
@@ -79,8 +79,9 @@ const (
 )
 
 // NewBacktrack returns walks on the model given the language of cfg.Projector. It binds the
-// projector under ctx. A walk keeps a prediction for every site of its path. It returns the errors
-// of [NewRejection], and an error if the mask is not a level.
+// projector under ctx. A walk keeps a prediction for every site of its path. NewBacktrack returns
+// an error if the model is nil or guided at the posterior, or the mask is not a level. It also
+// returns an error if a field is out of range, or the projection cannot draw or has a memory.
 func NewBacktrack(ctx context.Context, model energy.Denoiser[int32], cfg BacktrackConfig) (*Backtrack, error) {
 	const who = "unmask: NewBacktrack"
 	if err := check.Defaults(who+": ", check.Number("Visits", &cfg.Visits, 0, defaultVisits), check.Number("Moves", &cfg.Moves, 0, 0)); err != nil {
@@ -125,14 +126,14 @@ func NewBacktrack(ctx context.Context, model energy.Denoiser[int32], cfg Backtra
 	return b, nil
 }
 
-// Len returns the number of samples made.
+// Len returns the number of samples made so far.
 func (b *Backtrack) Len() int { return b.made }
 
-// Predictions returns the number of predictions that the denoiser has made.
+// Predictions returns the number of predictions that the denoiser has made so far.
 func (b *Backtrack) Predictions() int { return b.e.Asked }
 
-// Sample fills x, any number of samples × sites. After an error Len returns how many samples have
-// been made, and the next call begins with the following walk, from its start. The error wraps
+// Sample fills x, any number of samples × sites. After an error Len returns the number of samples
+// made, and the next call begins with the following walk, from its start. The error wraps
 // constraint.ErrInfeasible if the language has no weight at the start of a walk or if a walk
 // exceeds Moves.
 func (b *Backtrack) Sample(ctx context.Context, x []int32) error {
@@ -156,8 +157,8 @@ func (b *Backtrack) Sample(ctx context.Context, x []int32) error {
 	return nil
 }
 
-// next moves a walk, whose current state has just been predicted, until it reaches a state that has
-// not been predicted, or is done.
+// next continues a walk whose current state has just been predicted. It moves until it reaches a
+// state without a prediction, or the walk is done.
 func (b *Backtrack) next(_, i int) error {
 	s, w := &b.e.Slots[i], &b.walk[i]
 	h, v := b.here(w)
@@ -202,7 +203,8 @@ func (b *Backtrack) next(_, i int) error {
 	}
 }
 
-// mix returns the rows v of the prediction in a state, with the mixtures of [slots.Mix].
+// mix returns the rows v of the prediction in a state, with the defensive mixtures of
+// [slots.Mix].
 func (b *Backtrack) mix(s *slots.Slot[int32], v []float32) []float32 {
 	if slots.Mix(b.v, v, b.mixed, func(i int) bool { return s.X[i] == b.masks.Mask }, b.masks.Mask) {
 		return b.v
@@ -210,15 +212,15 @@ func (b *Backtrack) mix(s *slots.Slot[int32], v []float32) []float32 {
 	return v
 }
 
-// here returns the depth of a walk and its table at that depth.
+// here returns the depth h of a walk and the table of its prediction at that depth.
 func (b *Backtrack) here(w *walk) (h int, v []float32) {
 	h = len(w.site)
 	size := b.e.Sites * b.e.Levels
 	return h, w.table[h*size : (h+1)*size]
 }
 
-// back masks the last site again. If show would have drawn the site from a mixture, only the share
-// 1−δ of these moves is made: see show.
+// back masks the last site again. If show drew the site from a mixture, back makes only a share
+// 1−δ of these moves, with δ = [slots.Defence]: see show.
 func (b *Backtrack) back(s *slots.Slot[int32], w *walk) {
 	h := len(w.site) - 1
 	if w.mixed[h+1] && s.Stream.Float64() < slots.Defence {
@@ -228,8 +230,8 @@ func (b *Backtrack) back(s *slots.Slot[int32], w *walk) {
 	w.site = w.site[:h]
 }
 
-// show reveals a random mask by a conditioned draw. From a mixture p' the walk moves with
-// probability (1−δ)·p/p', which is 0 or 1.
+// show reveals a random mask by a conditioned draw. If it draws from a mixture p' of the
+// prediction p, the walk moves with probability (1−δ)·p/p', which is 0 or 1.
 func (b *Backtrack) show(s *slots.Slot[int32], w *walk) error {
 	h, p := b.here(w)
 	v := b.mix(s, p)
@@ -241,7 +243,7 @@ func (b *Backtrack) show(s *slots.Slot[int32], w *walk) error {
 		return nil
 	}
 	s.X[i] = b.clean[i]
-	// The probability of the language under the previous state's prediction, given the new token.
+	// the probability of the language under this prediction, given the new token
 	row, kept := b.masks.Row(v, i), b.masks.p
 	copy(kept, row)
 	slots.OneHot(row, s.X[i])

@@ -12,19 +12,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Curve is the information curve of a distribution: Curve[n] is the mean entropy, in nats, of one
+// Curve is the information curve of a distribution. Curve[n] is the mean entropy, in nats, of one
 // more site when n sites are unmasked,
 //
 //	Curve[n] = E_{S, i∉S} H(x_i | x_S),  |S| = n = 0 … sites−1,
 //
-// over random sites and tokens. The curve falls because sites carry information about each other,
-// and it determines which pace of unmasking has the smallest divergence.
+// over random sets S of sites, random sites i and random tokens. The curve falls because sites
+// carry information about each other. It determines which pace of unmasking has the smallest
+// divergence.
 type Curve []float64
 
-// Information estimates the curve of a denoiser from samples × sites tokens x that follow its
-// distribution (data, or samples of the denoiser). Every sample is masked and then unmasked site by
-// site, in a random order from stream (seed, sample), with one prediction per site. The standard
-// error is inversely proportional to the square root of samples × sites.
+// Information estimates the curve of a denoiser. x holds samples × sites tokens that follow the
+// denoiser's distribution (data, or samples of the denoiser). Every sample is masked and then
+// unmasked site by site, in a random order from stream (seed, sample), with one prediction per
+// site. The standard error is inversely proportional to the square root of samples × sites.
 func Information(ctx context.Context, model energy.Denoiser[int32], mask int32, x []int32, seed uint64) (Curve, error) {
 	if err := check.Given("unmask: Information", "model", model); err != nil {
 		return nil, err
@@ -82,8 +83,8 @@ func Information(ctx context.Context, model energy.Denoiser[int32], mask int32, 
 	return c, nil
 }
 
-// Divergence returns E KL(p‖q) in nats for [Scheduled] with the given counts and
-// exact predictions, where the order of the sites is random and known:
+// Divergence returns E KL(p‖q) in nats for [Scheduled] with the given counts and exact
+// predictions, where the order of the sites is random and known. It is
 //
 //	Σ_steps Σ_{n=c}^{c'−1} (Curve[c] − Curve[n]),
 //
@@ -104,7 +105,7 @@ func (c Curve) Divergence(counts []int) float64 {
 	return sum
 }
 
-// cost returns the information lost by revealing sites from … to−1 at once.
+// cost returns the information, in nats, lost by revealing sites from … to−1 in one step.
 func (c Curve) cost(from, to int) (sum float64) {
 	for n := from + 1; n < to; n++ {
 		sum += c[from] - c[n]
@@ -119,7 +120,7 @@ func (c Curve) Plan(steps int) (counts []int, divergence float64, err error) {
 	if steps < 1 || steps > n {
 		return nil, 0, fmt.Errorf("unmask: Curve: steps = %d, want 1 … %d", steps, n)
 	}
-	// best[k·(n+1)+to]: the smallest divergence of k steps that unmask to sites.
+	// best[k·(n+1)+to] is the smallest divergence of k steps that unmask to sites.
 	best, from := make([]float64, (steps+1)*(n+1)), make([]int, (steps+1)*(n+1))
 	for i := range best {
 		best[i] = math.Inf(1)

@@ -1,22 +1,21 @@
-// Package unmask has samplers for masked diffusion that choose which tokens to reveal and when to
-// mask them again.
+// Package unmask provides samplers for masked diffusion that choose which tokens to reveal and
+// when to mask them again.
 //
 // The processes work with diffusion.New and any projection:
 //
-//   - [Scheduled] reveals random masks at a pace that [Curve.Plan] finds;
-//   - [EntropyBound] reveals as many masks as a bound on their entropy allows;
-//   - [Threshold] reveals the tokens of which the denoiser is certain, and can edit them later;
-//   - [Planned] reveals the tokens that a planner ranks first, and masks the others again;
+//   - [Scheduled] reveals random masks at a pace that [Curve.Plan] finds.
+//   - [EntropyBound] reveals as many masks as a bound on their entropy allows.
+//   - [Threshold] reveals the tokens of which the denoiser is certain, and can edit them later.
+//   - [Planned] reveals the tokens that a planner ranks first, and masks the others again.
 //   - [Blocks] reveals blocks from left to right.
 //
-// For each process, the distance from the denoiser's distribution p either has a bound, stated with
-// the type, or is computed by enumeration in the tests; the command in docs/CHECKS.md prints a
-// table.
+// For each process, the distance from the denoiser's distribution p has a bound, stated with the
+// type, or the tests compute it by enumeration. The command in docs/CHECKS.md prints a table.
 //
-// Two runners sample from p given a language: [Rejection] accepts paths of conditioned steps by
-// their weights, with a bound on the remaining error; [Backtrack] walks on paths and masks unlikely
-// tokens again. If the language is not very unlikely under p, both need far fewer predictions than
-// diffusion.Particles.
+// Two runners sample from p given a language. [Rejection] accepts paths of conditioned steps by
+// their weights, with a bound on the remaining error. [Backtrack] walks on paths and masks
+// unlikely tokens again. If the language is not very unlikely under p, both need far fewer
+// predictions than diffusion.Particles.
 package unmask
 
 import (
@@ -29,20 +28,21 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// masks holds what the steps of this package share: a state of tokens and masks.
+// masks holds the methods that the steps of this package share, for a state of tokens and masks.
 type masks struct {
 	slots.Absorbing
-	p []float32 // scratch: a row
+	p []float32 // scratch for one row
 }
 
-// bind checks the settings that every process of this package has.
+// bind returns the masks of a process. It returns an error if a setting that all processes share
+// is invalid. name is the name of the process.
 func bind(name string, mask int32, schedule noise.Schedule, sites, levels int) (masks, error) {
 	m, err := slots.NewAbsorbing("unmask: "+name, mask, schedule, sites, levels)
 	return masks{m, make([]float32, m.Levels)}, err
 }
 
-// after returns the time at which the given number of sites are expected to be masked, or 0 if the
-// number is 0. The denoiser is given this time before the next step.
+// after returns the time at which left sites are expected to be masked, or 0 if left is 0. The
+// denoiser receives this time in the next step.
 func (m *masks) after(left int) float64 {
 	if left <= 0 {
 		return 0
@@ -53,7 +53,7 @@ func (m *masks) after(left int) float64 {
 
 var never = float32(math.Inf(-1))
 
-// draw returns a token for site i.
+// draw returns a token drawn for site i from its row of v.
 func (m *masks) draw(v []float32, i int, r *sampler.Stream) (int32, error) {
 	l := m.Draw(v, i, r)
 	if l < 0 {
@@ -62,8 +62,8 @@ func (m *masks) draw(v []float32, i int, r *sampler.Stream) (int32, error) {
 	return l, nil
 }
 
-// share returns the probability of a token at site i, and the likeliest token with its probability.
-// A row without weight gives zeros.
+// share returns the probability of a token at site i, and the most likely token with its
+// probability. For a row without weight both probabilities are 0.
 func (m *masks) share(v []float32, i int, token int32) (p float64, best int32, top float64) {
 	var total [1]float64
 	row := m.Row(v, i)
@@ -86,8 +86,8 @@ func (m *masks) entropy(v []float32, i int) float64 {
 	return h[0]
 }
 
-// shuffle stores n of the masked sites from … to−1 of x, in random order, at the front of
-// sites and returns them; n ≤ the number of masks.
+// shuffle selects n random masked sites among the sites from … to−1 of x, or all if there are
+// fewer. It returns them in random order, stored in sites.
 func (m *masks) shuffle(sites []int, x []int32, from, to, n int, r *sampler.Stream) []int {
 	sites = sites[:0]
 	for i := from; i < to; i++ {
@@ -103,7 +103,7 @@ func (m *masks) shuffle(sites []int, x []int32, from, to, n int, r *sampler.Stre
 	return sites[:n]
 }
 
-// show draws the tokens of some sites from their rows.
+// show sets the given sites of x to tokens drawn from their rows of v.
 func (m *masks) show(sites []int, x []int32, v []float32, r *sampler.Stream) (err error) {
 	for _, i := range sites {
 		if x[i], err = m.draw(v, i, r); err != nil {
@@ -113,7 +113,7 @@ func (m *masks) show(sites []int, x []int32, v []float32, r *sampler.Stream) (er
 	return nil
 }
 
-// put reveals the tokens of x0 at some sites.
+// put sets the given sites of x to the tokens of x0.
 func put(sites []int, x, x0 []int32) {
 	for _, i := range sites {
 		x[i] = x0[i]

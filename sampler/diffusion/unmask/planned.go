@@ -15,36 +15,37 @@ import (
 
 // Planner ranks the sites of a state for [Planned].
 type Planner interface {
-	// Plan stores a score for every site; sites with higher scores are revealed first. x is the
-	// state, x0 the token that each site has or would get, and v the prediction for x, each row up
-	// to a constant. Plan may be called concurrently and must not keep the slices. NaN counts as
-	// −Inf.
+	// Plan stores a score for every site; sites with higher scores are revealed first. x is
+	// the state, and x0 holds the token that each site has or would get. v is the prediction
+	// for x, each row up to a constant. Plan may be called concurrently and must not keep the
+	// slices. NaN counts as −Inf.
 	Plan(score []float64, x, x0 []int32, v []float32)
 }
 
-// Planned draws a token for every mask, lets a planner rank all sites, and reveals the
-// highest-ranked ones, as many as an even pace requires. All others are masked, including sites
-// that were unmasked before: a token that the planner considers noise is drawn again. This is the
-// path planning of P2 (Peng et al. 2025) and the think-while-you-generate of DDPD (Liu et al.
+// Planned draws a token for every mask and lets a planner rank all sites. It reveals the
+// highest-ranked sites, as many as an even pace requires. It masks all others, including sites
+// that were unmasked before, so a token that the planner considers noise is drawn again. This is
+// the path planning of P2 (Peng et al. 2025) and the think-while-you-generate of DDPD (Liu et al.
 // 2024).
 //
-// It samples from p if the ranks are random, no site is masked again and every step reveals one
-// site. Otherwise the distribution depends on the planner.
+// Planned samples from the denoiser's distribution p if the ranks are random, no site is masked
+// again and every step reveals one site. Otherwise the distribution depends on the planner.
 type Planned struct {
-	Mask     int32
-	Schedule noise.Schedule // determines the times given to the denoiser; LogLinear{} if nil
+	Mask int32
+	// schedule of the times passed to the denoiser; nil means LogLinear{}
+	Schedule noise.Schedule
 
-	// Planner ranks the sites. If it is nil, a site's score is the log-probability of its token
-	// under the denoiser. If the denoiser repeats the unmasked tokens, these are then never masked
-	// again.
+	// Planner ranks the sites. If it is nil, the score of a site is the log-probability of
+	// its token under the denoiser. If the denoiser also repeats the unmasked tokens, these
+	// are then never masked again.
 	Planner Planner
 
-	// Keep is added to the scores of unmasked tokens; with +Inf no token is masked again. Noise is
-	// the scale of the Gumbel noise added to all scores, ≥ 0.
+	// Keep is added to the scores of unmasked tokens; with +Inf no token is masked again.
+	// Noise is the scale of the Gumbel noise added to all scores, ≥ 0.
 	Keep, Noise float64
 }
 
-// Bind checks the fields against the shape.
+// Bind returns the steps for a shape. It returns an error if a field is invalid.
 func (p Planned) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
 	m, err := bind("Planned", p.Mask, p.Schedule, sites, levels)
 	if err = cmp.Or(err,
@@ -62,13 +63,13 @@ type planned struct {
 	x0     []int32
 	score  []float64
 	order  []int
-	shown  int // after this step
+	shown  int // number of unmasked sites after this step
 }
 
-// MaxSteps implements diffusion.Clocked.
+// MaxSteps implements diffusion.Clocked: it returns steps, but at most one per site.
 func (p *planned) MaxSteps(steps int) int { return min(steps, p.Sites) }
 
-// Next implements diffusion.Steps.
+// Next implements diffusion.Steps and sets the number of sites that the step leaves unmasked.
 func (p *planned) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	steps = min(steps, p.Sites)
 	p.shown = p.Sites
@@ -78,7 +79,8 @@ func (p *planned) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream)
 	return p.after(p.Sites - p.shown)
 }
 
-// Reverse implements diffusion.Steps.
+// Reverse draws a token for every mask and reveals the highest-ranked sites; it implements
+// diffusion.Steps.
 func (p *planned) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
 	for i, l := range x {
 		p.x0[i] = l
@@ -93,8 +95,8 @@ func (p *planned) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.St
 	return nil
 }
 
-// Renoise implements diffusion.Renoiser. Tokens that are masked again are later drawn jointly with
-// the others, so the result stays in a language.
+// Renoise implements diffusion.Renoiser: it reveals the highest-ranked sites of x0. Tokens that
+// are masked again are later drawn jointly with the others, so the result stays in a language.
 func (p *planned) Renoise(x, x0 []int32, v []float32, _, _ float64, r *sampler.Stream) {
 	p.plan(x, x0, v, r)
 }

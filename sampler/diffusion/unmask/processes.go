@@ -14,19 +14,21 @@ import (
 )
 
 // Scheduled reveals Counts[k] masks in step k, chosen at random, each by an independent draw from
-// the prediction. The last step reveals all remaining masks. If predictions are exact and the order
-// of the sites is known, [Curve.Divergence] is the divergence of the resulting distribution q from
-// p, and [Curve.Plan] finds the counts that minimise it. If all counts are 1, Scheduled samples
-// from p.
+// the prediction. The last step reveals all remaining masks. If predictions are exact and the
+// order of the sites is known, [Curve.Divergence] is the divergence of the resulting distribution
+// from the denoiser's distribution p. [Curve.Plan] finds the counts that minimise it. If all
+// counts are 1, Scheduled samples from p.
 type Scheduled struct {
-	Mask     int32
-	Schedule noise.Schedule // determines the times given to the denoiser; LogLinear{} if nil
+	Mask int32
+	// schedule of the times passed to the denoiser; nil means LogLinear{}
+	Schedule noise.Schedule
 
-	// Counts are ≥ 1; nil means one mask per step.
+	// Counts holds the number of masks to reveal in each step, ≥ 1; nil means one mask per
+	// step.
 	Counts []int
 }
 
-// Bind checks the fields against the shape.
+// Bind returns the steps for a shape. It returns an error if a field is invalid.
 func (p Scheduled) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
 	m, err := bind("Scheduled", p.Mask, p.Schedule, sites, levels)
 	if err != nil {
@@ -40,29 +42,29 @@ func (p Scheduled) Bind(_ context.Context, sites, levels int) (diffusion.Steps[i
 	return &scheduled{random: random{masks: m, chosen: make([]int, 0, sites), end: sites}, counts: p.Counts}, nil
 }
 
-// random are steps that reveal random masks.
+// random holds the methods of steps that reveal random masks.
 type random struct {
 	masks
 	chosen       []int
-	from, end, n int // of the sites from … end−1 this step reveals n
+	from, end, n int // the step reveals n of the sites from … end−1
 }
 
-// Reverse implements diffusion.Steps.
+// Reverse reveals random masks, with tokens drawn from v; it implements diffusion.Steps.
 func (p *random) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
 	return p.show(p.some(x, r), x, v, r)
 }
 
-// Renoise implements diffusion.Renoiser.
+// Renoise reveals random masks, with tokens of x0; it implements diffusion.Renoiser.
 func (p *random) Renoise(x, x0 []int32, _ []float32, _, _ float64, r *sampler.Stream) {
 	put(p.some(x, r), x, x0)
 }
 
-// some returns the sites of this step.
+// some returns the sites that this step reveals.
 func (p *random) some(x []int32, r *sampler.Stream) []int {
 	return p.shuffle(p.chosen, x, p.from, p.end, p.n, r)
 }
 
-// Reweight implements diffusion.Joint.
+// Reweight makes the rows of tokens revealed in the step one-hot; it implements diffusion.Joint.
 func (p *random) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
 
 type scheduled struct {
@@ -70,7 +72,8 @@ type scheduled struct {
 	counts []int
 }
 
-// MaxSteps implements diffusion.Clocked.
+// MaxSteps implements diffusion.Clocked: it returns the number of counts, but at most one per
+// site.
 func (p *scheduled) MaxSteps(int) int {
 	if p.counts == nil {
 		return p.Sites
@@ -78,7 +81,7 @@ func (p *scheduled) MaxSteps(int) int {
 	return min(len(p.counts), p.Sites)
 }
 
-// Next implements diffusion.Steps.
+// Next implements diffusion.Steps and sets the number of masks that the step reveals.
 func (p *scheduled) Next(x []int32, _ float64, step, _ int, _ *sampler.Stream) float64 {
 	left := p.Left(x)
 	p.n = 1
@@ -91,18 +94,20 @@ func (p *scheduled) Next(x []int32, _ float64, step, _ int, _ *sampler.Stream) f
 	return p.after(left - p.n)
 }
 
-// Blocks reveals blocks of sites from left to right and random masks within a block (block
-// diffusion, Arriola et al. 2025). Size 1 is autoregressive; Size 0, all sites in one block, is
-// [Scheduled]. With one mask per step it samples from p. With more, it loses the information that
-// sites of one block have about each other.
+// Blocks reveals blocks of sites from left to right, and random masks within a block (block
+// diffusion, Arriola et al. 2025). Size 1 is autoregressive. Size 0, all sites in one block, is
+// [Scheduled]. With one mask per step it samples from the denoiser's distribution. With more, it
+// loses the information that sites of one block have about each other.
 type Blocks struct {
-	Mask     int32
-	Schedule noise.Schedule // determines the times given to the denoiser; LogLinear{} if nil
-	Size     int            // sites per block; 0 means all sites
-	Steps    int            // steps per block, each revealing an equal share; 0 means one mask per step
+	Mask int32
+	// schedule of the times passed to the denoiser; nil means LogLinear{}
+	Schedule noise.Schedule
+	Size     int // number of sites per block; 0 means all sites
+	// number of steps per block, each revealing an equal share; 0 means one mask per step
+	Steps int
 }
 
-// Bind checks the fields against the shape.
+// Bind returns the steps for a shape. It returns an error if a field is invalid.
 func (p Blocks) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
 	m, err := bind("Blocks", p.Mask, p.Schedule, sites, levels)
 	if err = cmp.Or(err,
@@ -121,14 +126,15 @@ type blocks struct {
 	size, share int
 }
 
-// MaxSteps implements diffusion.Clocked.
+// MaxSteps implements diffusion.Clocked: it returns the number of steps of all blocks.
 func (p *blocks) MaxSteps(int) int {
 	full := (p.size + p.share - 1) / p.share
 	last := p.Sites % p.size
 	return p.Sites/p.size*full + (last+p.share-1)/p.share
 }
 
-// Next implements diffusion.Steps.
+// Next implements diffusion.Steps and selects the block and the number of masks that the step
+// reveals.
 func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
 	p.from = max(0, slices.Index(x, p.Mask)) / p.size * p.size
 	p.end = min(p.from+p.size, p.Sites)
@@ -142,16 +148,18 @@ func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64
 //	Σ_{i∈U} H_i − max_{i∈U} H_i ≤ Bound,
 //
 // each by an independent draw (entropy-bounded unmasking, Ben-Hamu et al. 2025). The left side
-// bounds the information that the sites of U have about each other, so with exact predictions
-// KL(p‖q) ≤ Bound × the mean number of steps. With Bound 0 it samples from p, yet sites that are
-// certain are still revealed in one step. The set depends only on the state, never on the draws.
+// bounds the information that the sites of U have about each other. Let p be the denoiser's
+// distribution. With exact predictions the distribution q of the samples has KL(p‖q) ≤ Bound ×
+// the mean number of steps. With Bound 0 it samples from p, yet sites that are certain are still
+// revealed in one step. The set depends only on the state, never on the draws.
 type EntropyBound struct {
-	Mask     int32
-	Schedule noise.Schedule // determines the times given to the denoiser; LogLinear{} if nil
-	Bound    float64        // in nats, ≥ 0
+	Mask int32
+	// schedule of the times passed to the denoiser; nil means LogLinear{}
+	Schedule noise.Schedule
+	Bound    float64 // bound on the information in nats, ≥ 0
 }
 
-// Bind checks the fields against the shape.
+// Bind returns the steps for a shape. It returns an error if a field is invalid.
 func (p EntropyBound) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
 	m, err := bind("EntropyBound", p.Mask, p.Schedule, sites, levels)
 	if err = cmp.Or(err, check.If(!(p.Bound >= 0), "unmask: EntropyBound: Bound = %v, want ≥ 0", p.Bound)); err != nil {
@@ -167,24 +175,24 @@ type entropyBound struct {
 	h     []float64
 }
 
-// MaxSteps implements diffusion.Clocked.
+// MaxSteps implements diffusion.Clocked: it returns the number of sites.
 func (p *entropyBound) MaxSteps(int) int { return p.Sites }
 
-// Next implements diffusion.Steps. The number of masks to reveal is not known before the
-// prediction, so the denoiser is given the time for one mask less. For a sample without masks, the
-// last step changes nothing.
+// Next implements diffusion.Steps. The number of masks to reveal depends on the prediction, so it
+// is not known yet. The denoiser therefore receives the time for one mask less. For a sample
+// without masks, the last step changes nothing.
 func (p *entropyBound) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
 	return p.after(p.Left(x) - 1)
 }
 
-// chosen returns U.
+// chosen returns the set U of sites to reveal.
 func (p *entropyBound) chosen(x []int32, v []float32) []int {
 	p.order = p.order[:0]
 	for i, l := range x {
 		if l == p.Mask {
 			p.order = append(p.order, i)
 			if p.h[i] = p.entropy(v, i); math.IsNaN(p.h[i]) {
-				p.h[i] = 0 // the draw will say why
+				p.h[i] = 0 // the draw returns the error
 			}
 		}
 	}
@@ -199,16 +207,16 @@ func (p *entropyBound) chosen(x []int32, v []float32) []int {
 	return p.order
 }
 
-// Reverse implements diffusion.Steps.
+// Reverse reveals the sites of U, with tokens drawn from v; it implements diffusion.Steps.
 func (p *entropyBound) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
 	return p.show(p.chosen(x, v), x, v, r)
 }
 
-// Renoise implements diffusion.Renoiser. It reveals the same sites, by their entropies before the
-// language is applied.
+// Renoise reveals the sites of U, with tokens of x0; it implements diffusion.Renoiser. U is
+// computed from the entropies before the language is applied, so it is the same as in Reverse.
 func (p *entropyBound) Renoise(x, x0 []int32, v []float32, _, _ float64, _ *sampler.Stream) {
 	put(p.chosen(x, v), x, x0)
 }
 
-// Reweight implements diffusion.Joint.
+// Reweight makes the rows of tokens revealed in the step one-hot; it implements diffusion.Joint.
 func (p *entropyBound) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }

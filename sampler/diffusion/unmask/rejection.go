@@ -20,20 +20,20 @@ import (
 type RejectionConfig struct {
 	Config
 
-	// Steps is the number of steps of the time grid; 0 means 128; a diffusion.Clocked process
+	// Steps is the number of steps of the time grid; 0 means 128. A diffusion.Clocked process
 	// ignores it.
 	Steps int
 
-	// Tuning is the initial number of paths of the tuning run, which sets the cap; 0 means 512.
-	// These paths give no samples.
+	// Tuning is the initial number of paths of the tuning run, which sets the cap on weights;
+	// 0 means 512. These paths give no samples.
 	Tuning int
 
-	// Excess is the share of the weight that may lie above the cap, in (0, 1); 0 means 0.002. If
-	// the share is larger, the error is an [*ExcessError].
+	// Excess is the share of the weight that may lie above the cap, in (0, 1); 0 means 0.002.
+	// If the share is larger, the error is an [*ExcessError].
 	Excess float64
 
-	// Trials is the maximum number of paths for one sample, and for the tuning run; 0 means 100
-	// 000.
+	// Trials is the largest number of paths for one sample, and for the tuning run; 0 means
+	// 100 000.
 	Trials int
 }
 
@@ -44,48 +44,50 @@ const (
 	defaultTrials = 100_000
 )
 
-// Rejection draws independent samples from p(x_0 | C), where p is the distribution of the
-// unconstrained diffusion with the same process and steps. The predictions need not be exact.
+// Rejection draws independent samples from p(x_0 | C), where C is the language and p the
+// distribution of the unconstrained diffusion with the same process and steps. The predictions
+// need not be exact.
 //
-// A path of conditioned steps ends in x with a weight W such that
-// E W·1[x] = p(x, C) (see diffusion.Particles). A path is accepted with
-// probability min(1, W/c), which gives
+// A path of conditioned steps ends in x with a weight W such that E W·1[x] = p(x, C) (see
+// diffusion.Particles). A path is accepted with probability min(1, W/c) for a cap c, so the
+// distribution q of the samples satisfies
 //
-//	q(x) ∝ E min(W, c)·1[x],  TV(q, p(·|C)) ≤ E(W−c)₊ / E W.
+//	q(x) ∝ E min(W, c)·1[x],  TV(q, p(·|C)) ≤ E(W−c)₊ / E W,
 //
-// A tuning run finds the smallest cap c for which at most Excess/4 of the weight of its paths lies
-// above c. It then tests the cap with equally many new paths. The cap passes if at most Excess/2 of
-// their weight lies above it and there are at least min(2/Excess, Trials/4) of them. Otherwise all
-// paths so far form a new tuning run, twice as large. [Rejection.Excess] estimates the bound from
-// all later paths. Using one cap for all samples keeps them independent, at 1/E min(W/c, 1) paths
-// per sample.
+// where TV is the total variation distance.
+//
+// A tuning run finds the smallest cap c for which at most Excess/4 of the weight of its paths
+// lies above c. It then tests the cap with equally many new paths. The cap passes if at most
+// Excess/2 of their weight lies above it and there are at least min(2/Excess, Trials/4) of them.
+// Otherwise all paths so far form a new tuning run, twice as large. [Rejection.Excess] estimates
+// the bound from all later paths. All samples use the same cap, which keeps them independent, at
+// 1/E min(W/c, 1) paths per sample.
 //
 // Paths run in batches on the goroutine of Sample. Samples come in the order of their paths, so
-// Batch does not change results.
+// results do not depend on Batch.
 type Rejection struct {
 	paths *slots.Paths
 	cfg   RejectionConfig
-	tuned bool // the tuning run is done
+	tuned bool // whether the tuning run is done
 
 	logCap float64
-	first  int // number of the first path under way
+	first  int // number of the first path in the current batch
 	next   int // number of the next path
 	made   int
-	since  int       // paths since the last sample
-	queue  [][]int32 // accepted and not yet asked for
+	since  int       // number of paths since the last sample
+	queue  [][]int32 // accepted states that have not been returned yet
 
-	// Over paths after the tuning run: W, and the log of Σ(W−c)₊.
-	mean   slots.Estimate
-	excess float64
+	mean   slots.Estimate // estimate of E W from the paths after the tuning run
+	excess float64        // log Σ(W−c)₊ over the paths after the tuning run
 }
 
 // ExcessError is the error of a [Rejection] whose weights are so unequal that the share of the
 // weight above the cap is larger than requested.
 type ExcessError struct {
-	Excess float64 // the share, of Paths
-	Want   float64 // RejectionConfig.Excess
+	Excess float64 // measured share of the weight above the cap, over Paths paths
+	Want   float64 // requested share, RejectionConfig.Excess
 	Paths  int
-	Made   bool // whether samples were made nevertheless: their error is bounded by Excess
+	Made   bool // whether samples were made nevertheless; Excess then bounds their error
 }
 
 func (e *ExcessError) Error() string {
@@ -98,9 +100,9 @@ func (e *ExcessError) Error() string {
 // NewRejection returns a sampler from the model with the process, given the language of
 // cfg.Projector. It binds the projector under ctx.
 //
-// It returns an error if the model or the process is nil, the model is guided at the posterior, the
-// steps of the process are not diffusion.Joint, the projector's projection cannot draw or has a
-// memory, or a field is out of range.
+// NewRejection returns an error if the model or the process is nil or the model is guided at the
+// posterior. The steps of the process must be diffusion.Joint, and the projection must be able to
+// draw and have no memory. A field that is out of range is also an error.
 func NewRejection(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg RejectionConfig) (*Rejection, error) {
 	const who = "unmask: NewRejection"
 	cfg.Excess = cmp.Or(cfg.Excess, defaultExcess)
@@ -140,15 +142,15 @@ func NewRejection(ctx context.Context, model energy.Denoiser[int32], process dif
 	return r, nil
 }
 
-// Len returns the number of samples made.
+// Len returns the number of samples made so far.
 func (r *Rejection) Len() int { return r.made }
 
-// Predictions returns the number of predictions that the denoiser has made, including
+// Predictions returns the number of predictions that the denoiser has made so far, including
 // those of the tuning run.
 func (r *Rejection) Predictions() int { return r.paths.Asked }
 
 // Excess returns an estimate of E(W−c)₊ / E W, which bounds the total variation distance between
-// the samples' distribution and p(·|C). It is NaN before the first sample.
+// the samples' distribution and the target p(·|C). It is NaN before the first sample.
 func (r *Rejection) Excess() float64 {
 	if r.mean.N == 0 {
 		return math.NaN()
@@ -156,15 +158,15 @@ func (r *Rejection) Excess() float64 {
 	return simd.Exp(r.excess - r.mean.Sum)
 }
 
-// LogProb returns the logarithm of an unbiased estimate of P(C) from all paths after
-// the tuning run, and its relative standard error. Both are NaN before the first sample.
+// LogProb returns the logarithm of an unbiased estimate of P(C) from all paths after the tuning
+// run, and its relative standard error. Both are NaN before the first sample.
 func (r *Rejection) LogProb() (logP, stderr float64) { return r.mean.Mean() }
 
-// Sample fills x, any number of samples × sites. After an error Len returns how many samples have
-// been made, and the next call continues after them. The error wraps constraint.ErrInfeasible if no
-// path of the tuning run has weight or if Trials paths gave no sample. It is an [*ExcessError] if
-// the tuning run finds no cap. If it turns out after sampling that more than RejectionConfig.Excess
-// of the weight lies above the cap, the error is an [*ExcessError] too, but x is filled.
+// Sample fills x, any number of samples × sites. After an error Len returns the number of samples
+// made, and the next call continues after them. The error wraps constraint.ErrInfeasible if no
+// path of the tuning run has weight, or if Trials paths gave no sample. It is an [*ExcessError]
+// if the tuning run finds no cap. It is also an *ExcessError if more than RejectionConfig.Excess
+// of the weight of all later paths lies above the cap, but x is then filled.
 func (r *Rejection) Sample(ctx context.Context, x []int32) error {
 	samples(x, r.paths.Sites)
 	if !r.tuned {
@@ -193,7 +195,7 @@ func (r *Rejection) Sample(ctx context.Context, x []int32) error {
 	return nil
 }
 
-// run makes n paths, numbered from first on.
+// run runs n paths, numbered from first.
 func (r *Rejection) run(ctx context.Context, first, n int) error {
 	r.first = first
 	for i := range n {
@@ -203,7 +205,7 @@ func (r *Rejection) run(ctx context.Context, first, n int) error {
 	return r.paths.Run(ctx, 0, n)
 }
 
-// choose makes the tuning run.
+// choose makes the tuning run and sets the cap.
 func (r *Rejection) choose(ctx context.Context) error {
 	var w []float64
 	for n := r.cfg.Tuning; ; n = len(w) {
@@ -214,7 +216,7 @@ func (r *Rejection) choose(ctx context.Context) error {
 			}
 			w = append(w, r.paths.LogW[:n]...)
 		}
-		if len(w) == r.cfg.Tuning { // nothing to judge yet
+		if len(w) == r.cfg.Tuning { // no paths to test the cap with yet
 			if math.IsInf(slices.Max(w), -1) {
 				return fmt.Errorf("unmask: Rejection: %d paths without weight: %w", len(w), constraint.ErrInfeasible)
 			}
@@ -223,7 +225,7 @@ func (r *Rejection) choose(ctx context.Context) error {
 		seen, held := w[:len(w)/2], w[len(w)/2:]
 		r.logCap = resample.LeastCap(seen, r.cfg.Excess/4)
 		e := excess(held, r.logCap)
-		// Fewer paths cannot show that the share is so small.
+		// with fewer paths, the small share would not be significant
 		if e <= r.cfg.Excess/2 && float64(len(held)) >= min(2/r.cfg.Excess, float64(r.cfg.Trials)/4) {
 			r.logCap = max(r.logCap, resample.LeastCap(w, r.cfg.Excess/8))
 			r.next, r.tuned = len(w), true
@@ -270,13 +272,16 @@ func (r *Rejection) more(ctx context.Context) error {
 	return nil
 }
 
-// Config holds the settings that the runners of this package share.
+// Config holds the settings that [Rejection] and [Backtrack] share.
 type Config struct {
-	Seed  uint64 // path or walk i draws from stream (Seed, i)
-	Batch int    // paths or walks advanced together; 0 means as many as fit in 256 MiB, at most 64; never changes results
-	Meta  any    // conditioning for the denoiser, passed through
+	Seed uint64 // seed; path or walk i draws from stream (Seed, i)
+	// paths or walks advanced together; 0 means the number that fits in 256 MiB, at most 64;
+	// does not affect results
+	Batch int
+	Meta  any // conditioning that is passed to the denoiser
 
-	// Projector is the language: its projection must be a diffusion.Drawer.
+	// Projector defines the language. Its projection must be a diffusion.Drawer without a
+	// memory.
 	Projector diffusion.Projector
 }
 
@@ -303,12 +308,12 @@ func language(ctx context.Context, who string, d energy.Denoiser[int32], cfg *Co
 	return drawer, sites, levels, err
 }
 
-// engine makes the slots of a runner.
+// engine returns the engine that runs the paths or walks of a runner.
 func engine(d energy.Denoiser[int32], cfg Config, sites, levels int, steps func(i int) slots.Steps[int32]) *slots.Engine[int32] {
 	e := slots.New(d, slots.Shape{Sites: sites, Levels: levels, Batch: cfg.Batch, Workers: 1}, steps)
 	e.Meta = cfg.Meta
 	return e
 }
 
-// samples returns how many samples fit in x, and panics unless they fill it.
+// samples returns the number of samples in x. It panics if x does not hold whole samples.
 func samples(x []int32, sites int) int { return check.Rows("unmask", "x", len(x), sites) }

@@ -10,25 +10,29 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Threshold draws a token for every mask and reveals those of probability ≥ Reveal, and always the
-// likeliest one (on ties, the first). With Edit set, an unmasked token is replaced by the likeliest
-// token of its row if that has probability ≥ Edit (LLaDA 2, Bie et al. 2025). Edits need a denoiser
-// that predicts unmasked tokens from the other tokens; with a denoiser that repeats them, nothing
-// is edited.
+// Threshold draws a token for every mask. It reveals the tokens of probability ≥ Reveal, and
+// always the most likely token (on ties, the first). With Edit set, it replaces an unmasked token
+// by the most likely token of its row if that has probability ≥ Edit (LLaDA 2, Bie et al. 2025).
+// Edits need a denoiser that predicts unmasked tokens from the other tokens. A denoiser that
+// repeats them causes no edits.
 //
-// It does not sample from p: likely tokens are favoured, as in diffusion.Ordered.
+// Threshold does not sample from the denoiser's distribution: likely tokens are favoured, as in
+// diffusion.Ordered.
 type Threshold struct {
-	Mask     int32
-	Schedule noise.Schedule // determines the times given to the denoiser; LogLinear{} if nil
-	Reveal   float64        // 0 means 0.9
-	Edit     float64        // 0 means no edits; else > ½, so that at most one token can be as likely
-	Greedy   bool           // take the likeliest token instead of a draw
+	Mask int32
+	// schedule of the times passed to the denoiser; nil means LogLinear{}
+	Schedule noise.Schedule
+	Reveal   float64 // smallest probability of a token to reveal; 0 means 0.9
+	// smallest probability for an edit, > ½, so that at most one token can have it; 0 means
+	// no edits
+	Edit   float64
+	Greedy bool // select the most likely token instead of drawing one
 
-	// Passes is the number of steps for edits after the last mask has been revealed.
+	// Passes is the number of further steps for edits after the last mask has been revealed.
 	Passes int
 }
 
-// Bind checks the fields against the shape.
+// Bind returns the steps for a shape. It returns an error if a field is invalid.
 func (p Threshold) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
 	m, err := bind("Threshold", p.Mask, p.Schedule, sites, levels)
 	p.Reveal = cmp.Or(p.Reveal, 0.9)
@@ -46,19 +50,19 @@ type threshold struct {
 	masks
 	recipe Threshold
 	token  []int32
-	passes int // made of this sample
+	passes int // number of passes for edits made for this sample
 }
 
-// MaxSteps implements diffusion.Clocked.
+// MaxSteps implements diffusion.Clocked: it returns one step per site plus Passes.
 func (p *threshold) MaxSteps(int) int { return p.Sites + p.recipe.Passes }
 
-// Prior masks every token.
+// Prior masks every site of x.
 func (p *threshold) Prior(x []int32, r *sampler.Stream) {
 	p.passes = 0
 	p.masks.Prior(x, r)
 }
 
-// Next implements diffusion.Steps.
+// Next implements diffusion.Steps. After the last mask it counts the passes for edits.
 func (p *threshold) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
 	left := p.Left(x)
 	if left > 1 {
@@ -70,10 +74,11 @@ func (p *threshold) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) floa
 	if p.passes >= p.recipe.Passes {
 		return 0
 	}
-	return p.after(1) // editing goes on
+	return p.after(1) // continue editing
 }
 
-// Reverse implements diffusion.Steps.
+// Reverse draws tokens, reveals the likely ones and edits unmasked ones; it implements
+// diffusion.Steps.
 func (p *threshold) Reverse(x []int32, raw, v []float32, _, _ float64, r *sampler.Stream) error {
 	for i, l := range x {
 		if l != p.Mask {
@@ -92,7 +97,7 @@ func (p *threshold) Reverse(x []int32, raw, v []float32, _, _ float64, r *sample
 	return nil
 }
 
-// step edits unmasked tokens by raw and reveals tokens by v.
+// step edits unmasked tokens by the rows of raw, and reveals tokens by the rows of v.
 func (p *threshold) step(x []int32, raw, v []float32) {
 	first, best := -1, -1.0
 	for i, l := range x {
@@ -117,8 +122,8 @@ func (p *threshold) step(x []int32, raw, v []float32) {
 	}
 }
 
-// Renoise implements diffusion.Renoiser. Conditioned predictions repeat unmasked tokens, so nothing
-// is edited.
+// Renoise implements diffusion.Renoiser: it reveals likely tokens of x0. Conditioned predictions
+// repeat unmasked tokens, so nothing is edited.
 func (p *threshold) Renoise(x, x0 []int32, v []float32, _, _ float64, _ *sampler.Stream) {
 	copy(p.token, x0)
 	p.step(x, v, v)
