@@ -11,28 +11,30 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// block is the unit of work of one worker: some consecutive chains. The first one has the number
-// first in this part of the run.
+// block is the unit of work of one worker: a range of consecutive chains. The field first is the
+// index of its first chain in this part of the run.
 type block[S energy.Site] struct {
 	first, chains int
 	kernel        Transition[S]
-	steps         int // warm-up included, but not that of Warm
-	warm          int // of the warm-up of Runner.Warm
+	steps         int // steps made so far, including warm-up but not those of Runner.Warm
+	warm          int // steps made of the warm-up begun by Runner.Warm; 0 outside one
 	stats         Stats
-	torn          bool // a panic stopped the kernel in the middle of a step
-	reset         bool // its kernel has seen the states, of a Reset that was stopped
-	asks          bool // its kernel asks whether to stop
-	missed        bool // draws since the last Run, by a failure
-	err           error
-	near          *place[S] // where its chains are while it moves, on cache lines of their own
-	_             [128]byte // so that counts of one block share no cache line with the next
+	torn          bool // a panic interrupted the kernel in the middle of a step
+	// kernel is already Reset, by an initial Reset of all blocks that was stopped early
+	reset  bool
+	asks   bool // kernel has called Control.Stop
+	missed bool // a failure of another block made this block skip draws since the last Run
+	err    error
+	// workspace for the chains while the block moves; nil before its first turn
+	near *place[S]
+	_    [128]byte // padding, so that the counters of two blocks share no cache line
 }
 
-// closeBy is the maximum number of sites of states that a block copies to its own workspace to move
-// them.
+// closeBy is the largest number of entries of a block's states that are copied to the block's own
+// workspace before it moves. Larger states are modified in place.
 const closeBy = 1 << 14
 
-// turn is a block while it is being moved: it holds the places of its chains and streams.
+// turn holds a block while a worker moves it, with workspaces for its states, info and streams.
 type turn[S energy.Site] struct {
 	place[S]
 	run     *Runner[S]
@@ -41,8 +43,9 @@ type turn[S energy.Site] struct {
 	observe func(chain, draw int, x []S, info *Info)
 }
 
-// enter starts a block's turn. What the block writes shares no cache line with other blocks, except
-// that states beyond closeBy share two of their many lines. Every turn must be ended with leave.
+// enter starts a block's turn: it copies states, info and streams to the block's workspace, so
+// that workers share no cache lines. States larger than closeBy stay in place and can share a
+// cache line at either end. Every turn must be ended with leave.
 func (c *Runner[S]) enter(b *block[S]) turn[S] {
 	x := c.states(b)
 	if b.near == nil {
@@ -57,12 +60,12 @@ func (c *Runner[S]) enter(b *block[S]) turn[S] {
 	if t.x == nil {
 		t.x = x
 	}
-	copy(t.x, x) // to itself, if it is large
+	copy(t.x, x) // no-op for large states, where t.x is x
 	return t
 }
 
-// leave ends the turn: states, streams and info are copied back to the slices of all blocks, and
-// draws are written to their file.
+// leave ends the turn: it copies states, info and streams back to the runner's slices and writes
+// pending draws to the draws file.
 func (t *turn[S]) leave() {
 	c, b := t.run, t.block
 	if lazy, ok := As[Lazy[S]](b.kernel); ok && !b.torn {
@@ -76,9 +79,9 @@ func (t *turn[S]) leave() {
 	}
 }
 
-// move moves some blocks to the given number of steps, or as far as they get until the context
-// ends, a chain fails, or a kernel stops because stop returns true. leads reports whether the first
-// block can move the others along.
+// move advances the blocks to step end. A block stops earlier if the context ends, one of its
+// chains fails, or stop returns true. leads reports whether the first block can move the others
+// with it.
 func (c *Runner[S]) move(ctx context.Context, blocks []block[S], leads bool, end int, stop func() bool) {
 	turns := make([]turn[S], 0, len(blocks))
 	defer func() {
@@ -99,13 +102,14 @@ func (c *Runner[S]) move(ctx context.Context, blocks []block[S], leads bool, end
 	}
 }
 
-// behind reports whether the block still has steps to make: those up to the given number, or those
-// of a later warm-up.
+// behind reports whether the block still has steps to make: regular steps up to end, or steps of
+// a warm-up begun by Runner.Warm up to warm.
 func (b *block[S]) behind(end, warm int) bool {
 	return b.err == nil && (b.steps < end || b.warm < warm)
 }
 
-// advance makes the steps of a block up to the given number.
+// advance moves the block to step end, or until the context ends, stop returns true or a chain
+// fails.
 func (t *turn[S]) advance(ctx context.Context, end int, stop func() bool) {
 	c, b := t.run, t.block
 	adaptive, adapts := As[Adaptive](b.kernel)
@@ -153,8 +157,8 @@ func (t *turn[S]) advance(ctx context.Context, end int, stop func() bool) {
 	}
 }
 
-// draw passes the states to all observers and files that read them, at the given number of steps
-// after warm-up.
+// draw passes the current states to the observer and the draws file if step is a multiple of
+// Config.Thin. step counts the steps since warm-up.
 func (t *turn[S]) draw(step int) {
 	c := t.run
 	if step%c.cfg.Thin != 0 {
@@ -171,21 +175,22 @@ func (t *turn[S]) draw(step int) {
 	}
 }
 
-// reads reports whether the states after the given step are read.
+// reads reports whether an observer or the draws file reads the states produced by the given
+// step.
 func (t *turn[S]) reads(step int) bool {
 	done := step + 1 - t.run.cfg.Warmup
 	return done > 0 && done%t.run.cfg.Thin == 0 && (t.page != nil || t.observe != nil)
 }
 
-// Stats sums up the steps after warm-up. Counts saturate at math.MaxInt.
+// Stats summarises the steps since the last warm-up. Counts saturate at math.MaxInt.
 type Stats struct {
-	Steps   int     // chain steps: steps times chains
+	Steps   int     // steps summed over all chains
 	Accept  float64 // mean acceptance probability
 	Moved   float64 // mean number of sites changed per chain step
 	Invalid int     // proposals rejected because their energy was NaN or −Inf
 }
 
-// add adds the reports on the given number of steps.
+// add accumulates the info of a block of chains after the given number of steps.
 func (s *Stats) add(info []Info, steps int) {
 	for i := range info {
 		s.Accept += float64(float64(steps) * info[i].Accept)
@@ -195,5 +200,5 @@ func (s *Stats) add(info []Info, steps int) {
 	s.Steps = plus(s.Steps, steps*len(info))
 }
 
-// plus adds counts and saturates at the largest int.
+// plus returns a + b, saturated at math.MaxInt.
 func plus(a, b int) int { return a + min(b, math.MaxInt-a) }

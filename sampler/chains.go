@@ -17,7 +17,8 @@ type Chains = Runner[int32]
 // NewChains returns chains of the method on the model, ready to run.
 //
 // It returns an error if the model or the method is nil, a Config field is out of range, or the
-// method does not fit the model. An initial state of probability zero is reported by the first Run.
+// method does not support the model. An initial state of probability zero is reported by the
+// first Run.
 func NewChains(ctx context.Context, m energy.Model, method Method, cfg Config) (*Chains, error) {
 	t, err := newTokens(m, method)
 	if err != nil {
@@ -31,11 +32,13 @@ func NewChains(ctx context.Context, m energy.Model, method Method, cfg Config) (
 	return NewRunner(ctx, System[int32](t), cfg, cfg.Init, cfg.Observe)
 }
 
-// Retarget gives chains of tokens another target of the same shape. It builds new, untuned kernels
-// of the method. The warm-up of Config does not run again, so call Warm to tune the new kernels.
-// States, random streams and counts stay. If a chain cannot start from its state, the new target is
-// in place all the same and Retarget returns the error that Reset returns. On any other error, for
-// instance because another call is under way, nothing changes.
+// Retarget replaces the model of the chains by another one of the same shape. It builds new,
+// untuned kernels of the method. The warm-up of Config does not run again, so call Warm to tune
+// the new kernels. States, random streams and counts are kept.
+//
+// If a chain cannot start from its state, the new model is in place all the same, and Retarget
+// returns the error that Reset returns. On any other error, for instance if another call on the
+// chains is under way, nothing changes.
 func Retarget(ctx context.Context, c *Chains, m energy.Model) error {
 	if c == nil {
 		return fmt.Errorf("sampler: Retarget: chains = nil")
@@ -66,11 +69,12 @@ func Retarget(ctx context.Context, c *Chains, m energy.Model) error {
 	})
 }
 
-// System is what a [Runner] moves: states of tokens or of reals, how they start, and the
-// transitions that move them. [NewChains] builds a System from a model and a method; package
-// langevin provides one for real-valued targets.
+// System defines what a [Runner] moves: the states, of tokens or of reals, their initial values,
+// and the transitions that move them. [NewChains] builds a System from a model and a method;
+// package langevin provides one for real-valued targets.
 type System[S energy.Site] interface {
-	// Name is the prefix of the runner's error messages; String names the method.
+	// Name returns the prefix of the runner's error messages. String returns the name of the
+	// method.
 	Name() string
 	String() string
 
@@ -80,25 +84,25 @@ type System[S energy.Site] interface {
 	// Kernel returns a new transition for a block of chains (1 … BlockSize).
 	Kernel(ctx context.Context, chains int) (Transition[S], error)
 
-	// Start fills x with initial states for a block of chains that kernel will move: one state per
-	// stream, drawn from that stream.
+	// Start fills x with initial states for a block of chains that kernel will move. State i is
+	// drawn from stream r[i].
 	Start(x []S, r []Stream, kernel Transition[S]) error
 
-	// Check returns an error if an entry of x is not a value that a state may have. x holds the
-	// states of chains first, first+1, ….
+	// Check returns an error if an entry of x is outside the range of a state. x holds the states
+	// of chains first, first+1, ….
 	Check(x []S, first int) error
 
-	// Energy stores the energies of the states x.
+	// Energy stores the energies of the states x in e, one per state.
 	Energy(e []float64, x []S)
 
-	// Settings calls add with the name and value of everything that a checkpoint must agree on in
-	// addition to the number of sites and Config: the method and what identifies the target, see
-	// [Method]. A []float64 is compared up to rounding, anything else exactly.
+	// Settings calls add with every name and value that must equal those of a checkpoint, besides
+	// the number of sites and Config. These are the method (see [Method]) and data that identify
+	// the target. A []float64 is compared up to rounding, anything else exactly.
 	Settings(add func(name string, value any))
 }
 
-// CheckStart returns a *[StartError] for the first energy that is not finite, or nil if all are
-// finite. A kernel's Reset returns this error.
+// CheckStart returns a *[StartError] for the first energy that is not finite, or nil if all
+// energies are finite. Kernels return this error from Reset.
 func CheckStart(e []float64) error {
 	for s, v := range e {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -136,8 +140,8 @@ func (t *tokens) Kernel(ctx context.Context, chains int) (Transition[int32], err
 	return t.method.Kernel(ctx, t.model, chains)
 }
 
-// Start draws every level uniformly. It then repairs states of probability zero if the model can,
-// and lets a kernel that cannot start from every state choose one.
+// Start draws every level uniformly. If the model is energy.Supported, it then repairs states of
+// probability zero. If the kernel is a [Starter], the kernel then chooses the state.
 func (t *tokens) Start(x []int32, r []Stream, kernel Transition[int32]) error {
 	for i := range r {
 		for j := range t.sites {
@@ -170,22 +174,23 @@ func (t *tokens) Check(x []int32, first int) error {
 
 var _ claimant[int32] = (*tokens)(nil)
 
-// claims checks what the model claims beyond its energy against energies.
+// claims tests the model's optional methods, such as fields and differences, against its
+// energies.
 func (t *tokens) claims(ctx context.Context, x []int32, seed uint64) error {
 	return probe.Claims(ctx, t.model, x, seed)
 }
 
 func (t *tokens) Energy(e []float64, x []int32) { t.model.Energy(e, x) }
 
-// Named recipes have a name for checkpoints and messages, such as "dmala", that does not depend on
-// their Go names. A recipe without such a name is identified by its Go type. Models, and functions
-// in a field of a recipe, may be Named too: checkpoints then distinguish them by name.
+// Named is a recipe with a name such as "dmala", used in checkpoints and messages. The name does
+// not depend on Go identifiers. A recipe without a name is identified by its Go type. Models and
+// functions in a field of a recipe may also be Named; checkpoints then distinguish them by name.
 type Named interface{ Name() string }
 
 var _ probe.Named = Named(nil)
 
-// Settings adds the shape, the method with all its fields, and the energies of some fixed states,
-// which identify the model.
+// Settings adds the shape, the method with all its fields, and the energies of some fixed states.
+// These energies identify the model.
 func (t *tokens) Settings(add func(name string, value any)) {
 	probe.Target(add, t.model, t.method, NewStream(probe.States, 0).IntN)
 }

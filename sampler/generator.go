@@ -6,11 +6,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Generator is a counter-based random number generator that supplies the streams of a run; the zero
-// value is Philox4x32. Both generators are from Salmon, Moraes, Dror and Shaw (2011, "Parallel
-// random numbers: as easy as 1, 2, 3") and pass the test batteries described there with rounds to
-// spare. The same seed gives different numbers with each generator, but the same numbers on every
-// machine.
+// Generator is a counter-based random number generator that supplies the streams of a run; the
+// zero value is Philox4x32. Both generators are from Salmon, Moraes, Dror and Shaw (2011,
+// "Parallel random numbers: as easy as 1, 2, 3") and use more rounds than needed to pass the test
+// batteries described there. A seed gives different numbers with each generator, but the same
+// numbers on every machine.
 type Generator uint8
 
 const (
@@ -32,7 +32,7 @@ func (k Generator) String() string {
 	return [...]string{"Philox4x32-10", "ARS4x32-7"}[k]
 }
 
-// Check returns an error unless k is a known generator.
+// Check returns an error if k is not a known generator.
 func (k Generator) Check() error {
 	if k > ARS4x32 {
 		return fmt.Errorf("generator = %d, want %d (%s) or %d (%s)", uint8(k), Philox4x32, Philox4x32, ARS4x32, ARS4x32)

@@ -22,34 +22,35 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// maxEntries bounds chains × sites, so that the sizes of all slices are ints.
+// maxEntries is the maximum of chains × sites; it keeps the sizes of all slices within an int.
 const maxEntries = min(math.MaxInt/16, 1<<40)
 
 // Runner runs Markov chains: [Chains] on tokens, langevin.Chains on reals. Its
 // methods must not be called concurrently with each other.
 type Runner[S energy.Site] struct {
-	cfg     Config // without Init and Observe, which depend on S
+	cfg     Config // settings of the run; Init and Observe are nil, because their types depend on S
 	observe func(chain, draw int, x []S, info *Info)
 	system  System[S]
 	sites   int
-	size    int // chains of a block
-	x       []S // chains × sites
+	size    int // number of chains per block
+	x       []S // states, chains × sites
 	streams []Stream
 	info    []Info
 	blocks  []block[S]
 	draws   *drawfile.Writer
-	pages   sync.Pool // of drawfile.Page
-	kept    int       // draws made
-	ready   bool      // kernels have seen the states
-	warm    int       // steps of the warm-up that Warm has begun; 0: none
+	pages   sync.Pool // holds *drawfile.Page values for reuse
+	kept    int       // number of draws made
+	ready   bool      // all kernels have been Reset to the current states
+	warm    int       // length of the unfinished warm-up begun by Warm; 0 means none
 	life    session.Session
 	err     error
 }
 
-// NewRunner returns chains of a system, ready to run. They start from init, one state per chain or
-// one for all chains; if init is empty, Start of the system makes the states. observe may be nil.
-// The fields Init and Observe of cfg are not used. It returns an error if a Config field or an
-// initial state is out of range, or if the system returns one.
+// NewRunner returns chains of a system, ready to run. They start from init, which holds one state
+// per chain or one for all chains. If init is empty, the Start method of the system draws the
+// states. observe may be nil. The fields Init and Observe of cfg are ignored. NewRunner returns
+// an error if a Config field or an initial state is out of range, or if a method of the system
+// returns one.
 func NewRunner[S energy.Site](ctx context.Context, system System[S], cfg Config, init []S, observe func(chain, draw int, x []S, info *Info)) (*Runner[S], error) {
 	if check.Nil(system) {
 		return nil, fmt.Errorf("sampler: NewRunner: system = nil")
@@ -95,7 +96,7 @@ func NewRunner[S energy.Site](ctx context.Context, system System[S], cfg Config,
 	return c, nil
 }
 
-// make makes states, streams and kernels.
+// make allocates states and streams, seeds the streams, and builds the kernels.
 func (c *Runner[S]) make(ctx context.Context) error {
 	n := c.cfg.Count
 	c.x, c.streams, c.info = make([]S, n*c.sites), make([]Stream, n), make([]Info, n)
@@ -106,7 +107,7 @@ func (c *Runner[S]) make(ctx context.Context) error {
 	return c.newKernels(ctx, c.system)
 }
 
-// newKernels makes blocks with new kernels.
+// newKernels replaces the blocks by blocks with new kernels.
 func (c *Runner[S]) newKernels(ctx context.Context, system System[S]) error {
 	blocks := make([]block[S], 0, (c.cfg.Count-1)/c.size+1)
 	for first := 0; first < c.cfg.Count; first += c.size {
@@ -124,7 +125,7 @@ func (c *Runner[S]) newKernels(ctx context.Context, system System[S]) error {
 	return nil
 }
 
-// start sets every chain to its initial state from the system.
+// start draws the initial state of every chain with the Start method of the system.
 func (c *Runner[S]) start() error {
 	for i := range c.blocks {
 		b := &c.blocks[i]
@@ -141,9 +142,9 @@ func (c *Runner[S]) states(b *block[S]) []S { return c.x[b.first*c.sites : (b.fi
 // share returns the number of goroutines that each block may use in a step.
 func (c *Runner[S]) share() int { return max(1, c.cfg.Workers/len(c.blocks)) }
 
-// SetStates replaces the states of all chains (chains × sites) by a copy of x and notifies the
-// kernels, as Reset does. If x has the wrong length or a value out of range, or while another call
-// is under way, it returns an error and changes nothing; other errors are those of Reset.
+// SetStates replaces the states of all chains (chains × sites) by a copy of x and resets the
+// kernels. If x has the wrong length or a value out of range, or another call is under way, it
+// returns an error and changes nothing. It can also return the errors of Reset.
 func (c *Runner[S]) SetStates(x []S) error {
 	if len(x) != len(c.x) {
 		return fmt.Errorf("%s: SetStates: len(x) = %d, want %d (%d chains of %d sites)", c.system.Name(), len(x), len(c.x), c.cfg.Count, c.sites)
@@ -158,15 +159,17 @@ func (c *Runner[S]) SetStates(x []S) error {
 	})
 }
 
-// Reset notifies the kernels that the target or the states have changed. States, random streams and
-// step sizes stay. An earlier failure is forgotten, and draws that some chains missed because of
-// the failure count as made. If a level is not one of the model's, or a real is not finite, the
-// error names its site and chain; if a state has probability zero, it is a *[StartError]. Run
-// refuses to begin until such states are replaced. While another call is under way Reset returns an
-// error and changes nothing.
+// Reset makes the kernels read the target and the states again, after either has changed. States,
+// random streams and step sizes are kept. An earlier failure is cleared, and draws that some
+// chains missed because of it count as made.
+//
+// If a level is out of range, or a real is not finite, the error names the site and the chain. If
+// a state has probability zero, the error is a *[StartError]. Run refuses to begin until such
+// states are replaced. While another call is under way, Reset returns an error and changes
+// nothing.
 func (c *Runner[S]) Reset() error { return c.change("Reset", c.restart) }
 
-// change runs a call that changes the states or the target from which the chains continue.
+// change runs do, a call that changes the states or the target, unless another call is under way.
 func (c *Runner[S]) change(call string, do func() error) error {
 	if err := c.life.Begin(context.Background(), call, 0); err != nil {
 		return err
@@ -175,7 +178,7 @@ func (c *Runner[S]) change(call string, do func() error) error {
 	return do()
 }
 
-// restart is Reset for use within a call.
+// restart does the work of Reset within a call that already excludes others.
 func (c *Runner[S]) restart() error {
 	c.ready = false
 	c.forget()
@@ -186,14 +189,14 @@ func (c *Runner[S]) restart() error {
 	return c.reset()
 }
 
-// forget discards a Reset that was stopped.
+// forget clears the marks of kernels that an interrupted prepare has already Reset.
 func (c *Runner[S]) forget() {
 	for i := range c.blocks {
 		c.blocks[i].reset = false
 	}
 }
 
-// reset is Reset without a check of the states; it resets only kernels that prepare has not already
+// reset resets the kernels without checking the states. It skips kernels that prepare has already
 // Reset.
 func (c *Runner[S]) reset() error {
 	c.ready, c.err = false, nil
@@ -218,8 +221,8 @@ func (c *Runner[S]) reset() error {
 	return nil
 }
 
-// prepare is Reset at the beginning of a run. If stop returns true, the chains are not ready, and
-// the next run continues the Reset.
+// prepare resets the kernels at the beginning of a run. If stop returns true, prepare returns nil
+// with c.ready false, and the next run continues where it stopped.
 func (c *Runner[S]) prepare(stop func() bool) error {
 	for i := range c.blocks {
 		b := &c.blocks[i]
@@ -266,7 +269,7 @@ func (c *Runner[S]) mend() error {
 	return nil
 }
 
-// span returns the smallest and the largest number of steps of a block.
+// span returns the smallest and the largest number of steps that a block has made.
 func (c *Runner[S]) span() (least, most int) {
 	least = c.blocks[0].steps
 	for i := range c.blocks {
@@ -275,7 +278,8 @@ func (c *Runner[S]) span() (least, most int) {
 	return least, most
 }
 
-// failure returns the error with the earliest step and, among these, the lowest chain.
+// failure returns the error of the failed block that has made the fewest steps, or nil. Ties go
+// to the lowest chain.
 func (c *Runner[S]) failure() error {
 	var first *block[S]
 	for i := range c.blocks {
@@ -298,7 +302,7 @@ func (c *Runner[S]) drawsMade() int {
 	return max(0, (steps-c.cfg.Warmup)/c.cfg.Thin)
 }
 
-// settings returns the settings on which a checkpoint must agree.
+// settings returns the settings that must equal those of a checkpoint.
 func (c *Runner[S]) settings() *fingerprint.List {
 	l := &fingerprint.List{Sites: c.sites}
 	if t, ok := any(c.system).(*tokens); ok {
@@ -311,34 +315,34 @@ func (c *Runner[S]) settings() *fingerprint.List {
 	l.Add("Config.Warmup", c.cfg.Warmup)
 	l.Add("Config.Thin", c.cfg.Thin)
 	l.Add("sites", c.sites)
-	if g := c.cfg.Generator; g != Philox4x32 { // which is that of checkpoints that name none
+	// checkpoints without this setting are from Philox4x32
+	if g := c.cfg.Generator; g != Philox4x32 {
 		l.Add("Config.Generator", g.String())
 	}
 	c.system.Settings(l.Add)
 	return l
 }
 
-// Err returns the error of the last Run or Draws, or nil if it completed.
+// Err returns the error of the last Run or Draws, or nil if it succeeded.
 func (c *Runner[S]) Err() error { return c.err }
 
-// States returns the current states, chains × sites. The slice is the runner's
-// own: later runs overwrite it. After writing to it, call Reset.
+// States returns the current states, chains × sites. The slice is shared with the runner, and
+// later runs overwrite it. After writing to it, call Reset.
 func (c *Runner[S]) States() []S { return c.x }
 
-// Energy stores the energies of the states x under the chains' present target: e has one entry per
-// state.
+// Energy stores in e the energies of the states x under the current target, one per state.
 func (c *Runner[S]) Energy(e []float64, x []S) { c.system.Energy(e, x) }
 
-// Info returns what the kernels reported about each chain's last step. The slice is the runner's
-// own. Checkpoints do not save it: after a Load and until the next step, Info describes the loaded
-// states, without moves.
+// Info returns the kernels' reports on the last step of each chain. The slice is shared with the
+// runner; do not modify it. Checkpoints do not save it: after a Load and until the next step,
+// Info holds the energies of the loaded states and no moves.
 func (c *Runner[S]) Info() []Info { return c.info }
 
 // Len returns the number of draws made.
 func (c *Runner[S]) Len() int { return c.kept }
 
-// Kernels returns the kernels, one per block of consecutive chains, see [Config.Block]. The kernels
-// are the runner's own: read their settings and reports, but do not call Step or Reset.
+// Kernels returns the kernels, one per block of consecutive chains, see [Config.Block]. They are
+// shared with the runner: read their settings and reports, but do not call Step or Reset.
 func (c *Runner[S]) Kernels() []Transition[S] {
 	kernels := make([]Transition[S], len(c.blocks))
 	for i := range c.blocks {
@@ -358,7 +362,7 @@ func (c *Runner[S]) StepSizes() []float64 {
 	return sizes
 }
 
-// Warnings returns the warnings of kernels about their own settings, such as a step size that
+// Warnings returns the kernels' warnings about their own settings, such as a step size that
 // warm-up moved to its bound. Each sentence appears once, with the number of chains it applies to
 // and the first of them. The result is nil if there are no warnings.
 func (c *Runner[S]) Warnings() []string {
@@ -399,10 +403,10 @@ func (c *Runner[S]) Stats() Stats {
 	return t
 }
 
-// A checkpoint consists of a frame with the settings of the run, one with the unfinished warm-up of
-// Warm, if any, one for every block of chains and one for the end, see [session.Frames]. A block
-// holds steps, statistics, states, energies, streams and what its kernel wrote. Nothing larger than
-// a block is held in memory.
+// magic begins a checkpoint. A checkpoint consists of a frame of settings, a frame for an
+// unfinished Warm, one frame for every block of chains, and an end frame; see [session.Frames].
+// The frame of a block holds its steps, statistics, states, energies, streams and the output of
+// its kernel's AppendBinary. Only one block at a time is held in memory.
 const magic = "gibbsite chains 4\n"
 
 func (c *Runner[S]) frames() *session.Frames {
@@ -410,8 +414,9 @@ func (c *Runner[S]) frames() *session.Frames {
 	return &session.Frames{Magic: magic, Settings: c.settings(), Count: 1 + len(c.blocks), Limit: limit, Frame: c.frame}
 }
 
-// blockLimit bounds the size of a block in a checkpoint, so that a damaged length does not become
-// an allocation. It is the size of a save at present plus space for what kernels accumulate.
+// blockLimit returns the maximum size in bytes of a block in a checkpoint, so that a damaged
+// length does not cause a large allocation. It is the size of the first block at present plus 1
+// MiB for data that kernels accumulate.
 func (c *Runner[S]) blockLimit() int {
 	b := &c.blocks[0]
 	state, err := b.kernel.AppendBinary(nil)
@@ -421,9 +426,9 @@ func (c *Runner[S]) blockLimit() int {
 	return blockHead + b.chains*(c.sites*4+8+streamSize(c.cfg.Generator)) + len(state) + 1<<20
 }
 
-const blockHead = 5 * 8 // bytes ahead of the states of a block
+const blockHead = 5 * 8 // bytes before the states of a block: five 64-bit numbers
 
-// frame reads or writes frame i.
+// frame reads or writes frame i of a checkpoint: the warm-up of Warm for 0, block i−1 otherwise.
 func (c *Runner[S]) frame(f *wire.Fields, i int) {
 	if i > 0 {
 		c.block(f, &c.blocks[i-1])
@@ -440,7 +445,7 @@ func (c *Runner[S]) frame(f *wire.Fields, i int) {
 	}
 }
 
-// block reads or writes a block.
+// block reads or writes a block of a checkpoint.
 func (c *Runner[S]) block(f *wire.Fields, b *block[S]) {
 	first := c.cfg.First + b.first
 	x, streams := c.states(b), c.streams[b.first:b.first+b.chains]
@@ -456,7 +461,7 @@ func (c *Runner[S]) block(f *wire.Fields, b *block[S]) {
 	if f.Reading() {
 		f.Fail(c.system.Check(x, first))
 	}
-	// The energies of the states as they are: what kernels reported last may be
+	// Energies are computed from the current states, because the kernels' last reports may be
 	// older than a Reset.
 	e, energies := make([]float64, b.chains), make([]float64, b.chains)
 	if _, err := f.Rest(); err == nil {
@@ -474,15 +479,14 @@ func (c *Runner[S]) block(f *wire.Fields, b *block[S]) {
 		for s := range e {
 			c.info[b.first+s].Energy = e[s]
 		}
-		// Other energies than those of the target are the mark of another one of the same
-		// shape.
+		// Different energies show that the target is another one of the same shape.
 		if err := fingerprint.Energies("energies of the states", e, energies, 1); err != nil {
 			f.Fail(fmt.Errorf("not the same model: chain %d and on: %w", first, err))
 		}
 	}
 	if f.Reading() {
-		// A kernel refuses states that it cannot start from; what Reset finds out is
-		// then replaced by what the checkpoint says.
+		// Reset makes the kernel refuse states from which it cannot start. The checkpoint then
+		// overwrites the caches that Reset computed.
 		f.Fail(c.resetBlock(b, nil))
 	}
 	f.Binary(b.kernel, -1)
@@ -500,7 +504,7 @@ func (c *Runner[S]) write(w io.Writer) error {
 	if err := c.mend(); err != nil {
 		return err
 	}
-	if err := c.syncDraws(); err != nil { // a checkpoint must not know of more draws than the disk
+	if err := c.syncDraws(); err != nil { // a checkpoint must not count more draws than are on disk
 		return err
 	}
 	return c.frames().Write(w, nil)
@@ -510,7 +514,7 @@ func (c *Runner[S]) read(ctx context.Context, r io.Reader) error {
 	n := &Runner[S]{cfg: c.cfg, system: c.system, sites: c.sites, size: c.size}
 	f := c.frames()
 	f.Frame = func(f *wire.Fields, i int) {
-		if i == 0 { // the settings are the same: kernels are worth while
+		if i == 0 { // the settings have been compared and are equal
 			f.Fail(n.make(ctx))
 		}
 		if f.Reading() {
@@ -531,22 +535,21 @@ func (c *Runner[S]) read(ctx context.Context, r io.Reader) error {
 // Observers are not saved (see Trace.AppendBinary). Save needs memory for one more block of chains.
 func (c *Runner[S]) Save(w io.Writer) error { return c.life.Save(w) }
 
-// Load restores a checkpoint into chains built with the same model, method (settings included) and
-// Config; Seed, Init, Workers, Observe and Progress may differ. If another setting differs, the
-// error names the first such setting; see [Method] for how settings are compared. Load also refuses
-// states from which no chain could start, such as those outside the method's Within, and energies
-// that are not those of the model. It builds new kernels, which the end of ctx interrupts. It reads
-// no more of r than the checkpoint. On an error the chains are unchanged.
+// Load restores a checkpoint into chains built with the same model, method and Config; Seed,
+// Init, Workers, Observe and Progress may differ. If another setting differs, the error names the
+// first such setting; see [Method] for how settings are compared. Load also refuses states from
+// which a chain could not start, such as states outside the method's Within, and energies that
+// differ from the model's. It builds new kernels; the end of ctx interrupts this. It reads no
+// more of r than the checkpoint. On an error the chains are unchanged.
 func (c *Runner[S]) Load(ctx context.Context, r io.Reader) error { return c.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint in the file path in such a way that no failure loses both the new
-// checkpoint and the previous one. It writes path.tmp, syncs it and reads it back, renames an
-// existing path to path.old, and then renames path.tmp to path. It needs memory for one block of
-// chains.
+// SaveFile saves a checkpoint to the file path. No failure loses both the new checkpoint and the
+// previous one. SaveFile writes path.tmp, syncs it and reads it back, renames an existing path to
+// path.old, and then renames path.tmp to path. It needs memory for one block of chains.
 func (c *Runner[S]) SaveFile(path string) error { return c.life.SaveFile(path) }
 
-// LoadFile restores what SaveFile saved, as Load does. If that file is missing or damaged, it
-// restores the previous checkpoint, path.old; Len then returns the number of draws of the restored
+// LoadFile restores a checkpoint saved by SaveFile; see Load. If the file is missing or damaged,
+// it restores the previous checkpoint, path.old, and Len then returns the number of draws of that
 // one. It refuses a checkpoint with other settings.
 func (c *Runner[S]) LoadFile(ctx context.Context, path string) error {
 	return c.life.LoadFile(ctx, path)
@@ -628,7 +631,7 @@ func (c *Runner[S]) named(err error) error {
 	return err
 }
 
-// page returns the page on which the draws of a block are written, or nil if draws are not written.
+// page returns an empty page for the draws of a block, or nil if there is no draws file.
 func (c *Runner[S]) page(b *block[S]) *drawfile.Page {
 	if c.draws == nil {
 		return nil
@@ -641,7 +644,7 @@ func (c *Runner[S]) page(b *block[S]) *drawfile.Page {
 	return p
 }
 
-// note writes a draw of a block on a page.
+// note writes one draw of a block to a page, and appends a full page to the draws file.
 func (c *Runner[S]) note(page *drawfile.Page, draw int, p place[S]) {
 	drawfile.States(c.draws, page, draw, p.x)
 	for i := range p.info {
@@ -653,7 +656,7 @@ func (c *Runner[S]) note(page *drawfile.Page, draw int, p place[S]) {
 	}
 }
 
-// file puts a page into the file.
+// file appends a page to the draws file and returns it to the pool.
 func (c *Runner[S]) file(page *drawfile.Page) {
 	if page != nil {
 		c.draws.Append(page)
@@ -661,20 +664,22 @@ func (c *Runner[S]) file(page *drawfile.Page) {
 	}
 }
 
-// Blocks advance in rounds of a few steps, so that observers and progress see all chains at about
-// the same step. A round is sized to last about this long, which also bounds the work left to do
-// after the context ends.
+// Blocks advance in rounds, so that observers and progress see all chains at about the same step.
+// roundTime is the target duration of a round, which also bounds the work left after the context
+// ends; maxRound is the maximum number of steps in a round.
 const (
 	roundTime = 16 * time.Millisecond
 	maxRound  = 1 << 15
 )
 
-// After the context has ended, blocks are brought to the same step if that
-// takes at most this many site updates, or this many checks of a kernel for a
-// stop: some tens of milliseconds. TestCancellationIsBounded.
+// After the context has ended, blocks are brought to the same step if that takes at most
+// levelWork site updates and levelLooks calls of Control.Stop, some tens of milliseconds.
+// TestCancellationIsBounded checks this.
 const (
-	levelWork  = 1 << 19
-	levelLooks = 16 // for states of up to levelWork/16 sites, fewer for larger ones and none beyond levelWork
+	levelWork = 1 << 19
+	// maximum number of calls of Control.Stop for states of up to levelWork/16 sites; fewer for
+	// larger states, none for states of more than levelWork sites
+	levelLooks = 16
 )
 
 // stepsAfter returns the number of steps after which every chain has made n more draws. If that
@@ -687,7 +692,8 @@ func (c *Runner[S]) stepsAfter(n int) int {
 	return math.MaxInt
 }
 
-// advance brings all blocks to the given number of steps.
+// advance moves all blocks to step target and finishes the warm-up of Warm. It resets kernels
+// first if needed.
 func (c *Runner[S]) advance(ctx context.Context, target int) error {
 	if c.err != nil && ctx.Err() == nil && c.failed() {
 		return c.err
@@ -754,14 +760,14 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 	return nil
 }
 
-// claims checks what the system claims about its target against energies, at the states of a few
-// chains. It runs at the end of the first and the last round of a warm-up.
+// claims tests the system's optional methods, such as fields, against its energies, at the states
+// of a few chains. It runs at the end of the first and the last round of a warm-up.
 func (c *Runner[S]) claims(ctx context.Context, step int) (err error) {
 	s, ok := c.system.(claimant[S])
 	if !ok {
 		return nil
 	}
-	pool.Each(1, 1, func(int) { // which makes a panic an error with a stack
+	pool.Each(1, 1, func(int) { // pool.Each turns a panic into an error with a stack
 		chains := min(claimed, c.cfg.Count)
 		for k := range claimed * claimed {
 			if poll.Err(ctx) != nil {
@@ -777,16 +783,15 @@ func (c *Runner[S]) claims(ctx context.Context, step int) (err error) {
 	return err
 }
 
-// claimed is the number of chains whose states claims checks, and the number of changes that it
-// checks for each.
+// claimed is the number of chains whose states claims tests, and the number of tests per chain.
 const claimed = 3
 
-// claimant is a system that can check the claims of its target against energies.
+// claimant is a system that can test the optional methods of its target against energies.
 type claimant[S energy.Site] interface {
 	claims(ctx context.Context, x []S, seed uint64) error
 }
 
-// warming reports whether some block has steps of the warm-up of Warm left.
+// warming reports whether some block has yet to finish the warm-up begun by Warm.
 func (c *Runner[S]) warming() bool {
 	if c.warm == 0 {
 		return false
@@ -799,8 +804,8 @@ func (c *Runner[S]) warming() bool {
 	return false
 }
 
-// level brings blocks that are part of a round behind to the step of the others, if that is not
-// much work.
+// level brings all blocks to the step of the most advanced one, if that takes little work. It
+// runs after a context ended in the middle of a round.
 func (c *Runner[S]) level() {
 	_, end := c.span()
 	work, looks := 0, int64(0)
@@ -821,26 +826,28 @@ func (c *Runner[S]) level() {
 	pool.Each(c.cfg.Workers, len(c.blocks), func(i int) { c.move(context.Background(), c.blocks[i:i+1], false, end, stop) })
 }
 
-// Run makes n draws per chain, Config.Thin steps apart, and calls the observer with each. The first
-// Run warms up before it draws.
+// Run makes n draws per chain, Config.Thin steps apart, and calls the observer with each draw.
+// The first Run warms up before it draws.
 //
-// If the context ends, Run returns its error with every chain at the same step: the states are
-// valid and a later Run continues from there. If bringing the chains to the same step would take
-// more than some tens of milliseconds, they may stay up to one round of steps apart, and the later
-// Run first moves the chains that are behind. There is no limit on n: with math.MaxInt, Run draws
-// until the context ends.
+// If the context ends, Run returns the context's error with every chain at the same step. The
+// states are valid, and a later Run continues from there. If bringing the chains to the same step
+// would take more than some tens of milliseconds, they may stay up to one round of steps apart.
+// The later Run then first moves the chains that are behind. There is no limit on n: with
+// math.MaxInt, Run draws until the context ends.
 //
 // If a chain cannot continue, Run returns an error that names the chain and the step. The chains
-// then cannot run until Reset. A panic in the code of a model, method or observer panics in the
-// goroutine of Run, whatever Workers is. The panic value is then an error with the original value
-// and its stack; it wraps the value if that is an error. A later Run continues from the states as
-// they are. It is an error to call Run while another Run is under way.
+// then cannot run until Reset. It is an error to call Run while another Run is under way.
+//
+// A panic in the code of a model, method or observer panics in the goroutine that called Run,
+// whatever Workers is. The panic value is an error with the original value and its stack; it
+// wraps the original value if that is an error. A later Run continues from the states at that
+// point.
 func (c *Runner[S]) Run(ctx context.Context, n int) error {
 	if err := c.life.Begin(ctx, "Run", n); err != nil {
 		return err
 	}
 	defer c.life.End()
-	defer c.closeDraws() // a panic leaves them open
+	defer c.closeDraws() // also after a panic
 	if c.err = c.life.Hold("Run"); c.err != nil {
 		return c.err
 	}
@@ -850,8 +857,8 @@ func (c *Runner[S]) Run(ctx context.Context, n int) error {
 	return c.err
 }
 
-// finish saves a checkpoint file if the chains can continue, flushes draws to disk, and returns err
-// joined with the errors of both.
+// finish saves the checkpoint file if the chains can continue, and closes the draws file. It
+// returns err joined with any errors of these two operations.
 func (c *Runner[S]) finish(ctx context.Context, err error) error {
 	if c.ready && !c.failed() {
 		err = c.life.Finish(ctx, err)
@@ -863,10 +870,12 @@ func (c *Runner[S]) finish(ctx context.Context, err error) error {
 }
 
 // Warm makes n steps of warm-up, in which kernels tune themselves anew. Call it after Retarget,
-// whose kernels are not tuned: only the first Run warms up by itself. Warm-up steps count neither
-// as steps nor as draws, observers do not see them, and Stats begins anew. If the context ends,
-// Warm returns its error, and the next Run, Draws or Load of a checkpoint finishes the warm-up
-// first. A call of Warm before then begins a new warm-up. Errors and panics are those of Run.
+// which builds untuned kernels: only the first Run warms up by itself. Warm-up steps do not count
+// as steps or draws, observers do not see them, and Stats starts over.
+//
+// If the context ends, Warm returns the context's error. The next Run, Draws or Load of a
+// checkpoint finishes the warm-up first. Another call of Warm before then starts a new warm-up.
+// Other errors and panics are as for Run.
 func (c *Runner[S]) Warm(ctx context.Context, n int) error {
 	if err := c.life.Begin(ctx, "Warm", n); err != nil {
 		return err
@@ -880,9 +889,9 @@ func (c *Runner[S]) Warm(ctx context.Context, n int) error {
 	return c.advance(ctx, at)
 }
 
-// Draws returns an iterator that makes n draws, as Run does, and yields the states of all chains
-// (chains × sites) after each draw. The slice is the runner's own: it is overwritten by the next
-// draw and must not be modified. On an error the loop ends early, and Err returns the error.
+// Draws returns an iterator that makes n draws and yields the states of all chains (chains ×
+// sites) after each draw. The slice is shared with the runner: it is overwritten by the next draw
+// and must not be modified. On an error the loop ends early, and Err returns the error.
 func (c *Runner[S]) Draws(ctx context.Context, n int) iter.Seq[[]S] {
 	return func(yield func([]S) bool) {
 		if c.err = c.life.Begin(ctx, "Draws", n); c.err != nil {
@@ -893,7 +902,7 @@ func (c *Runner[S]) Draws(ctx context.Context, n int) iter.Seq[[]S] {
 			return
 		}
 		defer c.life.Unlock()
-		defer c.closeDraws() // a panic leaves them open
+		defer c.closeDraws() // also after a panic
 		if c.err = c.openDraws(); c.err != nil {
 			return
 		}
@@ -906,7 +915,7 @@ func (c *Runner[S]) Draws(ctx context.Context, n int) iter.Seq[[]S] {
 	}
 }
 
-// draw is a Run of one draw without a checkpoint at its end.
+// draw makes one draw per chain without saving a checkpoint at the end.
 func (c *Runner[S]) draw(ctx context.Context) error {
 	if c.err = c.life.Begin(ctx, "Draws", 1); c.err != nil {
 		return c.err

@@ -7,34 +7,34 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Stream is a counter-based random stream, keyed by (seed, chain) and indexed by the
-// number of 32-bit words drawn so far. Streams with different keys are independent for
-// every practical purpose; equal keys give equal streams on every machine, which a golden
-// test checks.
+// Stream is a counter-based random stream, keyed by (seed, chain) and indexed by the number of
+// 32-bit words drawn so far. Streams with different keys are independent for every practical
+// purpose. Equal keys give equal streams on every machine; a golden test checks this.
 //
 // The generator is Philox4x32-10, or ARS4x32-7 if [Stream.SeedOf] selects it (both by Salmon,
-// Moraes, Dror and Shaw 2011). Words come in groups of 64: word j of the stream is output word
-// ⌊(j mod 64)/16⌋ of the block with counter (16⌊j/64⌋ + j mod 16, chain), which lets a vector unit
-// compute sixteen counters at once. The key is the seed. ARS has a 128-bit key, (seed,
-// 0x243F6A8885A308D3), whose second half is from the digits of π. A seed or other 64-bit number is
-// a pair of words, the lower half first. The period is 2⁶⁶ words.
+// Moraes, Dror and Shaw 2011). Words are computed in groups of 64. Word j of the stream is output
+// word ⌊(j mod 64)/16⌋ of the block with counter (16⌊j/64⌋ + j mod 16, chain), so that a vector
+// unit can compute sixteen counters at once. The key is the seed. ARS has a 128-bit key, (seed,
+// 0x243F6A8885A308D3), whose second half is from the digits of π. A 64-bit number is stored as
+// two words, the lower half first. The period is 2⁶⁶ words.
 //
 // Stream implements rand.Source. It is not safe for concurrent use. The zero
 // value is the stream of seed 0 and chain 0.
 type Stream struct {
 	seed, chain uint64
-	pos         uint64           // words drawn
-	buf         [groupLen]uint32 // the group of pos, unless pos is at its start
-	generator   Generator
+	pos         uint64 // number of words drawn
+	// words of the group that contains pos; not valid if pos is at the start of a group
+	buf       [groupLen]uint32
+	generator Generator
 }
 
 const (
 	groupLen = 64      // words per group: 16 lanes of 4 words
-	unit53   = 0x1p-53 // spacing of Float64
+	unit53   = 0x1p-53 // spacing of the results of Float64
 )
 
-// streamSize returns the bytes of a marshalled stream. A marshalled stream without
-// a byte that names the generator is one of the first generator.
+// streamSize returns the size of a marshalled stream in bytes. Philox4x32 streams are marshalled
+// without the byte that names the generator.
 func streamSize(g Generator) int {
 	if g == Philox4x32 {
 		return 3 * 8
@@ -45,12 +45,11 @@ func streamSize(g Generator) int {
 // NewStream returns the stream of the given seed and chain at its start.
 func NewStream(seed, chain uint64) *Stream { return &Stream{seed: seed, chain: chain} }
 
-// Seed makes s the stream of the given seed and chain, at its start. It keeps
-// the generator.
+// Seed sets s to the start of the stream of the given seed and chain. It keeps the generator.
 func (s *Stream) Seed(seed, chain uint64) { s.seed, s.chain, s.pos = seed, chain, 0 }
 
-// SeedOf is Seed with a choice of generator. If there is no such generator, it returns an error and
-// changes nothing.
+// SeedOf sets the generator, seed and chain of s and moves it to the start. If the generator is
+// unknown, it returns an error and changes nothing.
 func (s *Stream) SeedOf(g Generator, seed, chain uint64) error {
 	if err := g.Check(); err != nil {
 		return fmt.Errorf("sampler: Stream.SeedOf: %w", err)
@@ -60,7 +59,7 @@ func (s *Stream) SeedOf(g Generator, seed, chain uint64) error {
 	return nil
 }
 
-// words computes groups of the stream.
+// words fills dst with the words of the stream from the given group on.
 func (s *Stream) words(dst []uint32, group uint64) {
 	if s.generator == ARS4x32 {
 		simd.ARS(dst, s.seed, s.chain, group)
@@ -69,7 +68,7 @@ func (s *Stream) words(dst []uint32, group uint64) {
 	simd.Philox(dst, s.seed, s.chain, group)
 }
 
-// Uint32 returns the next word.
+// Uint32 returns the next word of the stream.
 func (s *Stream) Uint32() uint32 {
 	i := s.pos % groupLen
 	if i == 0 {
@@ -79,9 +78,9 @@ func (s *Stream) Uint32() uint32 {
 	return s.buf[i]
 }
 
-// Uint64 returns the next two words, the first in the low half.
+// Uint64 returns the next two words of the stream, the first in the low half.
 func (s *Stream) Uint64() uint64 {
-	if i := s.pos % groupLen; i > 0 && i < groupLen-1 { // both are at hand
+	if i := s.pos % groupLen; i > 0 && i < groupLen-1 { // both words are in buf
 		s.pos += 2
 		return uint64(s.buf[i+1])<<32 | uint64(s.buf[i])
 	}
@@ -89,11 +88,11 @@ func (s *Stream) Uint64() uint64 {
 	return uint64(s.Uint32())<<32 | uint64(lo)
 }
 
-// Float64 returns a uniform number in [0,1), a multiple of 2⁻⁵³, from two words.
+// Float64 returns a uniform number in [0,1), a multiple of 2⁻⁵³. It uses two words of the stream.
 func (s *Stream) Float64() float64 { return float64(float64(s.Uint64()>>11) * unit53) }
 
-// IntN returns a uniform integer in [0,n), exactly (Lemire 2019, with
-// rejection). It panics unless 1 ≤ n ≤ 2³².
+// IntN returns an exactly uniform integer in [0,n), by Lemire's method with rejection (2019). It
+// panics unless 1 ≤ n ≤ 2³².
 func (s *Stream) IntN(n int) int {
 	if n <= 0 || uint64(n) > 1<<32 {
 		panic(fmt.Sprintf("sampler: IntN: n = %d, want 1 … 2³²", n))
@@ -143,10 +142,9 @@ func (s *Stream) Float64s(dst []float64) {
 // Skip advances the stream by n words in constant time.
 func (s *Stream) Skip(n uint64) { s.seek(s.pos + n) }
 
-// Reserve skips the rest of a partly used group of 64 words and n more groups, and returns the
-// position of those n groups: they are groups group … group+n−1 of the stream of the returned
-// generator, seed and chain. Kernels can then compute the words of these groups in any order, or
-// only those that they need.
+// Reserve skips the rest of a partly used group of 64 words and n further groups. The skipped
+// groups are group … group+n−1 of the stream of the returned generator, seed and chain. Kernels
+// can compute the words of these groups in any order, or only those that they need.
 func (s *Stream) Reserve(n uint64) (g Generator, seed, chain, group uint64) {
 	group = s.pos/groupLen + (s.pos%groupLen+groupLen-1)/groupLen
 	s.pos = (group + n) * groupLen
@@ -160,7 +158,7 @@ func (s *Stream) seek(pos uint64) {
 	}
 }
 
-// AppendBinary appends the key and the position of the stream to b: 24 bytes, and one more that
+// AppendBinary appends the key and the position of the stream to b, in 24 bytes. One extra byte
 // names the generator unless it is Philox4x32.
 func (s *Stream) AppendBinary(b []byte) ([]byte, error) {
 	b = binary.LittleEndian.AppendUint64(b, s.seed)
@@ -172,10 +170,10 @@ func (s *Stream) AppendBinary(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// MarshalBinary returns what AppendBinary appends.
+// MarshalBinary returns the key and the position of the stream in the format of AppendBinary.
 func (s *Stream) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
-// UnmarshalBinary sets the stream from what AppendBinary wrote.
+// UnmarshalBinary restores the stream from the output of AppendBinary.
 func (s *Stream) UnmarshalBinary(b []byte) error {
 	g := Philox4x32
 	if short := streamSize(g); len(b) == short+1 {

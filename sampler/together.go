@@ -7,28 +7,30 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// fewestTogether is the minimum number of successive Unread steps that blocks make together;
-// mostTogether is the maximum number of site updates, so that counts of them fit an int.
+// fewestTogether is the minimum number of successive Unread steps that blocks make together.
+// mostTogether is the maximum number of site updates that they make in one call, so that a count
+// of updates fits an int.
 const (
 	fewestTogether = 4
 	mostTogether   = 1 << 30
 )
 
-// group is a range of consecutive blocks first … end−1, of which the first leads the others.
+// group is a range of consecutive blocks, first … end−1. The first block moves all of them.
 type group struct{ first, end int }
 
-// groups returns the groups of blocks that move together, given the number of workers of the run,
-// or nil if blocks do not move together.
+// groups returns the groups of blocks that move together, or nil if every block moves alone. It
+// forms at most as many groups as keep all workers of the run busy.
 func (c *Runner[S]) groups() (all []group) {
 	if _, tokens := any(c.x).([]int32); !tokens || c.warming() {
 		return nil
 	}
 	if (c.observe != nil || c.draws != nil) && c.cfg.Thin <= fewestTogether {
-		return nil // the run is read too often
+		return nil // states are read too often
 	}
 	leads := false
 	for at := 0; at < len(c.blocks); {
-		g := group{at, at + 1} // of blocks that are alike, as their kernels may depend on their chains
+		// blocks with the same number of chains, on which a kernel may depend
+		g := group{at, at + 1}
 		if k, ok := As[Companion](c.blocks[at].kernel); ok {
 			company := k.Company((len(c.blocks)-1)/min(c.cfg.Workers, len(c.blocks)) + 1)
 			leads = leads || company > 0
@@ -45,9 +47,9 @@ func (c *Runner[S]) groups() (all []group) {
 	return all
 }
 
-// advanceTogether makes the steps up to the given number for some blocks that are at the same step.
-// After many unread steps it makes one whose states are read. It returns the step at which the
-// blocks separate; each then continues alone.
+// advanceTogether moves blocks that are at the same step up to step end. It alternates between
+// many unread steps, made together, and one step whose states are read, made block by block. It
+// returns early if the blocks are no longer at the same step or the context ends.
 func (c *Runner[S]) advanceTogether(ctx context.Context, turns []turn[S], end int, stop func() bool) {
 	lead := turns[0].block
 	companion, ok := As[Companion](lead.kernel)
@@ -76,7 +78,7 @@ func (c *Runner[S]) advanceTogether(ctx context.Context, turns []turn[S], end in
 
 func never() bool { return false }
 
-// stepTogether makes some steps of all blocks and reports whether it made any.
+// stepTogether makes steps of all blocks in one call and reports whether it made any.
 func (c *Runner[S]) stepTogether(turns []turn[S], ctl Control) bool {
 	for i := range turns {
 		turns[i].block.torn = true
@@ -94,7 +96,7 @@ func (c *Runner[S]) stepTogether(turns []turn[S], ctl Control) bool {
 	return steps > 0
 }
 
-// abreast reports whether all blocks can continue from the given number of steps.
+// abreast reports whether all blocks are at the given step and none has failed.
 func abreast[S energy.Site](turns []turn[S], at int) bool {
 	for i := range turns {
 		if b := turns[i].block; b.steps != at || b.err != nil {
@@ -104,8 +106,9 @@ func abreast[S energy.Site](turns []turn[S], at int) bool {
 	return true
 }
 
-// unread returns the number of steps from the current one on that nobody reads, either of a warm-up
-// or after it; the last step before end is read. A kernel that adapts reads every step.
+// unread returns the number of steps, from the current one on, whose states nobody reads. It does
+// not count across the end of warm-up, and the last step before end is always read. An adaptive
+// kernel reads every step of warm-up.
 func (t *turn[S]) unread(end int) int {
 	at, warmup := t.block.steps, t.run.cfg.Warmup
 	n := end - 1 - at

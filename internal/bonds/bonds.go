@@ -1,5 +1,5 @@
-// Package bonds prepares the couplings and fields of pairwise models for kernels: as
-// integers, if they are multiples of one unit.
+// Package bonds reads the couplings and fields of pairwise models, and converts them to integers
+// if they are multiples of a common unit.
 package bonds
 
 import (
@@ -9,13 +9,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// Bonds are the numbers of an [energy.Pairwise] model.
+// Bonds holds the weights w and fields f of an [energy.Pairwise] model, in compressed sparse
+// rows.
 type Bonds struct {
 	Start, Adj    []int32
 	Weight, Field []float64
 }
 
-// Of returns the bonds of m, or nil if it is not a model of pairs.
+// Of returns the bonds of m, or nil if m is not a model of pairs.
 func Of(m energy.Model) *Bonds {
 	p, ok := energy.As[energy.Pairwise](m)
 	if !ok {
@@ -31,8 +32,8 @@ func Of(m energy.Model) *Bonds {
 // Sites returns the number of sites.
 func (b *Bonds) Sites() int { return len(b.Field) }
 
-// Check returns an error unless the numbers are finite and form the rows of a matrix of
-// the given size. It does not check symmetry.
+// Check returns an error unless all numbers are finite and form the rows of a sites × sites
+// matrix. It does not check that the matrix is symmetric.
 func (b *Bonds) Check(sites int) error {
 	if len(b.Field) != sites || len(b.Start) != sites+1 {
 		return fmt.Errorf("method Pairs returns %d fields and %d rows, want %d and %d", len(b.Field), len(b.Start), sites, sites+1)
@@ -59,8 +60,8 @@ func (b *Bonds) Check(sites int) error {
 	return nil
 }
 
-// Reach returns the largest Σ_j |w_ij| + |f_i| over the sites i, a bound on differences
-// of energies.
+// Reach returns the largest Σ_j |w_ij| + |f_i| over the sites i. It bounds the energy change when
+// one site changes.
 func (b *Bonds) Reach() float64 {
 	most := 0.0
 	for i, f := range b.Field {
@@ -74,18 +75,18 @@ func (b *Bonds) Reach() float64 {
 }
 
 const (
-	// A number of this part of the largest and less is taken for a rounding error
-	// of the search for a unit.
+	// crumb is the size, relative to the largest difference of energies, up to which a remainder
+	// in the search for a unit counts as a rounding error.
 	crumb = 0x1p-30
 
-	// A multiple of the unit may be off by this part of the largest difference: the
-	// numbers come out of a few roundings of 2⁻⁵³ each.
+	// slack is the tolerance of a multiple of the unit, relative to the largest difference of
+	// energies. The numbers are results of a few roundings of 2⁻⁵³ each.
 	slack = 0x1p-46
 )
 
 // Integers returns the weights and fields as multiples of their largest common unit, up to
-// rounding, if there is one such that no difference of energies exceeds most units. If all
-// numbers are 0, the unit is 1.
+// rounding. ok is false if there is no such unit or if a difference of energies exceeds most
+// units. If all numbers are 0, the unit is 1.
 func (b *Bonds) Integers(most int) (weight, field []int32, unit float64, ok bool) {
 	reach := b.Reach()
 	if !(reach <= math.MaxFloat64) {
@@ -112,7 +113,7 @@ func (b *Bonds) Integers(most int) (weight, field []int32, unit float64, ok bool
 	return weight, field, unit, true
 }
 
-// common returns the greatest common divisor of a and c up to crumbs.
+// common returns the greatest common divisor of a and c, where remainders up to crumb count as 0.
 func common(a, c, crumb float64) float64 {
 	if a < c {
 		a, c = c, a
@@ -127,8 +128,8 @@ func common(a, c, crumb float64) float64 {
 	return a
 }
 
-// refine returns the unit by which the largest number is an exact multiple: what
-// Euclid's algorithm leaves has the rounding errors of all its steps.
+// refine adjusts a unit found by Euclid's algorithm so that the largest number is an exact
+// multiple of the unit. This removes the accumulated rounding errors of the algorithm.
 func (b *Bonds) refine(unit float64) float64 {
 	largest := 0.0
 	for _, row := range [][]float64{b.Weight, b.Field} {
@@ -142,7 +143,8 @@ func (b *Bonds) refine(unit float64) float64 {
 	return largest / math.Round(largest/unit)
 }
 
-// multiples returns v/unit, if those are integers up to tolerance.
+// multiples returns the entries of v divided by unit, rounded to integers. ok is false if an
+// entry differs from its multiple of unit by more than tolerance.
 func multiples(v []float64, unit, tolerance float64) (k []int32, ok bool) {
 	k = make([]int32, len(v))
 	for i, x := range v {

@@ -1,8 +1,7 @@
-// Package lead projects one row of probabilities, in closed form: it computes the nearest
-// distribution in which a given token has the greatest probability, and its divergence from the
-// row.
+// Package lead projects one probability row in closed form: it finds the nearest distribution in
+// which a given token is most likely, and the cost of this change.
 //
-// A projection onto sequences is a separate problem for each site. Every search for a sequence,
-// by a shortest path, by branch and bound or by exchanges, obtains the costs of tokens from a
-// [Row]. Afterwards, [Row.Pool] makes the chosen token lead.
+// A projection onto sequences separates over sites. Every search for a sequence, by a shortest
+// path, by branch and bound or by exchanges, gets the costs of tokens from a [Row]. [Row.Pool]
+// then makes the chosen token the most likely one.
 package lead

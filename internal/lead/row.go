@@ -9,24 +9,22 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Row computes, for one row x of probabilities at a time, the nearest row y in which token v
-// leads by the margin κ,
+// Row solves one of the following problems for a probability row x and a token v,
 //
 //	min_y KL(x‖y)  or  min_y KL(y‖x)  subject to  y_v ≥ κ·y_u for all u ≠ v,
 //
-// in closed form. Sort the other entries in descending order. Let S be their shortest prefix
-// such that the next entry is at most the common value
+// in closed form, where κ ≥ 1 is the margin. Let S be the shortest prefix of the other entries,
+// sorted descending, after which the next entry is at most the common value
 //
 //	c = (x_v + Σ_S x)/(κ+|S|)                       forward,
 //	c = exp[(κ·ln(x_v/κ) + Σ_S ln x)/(κ+|S|)]       reverse.
 //
-// Then y_u = c on S, y_v = κc, and y = x elsewhere. The forward solution sums to one, and the
-// reverse solution is divided by its sum Z. The costs are Σ_{S∪v} x·log(x/y) for the forward
-// divergence and −log Z for the reverse one.
+// Then y_u = c on S, y_v = κc and y = x elsewhere. The forward solution sums to one; the reverse
+// one is divided by its sum Z. The costs are Σ_{S∪v} x·log(x/y) and −log Z.
 //
-// The less likely a token, the larger are its cost and S. All costs therefore take one sort and
-// a scan with two pointers. The cheapest few costs need only a part of the sorted order, and a
-// single cost needs a bisection.
+// From one token to the next less likely one, the cost grows, and so does S. All costs therefore
+// take one sort and a pass with two pointers. The few cheapest costs take only the part of the
+// order that they need, and a single cost takes a bisection.
 type Row struct {
 	rule
 
@@ -34,18 +32,19 @@ type Row struct {
 	order []int32   // tokens; the first known ones are sorted by descending probability
 	known int       // number of sorted tokens
 
-	// probability of each sorted token
-	prob []float64
+	// prob, mass and logs are indexed by rank and have entries for the known ranks. prob holds
+	// the probability at each rank.
+	prob []float64 // probability
 	mass []float64 // mass[n] is the sum of the first n probabilities
-	logs []float64 // logs[n] is Σ x·log x (forward) or Σ log x (reverse) over the first n tokens
+	// logs[n] is Σ x·log x (forward) or Σ log x (reverse) over the first n probabilities
+	logs []float64
 
-	// for the reverse divergence, log of the sum of all probabilities except the first n
-	behind []float64
-	cost   []float64 // cost by rank, for the ranks requested so far
-	size   int       // |S| for the last rank in cost
+	behind []float64 // behind[n] is the log of the sum of all probabilities except the first n; reverse rule only
+	cost   []float64 // cost of the token at each rank, as far as computed
+	size   int       // size of the set S (see Row) for the last computed cost
 }
 
-// New returns a Row for rows of the given number of levels, under the given rule.
+// New returns a Row for rows of the given number of levels, with the rule by.
 func New(levels int, by Rule) *Row {
 	r := &Row{
 		rule:  by.compile(),
@@ -58,9 +57,8 @@ func New(levels int, by Rule) *Row {
 	return r
 }
 
-// Load normalises a row of log-weights and makes it the current row. bad is the index of a
-// weight that is NaN or +Inf, or −1. ok is false if there is such a weight or all weights are
-// −Inf.
+// Load normalises a row of log-weights. It returns the index of a weight that is NaN or +Inf, or
+// −1. ok is false if there is such a weight or all weights are −Inf.
 func (r *Row) Load(w []float32) (bad int, ok bool) {
 	top := float32(math.Inf(-1))
 	for l, x := range w {
@@ -99,11 +97,10 @@ func (r *Row) Load(w []float32) (bad int, ok bool) {
 	return -1, true
 }
 
-// fewRanks is the number of ranks that are found one by one. If more are needed, the rest is
-// sorted.
+// fewRanks is the number of ranks that are found one by one before the rest is sorted.
 const fewRanks = 8
 
-// find sorts the tokens up to rank n, and reports whether there are more than n tokens.
+// find makes the ranks 0 … n known. It reports whether there are that many tokens.
 func (r *Row) find(n int) bool {
 	if n >= len(r.order) {
 		return false
@@ -127,7 +124,7 @@ func (r *Row) find(n int) bool {
 	return true
 }
 
-// sortAll sorts all tokens.
+// sortAll makes all ranks known.
 func (r *Row) sortAll() {
 	slices.SortFunc(r.order[r.known:], r.likelier)
 	for r.known < len(r.order) {
@@ -135,7 +132,7 @@ func (r *Row) sortAll() {
 	}
 }
 
-// likelier compares tokens by descending probability, then by number.
+// likelier compares tokens by descending probability, then by ascending number.
 func (r *Row) likelier(a, b int32) int {
 	if c := cmp.Compare(r.logp[b], r.logp[a]); c != 0 {
 		return c
@@ -143,7 +140,7 @@ func (r *Row) likelier(a, b int32) int {
 	return cmp.Compare(a, b)
 }
 
-// note adds the token at rank r.known to the sums and increments r.known.
+// note appends the token at the next rank to the cumulative sums.
 func (r *Row) note() {
 	lp := r.logp[r.order[r.known]]
 	p := simd.Exp(lp)
@@ -157,7 +154,7 @@ func (r *Row) note() {
 	r.known++
 }
 
-// entropyTerm returns p·log p, 0 for p = 0.
+// entropyTerm returns p·log p, or 0 for p = 0.
 func entropyTerm(p, logp float64) float64 {
 	if p == 0 {
 		return 0
@@ -165,23 +162,23 @@ func entropyTerm(p, logp float64) float64 {
 	return float64(p * logp)
 }
 
-// Rule defines the distance between rows, and thereby the cost of making a token lead. The zero
+// Rule defines which row is nearest, and the cost of making a token the most likely one. The zero
 // value is the forward divergence without a margin.
 type Rule struct {
 	Reverse bool    // minimise KL(y‖x) instead of KL(x‖y)
-	Margin  float64 // κ ≥ 1; 0 means 1
-	Gap     bool    // use max_u x_u − x_v as the cost of token v instead
-	Revive  bool    // forward only: a token of probability zero may be made to lead
+	Margin  float64 // margin κ ≥ 1 of the most likely token over each other token; 0 means 1
+	Gap     bool    // the cost is max_u x_u − x_v instead of the divergence
+	Revive  bool    // forward only: a token of probability zero may become the most likely one
 }
 
-// rule is a Rule with precomputed values.
+// rule is a Rule with values derived from it.
 type rule struct {
 	Rule
 	logKappa float64
-	plain    bool // forward divergence, without margin or gap
+	plain    bool // the rule is forward, without a margin or Gap
 }
 
-// compile sets the default of the margin and precomputes its logarithm.
+// compile applies the default margin and computes the derived values.
 func (r Rule) compile() rule {
 	if r.Margin == 0 {
 		r.Margin = 1
@@ -190,8 +187,8 @@ func (r Rule) compile() rule {
 }
 
 // Pool replaces the log-weights w of the loaded row by the log-probabilities of the nearest row
-// in which v is greatest (see [Row]). Do not call it for rows that are [Row.Satisfied].
-// Projecting twice then changes nothing, bit for bit.
+// in which v is most likely by the margin (see [Row]). Skip rows that are [Row.Satisfied];
+// projecting a row twice then changes nothing, bit for bit.
 func (r *Row) Pool(w []float32, v int32) {
 	if r.Reverse {
 		r.poolReverse(w, v)
@@ -204,9 +201,9 @@ func (r *Row) Pool(w []float32, v int32) {
 	r.lift(w, v, float32(logc))
 }
 
-// level returns log c of the forward solution for token v. It needs no sort. c solves Σ_u
-// (x_u−c)₊ = κc − x_v, where the left side is convex and decreasing in c. Newton's iteration
-// from below is therefore monotone and ends after finitely many steps.
+// level returns log c of the forward solution for token v. It needs no sort: c solves Σ_u
+// (x_u−c)₊ = κc − x_v, whose left side is convex and decreasing in c. Newton's iteration from
+// below is therefore monotone and ends after finitely many steps.
 func (r *Row) level(v int32) float64 {
 	own := simd.Exp(r.logp[v])
 	c := own / r.Margin
@@ -227,8 +224,8 @@ func (r *Row) level(v int32) float64 {
 	}
 }
 
-// poolReverse is Pool for KL(y‖x). It finds log c by the same Newton iteration as level,
-// applied to logarithms.
+// poolReverse is Pool for the divergence KL(y‖x). The iteration of level, on logarithms, finds
+// log c.
 func (r *Row) poolReverse(w []float32, v int32) {
 	own := r.logp[v] - r.logKappa
 	c := own
@@ -258,7 +255,7 @@ func (r *Row) poolReverse(w []float32, v int32) {
 	r.lift(w, v, float32(c-logZ))
 }
 
-// Satisfied reports whether v has the greatest log-weight in w, by the margin.
+// Satisfied reports whether v has the greatest log-weight in w, by at least the margin.
 func (r *Row) Satisfied(w []float32, v int32) bool {
 	own := float64(w[v])
 	for u, x := range w {
@@ -269,8 +266,8 @@ func (r *Row) Satisfied(w []float32, v int32) bool {
 	return true
 }
 
-// lift stores log(κc) as the log-weight of v. It rounds up, so that the margin over the
-// log-weight log c of other tokens holds.
+// lift stores log(κc) as the weight of v, where the other weights are at most logc = log c. It
+// rounds up, so that the margin holds.
 func (r *Row) lift(w []float32, v int32, logc float32) {
 	goal := float64(logc) + r.logKappa
 	w[v] = float32(goal)
@@ -288,7 +285,7 @@ func (r *Row) At(rank int) (token int32, cost float64, ok bool) {
 	for n := len(r.cost); n <= rank; n++ {
 		c := 0.0
 		switch {
-		case n == 0 && r.Margin == 1: // the likeliest token leads already
+		case n == 0 && r.Margin == 1: // the most likely token needs no change
 		case n == 1 && r.plain && !math.IsInf(r.logp[r.order[1]], -1):
 			c, r.size = r.second()
 		default:
@@ -299,9 +296,8 @@ func (r *Row) At(rank int) (token int32, cost float64, ok bool) {
 	return r.order[rank], r.cost[rank], !math.IsInf(r.cost[rank], 1)
 }
 
-// second returns the forward cost of rank 1 without a margin. The two likeliest tokens share
-// their mass equally, and no other token can exceed half of it. Searches mostly need this cost.
-// size is |S|.
+// second returns the forward cost of rank 1 without a margin, and |S|. The two most likely tokens
+// share their mass, and no other token can exceed half of it. Searches need few other costs.
 func (r *Row) second() (cost float64, size int) {
 	if r.logp[r.order[0]] == r.logp[r.order[1]] {
 		return 0, 0
@@ -311,13 +307,14 @@ func (r *Row) second() (cost float64, size int) {
 	return max(0, r.logs[2]-float64(total*c)), 1
 }
 
-// Cost returns the cost of the given rank, for which [Row.At] must have been called.
+// Cost returns the cost of the given rank. [Row.At] must have been called for this rank.
 func (r *Row) Cost(rank int) float64 { return r.cost[rank] }
 
-// Token returns the token of the given rank, for which [Row.At] must have been called.
+// Token returns the token of the given rank. [Row.At] must have been called for this rank.
 func (r *Row) Token(rank int) int32 { return r.order[rank] }
 
-// Costs stores the cost of every token in dst, +Inf for a token that cannot lead.
+// Costs stores the cost of every token in dst, +Inf for a token that cannot become the most
+// likely one.
 func (r *Row) Costs(dst []float64) {
 	r.sortAll()
 	for rank := range r.order {
@@ -326,13 +323,13 @@ func (r *Row) Costs(dst []float64) {
 	}
 }
 
-// Price returns the cost of one token, +Inf if the token cannot lead.
+// Price returns the cost of token v, +Inf if v cannot become the most likely token.
 func (r *Row) Price(v int32) float64 {
 	cost, _ := r.price(v, 0)
 	return cost
 }
 
-// price returns the cost of token v and |S|. from is a lower bound on |S|.
+// price returns the cost of token v and the size of S, which is at least from.
 func (r *Row) price(v int32, from int) (cost float64, size int) {
 	switch {
 	case math.IsInf(r.logp[v], -1) && !r.Revive:
@@ -346,12 +343,12 @@ func (r *Row) price(v int32, from int) (cost float64, size int) {
 	return r.forwardPrice(v, from)
 }
 
-// among reports whether v is one of the first n tokens in sorted order.
+// among reports whether v is one of the first n tokens in order.
 func (r *Row) among(v int32, n int) bool {
 	return n > 0 && r.find(n-1) && r.likelier(r.order[n-1], v) >= 0
 }
 
-// beyond returns the rank of the token at position n in sorted order when v is not counted.
+// beyond returns the rank of the token that has n tokens other than v before it.
 func (r *Row) beyond(v int32, n int) int {
 	if r.among(v, n+1) {
 		return n + 1
@@ -362,8 +359,8 @@ func (r *Row) beyond(v int32, n int) int {
 // few is the number of sizes of S that are tried one by one before bisection.
 const few = 8
 
-// least returns the size of S: the least n ≥ from for which enough returns true. If enough is
-// true for n, it is true for all larger n, because the entries descend.
+// least returns the size of S: the least n ≥ from for which enough(n) is true. enough stays true
+// for larger n, because the entries descend.
 func (r *Row) least(v int32, from int, enough func(n int) bool) int {
 	for n := from; n < from+few; n++ {
 		if enough(n) {
@@ -374,11 +371,11 @@ func (r *Row) least(v int32, from int, enough func(n int) bool) int {
 	return from + sort.Search(len(r.order)-from, func(i int) bool { return enough(from + i) })
 }
 
-// forwardPrice returns the cost of token v in KL(x‖y), and |S|. from is a lower bound on |S|.
+// forwardPrice returns the cost of token v in KL(x‖y), and the size of S.
 func (r *Row) forwardPrice(v int32, from int) (cost float64, size int) {
 	lp := r.logp[v]
 	p := simd.Exp(lp)
-	sum := func(n int) float64 { // over S and v
+	sum := func(n int) float64 { // sum of the probabilities of S and v
 		if r.among(v, n) {
 			r.find(n)
 			return r.mass[n+1]
@@ -401,8 +398,8 @@ func (r *Row) forwardPrice(v int32, from int) (cost float64, size int) {
 	return max(0, logs-float64(total*c)-float64(p*r.logKappa)), n
 }
 
-// reversePrice returns the cost of token v in KL(y‖x), and |S|, computed in logarithms
-// throughout. from is a lower bound on |S|.
+// reversePrice returns the cost of token v in KL(y‖x), computed with logarithms, and the size of
+// S.
 func (r *Row) reversePrice(v int32, from int) (cost float64, size int) {
 	lp := r.logp[v]
 	own := float64(r.Margin * (lp - r.logKappa))
@@ -420,8 +417,8 @@ func (r *Row) reversePrice(v int32, from int) (cost float64, size int) {
 	if n == 0 {
 		return 0, 0
 	}
-	rest := r.behind[n+1] // of everything outside S and v
-	if !r.among(v, n+1) { // something at least as likely as v remains: no cancellation
+	rest := r.behind[n+1] // log-sum of the probabilities outside S and v
+	if !r.among(v, n+1) { // a token at least as likely as v remains, so nothing cancels
 		rest = r.behind[n]
 		rest += simd.Log1p(-simd.Exp(lp - rest))
 	}

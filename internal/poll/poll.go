@@ -6,9 +6,9 @@ import (
 	"runtime"
 )
 
-// Err returns ctx.Err(). Under WebAssembly all goroutines share one thread without
-// preemption, so the timer of a deadline fires only when the running goroutine yields;
-// there, Err yields first. On other systems it is just ctx.Err(), inlined.
+// Err returns ctx.Err(). Under WebAssembly it yields first: all goroutines share one thread
+// without preemption, so the timer of a deadline fires only when the running goroutine yields. On
+// other systems Err is just ctx.Err(), inlined.
 func Err(ctx context.Context) error {
 	if runtime.GOARCH == "wasm" {
 		runtime.Gosched()
@@ -16,13 +16,13 @@ func Err(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Every is the number of elementary operations between two polls of a [Meter], some 50 µs
-// of sums. A poll takes less than a thousandth of that, and the end of a context is
-// noticed long before a user would.
+// Every is the number of elementary operations between two polls of a [Meter], some 50 µs of
+// sums. A poll takes less than a thousandth of that time, and the delay is too short for a user
+// to notice.
 const Every = 1 << 16
 
-// Meter counts work and polls a context from time to time. The zero value and nil have no
-// context and never end.
+// Meter counts work and polls a context from time to time. The zero Meter and a nil Meter have no
+// context and never report an end.
 type Meter struct {
 	ctx  context.Context
 	work int
@@ -32,13 +32,13 @@ type Meter struct {
 // Watch makes m poll ctx from now on.
 func (m *Meter) Watch(ctx context.Context) { *m = Meter{ctx: ctx} }
 
-// Unwatch makes m stop polling.
+// Unwatch makes m stop polling and forget its last result.
 func (m *Meter) Unwatch() { *m = Meter{} }
 
-// Context returns the context that m polls, nil if there is none.
+// Context returns the context that m polls, or nil if there is none.
 func (m *Meter) Context() context.Context { return m.ctx }
 
-// Done counts work and reports whether the context has ended; it polls every [Every]
+// Done counts work and reports whether the context has ended. It polls once per [Every]
 // operations.
 func (m *Meter) Done(work int) bool {
 	if m == nil {
@@ -48,7 +48,7 @@ func (m *Meter) Done(work int) bool {
 	return m.work >= Every && m.due()
 }
 
-// due polls; once the context has ended every Done comes here.
+// due polls the context. After the context has ended, every call of Done calls it.
 //
 //go:noinline
 func (m *Meter) due() bool {
@@ -60,15 +60,16 @@ func (m *Meter) due() bool {
 	return false
 }
 
-// Poll polls now and returns the cause of the end of the context, nil before it.
+// Poll polls the context now and returns the cause of its end, or nil if it has not ended.
 func (m *Meter) Poll() error {
 	if m != nil && m.ctx != nil && m.err == nil && Err(m.ctx) != nil {
-		m.err, m.work = context.Cause(m.ctx), Every // so that Done sees it
+		m.err, m.work = context.Cause(m.ctx), Every // so that Done notices the end
 	}
 	return m.Err()
 }
 
-// Err returns the result of the last poll. Once that was an error, it is never nil again.
+// Err returns the result of the last poll. Once it has returned an error, it always returns an
+// error.
 func (m *Meter) Err() error {
 	if m == nil {
 		return nil

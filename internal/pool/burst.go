@@ -17,13 +17,14 @@ type Burst struct {
 	jobs  int64
 	next  atomic.Int64
 	first atomic.Pointer[ending]
-	left  atomic.Int64 // helpers that have not done with a call
+	left  atomic.Int64 // number of helpers that have not finished the current call
 	gone  sync.WaitGroup
-	state []atomic.Int32 // of each helper
+	state []atomic.Int32 // per helper: absent, waiting or called
 	help  []func()
 }
 
-// A helper has no goroutine, one that waits for a call, or one that a call has.
+// States of a helper: absent if it has no goroutine, waiting if its goroutine waits for a call,
+// called if a call has claimed it.
 const (
 	absent = iota
 	waiting
@@ -32,10 +33,11 @@ const (
 
 const (
 	linger = 100 * time.Microsecond
-	polite = 1 << 10 // turns of a wait between two looks at the clock, about 5 microseconds
+	// iterations of a busy wait between two looks at the clock, about 5 microseconds
+	polite = 1 << 10
 )
 
-// NewBurst returns a Burst of the given number of workers, its caller among them.
+// NewBurst returns a Burst with the given number of workers, including its caller.
 func NewBurst(workers int) *Burst {
 	b := padded.New(Burst{state: padded.Make[atomic.Int32](max(0, workers-1))})
 	for w := range b.state {
@@ -44,7 +46,7 @@ func NewBurst(workers int) *Burst {
 	return b
 }
 
-// helper works for one call after the other.
+// helper runs the goroutine of helper w, which works for one call after the other.
 func (b *Burst) helper(w int) {
 	state := &b.state[w]
 	exited := true
@@ -70,7 +72,7 @@ func (b *Burst) done() {
 	b.gone.Done()
 }
 
-// await waits until ready returns true, and returns false if that takes longer than linger.
+// await waits until ready returns true. It returns false if that takes longer than linger.
 func await(ready func() bool) bool {
 	began := time.Now()
 	for turn := 1; !ready(); turn++ {
@@ -84,8 +86,8 @@ func await(ready func() bool) bool {
 	return true
 }
 
-// Each calls do for the jobs 0 … jobs−1 and returns when all are done. Panics are
-// those of the function [Each].
+// Each calls do for the jobs 0 … jobs−1 and returns when all are done. If a job panics, Each
+// panics like the function [Each].
 func (b *Burst) Each(jobs int, do func(worker, job int)) {
 	helpers := min(len(b.help), max(jobs-1, 0))
 	if helpers == 0 {
@@ -108,7 +110,7 @@ func (b *Burst) Each(jobs int, do func(worker, job int)) {
 		}
 	}
 	func() {
-		defer b.gone.Wait() // also if the caller's own job ends the goroutine
+		defer b.gone.Wait() // even if the caller's own job ends the goroutine
 		b.work(0)
 		await(func() bool { return b.left.Load() == 0 })
 	}()
@@ -116,7 +118,7 @@ func (b *Burst) Each(jobs int, do func(worker, job int)) {
 	b.first.Swap(nil).resume()
 }
 
-// work does jobs until none is left to begin.
+// work runs jobs until no job is left to begin.
 func (b *Burst) work(worker int) {
 	how, returned := (*ending)(nil), false
 	defer func() {

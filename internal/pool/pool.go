@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 )
 
-// Pool runs numbered jobs on the calling goroutine and a fixed set of helpers. A call
-// allocates nothing. The caller works too and waits only for jobs that a helper has
-// begun, so jobs that are done before a helper wakes cost no more than without helpers.
+// Pool runs numbered jobs on the calling goroutine and a fixed set of helpers. A call allocates
+// nothing. The caller works too, and waits only for jobs that a helper has begun. Jobs that are
+// done before a helper wakes therefore cost no more than without helpers.
 type Pool struct {
 	workers int
 	wake    chan struct{}
@@ -19,19 +19,21 @@ type Pool struct {
 	gone    sync.WaitGroup
 
 	do   func(worker, job int)
-	jobs atomic.Uint64 // end of the jobs at hand << 32 | next one
-	left atomic.Int64  // jobs that are not finished
+	jobs atomic.Uint64 // end of the current jobs << 32 | next job
+	left atomic.Int64  // number of jobs that are not finished
 
-	first atomic.Pointer[ending] // of the first job that did not return
+	// ending of the first job that did not return; nil if there is none
+	first atomic.Pointer[ending]
 }
 
-// New returns a pool of the given number of workers, its caller among them.
+// New returns a pool with the given number of workers, including its caller. Call Start before
+// Each.
 func New(workers int) *Pool { return &Pool{workers: workers} }
 
 // Workers returns the number of workers.
 func (c *Pool) Workers() int { return c.workers }
 
-// Start starts the helpers; a pool of one worker has none.
+// Start starts the helpers. A pool of one worker has no helpers.
 func (c *Pool) Start() {
 	if c.workers <= 1 {
 		return
@@ -50,9 +52,9 @@ func (c *Pool) help(worker int) {
 	}
 }
 
-// work does jobs until none is left to begin, and reports whether it finished
-// the last one. Who gets a job may read do: the owner does not set it again
-// before that job is finished.
+// work runs jobs until no job is left to begin, and reports whether it finished the last one. A
+// worker that has claimed a job may read do, because the owner does not set do again before that
+// job is finished.
 func (c *Pool) work(worker int) (last bool) {
 	for {
 		s := c.jobs.Load()
@@ -66,7 +68,7 @@ func (c *Pool) work(worker int) (last bool) {
 	}
 }
 
-// one does a job, unless another has panicked, and reports whether none is left.
+// one runs a job, unless an earlier one did not return. It reports whether no job is left.
 func (c *Pool) one(worker, job int) (last bool) {
 	ended := true
 	defer func() {
@@ -77,7 +79,7 @@ func (c *Pool) one(worker, job int) (last bool) {
 			}
 			c.first.CompareAndSwap(nil, end)
 			if last = c.left.Add(-1) == 0; last && end.exited && worker > 0 {
-				c.done <- struct{}{} // help does not get to it
+				c.done <- struct{}{} // help does not reach its own send
 			}
 			return
 		}
@@ -90,8 +92,8 @@ func (c *Pool) one(worker, job int) (last bool) {
 	return last
 }
 
-// Stop ends the helpers and waits for them, so that a helper that wakes late does not
-// interfere with the next run.
+// Stop ends the helpers and waits for them, so that a helper that wakes late does not interfere
+// with the next run.
 func (c *Pool) Stop() {
 	if c.wake != nil {
 		close(c.wake)
@@ -100,11 +102,11 @@ func (c *Pool) Stop() {
 	}
 }
 
-// Each calls do for the jobs from … to−1 and returns when all are done. The results must
-// not depend on which worker runs a job.
+// Each calls do for the jobs from … to−1 and returns when all are done. The results must not
+// depend on which worker runs a job.
 //
-// If a job panics, those that have not begun are skipped, and Each panics with the
-// first panic as a *[Panic]; the pool stays usable.
+// If a job panics, jobs that have not begun are skipped, and Each panics with the first panic as
+// a *[Panic]. The pool stays usable.
 func (c *Pool) Each(from, to int, do func(worker, job int)) {
 	if c.wake == nil || to-from <= 1 {
 		defer func() {
@@ -134,12 +136,12 @@ func (c *Pool) Each(from, to int, do func(worker, job int)) {
 	}
 }
 
-// Each calls do for the jobs 0 … jobs−1 from at most the given number of goroutines,
-// including the caller's, and returns when all are done. It is for work that starts
-// rarely; a [Pool] is for frequent work, without allocations.
+// Each calls do for the jobs 0 … jobs−1 on at most the given number of goroutines, including the
+// caller's, and returns when all are done. It is meant for rare calls. For frequent calls use a
+// [Pool], which does not allocate.
 //
-// If a job panics, no further jobs begin. When those under way are done, Each panics
-// with the first panic as a *[Panic], for any number of workers.
+// If a job panics, no further jobs begin. When the running jobs are done, Each panics with the
+// first panic as a *[Panic], for any number of workers.
 func Each(workers, jobs int, do func(job int)) {
 	if workers = min(workers, jobs); workers <= 1 {
 		defer repanic()
@@ -178,17 +180,17 @@ func Each(workers, jobs int, do func(job int)) {
 		wg.Go(work)
 	}
 	func() {
-		defer wg.Wait() // also if the caller's own job ends the goroutine
+		defer wg.Wait() // even if the caller's own job ends the goroutine
 		work()
 	}()
 	first.Load().resume()
 }
 
-// Panic is the value with which the caller of a pool panics after a job has panicked,
-// whichever goroutine that job ran in. If Value is an error, Panic wraps it.
+// Panic is the value with which a pool panics in its caller after a job has panicked, whichever
+// goroutine the job ran in. If Value is an error, Panic wraps it.
 type Panic struct {
 	Value any
-	Stack []byte // of the goroutine that panicked, at that point
+	Stack []byte // stack of the goroutine that panicked, at that point
 }
 
 func (p *Panic) Error() string {
@@ -208,18 +210,17 @@ func repanic() {
 	}
 }
 
-// Throw panics as a pool does after a job has panicked; v is the value that the caller of
-// Throw has recovered.
+// Throw panics with v, the value that its caller has recovered, as a *[Panic].
 func Throw(v any) { panic(panicked(v).panicked) }
 
-// ending is how a job ended that did not return.
+// ending describes how a job ended that did not return.
 type ending struct {
 	panicked *Panic
-	exited   bool // runtime.Goexit, as by testing.T.FailNow
+	exited   bool // the job called runtime.Goexit, for instance in testing.T.FailNow
 }
 
-// try calls do and returns how it ended; nil if it returned. If do ends the
-// goroutine, try does not return.
+// try calls do and returns how it ended, or nil if it returned. If do calls runtime.Goexit, try
+// does not return.
 func try(do func()) (end *ending) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -230,17 +231,17 @@ func try(do func()) (end *ending) {
 	return nil
 }
 
-// panicked is the ending by a panic with the value v. It must be called by the
-// function that recovered it, while the stack still shows where.
+// panicked returns the ending for a panic with the value v. The function that recovered v must
+// call it directly, while the stack still shows the origin.
 func panicked(v any) *ending {
-	p, ok := v.(*Panic) // of jobs within jobs
+	p, ok := v.(*Panic) // from jobs within jobs
 	if !ok {
 		p = &Panic{v, debug.Stack()}
 	}
 	return &ending{panicked: p}
 }
 
-// resume ends the goroutine as a job ended.
+// resume ends the goroutine in the same way as the job ended. It does nothing if e is nil.
 func (e *ending) resume() {
 	if e == nil {
 		return

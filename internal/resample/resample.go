@@ -1,4 +1,4 @@
-// Package resample resamples weighted particles.
+// Package resample selects weighted particles according to their weights.
 package resample
 
 import (
@@ -7,8 +7,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Moments returns the largest log-weight top of w, Σ e^{w−top} and Σ e^{2(w−top)}. At
-// least one entry of w must be finite.
+// Moments returns the largest log-weight top of w, and the sums Σ e^{w−top} and Σ e^{2(w−top)}.
+// At least one entry of w must be finite.
 func Moments(w []float64) (top, sum, squares float64) {
 	top = slices.Max(w)
 	for _, l := range w {
@@ -19,10 +19,10 @@ func Moments(w []float64) (top, sum, squares float64) {
 	return top, sum, squares
 }
 
-// Systematic stores in count how many copies of each particle to make: for particle j
-// the number of the points (u+k)/n, k = 0 … n−1, u in [0, 1), that fall into its share
-// of the cumulative weights e^w. Every particle gets its expected number of copies,
-// rounded up or down.
+// Systematic stores in count[j] the number of copies of particle j in systematic resampling,
+// given log-weights w. The cumulative weights e^w divide [0, 1) among the particles. count[j] is
+// the number of points (u+k)/n, k = 0 … n−1, in the interval of particle j, for u in [0, 1).
+// Every particle gets its expected number of copies, rounded up or down.
 func Systematic(count []int, w []float64, u float64) {
 	clear(count)
 	n := len(w)
@@ -41,11 +41,11 @@ func Systematic(count []int, w []float64, u float64) {
 			k++
 		}
 	}
-	count[last] += n - k // points lost to rounding at the very end
+	count[last] += n - k // points lost to rounding at the end
 }
 
-// Spread makes the copies that count asks for: it calls replace with each particle of which
-// there shall be none and one of which there shall be more. It changes count.
+// Spread makes the copies that count demands. For each particle with count 0 it calls replace
+// with that particle and one with a count above 1. It modifies count.
 func Spread(count []int, replace func(none, more int)) {
 	from := 0
 	for to, n := range count {
@@ -60,8 +60,8 @@ func Spread(count []int, replace func(none, more int)) {
 	}
 }
 
-// ByWeight returns the index in whose share of the cumulative weights e^w the point u in
-// [0, 1) falls.
+// ByWeight returns the index of the particle in whose interval the point u in [0, 1) lies. The
+// cumulative weights e^w divide [0, 1) among the particles.
 func ByWeight(w []float64, u float64) int {
 	top, sum, _ := Moments(w)
 	goal := float64(u * sum)
@@ -77,8 +77,8 @@ func ByWeight(w []float64, u float64) int {
 	return last
 }
 
-// LeastCap returns the log of the least c with Σ(W−c)₊ ≤ share·ΣW. w holds the logarithms
-// of W, of which at least one must be finite, and share is in (0, 1).
+// LeastCap returns the log of the least c with Σ(W−c)₊ ≤ share·ΣW. logW holds the logarithms of
+// W, of which at least one must be finite. share must be in (0, 1).
 func LeastCap(logW []float64, share float64) float64 {
 	w := slices.Sorted(slices.Values(logW))
 	top, total := w[len(w)-1], 0.0
@@ -86,10 +86,10 @@ func LeastCap(logW []float64, share float64) float64 {
 		w[i] = simd.Exp(l - top)
 		total += w[i]
 	}
-	above := 0.0 // weight of those above c
+	above := 0.0 // sum of the weights above c
 	for n := 1; ; n++ {
 		above += w[len(w)-n]
-		// With n above c the excess is above − n·c.
+		// With n weights above c the excess is above − n·c.
 		c := (above - float64(share*total)) / float64(n)
 		if n == len(w) || c >= w[len(w)-n-1] {
 			return top + simd.Log(c)

@@ -6,14 +6,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// BlockSize is the largest number of consecutive chains that are stepped together.
+// BlockSize is the largest number of consecutive chains that a kernel moves together.
 const BlockSize = 32
 
-// fewBlocks is the number of blocks of a small run.
+// fewBlocks is the number of blocks in a run with fewer than 2·BlockSize chains.
 const fewBlocks = 4
 
 // Block returns the number of consecutive chains per block, at least one, in a run of the given
-// number of chains: see sampler.Config.Block.
+// number of chains; see sampler.Config.Block.
 func Block(chains int) int {
 	blocks := min(fewBlocks, chains)
 	if chains >= 2*BlockSize {
@@ -23,11 +23,12 @@ func Block(chains int) int {
 	return (chains-1)/blocks + 1
 }
 
-// Cut divides a run into n nearly equal parts. It sets first to the first chain of part k,
-// counted from 0, and count to its number of chains. If chains is 0, Cut first sets it to usual.
-// size is the number of chains in a block; 0 means [Block] of chains. It returns an error if
-// first or count is not 0 (the run is already a part), if chains < 1, or if k or n is out of
-// range; n is at most the number of blocks.
+// Cut computes part k, counted from 0, of a run that is divided into n nearly equal parts. It
+// sets first to the first chain of the part and count to its number of chains. If chains is 0,
+// Cut sets it to usual. size is the number of chains in a block; 0 means [Block] of chains.
+//
+// Cut returns an error if first or count is not 0 (the run is already a part), if chains < 1, or
+// if k or n is out of range; n is at most the number of blocks.
 func Cut(config string, chains, first, count *int, usual, size, k, n int) error {
 	*chains = cmp.Or(*chains, usual)
 	size = cmp.Or(size, Block(max(*chains, 1)))
@@ -46,8 +47,8 @@ func Cut(config string, chains, first, count *int, usual, size, k, n int) error 
 }
 
 // Share returns the element at which part k of n begins, if all elements are divided into blocks
-// of the given size. The first parts have one block more than the others. Part n begins at the
-// end.
+// of the given size. The first parts may have one extra block. For k = n it returns the number of
+// all elements.
 func Share(all, size, k, n int) int {
 	if k == n {
 		return all
@@ -57,7 +58,7 @@ func Share(all, size, k, n int) int {
 }
 
 // Count returns the number of chains in the part of a run that begins with chain first; a count
-// of 0 means all chains from first on. size is the number of chains in a block. It returns an
+// of 0 means all chains from first on. size is the number of chains in a block. Count returns an
 // error if first or count is out of range or divides a block.
 func Count(config string, chains, size, first, count int) (int, error) {
 	rest := chains - first

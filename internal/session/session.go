@@ -1,28 +1,26 @@
-// Package session implements what all runs have in common. It checks calls and allows one call at
-// a time, decides when a checkpoint is due, writes and reads checkpoints in streams and files,
-// and defines the state of a run after it was stopped.
+// Package session implements the life cycle that all runs share. It checks calls and allows one
+// call at a time, decides when a checkpoint is due, writes and reads checkpoints in streams and
+// files, and defines the state of a run after it was stopped.
 //
 // The rules:
 //
 //   - Run(ctx, n) makes n more steps. After a stop at step k of n, Run(ctx, n−k) reaches
 //     the state that Run(ctx, n) would have reached. A run of fixed length (AIS, stepping
 //     stones) has no n and makes the steps that are left.
-//   - A nil context, a negative n, and a call during another call are errors, which are checked
-//     in this order.
+//   - A nil context, a negative n, and a call during another call are errors, checked in this order.
 //   - The context is checked before every step, and inside long steps. If it ends, Run returns
-//     its error; the next Run continues the interrupted step or repeats it.
+//     the context's error. The next Run continues the interrupted step or repeats it.
 //   - A panic leaves the run as it was before the step and reaches the caller as a
 //     *pool.Panic. The next Run continues.
 //   - After any other error the run is also as it was before the step, and the next Run tries the
 //     step again.
-//   - A checkpoint file, if there is a path, is saved after every Every steps (chains: at the end
+//   - If the run has a checkpoint path, the file is saved after every Every steps (chains: at the end
 //     of the round), at the end of a Run, and when the context ends a Run. It is not saved after
-//     another error, unless the steps are samples: samples that were made count. If saving fails,
-//     Run returns that error.
-//   - While Run is active the checkpoint file is locked. A Run with the same file in another
-//     process or runner is an error, and so is a Run that loaded the file before another run
-//     replaced it.
-//   - A checkpoint holds the settings, the frames of state, and what inner runs have written. It
+//     another error, unless the steps are samples, because samples that were made count. If saving
+//     fails, Run returns that error.
+//   - While Run is active the checkpoint file is locked. It is an error if another process or runner
+//     has locked the file, or has replaced it since this run loaded it.
+//   - A checkpoint holds the settings, the frames of state, and the checkpoints of inner runs. It
 //     is read into separate memory: on an error the run is unchanged.
 package session
 
@@ -42,8 +40,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Checkpoint holds the path of the file in which a run saves itself, and the number of steps
-// between saves; 0 means that it saves only when a Run ends.
+// Checkpoint holds the path of the checkpoint file of a run, and the number of steps between
+// saves. An Every of 0 means that the file is saved only when a Run ends.
 type Checkpoint struct {
 	Path  string
 	Every int
@@ -53,28 +51,30 @@ type Checkpoint struct {
 type Session struct {
 	Who        string // prefix of error messages, such as "anneal: AIS"
 	Checkpoint Checkpoint
-	Len        func() int // steps made so far, which Run increases and Every counts
+	// returns the number of steps made; Run increases it and Checkpoint.Every counts it
+	Len func() int
 
-	// Progress, if not nil, is called with the number of steps of a Run made so far.
+	// Progress, if not nil, is called with the number of steps that a Run has made and its total.
 	Progress func(done, total int)
 
-	// Write writes a checkpoint. Read reads a checkpoint and replaces the state of the run by it,
-	// or returns an error and changes nothing.
+	// Write writes a checkpoint. Read reads a checkpoint and replaces the state of the run. If it
+	// returns an error, it changes nothing.
 	Write func(w io.Writer) error
 	Read  func(ctx context.Context, r io.Reader) error
 
 	busy  atomic.Bool
-	filed int // Len at the last checkpoint file
+	filed int // value of Len at the last save of the checkpoint file
 
-	lock   *durable.Lock // of Checkpoint.Path
-	locked bool          // by the current call, which unlocks it
-	loaded durable.Stamp // of Checkpoint.Path, as it was loaded or saved
+	lock   *durable.Lock // lock of the file Checkpoint.Path; nil if unlocked
+	locked bool          // the current call has acquired the lock and must release it
+	loaded durable.Stamp // stamp of the file Checkpoint.Path when it was last loaded or saved
 }
 
-// ErrDone is the error of a step that ends its Run without an error.
+// ErrDone is returned by a step that ends its Run without an error.
 var ErrDone = errors.New("session: the run is done")
 
-// Begin begins a call that makes n steps. Every successful Begin must be followed by an End.
+// Begin begins a call that makes n steps. It returns an error if another call is under way. Every
+// successful Begin must be followed by an End.
 func (s *Session) Begin(ctx context.Context, call string, n int) error {
 	if ctx == nil {
 		return fmt.Errorf("%s: %s: ctx = nil", s.Who, call)
@@ -88,7 +88,7 @@ func (s *Session) Begin(ctx context.Context, call string, n int) error {
 	return nil
 }
 
-// BeginSaving is Begin for a call that may save the checkpoint file, which it therefore locks.
+// BeginSaving begins a call that may save the checkpoint file. It also locks that file until End.
 func (s *Session) BeginSaving(ctx context.Context, call string, n int) error {
 	if err := s.Begin(ctx, call, n); err != nil {
 		return err
@@ -100,14 +100,14 @@ func (s *Session) BeginSaving(ctx context.Context, call string, n int) error {
 	return err
 }
 
-// Hold is Lock until the End of the current call.
+// Hold locks the checkpoint file until the End of the current call; see Lock.
 func (s *Session) Hold(call string) error {
 	s.locked = s.lock == nil
 	return s.Lock(call)
 }
 
 // Lock locks the checkpoint file, if there is a path, until Unlock. It returns an error if
-// another run has locked the file, or has replaced it since it was loaded.
+// another run has locked the file, or has replaced the file since it was loaded.
 func (s *Session) Lock(call string) error {
 	path := s.Checkpoint.Path
 	if path == "" || s.lock != nil {
@@ -131,8 +131,8 @@ func (s *Session) Unlock() {
 	s.lock = nil
 }
 
-// End ends a call. Defer it in a function that may panic; it turns a panic into a
-// *pool.Panic.
+// End ends a call and releases its lock. Defer it in a function that may panic; it turns a panic
+// into a *pool.Panic.
 func (s *Session) End() {
 	if s.locked {
 		s.Unlock()
@@ -144,8 +144,8 @@ func (s *Session) End() {
 	}
 }
 
-// Run makes n more steps by calling step. Each call makes one or several steps, at most up to
-// step number to, where a checkpoint is due or the Run ends.
+// Run makes n more steps by calling step. Each call of step makes one or more steps, at most up
+// to step number to, where a checkpoint is due or the Run ends.
 func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error {
 	if err := s.BeginSaving(ctx, "Run", n); err != nil {
 		return err
@@ -154,7 +154,8 @@ func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error
 	return s.Finish(ctx, s.Advance(ctx, n, step))
 }
 
-// Advance is Run within a call that has begun. It does not save the checkpoint file at its end.
+// Advance makes n more steps within a call that has begun. Unlike Run, it does not save the
+// checkpoint file at its end.
 func (s *Session) Advance(ctx context.Context, n int, step func(to int) error) error {
 	begin := s.Len()
 	end := begin + min(n, math.MaxInt-begin)
@@ -188,7 +189,7 @@ func (s *Session) Advance(ctx context.Context, n int, step func(to int) error) e
 // Unfiled returns the number of steps made since the last checkpoint file.
 func (s *Session) Unfiled() int { return s.Len() - s.filed }
 
-// Keep saves the checkpoint file if that is due.
+// Keep saves the checkpoint file if Checkpoint.Every steps have been made since the last save.
 func (s *Session) Keep() error {
 	if every := s.Checkpoint.Every; every == 0 || s.Unfiled() < every {
 		return nil
@@ -196,8 +197,8 @@ func (s *Session) Keep() error {
 	return s.save()
 }
 
-// Finish saves the checkpoint file at the end of a call whose error is err, if err is nil or the
-// context has ended. It returns err joined with any error of saving.
+// Finish saves the checkpoint file at the end of a call with the error err. It does so only if
+// err is nil or the context has ended. It returns err joined with any error of saving.
 func (s *Session) Finish(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil {
 		return err
@@ -208,7 +209,7 @@ func (s *Session) Finish(ctx context.Context, err error) error {
 	return err
 }
 
-// save saves a checkpoint file if there is a path.
+// save saves the checkpoint file if there is a path.
 func (s *Session) save() error {
 	if s.Checkpoint.Path == "" {
 		return nil
@@ -220,7 +221,7 @@ func (s *Session) save() error {
 	return nil
 }
 
-// underWay writes and reads a run during a call.
+// underWay gives package durable access to a run during a call.
 type underWay struct{ s *Session }
 
 func (u underWay) Save(w io.Writer) error                      { return u.s.Write(w) }
@@ -234,7 +235,7 @@ func (s *Session) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// Save writes a checkpoint.
+// Save writes a checkpoint to w.
 func (s *Session) Save(w io.Writer) error {
 	if check.Nil(w) {
 		return fmt.Errorf("%s: Save: w = nil", s.Who)
@@ -242,7 +243,7 @@ func (s *Session) Save(w io.Writer) error {
 	return s.file(context.Background(), "Save", func() error { return s.Write(w) })
 }
 
-// Load reads a checkpoint.
+// Load replaces the state of the run by a checkpoint read from r.
 func (s *Session) Load(ctx context.Context, r io.Reader) error {
 	if check.Nil(r) {
 		return fmt.Errorf("%s: Load: r = nil", s.Who)
@@ -250,7 +251,7 @@ func (s *Session) Load(ctx context.Context, r io.Reader) error {
 	return s.file(ctx, "Load", func() error { return s.read(ctx, r) })
 }
 
-// file calls do and adds the name of the call to its error.
+// file runs do as a call of its own and adds the name of the call to its error.
 func (s *Session) file(ctx context.Context, call string, do func() error) error {
 	if err := s.Begin(ctx, call, 0); err != nil {
 		return err
@@ -262,7 +263,7 @@ func (s *Session) file(ctx context.Context, call string, do func() error) error 
 	return nil
 }
 
-// SaveFile saves a checkpoint in a file, see [durable.SaveFile].
+// SaveFile saves a checkpoint to a file; see [durable.SaveFile].
 func (s *Session) SaveFile(path string) error {
 	if err := s.Begin(context.Background(), "SaveFile", 0); err != nil {
 		return err
@@ -270,7 +271,7 @@ func (s *Session) SaveFile(path string) error {
 	defer s.End()
 	var err error
 	own := s.lock != nil && s.lock.Holds(path)
-	if own { // between two draws of a run
+	if own { // called between two draws of a run, which holds the lock
 		err = s.lock.SaveFile(s.Who, underWay{s})
 	} else {
 		err = durable.SaveFile(s.Who, path, underWay{s})
@@ -284,7 +285,8 @@ func (s *Session) SaveFile(path string) error {
 	return nil
 }
 
-// LoadFile loads the checkpoint in a file, or the previous one, see [durable.LoadFile].
+// LoadFile restores the checkpoint in a file or, if it is damaged, the previous one; see
+// [durable.LoadFile].
 func (s *Session) LoadFile(ctx context.Context, path string) error {
 	if err := s.Begin(ctx, "LoadFile", 0); err != nil {
 		return err
@@ -300,24 +302,25 @@ func (s *Session) LoadFile(ctx context.Context, path string) error {
 	return nil
 }
 
-// Frames describes the contents of a checkpoint: settings and frames of state. See
+// Frames describes the contents of a checkpoint: settings, and Count frames of state. See
 // [durable.Write].
 type Frames struct {
-	Magic    string // of the first frame; it names the format version
+	Magic    string // text of the first frame, which names the format and its version
 	Settings *fingerprint.List
 	Count    int                         // number of frames of state
 	Limit    int                         // maximum number of bytes in a frame
 	Frame    func(f *wire.Fields, i int) // reads or writes the fields of frame i
 }
 
-// Write writes a checkpoint that includes what inside writes. inside may be nil.
+// Write writes a checkpoint, followed by the output of inside, which may be nil.
 func (f *Frames) Write(w io.Writer, inside func(io.Writer) error) error {
 	return durable.Write(w, f.Magic, f.Settings, f.Count, func(i int, body []byte) ([]byte, error) {
 		return wire.AppendFields(body, func(fields *wire.Fields) { f.Frame(fields, i) })
 	}, inside)
 }
 
-// Read reads what Write wrote. If the settings differ, the error is a [*fingerprint.Mismatch].
+// Read reads a checkpoint written by Write. If the settings differ, it returns a
+// [*fingerprint.Mismatch].
 func (f *Frames) Read(ctx context.Context, r io.Reader, inside func(io.Reader) error) error {
 	return durable.Read(ctx, r, f.Magic, f.Settings, func() int { return f.Count }, uint64(f.Limit), func(i int, body []byte) ([]byte, error) {
 		return wire.ReadFront(body, func(fields *wire.Fields) { f.Frame(fields, i) })

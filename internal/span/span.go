@@ -1,4 +1,5 @@
-// Package span computes orthonormal bases of rows and solves equations in them.
+// Package span computes orthonormal bases of the rows of a matrix and solves linear equations in
+// them.
 package span
 
 import (
@@ -7,12 +8,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// dependent is the distance from the span of the rows before, relative to its
-// own length, below which a row adds nothing to it: what rounding leaves of a
-// combination of rows with coefficients of order 1e3.
+// dependent is the largest relative distance from the span of earlier rows at which a row counts
+// as dependent. It bounds the rounding error of a combination of rows with coefficients of order
+// 1e3.
 const dependent = 1e-12
 
-// New orthonormalises rows of n numbers by Gram–Schmidt, each twice.
+// New computes an orthonormal basis of rows of n numbers by Gram–Schmidt. It orthogonalises each
+// row twice.
 func New(rows []float64, n int) *Basis {
 	b := &Basis{N: n, rows: len(rows) / n}
 	var coef [][]float64
@@ -47,14 +49,14 @@ func New(rows []float64, n int) *Basis {
 	return b
 }
 
-// Dot returns the inner product.
+// Dot returns the inner product of x and y.
 func Dot(x, y []float64) float64 {
 	return simd.Dot64(x, y[:len(x)])
 }
 
-// Basis writes rows, m × n and row-major, as T·U, where the rows of U (q × n) are
-// orthonormal and q is the rank. T (m × q) is lower trapezoidal: row k of U comes from
-// row lead[k], where T is 0 to the right of k.
+// Basis is a factorisation T·U of m rows of N numbers, row-major. The rows of U (q × N) are
+// orthonormal, and q is the rank. T (m × q) is lower trapezoidal: row k of U is derived from row
+// Lead[k], and T is 0 in this row to the right of column k.
 type Basis struct {
 	N    int
 	U, T []float64
@@ -62,11 +64,11 @@ type Basis struct {
 	rows int
 }
 
-// Rank returns q.
+// Rank returns the rank q.
 func (b *Basis) Rank() int { return len(b.Lead) }
 
-// Solve returns c such that rows·x = y implies U·x = c, and the largest error of the
-// dependent rows, relative to their size.
+// Solve returns c such that rows·x = y implies U·x = c. off is the largest error in the equations
+// of dependent rows, relative to the size of their terms.
 func (b *Basis) Solve(y []float64) (c []float64, off float64) {
 	q := b.Rank()
 	c = make([]float64, q)
@@ -89,8 +91,8 @@ func (b *Basis) Solve(y []float64) (c []float64, off float64) {
 	return c, off
 }
 
-// LogVolume returns Σ_k log T[lead[k], k], by which the log-density of rows·x is less
-// than that of U·x.
+// LogVolume returns Σ_k log T[Lead[k], k]. The log-density of U·x minus this value is the
+// log-density of rows·x, if all rows are independent.
 func (b *Basis) LogVolume() float64 {
 	v := 0.0
 	for k, j := range b.Lead {

@@ -10,48 +10,53 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// MostNear is the largest number of neighbours of a site of a [Graph].
+// MostNear is the maximum number of neighbours of a site of a [Graph].
 const MostNear = 7
 
-// Layout describes the sites of a [Graph].
+// Layout describes the sites of a [Graph] and the probabilities with which they are redrawn.
 type Layout struct {
-	Start, Adj []int32      // the neighbours of each site, in compressed rows
-	Against    []bool       // by entry of Adj: the neighbour counts in state 0, not in state 1; nil: none does
-	Colour     []int32      // of each site; sites of one colour are not neighbours
-	Kind       []int32      // of each site; sites of one kind have equally many neighbours
-	Odds       []*simd.Odds // of state 1, by kind and by the number of neighbours that count
-	Fixed      []int32      // of each site: not negative if redraws leave it as it is; nil: none is
+	Start, Adj []int32 // neighbours of each site, in compressed sparse rows
+	// per entry of Adj: the neighbour counts if it is in state 0 instead of 1; nil means none
+	// does
+	Against []bool
+	Colour  []int32      // per site: colour; sites of one colour are not neighbours
+	Kind    []int32      // per site: kind; sites of one kind have equally many neighbours
+	Odds    []*simd.Odds // per kind: odds of state 1, by the number of neighbours that count
+	// per site: ≥ 0 if redraws keep its state, otherwise negative; nil means no site is fixed
+	Fixed []int32
 }
 
-// Graph arranges sites in lanes of 32 bits, one bit per chain. Sites that are redrawn
-// together are adjacent: they are sorted by colour, then by kind, and each group is padded
-// to a whole register. A Graph is immutable, except for Share.
+// Graph arranges sites in lanes of 32 bits, one bit per chain. Sites that are redrawn together
+// are in adjacent lanes: they are sorted by colour, then by kind, and each group is padded to
+// whole registers. A Graph is immutable, except for Share.
 type Graph struct {
 	sites int
-	place []int32 // lane of each site
+	place []int32 // per site: index of its lane
 	lanes int
 	parts []part
 	odds  []*simd.Odds
-	fixed []uint64 // lanes that redraws leave as they are; nil: none
+	fixed []uint64 // bits of lanes that redraws keep; nil means none
 }
 
-// part is a run of sites of one colour and one kind, which are redrawn at a time.
+// part is a group of sites of one colour and one kind, in adjacent lanes, that are redrawn
+// together.
 type part struct {
-	lane, sites int // the first lane, and the number of sites from there on
+	lane, sites int // index of the first lane, and number of sites from it on
 	colour      int32
 	degree      int
 	kind        int32
-	near        []int32 // lanes of the neighbours, by neighbour and lane; negative: counts in state 0
+	// lanes of the neighbours, degree × lanes; the sign bit marks a neighbour that counts in
+	// state 0
+	near []int32
 }
 
-// partLanes is the largest number of lanes of a part, as many as a Scratch holds.
+// partLanes is the maximum number of lanes of a part, which a Scratch can hold.
 const partLanes = 2 * strip
 
-// registerLanes is the number of lanes of a register.
+// registerLanes is the number of lanes in a vector register.
 const registerLanes = simd.BitSites / simd.ChainBits
 
-// NewGraph returns the arrangement of a layout. It panics if a site has more than MostNear
-// neighbours.
+// NewGraph returns the graph for a layout. It panics if a site has more than MostNear neighbours.
 func NewGraph(from Layout) *Graph {
 	g := &Graph{sites: len(from.Start) - 1, odds: from.Odds}
 	order := make([]int32, g.sites)
@@ -91,14 +96,13 @@ func NewGraph(from Layout) *Graph {
 	return g
 }
 
-// Fixes reports whether the layout has fixed sites. A [Joint] redraws those, too.
+// Fixes reports whether the layout has fixed sites. A [Joint] redraws fixed sites, too.
 func (g *Graph) Fixes() bool { return g.fixed != nil }
 
-// whole returns n, rounded up to whole registers.
+// whole returns n rounded up to a multiple of registerLanes.
 func whole(n int) int { return (n + registerLanes - 1) / registerLanes * registerLanes }
 
-// connect stores the neighbours of all lanes. A lane of padding is its own neighbour and
-// stays 0.
+// connect stores the neighbours of all lanes. A padding lane is its own neighbour and stays 0.
 func (g *Graph) connect(from Layout) {
 	site := make([]int32, g.lanes)
 	for i := range site {
@@ -128,7 +132,7 @@ func (g *Graph) connect(from Layout) {
 	}
 }
 
-// Lanes returns the number of lanes, at least the number of sites.
+// Lanes returns the number of lanes, including padding.
 func (g *Graph) Lanes() int { return g.lanes }
 
 // Parts returns the number of parts of a sweep.
@@ -137,8 +141,8 @@ func (g *Graph) Parts() int { return len(g.parts) }
 // PartSites returns the number of sites of a part.
 func (g *Graph) PartSites(part int) int { return g.parts[part].sites }
 
-// End returns the first part of the next colour after a part. The parts up to there may be
-// redrawn at the same time.
+// End returns the first part of the next colour after a part. The parts from part to End−1 have
+// one colour and may be redrawn at the same time.
 func (g *Graph) End(part int) int {
 	end := part + 1
 	for end < len(g.parts) && g.parts[end].colour == g.parts[part].colour {
@@ -147,13 +151,13 @@ func (g *Graph) End(part int) int {
 	return end
 }
 
-// Groups returns the number of groups of a random stream that a redraw of a part
+// Groups returns the number of groups of 64 words of a random stream that a redraw of a part
 // consumes.
 func (g *Graph) Groups(part int) uint64 {
 	return uint64(whole(g.parts[part].sites)/registerLanes) * simd.BitGroups
 }
 
-// Visit calls f for every site in sweep order, part by part, with 2⁶⁴ times the probability
+// Visit calls f for every site in sweep order, part by part. odds is 2⁶⁴ times the probability
 // that a redraw of the site, given the other sites of x, makes it 1.
 func (g *Graph) Visit(x []int32, f func(site int, odds uint64)) {
 	site := make([]int, g.lanes)
@@ -174,20 +178,20 @@ func (g *Graph) Visit(x []int32, f func(site int, odds uint64)) {
 	}
 }
 
-// Chains are the states of up to simd.ChainBits chains of a graph.
+// Chains holds the states of up to simd.ChainBits chains on a graph.
 type Chains struct {
 	*Graph
 	bits []uint64
 }
 
-// NewChains returns chains whose sites are all 0.
+// NewChains returns chains in which all sites are 0.
 func (g *Graph) NewChains() *Chains {
 	c := padded.New(Chains{Graph: g})
 	c.bits = padded.Make[uint64](g.lanes / 2)
 	return c
 }
 
-// Redraw redraws the sites of a part given the others. It consumes Graph.Groups groups of
+// Redraw redraws the sites of part at, given the other sites. It consumes Graph.Groups groups of
 // the source and adds the changes to the tally of the part's kind in delta.
 func (c *Chains) Redraw(at int, delta []simd.ChainTally, from Source, w *Scratch) {
 	now, old := c.drawn(at, from, w)
@@ -195,8 +199,8 @@ func (c *Chains) Redraw(at int, delta []simd.ChainTally, from Source, w *Scratch
 	copy(old, now)
 }
 
-// Draw is Redraw without a tally. It returns the number of sites that changed, summed over
-// the given number of first chains.
+// Draw redraws the sites of part at, given the other sites, without a tally. It returns the
+// number of sites that changed, summed over the chains 0 … chains−1.
 func (c *Chains) Draw(at, chains int, from Source, w *Scratch) (moved int) {
 	now, old := c.drawn(at, from, w)
 	mask := uint64(1)<<chains - 1
@@ -208,7 +212,7 @@ func (c *Chains) Draw(at, chains int, from Source, w *Scratch) (moved int) {
 	return moved
 }
 
-// drawn returns new draws of the sites of a part, and the present states.
+// drawn returns new states of the sites of part at, and a view of the current states.
 func (c *Chains) drawn(at int, from Source, w *Scratch) (now, old []uint64) {
 	p := &c.parts[at]
 	old = c.near(p, w)
@@ -223,14 +227,14 @@ func (c *Chains) drawn(at int, from Source, w *Scratch) (now, old []uint64) {
 	return now, old
 }
 
-// near counts the neighbours of a part and returns its sites.
+// near counts the neighbours of a part into the scratch and returns the states of its sites.
 func (c *Chains) near(p *part, w *Scratch) (own []uint64) {
 	n := whole(p.sites)
 	simd.GraphBits(&w.count, c.bits, p.near, n, p.degree)
 	return c.bits[p.lane/2 : (p.lane+n)/2]
 }
 
-// Count adds the sites in state 1 to the tallies of their kinds, as if each had just changed
+// Count adds the sites in state 1 to the tallies of their kinds, as if each site had just changed
 // from 0 to 1.
 func (c *Chains) Count(delta []simd.ChainTally, w *Scratch) {
 	for at := range c.parts {
@@ -242,7 +246,7 @@ func (c *Chains) Count(delta []simd.ChainTally, w *Scratch) {
 
 var zeros [strip]uint64
 
-// clearFrom clears lane n and all later ones.
+// clearFrom clears lane n and all later lanes of v.
 func clearFrom(v []uint64, n int) {
 	if n%2 == 1 {
 		v[n/2] &= 1<<32 - 1
@@ -251,10 +255,10 @@ func clearFrom(v []uint64, n int) {
 	clear(v[n/2:])
 }
 
-// Spread stores the states in x, a row for each chain.
+// Spread stores the states in x, one row per chain.
 func (c *Chains) Spread(x []int32) { simd.SpreadChains(x, c.bits, c.place) }
 
-// Pack sets the states to those in x, a row of levels 0 and 1 for each chain.
+// Pack sets the states to x, which holds a row of levels 0 and 1 per chain.
 func (c *Chains) Pack(x []int32) {
 	clear(c.bits)
 	for at := 0; at < len(x); at += c.sites {
@@ -265,13 +269,13 @@ func (c *Chains) Pack(x []int32) {
 	}
 }
 
-// Change is the effect of redraws on one chain. Ones is the change of the number of sites in
-// state 1. Near is the number of neighbours that counted, summed over the sites that changed
-// to 1, minus the same sum over the sites that changed to 0. Both depend only on the states
-// before and after.
+// Change is the effect of redraws on one chain. Ones is the change in the number of sites in
+// state 1. Near is the number of neighbours that counted, summed over the sites that changed to
+// 1, minus the same sum over the sites that changed to 0. Both depend only on the states before
+// and after.
 type Change struct{ Ones, Near int }
 
-// Add adds the changes that a tally has recorded for a chain.
+// Add adds the changes that tally t has recorded for a chain.
 func (c *Change) Add(t *simd.ChainTally, chain int) {
 	up := int(t.Up[chain])
 	down := int(t.Moved[chain]) - up
@@ -279,8 +283,8 @@ func (c *Change) Add(t *simd.ChainTally, chain int) {
 	c.Near += int(t.Sum[chain]) - simd.TallyDown*down
 }
 
-// Share reports whether two graphs have the same layout of states: the same sites in the same
-// lanes, with the same neighbours. If so, g drops its slices and uses those of h.
+// Share reports whether two graphs arrange states in the same way: the same sites in the same
+// lanes, with the same neighbours. If so, g releases its slices and uses those of h.
 func (g *Graph) Share(h *Graph) bool {
 	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.parts, h.parts, func(a, b part) bool {
 		return a.lane == b.lane && a.sites == b.sites && a.kind == b.kind && slices.Equal(a.near, b.near)
@@ -291,13 +295,13 @@ func (g *Graph) Share(h *Graph) bool {
 	return alike
 }
 
-// Swap exchanges the states of some chains with those in from. If moved is not nil, it adds
-// to moved[s] the number of sites at which the two states of chain s differ.
+// Swap exchanges the states of the given chains with those in from. If moved is not nil, Swap
+// adds to moved[s] the number of sites at which the two states of chain s differ.
 func (c *Chains) Swap(from *Chains, chains []int, moved []int) {
 	swapLanes(c.bits, from.bits, chains, moved)
 }
 
-// swapLanes is Swap on lanes of 32 chains, two lanes a word.
+// swapLanes swaps the given chains between a and b, which hold two lanes of 32 chains per word.
 func swapLanes(a, b []uint64, chains []int, moved []int) {
 	mask := uint64(0)
 	for _, s := range chains {
@@ -317,21 +321,21 @@ func swapLanes(a, b []uint64, chains []int, moved []int) {
 	}
 }
 
-// Joint holds the states of up to simd.JointBlocks blocks of chains of a graph side by side.
-// It redraws them together; each block gets the same bits as alone.
+// Joint holds the states of up to simd.JointBlocks blocks of chains on a graph, interleaved. It
+// redraws all blocks together. Each block gets the same bits as if it were redrawn alone.
 type Joint struct {
 	*Graph
-	bits []uint32 // lane p of block b is at p·simd.JointBlocks + b
+	bits []uint32 // lane p of block b is at index p·simd.JointBlocks + b
 }
 
-// NewJoint returns a Joint whose sites are all 0.
+// NewJoint returns a Joint in which all sites are 0.
 func (g *Graph) NewJoint() *Joint {
 	j := padded.New(Joint{Graph: g})
 	j.bits = padded.Make[uint32](g.lanes * simd.JointBlocks)
 	return j
 }
 
-// Take sets the states of block b to those of c.
+// Take copies the states of c to block b.
 func (j *Joint) Take(b int, c *Chains) {
 	for p := 0; p < j.lanes; p += 2 {
 		v := c.bits[p/2]
@@ -339,15 +343,15 @@ func (j *Joint) Take(b int, c *Chains) {
 	}
 }
 
-// Give sets the states of c to those of block b.
+// Give copies the states of block b to c.
 func (j *Joint) Give(b int, c *Chains) {
 	for p := 0; p < j.lanes; p += 2 {
 		c.bits[p/2] = uint64(j.bits[p*simd.JointBlocks+b]) | uint64(j.bits[(p+1)*simd.JointBlocks+b])<<32
 	}
 }
 
-// Sweep redraws all sites once. Each block draws from its stream in from, starting ahead
-// groups after the position there.
+// Sweep redraws all sites once. Each block draws from its stream in from, starting ahead groups
+// after the position of the stream.
 func (j *Joint) Sweep(from *simd.Joint, ahead uint64) {
 	for at := range j.parts {
 		p := &j.parts[at]
@@ -356,5 +360,5 @@ func (j *Joint) Sweep(from *simd.Joint, ahead uint64) {
 	}
 }
 
-// SweepGroups returns the number of groups of a random stream that a sweep consumes.
+// SweepGroups returns the number of groups of 64 words of a random stream that a sweep consumes.
 func (g *Graph) SweepGroups() uint64 { return uint64(g.lanes/registerLanes) * simd.BitGroups }

@@ -7,22 +7,22 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Grid is a periodic lattice of two dimensions whose sites change all at once. It needs no
-// colours: the sites are the bits of one string, row by row. Site j of row r is bit rn + j,
-// with n columns. Its neighbours in other rows are n bits away; those in its own row are one
-// bit away, or n−1 bits at the ends of a row. The string is continued periodically at both
-// ends. A Grid is immutable.
+// Grid is a periodic lattice of two dimensions whose sites change all at once, so it needs no
+// colours. The sites are the bits of one string, row by row: site j of row r is bit rn + j, where
+// n is the number of columns. Its neighbours in other rows are n bits away. Those in its own row
+// are one bit away, or n−1 bits at the ends of a row. The string is continued periodically at
+// both ends. A Grid is immutable.
 type Grid struct {
 	sites, cols int
-	words       int // that hold the sites, padded to whole registers
-	pad         int // words before and after those
+	words       int // number of words that hold the sites, padded to whole registers
+	pad         int // number of words before and after the sites, for the periodic continuation
 	near        *simd.BitTorus
-	first, last []uint64 // sites that are first or last in their row
-	valid       []uint64 // bits that are sites
-	fixed       []uint64 // sites that keep their states; nil: none
+	first, last []uint64 // masks of the sites that are first or last in their row
+	valid       []uint64 // mask of the bits that are sites
+	fixed       []uint64 // mask of the sites that keep their states; nil means none
 }
 
-// NewGrid returns a grid. It panics unless both sides are ≥ 3: on smaller ones the four
+// NewGrid returns a grid. It panics unless both sides are ≥ 3, because on smaller grids the four
 // neighbours of a site are not distinct.
 func NewGrid(rows, cols int) *Grid {
 	if rows < 3 || cols < 3 {
@@ -42,8 +42,8 @@ func NewGrid(rows, cols int) *Grid {
 	return g
 }
 
-// Fix makes Propose leave the sites as they are at which fixed is not negative. Call it
-// before any other use of the grid.
+// Fix makes Propose keep the states of the sites whose entry in fixed is ≥ 0. Call it before any
+// other use of the grid.
 func (g *Grid) Fix(fixed []int32) {
 	g.fixed = make([]uint64, g.words)
 	for i, l := range fixed {
@@ -53,33 +53,32 @@ func (g *Grid) Fix(fixed []int32) {
 	}
 }
 
-// Jobs returns the number of strips of a state.
+// Jobs returns the number of strips into which a state is divided.
 func (g *Grid) Jobs() int { return (g.words + strip - 1) / strip }
 
-// Groups returns the number of groups of a random stream that a proposal consumes.
+// Groups returns the number of groups of 64 words of a random stream that a proposal consumes.
 func (g *Grid) Groups() uint64 { return groups(g.words) }
 
-// GridState is one state of a grid, with the number of neighbours in state 1 of each
-// site.
+// GridState is the state of a chain on a grid. It also holds, per site, the number of neighbours in state 1.
 type GridState struct {
 	*Grid
 	bits []uint64
-	near []uint64 // as simd.GridBits stores it
+	near []uint64 // neighbour counts, in the format of simd.GridBits
 }
 
-// NewState returns the state whose sites are all 0.
+// NewState returns a state in which all sites are 0.
 func (g *Grid) NewState() *GridState {
 	return &GridState{g, padded.Make[uint64](g.words + 2*g.pad), padded.Make[uint64](3 * g.words)}
 }
 
-// strip returns the words of a job.
+// strip returns the range of words of a job.
 func (g *Grid) strip(job int) (lo, hi int) { return job * strip, min(job*strip+strip, g.words) }
 
-// own returns the words of the sites lo … hi−1.
+// own returns the words lo … hi−1 of the sites.
 func (s *GridState) own(lo, hi int) []uint64 { return s.bits[s.pad+lo : s.pad+hi] }
 
-// Propose draws which sites of a strip flip, all at once, and stores their new states in
-// next. Call next.Close when all strips are done.
+// Propose draws which sites of a strip flip, all at once, and stores their new states in next.
+// Call next.Close when all strips are done.
 func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Source) {
 	lo, hi := s.strip(job)
 	simd.FlipBits(next.own(lo, hi), s.own(lo, hi), s.near[3*lo:3*hi], o, from.ARS, from.Seed, from.Chain, from.Group+groups(lo))
@@ -91,10 +90,11 @@ func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Sou
 	}
 }
 
-// Count counts the neighbours in state 1 of the sites of a strip. It adds to back the sites
-// by state and neighbours in s, and as flips those that differ from the state from. It adds
-// to forth the same flips by state and neighbours in from, which must have been counted
-// already. It adds to still those of the sites in back that are fixed.
+// Count counts, per site of a strip of s, the neighbours in state 1, and updates three tallies.
+//
+// Tally back counts the sites by their state and neighbours in s, and, as flips, the sites that
+// differ from the state from. Tally forth counts the same flips by state and neighbours in from,
+// which must have been counted already. Tally still counts those sites of back that are fixed.
 func (s *GridState) Count(forth, back, still *simd.FlipTally, from *GridState, job int) {
 	lo, hi := s.strip(job)
 	own, near := s.own(lo, hi), s.near[3*lo:3*hi]
@@ -115,8 +115,8 @@ func (s *GridState) Spread(x []int32, job int) {
 	simd.UnpackBits(x[64*lo:min(64*hi, s.sites)], s.own(lo, hi))
 }
 
-// Pack sets the sites to the lattice x, row-major, of levels 0 and 1. It does not count
-// neighbours: call Count.
+// Pack sets the sites to the lattice x of levels 0 and 1, row-major. It does not count
+// neighbours; call Count for that.
 func (s *GridState) Pack(x []int32) {
 	clear(s.bits)
 	v := s.own(0, s.words)
@@ -126,7 +126,7 @@ func (s *GridState) Pack(x []int32) {
 	s.Close()
 }
 
-// Differ returns the number of sites at which two states of a grid differ.
+// Differ returns the number of sites at which s and from differ.
 func (s *GridState) Differ(from *GridState) int {
 	return differ(s.own(0, s.words), from.own(0, s.words), s.valid)
 }

@@ -13,25 +13,26 @@ import (
 // Share.
 type RowGraph struct {
 	sites  int
-	free   int        // rows that redraws may change: the first ones
-	place  []int32    // row of each site
-	kinds  [][]rowRun // rows of each kind
+	free   int        // number of rows that redraws may change, which come first
+	place  []int32    // per site: index of its row
+	kinds  [][]rowRun // per kind: runs of rows of that kind
 	odds   []simd.RowOdds
 	visits []simd.RowVisit
-	near   []int32 // neighbours of visits, one after the other, in bytes from the first row
-	parts  []rowPart
+	// neighbours of the visits, one visit after the other, as byte offsets from the first row
+	near  []int32
+	parts []rowPart
 }
 
-// rowPart is what one call redraws: some visits and their neighbours.
+// rowPart is the range of visits, and of their neighbours, that one call redraws.
 type rowPart struct{ visit, visits, near, entries int }
 
-// rowRun is a run of consecutive rows of one kind.
+// rowRun is the range first … end−1 of consecutive rows of one kind.
 type rowRun struct{ first, end int }
 
-// MostRows is the largest number of sites of a [RowGraph].
+// MostRows is the maximum number of sites of a [RowGraph].
 const MostRows = 1<<26 - 2
 
-// NewRowGraph returns the arrangement of a layout of at most MostRows sites.
+// NewRowGraph returns the graph for a layout of at most MostRows sites.
 func NewRowGraph(from RowLayout) *RowGraph {
 	g := &RowGraph{sites: len(from.Start) - 1, odds: from.Odds}
 	eights := 0
@@ -79,12 +80,12 @@ func (g *RowGraph) visit(from RowLayout, sites []int32) {
 			}
 		}
 		for (len(g.near)-begin)%nearStep != 0 || len(g.near)-begin < least {
-			g.near = append(g.near, int32(g.sites*simd.ChainBits)) // the row behind all sites is 0
+			g.near = append(g.near, int32(g.sites*simd.ChainBits)) // the row after all sites is 0
 		}
 		return len(g.near) - begin
 	}
 	plus, minus := 0, 0
-	if len(sites) == eight { // how many each of them has
+	if len(sites) == eight { // lists are padded to the longest of the group
 		for _, i := range sites {
 			plus, minus = max(plus, entries(i, false, 0)), max(minus, entries(i, true, 0))
 		}
@@ -107,8 +108,8 @@ func (g *RowGraph) visit(from RowLayout, sites []int32) {
 	p.entries += more
 }
 
-// Equal reports whether redraws of two graphs are the same: they hold the same sites in the
-// same rows and visit them in the same order with the same odds.
+// Equal reports whether redraws of two graphs are the same: they have the same sites in the same
+// rows and visit them in the same order with the same odds.
 func (g *RowGraph) Equal(h *RowGraph) bool {
 	return slices.Equal(g.place, h.place) && slices.Equal(g.visits, h.visits) && slices.Equal(g.near, h.near) && slices.Equal(g.odds, h.odds)
 }
@@ -116,23 +117,24 @@ func (g *RowGraph) Equal(h *RowGraph) bool {
 // Parts returns the number of parts of a sweep.
 func (g *RowGraph) Parts() int { return len(g.parts) }
 
-// PartSites returns the number of sites of a part and the number of rows that its redraw adds
-// up.
+// PartSites returns the number of sites of a part and the number of neighbour rows that its
+// redraw adds.
 func (g *RowGraph) PartSites(part int) (sites, rows int) {
 	return g.parts[part].visits, g.parts[part].entries
 }
 
-// Free returns how many sites a sweep redraws.
+// Free returns the number of sites that a sweep redraws.
 func (g *RowGraph) Free() int { return g.free }
 
-// Near returns how many rows a sweep adds up.
+// Near returns the number of neighbour rows that a sweep adds.
 func (g *RowGraph) Near() int { return len(g.near) }
 
-// Groups returns the number of groups of a random stream that a redraw of a part consumes.
+// Groups returns the number of groups of 64 words of a random stream that a redraw of a part
+// consumes.
 func (g *RowGraph) Groups(part int) uint64 { return simd.RowGroups(g.parts[part].visits) }
 
-// Visit calls f for every site in sweep order, with the sum of its neighbours in state x and
-// with 2⁶⁴ times the probability, looked up by that sum, that a redraw makes it 1.
+// Visit calls f for every site in sweep order. sum is the sum of the site's neighbours in state
+// x. odds is 2⁶⁴ times the probability, looked up by that sum, that a redraw makes the site 1.
 func (g *RowGraph) Visit(x []int32, f func(site, sum int, odds uint64)) {
 	site := make([]int, g.sites)
 	for i, p := range g.place {
@@ -155,34 +157,35 @@ func (g *RowGraph) Visit(x []int32, f func(site, sum int, odds uint64)) {
 	}
 }
 
-// RowChains are the states of up to simd.ChainBits chains of a graph, as bytes and as bits.
+// RowChains holds the states of up to simd.ChainBits chains on a graph, as bytes and as bits.
 type RowChains struct {
 	*RowGraph
 	rows  []simd.Row
 	own   []uint64
-	valid uint32 // bits of the chains in use
+	valid uint32 // mask of the chains in use
 
-	sums, kept []simd.Row // kept is sums or nil
+	sums, kept []simd.Row // sums of neighbours; kept is sums while Keep is on, otherwise nil
 }
 
-// NewChains returns the given number of chains, whose sites are all 0.
+// NewChains returns the given number of chains, in which all sites are 0.
 func (g *RowGraph) NewChains(chains int) *RowChains {
 	c := padded.New(RowChains{RowGraph: g, valid: uint32(1<<chains - 1)})
 	c.rows, c.own = padded.Make[simd.Row](g.sites+1), padded.Make[uint64]((g.sites+1)/2)
 	return c
 }
 
-// Redraw redraws the sites of a part, one after the other. It consumes RowGraph.Groups groups
-// of the source and adds the changes to t.
+// Redraw redraws the sites of a part, one after the other. It consumes RowGraph.Groups groups of
+// the source and adds the changes to t.
 func (c *RowChains) Redraw(part int, t *simd.RowTally, from Source, w *simd.RowScratch) {
 	p := &c.parts[part]
 	simd.HeatRows(c.rows, c.own, c.visits[p.visit:p.visit+p.visits], c.near[p.near:p.near+p.entries], c.odds, c.valid, t, c.kept, w,
 		from.ARS, from.Seed, from.Chain, from.Group)
 }
 
-// Keep switches between keeping the sums of the neighbours from visit to visit and adding
-// them up at each visit. The results are the same bits. Keeping them is faster where less
-// than half of the visits change a chain. The graph must be symmetric.
+// Keep switches between two ways to sum neighbours: it keeps the sums from visit to visit if on
+// is true, and otherwise adds the neighbours at each visit. The results have the same bits.
+// Keeping sums is faster if less than half of the visits change a chain. The graph must be
+// symmetric.
 func (c *RowChains) Keep(on bool) {
 	if !on {
 		c.kept = nil
@@ -195,7 +198,7 @@ func (c *RowChains) Keep(on bool) {
 	simd.CountRows(c.kept, c.rows, c.visits, c.near)
 }
 
-// Kept reports whether sums are kept.
+// Kept reports whether sums of neighbours are kept, see Keep.
 func (c *RowChains) Kept() bool { return c.kept != nil }
 
 // Ones stores in n, for every chain, the number of sites of a kind that are in state 1.
@@ -206,10 +209,10 @@ func (c *RowChains) Ones(n *[simd.ChainBits]int32, kind int) {
 	}
 }
 
-// Spread stores the states in x, a row for each chain.
+// Spread stores the states in x, one row per chain.
 func (c *RowChains) Spread(x []int32) { simd.SpreadChains(x, c.own, c.place) }
 
-// Pack sets the states to those in x, a row of levels 0 and 1 for each chain. It ends Keep.
+// Pack sets the states to x, which holds a row of levels 0 and 1 per chain. It switches Keep off.
 func (c *RowChains) Pack(x []int32) {
 	c.kept = nil
 	clear(c.rows)
@@ -224,8 +227,8 @@ func (c *RowChains) Pack(x []int32) {
 	}
 }
 
-// Share reports whether two graphs have the same layout of states: the same sites in the same
-// rows, of the same kinds, with the same neighbours. If so, g drops its slices and uses those
+// Share reports whether two graphs arrange states in the same way: the same sites in the same
+// rows, of the same kinds, with the same neighbours. If so, g releases its slices and uses those
 // of h.
 func (g *RowGraph) Share(h *RowGraph) bool {
 	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.kinds, h.kinds, func(a, b []rowRun) bool { return slices.Equal(a, b) }) &&
@@ -236,8 +239,9 @@ func (g *RowGraph) Share(h *RowGraph) bool {
 	return alike
 }
 
-// Swap exchanges the states of some chains with those in from. If moved is not nil, it adds to
-// moved[s] the number of sites at which the two states of chain s differ. It ends Keep.
+// Swap exchanges the states of the given chains with those in from. If moved is not nil, Swap
+// adds to moved[s] the number of sites at which the two states of chain s differ. It switches
+// Keep off.
 func (c *RowChains) Swap(from *RowChains, chains []int, moved []int) {
 	swapLanes(c.own, from.own, chains, moved)
 	mask := simd.Row{}
@@ -258,7 +262,7 @@ func (c *RowChains) Swap(from *RowChains, chains []int, moved []int) {
 	c.kept, from.kept = nil, nil
 }
 
-// swapBytes exchanges the bytes of a and b that mask selects, eight at most.
+// swapBytes exchanges those of the first eight bytes of a and b that mask selects.
 func swapBytes(a, b []byte, mask uint64) {
 	v, w := binary.LittleEndian.Uint64(a), binary.LittleEndian.Uint64(b)
 	d := (v ^ w) & mask
@@ -266,9 +270,9 @@ func swapBytes(a, b []byte, mask uint64) {
 	binary.LittleEndian.PutUint64(b, w^d)
 }
 
-// Sums stores in n, for every chain, the sums of neighbours, summed over the sites in state 1
-// that are not fixed, with each pair once. It equals the tally of redraws that turn these
-// sites from 0 to 1, one after the other.
+// Sums stores in n, for every chain, the sum of neighbours over the sites in state 1 that are not
+// fixed. Each pair of such sites counts once. The result equals the tally of redraws that change
+// these sites from 0 to 1, one after the other.
 func (c *RowChains) Sums(n *[simd.ChainBits]int) {
 	*n = [simd.ChainBits]int{}
 	near := c.near
@@ -283,7 +287,7 @@ func (c *RowChains) Sums(n *[simd.ChainBits]int) {
 				sign = -1
 			}
 			row := int(at / simd.ChainBits)
-			if row >= c.free { // a fixed site: the pair is met from this side only
+			if row >= c.free { // a fixed site, whose pairs are visited only once
 				sign *= 2
 			}
 			for s, b := range c.rows[row] {
@@ -293,40 +297,43 @@ func (c *RowChains) Sums(n *[simd.ChainBits]int) {
 		near = near[v.Plus+v.Minus:]
 	}
 	for s := range n {
-		n[s] /= 2 // other pairs were met from both of their sites
+		n[s] /= 2 // all other pairs were visited twice
 	}
 }
 
 // RowLayout describes the sites of a [RowGraph].
 type RowLayout struct {
-	Start, Adj []int32        // the neighbours of each site, in compressed rows
-	Against    []bool         // by entry of Adj: it is subtracted from the sum; nil: none is
-	Order      []int32        // sweep order of the sites that are not fixed; nil: one that redraws many at once
-	Bias       []int32        // of each site: the start value of the sum of its neighbours
-	Kind       []int32        // of each site; negative: fixed, redraws leave it as it is
-	Odds       []simd.RowOdds // of state 1, by kind and sum
+	Start, Adj []int32 // neighbours of each site, in compressed sparse rows
+	// per entry of Adj: the neighbour is subtracted from the sum; nil means none is
+	Against []bool
+	// sweep order of the free sites; nil means an order in which many sites are redrawn at once
+	Order []int32
+	Bias  []int32 // per site: initial value of the sum of its neighbours
+	// per site: its kind; negative for a fixed site, whose state redraws keep
+	Kind []int32
+	Odds []simd.RowOdds // per kind: odds of state 1, by sum
 }
 
 const (
-	// nearStep: numbers of neighbours are padded to multiples of it.
+	// Numbers of neighbours are padded to multiples of nearStep.
 	nearStep = 4
 
-	// eight is the number of sites in a group that is redrawn at once, see simd.RowVisit.
+	// eight is the number of sites in a group that is redrawn at once; see simd.RowVisit.
 	eight = 8
 
-	// A group of eight is chosen from eightChunk consecutive sites, so that sites that are
-	// near each other in a large graph stay so. The search for one looks at up to
+	// A group of eight is chosen from eightChunk consecutive sites, so that sites that are close
+	// to each other in a large graph stay close. The search for a group examines up to
 	// eightWindow sites.
 	eightChunk, eightWindow = 1 << 12, 256
 
-	// eightSpread bounds the difference between numbers of neighbours in a group: lists are
-	// padded to the longest.
+	// eightSpread is the maximum difference between the numbers of neighbours in a group, because
+	// lists of neighbours are padded to the longest.
 	eightSpread = 2 * nearStep
 )
 
-// eights returns an order of all sites that are not fixed. The first together of them form
-// groups of eight: sites of one kind with about equally many neighbours of either sign, no
-// two of which are neighbours.
+// eights returns an order of all free sites. The sites at its beginning form groups of eight;
+// together is the number of these sites. The sites of a group have one kind and about equally
+// many neighbours of either sign, and no two of them are neighbours.
 func (l *RowLayout) eights() (order []int32, together int) {
 	sites := len(l.Start) - 1
 	plus, minus := make([]int32, sites), make([]int32, sites)
@@ -349,14 +356,15 @@ func (l *RowLayout) eights() (order []int32, together int) {
 	alike := func(a, b int32) bool {
 		return l.Kind[a] == l.Kind[b] && max(plus[a]-plus[b], plus[b]-plus[a], minus[a]-minus[b], minus[b]-minus[a]) <= eightSpread
 	}
-	// A doubly linked list of the sites left. The extra last entry is its head.
+	// A doubly linked list of the remaining sites; the additional last entry is its head.
 	n := len(list)
 	before, after := make([]int32, n+1), make([]int32, n+1)
 	for at := range after {
 		before[at], after[at] = int32((at+n)%(n+1)), int32((at+1)%(n+1))
 	}
 	var singles []int32
-	excluded := make([]int32, sites) // the number of the group that a site cannot join: it has a neighbour there
+	// number of the group that the site cannot join, because a neighbour is in it
+	excluded := make([]int32, sites)
 	chosen := make([]int32, 0, eight)
 	end := int32(n)
 	for number := int32(1); after[end] != end; number++ {
@@ -386,8 +394,8 @@ func (l *RowLayout) eights() (order []int32, together int) {
 	return append(order, singles...), len(order)
 }
 
-// RowPair holds the states of two blocks of chains of a graph side by side. It redraws them
-// together; each block gets the same bits as alone.
+// RowPair holds the states of two blocks of chains on a graph, interleaved. It redraws both
+// together. Each block gets the same bits as if it were redrawn alone.
 type RowPair struct {
 	*RowGraph
 	rows  []simd.Row
@@ -396,14 +404,14 @@ type RowPair struct {
 	work  simd.PairScratch
 }
 
-// NewPair returns a pair whose sites are all 0.
+// NewPair returns a pair in which all sites are 0.
 func (g *RowGraph) NewPair() *RowPair {
 	p := padded.New(RowPair{RowGraph: g})
 	p.rows, p.own = padded.Make[simd.Row](g.sites+1), padded.Make[uint64](g.sites+1)
 	return p
 }
 
-// Take sets the states to those of two blocks.
+// Take copies the states of the two blocks first and second to the pair.
 func (p *RowPair) Take(first, second *RowChains) {
 	p.valid = [2]uint32{first.valid, second.valid}
 	for at := range p.sites {
@@ -415,7 +423,8 @@ func (p *RowPair) Take(first, second *RowChains) {
 	}
 }
 
-// Give sets two blocks to the states. It ends Keep there.
+// Give copies the states of the pair to the two blocks first and second. It switches their Keep
+// off.
 func (p *RowPair) Give(first, second *RowChains) {
 	for at := range p.sites {
 		row, a, b := &p.rows[at], &first.rows[at], &second.rows[at]
@@ -428,7 +437,7 @@ func (p *RowPair) Give(first, second *RowChains) {
 	first.kept, second.kept = nil, nil
 }
 
-// Sweep redraws all sites once and adds the changes to the tallies of the two blocks. Each
+// Sweep redraws all sites once and adds the changes to the tallies t of the two blocks. Each
 // block draws from its own source.
 func (p *RowPair) Sweep(t *[2]simd.RowTally, from [2]Source) {
 	stream, group := [2]uint64{from[0].Chain, from[1].Chain}, [2]uint64{from[0].Group, from[1].Group}
@@ -442,7 +451,7 @@ func (p *RowPair) Sweep(t *[2]simd.RowTally, from [2]Source) {
 	}
 }
 
-// SweepGroups returns the number of groups of a random stream that a sweep consumes.
+// SweepGroups returns the number of groups of 64 words of a random stream that a sweep consumes.
 func (g *RowGraph) SweepGroups() (n uint64) {
 	for part := range g.parts {
 		n += g.Groups(part)
@@ -450,10 +459,10 @@ func (g *RowGraph) SweepGroups() (n uint64) {
 	return n
 }
 
-// lane returns the states of a row, a bit each.
+// lane returns the states of a row as 32 bits, one per chain.
 func (c *RowChains) lane(row int) uint32 { return uint32(c.own[row>>1] >> (uint(row&1) * 32)) }
 
-// setLane is the opposite of lane.
+// setLane sets the states of a row from 32 bits, one per chain.
 func (c *RowChains) setLane(row int, states uint32) {
 	lane, shift := &c.own[row>>1], uint(row&1)*32
 	*lane = *lane&^((1<<32-1)<<shift) | uint64(states)<<shift

@@ -1,17 +1,17 @@
-// Package spins redraws hundreds of two-level sites at a time, given how many of their
-// neighbours are in state 1:
+// Package spins redraws hundreds of two-level sites at a time, given the number of their
+// neighbours in state 1:
 //
 //	Torus     a bit per site    a lattice of two dimensions, one colour at a time
 //	Grid      a bit per site    a lattice of two dimensions, all sites at once
 //	Graph     a bit per chain   any graph with up to MostNear neighbours per site
 //	RowGraph  a byte per chain  any graph; odds are looked up by the sum of the neighbours
 //
-// Each is an immutable arrangement of sites; its states are a [State], [GridState], [Chains]
+// Each type is an immutable arrangement of sites. Its states are a [State], [GridState], [Chains]
 // or [RowChains].
 //
 // Random numbers are addressed by site: the bits of a stream that decide about a site do not
-// depend on other sites. Parts of a lattice can therefore be redrawn at the same time, with
-// the same result for any number of workers.
+// depend on other sites. Parts of a lattice can therefore be redrawn at the same time, with the
+// same result for any number of workers.
 package spins
 
 import (
@@ -22,28 +22,32 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Torus is a periodic lattice of two dimensions in the colours of a chequerboard:
-// colour 0 has the sites whose row and column have an even sum. It is immutable.
+// Torus is a periodic lattice of two dimensions, divided into the two colours of a chequerboard.
+// The sum of row and column is even for sites of colour 0 and odd for those of colour 1. A Torus
+// is immutable.
 //
-// The sites of a colour are the bits of a string, row by row: site j of row r is
-// bit rn + j, with n sites a row. Its neighbours in other rows are bits (r±1)n + j
-// of the other colour's string. Its neighbours in its own row are bit rn + j there and,
-// in alternate rows, the bit to the left or right of that. The string is continued
-// periodically at both ends.
+// The sites of a colour are the bits of a string, row by row: site j of row r is bit rn + j, with
+// n sites of the colour per row. Its neighbours in other rows are bits (r±1)n + j of the other
+// colour's string. Its neighbours in its own row are bit rn + j of that string and, in alternate
+// rows, the bit to the left or to the right. The string is continued periodically at both ends.
 type Torus struct {
-	rows, n     int
-	sites       int               // of a colour
-	words       int               // that hold them, padded to whole registers
-	pad         int               // words before and after those
-	near        [2]*simd.BitTorus // neighbours, by the colour that is redrawn
-	even        []uint64          // sites in even rows
-	first, last []uint64          // sites that are first or last in their row
-	valid       []uint64          // bits that are sites of a colour
-	fixed       [2][]uint64       // sites that keep their states, by colour; nil: none
-	loose       [2][]uint64       // the others
+	rows, n int
+	sites   int // number of sites of a colour
+	// number of words that hold the sites of a colour, padded to whole registers
+	words int
+	// number of words before and after the sites, for the periodic continuation
+	pad         int
+	near        [2]*simd.BitTorus // offsets of the neighbours, by the colour that is redrawn
+	even        []uint64          // mask of the sites in even rows
+	first, last []uint64          // masks of the sites that are first or last in their row
+	valid       []uint64          // mask of the bits that are sites
+	// per colour: mask of the sites that keep their states; nil means none
+	fixed [2][]uint64
+	// per colour: mask of the sites that are not fixed; nil if none is fixed
+	loose [2][]uint64
 }
 
-// strip is the number of words of a string that one job redraws.
+// strip is the number of words that one job redraws.
 const strip = len(simd.Counts{}[0])
 
 // NewTorus returns a torus. It panics unless both sides are even and ≥ 4.
@@ -72,8 +76,8 @@ func NewTorus(rows, cols int) *Torus {
 	return t
 }
 
-// Fix makes Redraw and Flip leave the sites as they are at which fixed, a lattice in
-// row-major order, is not negative. Call it before any other use of the torus.
+// Fix makes Redraw and Flip keep the states of the sites whose entry in fixed, a lattice in
+// row-major order, is ≥ 0. Call it before any other use of the torus.
 func (t *Torus) Fix(fixed []int32) {
 	for c := range t.fixed {
 		t.fixed[c] = make([]uint64, t.words)
@@ -93,7 +97,8 @@ func (t *Torus) Fix(fixed []int32) {
 	}
 }
 
-// keep restores the fixed sites in now, new draws of the words of a colour from lo on.
+// keep restores the old states of fixed sites in now, which holds redrawn words of a colour from
+// lo on.
 func (s *State) keep(colour, lo int, now, old []uint64) {
 	if s.fixed[colour] == nil {
 		return
@@ -103,24 +108,24 @@ func (s *State) keep(colour, lo int, now, old []uint64) {
 	}
 }
 
-// Jobs returns the number of strips of a colour.
+// Jobs returns the number of strips into which a colour is divided.
 func (t *Torus) Jobs() int { return (t.words + strip - 1) / strip }
 
-// Groups returns the number of groups of a random stream that a redraw of a
-// colour consumes.
+// Groups returns the number of groups of 64 words of a random stream that a redraw of a colour
+// consumes.
 func (t *Torus) Groups() uint64 { return groups(t.words) }
 
-// groups returns the number of groups of a random stream for the given number of words, a
-// multiple of a register.
+// groups returns the number of groups of a random stream that a redraw of the given number of
+// words consumes. words must be a multiple of the words of a register.
 func groups(words int) uint64 { return uint64(words) / (simd.BitSites / 64) * simd.BitGroups }
 
-// State is one state of a torus.
+// State is the state of a chain on a torus.
 type State struct {
 	*Torus
 	colour [2][]uint64
 }
 
-// NewState returns the state whose sites are all 0.
+// NewState returns a state in which all sites are 0.
 func (t *Torus) NewState() *State {
 	s := &State{Torus: t}
 	for c := range s.colour {
@@ -129,32 +134,32 @@ func (t *Torus) NewState() *State {
 	return s
 }
 
-// Scratch is the workspace of one worker.
+// Scratch is the workspace of one worker: neighbour counts and redrawn words.
 type Scratch struct {
 	count simd.Counts
 	draw  [strip]uint64
 }
 
-// Source is where a redraw takes its random bits from: groups reserved by
-// sampler.Stream.Reserve, of generator ARS4x32 or else Philox4x32.
+// Source identifies the random bits of a redraw: groups reserved by sampler.Stream.Reserve. The
+// generator is ARS4x32 if ARS is true, and otherwise Philox4x32.
 type Source struct {
 	ARS                bool
 	Seed, Chain, Group uint64
 }
 
-// Tally counts sites of one colour: the bonds between two sites in state 1, the sites
-// in state 1, and the sites that a redraw changed.
+// Tally counts, for sites of one colour, the bonds between two sites in state 1, the sites in
+// state 1, and the sites that a redraw changed.
 type Tally struct{ Bonds, Up, Moved int }
 
-// Add adds another tally.
+// Add adds the counts of u to t.
 func (t *Tally) Add(u Tally) {
 	t.Bonds += u.Bonds
 	t.Up += u.Up
 	t.Moved += u.Moved
 }
 
-// Redraw redraws the sites of a strip of a colour, given the other colour, and returns
-// their tally. Call Close when all strips are done.
+// Redraw redraws the sites of a strip of a colour, given the other colour, and returns their
+// tally. Call Close when all strips are done.
 func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) Tally {
 	lo := job * strip
 	hi := min(lo+strip, s.words)
@@ -167,7 +172,7 @@ func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) T
 	return delta
 }
 
-// Count returns the tally of a strip of a colour; no site moves.
+// Count returns the tally of a strip of a colour without changing any site.
 func (s *State) Count(colour, job int, w *Scratch) Tally {
 	lo := job * strip
 	hi := min(lo+strip, s.words)
@@ -176,7 +181,7 @@ func (s *State) Count(colour, job int, w *Scratch) Tally {
 	return s.tally(w, now, now, lo)
 }
 
-// neighbours counts the neighbours of the words lo … hi−1 of a colour.
+// neighbours counts the neighbours of the words lo … hi−1 of a colour into the scratch.
 func (s *State) neighbours(colour, lo, hi int, w *Scratch) {
 	a, b := s.first[lo:hi], s.last[lo:hi]
 	if colour == 1 {
@@ -185,7 +190,8 @@ func (s *State) neighbours(colour, lo, hi int, w *Scratch) {
 	simd.TorusBits(&w.count, s.colour[1-colour], s.pad, 64*lo, s.near[colour], s.even[lo:hi], a, b)
 }
 
-// tally counts words from number lo of a colour on.
+// tally returns the tally of the words now, which were old before, from word number lo of a
+// colour on.
 func (s *State) tally(w *Scratch, now, old []uint64, lo int) (t Tally) {
 	whole := min(len(now), max(0, s.sites/64-lo))
 	c0, c1, c2 := w.count[0][:len(now)], w.count[1][:len(now)], w.count[2][:len(now)]
@@ -213,16 +219,19 @@ func (s *State) tally(w *Scratch, now, old []uint64, lo int) (t Tally) {
 	return Tally{Bonds: bonds + ones + 2*twos + 4*fours, Up: up, Moved: moved}
 }
 
-// Close restores the periodic continuation of the string of a colour after a change.
+// Close restores the periodic continuation of the string of a colour after its sites have
+// changed.
 func (s *State) Close(colour int) { goOn(s.colour[colour], 64*s.pad, s.sites, s.n+64) }
 
-// rowsOf returns the rows lo … hi−1 of one of so many jobs.
+// rowsOf returns the range of rows that job number job redraws, if the rows are divided among all
+// jobs.
 func (t *Torus) rowsOf(job, jobs int) (lo, hi int) {
 	at := func(j int) int { return int(int64(t.rows/2)*int64(j)/int64(jobs)) * 2 }
 	return at(job), at(job + 1)
 }
 
-// Spread stores the rows of one job of several in the lattice x, row-major.
+// Spread stores the rows of job number job in the lattice x, row-major. jobs is the number of
+// jobs among which the rows are divided.
 func (s *State) Spread(x []int32, job, jobs int) {
 	lo, hi := s.rowsOf(job, jobs)
 	if lo == hi {
@@ -232,7 +241,7 @@ func (s *State) Spread(x []int32, job, jobs int) {
 	simd.SpreadBits(x[lo*cols:hi*cols], s.colour[0][s.pad:], s.colour[1][s.pad:], lo*s.n, s.n)
 }
 
-// Pack sets the state to the lattice x, row-major, of levels 0 and 1.
+// Pack sets the state to the lattice x of levels 0 and 1, row-major.
 func (s *State) Pack(x []int32) {
 	for c := range s.colour {
 		clear(s.colour[c])
@@ -254,7 +263,7 @@ func (s *State) Pack(x []int32) {
 	}
 }
 
-// Differ returns the number of sites at which two states of a torus differ.
+// Differ returns the number of sites at which s and from differ.
 func (s *State) Differ(from *State) (n int) {
 	for c := range s.colour {
 		n += differ(s.colour[c][s.pad:], from.colour[c][s.pad:], s.valid)
@@ -262,7 +271,7 @@ func (s *State) Differ(from *State) (n int) {
 	return n
 }
 
-// differ returns the number of valid sites at which two states differ.
+// differ returns the number of valid sites at which the strings a and b differ.
 func differ(a, b, valid []uint64) (n int) {
 	a, b = a[:len(valid)], b[:len(valid)]
 	for i, v := range valid {
@@ -271,14 +280,14 @@ func differ(a, b, valid []uint64) (n int) {
 	return n
 }
 
-// FlipScratch is the workspace of one worker for Flip.
+// FlipScratch is the workspace of one worker for State.Flip.
 type FlipScratch struct {
 	Scratch
 	near [3 * strip]uint64
 }
 
-// Flip draws which sites of a strip of a colour flip, given the other colour, all at once. It
-// adds the sites that are not fixed to t, by their old states and neighbours, and returns the
+// Flip draws which sites of a strip of a colour flip, all at once, given the other colour. It
+// adds the sites that are not fixed to t, by their old states and neighbours. It returns the
 // tally of all sites of the strip in their new states. Call Close when all strips are done.
 func (s *State) Flip(t *simd.FlipTally, colour, job int, o *simd.FlipOdds, from Source, w *FlipScratch) (delta Tally) {
 	lo := job * strip
@@ -318,13 +327,13 @@ func (s *State) Flip(t *simd.FlipTally, colour, job int, o *simd.FlipOdds, from 
 
 func set(v []uint64, i int) { v[i/64] |= 1 << (i % 64) }
 
-// get returns the 64 bits from bit i on.
+// get returns the 64 bits of v from bit i on.
 func get(v []uint64, i int) uint64 {
 	w, shift := i>>6, uint(i&63)
 	return v[w]>>shift | v[w+1]<<(64-shift)
 }
 
-// put sets n ≤ 64 bits from bit i on to the lowest ones of b.
+// put sets the n ≤ 64 bits of v from bit i on to the lowest n bits of b.
 func put(v []uint64, i int, b uint64, n int) {
 	w, shift, mask := i>>6, uint(i&63), ^uint64(0)>>(64-n)
 	v[w] = v[w]&^(mask<<shift) | b&mask<<shift
@@ -333,8 +342,8 @@ func put(v []uint64, i int, b uint64, n int) {
 	}
 }
 
-// goOn continues the string of the n bits from bit at on periodically, for at least so many
-// bits after the last and before the first.
+// goOn continues periodically the string of n bits that begins at bit at, by at least bits bits
+// after its end and before its beginning.
 func goOn(v []uint64, at, n, bits int) {
 	piece := min(64, n)
 	for i := 0; i < bits; i += piece {

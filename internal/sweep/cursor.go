@@ -8,33 +8,34 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Cursor records the position of a stopped step: the chains before Chain have made all of their
-// updates, and chain Chain has made Update of its own. Between steps both are zero. Several
-// chains with small states move together. A large state may take longer than the time between two
-// checks for a stop; such chains move one by one and in stages.
+// Cursor records the position of a stopped step. The chains before Chain have made all of their
+// updates, and chain Chain has made Update of its own. Between steps both are zero.
+//
+// Several chains with small states move together. A large state may take longer than the time
+// between two checks for a stop, so such chains move one by one and in stages.
 type Cursor struct {
 	Chain, Update int
-	Info          []sampler.Info // results of the step so far, by chain
+	Info          []sampler.Info // per chain: report of the step so far
 	poll
 
-	// A chain that stopped between two stages of an update has two streams: Before, as
-	// it was before the update, which a checkpoint and the caller see, and after, where
-	// the update has left it. They are kept in memory only: after a checkpoint the
-	// update begins again.
-	stage, Part   int // Part: progress within a stage that can itself be stopped
+	// stage is the next stage of the update in progress. A chain that stopped between two stages
+	// of an update has two streams: Before, from before the update, and after, from the point of
+	// the stop. The caller and a checkpoint see Before. Both are kept in memory only: after a
+	// checkpoint the update starts over.
+	stage, Part   int // stage: next stage; Part: progress within a stage that can itself be stopped
 	Before, after sampler.Stream
 
 	renewing bool // a Reset was stopped
-	renewed  int  // chains that it has done
+	renewed  int  // number of chains that the stopped Reset has finished
 }
 
-// NewCursor returns the cursor of the given number of chains.
+// NewCursor returns the cursor for the given number of chains.
 func NewCursor(chains int) Cursor { return Cursor{Info: padded.Make[sampler.Info](chains)} }
 
 // Fresh reports whether the cursor is at the beginning of a step.
 func (c *Cursor) Fresh() bool { return c.Chain == 0 && c.Update == 0 && c.stage == 0 }
 
-// Next advances to the next chain.
+// Next moves the cursor to the next chain.
 func (c *Cursor) Next() { c.Chain, c.Update = c.Chain+1, 0 }
 
 // Clear moves the cursor to the beginning of a step and clears Info.
@@ -43,28 +44,28 @@ func (c *Cursor) Clear() {
 	clear(c.Info)
 }
 
-// Finish ends a step and copies Info to info.
+// Finish ends a step: it copies Info to info and clears the cursor.
 func (c *Cursor) Finish(info []sampler.Info) {
 	copy(info, c.Info)
 	c.Clear()
 }
 
-// span returns the chains lo … hi−1 of n, lo = first, that move together, given the
-// elementary operations of one chain.
+// span returns the range lo … hi−1 of chains, from chain first on, that move together. n is the
+// number of chains, and work the number of elementary operations of one chain.
 func span(first, n, work int) (lo, hi int) {
 	return first, min(first+max(1, PollWork/max(work, 1)), n)
 }
 
-// Staged kernels make a step in stages.
+// Staged is a kernel that makes a step in several stages.
 type Staged interface {
 	// Stage makes one stage of the step of the chains lo … hi−1. It returns false if it was
 	// stopped; the next call continues the stage.
 	Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool
 }
 
-// Step makes a step of kernel k, which has n stages, or the rest of a stopped step. It returns
-// the number of whole steps: 0 if it was stopped before the end. work is the number of elementary
-// operations in a stage of one chain. Chains that move together are not stopped between stages.
+// Step makes a step of kernel k in n stages, or finishes a stopped step. It returns the number of
+// whole steps, which is 0 if it was stopped. work is the number of elementary operations in a
+// stage of one chain. Chains that move together are not stopped between stages.
 func (c *Cursor) Step(ctl sampler.Control, k Staged, info []sampler.Info, x []int32, r []sampler.Stream, n, work int) (done int) {
 	c.Begin(ctl.Stop)
 	for c.Chain < len(info) {
@@ -93,13 +94,14 @@ func (c *Cursor) Step(ctl sampler.Control, k Staged, info []sampler.Info, x []in
 	return 1
 }
 
-// renews reports whether a Reset begins anew. A stopped one continues if stop is not nil.
+// renews reports whether a Reset starts over. If stop is not nil, a stopped Reset continues
+// instead.
 func (c *Cursor) renews(stop func() bool) bool { return stop == nil || !c.renewing }
 
-// Renew is the body of a kernel's Reset: it calls f for the stages 0 … stages−1 of the chains lo
-// … hi−1, for as many chains at once as fit between two checks for a stop. If it is stopped, by
-// stop or because f returned false, it returns [sampler.ErrStopped], and the next call continues
-// at that point. work is the number of elementary operations in a stage of one chain.
+// Renew is the body of a kernel's Reset. It calls f for the stages 0 … stages−1 of the chains lo
+// … hi−1, for as many chains at once as fit between two checks for a stop. It returns
+// [sampler.ErrStopped] if stop returned true or f returned false, and the next call continues at
+// that point. work is the number of elementary operations in a stage of one chain.
 func (c *Cursor) Renew(stop func() bool, stages, work int, f func(stage, lo, hi int) (bool, error)) error {
 	if c.renews(stop) {
 		c.Clear()
@@ -131,7 +133,8 @@ func (c *Cursor) Renew(stop func() bool, stages, work int, f func(stage, lo, hi 
 	return nil
 }
 
-// CheckStart is [sampler.CheckStart] for the energies e of the chains lo … hi−1.
+// CheckStart returns a *[sampler.StartError] for the first energy of the chains lo … hi−1 that is
+// not finite. It returns nil if all are finite.
 func CheckStart(e []float64, lo, hi int) error {
 	err := sampler.CheckStart(e[lo:hi])
 	if start, ok := err.(*sampler.StartError); ok {
@@ -140,8 +143,8 @@ func CheckStart(e []float64, lo, hi int) error {
 	return err
 }
 
-// Fields reads or writes the position of the cursor and, within a step, Info, at the end of a
-// checkpoint. updates is the number of updates per chain and step.
+// Fields reads or writes the position of the cursor and, within a step, Info. They are the last
+// fields of a checkpoint. updates is the number of updates per chain and step.
 func (c *Cursor) Fields(f *wire.Fields, updates int) {
 	if f.Reading() {
 		c.Clear()
@@ -153,10 +156,10 @@ func (c *Cursor) Fields(f *wire.Fields, updates int) {
 	}
 }
 
-// kept are the errors of chains that a checkpoint knows.
+// kept lists the errors of chains that a checkpoint can represent.
 var kept = []error{nil, sampler.ErrNaN, sampler.ErrZero}
 
-// InfoFields reads or writes the results of a step.
+// InfoFields reads or writes the reports of a step.
 func InfoFields(f *wire.Fields, info []sampler.Info) {
 	for s := range info {
 		t := &info[s]
@@ -176,22 +179,21 @@ func InfoFields(f *wire.Fields, info []sampler.Info) {
 	}
 }
 
-// PollWork is the number of elementary operations, such as sites evaluated, between two
-// checks for a stop: about a millisecond. Tests set it lower; results do not depend on
-// it.
+// PollWork is the number of elementary operations, such as evaluations of a site, between two
+// checks for a stop: about a millisecond. Tests set it lower. Results do not depend on it.
 var PollWork = 1 << 20
 
-// poll asks whether to stop once in PollWork operations.
+// poll counts work and checks for a stop once per PollWork operations.
 type poll struct {
-	Stop    func() bool // nil: never
+	Stop    func() bool // reports whether the call has to stop; nil means that it never has to
 	Stopped bool
 	Work    int
 }
 
-// Begin begins a call that stop may end.
+// Begin starts counting for a call that stop may end.
 func (p *poll) Begin(stop func() bool) { p.Stop, p.Stopped = stop, false }
 
-// Done counts work and reports whether to stop.
+// Done counts work and reports whether the call has to stop.
 func (p *poll) Done(work int) bool {
 	if p.Work += work; p.Work >= PollWork {
 		p.Work = 0
@@ -200,7 +202,7 @@ func (p *poll) Done(work int) bool {
 	return p.Stopped
 }
 
-// Times returns a·b, at most PollWork.
+// Times returns a·b, or PollWork if that is smaller.
 func Times(a, b int) int {
 	if b > 0 && a >= PollWork/b {
 		return PollWork
@@ -208,8 +210,8 @@ func Times(a, b int) int {
 	return a * b
 }
 
-// chunk is the number of sites that random bits are drawn for at a time.
+// chunk is the number of sites for which random bits are drawn at a time.
 const chunk = 256
 
-// SiteWork is the number of elementary operations of a redraw of a site.
+// SiteWork is the number of elementary operations in a redraw of one site.
 const SiteWork = 16

@@ -11,32 +11,32 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// denseGibbs is the kernel of Gibbs for energy.Matching models of two levels with many
-// neighbours, and of Metropolis in a fixed order for any number of neighbours. It keeps, as
-// an integer, how many neighbours of each site are in state 1, and looks up conditionals by
-// these counts. A visit that changes nothing costs a few operations; one that changes a
-// site costs a pass over its neighbours.
+// denseGibbs is the Gibbs kernel of two-level energy.Matching models with many neighbours, and
+// the Metropolis kernel in a fixed order for any number of neighbours. It caches the number of
+// neighbours in state 1 of each site, and looks up conditional probabilities by these counts. A
+// visit that changes nothing takes a few operations; one that changes a site takes a pass over
+// its neighbours.
 type denseGibbs struct {
-	sweeper    // its updates are sites; states stay in x
+	sweeper    // an update is a visit of a site; the states stay in x
 	coupling   float64
 	field      []float64
 	begin, adj []int32
 	order      []int32
 
-	// odds holds 2⁶⁴·p(x_i = 1) for 0, 1, …, d neighbours in state 1, one stretch
-	// per number of neighbours d; those of site i begin at first[i].
+	// odds holds 2⁶⁴·p(x_i = 1) for 0, 1, …, d neighbours in state 1. There is one such list for
+	// each number of neighbours d. The list of site i begins at first[i].
 	odds  []uint64
-	diff  []float64 // E(x_i = 1) − E(x_i = 0)
+	diff  []float64 // E(x_i = 1) − E(x_i = 0), for each entry of odds
 	first []int32
 
-	// odds1 is, for Metropolis, the table for sites in state 1; odds is then that for
-	// sites in state 0.
+	// odds1 is nil except for Metropolis, where odds is the table for sites in state 0 and odds1
+	// the table for sites in state 1.
 	odds1 []uint64
 
 	visits *simd.Visits
-	look   []int32 // entry of odds for the state of the neighbours: chains × sites
+	look   []int32 // index in odds for the current neighbours, chains × sites
 	words  []uint32
-	x      []int32 // the states, if other kernels exchange them
+	x      []int32 // caller's states, while other kernels exchange states with this one
 	price  cost.Memo
 }
 
@@ -46,16 +46,16 @@ var (
 	_ sampler.Exchanger = (*denseGibbs)(nil)
 )
 
-// The energy of a state depends on the number of edges between equals and the number of sites
-// in state 1.
+// Indices of the counts that determine the energy of a state: denseEqual for edges between sites
+// of equal level, denseOnes for sites in state 1. denseNumbers is the number of counts.
 const (
 	denseEqual = iota
 	denseOnes
 	denseNumbers
 )
 
-// newDenseGibbs returns nil if the model is not energy.Matching or does not have two
-// levels. A sweep visits the free sites in the given order.
+// newDenseGibbs returns a kernel that visits the free sites in the given order. It returns nil if
+// the model is not energy.Matching with two levels, or has too few free sites.
 func newDenseGibbs(m energy.Model, chains int, order []int32) *denseGibbs {
 	whole, fixed := unclamped(m)
 	g, ok := energy.As[energy.Matching](whole)
@@ -94,8 +94,7 @@ func newDenseGibbs(m energy.Model, chains int, order []int32) *denseGibbs {
 	return k
 }
 
-// dense reports whether the mean number of neighbours is above the limit of
-// sparseGibbs.
+// dense reports whether the mean number of neighbours exceeds the limit of sparseGibbs.
 func dense(m energy.Model) bool {
 	whole, _ := unclamped(m)
 	g, ok := energy.As[energy.Matching](whole)
@@ -106,7 +105,7 @@ func dense(m energy.Model) bool {
 	return len(adj) > sparseDegree*(len(start)-1)
 }
 
-// pack implements holder: it counts the neighbours in state 1.
+// pack implements holder: it counts the neighbours in state 1 of all sites of chain s.
 func (k *denseGibbs) pack(s int, x []int32) {
 	look := k.looks(s)
 	for i := range look {
@@ -120,23 +119,24 @@ func (k *denseGibbs) pack(s int, x []int32) {
 
 func (k *denseGibbs) looks(s int) []int32 { return k.look[s*k.sites : (s+1)*k.sites] }
 
-// unpack implements holder: the states stay in x.
+// unpack implements holder. It does nothing, because the states stay in x.
 func (k *denseGibbs) unpack(int, []int32) {}
 
-// Hold implements [sampler.Exchanger].
+// Hold implements [sampler.Exchanger]. The kernel keeps a reference to x.
 func (k *denseGibbs) Hold(x []int32) {
 	k.x = x
 	k.packed.Hold(x)
 }
 
-// Show implements [sampler.Lazy].
+// Show implements [sampler.Lazy]. It copies the states unless x is the slice that the kernel
+// holds.
 func (k *denseGibbs) Show(x []int32) {
 	if len(k.x) > 0 && &x[0] != &k.x[0] {
 		copy(x, k.x)
 	}
 }
 
-// count implements holder.
+// count implements holder: it counts equal edges and sites in state 1 of chain s.
 func (k *denseGibbs) count(s int) {
 	twice, ones := 0, 0
 	x := k.rows(s, k.x)
@@ -152,7 +152,8 @@ func (k *denseGibbs) count(s int) {
 	k.is(s, denseOnes, ones)
 }
 
-// alike implements holder.
+// alike implements holder. It reports whether the other kernel has the same order and graph. If
+// so, both kernels share these slices.
 func (k *denseGibbs) alike(with holder) bool {
 	other, ok := with.(*denseGibbs)
 	if !ok || !slices.Equal(k.order, other.order) || !slices.Equal(k.begin, other.begin) || !slices.Equal(k.adj, other.adj) {
@@ -162,7 +163,7 @@ func (k *denseGibbs) alike(with holder) bool {
 	return true
 }
 
-// swap implements holder.
+// swap implements holder: it exchanges states and cached counts of the given chains.
 func (k *denseGibbs) swap(with holder, chains []int, moved []int) {
 	other := with.(*denseGibbs)
 	for _, s := range chains {
@@ -175,13 +176,13 @@ func (k *denseGibbs) swap(with holder, chains []int, moved []int) {
 	}
 }
 
-// share implements engine: a chain is moved by one worker.
+// share implements engine. It does nothing, because one worker moves a chain.
 func (k *denseGibbs) share(int) {}
 
-// updates implements engine: they are sites.
+// updates implements engine: an update is a visit of one site.
 func (k *denseGibbs) updates() int { return len(k.order) }
 
-// redraw implements engine.
+// redraw implements engine: it visits the next chunk of sites of chain s.
 func (k *denseGibbs) redraw(s, from int, x []int32, r *sampler.Stream) (next, work int) {
 	pending := &k.at.Info[s]
 	n := min(chunk, len(k.order)-from)
@@ -195,15 +196,15 @@ func (k *denseGibbs) redraw(s, from int, x []int32, r *sampler.Stream) (next, wo
 	return from + n, n*SiteWork + Times(v.Moved, len(k.adj)/k.sites)
 }
 
-// flush implements engine: redraw leaves nothing pending.
+// flush implements engine. It does nothing, because redraw leaves nothing pending.
 func (k *denseGibbs) flush(int) {}
 
-// acceptUnit is the acceptance probability 1 in the sums of visits. The sum of a chunk fits
+// acceptUnit represents the acceptance probability 1 in integer sums. The sum of a chunk fits in
 // 64 bits.
 const acceptUnit = 1 << 52
 
-// metropolise turns the kernel into one of Metropolis: odds then holds the probabilities that
-// a site in state 0 flips, and odds1 those that a site in state 1 does not.
+// metropolise turns the kernel into one of Metropolis. odds then holds the probabilities that a
+// site in state 0 flips, and odds1 the probabilities that a site in state 1 stays.
 func (k *denseGibbs) metropolise() {
 	k.proposes = len(k.order)
 	k.odds1 = make([]uint64, len(k.diff))
@@ -222,7 +223,8 @@ func (k *denseGibbs) metropolise() {
 	k.visits = simd.NewVisits(k.begin, k.adj, k.first, k.odds, k.odds1, accepts)
 }
 
-// addEnergies implements holder.
+// addEnergies implements holder: it adds to e the energies of changed numbers of equal edges and
+// of sites in state 1.
 func (k *denseGibbs) addEnergies(e []float64, more [][]int) {
 	for s := range e {
 		sum := float64(k.coupling * float64(more[denseEqual][s]))
@@ -230,7 +232,8 @@ func (k *denseGibbs) addEnergies(e []float64, more [][]int) {
 	}
 }
 
-// Cost implements [sampler.Costed].
+// Cost implements [sampler.Costed] for a visit of every site and a pass over the neighbours of
+// each changed site.
 func (k *denseGibbs) Cost(info []sampler.Info) float64 {
 	m := k.price.Of(k.model)
 	return float64(float64(len(info))*float64(denseCost*float64(k.sites))) + float64(Moves(info)*float64(nearCost*m.Degree))

@@ -1,6 +1,6 @@
 // Package sweep holds the engines of mcmc.Gibbs and mcmc.Metropolis: kernels that visit the sites
 // of a state in some order. [Request.Kernel] returns the kernel of the first engine that accepts
-// the model. The table in engines.go gives the models, precision and cost of each engine:
+// the model. The table in engines.go lists the models, precision and cost of each engine:
 //
 //	engine        states             why it exists
 //	words         a bit per chain    16 sites of 32 chains at once: small graphs, few neighbours
@@ -13,10 +13,10 @@
 //	differences   the state itself   all models, by their single-site energies
 //	bits          a bit per site     DMALA and DLMC on lattices, see [OnBits]
 //
-// An engine that holds states in its own representation implements the interface engine, from
-// which sweeper builds steps, checkpoints and exchanges of replicas. The others keep states in x
-// and embed [Locals]. All engines leave the fixed sites of an energy.Clamped model out of their
-// sweeps.
+// An engine that holds states in its own representation implements the interface engine. The type
+// sweeper then provides steps, checkpoints and exchanges of replicas. Other engines keep states
+// in x and embed [Locals]. The sweeps of all engines skip the fixed sites of an energy.Clamped
+// model.
 //
 // A step can be stopped. [Cursor] records its position and counts the work until the next check
 // for a stop.

@@ -13,10 +13,10 @@ import (
 type Scan int
 
 const (
-	Automatic  Scan = iota // the fastest order
-	Systematic             // 0, 1, 2, …
-	Random                 // as many visits as there are sites, each drawn uniformly
-	Chromatic              // colour by colour
+	Automatic  Scan = iota // the fastest order for the model
+	Systematic             // sites 0, 1, 2, …
+	Random                 // as many visits as there are sites, each to a site drawn uniformly
+	Chromatic              // the colours of a colouring of the graph, one after the other
 )
 
 func (s Scan) String() string {
@@ -26,24 +26,24 @@ func (s Scan) String() string {
 	return [...]string{"automatic", "systematic", "random", "chromatic"}[s]
 }
 
-// Request describes a kernel of sweeps.
+// Request describes the kernel of a method that sweeps over sites.
 type Request struct {
-	Method   string // for errors
-	Proposes bool   // changes are proposed and accepted, as in Metropolis, instead of drawn
+	Method   string // name of the method, for error messages
+	Proposes bool   // changes are proposed and accepted (Metropolis) instead of drawn (Gibbs)
 	Scan     Scan
 	Updates  int // proposals per step; 0 means one per site
 	Model    energy.Model
 	Chains   int
 }
 
-// request is a Request with what its engines share.
+// request is a Request with data that the engines share.
 type request struct {
 	Request
 	sites, levels int
-	orders        [Chromatic + 1][]int32 // by scan, made on demand
+	orders        [Chromatic + 1][]int32 // per scan: order of the sites; nil until needed
 }
 
-// order returns the sites in the order of a scan, nil for a random one.
+// order returns the sites in the order of a scan, or nil for a random scan. It caches the result.
 func (r *request) order(scan Scan) (sweep []int32, err error) {
 	if scan != Random && r.orders[scan] == nil {
 		r.orders[scan], err = order(r.Method, scan, r.Model)
@@ -51,7 +51,7 @@ func (r *request) order(scan Scan) (sweep []int32, err error) {
 	return r.orders[scan], err
 }
 
-// order returns the sites in the order of a sweep.
+// order returns the sites of m in the order of a scan that is not random.
 func order(method string, scan Scan, m energy.Model) ([]int32, error) {
 	sites, _ := m.Shape()
 	sweep := make([]int32, 0, sites)
@@ -76,23 +76,27 @@ func order(method string, scan Scan, m energy.Model) ([]int32, error) {
 	return sweep, nil
 }
 
-// Sets of scans.
+// Sets of scans, as bit masks: byColour can redraw colour by colour, inOrder also site by site in
+// order, and inAny also at random.
 const (
 	byColour = 1<<Automatic | 1<<Chromatic
 	inOrder  = byColour | 1<<Systematic
 	inAny    = inOrder | 1<<Random
 )
 
-// engines lists the kernels of sweeps. The first one that accepts a model in a scan is used.
-// models names the models, the form of the states and the rounding of conditionals; price is
-// the time for a site of a chain, in blocks of 32 for engines that hold all chains of a block
-// together. make returns nil if the engine does not accept the model or a later one is faster.
+// engines lists the kernels of sweeps. The first engine that accepts a model and a scan is used.
+//
+// models describes the models, the representation of the states and the rounding of conditional
+// probabilities. price is the time per site and chain, in blocks of 32 chains for engines that
+// hold all chains of a block together. make returns nil if the engine does not accept the model
+// or if a later engine is faster.
 var engines = []struct {
-	name        string
-	models      string
-	price       string
-	heat, tries int  // sets of scans: sites are redrawn, and proposed
-	numbers     bool // the kernel copies the parameters of the model when it is made
+	name   string
+	models string
+	price  string
+	// sets of scans in which the engine redraws sites, and in which it proposes changes
+	heat, tries int
+	numbers     bool // the kernel copies the parameters of the model when it is built
 	make        func(r *request) (sampler.Kernel, error)
 }{
 	{"words", "two levels, pairs of one strength and any sign, ≤ 7 neighbours, ≤ 32 kinds of sites, < 32 sites for each chain: a chain is a bit; 2⁻⁶⁴", ".4 ns", byColour, 0, true,
@@ -147,7 +151,7 @@ var engines = []struct {
 				return nil, nil
 			}
 			scan := r.Scan
-			if scan == Automatic { // sites of one colour do not wait for each other
+			if scan == Automatic { // sites of one colour do not depend on each other
 				scan = Chromatic
 			}
 			sweep, err := r.order(scan)
@@ -159,11 +163,12 @@ var engines = []struct {
 }
 
 // Kernel returns the kernel of the first engine that accepts the model. numbers reports whether
-// the kernel has copied the model's parameters; if so, a new kernel is needed when they change.
+// the kernel has copied the model's parameters. If so, a new kernel is needed when the parameters
+// change.
 func (q Request) Kernel() (k sampler.Kernel, numbers bool, err error) {
 	r := &request{Request: q}
 	r.sites, r.levels = q.Model.Shape()
-	for at := 0; k == nil && err == nil; at++ { // the last one accepts every model
+	for at := 0; k == nil && err == nil; at++ { // the last engine accepts every model
 		e := &engines[at]
 		scans := e.heat
 		if r.Proposes {
@@ -177,7 +182,7 @@ func (q Request) Kernel() (k sampler.Kernel, numbers bool, err error) {
 	return k, numbers, err
 }
 
-// made returns a kernel, or nil if it is a pointer that is nil.
+// made converts a kernel pointer to an interface, so that a nil pointer becomes a nil interface.
 func made[K any, P interface {
 	*K
 	sampler.Kernel
@@ -188,14 +193,14 @@ func made[K any, P interface {
 	return k, nil
 }
 
-// FewestFree is the least number of free sites of a clamped model for which a specialised
-// kernel pays (BenchmarkAffine). Tests set it lower.
+// FewestFree is the minimum number of free sites of a clamped model for which a specialised
+// kernel is worthwhile (BenchmarkAffine). Tests set it lower.
 var FewestFree = 8
 
-// few reports whether sites are fixed and fewer than FewestFree are free.
+// few reports whether some sites are fixed and fewer than FewestFree are free.
 func few(fixed []int32) bool { return fixed != nil && freeOf(fixed, 0) < FewestFree }
 
-// free returns the free ones of some sites.
+// free returns those of the given sites that are not fixed.
 func free(sites, fixed []int32) []int32 {
 	if fixed == nil {
 		return sites
@@ -203,7 +208,8 @@ func free(sites, fixed []int32) []int32 {
 	return slices.DeleteFunc(slices.Clone(sites), func(i int32) bool { return fixed[i] >= 0 })
 }
 
-// freeOf returns the number of free sites.
+// freeOf returns the number of free sites. sites is the number of all sites, used if fixed is
+// nil.
 func freeOf(fixed []int32, sites int) (free int) {
 	if fixed == nil {
 		return sites
@@ -216,8 +222,8 @@ func freeOf(fixed []int32, sites int) (free int) {
 	return free
 }
 
-// unclamped returns the model without its clamp, and by site the level at which it is fixed,
-// −1 if it is free; fixed is nil if no site is fixed.
+// unclamped returns the model without its clamp. fixed holds, per site, the level at which the
+// site is fixed, or −1 if it is free; fixed is nil if no site is fixed.
 func unclamped(m energy.Model) (whole energy.Model, fixed []int32) {
 	if c, ok := energy.As[energy.Clamped](m); ok {
 		return c.Unclamped()
@@ -225,11 +231,12 @@ func unclamped(m energy.Model) (whole energy.Model, fixed []int32) {
 	return m, nil
 }
 
-// fewSites is the largest number of sites for which colouring tries to save a colour.
+// fewSites is the maximum number of sites for which colouring tries a slower method that may save
+// a colour.
 const fewSites = 256
 
-// colouring gives every site of a graph in compressed rows a colour that no neighbour
-// has. It uses few colours.
+// colouring returns a colouring of a graph in compressed sparse rows, with few colours.
+// Neighbours have different colours.
 func colouring(start, adj []int32) (colour []int32, colours int) {
 	colour, colours = greedy(start, adj)
 	if len(colour) <= fewSites && colours > 2 {
@@ -240,11 +247,11 @@ func colouring(start, adj []int32) (colour []int32, colours int) {
 	return colour, colours
 }
 
-// greedy gives every site the smallest colour that no earlier neighbour has; at most
-// one more than the largest degree.
+// greedy gives every site the smallest colour that no earlier neighbour has. The number of
+// colours is at most the largest degree plus 1.
 func greedy(start, adj []int32) (colour []int32, colours int) {
 	colour = make([]int32, len(start)-1)
-	taken := make([]int, len(colour)+1) // taken[c] = i+1: a neighbour of i has c
+	taken := make([]int, len(colour)+1) // taken[c] = i+1 means that a neighbour of i has colour c
 	for i := range colour {
 		for _, j := range adj[start[i]:start[i+1]] {
 			if int(j) < i {
@@ -261,13 +268,13 @@ func greedy(start, adj []int32) (colour []int32, colours int) {
 	return colour, colours
 }
 
-// saturated is greedy in the order of Brélaz 1979: next comes the site with the most
-// colours among its neighbours; ties go to more neighbours, then to the lower site. It uses
-// fewer colours than greedy, in time quadratic in the number of sites.
+// saturated colours greedily in the order of Brélaz 1979. The next site is the one with the most
+// colours among its neighbours; ties go to more neighbours, then to the lower site. It uses fewer
+// colours than greedy, in time quadratic in the number of sites.
 func saturated(start, adj []int32) (colour []int32, colours int) {
 	n := len(start) - 1
 	colour = make([]int32, n)
-	near := make([]map[int32]bool, n) // colours of the neighbours
+	near := make([]map[int32]bool, n) // per site: colours of its neighbours
 	for i := range colour {
 		colour[i], near[i] = -1, map[int32]bool{}
 	}
@@ -291,34 +298,35 @@ func saturated(start, adj []int32) (colour []int32, colours int) {
 	return colour, colours
 }
 
-// Prepare makes a model build its graph. Some models build it on the first call, which should
-// happen when a kernel is bound: a step that builds the graph cannot be stopped meanwhile.
+// Prepare makes a model build its graph. Some models build the graph on the first call of Graph.
+// This should happen when a kernel is built, because a step that builds the graph cannot be
+// stopped meanwhile.
 func Prepare(m energy.Model) {
 	if g, ok := energy.As[energy.Graphical](m); ok {
 		g.Graph()
 	}
 }
 
-// Costs of a sweep's work other than evaluations of the model, in nanoseconds, fitted over many
-// sizes by the test of prices in package auto; see sampler.Costed.
+// Unit costs of a sweep in nanoseconds, not including evaluations of the model. The test of unit
+// costs in package auto fitted them over many sizes. See sampler.Costed.
 const (
-	WholeCost    = 300  // a step of a chain, at least
-	bandCost     = 10   // a row of a torus of bits
-	bitCost      = 0.15 // and a site of it
-	proposeCost  = 600  // a step of a chain of bits that is proposed
-	kindCost     = 0.27 // and a site of it
-	sparseCost   = 14   // a site redrawn by a table
-	nearCost     = 1.5  // and a neighbour of it
-	denseCost    = 10   // a site redrawn by a count
-	sweepCost    = 30   // a site redrawn by its exact differences
-	LevelCost    = 12   // and an exponential of it
-	ProposalCost = 55   // a site or a pair proposed at random
-	laneCost     = 14   // a site of all chains of a block, redrawn as bits
-	visitCost    = 15   // a site of all chains of a block, redrawn as bytes
-	addCost      = 0.32 // and a neighbour of it
+	WholeCost    = 300  // minimum ns per step of a chain
+	bandCost     = 10   // ns per row of a torus stored as bits
+	bitCost      = 0.15 // ns per site of a torus stored as bits
+	proposeCost  = 600  // ns per step of a chain stored as bits, if all sites are proposed at once
+	kindCost     = 0.27 // ns per site stored as bits, if all sites are proposed at once
+	sparseCost   = 14   // ns per site redrawn from a table
+	nearCost     = 1.5  // ns per neighbour of a site redrawn from a table
+	denseCost    = 10   // ns per site redrawn by a count of neighbours
+	sweepCost    = 30   // ns per site redrawn by its exact energy differences
+	LevelCost    = 12   // ns per exponential of one level of a site
+	ProposalCost = 55   // ns per site or pair of sites proposed at random
+	laneCost     = 14   // ns per site redrawn in all chains of a block, stored as bits
+	visitCost    = 15   // ns per site redrawn in all chains of a block, stored as bytes
+	addCost      = 0.32 // ns per neighbour of a site redrawn as bytes
 )
 
-// Moves returns the number of sites that changed in a step of a block.
+// Moves returns the number of sites that changed in a step, summed over the chains of a block.
 func Moves(info []sampler.Info) (n float64) {
 	for i := range info {
 		n += float64(info[i].Moved)

@@ -9,20 +9,22 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/spins"
 )
 
-// equal is a pair model of two levels whose couplings have one strength:
+// equal is a two-level pair model whose couplings all have the same magnitude:
 //
 //	E(x_i = 1) − E(x_i = 0) = base(i) + weight·m
 //
-// for site i, of which m neighbours are in the state that counts: 1, or 0 for a neighbour
-// that is against.
+// for site i. m is the number of its neighbours that count. A neighbour counts if it is in state
+// 1 or, if it is marked against, in state 0.
 type equal struct {
 	start, adj []int32
-	against    []bool // by entry of adj; nil: none is
+	against    []bool // per entry of adj: the neighbour counts in state 0; nil means none does
 	weight     float64
-	base       func(i int) (base, size float64) // size: the sum of the magnitudes that base is a sum of
+	// base of a site, and the sum of the magnitudes of its terms
+	base func(i int) (base, size float64)
 }
 
-// newEqual returns nil if the model is not of this kind.
+// newEqual returns the model m as an equal. It returns nil if m is not a two-level pair model
+// whose couplings have one magnitude.
 func newEqual(m energy.Model) *equal {
 	if g, ok := energy.As[energy.Matching](m); ok {
 		if coupling, field, ok := g.Matching(); ok && len(field) == 2 {
@@ -51,7 +53,7 @@ func newEqual(m energy.Model) *equal {
 	return e
 }
 
-// negative returns how many neighbours of site i are against.
+// negative returns the number of neighbours of site i that are marked against.
 func (e *equal) negative(i int) (n int32) {
 	if e.against != nil {
 		for _, is := range e.against[e.start[i]:e.start[i+1]] {
@@ -63,29 +65,30 @@ func (e *equal) negative(i int) (n int32) {
 	return n
 }
 
-// equalByKind is an equal model whose sites are of few kinds:
+// equalByKind is an equal model whose sites have few kinds:
 //
 //	E(x_i = 1) − E(x_i = 0) = base + weight·m
 //
-// where base depends on the kind of site i only, and m is as for equal.
+// where base depends only on the kind of site i, and m is as in equal.
 type equalByKind struct {
 	graph  *spins.Graph
 	weight float64
-	base   []float64 // by kind
-	turned []int     // neighbours against, by kind
+	base   []float64 // per kind: base
+	turned []int     // per kind: number of neighbours marked against
 }
 
 const (
-	// mostKinds bounds the kinds of sites. Models with more have individual fields at
-	// many sites.
+	// mostKinds is the maximum number of kinds of sites. Models with more kinds have individual
+	// fields at many sites.
 	mostKinds = 32
 
-	// sameBase bounds the difference of bases of one kind by rounding, relative to size.
+	// sameBase is the largest rounding difference between bases of one kind, relative to their
+	// size.
 	sameBase = 1e-14
 )
 
-// newEqualByKind returns nil if the model is not of this kind, has sites with more
-// neighbours than spins.MostNear or has hardly any free sites.
+// newEqualByKind returns m as an equalByKind. It returns nil if the sites have too many kinds, if
+// a site has more neighbours than spins.MostNear, or if fewer than FewestFree sites are free.
 func newEqualByKind(m energy.Model) *equalByKind {
 	whole, fixed := unclamped(m)
 	if few(fixed) {
@@ -98,7 +101,8 @@ func newEqualByKind(m energy.Model) *equalByKind {
 	return nil
 }
 
-// arrange finds the kinds of sites and puts sites in the order of a sweep.
+// arrange finds the kinds of the sites and arranges the sites in the order of a sweep. It returns
+// nil if there are too many kinds or neighbours.
 func (e *equalByKind) arrange(from *equal, fixed []int32) *equalByKind {
 	start, adj := from.start, from.adj
 	sites := len(start) - 1
@@ -130,26 +134,27 @@ func (e *equalByKind) arrange(from *equal, fixed []int32) *equalByKind {
 	return e
 }
 
-// rowKinds groups sites by the table that their conditionals are looked up in:
+// rowKinds groups sites by the table in which their conditional probabilities are looked up:
 //
 //	E(x_i = 1) − E(x_i = 0) = base + weight·sum
 //
-// for a site of a kind. sum is its bias, plus its neighbours in state 1, minus twice those of
-// them that are against. Sites with different numbers of neighbours share a table if their
-// bases differ by a multiple of the weight.
+// for a site of some kind. sum is the site's bias, plus the number of its neighbours in state 1,
+// minus twice the number of those that are marked against. Sites with different numbers of
+// neighbours share a table if their bases differ by a multiple of the weight.
 type rowKinds struct {
-	kind, bias []int32 // by site; kind: −1 where it is fixed
+	kind, bias []int32 // per site: kind, −1 if the site is fixed; bias of the sum
 	window     []rowWindow
 }
 
-// rowWindow is a kind. A sum s stands for base + weight·(s + low) and is at most high − low.
+// rowWindow is one kind of sites; see rowKinds. A site with sum s has the energy difference
+// base + weight·(s + low), and s is at most high − low.
 type rowWindow struct {
 	base      float64
 	low, high int32
 }
 
-// mostRowKinds bounds the kinds of sites. Models with more have individual fields at many
-// sites.
+// mostRowKinds is the maximum number of kinds of sites. Models with more kinds have individual
+// fields at many sites.
 const mostRowKinds = 256
 
 // newRowKinds returns nil if there are too many kinds or a free site has too many neighbours.
@@ -169,7 +174,7 @@ func newRowKinds(e *equal, fixed []int32) *rowKinds {
 		}
 		minus := e.negative(i)
 		b, size := e.base(i)
-		b += float64(e.weight * float64(minus)) // where no neighbour adds or takes away
+		b += float64(e.weight * float64(minus)) // base if no neighbour contributes
 		size += float64(math.Abs(e.weight) * float64(simd.RowCounts))
 		if !k.join(i, b, e.weight, size, -minus, d-minus) {
 			if len(k.window) == mostRowKinds {
@@ -187,7 +192,8 @@ func newRowKinds(e *equal, fixed []int32) *rowKinds {
 	return k
 }
 
-// join adds site i, with sums of low … high, to an existing kind, or returns false.
+// join adds site i, whose sums are low … high, to an existing kind. It returns false if none
+// fits.
 func (k *rowKinds) join(i int, base, weight, size float64, low, high int32) bool {
 	for at := range k.window {
 		w := &k.window[at]
@@ -206,7 +212,7 @@ func (k *rowKinds) join(i int, base, weight, size float64, low, high int32) bool
 	return false
 }
 
-// tables returns, by kind, the difference at sum 0 and the odds by sum.
+// tables returns, per kind, the energy difference at sum 0 and the odds of level 1 by sum.
 func (k *rowKinds) tables(weight float64) (base []float64, o []simd.RowOdds) {
 	for _, w := range k.window {
 		p := make([]uint64, w.high-w.low+1)

@@ -159,7 +159,7 @@ type stranger struct{ sampler.Exchanger }
 // asked is a method of one request.
 type asked struct{ Request }
 
-// Name implements [sampler.Named].
+// Name implements [sampler.Named]. It returns "asked".
 func (asked) Name() string { return "asked" }
 
 // Kernel implements [sampler.Method].

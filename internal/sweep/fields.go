@@ -12,24 +12,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// fieldGibbs is the kernel of Gibbs for pair models of two levels on large sparse graphs,
-// with arbitrary couplings and fields. A sweep redraws the colours of the graph in turn, each
-// site from
+// fieldGibbs is the Gibbs kernel of two-level pair models on large sparse graphs, with arbitrary
+// couplings w and fields h. A sweep redraws the colours of the graph in turn, each site from
 //
 //	E(x_i = 1) − E(x_i = 0) = h_i + Σ_j w_ij·x_j,
 //
-// added up in the order of the graph. Nothing is cached, and workers share one state.
+// which is summed in the order of the graph. Nothing is cached, and several workers share one
+// state.
 type fieldGibbs struct {
-	sitewise           // energies alone
-	sweep    []int32   // the free sites by place; those of one colour are adjacent
-	begin    []int32   // of the neighbours of each place
-	near     []int32   // sites
-	weight   []float64 // their couplings
-	field    []float64 // by place
+	sitewise           // only its energies are used
+	sweep    []int32   // free sites in the order of the sweep; sites of one colour are adjacent
+	begin    []int32   // per position in sweep: start of its neighbours in near
+	near     []int32   // neighbours, as site numbers
+	weight   []float64 // couplings to the neighbours in near
+	field    []float64 // per position in sweep: field
 	known    []bracket
 	pieces   *pieces
-	drawn    []fieldDrawn // by piece
-	moving   []int32      // the state that moves
+	drawn    []fieldDrawn // per piece: number of changed sites and change of the energy
+	moving   []int32      // state of the chain that currently moves
 }
 
 var (
@@ -37,8 +37,8 @@ var (
 	_ sampler.Exchanger = (*fieldGibbs)(nil)
 )
 
-// fieldDrawn is the result of a piece. Pieces are summed in their order, so that energies do
-// not depend on the number of workers.
+// fieldDrawn is the result of redrawing a piece. Results are summed in the order of the pieces,
+// so that energies do not depend on the number of workers.
 type fieldDrawn struct {
 	rise  float64
 	moved int
@@ -76,7 +76,8 @@ func newFieldGibbs(m energy.Model, chains int) *fieldGibbs {
 	return k
 }
 
-// sparsePairs returns the parameters of a pair model on a sparse graph, nil for other models.
+// sparsePairs returns the parameters of a pair model on a sparse graph, or nil for any other
+// model.
 func sparsePairs(m energy.Model) *bonds.Bonds {
 	b := bonds.Of(m)
 	if b == nil || len(b.Adj) > sparseDegree*len(b.Field) || !finite(b.Weight) || !finite(b.Field) {
@@ -85,7 +86,7 @@ func sparsePairs(m energy.Model) *bonds.Bonds {
 	return b
 }
 
-// finite reports whether all numbers are.
+// finite reports whether all entries of v are finite.
 func finite(v []float64) bool {
 	for _, f := range v {
 		if !check.Finite(f) {
@@ -95,13 +96,13 @@ func finite(v []float64) bool {
 	return true
 }
 
-// Reset implements [sampler.Transition].
+// Reset implements [sampler.Transition]. It evaluates the energies of x.
 func (k *fieldGibbs) Reset(ctl sampler.Control, x []int32) error {
 	k.pieces.share(ctl.Workers)
 	return k.Locals.Reset(ctl, x)
 }
 
-// draw redraws the places from … to−1, with two words of random bits for each.
+// draw redraws the positions from … to−1 of the sweep, with two random words for each.
 func (k *fieldGibbs) draw(_, piece, from, to int, words []uint32) {
 	d, x := k.drawn[piece], k.moving
 	begin, words := k.begin[from:to+1], words[:2*(to-from)]
@@ -125,13 +126,13 @@ func (k *fieldGibbs) draw(_, piece, from, to int, words []uint32) {
 	k.drawn[piece] = d
 }
 
-// Step implements [sampler.Transition]. It asks whether to stop about every millisecond.
+// Step implements [sampler.Transition]. It checks for a stop about every millisecond.
 func (k *fieldGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	k.pieces.share(ctl.Workers)
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [Walker].
+// Walk implements [Walker]. It sweeps over pieces of chain s and sums their results.
 func (k *fieldGibbs) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 	k.moving = x
 	pending, from := &k.At.Info[s], k.At.Update
@@ -146,26 +147,29 @@ func (k *fieldGibbs) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 	return next - from
 }
 
-// Cost implements [sampler.Costed].
+// Cost implements [sampler.Costed] for a visit of every site and its neighbours.
 func (k *fieldGibbs) Cost(info []sampler.Info) float64 {
 	m := k.Price.Of(k.Model)
 	return float64(len(info)) * float64(float64(k.Sites)*(sparseCost+float64(nearCost*m.Degree)))
 }
 
-// bracket holds bounds of a probability.
+// bracket holds a lower and an upper bound of a probability.
 type bracket struct{ low, high float64 }
 
 const (
-	bracketEnd   = 40    // of the differences that have one
-	bracketsUnit = 8     // in a unit of difference: one draw in forty or fewer lies within
-	bracketSlack = 1e-12 // relative; far above the rounding error of simd.Sigmoid
+	bracketEnd = 40 // largest absolute difference that has a bracket
+	// brackets per unit of difference; at most one draw in forty falls within a bracket
+	bracketsUnit = 8
+	// relative widening of the bounds, far above the rounding error of simd.Sigmoid
+	bracketSlack = 1e-12
 )
 
-// brackets bounds the probability of level 1, simd.Sigmoid(−rise), for differences between
-// −bracketEnd and bracketEnd, one pair of bounds per bin: most draws then need no
+// brackets returns bounds of the probability of level 1, simd.Sigmoid(−rise). There is one pair
+// of bounds per bin of rise, between −bracketEnd and bracketEnd. Most draws then need no
 // exponential.
 var brackets = sync.OnceValue(func() []bracket {
-	b := make([]bracket, 2*bracketEnd*bracketsUnit+1) // what is just below the end may round to it
+	// a value just below the end may round to the end
+	b := make([]bracket, 2*bracketEnd*bracketsUnit+1)
 	for n := range b {
 		from := float64(float64(n)/bracketsUnit) - bracketEnd
 		b[n] = bracket{low: simd.Sigmoid(-(from + 1./bracketsUnit)) * (1 - bracketSlack), high: simd.Sigmoid(-from) * (1 + bracketSlack)}
@@ -173,8 +177,8 @@ var brackets = sync.OnceValue(func() []bracket {
 	return b
 })
 
-// up returns 1 if the uniform number u is below the probability of level 1, given the
-// difference between the energies of level 1 and level 0, else 0.
+// up returns 1 if the uniform number u is below the probability of level 1, and 0 otherwise. rise
+// is the energy of level 1 minus that of level 0.
 func up(known []bracket, rise, u float64) int32 {
 	if rise > -bracketEnd && rise < bracketEnd {
 		b := &known[int((rise+bracketEnd)*bracketsUnit)]
@@ -185,6 +189,6 @@ func up(known []bracket, rise, u float64) int32 {
 	return below(u, simd.Sigmoid(-rise))
 }
 
-// below returns 1 if u < p, else 0, without a branch, which would often be mispredicted:
-// non-negative numbers are ordered like their bits.
+// below returns 1 if u < p, and 0 otherwise, for non-negative u and p. These are ordered like
+// their bits, so below needs no branch, which would often be mispredicted.
 func below(u, p float64) int32 { return int32((math.Float64bits(u) - math.Float64bits(p)) >> 63) }

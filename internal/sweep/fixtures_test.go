@@ -18,7 +18,7 @@ func withoutBits(t *testing.T) {
 // Gibbs and Metropolis are the methods of package mcmc, as tests of their engines want them.
 type Gibbs struct{ Scan Scan }
 
-// Name implements [sampler.Named].
+// Name implements [sampler.Named]. It returns "gibbs".
 func (Gibbs) Name() string { return "gibbs" }
 
 // Kernel implements [sampler.Method].
@@ -33,7 +33,7 @@ type Metropolis struct {
 	Scan    Scan
 }
 
-// Name implements [sampler.Named].
+// Name implements [sampler.Named]. It returns "metropolis".
 func (Metropolis) Name() string { return "metropolis" }
 
 // Kernel implements [sampler.Method].

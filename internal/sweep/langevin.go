@@ -13,27 +13,29 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// torusLangevin is the kernel of DMALA and DLMC for energy.Toroidal models. The
-// probability that a site flips depends on its state and on how many of its four
-// neighbours are in state 1: ten numbers, from a [FlipLaw], with which sites are drawn as
-// bits. Counts of sites of these ten kinds, before and after, give the log-probabilities
-// of the proposal and its reverse, and the energy.
+// torusLangevin is the kernel of DMALA and DLMC for energy.Toroidal models. The probability that
+// a site flips depends on its state and on the number of its four neighbours in state 1. A
+// [FlipLaw] computes these ten probabilities, with which sites are drawn as bits. Counts of the
+// sites of the ten kinds, before and after a proposal, give the energy and the log-probabilities
+// of the proposal and its reverse.
 type torusLangevin struct {
 	packed
 	torusChains
-	law          FlipLaw
-	alpha        float64
-	tune         *tune.Tuner   // nil: the step size is fixed
-	odds         simd.FlipOdds // of a step
-	flip, stay   [2][5]float64 // logarithms of probabilities, by state and neighbours
-	finite       bool          // all of them are
+	law   FlipLaw
+	alpha float64
+	tune  *tune.Tuner   // tunes the step size; nil if it is fixed
+	odds  simd.FlipOdds // flip probabilities for the current step size
+	// log-probabilities of flipping and of staying, by state and number of neighbours
+	flip, stay   [2][5]float64
+	finite       bool // all entries of flip and stay are finite
 	grid         *spins.Grid
-	states, next []*spins.GridState // and proposals
-	forth, back  []simd.FlipTally   // sites as they are, and as they are proposed
-	still, stays []simd.FlipTally   // those of them that are fixed
+	states, next []*spins.GridState // current and proposed state of each chain
+	forth, back  []simd.FlipTally   // per chain: counts of sites before and after the proposal
+	// per chain: counts of fixed sites before and after the proposal
+	still, stays []simd.FlipTally
 
 	workers workers[flipWorker]
-	job     struct { // what workers do
+	job     struct { // arguments of the workers' jobs
 		state, next *spins.GridState
 		x           []int32
 		from        spins.Source
@@ -49,30 +51,31 @@ var (
 	_ sampler.Warner    = (*torusLangevin)(nil)
 )
 
-// flipWorker holds the counts of one worker.
+// flipWorker holds the counts of one worker, padded to whole cache lines.
 type flipWorker struct {
 	forth, back, still simd.FlipTally
-	_                  [512 - 3*20*8]byte // whole cache lines
+	_                  [512 - 3*20*8]byte // fills whole cache lines
 }
 
-// FewestSites is the least number of sites of a torus that are proposed as bits: with fewer,
-// registers are too empty (BenchmarkTorusLangevin).
+// FewestSites is the minimum number of sites of a torus for which proposals are drawn as bits. On
+// smaller tori too much of the registers is empty (BenchmarkTorusLangevin).
 var FewestSites = 144
 
-// FlipLaw gives the probabilities with which the sites of two-level states flip, as functions of
-// their fields.
+// FlipLaw computes the probabilities with which the sites of two-level states flip, as functions
+// of their fields.
 type FlipLaw interface {
 	// SetStep sets the step size.
 	SetStep(alpha float64)
 
 	// Thresholds stores in t, for the fields h of whole states x, 2³¹ times the flip
-	// probabilities: 0 for a flip that is impossible, −1 if the probability is not defined.
+	// probabilities. It stores 0 for a flip that is impossible, and −1 if the probability is not
+	// defined.
 	Thresholds(t []int32, h []float32, x []int32)
 }
 
 // OnBits returns a kernel of DMALA or DLMC that holds states as bits, or nil if the model does
-// not allow that. Sites flip with the probabilities given by law, which is called for states of
-// five sites, one for each number of neighbours in state 1. tuner is nil if the step size is
+// not allow this. Sites flip with the probabilities that law computes. law is called with states
+// of five sites, one for each number of neighbours in state 1. tuner is nil if the step size is
 // fixed.
 func OnBits(m energy.Model, chains int, law FlipLaw, alpha float64, tuner *tune.Tuner) sampler.Kernel {
 	if k := newTorusLangevin(m, chains, law, alpha, tuner); k != nil {
@@ -111,29 +114,29 @@ func newTorusLangevin(m energy.Model, chains int, law FlipLaw, alpha float64, tu
 	return k
 }
 
-// share makes workspaces for so many workers.
+// share allocates workspaces for n workers, or for as many as there are jobs.
 func (k *torusLangevin) share(n int) { k.workers.share(n, k.grid.Jobs(), nil) }
 
-// Reset implements [sampler.Transition].
+// Reset implements [sampler.Transition]. It packs the states of x into bits.
 func (k *torusLangevin) Reset(ctl sampler.Control, x []int32) error {
 	k.share(ctl.Workers)
 	return k.packed.Reset(ctl, x)
 }
 
-// pack implements holder.
+// pack implements holder: it converts the state of chain s to bits and counts its sites.
 func (k *torusLangevin) pack(s int, x []int32) {
 	k.states[s].Pack(x)
 	k.count(s)
 }
 
-// unpack implements holder.
+// unpack implements holder: it stores the state of chain s in x.
 func (k *torusLangevin) unpack(s int, x []int32) {
 	k.job.state, k.job.x = k.states[s], x
 	k.each(k.spread)
 	k.job.x = nil
 }
 
-// count implements holder.
+// count implements holder: it counts the sites of chain s by state and neighbours.
 func (k *torusLangevin) count(s int) {
 	k.job.state, k.job.next = k.states[s], k.states[s]
 	k.tally(s)
@@ -143,16 +146,18 @@ func (k *torusLangevin) count(s int) {
 	}
 }
 
-// addEnergies implements holder.
+// addEnergies implements holder: it adds to e the energies of changed numbers of bonds and of
+// sites in state 1.
 func (k *torusLangevin) addEnergies(e []float64, more [][]int) { k.torusChains.addEnergies(e, more) }
 
-// alike implements holder.
+// alike implements holder. It reports whether the other kernel is a torusLangevin with as many
+// columns.
 func (k *torusLangevin) alike(with holder) bool {
 	other, ok := with.(*torusLangevin)
 	return ok && other.cols == k.cols
 }
 
-// swap implements holder.
+// swap implements holder: it exchanges states and counts of the given chains.
 func (k *torusLangevin) swap(with holder, chains []int, moved []int) {
 	other := with.(*torusLangevin)
 	for _, s := range chains {
@@ -192,8 +197,8 @@ func (k *torusLangevin) setStep(alpha float64) {
 	k.finite = sum-sum == 0
 }
 
-// logProb returns the log-probability of the flips counted in t, without the fixed sites,
-// counted in still.
+// logProb returns the log-probability of the flips counted in t. It leaves out the fixed sites,
+// which still counts.
 func (k *torusLangevin) logProb(t, still *simd.FlipTally) (logq float64) {
 	for x := range t.Sites {
 		flipped, stayed := 0.0, 0.0
@@ -211,7 +216,7 @@ func (k *torusLangevin) logProb(t, still *simd.FlipTally) (logq float64) {
 	return logq
 }
 
-// of returns logq, or 0 if it is for no site.
+// of returns logq, or 0 if sites is 0, so that 0 times an infinite logq counts as 0.
 func of(sites int, logq float64) float64 {
 	if sites == 0 {
 		return 0
@@ -219,8 +224,8 @@ func of(sites int, logq float64) float64 {
 	return logq
 }
 
-// KeepStep gives kernel k the step size and the tuner of kernel from, if both were returned by
-// [OnBits].
+// KeepStep copies the step size and the tuner of kernel from to kernel k, if [OnBits] returned
+// both kernels.
 func KeepStep(k, from sampler.Kernel) {
 	to, ok := k.(*torusLangevin)
 	if before, also := from.(*torusLangevin); ok && also {
@@ -229,20 +234,20 @@ func KeepStep(k, from sampler.Kernel) {
 	}
 }
 
-// StepSize implements [sampler.Tuned].
+// StepSize implements [sampler.Tuned] with the step size α.
 func (k *torusLangevin) StepSize() float64 { return k.alpha }
 
-// Warning implements [sampler.Warner].
+// Warning implements [sampler.Warner]: it reports a step size that tuning moved to its bound.
 func (k *torusLangevin) Warning() string { return k.tune.Warning(k.alpha) }
 
-// Step implements [sampler.Transition].
+// Step implements [sampler.Transition]. It checks for a stop between stages.
 func (k *torusLangevin) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	k.share(ctl.Workers)
 	k.hidden = ctl.Unread
 	return k.at.Step(ctl, k, info, x, r, 3, k.packed.sites)
 }
 
-// Stage implements [Staged].
+// Stage implements [Staged]. The stages draw the proposals, count them, and accept or reject.
 func (k *torusLangevin) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	for s := lo; s < hi; s++ {
 		if !k.held[s] {
@@ -263,11 +268,11 @@ func (k *torusLangevin) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) 
 	return true
 }
 
-// each does the jobs of a state.
+// each runs the jobs of one state on all workers.
 func (k *torusLangevin) each(do func(worker, job int)) { k.workers.do(k.grid.Jobs(), do) }
 
-// tally counts the proposal of chain s and the flips to it and back. The sites of its state
-// are counted already.
+// tally counts the proposal of chain s, and the flips to the proposal and back. The sites of the
+// current state must have been counted already.
 func (k *torusLangevin) tally(s int) {
 	for _, w := range k.workers.each {
 		w.forth.Flips, w.back, w.still = [2][5]int{}, simd.FlipTally{}, simd.FlipTally{}
@@ -314,7 +319,7 @@ func (k *torusLangevin) judge(s int, x []int32, r *sampler.Stream) {
 	}
 }
 
-// energyAt returns the energy of a state of chain s with these counts.
+// energyAt returns the energy of a state of chain s with the counts now.
 func (k *torusLangevin) energyAt(s int, now [torusNumbers]int) float64 {
 	for number := range now {
 		now[number] -= k.zero[number][s]
@@ -322,26 +327,26 @@ func (k *torusLangevin) energyAt(s int, now [torusNumbers]int) float64 {
 	return k.start[s] + k.worth(now[torusBonds], now[torusUp]+now[torusUp+1])
 }
 
-// movementOf returns the counts that the energy of a state depends on.
+// movementOf returns the counts on which the energy of a state depends.
 func movementOf(t *simd.FlipTally) (m [torusNumbers]int) {
 	for n, sites := range t.Sites[1] {
 		m[torusBonds] += n * sites
-		m[torusUp] += sites // of both colours
+		m[torusUp] += sites // sites of both colours
 	}
-	m[torusBonds] /= 2 // each has two ends
+	m[torusBonds] /= 2 // every bond was counted at both of its ends
 	return m
 }
 
-// Adapt implements [sampler.Adaptive].
+// Adapt implements [sampler.Adaptive]. It tunes the step size unless it is fixed.
 func (k *torusLangevin) Adapt(info []sampler.Info, step, of int) {
 	if k.tune != nil {
 		k.setStep(k.tune.AdaptTo(Proposals(info), step, of))
 	}
 }
 
-// torusFormat has a tag because DMALA had another kernel for these models before, whose
-// checkpoints begin with an energy. An earlier tag stood for kernels whose sites had other
-// random bits.
+// torusFormat has a tag, because DMALA had another kernel for these models before, whose
+// checkpoints begin with an energy. An earlier tag marked kernels that used other random bits for
+// a site.
 var torusFormat = format{tag: 0x67726964, foreign: "the kernel that DMALA and DLMC had for such a model before"}
 
 func (k *torusLangevin) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
@@ -360,17 +365,17 @@ func (k *torusLangevin) fields(f *wire.Fields) {
 	k.at.Fields(f, 0)
 }
 
-// Cost implements [sampler.Costed].
+// Cost implements [sampler.Costed] for a proposal of all sites.
 func (k *torusLangevin) Cost(info []sampler.Info) float64 {
 	return float64(len(info)) * (proposeCost + float64(kindCost*float64(k.packed.sites)))
 }
 
-// Proposals summarises the proposals of a block's step, from which kernels adapt their step size.
+// Proposals summarises the proposals of a step of a block. Kernels adapt their step size to them.
 func Proposals(info []sampler.Info) tune.Proposals {
 	return tune.Mean(len(info), func(i int) (float64, int) { return info[i].Accept, info[i].Moved })
 }
 
-// TuningFields reads or writes a step size and, if the tuner is not nil, its tuner.
+// TuningFields reads or writes a step size and, if t is not nil, its tuner.
 func TuningFields(f *wire.Fields, alpha *float64, t *tune.Tuner) {
 	if f.Float64(alpha); !(*alpha > 0) || math.IsInf(*alpha, 1) {
 		f.Fail(fmt.Errorf("mcmc: the checkpoint has step size %v, want positive and finite", *alpha))

@@ -9,31 +9,32 @@ import (
 )
 
 // Locals is the base of kernels that move one chain after the other, by updates. It holds the
-// running energy of every chain and, for kernels that change one site at a time, exact
-// single-site energies, cached where the model is energy.Local and can keep them up to date.
-// It implements Reset, AppendBinary and UnmarshalBinary of [sampler.Transition].
+// running energy of every chain. For kernels that change one site at a time, it also provides
+// exact single-site energies, cached if the model is energy.Local. It implements Reset,
+// AppendBinary and UnmarshalBinary of [sampler.Transition].
 type Locals struct {
 	Model         energy.Model
-	Local         energy.Local // nil if the model has no cheap updates
+	Local         energy.Local // updates the cache; nil if the model is not energy.Local
 	conditional   energy.Conditional
 	Sites, Levels int
-	E             []float64 // running energies
-	d             []float64 // cache: chains × sites × levels; or one row
-	Age           int       // steps since the cache was computed
-	Updates       int       // per chain and step
-	At            Cursor
-	Price         cost.Memo
+	E             []float64 // running energy of each chain
+	// cached single-site energies, chains × sites × levels, or one row if Local is nil
+	d       []float64
+	Age     int // number of steps since the cache was computed
+	Updates int // number of updates per chain and step
+	At      Cursor
+	Price   cost.Memo
 }
 
-// updateWork is the number of elementary operations of a level of a site.
+// updateWork is the number of elementary operations per level in an update of one site.
 const updateWork = 64
 
-// refreshEvery is the number of steps after which caches are computed afresh. Each step
-// adds a rounding error of about 1e−16 of a difference.
+// refreshEvery is the number of steps after which caches are recomputed. Each step adds a
+// relative rounding error of about 1e−16 to a difference.
 const refreshEvery = 512
 
-// NewLocals returns the Locals of the given number of chains, each of which makes the given
-// number of updates per step.
+// NewLocals returns a Locals with single-site energies for the given number of chains. Each chain
+// makes the given number of updates per step.
 func NewLocals(m energy.Model, chains, updates int) *Locals {
 	sites, levels := m.Shape()
 	c := padded.New(Locals{Model: m, Updates: updates, Sites: sites, Levels: levels, E: padded.Make[float64](chains), At: NewCursor(chains)})
@@ -48,19 +49,19 @@ func NewLocals(m energy.Model, chains, updates int) *Locals {
 	return c
 }
 
-// NewEnergies is [NewLocals] for kernels that need energies only.
+// NewEnergies returns a Locals without single-site energies, for kernels that need only energies.
 func NewEnergies(m energy.Model, chains, updates int) *Locals {
 	sites, levels := m.Shape()
 	return padded.New(Locals{Model: m, Updates: updates, Sites: sites, Levels: levels, E: padded.Make[float64](chains), At: NewCursor(chains)})
 }
 
-// Reset implements [sampler.Transition].
+// Reset implements [sampler.Transition]. It computes the energies and caches at x.
 func (c *Locals) Reset(ctl sampler.Control, x []int32) error {
 	c.Age = 0
 	return c.At.Renew(ctl.Stop, 1, c.Sites*c.Levels, func(_, lo, hi int) (bool, error) { return true, c.Compute(lo, hi, x) })
 }
 
-// Compute computes the energies and caches of the chains lo … hi−1.
+// Compute computes the energies and caches of the chains lo … hi−1 at x.
 func (c *Locals) Compute(lo, hi int, x []int32) error {
 	c.Model.Energy(c.E[lo:hi], x[lo*c.Sites:hi*c.Sites])
 	if err := CheckStart(c.E, lo, hi); err != nil {
@@ -74,21 +75,21 @@ func (c *Locals) Compute(lo, hi int, x []int32) error {
 	return nil
 }
 
-// Walker kernels make a step by updating one chain after the other.
+// Walker is a kernel that makes a step by updating one chain after the other.
 type Walker interface {
 	// Walk makes the next n updates of chain s at state x, or fewer if it is stopped, and returns
-	// how many it made.
+	// the number of updates made.
 	Walk(n, s int, x []int32, r []sampler.Stream) (made int)
 }
 
 // Make makes a step: c.Updates updates of every chain. It returns the number of whole steps, 0 or
-// 1. It recomputes caches that are due.
+// 1. Every refreshEvery steps it recomputes the caches.
 func (c *Locals) Make(ctl sampler.Control, k Walker, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	c.At.Begin(ctl.Stop)
 	for ; c.At.Chain < len(info); c.At.Next() {
 		s := c.At.Chain
 		if c.At.Update == 0 && c.Age >= refreshEvery {
-			_ = c.Compute(s, s+1, x) // a state that lost its energy shows in this step
+			_ = c.Compute(s, s+1, x) // an error shows in the energy of this step
 			c.At.Work += c.Sites * c.Levels
 		}
 		for c.At.Update < c.Updates && c.At.Info[s].Err == nil {
@@ -107,8 +108,8 @@ func (c *Locals) Make(ctl sampler.Control, k Walker, info []sampler.Info, x []in
 	return 1
 }
 
-// MeanAccept divides the sums of acceptance probabilities in info by the number of updates if
-// the step is done, that is, if done is not 0.
+// MeanAccept divides the sums of acceptance probabilities in info by the number of updates. It
+// does nothing if done is 0, that is, if the step is not complete.
 func MeanAccept(info []sampler.Info, done, updates int) {
 	if done == 0 {
 		return
@@ -118,22 +119,22 @@ func MeanAccept(info []sampler.Info, done, updates int) {
 	}
 }
 
-// RowWork returns the number of elementary operations of Row, which is also that of a move.
+// RowWork returns the number of elementary operations of a call of Row, or of a move of one site.
 func (c *Locals) RowWork() int {
 	if c.Local == nil {
-		return c.Sites * c.Levels // as much as energies, for all that is known
+		return c.Sites * c.Levels // as much as an energy, because nothing is known about the model
 	}
 	return updateWork * c.Levels
 }
 
-// Chain returns the cached single-site energies of chain s: sites × levels.
+// Chain returns the cached single-site energies of chain s, sites × levels.
 func (c *Locals) Chain(s int) []float64 {
 	n := c.Sites * c.Levels
 	return c.d[s*n : (s+1)*n]
 }
 
-// Row returns the energies of the levels of one site of chain s at state x, up
-// to a constant. The slice is valid until the next call.
+// Row returns the energies of the levels of one site of chain s at state x, up to a constant. The
+// slice is valid until the next call.
 func (c *Locals) Row(s, site int, x []int32) []float64 {
 	if c.Local != nil {
 		at := (s*c.Sites + site) * c.Levels
@@ -143,7 +144,8 @@ func (c *Locals) Row(s, site int, x []int32) []float64 {
 	return c.d
 }
 
-// move sets x_site to the level to, given what row returned for that site.
+// move sets x_site to level to and updates the energy and the cache. row is the result of Row for
+// that site.
 func (c *Locals) move(s, site int, to int32, x []int32, row []float64) {
 	c.E[s] += row[to] - row[x[site]]
 	if c.Local != nil {
@@ -152,13 +154,15 @@ func (c *Locals) move(s, site int, to int32, x []int32, row []float64) {
 	x[site] = to
 }
 
-// AppendBinary implements [sampler.Transition].
+// AppendBinary implements [sampler.Transition]. It saves energies, caches and the position of a
+// step.
 func (c *Locals) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, c.fields) }
 
-// UnmarshalBinary implements [sampler.Transition].
+// UnmarshalBinary implements [sampler.Transition]. It restores the output of AppendBinary.
 func (c *Locals) UnmarshalBinary(b []byte) error { return wire.ReadFields(b, c.fields) }
 
-// fields goes through what a checkpoint has.
+// fields reads or writes the age of the cache, the energies, the cache and the position of a
+// step.
 func (c *Locals) fields(f *wire.Fields) {
 	age := []int32{int32(c.Age)}
 	f.Int32s(age)
@@ -170,8 +174,9 @@ func (c *Locals) fields(f *wire.Fields) {
 	c.At.Fields(f, c.Updates)
 }
 
-// Visits returns the cost of a step with the given number of single-site visits per chain and the
-// changes in info. A visit costs the given number of rows of the table plus each, in nanoseconds.
+// Visits returns the cost of a step in nanoseconds. updates is the number of visits to single
+// sites that each chain makes. A visit computes the given number of table rows and takes each
+// nanoseconds besides. info holds the changes that the step made.
 func (c *Locals) Visits(info []sampler.Info, updates, rows int, each float64) float64 {
 	m := c.Price.Of(c.Model)
 	visit := float64(float64(rows)*m.Row) + each

@@ -10,10 +10,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// memoGibbs is the kernel of Gibbs for two-level models on small sparse graphs with
-// arbitrary couplings and fields. Its draws are those of the plain kernel.
+// memoGibbs is the Gibbs kernel of two-level models on small sparse graphs with arbitrary
+// couplings and fields. It looks up conditional probabilities in a memo and makes the same draws
+// as the general kernel.
 type memoGibbs struct {
-	sitewise // energies alone
+	sitewise // only its energies are used
 	memo     *memo
 	order    []int32
 }
@@ -23,18 +24,18 @@ var (
 	_ sampler.Exchanger = (*memoGibbs)(nil)
 )
 
-// Reset implements [sampler.Transition].
+// Reset implements [sampler.Transition]. It clears the memo, because the model may have changed.
 func (k *memoGibbs) Reset(ctl sampler.Control, x []int32) error {
 	k.memo.forget()
 	return k.Locals.Reset(ctl, x)
 }
 
-// Step implements [sampler.Transition]. It asks whether to stop about every millisecond.
+// Step implements [sampler.Transition]. It checks for a stop about every millisecond.
 func (k *memoGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [Walker].
+// Walk implements [Walker]. An update redraws one site.
 func (k *memoGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	pending := &k.At.Info[s]
 	pending.Accept = 1
@@ -55,31 +56,33 @@ func (k *memoGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	return made
 }
 
-// memo remembers the conditionals of a two-level model on a sparse graph by the states of
-// the neighbours of a site. All chains and sweeps share it. An entry is computed when it is
-// first needed.
+// memo caches the conditional probabilities of a two-level model on a sparse graph, by the states
+// of the neighbours of a site. All chains and sweeps share the memo. An entry is computed when it
+// is first needed.
 type memo struct {
 	conditional energy.Conditional
 	start, adj  []int32
-	first       []int32   // entry of site i with all neighbours in state 0
-	up          []float64 // p(x_i = 1), NaN where there is none; unmet: not yet known
+	first       []int32   // index of the entry of site i with all neighbours in state 0
+	up          []float64 // p(x_i = 1); NaN if it is not defined; unmet if it is not computed yet
 	rise        []float64 // E(x_i = 1) − E(x_i = 0)
-	d           []float64 // scratch
-	u           []float64 // uniform numbers of chunk sites
+	d           []float64 // scratch for one conditional
+	u           []float64 // scratch: uniform numbers for chunk sites
 }
 
 const unmet = -1
 
-// memoEntries bounds the entries of a memo, 1 MB, so that it stays in the cache. Tests set
-// it lower, to try other kernels.
+// memoEntries is the maximum number of entries of a memo, 1 MB, so that it stays in the
+// processor's cache. Tests set it lower to exercise other kernels.
 var memoEntries = 1 << 16
 
-// memoPairs is the bound for models that fieldGibbs accepts as well: beyond it the memos of
-// blocks and rungs leave the caches, and adding couplings up is as fast (measured on graphs of
-// 25 to 2,000 sites).
+// memoPairs is the maximum number of entries for models that fieldGibbs also accepts. With more
+// entries, the memos of several blocks and rungs leave the processor's caches, and adding
+// couplings is as fast (measured on graphs of 25 to 2,000 sites).
 const memoPairs = 1 << 13
 
-// newMemo returns nil if the model is not of this kind or too large.
+// newMemo returns an empty memo. It returns nil unless the model has two levels, is
+// energy.Graphical and energy.Conditional, has at most 16 neighbours per site, and needs at most
+// memoEntries entries.
 func newMemo(m energy.Model) *memo {
 	sites, levels := m.Shape()
 	g, graphical := energy.As[energy.Graphical](m)
@@ -105,19 +108,20 @@ func newMemo(m energy.Model) *memo {
 	return padded.New(k)
 }
 
-// forget clears all entries, as the model may have changed.
+// forget clears all entries, because the model may have changed.
 func (m *memo) forget() {
 	for at := range m.up {
 		m.up[at] = unmet
 	}
 }
 
-// meet computes the entry of site i at state x.
+// meet computes the entry at index at, which is that of site i at state x, and returns p(x_i =
+// 1).
 func (m *memo) meet(at, i int, x []int32) (up float64) {
 	m.conditional.Conditional(m.d, i, x)
 	m.up[at], m.rise[at] = simd.Sigmoid(m.d[0]-m.d[1]), m.d[1]-m.d[0]
 	if math.IsInf(m.rise[at], 0) {
-		m.rise[at] = 0 // a step between such levels never happens; no change times this is 0
+		m.rise[at] = 0 // never used with a change ≠ 0, and 0 times this is 0
 	}
 	if math.IsInf(min(m.d[0], m.d[1]), -1) {
 		m.up[at] = math.NaN()
@@ -125,7 +129,7 @@ func (m *memo) meet(at, i int, x []int32) (up float64) {
 	return m.up[at]
 }
 
-// entry returns that of site i at state x.
+// entry returns the index of the entry of site i at state x.
 func (m *memo) entry(i int32, x []int32) int {
 	near := m.adj[m.start[i]:m.start[i+1]]
 	at, bit := m.first[i], 0
@@ -136,9 +140,9 @@ func (m *memo) entry(i int32, x []int32) int {
 	return int(at)
 }
 
-// draw redraws the given sites of state x. It returns the number of sites that changed and
-// the change of the energy. dead is the first site without a conditional, at which it stops,
-// or −1.
+// draw redraws the given sites of state x with the uniform numbers u. It returns the number of
+// sites that changed and the change of the energy. It stops at a site whose conditional
+// probability is not defined; dead is this site, or −1.
 func (m *memo) draw(sites []int32, x []int32, u []float64) (moved int, rise float64, dead int) {
 	u = u[:len(sites)]
 	for n, i := range sites {
@@ -150,8 +154,8 @@ func (m *memo) draw(sites []int32, x []int32, u []float64) (moved int, rise floa
 		if p != p {
 			return moved, rise, int(i)
 		}
-		// u < p without a branch, which would often be mispredicted: both are in
-		// [0, 1], and non-negative numbers are ordered like their bits.
+		// u < p without a branch, which would often be mispredicted. Both are in [0, 1], and
+		// non-negative numbers are ordered like their bits.
 		l := int32((math.Float64bits(u[n]) - math.Float64bits(p)) >> 63)
 		change := l - x[i]
 		x[i] = l
@@ -161,7 +165,7 @@ func (m *memo) draw(sites []int32, x []int32, u []float64) (moved int, rise floa
 	return moved, rise, -1
 }
 
-// Cost implements [sampler.Costed].
+// Cost implements [sampler.Costed] for a visit of every site and its neighbours.
 func (k *memoGibbs) Cost(info []sampler.Info) float64 {
 	m := k.Price.Of(k.Model)
 	return float64(len(info)) * float64(float64(k.Sites)*(sparseCost+float64(nearCost*m.Degree)))

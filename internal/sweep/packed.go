@@ -10,66 +10,65 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// holder holds the states of the chains of a block in its own form. Groups of chains move
-// together: a group is one chain, or all.
+// holder holds the states of the chains of a block in a private format. Chains move in groups; a
+// group is one chain or all chains of the block.
 type holder interface {
-	// pack sets the states of a group to x, their rows.
+	// pack sets the states of a group to x, which holds only the rows of the group.
 	pack(group int, x []int32)
 
-	// unpack stores the states of a group in x, their rows.
+	// unpack stores the states of a group in x, which holds only the rows of the group.
 	unpack(group int, x []int32)
 
-	// count calls packed.is for all numbers that energies depend on, for the chains of a
-	// group.
+	// count calls packed.is with every count on which energies depend, for the chains of a group.
 	count(group int)
 
-	// addEnergies adds to energies the effect of changes of the counted numbers: more has a
-	// row of changes for each number.
+	// addEnergies adds to the energies e the effect of changed counts. more holds one row per
+	// count, with the change for each chain.
 	addEnergies(e []float64, more [][]int)
 
-	// alike reports whether another holder has the same form. If so, the two may share
-	// their immutable parts from then on.
+	// alike reports whether another holder has the same format. If so, the two may share their
+	// immutable parts from then on.
 	alike(with holder) bool
 
-	// swap exchanges the states of some chains with those of a holder of the same form. If
-	// moved is not nil, it adds to moved[s] the number of sites at which the two states of
-	// chain s differ.
+	// swap exchanges the states of the given chains with those of a holder of the same format. If
+	// moved is not nil, it adds to moved[s] the number of sites at which the two states of chain
+	// s differ.
 	swap(with holder, chains []int, moved []int)
 }
 
-// packed is the common part of kernels that hold their own copy of the states, in another form
-// than x, and count the numbers that energies depend on. Running energies are integers times
-// parameters, so rounding errors do not accumulate.
+// packed is the common part of kernels that hold the states in a private format and count the
+// numbers on which energies depend. Running energies are integers times parameters, so rounding
+// errors do not accumulate.
 type packed struct {
 	holder
 	model         energy.Model
 	sites, chains int
-	width         int // chains of a group
-	work          int // of packing a state, see Cursor.Renew
+	width         int // number of chains in a group
+	work          int // elementary operations of packing a state, see Cursor.Renew
 
-	start []float64 // energies at the last Reset
-	zero  [][]int   // by number and chain: the count then
-	since [][]int   // by number and chain: the change of the count since then
-	known []bool    // by group: zero is known
+	start []float64 // per chain: energy at the last Reset
+	zero  [][]int   // per count and chain: value at the last Reset
+	since [][]int   // per count and chain: change since the last Reset
+	known []bool    // per group: the counts in zero have been computed
 
-	more, some [][]int // scratch
+	more, some [][]int // scratch for rows of counts
 	e          []float64
 
-	held   []bool // by group: states are up to date
-	stale  []bool // by group: x is out of date
-	hidden bool   // x need not be brought up to date
+	held   []bool // per group: the packed states are valid
+	stale  []bool // per group: x is out of date
+	hidden bool   // x need not be updated
 	at     Cursor
 
 	form format
 }
 
-// format describes how checkpoints store the counts.
+// format describes how checkpoints store the counts of a packed.
 type format struct {
-	tag      uint64 // begins them, unless it is 0
-	foreign  string // the error for checkpoints that begin otherwise names this
-	absolute bool   // zero is stored, and pack counts since
-	byNumber bool   // number by number, and not chain by chain
-	kept     int    // how many numbers are stored
+	tag      uint64 // first word of a checkpoint; 0 means none
+	foreign  string // kernel named in the error for checkpoints without the tag
+	absolute bool   // checkpoints store the counts at the last Reset, and pack recomputes the changes since then
+	byNumber bool   // checkpoints hold each count of all chains in turn, instead of all counts of each chain
+	kept     int    // number of counts that are stored
 }
 
 func newPacked(m energy.Model, sites, chains, width, numbers int, form format) packed {
@@ -89,13 +88,13 @@ func newPacked(m energy.Model, sites, chains, width, numbers int, form format) p
 	}
 }
 
-// packing implements packing.
+// packing returns k; it implements the interface packing.
 func (k *packed) packing() *packed { return k }
 
-// packing is a kernel with a packed part.
+// packing is a kernel that embeds a packed.
 type packing interface{ packing() *packed }
 
-// Reset implements [sampler.Transition].
+// Reset implements [sampler.Transition]. It packs the states of x and computes their energies.
 func (k *packed) Reset(ctl sampler.Control, x []int32) error {
 	if k.at.renews(ctl.Stop) {
 		k.lose()
@@ -116,13 +115,13 @@ func (k *packed) Reset(ctl sampler.Control, x []int32) error {
 	})
 }
 
-// lose marks x as holding the only valid states.
+// lose discards the packed states, so that x holds the only valid states.
 func (k *packed) lose() {
 	clear(k.held)
 	clear(k.stale)
 }
 
-// group returns the group of a chain.
+// group returns the group to which chain s belongs.
 func (k *packed) group(s int) int {
 	if k.width == 1 {
 		return s
@@ -130,13 +129,13 @@ func (k *packed) group(s int) int {
 	return 0
 }
 
-// rows returns the states of a group in x.
+// rows returns the states of a group as a part of x.
 func (k *packed) rows(group int, x []int32) []int32 {
 	n := k.width * k.sites
 	return x[group*n : (group+1)*n]
 }
 
-// hold packs the states of a group from x unless that has been done.
+// hold packs the states of a group from x, unless the packed states are valid.
 func (k *packed) hold(group int, x []int32) {
 	if !k.held[group] {
 		k.held[group], k.stale[group] = true, false
@@ -145,7 +144,7 @@ func (k *packed) hold(group int, x []int32) {
 	}
 }
 
-// Hold implements [sampler.Exchanger].
+// Hold implements [sampler.Exchanger]. It packs the states and marks x as out of date.
 func (k *packed) Hold(x []int32) {
 	for g := range k.held {
 		k.hold(g, x)
@@ -153,7 +152,7 @@ func (k *packed) Hold(x []int32) {
 	}
 }
 
-// Show implements [sampler.Lazy].
+// Show implements [sampler.Lazy]. It unpacks the states of groups for which x is out of date.
 func (k *packed) Show(x []int32) {
 	for g, stale := range k.stale {
 		if stale {
@@ -163,14 +162,14 @@ func (k *packed) Show(x []int32) {
 	}
 }
 
-// shown stores the states of a group in x, unless that is deferred.
+// shown stores the states of a group in x, or marks x as out of date if that is deferred.
 func (k *packed) shown(group int, x []int32) {
 	if k.stale[group] = k.hidden; !k.hidden {
 		k.unpack(group, k.rows(group, x))
 	}
 }
 
-// is sets the present count of a number in chain s to n.
+// is sets a count of chain s to n.
 func (k *packed) is(s, number, n int) {
 	if k.known[k.group(s)] {
 		k.since[number][s] = n - k.zero[number][s]
@@ -179,7 +178,8 @@ func (k *packed) is(s, number, n int) {
 	}
 }
 
-// energies returns the running energies of the chains lo … hi−1, valid until the next call.
+// energies returns the running energies of the chains lo … hi−1. The slice is valid until the
+// next call.
 func (k *packed) energies(lo, hi int) []float64 {
 	e := k.e[:hi-lo]
 	copy(e, k.start[lo:hi])
@@ -194,10 +194,10 @@ func (k *packed) energies(lo, hi int) []float64 {
 	return e
 }
 
-// energy returns the running energy of a chain.
+// energy returns the running energy of chain s.
 func (k *packed) energy(s int) float64 { return k.energies(s, s+1)[0] }
 
-// know counts the groups whose zero is not known.
+// know computes the counts at the last Reset of the groups for which they are not known yet.
 func (k *packed) know() {
 	for g, known := range k.known {
 		if !known {
@@ -207,7 +207,8 @@ func (k *packed) know() {
 	}
 }
 
-// Exchanges implements [sampler.Exchanger].
+// Exchanges implements [sampler.Exchanger]. It reports whether the other kernel has the same
+// shape and format.
 func (k *packed) Exchanges(with sampler.Exchanger, _ float64) bool {
 	other, ok := with.(packing)
 	if !ok {
@@ -217,7 +218,8 @@ func (k *packed) Exchanges(with sampler.Exchanger, _ float64) bool {
 	return o.chains == k.chains && o.sites == k.sites && o.width == k.width && len(o.since) == len(k.since) && k.alike(o.holder)
 }
 
-// Energies implements [sampler.Exchanger].
+// Energies implements [sampler.Exchanger]. It computes energies from the counts of the other
+// kernel.
 func (k *packed) Energies(e []float64, of sampler.Exchanger) {
 	o := of.(packing).packing()
 	if o == k {
@@ -236,7 +238,7 @@ func (k *packed) Energies(e []float64, of sampler.Exchanger) {
 	k.addEnergies(e, k.more)
 }
 
-// Exchange implements [sampler.Exchanger].
+// Exchange implements [sampler.Exchanger]. It swaps states and counts of the given chains.
 func (k *packed) Exchange(with sampler.Exchanger, chains []int, moved []int) {
 	o := with.(packing).packing()
 	k.know()
@@ -255,7 +257,7 @@ func (k *packed) Exchange(with sampler.Exchanger, chains []int, moved []int) {
 	k.swap(o.holder, chains, moved)
 }
 
-// fields goes through energies and counts.
+// fields reads or writes the energies at the last Reset and the counts.
 func (k *packed) fields(f *wire.Fields) {
 	if f.Reading() {
 		k.lose()
@@ -280,43 +282,43 @@ func (k *packed) fields(f *wire.Fields) {
 	}
 }
 
-// sweeper is a kernel: a step redraws all sites of the chains of a block once, by an engine.
+// sweeper is a kernel in which a step redraws all sites of a block's chains once, by an engine.
 type sweeper struct {
 	packed
 	engine
-	proposes int // sites that are proposed and accepted; 0: sites are drawn
+	proposes int // number of sites proposed per step; 0 means that sites are drawn
 }
 
-// engine redraws sites.
+// engine redraws sites of states that it holds in a private format.
 type engine interface {
 	holder
 
-	// share makes workspaces for so many workers.
+	// share allocates workspaces for the given number of workers.
 	share(workers int)
 
-	// updates returns the number of updates of a sweep of a group.
+	// updates returns the number of updates in a sweep of a group.
 	updates() int
 
-	// redraw makes the updates of a group from number from on, as many as fit between two
-	// checks for a stop. It returns the number of the next update and the work done. x
-	// holds the rows of the group, and r is its first stream.
+	// redraw makes updates of a group, beginning with update number from, as many as fit between
+	// two checks for a stop. It returns the number of the next update and the work done. x holds
+	// the states of the group, and r is its first stream.
 	redraw(group, from int, x []int32, r *sampler.Stream) (next, work int)
 
-	// flush adds the changes of redraws to packed.since and, in packed.at.Info, to Moved
-	// and Accept, the latter as a sum.
+	// flush adds the pending changes of redraws to packed.since, and to Moved and Accept in
+	// packed.at.Info. Accept is a sum over updates.
 	flush(group int)
 }
 
-// init sets the engine of the sweeps.
+// init sets the engine that redraws the sites.
 func (k *sweeper) init(e engine) { k.engine, k.holder = e, e }
 
-// Reset implements [sampler.Transition].
+// Reset implements [sampler.Transition]. It packs the states of x and computes their energies.
 func (k *sweeper) Reset(ctl sampler.Control, x []int32) error {
 	k.engine.share(ctl.Workers)
 	return k.packed.Reset(ctl, x)
 }
 
-// Step implements [sampler.Transition]. It asks whether to stop about every millisecond.
+// Step implements [sampler.Transition]. It checks for a stop about every millisecond.
 func (k *sweeper) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	k.engine.share(ctl.Workers)
 	k.hidden = ctl.Unread
@@ -343,7 +345,7 @@ func (k *sweeper) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []
 	return 1
 }
 
-// report completes Info of the chains of a group. Energies that nobody reads are NaN.
+// report completes Info for the chains of a group. Energies that nobody reads are NaN.
 func (k *sweeper) report(first int) {
 	pending := k.at.Info[first : first+k.width]
 	if k.hidden {
@@ -364,19 +366,20 @@ func (k *sweeper) report(first int) {
 	}
 }
 
-// AppendBinary implements [sampler.Transition].
+// AppendBinary implements [sampler.Transition]. It saves energies, counts and the position of a
+// step.
 func (k *sweeper) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
-// UnmarshalBinary implements [sampler.Transition].
+// UnmarshalBinary implements [sampler.Transition]. It restores the output of AppendBinary.
 func (k *sweeper) UnmarshalBinary(b []byte) error { return wire.ReadFields(b, k.fields) }
 
-// fields goes through what a checkpoint has.
+// fields reads or writes energies, counts and the position of a step.
 func (k *sweeper) fields(f *wire.Fields) {
 	k.packed.fields(f)
 	k.at.Fields(f, k.engine.updates())
 }
 
-// reserve reserves groups of random bits of a stream.
+// reserve reserves groups of 64 random words of stream r and returns their source.
 func reserve(r *sampler.Stream, groups uint64) spins.Source {
 	g, seed, chain, group := r.Reserve(groups)
 	return spins.Source{ARS: g == sampler.ARS4x32, Seed: seed, Chain: chain, Group: group}

@@ -7,37 +7,39 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// pieces divides the sweeps of one state among workers. Sites that do not interact may be
-// redrawn at the same time. Each site has two words of random bits; their place in the
-// stream follows from the place of the site in the sweep.
+// pieces divides the sweeps of one state among workers. Sites that do not interact may be redrawn
+// at the same time. Each site has two random words, whose position in the stream follows from the
+// position of the site in the sweep.
 type pieces struct {
-	all   []piece // in the order of a sweep
+	all   []piece // pieces in the order of a sweep
 	most  int     // largest number of pieces of one colour
 	sites int
 
-	draw    func(worker, piece, from, to int, words []uint32) // the kernel redraws some places of a piece
+	// method of the kernel that redraws some positions of a piece
+	draw    func(worker, piece, from, to int, words []uint32)
 	workers workers[pieceWorker]
-	first   int            // piece of job 0
-	from    int            // its first place
-	base    sampler.Stream // at that place
+	first   int            // index of the piece of job 0
+	from    int            // position in the sweep at which that piece starts
+	base    sampler.Stream // random stream at that position
 	job     func(worker, job int)
 }
 
-// piece holds the places first … end−1 of a sweep, of one stretch. The pieces up to number
-// next−1 have the same colour.
+// piece is the range of positions first … end−1 of a sweep, within one stretch. The pieces up to
+// index next−1 have the same colour.
 type piece struct{ first, end, stretch, next int }
 
-// pieceWorker is the workspace of one worker.
+// pieceWorker is the workspace of one worker: its random stream and random words.
 type pieceWorker struct {
 	stream sampler.Stream
 	words  []uint32
 }
 
-// pieceSites is the largest number of sites of a piece: some tens of microseconds.
+// pieceSites is the maximum number of sites of a piece. Redrawing them takes some tens of
+// microseconds.
 const pieceSites = 2048
 
-// newPieces cuts a sweep into pieces. ends are the ends of its stretches of sites that are
-// drawn alike and colours their colours; stretches of one colour are adjacent.
+// newPieces divides a sweep into pieces. A stretch is a range of sites that are drawn alike. ends
+// holds the end of each stretch and colours its colour; stretches of one colour are adjacent.
 func newPieces(ends, colours []int, draw func(worker, piece, from, to int, words []uint32)) *pieces {
 	p := padded.New(pieces{sites: ends[len(ends)-1], draw: draw})
 	first := 0
@@ -63,14 +65,14 @@ func newPieces(ends, colours []int, draw func(worker, piece, from, to int, words
 	return p
 }
 
-// share makes workspaces for n workers, or for as many as a sweep can use, and returns their
+// share allocates workspaces for n workers, or for as many as a sweep can use, and returns their
 // number.
 func (p *pieces) share(n int) int {
 	p.workers.share(n, p.most, func(w *pieceWorker) { w.words = padded.Make[uint32](2 * chunk) })
 	return len(p.workers.each)
 }
 
-// redraw redraws a piece from place from on.
+// redraw redraws piece number at, from position from on.
 func (p *pieces) redraw(worker, at, from int, r *sampler.Stream) {
 	for end := p.all[at].end; from < end; {
 		to := min(from+chunk, end)
@@ -81,9 +83,8 @@ func (p *pieces) redraw(worker, at, from int, r *sampler.Stream) {
 	}
 }
 
-// sweep continues a sweep from a place, as far as fits between two checks whether to stop,
-// and returns the next place. It then calls settled with each piece that was redrawn, in
-// order.
+// sweep continues a sweep from position from, as far as fits between two checks for a stop. It
+// then calls settled with each piece that was redrawn, in order. It returns the next position.
 func (p *pieces) sweep(from int, r *sampler.Stream, settled func(piece int)) (next int) {
 	first := sort.Search(len(p.all), func(n int) bool { return p.all[n].end > from })
 	end := min(p.all[first].next, first+max(1, len(p.workers.each)*PollWork/(SiteWork*pieceSites)))

@@ -8,29 +8,31 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// rowGibbs is the kernel of Gibbs for many chains of two-level models with up to 127
-// neighbours per site and couplings of one strength and either sign. A site is a row of
-// bytes, one for each chain of the block. A visit adds up the rows of the neighbours and
-// looks up the conditionals of all chains by the sums, whether states change or not. The
-// kernel holds its own copy of the states, read from x and written to it.
+// rowGibbs is the Gibbs kernel for many chains of two-level models with up to 127 neighbours per
+// site and couplings of one strength and either sign. A site is a row of bytes, one for each
+// chain of the block. A visit adds the rows of the neighbours and looks up the conditional
+// probabilities of all chains by the sums, whether states change or not. The kernel holds its own
+// copy of the states, read from x and written to x.
 //
-// Conditionals are multiples of 2⁻⁶⁴. All chains draw from the stream of the first one.
+// Conditional probabilities are multiples of 2⁻⁶⁴. All chains draw from the stream of the first
+// chain.
 type rowGibbs struct {
-	sweeper // of all chains together
+	sweeper // one group of all chains
 	weight  float64
-	base    []float64 // by kind: E(x_i = 1) − E(x_i = 0) where the sum is 0
+	base    []float64 // per kind: E(x_i = 1) − E(x_i = 0) at sum 0
 	states  *spins.RowChains
 
-	moved   int           // sites that the last step changed, all chains together; −1: unknown
-	delta   simd.RowTally // since the last flush
+	moved   int           // sites changed by the last step, summed over the chains; −1 if unknown
+	delta   simd.RowTally // changes since the last flush
 	ones    [simd.ChainBits]int32
 	scratch simd.RowScratch
-	pair    *rowPair // of the first block of two, once there is one
+	pair    *rowPair // states of this block and a second one, redrawn together; nil until needed
 }
 
-// The energy of a state depends on two kinds of numbers: the neighbours of the sites in
-// state 1, summed with each pair once, and the number of sites of each kind in state 1. The
-// energies of the last Reset do not include the part of the latter.
+// rowSum and rowOnes are indices of the counts that determine the energy of a state. rowSum is
+// the sum of the neighbours of the sites in state 1, with each pair once. From rowOnes on come
+// the numbers of sites in state 1 of each kind. The energies stored at the last Reset do not
+// include the part of these numbers.
 const (
 	rowSum = iota
 	rowOnes
@@ -43,33 +45,35 @@ var (
 	_ sampler.Exchanger = (*rowGibbs)(nil)
 )
 
-// rowPair holds two blocks side by side.
+// rowPair holds two blocks that are redrawn together.
 type rowPair struct {
 	states *spins.RowPair
-	with   *spins.RowGraph // of the second block, equal to that of the first
+	with   *spins.RowGraph // graph of the second block, equal to that of the first
 	delta  [2]simd.RowTally
 	from   [2]spins.Source
 }
 
 const (
-	// Below keepBelow changes per visit, of 32 chains together, sums are kept; above
-	// addAbove they are added up at each visit (BenchmarkDenseGibbs).
+	// Sums of neighbours are kept if a visit makes fewer than keepBelow changes, in 32 chains
+	// together. They are added at each visit if it makes more than addAbove
+	// (BenchmarkDenseGibbs).
 	keepBelow, addAbove = 0.5, 0.7
 
-	// flushParts is the number of parts whose sums a tally can hold.
+	// flushParts is the number of parts whose sums fit in a tally.
 	flushParts = 8
 )
 
-// rowFormat has a tag: checkpoints of other kernels begin with an energy.
+// rowFormat has a tag, because checkpoints of other kernels begin with an energy.
 var rowFormat = format{tag: 0x726f7773, foreign: "another kernel of Gibbs", kept: rowOnes}
 
-// FewestRows is the least number of chains in a block for which a kernel of rows is faster than
-// chains one by one, or as fast if hardly any states change (BenchmarkDenseGibbs). Tests set it
-// higher, to try other kernels.
+// FewestRows is the minimum number of chains in a block for which rowGibbs is used. With this
+// number it is faster than moving chains one by one, or as fast if hardly any states change
+// (BenchmarkDenseGibbs). Tests set it higher to exercise other kernels.
 var FewestRows = 8
 
-// newRowGibbs returns nil if another kernel is faster or the model is not of this kind. A
-// sweep visits the free sites in the given order; nil means an order that is fast.
+// newRowGibbs returns nil if the couplings have several magnitudes, a site has too many
+// neighbours, or another kernel is faster. A sweep visits the free sites in the given order. A
+// nil order selects a fast one.
 func newRowGibbs(m energy.Model, chains int, order []int32) *rowGibbs {
 	if chains < FewestRows {
 		return nil
@@ -95,7 +99,7 @@ func newRowGibbs(m energy.Model, chains int, order []int32) *rowGibbs {
 	return k
 }
 
-// Reset implements [sampler.Transition].
+// Reset implements [sampler.Transition]. It packs the states of x and computes their energies.
 func (k *rowGibbs) Reset(ctl sampler.Control, x []int32) error {
 	k.delta = simd.RowTally{}
 	err := k.sweeper.Reset(ctl, x)
@@ -105,7 +109,8 @@ func (k *rowGibbs) Reset(ctl sampler.Control, x []int32) error {
 	return err
 }
 
-// addOnes adds sign times the energies of the sites in state 1 by themselves.
+// addOnes adds to the energies e, multiplied by sign, the base energies of the sites in state 1.
+// counts holds the numbers of these sites.
 func (k *rowGibbs) addOnes(e []float64, counts [][]int, sign float64) {
 	for kind, b := range k.base {
 		b *= sign
@@ -116,7 +121,8 @@ func (k *rowGibbs) addOnes(e []float64, counts [][]int, sign float64) {
 	}
 }
 
-// addEnergies implements holder.
+// addEnergies implements holder: it adds to e the energies of changed sums of neighbours and
+// numbers of sites in state 1.
 func (k *rowGibbs) addEnergies(e []float64, more [][]int) {
 	for s := range e {
 		e[s] += float64(k.weight * float64(more[rowSum][s]))
@@ -124,17 +130,18 @@ func (k *rowGibbs) addEnergies(e []float64, more [][]int) {
 	k.addOnes(e, more, 1)
 }
 
-// pack implements holder.
+// pack implements holder: it converts the states of all chains to rows of bytes.
 func (k *rowGibbs) pack(_ int, x []int32) {
 	k.states.Pack(x)
 	k.moved = -1
 	k.countOnes()
 }
 
-// unpack implements holder.
+// unpack implements holder: it stores the states of all chains in x.
 func (k *rowGibbs) unpack(_ int, x []int32) { k.states.Spread(x) }
 
-// countOnes counts the sites in state 1 and takes their numbers at the last Reset as 0.
+// countOnes stores in since the numbers of sites in state 1; their values at the last Reset count
+// as 0.
 func (k *rowGibbs) countOnes() {
 	for kind := range k.base {
 		k.states.Ones(&k.ones, kind)
@@ -144,7 +151,7 @@ func (k *rowGibbs) countOnes() {
 	}
 }
 
-// count implements holder.
+// count implements holder: it counts sums of neighbours and sites in state 1 of all chains.
 func (k *rowGibbs) count(int) {
 	var sums [simd.ChainBits]int
 	k.states.Sums(&sums)
@@ -156,20 +163,21 @@ func (k *rowGibbs) count(int) {
 	}
 }
 
-// alike implements holder.
+// alike implements holder. It reports whether the graphs have the same layout. If so, the kernels
+// share it.
 func (k *rowGibbs) alike(with holder) bool {
 	other, ok := with.(*rowGibbs)
 	return ok && k.states.Share(other.states.RowGraph)
 }
 
-// swap implements holder.
+// swap implements holder: it exchanges the states of the given chains.
 func (k *rowGibbs) swap(with holder, chains []int, moved []int) {
 	other := with.(*rowGibbs)
 	k.states.Swap(other.states, chains, moved)
 	k.moved, other.moved = -1, -1
 }
 
-// Step implements [sampler.Transition].
+// Step implements [sampler.Transition]. With a Company it moves two blocks together.
 func (k *rowGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if len(ctl.Company) > 0 {
 		return k.batch(ctl, info, x, r)
@@ -183,13 +191,13 @@ func (k *rowGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r [
 	return done
 }
 
-// share implements engine: the block is moved by one worker.
+// share implements engine. It does nothing, because one worker moves a block.
 func (k *rowGibbs) share(int) {}
 
-// updates implements engine: they are parts.
+// updates implements engine: an update is a redraw of one part.
 func (k *rowGibbs) updates() int { return k.states.Parts() }
 
-// redraw implements engine.
+// redraw implements engine: it redraws one part in all chains.
 func (k *rowGibbs) redraw(_, part int, _ []int32, r *sampler.Stream) (next, work int) {
 	if part == 0 {
 		k.choose()
@@ -202,7 +210,7 @@ func (k *rowGibbs) redraw(_, part int, _ []int32, r *sampler.Stream) (next, work
 	return next, SiteWork*sites + rows
 }
 
-// choose decides by the changes of the last step whether the next one keeps sums.
+// choose decides, by the number of changes in the last step, whether the next step keeps sums.
 func (k *rowGibbs) choose() {
 	if k.moved < 0 {
 		return
@@ -213,19 +221,19 @@ func (k *rowGibbs) choose() {
 	}
 }
 
-// changes returns the changes of a visit, per 32 chains, of a step that changed so many
+// changes returns the number of changes per visit and 32 chains, in a step that changed moved
 // sites.
 func (k *rowGibbs) changes(moved int) float64 {
 	return float64(moved) * simd.ChainBits / float64(k.chains*k.states.Free())
 }
 
-// flush implements engine.
+// flush implements engine: it adds the pending changes to the counts.
 func (k *rowGibbs) flush(int) {
 	k.take()
 	k.countOnes()
 }
 
-// take adds the pending changes of the parts to the counts.
+// take adds the pending changes to the counts and to Moved.
 func (k *rowGibbs) take() {
 	for s, n := range k.delta.Moved[:k.chains] {
 		k.at.Info[s].Moved += int(n)
@@ -233,7 +241,7 @@ func (k *rowGibbs) take() {
 	k.gather(&k.delta)
 }
 
-// gather adds a tally to the counts, clears it and returns the number of sites that
+// gather adds a tally to the counts and clears the tally. It returns the number of sites that
 // changed.
 func (k *rowGibbs) gather(t *simd.RowTally) (moved int) {
 	for s := range k.chains {
@@ -244,26 +252,27 @@ func (k *rowGibbs) gather(t *simd.RowTally) (moved int) {
 	return moved
 }
 
-// Cost implements [sampler.Costed].
+// Cost implements [sampler.Costed] for a visit of every site and its neighbours, in all chains.
 func (k *rowGibbs) Cost(info []sampler.Info) float64 {
 	return WholeCost + float64(visitCost*float64(k.states.Free())) + float64(addCost*float64(k.states.Near()))
 }
 
 const (
-	// pairSites bounds the graphs whose blocks are redrawn in pairs: a sweep of a larger one
-	// takes longer than stop may wait.
+	// pairSites is the maximum number of sites of graphs on which two blocks are redrawn
+	// together. A sweep of a larger graph takes longer than the time between two checks for a
+	// stop.
 	pairSites = 1 << 15
 
-	// pairAbove: above so many changes a visit, of 32 chains together, redrawing two blocks
-	// side by side is faster than redrawing them one by one with sums kept
+	// pairAbove is the number of changes per visit, in 32 chains together, above which redrawing
+	// two blocks together is faster than redrawing them one by one with sums kept
 	// (BenchmarkRowBatch).
 	pairAbove = 0.16
 
-	// pairCalm: after so many steps with fewer changes a batch ends.
+	// pairCalm is the number of successive steps with fewer changes after which a batch ends.
 	pairCalm = 16
 )
 
-// Company implements [sampler.Companion].
+// Company implements [sampler.Companion]. Two blocks move together if the graph is small enough.
 func (k *rowGibbs) Company(blocks int) int {
 	if blocks < 2 || k.sites > pairSites || !simd.PairOfRows() {
 		return 0
@@ -271,7 +280,7 @@ func (k *rowGibbs) Company(blocks int) int {
 	return 2
 }
 
-// batch makes several steps that nobody reads, of the block and of its companion.
+// batch makes several unread steps of the block and of one companion. It returns 0 if it cannot.
 func (k *rowGibbs) batch(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (steps int) {
 	if len(ctl.Company) != 1 || !ctl.Unread {
 		return 0
@@ -293,7 +302,8 @@ func (k *rowGibbs) batch(ctl sampler.Control, info []sampler.Info, x []int32, r 
 		return 0
 	}
 	if with := all[1].states.RowGraph; k.pair == nil || k.pair.with != with {
-		if !k.states.Equal(with) { // a method that chooses kernels has chosen another
+		// a method that chooses among kernels may have chosen another one
+		if !k.states.Equal(with) {
 			return 0
 		}
 		k.pair = padded.New(rowPair{states: k.states.NewPair(), with: with})

@@ -9,7 +9,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// newSites returns the kernel that visits one site after the other. It accepts every model.
+// newSites returns the general kernel, which visits one site after the other. It accepts every
+// model.
 func newSites(r *request) (sampler.Kernel, error) {
 	sweep, err := r.order(r.Scan)
 	updates := r.Updates
@@ -28,9 +29,9 @@ func newSites(r *request) (sampler.Kernel, error) {
 
 type gibbs struct {
 	sitewise
-	order    []int32 // nil: random scan
+	order    []int32 // order of the visits; nil means random
 	w        []float64
-	unpolled int // updates between two checks for a stop
+	unpolled int // number of updates between two checks for a stop
 }
 
 var (
@@ -38,12 +39,12 @@ var (
 	_ sampler.Exchanger = (*gibbs)(nil)
 )
 
-// Step implements [sampler.Transition]. It asks whether to stop every few thousand sites.
+// Step implements [sampler.Transition]. It checks for a stop every few thousand sites.
 func (k *gibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [Walker].
+// Walk implements [Walker]. An update redraws one site.
 func (k *gibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	for made < n && k.At.Info[s].Err == nil && !k.At.Stopped {
 		m := min(n-made, k.unpolled)
@@ -54,7 +55,7 @@ func (k *gibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	return made
 }
 
-// sweep makes updates first … first+n−1 of chain s at state x.
+// sweep makes the updates first … first+n−1 of chain s at state x.
 func (k *gibbs) sweep(first, n, s int, x []int32, r *sampler.Stream) {
 	pending := &k.At.Info[s]
 	pending.Accept = 1
@@ -78,15 +79,15 @@ func (k *gibbs) sweep(first, n, s int, x []int32, r *sampler.Stream) {
 	}
 }
 
-// Cost implements [sampler.Costed].
+// Cost implements [sampler.Costed] for a visit of every site.
 func (k *gibbs) Cost(info []sampler.Info) float64 {
 	return k.Visits(info, k.Sites, 1, sweepCost+float64(LevelCost*float64(k.Levels)))
 }
 
 type metropolis struct {
 	sitewise
-	work  int     // of an update
-	order []int32 // nil: random
+	work  int     // elementary operations of an update
+	order []int32 // order of the visits; nil means random
 }
 
 var (
@@ -94,15 +95,15 @@ var (
 	_ sampler.Exchanger = (*metropolis)(nil)
 )
 
-// Step implements [sampler.Transition].
+// Step implements [sampler.Transition]. It makes Updates proposals per chain.
 func (k *metropolis) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	done = k.Make(ctl, k, info, x, r)
 	MeanAccept(info, done, k.Updates)
 	return done
 }
 
-// Walk implements [Walker]. With one level there is nothing to propose, and the acceptance
-// probability is 1.
+// Walk implements [Walker]. An update proposes one change. With a single level nothing can be
+// proposed, and the acceptance probability is 1.
 func (k *metropolis) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	if k.Levels < 2 {
 		k.At.Info[s].Accept = float64(k.Updates)
@@ -116,7 +117,7 @@ func (k *metropolis) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	return made
 }
 
-// update makes proposal number at of a step for chain s at state x.
+// update makes proposal number at of a step, for chain s at state x.
 func (k *metropolis) update(s, at int, x []int32, r *sampler.Stream) {
 	pending := &k.At.Info[s]
 	i := 0
@@ -141,16 +142,16 @@ func (k *metropolis) update(s, at int, x []int32, r *sampler.Stream) {
 	}
 }
 
-// Cost implements [sampler.Costed].
+// Cost implements [sampler.Costed] for Updates proposals.
 func (k *metropolis) Cost(info []sampler.Info) float64 {
 	return k.Visits(info, k.Updates, 1, ProposalCost)
 }
 
-// HeatBath returns the level that the uniform number u selects from p_l ∝ exp(−d_l), or −1 if no
-// d_l is finite or one is NaN or −Inf. w is scratch.
+// HeatBath returns the level that the uniform number u selects from p_l ∝ exp(−d_l). It returns
+// −1 if no d_l is finite, or if one is NaN or −Inf. w is scratch.
 func HeatBath(w, d []float64, u float64) int {
 	if len(d) == 2 {
-		// p_1 = σ(d_0 − d_1); the difference is NaN for two infinities.
+		// p_1 = σ(d_0 − d_1); the difference is NaN if both are infinite.
 		diff := d[0] - d[1]
 		if math.IsNaN(diff) || math.IsInf(d[0], -1) || math.IsInf(d[1], -1) {
 			return -1
@@ -186,14 +187,13 @@ func HeatBath(w, d []float64, u float64) int {
 			return l
 		}
 	}
-	return last // the rest is a rounding error
+	return last // u is left over because of rounding
 }
 
-// odds returns 2⁶⁴·p(x_i = 1) for the difference E(x_i=1) − E(x_i=0), rounded
-// down, at most 2⁶⁴ − 1.
+// odds returns 2⁶⁴·p(x_i = 1) for diff = E(x_i=1) − E(x_i=0), rounded down and at most 2⁶⁴ − 1.
 func odds(diff float64) uint64 { return fraction(simd.Sigmoid(-diff)) }
 
-// fraction returns 2⁶⁴·p, rounded down, at most 2⁶⁴ − 1.
+// fraction returns 2⁶⁴·p, rounded down and at most 2⁶⁴ − 1.
 func fraction(p float64) uint64 {
 	if p >= 1 {
 		return math.MaxUint64
@@ -201,13 +201,12 @@ func fraction(p float64) uint64 {
 	return uint64(math.Ldexp(p, 64))
 }
 
-// Accept returns the Metropolis–Hastings acceptance probability min(1, exp(drop + back − forth)),
-// where drop is the energy lost by the move, and forth and back are the log-probabilities of
-// proposing the move and its reverse. If the probability is not defined, it returns 0 and ok =
-// false.
+// Accept returns the Metropolis–Hastings acceptance probability min(1, exp(drop + back − forth)).
+// drop is the decrease of the energy, and forth and back are the log-probabilities of proposing
+// the move and its reverse. If the probability is not defined, Accept returns 0 and ok = false.
 func Accept(drop, forth, back float64) (a float64, ok bool) {
 	if math.IsInf(drop, -1) {
-		return 0, true // a state of probability zero, whose table is meaningless
+		return 0, true // the new state has probability zero, so its table is meaningless
 	}
 	if math.IsInf(drop, 1) || math.IsNaN(drop) || math.IsNaN(forth) || math.IsNaN(back) {
 		return 0, false
@@ -219,7 +218,7 @@ func Accept(drop, forth, back float64) (a float64, ok bool) {
 }
 
 // Changed returns the number of sites at which the states x and y differ. It has no branch,
-// because the processor would mispredict one for random states.
+// because the processor would mispredict it for random states.
 func Changed(x, y []int32) (n int) {
 	y = y[:len(x)]
 	for i, l := range x {
@@ -232,24 +231,25 @@ func Changed(x, y []int32) (n int) {
 	return n
 }
 
-// sitewise holds chains whose states stay in x and change one site at a time, with exact
-// differences and running energies. It can exchange states with a sitewise kernel at another
-// temperature.
+// sitewise is the base of kernels whose states stay in x and change one site at a time, with
+// exact differences and running energies. It can exchange states with a sitewise kernel at
+// another temperature.
 type sitewise struct {
 	*Locals
-	x    []int32 // where the states are
-	beta float64 // of the target, relative to that of the first kernel
+	x    []int32 // caller's states, while kernels exchange states
+	beta float64 // inverse temperature of the target, relative to that of the first kernel
 }
 
 func newSitewise(c *Locals) sitewise { return sitewise{Locals: c, beta: 1} }
 
-// sited implements siting.
+// sited returns k; it implements siting.
 func (k *sitewise) sited() *sitewise { return k }
 
-// siting is a kernel of sitewise chains.
+// siting is a kernel that embeds a sitewise.
 type siting interface{ sited() *sitewise }
 
-// Exchanges implements [sampler.Exchanger].
+// Exchanges implements [sampler.Exchanger]. It reports whether the other kernel is sitewise with
+// the same shape.
 func (k *sitewise) Exchanges(with sampler.Exchanger, beta float64) bool {
 	other, ok := with.(siting)
 	if !ok {
@@ -260,10 +260,11 @@ func (k *sitewise) Exchanges(with sampler.Exchanger, beta float64) bool {
 	return beta > 0 && o.Sites == k.Sites && o.Levels == k.Levels && len(o.E) == len(k.E) && (o.Local == nil) == (k.Local == nil)
 }
 
-// Hold implements [sampler.Exchanger].
+// Hold implements [sampler.Exchanger]. The kernel keeps a reference to x.
 func (k *sitewise) Hold(x []int32) { k.x = x }
 
-// Show implements [sampler.Lazy].
+// Show implements [sampler.Lazy]. It copies the states unless x is the slice that the kernel
+// holds.
 func (k *sitewise) Show(x []int32) {
 	if len(k.x) > 0 && &x[0] != &k.x[0] {
 		copy(x, k.x)
@@ -273,7 +274,7 @@ func (k *sitewise) Show(x []int32) {
 // state returns the state of chain s.
 func (k *sitewise) state(s int) []int32 { return k.x[s*k.Sites : (s+1)*k.Sites] }
 
-// Energies implements [sampler.Exchanger].
+// Energies implements [sampler.Exchanger]. It scales the running energies of the other kernel.
 func (k *sitewise) Energies(e []float64, of sampler.Exchanger) {
 	o := of.(siting).sited()
 	for s, v := range o.E {
@@ -281,7 +282,8 @@ func (k *sitewise) Energies(e []float64, of sampler.Exchanger) {
 	}
 }
 
-// Exchange implements [sampler.Exchanger].
+// Exchange implements [sampler.Exchanger]. It swaps states, and rescales energies and caches to
+// the other temperature.
 func (k *sitewise) Exchange(with sampler.Exchanger, chains []int, moved []int) {
 	o := with.(siting).sited()
 	for _, s := range chains {
@@ -300,7 +302,7 @@ func (k *sitewise) Exchange(with sampler.Exchanger, chains []int, moved []int) {
 	}
 }
 
-// Exchange swaps two rows.
+// Exchange swaps the entries of a and b.
 func Exchange(a, b []int32) {
 	b = b[:len(a)]
 	for i, v := range a {
@@ -308,7 +310,8 @@ func Exchange(a, b []int32) {
 	}
 }
 
-// tempered returns an energy, or a difference, at another inverse temperature.
+// tempered converts an energy, or a difference, from inverse temperature from to inverse
+// temperature beta.
 func tempered(e, beta, from float64) float64 {
 	if beta == from {
 		return e

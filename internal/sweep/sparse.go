@@ -11,30 +11,30 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// sparseGibbs is the kernel of Gibbs for energy.Matching models with few
-// neighbours. A sweep redraws the colours of the graph in turn: sites of one
-// colour do not wait for each other. Nothing is cached, so a visit that changes
-// a site costs no more than one that does not.
+// sparseGibbs is the Gibbs kernel of energy.Matching models with few neighbours. A sweep redraws
+// the colours of the graph in turn, because sites of one colour do not depend on each other.
+// Nothing is cached, so a visit that changes a site costs no more than one that does not.
 type sparseGibbs struct {
-	sweeper // its updates are sites
+	sweeper // an update is a visit of a site
 	*matching
-	ordered [][]orderedLevel // by chain
+	ordered [][]orderedLevel // per chain: levels in sweep order
 	pieces  *pieces
-	delta   [][]sparseDrawn // of each worker
-	moving  []orderedLevel  // the state that moves
+	delta   [][]sparseDrawn // per worker: its changes
+	moving  []orderedLevel  // state of the chain that currently moves
 	price   cost.Memo
 }
 
-// The energy of a state depends on the number of edges between equals and the number of
-// sites of every level.
+// sparseEqual and sparseLevels are indices of the counts that determine the energy of a state:
+// the number of edges between sites of equal level and, from sparseLevels on, the number of sites
+// of each level.
 const (
 	sparseEqual = iota
 	sparseLevels
 )
 
-// orderedLevel is a level below orderedLevels. States hold levels in sweep order: sites that
-// are redrawn at the same time are adjacent, so that no worker reads cache lines that another
-// one writes, and a large state takes less of the cache.
+// orderedLevel is a level below orderedLevels. States hold levels in sweep order: sites that are
+// redrawn at the same time are adjacent. No worker then reads cache lines that another worker
+// writes, and a large state takes less of the cache.
 type orderedLevel = uint16
 
 const orderedLevels = 1 << 16
@@ -45,13 +45,14 @@ var (
 	_ sampler.Exchanger = (*sparseGibbs)(nil)
 )
 
-// sparseDrawn holds the changes of one worker.
+// sparseDrawn holds the changes that one worker has made.
 type sparseDrawn struct {
 	tally
 	moved int
 }
 
-// newSparseGibbs returns nil if the model is not of this kind or another kernel is faster.
+// newSparseGibbs returns nil if the model is not energy.Matching, has too many neighbours, or has
+// parameters too large for weights in float64.
 func newSparseGibbs(m energy.Model, chains int) *sparseGibbs {
 	from := newMatching(m)
 	if from == nil {
@@ -77,7 +78,7 @@ func newSparseGibbs(m energy.Model, chains int) *sparseGibbs {
 	return k
 }
 
-// share makes workspaces for so many workers.
+// share allocates workspaces for n workers, or for as many as a sweep can use.
 func (k *sparseGibbs) share(n int) {
 	if n = k.pieces.share(n); n == len(k.delta) {
 		return
@@ -89,7 +90,7 @@ func (k *sparseGibbs) share(n int) {
 	}
 }
 
-// pack implements holder.
+// pack implements holder: it stores the levels of chain s in sweep order.
 func (k *sparseGibbs) pack(s int, x []int32) {
 	levels := k.ordered[s]
 	for i, at := range k.place {
@@ -97,7 +98,7 @@ func (k *sparseGibbs) pack(s int, x []int32) {
 	}
 }
 
-// unpack implements holder.
+// unpack implements holder: it stores the levels of chain s in x.
 func (k *sparseGibbs) unpack(s int, x []int32) {
 	levels := k.ordered[s]
 	for i, at := range k.place {
@@ -105,7 +106,7 @@ func (k *sparseGibbs) unpack(s int, x []int32) {
 	}
 }
 
-// count implements holder.
+// count implements holder: it counts equal edges and the sites of each level of chain s.
 func (k *sparseGibbs) count(s int) {
 	levels, twice := k.ordered[s], 0
 	counts := make([]int, k.levels)
@@ -129,7 +130,8 @@ func (k *sparseGibbs) count(s int) {
 	}
 }
 
-// addEnergies implements holder.
+// addEnergies implements holder: it adds to e the energies of changed numbers of equal edges and
+// of sites of each level.
 func (k *sparseGibbs) addEnergies(e []float64, more [][]int) {
 	for s := range e {
 		sum := float64(k.coupling * float64(more[sparseEqual][s]))
@@ -140,7 +142,8 @@ func (k *sparseGibbs) addEnergies(e []float64, more [][]int) {
 	}
 }
 
-// alike implements holder.
+// alike implements holder. It reports whether sweep order and graph are the same. If so, the
+// kernels share them.
 func (k *sparseGibbs) alike(with holder) bool {
 	other, ok := with.(*sparseGibbs)
 	if !ok || k.levels != other.levels || k.flat != other.flat || !slices.Equal(k.place, other.place) ||
@@ -151,7 +154,7 @@ func (k *sparseGibbs) alike(with holder) bool {
 	return true
 }
 
-// swap implements holder.
+// swap implements holder: it exchanges the states of the given chains.
 func (k *sparseGibbs) swap(with holder, chains []int, moved []int) {
 	other := with.(*sparseGibbs)
 	for _, s := range chains {
@@ -163,10 +166,10 @@ func (k *sparseGibbs) swap(with holder, chains []int, moved []int) {
 	}
 }
 
-// updates implements engine: they are sites.
+// updates implements engine: an update is a visit of one site.
 func (k *sparseGibbs) updates() int { return k.matching.sites }
 
-// redraw implements engine.
+// redraw implements engine: it redraws some pieces of chain s.
 func (k *sparseGibbs) redraw(s, from int, _ []int32, r *sampler.Stream) (next, work int) {
 	k.moving = k.ordered[s]
 	next = k.pieces.sweep(from, r, ignored)
@@ -175,7 +178,7 @@ func (k *sparseGibbs) redraw(s, from int, _ []int32, r *sampler.Stream) (next, w
 
 func ignored(int) {}
 
-// flush implements engine.
+// flush implements engine: it adds the changes of all workers to the counts.
 func (k *sparseGibbs) flush(s int) {
 	for w := range k.delta {
 		t := &k.delta[w][0]
@@ -189,60 +192,63 @@ func (k *sparseGibbs) flush(s int) {
 	}
 }
 
-// Cost implements [sampler.Costed].
+// Cost implements [sampler.Costed] for a visit of every site and its neighbours.
 func (k *sparseGibbs) Cost(info []sampler.Info) float64 {
 	m := k.price.Of(k.model)
 	return float64(len(info)) * float64(float64(k.sites)*(sparseCost+float64(nearCost*m.Degree)))
 }
 
-// matching holds the conditionals of an energy.Matching model:
-// p(x_i = l) ∝ exp(J·n_l + h_l), where n_l neighbours have the level l.
+// matching computes the conditional probabilities of an energy.Matching model: p(x_i = l) ∝
+// exp(J·n_l + h_l), where n_l is the number of neighbours at level l, J the coupling and h the
+// field.
 type matching struct {
 	sites, levels int
 	coupling      float64
 	field         []float64
 	flat          bool      // all levels have the same field
-	power, base   []float64 // exp(J·n), exp(h_l − max h): for sites without a table
+	power, base   []float64 // exp(J·n) and exp(h_l − max h), for sites without a table
 
-	place     []int32   // of each site in a sweep
-	stretches []stretch // in the order of a sweep
-	tables    []lookup  // by degree; empty: too large
+	place     []int32   // per site: position in a sweep
+	stretches []stretch // stretches of sites, in the order of a sweep
+	// per number of neighbours: table of conditional probabilities; empty if it would be too
+	// large
+	tables []lookup
 }
 
-// stretch holds consecutive places of a sweep whose sites do not interact and have the
-// same number of neighbours.
+// stretch is a range of positions of a sweep whose sites do not interact and have the same number
+// of neighbours.
 type stretch struct {
 	first, sites, degree int
 	colour               int
-	fixed                bool    // they stay as they are
-	near                 []int32 // sites × degree places
+	fixed                bool    // the sites keep their levels
+	near                 []int32 // positions of the neighbours, sites × degree
 }
 
-// lookup is a table of conditionals. The levels of the neighbours, as digits of a
-// number in base levels, select a row of as many words as there are levels. Word l
-// is 2⁵³·p(x_i ≤ l), rounded, except for the last, which holds every n_l in four
-// bits each.
+// lookup is a table of conditional probabilities. The levels of the neighbours, as digits of a
+// number in base levels, select a row of as many words as there are levels. Word l is 2⁵³·p(x_i ≤
+// l), rounded. The last word instead packs the neighbour counts n_l of all levels, with four bits
+// each.
 type lookup []uint64
 
 const (
-	// sparseDegree is the mean number of neighbours up to which counting them
-	// at every visit is faster than keeping differences up to date
-	// (BenchmarkSparseGibbs).
+	// sparseDegree is the maximum mean number of neighbours for which counting the neighbours at
+	// every visit is faster than updating cached differences (BenchmarkSparseGibbs).
 	sparseDegree = 16
 
-	// tableEntries bounds the entries of a table, 1 MB, so that it stays in the
-	// cache.
+	// tableEntries is the maximum number of entries of a table, 1 MB, so that it stays in the
+	// processor's cache.
 	tableEntries = 1 << 17
 
-	// countBits holds numbers of neighbours of a table, at most 15.
+	// countBits is the number of bits of a neighbour count in a table, which is therefore at most
+	// 15.
 	countBits = 4
 
-	// steepest bounds |J|·n + |h|, so that no weight over- or underflows.
+	// steepest is the maximum of |J|·n + |h|, so that no weight overflows or underflows.
 	steepest = 600
 )
 
-// newMatching returns nil if the model, clamped or not, is not energy.Matching, or has so many
-// neighbours or so large parameters that other kernels are better.
+// newMatching returns nil if the model, clamped or not, is not energy.Matching. It also returns
+// nil if the model has so many neighbours or such large parameters that other kernels are better.
 func newMatching(m energy.Model) *matching {
 	whole, fixed := unclamped(m)
 	g, ok := energy.As[energy.Matching](whole)
@@ -286,7 +292,7 @@ func newMatching(m energy.Model) *matching {
 	return k
 }
 
-// arrange puts the sites in the order of a sweep: by colour, then free ones by degree.
+// arrange orders the sites for a sweep: by colour, then free sites first, then by degree.
 func (k *matching) arrange(start, adj, fixed []int32) {
 	colour, _ := colouring(start, adj)
 	degree := func(i int32) int { return int(start[i+1] - start[i]) }
@@ -323,7 +329,7 @@ func (k *matching) arrange(start, adj, fixed []int32) {
 	}
 }
 
-// tabulate returns the table of a number of neighbours, nil if it is too large.
+// tabulate returns the table for sites with degree neighbours, or nil if it would be too large.
 func (k *matching) tabulate(degree int) lookup {
 	size := k.levels
 	for range degree {
@@ -355,25 +361,24 @@ func (k *matching) tabulate(degree int) lookup {
 	return t
 }
 
-// weight returns p(x_i = l), up to a factor, of a site with n neighbours of that
-// level.
+// weight returns p(x_i = l), up to a factor, for a site with n neighbours at level l.
 func (k *matching) weight(l, n int) float64 { return float64(k.base[l] * k.power[n]) }
 
-// tally holds changes of what an energy depends on: the number of edges between
-// equals and, unless the field is flat, the number of sites of every level.
+// tally counts changes of what an energy depends on: the number of edges between sites of equal
+// level and, unless the field is flat, the number of sites of each level.
 type tally struct {
 	equal int
 	count []int64
-	near  []int32 // scratch of drawByCount: n_l, all 0 between two sites
+	near  []int32 // scratch of drawByCount: neighbours at each level; all 0 between two sites
 }
 
-// newTally returns a tally of so many levels.
+// newTally returns a tally for the given number of levels.
 func newTally(levels int) tally {
 	return tally{count: padded.Make[int64](levels), near: padded.Make[int32](levels)}
 }
 
-// draw redraws the sites at … end−1 of s in x, levels in sweep order, with two words of
-// random bits each, and returns the number of sites that changed.
+// draw redraws the sites at … end−1 of stretch s in x, which holds levels in sweep order. It uses
+// two random words per site. It returns the number of sites that changed.
 func (k *matching) draw(t *tally, s *stretch, at, end int, x []orderedLevel, words []uint32) (moved int) {
 	switch rows := k.tables[s.degree]; {
 	case s.fixed:
@@ -387,7 +392,7 @@ func (k *matching) draw(t *tally, s *stretch, at, end int, x []orderedLevel, wor
 	}
 }
 
-// drawByFour is drawByTable for four neighbours.
+// drawByFour is drawByTable for sites with four neighbours.
 func (k *matching) drawByFour(t *tally, rows []uint64, s *stretch, at, end int, x []orderedLevel, words []uint32) (moved int) {
 	q, equal := k.levels, 0
 	near, words := s.near[4*at:4*end], words[:2*(end-at)]
@@ -410,7 +415,7 @@ func (k *matching) drawByFour(t *tally, rows []uint64, s *stretch, at, end int, 
 	return moved
 }
 
-// drawByTable is draw by the table of conditionals.
+// drawByTable redraws sites like draw, by a table of conditional probabilities.
 func (k *matching) drawByTable(t *tally, rows []uint64, s *stretch, at, end int, x []orderedLevel, words []uint32) (moved int) {
 	q, d := k.levels, s.degree
 	own := x[s.first+at : s.first+end]
@@ -434,7 +439,7 @@ func (k *matching) drawByTable(t *tally, rows []uint64, s *stretch, at, end int,
 	return moved
 }
 
-// drawByCount is draw by counting the neighbours of each level.
+// drawByCount redraws sites like draw, by counting the neighbours at each level.
 func (k *matching) drawByCount(t *tally, s *stretch, at, end int, x []orderedLevel, words []uint32) (moved int) {
 	counts := t.near
 	d := s.degree
@@ -470,8 +475,8 @@ func (k *matching) drawByCount(t *tally, s *stretch, at, end int, x []orderedLev
 	return moved
 }
 
-// pick returns the number of bounds that are at most u, without a branch; all
-// are at most 2⁵³.
+// pick returns the number of bounds that are at most u, without a branch. All values must be at
+// most 2⁵³.
 func pick(bound []uint64, u uint64) int32 {
 	l := uint64(0)
 	for _, b := range bound {
@@ -480,11 +485,11 @@ func pick(bound []uint64, u uint64) int32 {
 	return int32(l)
 }
 
-// gain returns n_l − n_old of packed counts.
+// gain returns n_l − n_old, where counts packs the neighbour counts of all levels.
 func gain(counts uint64, l, old int32) int {
 	const mask = 1<<countBits - 1
 	return int(counts>>(countBits*l&63)&mask) - int(counts>>(countBits*old&63)&mask)
 }
 
-// differ returns 1 if a and b differ, else 0.
+// differ returns 1 if a and b differ, and 0 otherwise.
 func differ(a, b int32) int { return int((uint64(uint32(a^b)) + (1<<63 - 1)) >> 63) }

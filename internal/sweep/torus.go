@@ -8,25 +8,25 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// torusGibbs is the chromatic kernel of Gibbs for energy.Toroidal models. A sweep
-// redraws first one colour of the chequerboard, then the other; an update is a colour.
+// torusGibbs is the chromatic Gibbs kernel of energy.Toroidal models. A sweep redraws first one
+// colour of the chequerboard and then the other. An update is a redraw of one colour.
 //
-// The conditional of a site takes five values, held as multiples of 2⁻⁶⁴.
+// The conditional probability of a site has five values, stored as multiples of 2⁻⁶⁴.
 type torusGibbs struct {
 	sweeper
 	torusChains
 	torus   *spins.Torus
-	states  []*spins.State // in the colours of the chequerboard
+	states  []*spins.State // per chain: state, as bits by colour of the chequerboard
 	odds    *simd.Odds
 	workers workers[torusWorker]
-	job     struct { // what workers do
+	job     struct { // arguments of the workers' jobs
 		state  *spins.State
 		x      []int32
 		colour int
 		from   spins.Source
 	}
 	draw, tally, spread func(worker, job int)
-	proposal            *torusProposal // of Metropolis
+	proposal            *torusProposal // set for Metropolis; nil for Gibbs
 }
 
 var (
@@ -35,30 +35,30 @@ var (
 	_ sampler.Exchanger = (*torusGibbs)(nil)
 )
 
-// torusWorker is the workspace of one worker.
+// torusWorker is the workspace of one worker, padded to whole cache lines.
 type torusWorker struct {
-	scratch spins.Scratch // whole cache lines
+	scratch spins.Scratch // neighbour counts and redrawn words; fills whole cache lines
 	delta   spins.Tally
 	flip    *torusFlips
-	_       [128 - 4*8]byte // nothing else of its last cache line
+	_       [128 - 4*8]byte // padding to the end of the last cache line
 }
 
-// torusProposal holds the probabilities with which Metropolis accepts the flip of a site, by
-// the state of the site and the number of its neighbours in state 1.
+// torusProposal holds the probabilities with which Metropolis accepts the flip of a site, by the
+// state of the site and the number of its neighbours in state 1.
 type torusProposal struct {
 	accept [2][5]float64
-	p      [2][5]uint64 // 2⁶⁴ times them
+	p      [2][5]uint64 // acceptance probabilities in units of 2⁻⁶⁴
 	odds   simd.FlipOdds
 }
 
-// torusFlips is the additional workspace of a worker of Metropolis.
+// torusFlips is the additional workspace of a worker for Metropolis.
 type torusFlips struct {
 	scratch spins.FlipScratch
 	tally   simd.FlipTally
 }
 
-// newTorusGibbs returns nil if the states of the model cannot be held as bits or its sides
-// are not even and at least 4, as two colours require.
+// newTorusGibbs returns nil if the states of the model cannot be held as bits. It also returns
+// nil unless the sides are even and at least 4, as two colours require.
 func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
 	whole, fixed := unclamped(m)
 	c, held, ok := newTorusChains(whole, chains, format{})
@@ -94,21 +94,21 @@ func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
 	return k
 }
 
-// pack implements holder.
+// pack implements holder: it converts the state of chain s to bits and counts its sites.
 func (k *torusGibbs) pack(s int, x []int32) {
 	k.job.state = k.states[s]
 	k.job.state.Pack(x)
 	k.count(s)
 }
 
-// unpack implements holder.
+// unpack implements holder: it stores the state of chain s in x.
 func (k *torusGibbs) unpack(s int, x []int32) {
 	k.job.state, k.job.x = k.states[s], x
 	k.each(k.spread)
 	k.job.x = nil
 }
 
-// count implements holder.
+// count implements holder: it counts bonds and sites in state 1 of chain s.
 func (k *torusGibbs) count(s int) {
 	k.job.state = k.states[s]
 	for c := range colours {
@@ -117,22 +117,24 @@ func (k *torusGibbs) count(s int) {
 	}
 }
 
-// counted stores the counts of the colour in hand of chain s.
+// counted stores the counts of the current colour of chain s.
 func (k *torusGibbs) counted(s int, t spins.Tally) {
 	k.is(s, torusBonds, t.Bonds)
 	k.is(s, torusUp+k.job.colour, t.Up)
 }
 
-// addEnergies implements holder.
+// addEnergies implements holder: it adds to e the energies of changed numbers of bonds and of
+// sites in state 1.
 func (k *torusGibbs) addEnergies(e []float64, more [][]int) { k.torusChains.addEnergies(e, more) }
 
-// alike implements holder.
+// alike implements holder. It reports whether the other kernel is a torusGibbs with as many
+// columns.
 func (k *torusGibbs) alike(with holder) bool {
 	other, ok := with.(*torusGibbs)
 	return ok && other.cols == k.cols
 }
 
-// swap implements holder.
+// swap implements holder: it exchanges the states of the given chains.
 func (k *torusGibbs) swap(with holder, chains []int, moved []int) {
 	other := with.(*torusGibbs)
 	for _, s := range chains {
@@ -143,7 +145,7 @@ func (k *torusGibbs) swap(with holder, chains []int, moved []int) {
 	}
 }
 
-// share makes workspaces for so many workers.
+// share allocates workspaces for n workers, or for as many as there are jobs.
 func (k *torusGibbs) share(n int) {
 	k.workers.share(n, k.torus.Jobs(), func(w *torusWorker) {
 		if k.proposal != nil {
@@ -152,7 +154,7 @@ func (k *torusGibbs) share(n int) {
 	})
 }
 
-// each does the jobs of a colour and returns the sum of their tallies.
+// each runs the jobs of one colour on all workers and returns the sum of their tallies.
 func (k *torusGibbs) each(do func(worker, job int)) (sum spins.Tally) {
 	for _, w := range k.workers.each {
 		w.delta = spins.Tally{}
@@ -164,10 +166,10 @@ func (k *torusGibbs) each(do func(worker, job int)) (sum spins.Tally) {
 	return sum
 }
 
-// updates implements engine: they are colours.
+// updates implements engine: an update is a redraw of one colour.
 func (k *torusGibbs) updates() int { return colours }
 
-// redraw implements engine.
+// redraw implements engine: it redraws one colour of chain s.
 func (k *torusGibbs) redraw(s, colour int, _ []int32, r *sampler.Stream) (next, work int) {
 	j, pending := &k.job, &k.at.Info[s]
 	j.state, j.colour = k.states[s], colour
@@ -182,10 +184,10 @@ func (k *torusGibbs) redraw(s, colour int, _ []int32, r *sampler.Stream) (next, 
 	return colour + 1, k.sites / 2
 }
 
-// flush implements engine: redraw leaves nothing pending.
+// flush implements engine. It does nothing, because redraw leaves nothing pending.
 func (k *torusGibbs) flush(int) {}
 
-// accepted returns the sum of the acceptance probabilities of a colour that Metropolis has
+// accepted returns the sum of the acceptance probabilities of the colour that Metropolis has just
 // redrawn.
 func (k *torusGibbs) accepted() (sum float64) {
 	var all simd.FlipTally
@@ -201,13 +203,13 @@ func (k *torusGibbs) accepted() (sum float64) {
 	return sum
 }
 
-// fewestProposed is the least number of sites of a torus for which Metropolis proposes
-// changes as bits: fewer leave registers too empty (BenchmarkMetropolis). Tests set it
+// fewestProposed is the minimum number of sites of a torus for which Metropolis proposes changes
+// as bits. On smaller tori too much of the registers is empty (BenchmarkMetropolis). Tests set it
 // lower.
 var fewestProposed = 32
 
-// newTorusMetropolis returns the chromatic kernel of Metropolis for energy.Toroidal models, nil
-// if the states of the model cannot be held as bits. It is torusGibbs with other draws: a site
+// newTorusMetropolis returns the chromatic Metropolis kernel of energy.Toroidal models, or nil if
+// the states of the model cannot be held as bits. It is a torusGibbs with other draws: a site
 // flips with one of ten probabilities, multiples of 2⁻⁶⁴, by its state and the number of its
 // neighbours in state 1. A flip of probability 1 fails once in 2⁶⁴.
 func newTorusMetropolis(m energy.Model, chains int) *torusGibbs {
@@ -229,29 +231,31 @@ func newTorusMetropolis(m energy.Model, chains int) *torusGibbs {
 		t := k.workers.each[w]
 		t.delta.Add(k.job.state.Flip(&t.flip.tally, k.job.colour, job, &to.odds, k.job.from, &t.flip.scratch))
 	}
-	k.workers.each = nil // their workspaces have no flips
+	k.workers.each = nil // the existing workspaces have no flips
 	k.share(1)
 	return k
 }
 
-// torusChains are the chains of a kernel for energy.Toroidal models, whose states it holds
-// as bits.
+// torusChains holds the parameters of an energy.Toroidal model whose states a kernel holds as
+// bits.
 type torusChains struct {
 	cols int
-	d    [5]float64
+	d    [5]float64 // E(x_i = 1) − E(x_i = 0) with 0 … 4 neighbours in state 1
 }
 
-const colours = 2 // of a chequerboard
+const colours = 2 // number of colours of a chequerboard
 
-// The energy of a state of a torus depends on Σ x_i x_j over the bonds and on Σ x_i of each
-// colour.
+// torusBonds and torusUp are indices of the counts that determine the energy of a state of a
+// torus: Σ x_i x_j over the bonds and, from torusUp on, Σ x_i for each colour. torusNumbers is
+// the number of counts.
 const (
 	torusBonds = iota
 	torusUp
 	torusNumbers = torusUp + colours
 )
 
-// newTorusChains returns false if the model is not toroidal or a side is below 3.
+// newTorusChains returns the parameters of an energy.Toroidal model and an empty packed for its
+// states. ok is false if the model is not toroidal or a side is below 3.
 func newTorusChains(m energy.Model, chains int, form format) (k torusChains, p packed, ok bool) {
 	t, ok := energy.As[energy.Toroidal](m)
 	if !ok {
@@ -266,20 +270,21 @@ func newTorusChains(m energy.Model, chains int, form format) (k torusChains, p p
 	return torusChains{cols: cols, d: d}, newPacked(m, sites, chains, 1, torusNumbers, form), true
 }
 
-// addEnergies implements holder. From d[k] = d[0] + k(d[1]−d[0]) the energy of a pair of ones
-// is d[1]−d[0] and that of a one is d[0].
+// addEnergies implements holder: it adds to e the energies of changed numbers of bonds between
+// ones and of ones. Because d[k] = d[0] + k(d[1]−d[0]), the energy of a bond is d[1]−d[0] and
+// that of a single one is d[0].
 func (k *torusChains) addEnergies(e []float64, more [][]int) {
 	for s := range e {
 		e[s] += k.worth(more[torusBonds][s], more[torusUp][s]+more[torusUp+1][s])
 	}
 }
 
-// worth returns the energy of so many bonds and ones.
+// worth returns the energy of the given numbers of bonds between ones and of ones.
 func (k *torusChains) worth(bonds, ones int) float64 {
 	return float64((k.d[1]-k.d[0])*float64(bonds)) + float64(k.d[0]*float64(ones))
 }
 
-// Cost implements [sampler.Costed].
+// Cost implements [sampler.Costed] for a redraw of all sites.
 func (k *torusGibbs) Cost(info []sampler.Info) float64 {
 	return float64(len(info)) * (WholeCost + float64(bandCost*float64(k.sites/k.cols)) + float64(bitCost*float64(k.sites)))
 }

@@ -11,24 +11,25 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// wordGibbs is the chromatic kernel of Gibbs for two-level models with few neighbours per site
-// and couplings of one strength and either sign. The chains of a block are the bits of a word,
-// and sixteen sites are redrawn at once. The kernel holds its own copy of the states as bits,
-// read from x and written to it.
+// wordGibbs is the chromatic Gibbs kernel of two-level models with few neighbours per site and
+// couplings of one strength and either sign. The chains of a block are the bits of a word, and
+// sixteen sites are redrawn at once. The kernel holds its own copy of the states as bits, read
+// from x and written to x.
 //
-// Conditionals are multiples of 2⁻⁶⁴. All chains draw from the stream of the first one.
+// Conditional probabilities are multiples of 2⁻⁶⁴. All chains draw from the stream of the first
+// chain.
 type wordGibbs struct {
-	sweeper // all chains together; it counts spins.Change by kind
+	sweeper // one group of all chains; its counts are those of spins.Change, by kind
 	even    *equalByKind
 	states  *spins.Chains
 
 	workers workers[wordWorker]
-	first   int // part of job 0
+	first   int // index of the part of job 0
 	from    [batch]spins.Source
 	job     func(worker, job int)
 
-	side     *abreast    // of blocks that move together
-	together []wordBlock // the blocks that move together
+	side     *abreast    // states of blocks that are redrawn together; nil until needed
+	together []wordBlock // blocks of the current batch
 }
 
 var (
@@ -41,20 +42,22 @@ var (
 // wordWorker is the workspace of one worker.
 type wordWorker struct {
 	scratch spins.Scratch
-	delta   []simd.ChainTally // changes since the last flush, by kind
+	delta   []simd.ChainTally // per kind: changes since the last flush
 }
 
-// batch is the number of parts between two checks for a stop.
+// batch is the maximum number of parts redrawn between two checks for a stop.
 const batch = 512
 
-// newWordGibbs returns nil if the model is not of this kind or another kernel is faster.
+// newWordGibbs returns nil if the couplings have several magnitudes, a site has too many
+// neighbours, the sites have too many kinds, or another kernel is faster.
 func newWordGibbs(m energy.Model, chains int) *wordGibbs {
 	if chains < FewestBits {
 		return nil
 	}
 	e := newEqualByKind(m)
 	sites, _ := m.Shape()
-	if e == nil || e.graph.Lanes() > 2*chains*sites { // small graphs of many colours: most lanes are padding
+	// on small graphs of many colours most lanes are padding
+	if e == nil || e.graph.Lanes() > 2*chains*sites {
 		return nil
 	}
 	form := wordFormat
@@ -71,20 +74,20 @@ func newWordGibbs(m energy.Model, chains int) *wordGibbs {
 	return k
 }
 
-// share makes workspaces for so many workers.
+// share allocates workspaces for n workers, or for as many as there are parts.
 func (k *wordGibbs) share(n int) {
 	k.workers.share(n, k.states.Parts(), func(w *wordWorker) { w.delta = padded.Make[simd.ChainTally](len(k.even.base)) })
 }
 
-// wordSites is the least number of sites for each chain of a block for which chains of a
-// torus are faster one by one (BenchmarkWordGibbs): the registers of torusGibbs are full.
+// wordSites is the minimum number of sites per chain of a block for which the chains of a torus
+// are faster one by one (BenchmarkWordGibbs). The registers of torusGibbs are then full.
 const wordSites = 32
 
-// wordFormat has a tag because checkpoints of sparseGibbs, which had these models before, are as
-// long and begin with an energy. An earlier tag stood for three numbers of each kind.
+// wordFormat has a tag, because checkpoints of sparseGibbs, which had these models before, are as
+// long and begin with an energy. An earlier tag marked checkpoints with three numbers per kind.
 var wordFormat = format{tag: 0x776f7265, foreign: "another kernel of Gibbs", byNumber: true}
 
-// Step implements [sampler.Transition].
+// Step implements [sampler.Transition]. It makes unread steps in batches, also for a Company.
 func (k *wordGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if ctl.Unread && (len(ctl.Company) > 0 || ctl.Steps > 1 && k.at.Fresh()) {
 		return k.batch(ctl, info, x, r)
@@ -92,10 +95,10 @@ func (k *wordGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return k.sweeper.Step(ctl, info, x, r)
 }
 
-// updates implements engine: they are parts.
+// updates implements engine: an update is a redraw of one part.
 func (k *wordGibbs) updates() int { return k.states.Parts() }
 
-// redraw implements engine.
+// redraw implements engine: it redraws some parts of one colour in all chains.
 func (k *wordGibbs) redraw(_, from int, _ []int32, r *sampler.Stream) (next, work int) {
 	k.first = from
 	parts, sites := min(k.states.End(from)-from, batch), 0
@@ -107,7 +110,7 @@ func (k *wordGibbs) redraw(_, from int, _ []int32, r *sampler.Stream) (next, wor
 	return from + parts, k.chains * sites
 }
 
-// flush implements engine.
+// flush implements engine: it adds the changes of all workers to the counts.
 func (k *wordGibbs) flush(int) {
 	pending := k.at.Info
 	near := k.since[len(k.even.base)][:len(pending)]
@@ -126,14 +129,14 @@ func (k *wordGibbs) flush(int) {
 	}
 }
 
-// pack implements holder.
+// pack implements holder: it converts the states of all chains to bits.
 func (k *wordGibbs) pack(_ int, x []int32) { k.states.Pack(x) }
 
-// unpack implements holder.
+// unpack implements holder: it stores the states of all chains in x.
 func (k *wordGibbs) unpack(_ int, x []int32) { k.states.Spread(x) }
 
-// count implements holder. Counting meets every pair of neighbours twice; a pair that counts
-// in state 0 is half of a correction at each of its two sites.
+// count implements holder for all chains. It visits every pair of neighbours twice. A pair that
+// counts in state 0 adds half of a correction at each of its two sites.
 func (k *wordGibbs) count(int) {
 	delta := k.workers.each[0].delta
 	k.states.Count(delta, &k.workers.each[0].scratch)
@@ -150,7 +153,8 @@ func (k *wordGibbs) count(int) {
 	clear(delta)
 }
 
-// addEnergies implements holder.
+// addEnergies implements holder: it adds to e the energies of changed sums of neighbours and
+// numbers of sites in state 1, by kind.
 func (k *wordGibbs) addEnergies(e []float64, more [][]int) {
 	near := more[len(k.even.base)][:len(e)]
 	if len(k.even.base) == 1 {
@@ -169,38 +173,40 @@ func (k *wordGibbs) addEnergies(e []float64, more [][]int) {
 	}
 }
 
-// alike implements holder.
+// alike implements holder. It reports whether kinds and layout are the same. If so, the kernels
+// share the layout.
 func (k *wordGibbs) alike(with holder) bool {
 	other, ok := with.(*wordGibbs)
 	return ok && slices.Equal(k.even.turned, other.even.turned) && k.even.graph.Share(other.even.graph)
 }
 
-// swap implements holder.
+// swap implements holder: it exchanges the states of the given chains.
 func (k *wordGibbs) swap(with holder, chains []int, moved []int) {
 	k.states.Swap(with.(*wordGibbs).states, chains, moved)
 }
 
-// FewestBits is the least number of chains in a block that are held as bits of a word
-// (BenchmarkWordGibbs). Tests set it higher, to try other kernels.
+// FewestBits is the minimum number of chains in a block for which wordGibbs is used
+// (BenchmarkWordGibbs). Tests set it higher to exercise other kernels.
 var FewestBits = 1
 
-// Cost implements [sampler.Costed].
+// Cost implements [sampler.Costed] for a redraw of all lanes.
 func (k *wordGibbs) Cost(info []sampler.Info) float64 {
 	return float64(WholeCost + float64(float64(k.states.Lanes())*laneCost))
 }
 
 const (
-	// batchSites bounds the graphs whose unread steps are made in batches. On a larger graph
-	// the report of a step costs nothing compared with the step, several goroutines may
-	// redraw it, and states side by side would leave the caches.
+	// batchSites is the maximum number of sites of graphs on which unread steps are made in
+	// batches. On a larger graph the report of a step costs nothing compared with the step,
+	// several goroutines can redraw it, and interleaved states would leave the caches.
 	batchSites = 1 << 12
 
-	// abreastLanes lanes of a single block take as long as one site of a register of
-	// blocks (BenchmarkWordBatch).
+	// Redrawing abreastLanes lanes of a single block takes as long as redrawing one site in a
+	// register of several blocks (BenchmarkWordBatch).
 	abreastLanes = 11
 )
 
-// Company implements [sampler.Companion].
+// Company implements [sampler.Companion]. It returns the number of blocks that are best moved
+// together, or 0 on graphs that are too large for batches.
 func (k *wordGibbs) Company(blocks int) int {
 	if k.sites > batchSites || len(k.workers.each) > 1 && k.states.End(0) > 1 {
 		return 0
@@ -211,21 +217,23 @@ func (k *wordGibbs) Company(blocks int) int {
 	return 1
 }
 
-// abreast reports whether redrawing so many blocks side by side is faster than one by one.
+// abreast reports whether redrawing the given number of blocks together is faster than one by
+// one.
 func (k *wordGibbs) abreast(blocks int) bool {
 	width := simd.JointWidth()
 	return width > 0 && !k.states.Fixes() && blocks*k.states.Lanes() >= abreastLanes*k.sites*((blocks-1)/width+1)
 }
 
-// wordBlock is one of the blocks that move together.
+// wordBlock is one of the blocks that a batch of steps moves.
 type wordBlock struct {
 	kernel *wordGibbs
 	info   []sampler.Info
 	r      *sampler.Stream
-	moved  int // sites that changed
+	moved  int // number of sites that changed in the batch
 }
 
-// batch makes several steps that nobody reads, of the block and of its companions.
+// batch makes several unread steps of the block and of its companions. It returns the number of
+// steps, or 0 if it cannot.
 func (k *wordGibbs) batch(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (steps int) {
 	k.together = append(k.together[:0], wordBlock{kernel: k, info: info, r: &r[0]})
 	for _, b := range ctl.Company {
@@ -257,8 +265,8 @@ func (k *wordGibbs) batch(ctl sampler.Control, info []sampler.Info, x []int32, r
 	return steps
 }
 
-// report stores the changes of some steps of a block: those of all chains together in the
-// first entry.
+// report stores the result of a batch in the reports of a block. The first report holds the
+// changes of all chains together.
 func report(info []sampler.Info, moved int) {
 	for s := range info {
 		info[s] = sampler.Info{Energy: math.NaN(), Accept: 1}
@@ -266,13 +274,13 @@ func report(info []sampler.Info, moved int) {
 	info[0].Moved = moved
 }
 
-// stride returns how many of n steps of that many blocks fit between two checks whether to
-// stop.
+// stride returns the number of steps, at most n, of the given number of blocks that fit between
+// two checks for a stop.
 func (k *wordGibbs) stride(n, blocks int) int {
 	return min(n, max(1, PollWork/(blocks*simd.ChainBits*k.sites)))
 }
 
-// batchInTurn moves blocks one by one, some steps at a time.
+// batchInTurn makes n steps of the blocks, one block after the other, some steps at a time.
 func (k *wordGibbs) batchInTurn(n int, blocks []wordBlock) (steps int) {
 	for steps < n && !k.at.Stopped {
 		some := k.stride(n-steps, len(blocks))
@@ -293,7 +301,7 @@ func (k *wordGibbs) batchInTurn(n int, blocks []wordBlock) (steps int) {
 	return steps
 }
 
-// batchAbreast moves blocks side by side.
+// batchAbreast makes n steps of the blocks together, with interleaved states.
 func (k *wordGibbs) batchAbreast(n int, blocks []wordBlock) (steps int) {
 	if k.side == nil {
 		k.side = padded.New(abreast{states: k.states.NewJoint()})
@@ -328,7 +336,8 @@ func (k *wordGibbs) batchAbreast(n int, blocks []wordBlock) (steps int) {
 	return steps
 }
 
-// depart counts what energies depend on before a batch; arrive counts it again after one.
+// depart computes the counts on which energies depend before a batch; arrive recomputes them
+// after it.
 func (k *wordGibbs) depart(x []int32) {
 	k.hold(0, x)
 	k.know()
@@ -339,7 +348,8 @@ func (k *wordGibbs) arrive() {
 	k.stale[0] = true
 }
 
-// abreast holds blocks of chains side by side.
+// abreast holds the interleaved states of blocks of chains, with scratch for redrawing them
+// together.
 type abreast struct {
 	states          *spins.Joint
 	from            simd.Joint

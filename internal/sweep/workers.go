@@ -5,14 +5,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 )
 
-// workers share the jobs of a sweep. W is the workspace of one of them.
+// workers divides the jobs of a sweep. W is the type of the workspace of one worker.
 type workers[W any] struct {
 	burst *pool.Burst
-	each  []*W // by worker, on cache lines of its own
+	each  []*W // per worker: its workspace, on cache lines of its own
 }
 
-// share makes workspaces for n workers, or for the most that find a job. complete, unless nil,
-// adds to one what is not zero.
+// share allocates workspaces for n workers, but not for more than most, the number of jobs.
+// complete, if not nil, initialises a workspace beyond its zero value.
 func (k *workers[W]) share(n, most int, complete func(w *W)) {
 	if n = max(1, min(n, most)); n == len(k.each) {
 		return
@@ -28,7 +28,7 @@ func (k *workers[W]) share(n, most int, complete func(w *W)) {
 	}
 }
 
-// do does the jobs 0 … n−1, a single one without waking other workers.
+// do runs the jobs 0 … n−1. It runs a single job without waking other workers.
 func (k *workers[W]) do(n int, job func(worker, job int)) {
 	if n == 1 || len(k.each) == 1 {
 		for i := range n {

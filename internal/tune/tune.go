@@ -8,50 +8,52 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Target is the mean acceptance probability that adaptation aims at by default: the
-// optimum for Langevin proposals in continuous spaces (Roberts and Rosenthal 1998) and
-// close to it in discrete ones (Sun, Dai and Schuurmans 2022).
+// Target is the default mean acceptance probability for adaptation. It is optimal for Langevin
+// proposals in continuous spaces (Roberts and Rosenthal 1998) and nearly so in discrete ones
+// (Sun, Dai and Schuurmans 2022).
 const Target = 0.574
 
-// Tuner is Robbins and Monro's stochastic approximation on log α: after step n
+// Tuner adapts a step size α by Robbins and Monro's stochastic approximation on log α. After step
+// n
 //
-//	log α ← log α + γ_n (mean acceptance of the block − target),  γ_n = (1 + n/50)^(−0.6),
+//	log α ← log α + γ_n (mean acceptance of the block − target),  γ_n = (1 + n/50)^(−0.6).
 //
-// and, once warm-up is over, the average of log α over its second half (Polyak and Juditsky
-// 1992). The gain is initially 1, so any start in [1e−3, 1e3] converges within some tens of
-// steps; the exponent lies in (½, 1], as convergence requires.
+// At the end of warm-up, log α becomes its average over the second half of warm-up (Polyak and
+// Juditsky 1992). The gain γ_n is initially 1, so any start in [1e−3, 1e3] converges within some
+// tens of steps. The exponent lies in (½, 1], as convergence requires.
 //
-// A proposal that changes nothing is accepted whatever the step size. If the share of such
+// A proposal that changes nothing is accepted whatever the step size. If the fraction of such
 // proposals alone exceeds the target, no step size attains the target as the mean over all
-// proposals, and α would run to its bound. They are therefore ignored while their share
-// over about the last 50 steps is that high.
+// proposals, and α would move to its bound. Such proposals are therefore ignored while their
+// fraction over about the last 50 steps is that high.
 type Tuner struct {
 	target    float64
 	logAlpha  float64
-	sum, mean float64 // of log α over the second half
-	still     float64 // share of proposals that change nothing, over the last steps
+	sum, mean float64 // sum and mean of log α over the second half of warm-up
+	still     float64 // fraction of proposals that change nothing, over about the last memory steps
 }
 
 const (
-	delay    = 50
-	exponent = 0.6
+	delay    = 50  // scale of the step number n in the gain γ_n, see Tuner
+	exponent = 0.6 // exponent in the gain γ_n, see Tuner
 
-	// memory is the number of steps over which proposals that change nothing are
-	// counted: enough for the first, small steps on small models to be over.
+	// memory is the number of steps over which proposals that change nothing are averaged. It
+	// covers the first, small steps on small models.
 	memory = 50
 )
 
-// Proposals summarises the proposals of a step.
+// Proposals summarises the proposals of one step of a block of chains.
 type Proposals struct {
-	Accept   float64 // mean acceptance probability
-	Changing float64 // share of those that would change the state
-	Among    float64 // mean acceptance probability of these; 0 if there are none
+	Accept   float64 // mean acceptance probability of all proposals
+	Changing float64 // fraction of proposals that would change the state
+	// mean acceptance probability of the proposals that would change the state; 0 if there are
+	// none
+	Among float64
 }
 
-// Mean summarises the n proposals of a step of a block: at(i) returns the acceptance
-// probability of proposal i and the number of sites that it moved. One that changes
-// something and is certain to be accepted moves sites; one that changes nothing is
-// certain to be accepted and moves none.
+// Mean summarises the n proposals of a step of a block. at(i) returns the acceptance probability
+// of proposal i and the number of sites that it moved. A proposal with probability 1 that moved
+// no site counts as one that changes nothing.
 func Mean(n int, at func(i int) (accept float64, moved int)) Proposals {
 	p, changing := Proposals{}, 0
 	for i := range n {
@@ -68,13 +70,13 @@ func Mean(n int, at func(i int) (accept float64, moved int)) Proposals {
 	return p
 }
 
-// Beyond these bounds the distance term of the proposal is either all or
-// nothing, and the acceptance rate carries no more information about α.
+// minLogAlpha and maxLogAlpha bound log α. Beyond them the distance term of a proposal is
+// negligible or dominant, and the acceptance probability contains no information about α.
 var minLogAlpha, maxLogAlpha = simd.Log(1e-4), simd.Log(1e4)
 
-// New returns a tuner that starts at step size alpha; target 0 means [Target]. It returns
-// an error if the target is not within (0, 1); the message begins with who, such as
-// "sampler: DMALA".
+// New returns a tuner that starts at step size alpha; a target of 0 means [Target]. It returns an
+// error if the target is not within (0, 1). The message begins with who, such as "sampler:
+// DMALA".
 func New(who string, alpha, target float64) (*Tuner, error) {
 	if target == 0 {
 		target = Target
@@ -85,8 +87,9 @@ func New(who string, alpha, target float64) (*Tuner, error) {
 	return &Tuner{target: target, logAlpha: simd.Log(alpha)}, nil
 }
 
-// Start returns the initial step size of a method: alpha, which is then fixed, with a nil
-// tuner or, if alpha is 0, usual, with a tuner. See [New] for the error.
+// Start returns the initial step size of a method. If alpha is not 0, the step size is alpha,
+// fixed, and the tuner is nil. If alpha is 0, the step size is usual, with a tuner. See [New] for
+// the error.
 func Start(who string, alpha, usual, target float64) (float64, *Tuner, error) {
 	if alpha != 0 {
 		return alpha, nil, nil
@@ -95,8 +98,8 @@ func Start(who string, alpha, usual, target float64) (float64, *Tuner, error) {
 	return usual, t, err
 }
 
-// Adapt returns the step size to use after warm-up step k of n (from 0), whose
-// mean acceptance probability was accept.
+// Adapt returns the step size to use after warm-up step k of n, counted from 0. accept is the
+// mean acceptance probability of that step.
 func (t *Tuner) Adapt(accept float64, k, n int) float64 {
 	gain := simd.Exp(-exponent * simd.Log1p(float64(k)/delay))
 	t.logAlpha += float64(gain * (accept - t.target))
@@ -111,9 +114,9 @@ func (t *Tuner) Adapt(accept float64, k, n int) float64 {
 	return simd.Exp(t.logAlpha)
 }
 
-// AdaptTo is Adapt without the proposals that change nothing, if their share exceeds the
-// target. If no proposal of any chain changes anything, α grows slowly, by 1/memory of
-// the effect of an accepted step.
+// AdaptTo adapts the step size like Adapt. It ignores proposals that change nothing if their
+// fraction exceeds the target. If no proposal of any chain changes anything, α grows slowly, by
+// 1/memory of the effect of an accepted step.
 func (t *Tuner) AdaptTo(p Proposals, k, n int) float64 {
 	t.still += (1 - p.Changing - t.still) / memory
 	accept := p.Accept
@@ -125,9 +128,9 @@ func (t *Tuner) AdaptTo(p Proposals, k, n int) float64 {
 	return t.Adapt(accept, k, n)
 }
 
-// Bound returns −1 if the step size is at its lower bound and too few proposals are
-// accepted, 1 if it is at its upper bound and most proposals change nothing, and 0
-// otherwise.
+// Bound returns −1 if the step size is at its lower bound, where too few proposals are accepted.
+// It returns 1 if the step size is at its upper bound and most proposals change nothing.
+// Otherwise it returns 0.
 func (t *Tuner) Bound() int {
 	switch {
 	case t.logAlpha < minLogAlpha+near:
@@ -138,12 +141,13 @@ func (t *Tuner) Bound() int {
 	return 0
 }
 
-// near is how close to a bound a step size counts as being at it: a factor of 2,
-// because what is kept is the average of a walk along the bound.
+// near is the distance from a bound on log α within which a step size counts as being at the
+// bound. It is a factor of 2, because the final step size is the average of a walk along the
+// bound.
 const near = 0.7
 
-// Warning returns a sentence about a step size alpha at its bound, or "" if it is not at a
-// bound or t is nil.
+// Warning returns a sentence about a step size alpha at its bound. It returns "" if alpha is not
+// at a bound or t is nil.
 func (t *Tuner) Warning(alpha float64) string {
 	if t == nil {
 		return ""
@@ -164,7 +168,7 @@ func (t *Tuner) Fields(f *wire.Fields) {
 	}
 }
 
-// Goal returns the mean acceptance probability that the tuner aims at.
+// Goal returns the mean acceptance probability to which the tuner adapts the step size.
 func (t *Tuner) Goal() float64 { return t.target }
 
 // Set sets the step size to alpha, for callers with their own bounds.

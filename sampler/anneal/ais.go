@@ -22,31 +22,34 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// AIS estimates log Z by annealed importance sampling (Neal 2001). Every chain starts at a draw x_0
-// from the base and passes through the stages 0 = β_0 < … < β_K = 1,
+// AIS estimates log Z by annealed importance sampling (Neal 2001). Every chain starts at a draw
+// x_0 from the base distribution. It passes through the stages k = 1 … K of a schedule 0 = β_0 <
+// … < β_K = 1,
 //
 //	log w ← log w + E_{k−1}(x_{k−1}) − E_k(x_{k−1}),  x_k ← Moves steps of the method on E_k,
 //
-// starting with log w = log Z_0; the chain does not move after the last weight. E_k is
-// (1 − β_k)·E_base + β_k·E, with E_base = 0 for uniform states; a [Tempered] model supplies the
-// term β_k·E itself. The weights are unbiased, E[w] = Z, however badly the chains mix, for every
-// method that leaves its target invariant (not mcmc.DULA). Their logarithm is biased downwards.
-// Methods do not adapt here, because that would bias the weights: set the step size.
+// starting with log w = log Z_0, the normaliser of the base. The chain does not move after the
+// last weight. E_k is (1 − β_k)·E_base + β_k·E, with E_base = 0 for uniform states; a [Tempered]
+// model supplies the term β_k·E itself.
 //
-// With a Population it is population annealing (Hukushima and Iba 2003; Machta 2010): whenever the
-// effective number of chains (Σw)²/Σw² of a population falls below half of its size, its chains are
-// resampled by weight, systematically, and each gets their mean weight. The weights stay unbiased.
-// Populations are independent of each other.
+// The weights are unbiased, E[w] = Z, however badly the chains mix, for every method that leaves
+// its target invariant (not mcmc.DULA). Their logarithm is biased downwards. Methods do not adapt
+// here, because that would bias the weights: set the step size.
+//
+// With a Population, AIS becomes population annealing (Hukushima and Iba 2003; Machta 2010). The
+// effective number of chains of a population is (Σw)²/Σw². Whenever it falls below half of the
+// population's size, the chains are resampled systematically by weight, and each gets their mean
+// weight. The weights stay unbiased. Populations are independent of each other.
 //
 // Chains that start at a state of probability zero have weight 0. If almost all states have
 // probability zero, almost all weights are 0.
 //
-// The weights, the estimate, its error and the effective sample size have the same bits
-// on every processor.
+// The weights, the estimate, its error and the effective sample size have the same bits on every
+// processor.
 //
 // AIS returns an error if a setting is out of range, the method does not fit the model, an energy
-// is NaN or −Inf, a step fails or the context ends, and [sampler.ErrZero] if all chains start at
-// states of probability zero. Use an [AISRunner] for a run that can stop and resume.
+// is NaN or −Inf, a step fails or the context ends. It returns [sampler.ErrZero] if all chains
+// start at states of probability zero. Use an [AISRunner] for a run that can stop and resume.
 func AIS(ctx context.Context, m energy.Model, method sampler.Method, cfg AISConfig) (*AISResult, error) {
 	a, err := NewAIS(m, method, cfg)
 	if err != nil {
@@ -55,47 +58,49 @@ func AIS(ctx context.Context, m energy.Model, method sampler.Method, cfg AISConf
 	return a.Run(ctx)
 }
 
-// AISConfig holds the settings of annealed importance sampling. The zero value runs 64
-// chains through 200 stages.
+// AISConfig holds the settings of annealed importance sampling. The zero value runs 64 chains
+// through 200 stages.
 type AISConfig struct {
-	Chains  int    // independent weights of the whole run; 0 means 64, at least 2
-	Seed    uint64 // chain i draws from stream (Seed, i)
-	Workers int    // goroutines; 0 means GOMAXPROCS; never changes results
+	Chains  int    // number of independent weights of the whole run, at least 2; 0 means 64
+	Seed    uint64 // seed of the run; chain i draws from stream (Seed, i)
+	Workers int    // number of goroutines; 0 means GOMAXPROCS; does not change results
 
 	// Population is the number of consecutive chains that are resampled together; 0 means that
 	// chains are not resampled. Chains must be a multiple of Population and at least twice as
-	// large, because the error is estimated from the variation between populations; 0 Chains then
-	// means 16 populations.
+	// large, because the error is estimated from the variation between populations. If Chains is
+	// 0, there are 16 populations.
 	Population int
 
-	// First and Count select the chains of this part of a run. First is a multiple of the block of
-	// chains (of Population, if that is set), and so is Count unless the part ends with the run; a
-	// Count of 0 means all chains from First on. The weights and states of a part are those of the
-	// whole run, to the bit; see [AISResult.Join].
+	// First and Count select the chains of this part of a run. First is a multiple of the block
+	// size, or of Population if that is set. So is Count, unless the part ends with the run. A
+	// Count of 0 means all chains from First on. The weights and states of a part equal those of
+	// the whole run, to the bit; see [AISResult.Join].
 	First, Count int
 
-	Stages int // steps of the schedule; 0 means 200
-	Moves  int // steps of the method per stage; 0 means 1
+	Stages int // number of stages of the schedule; 0 means 200
+	Moves  int // number of steps of the method per stage; 0 means 1
 
-	// Schedule gives β, ascending from Schedule(0) = 0 to Schedule(1) = 1; nil
-	// means Linear(0, 1).
+	// Schedule returns β, ascending from Schedule(0) = 0 to Schedule(1) = 1. Nil means Linear(0,
+	// 1).
 	Schedule Schedule
 
-	// Base is the distribution of the first states: a model of independent sites, such as a
-	// model.Independent fitted to data, or an energy.Factored model whose graph is narrow enough
-	// for package projection/junction, such as a chain, or a strip of the model's own lattice. Base
-	// must give positive probability to every state that has positive probability under the model.
-	// nil means uniform states. The closer Base is to the model, the fewer stages are needed.
+	// Base is the distribution of the initial states; nil means uniform states. It can be a model
+	// of independent sites, such as a model.Independent fitted to data. It can also be an
+	// energy.Factored model whose graph is narrow enough for package projection/junction, such as
+	// a chain or a strip of the model's lattice. Base must give positive probability to every
+	// state that has positive probability under the model. The closer Base is to the model, the
+	// fewer stages are needed.
 	Base energy.Model
 
 	// Exact, if not nil, holds independent exact draws from the model, one per chain of the part.
-	// AIS then runs backwards from these draws, and log Z is biased upwards, so that the two
-	// directions together bracket log Z.
+	// AIS then runs backwards from these draws, and log Z is biased upwards. The results of both
+	// directions bracket log Z.
 	Exact []int32
 
-	// Checkpoint, if it has a Path, saves the run there as SaveFile does: at the end of every Run,
-	// even if its context ended, and during a Run each time all chains have completed Every more
-	// stages (0: at the end only). If saving fails, the Run ends.
+	// Checkpoint saves the run to the file Path, as SaveFile does, if Path is not empty. It saves
+	// at the end of every Run, even if the context ended. If Every is not 0, it also saves during
+	// a Run, each time all chains have completed Every more stages. If saving fails, the Run
+	// ends.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -111,25 +116,26 @@ const (
 type AISResult struct {
 	LogZ
 
-	// LogWeights holds log w for each chain, with E[w] = Z exactly; −Inf for a chain that started
-	// at a state of probability zero. With Exact, E[w] = 1/Z.
+	// LogWeights holds log w for each chain, with E[w] = Z exactly. It is −Inf for a chain that
+	// started at a state of probability zero. With Exact, E[w] = 1/Z.
 	LogWeights []float64
 
-	// ESS is (Σw)²/Σw², the effective number of chains or, with a Population, of populations, each
-	// with its mean weight. It is 0 if all weights of a part are 0. If ESS is below a few tens,
-	// Value and StdErr are unreliable: use more stages, or more populations.
+	// ESS is (Σw)²/Σw², the effective number of chains. With a Population, it is the effective
+	// number of populations, each with its mean weight. It is 0 if all weights of a part are 0.
+	// If ESS is below a few tens, Value and StdErr are unreliable: use more stages, or more
+	// populations.
 	ESS float64
 
-	// States are the last states of the chains, chains × sites. Weighted by w, they represent the
-	// target distribution p.
+	// States holds the last states of the chains, chains × sites. Weighted by w, they represent
+	// the target distribution p.
 	States []int32
 
-	run        part // what the result is a part of
-	population int  // chains whose weights belong together, at least 1
-	back       bool // from exact draws
+	run        part // part of the run that this result covers
+	population int  // number of chains whose weights are averaged together, at least 1
+	back       bool // the run goes backwards, from exact draws
 }
 
-// Part returns cfg with First and Count set to part k of n, see
+// Part returns cfg with First and Count set to part k of n nearly equal parts of the run; see
 // [sampler.Config.Part].
 func (cfg AISConfig) Part(k, n int) (AISConfig, error) {
 	err := cmp.Or(
@@ -139,7 +145,7 @@ func (cfg AISConfig) Part(k, n int) (AISConfig, error) {
 	return cfg, err
 }
 
-// chains returns the number of chains, or the default if the configuration does not set it.
+// chains returns the default number of chains.
 func (cfg *AISConfig) chains() int {
 	if cfg.Population > 0 {
 		return defaultPopulations * min(cfg.Population, math.MaxInt32)
@@ -147,10 +153,10 @@ func (cfg *AISConfig) chains() int {
 	return defaultAISChains
 }
 
-// block is the number of chains that move together.
+// block returns the number of chains that move together.
 func (cfg *AISConfig) block() int { return cmp.Or(cfg.Population, session.Block(cfg.Chains)) }
 
-// fill checks the configuration and replaces zeros by defaults.
+// fill checks the configuration and replaces zero fields by their defaults.
 func (cfg *AISConfig) fill() (err error) {
 	if err := cmp.Or(check.If(cfg.Chains < 0 || cfg.Chains == 1, "anneal: AISConfig.Chains = %d, want ≥ 2 (0 for the default)", cfg.Chains), check.Defaults("anneal: AISConfig.",
 		check.Number("Population", &cfg.Population, 0, 0), check.Number("Chains", &cfg.Chains, 0, cfg.chains()), check.Number("Workers", &cfg.Workers, 0, runtime.GOMAXPROCS(0)),
@@ -169,8 +175,8 @@ func (cfg *AISConfig) fill() (err error) {
 	return err
 }
 
-// Populations returns the logarithm of the mean weight of every population. Without a Population it
-// returns the log weights of the chains. The entries are independent of each other.
+// Populations returns the logarithm of the mean weight of every population. Without a Population
+// it returns the log-weights of the chains. The entries are independent of each other.
 func (r *AISResult) Populations() []float64 {
 	var means []float64
 	for of := range slices.Chunk(r.LogWeights, max(r.population, 1)) {
@@ -180,8 +186,8 @@ func (r *AISResult) Populations() []float64 {
 	return means
 }
 
-// sum turns the weights into the estimate. If no weight is positive, it is an error only for a
-// whole run.
+// sum computes the estimate from the weights. If no weight is positive, sum returns an error for
+// a whole run, but not for a part.
 func (r *AISResult) sum() error {
 	means := r.Populations()
 	r.Value, r.StdErr = logMeanExp(means)
@@ -200,11 +206,11 @@ func (r *AISResult) sum() error {
 	return nil
 }
 
-// Join returns the result of a whole run from its parts: r begins with chain 0, and every other
-// part begins where the previous one ends. The bits are those of the run in one piece. Join returns
-// an error if a part belongs to another run (it names the setting that differs), if there is a gap
-// or an overlap, or if the last part ends before the run. Like AIS, it may also return
-// [sampler.ErrZero].
+// Join returns the result of a whole run from its parts. r begins with chain 0, and every other
+// part begins where the previous one ends. The bits are those of the run in one piece. Join
+// returns an error if a part belongs to another run (it names the setting that differs), if there
+// is a gap or an overlap, or if the last part ends before the run. It returns [sampler.ErrZero]
+// if all chains start at states of probability zero.
 func (r *AISResult) Join(parts ...*AISResult) (*AISResult, error) {
 	all := &AISResult{back: r.back, population: r.population}
 	var err error
@@ -219,23 +225,25 @@ func (r *AISResult) Join(parts ...*AISResult) (*AISResult, error) {
 	return all, all.sum()
 }
 
-// AISRunner is a run of [AIS] that can stop between stages and resume, in the same
-// process or from a checkpoint in another. Its methods must not be called
-// concurrently with each other.
+// AISRunner is a run of [AIS] that can stop between stages and resume, in the same process or
+// from a checkpoint in another process. Its methods must not be called concurrently with each
+// other.
 type AISRunner struct {
 	saved
 	*path
 	cfg  AISConfig
-	size int // chains of a block
+	size int // number of chains per block
 
-	// By chain of this part, the first being cfg.First.
+	// x, logw and streams hold the states, log-weights and random streams of the chains of this
+	// part. The first of these is chain cfg.First of the run.
 	x       []int32
 	logw    []float64
 	streams []sampler.Stream
-	stage   []int // by block: stages done
+	stage   []int // per block: number of completed stages
 }
 
-// NewAIS returns a run of [AIS] that is ready to start.
+// NewAIS returns a run of [AIS] that is ready to start. It returns an error if a setting is out
+// of range.
 func NewAIS(m energy.Model, method sampler.Method, cfg AISConfig) (*AISRunner, error) {
 	if err := cfg.fill(); err != nil {
 		return nil, err
@@ -277,14 +285,13 @@ func newAISRunner(way *path, cfg AISConfig) *AISRunner {
 	}
 }
 
-// Stage returns the number of stages that every chain has completed, 0 …
-// AISConfig.Stages.
+// Stage returns the number of stages that every chain has completed, 0 … AISConfig.Stages.
 func (a *AISRunner) Stage() int { return slices.Min(a.stage) }
 
-// Run continues to the last stage and returns the result; the result of a part covers only its own
-// chains. If the context ends or a step fails, every chain stays at the stage it has reached, and a
-// later Run continues from there. Errors are those of [AIS]; calling Run while another Run is under
-// way is an error, too. After the last stage Run returns the same result again.
+// Run continues to the last stage and returns the result. The result of a part covers only its
+// own chains. If the context ends or a step fails, every chain stays at the stage it has reached,
+// and a later Run continues from there. Run returns the errors of [AIS], and an error if another
+// Run is under way. After the last stage Run returns the same result again.
 func (a *AISRunner) Run(ctx context.Context) (*AISResult, error) {
 	if err := a.life.BeginSaving(ctx, "Run", 0); err != nil {
 		return nil, err
@@ -304,7 +311,7 @@ func (a *AISRunner) Run(ctx context.Context) (*AISResult, error) {
 	return res, res.sum()
 }
 
-// advance brings all blocks to a stage.
+// advance moves all blocks to stage to.
 func (a *AISRunner) advance(ctx context.Context, to int) error {
 	workers := pool.New(min(a.cfg.Workers, len(a.stage)))
 	workers.Start()
@@ -324,17 +331,18 @@ func (a *AISRunner) advance(ctx context.Context, to int) error {
 	return nil
 }
 
-// aisScratch is a worker's scratch space for trying a stage before the result is kept.
+// aisScratch is a worker's scratch space. A stage runs there first, and is copied back if it
+// succeeds.
 type aisScratch struct {
 	x       []int32
 	logw    []float64
 	streams []sampler.Stream
 	info    []sampler.Info
 	e       []float64
-	copies  []int // of each chain of a population
+	copies  []int // number of copies of each chain of a population after resampling
 }
 
-// step brings block b to the next stage, or returns an error and leaves the block unchanged.
+// step moves block b to the next stage. On an error the block is unchanged.
 func (a *AISRunner) step(ctx context.Context, s *aisScratch, b int) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -347,7 +355,7 @@ func (a *AISRunner) step(ctx context.Context, s *aisScratch, b int) error {
 	clear(s.info)
 
 	k, last := a.stage[b]+1, len(a.betas)-1
-	// Backwards, stage k takes the step from E_{last−k+1} to the energy before it.
+	// Backwards, stage k goes from E_{last−k+1} to E_{last−k}.
 	by, at, sign, back := k, k, 1.0, a.cfg.Exact != nil
 	if back {
 		by, at, sign = last-k+1, last-k, -1
@@ -370,7 +378,7 @@ func (a *AISRunner) step(ctx context.Context, s *aisScratch, b int) error {
 		s.logw[i] -= float64(sign * v)
 	}
 	if k == 1 && !back && !a.replaceDead(s) {
-		k = last // no chain of the block has any weight to gather
+		k = last // no chain of the block has positive weight, so the remaining stages are skipped
 	}
 	if k < last {
 		if a.cfg.Population > 0 {
@@ -387,8 +395,8 @@ func (a *AISRunner) step(ctx context.Context, s *aisScratch, b int) error {
 	return nil
 }
 
-// replaceDead gives each chain without weight the state of a chain that has weight, so that kernels
-// can run: the weight of such a chain remains 0. It returns false if no chain has weight.
+// replaceDead copies the state of a chain with positive weight to each chain of weight 0, so that
+// kernels can run. The weights of these chains stay 0. It returns false if all weights are 0.
 func (a *AISRunner) replaceDead(s *aisScratch) bool {
 	alive := slices.IndexFunc(s.logw, func(w float64) bool { return !math.IsInf(w, -1) })
 	if alive < 0 {
@@ -402,8 +410,8 @@ func (a *AISRunner) replaceDead(s *aisScratch) bool {
 	return true
 }
 
-// resample resamples the states of a population by weight if the weights have become unequal. At
-// least one weight is positive.
+// resample resamples the states of a population by weight if its effective number of chains is
+// below half of its size. At least one weight must be positive.
 func (a *AISRunner) resample(s *aisScratch) {
 	n := len(s.logw)
 	top, sum, squares := resample.Moments(s.logw)
@@ -421,7 +429,7 @@ func (a *AISRunner) resample(s *aisScratch) {
 	}
 }
 
-// move makes the steps of stage k for the chains from number first on.
+// move makes the steps of stage k for the chains in s, the first of which is chain first.
 func (a *AISRunner) move(ctx context.Context, s *aisScratch, first, k int) error {
 	m, err := a.at(k)
 	if err != nil {
@@ -437,7 +445,7 @@ func (a *AISRunner) move(ctx context.Context, s *aisScratch, first, k int) error
 	return nil
 }
 
-// steps moves the chains that one kernel moves together.
+// steps makes the steps of stage k for chains that one kernel moves together.
 func (a *AISRunner) steps(ctx context.Context, m energy.Model, info []sampler.Info, x []int32, streams []sampler.Stream, first, k int) error {
 	kernel, err := a.method.Kernel(ctx, m, len(info))
 	if err != nil {
@@ -466,8 +474,8 @@ func (a *AISRunner) steps(ctx context.Context, m energy.Model, info []sampler.In
 	return nil
 }
 
-// Settings calls add with the name and value of every setting on which the weights depend. The run
-// that loads a checkpoint must have the same settings, and so must all parts of one run.
+// Settings calls add with the name and value of every setting on which the weights depend. A
+// checkpoint and all parts of one run must have the same settings.
 func (a *AISRunner) Settings(add func(name string, value any)) {
 	a.settings(add, setting{"Chains", a.cfg.Chains}, setting{"Seed", a.cfg.Seed}, setting{"Stages", a.cfg.Stages}, setting{"Moves", a.cfg.Moves})
 	add("AISConfig.Exact", a.cfg.Exact != nil)
@@ -476,15 +484,15 @@ func (a *AISRunner) Settings(add func(name string, value any)) {
 	}
 }
 
-// whole returns the settings of the whole run; all parts have the same ones.
+// whole returns the settings of the whole run, which are the same for all of its parts.
 func (a *AISRunner) whole() *fingerprint.List {
 	l := &fingerprint.List{Sites: a.sites, Levels: a.levels}
 	a.Settings(l.Add)
 	return l
 }
 
-// A checkpoint of AIS is a frame with the settings, one for every block of chains and one
-// for the end; see [session.Frames].
+// aisMagic begins a checkpoint of AIS, which consists of a frame of settings, a frame for every
+// block of chains, and an end frame; see [session.Frames].
 const aisMagic = "gibbsite ais 1\n"
 
 func (a *AISRunner) frames() *session.Frames {
@@ -498,7 +506,7 @@ func (a *AISRunner) frames() *session.Frames {
 	return &session.Frames{Magic: aisMagic, Settings: l, Count: len(a.stage), Limit: a.size*(4*a.sites+64) + 64, Frame: a.frame}
 }
 
-// frame reads or writes block b.
+// frame reads or writes the stage, states, weights and streams of block b.
 func (a *AISRunner) frame(f *wire.Fields, b int) {
 	first := b * a.size
 	last := min(first+a.size, a.cfg.Count)
@@ -515,7 +523,7 @@ func (a *AISRunner) frame(f *wire.Fields, b int) {
 	}
 }
 
-const streamSize = 24 // bytes of a stream
+const streamSize = 24 // bytes of a marshalled stream
 
 func (a *AISRunner) write(w io.Writer) error { return a.frames().Write(w, nil) }
 

@@ -17,37 +17,40 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Tempered is a model that defines its own path from a constant energy to its energy and keeps its
-// structure along the path. An example is model.RBM, whose hidden units energy.Scale would lose.
-// [AIS] and [SteppingStone] follow that path.
+// Tempered is a model that defines its own path from a constant energy to its energy. It keeps
+// its structure along the path. An example is model.RBM, whose hidden units energy.Scale would
+// lose. [AIS] and [SteppingStone] follow that path.
 type Tempered interface {
 	energy.Model
 
-	// Tempered returns the model at 0 ≤ beta ≤ 1. At beta = 1 it has the energies of the model, at
-	// beta = 0 the same finite energy for every state. The energies are continuous in beta.
+	// Tempered returns the model at 0 ≤ beta ≤ 1. At beta = 1 its energies are those of the
+	// model. At beta = 0 all states have the same finite energy. The energies are continuous in
+	// beta.
 	Tempered(beta float64) (energy.Model, error)
 }
 
-// path leads from a distribution with a known normaliser to the model:
+// path is a sequence of energies that leads from a distribution with a known normaliser to the
+// model:
 //
 //	E_β = (1−β)·E_base + β·E,  or (1−β)·E_base + T_β of a Tempered model,
 //
-// where the base is uniform (E_base = 0) unless one is given.
+// where the base is uniform (E_base = 0) unless base is set.
 type path struct {
 	caller        string
 	model         energy.Model
-	method        sampler.Method // moves along it
-	tempered      Tempered       // nil if the model is not
+	method        sampler.Method // moves the chains along the path
+	tempered      Tempered       // the model, if it is Tempered; otherwise nil
 	base          energy.Model
 	sites, levels int
 	betas         []float64
-	logZ          float64   // of the start
-	rows          []float64 // of a base of independent sites: cumulative probabilities, sites × levels
-	drawer        *drawer   // of another base
+	logZ          float64 // log Z of the distribution at β = 0
+	// cumulative probabilities, sites × levels, of a base of independent sites; otherwise nil
+	rows   []float64
+	drawer *drawer // draws from any other base; otherwise nil
 }
 
-// newPath checks the arguments of a run: the model, the method, the base (nil for none),
-// the schedule in the given number of stages, and that the states of all chains fit.
+// newPath checks the model, the method, the base (nil for none) and the schedule with the given
+// number of stages. It also checks that the states of all chains fit in memory.
 func newPath(caller string, m energy.Model, method sampler.Method, base energy.Model, schedule Schedule, stages, chains int) (*path, error) {
 	if check.Nil(method) {
 		return nil, fmt.Errorf("anneal: %s: method = nil", caller)
@@ -81,7 +84,7 @@ func newPath(caller string, m energy.Model, method sampler.Method, base energy.M
 	return p, nil
 }
 
-// setBase accepts a base of independent sites, or of factors that form a graph of low width.
+// setBase sets the base to a model of independent sites, or of factors with a graph of low width.
 func (p *path) setBase(base energy.Model) error {
 	sites, levels, err := check.Model("anneal", p.caller, "Base", base)
 	if err != nil {
@@ -131,7 +134,7 @@ func (p *path) setBase(base energy.Model) error {
 	return nil
 }
 
-// draw stores a state of the start in x.
+// draw stores in x a state drawn from the distribution at β = 0.
 func (p *path) draw(x []int32, r *sampler.Stream) {
 	if p.drawer != nil {
 		p.drawer.draw(x, r)
@@ -151,7 +154,7 @@ func (p *path) draw(x []int32, r *sampler.Stream) {
 	}
 }
 
-// drawer draws exactly from a model of factors.
+// drawer draws exact states from a model of factors.
 type drawer struct {
 	reduced *elimination.Reduced
 	run     *elimination.Run
@@ -159,7 +162,7 @@ type drawer struct {
 	src     []rand.Source
 }
 
-// newDrawer returns the drawer of a model and log Z.
+// newDrawer returns a drawer for a model of factors and the model's log Z.
 func newDrawer(m energy.Model) (*drawer, float64, error) {
 	var cards []int32
 	var scopes [][]int32
@@ -184,16 +187,16 @@ func newDrawer(m energy.Model) (*drawer, float64, error) {
 	return d, logZ, err
 }
 
-// draw stores a state in x.
+// draw stores in x a state drawn from the model.
 func (d *drawer) draw(x []int32, r *sampler.Stream) {
 	d.src[0] = r
 	if err := d.run.Draw(context.Background(), d.y, d.src); err != nil {
-		panic(err) // Prepare has done the same
+		panic(err) // Prepare has succeeded with the same tables
 	}
 	d.reduced.State(x, d.y, 1)
 }
 
-// at returns the model at stage k, 0 < k < len(betas).
+// at returns the model of stage k, for 0 < k < len(betas).
 func (p *path) at(k int) (energy.Model, error) {
 	m, err := p.part(k)
 	if err == nil && p.base != nil && p.betas[k] < 1 {
@@ -208,7 +211,7 @@ func (p *path) at(k int) (energy.Model, error) {
 	return m, nil
 }
 
-// part is at without the base.
+// part returns the model of stage k without the base.
 func (p *path) part(k int) (energy.Model, error) {
 	if p.tempered != nil {
 		return p.tempered.Tempered(p.betas[k])
@@ -216,8 +219,8 @@ func (p *path) part(k int) (energy.Model, error) {
 	return energy.Scale(p.model, p.betas[k])
 }
 
-// increments returns a function that stores E_k − E_{k−1} of the states x in d. It
-// is safe for concurrent use.
+// increments returns a function that stores in d the differences E_k − E_{k−1} of the states x.
+// The function is safe for concurrent use.
 func (p *path) increments(k int) (func(d []float64, x []int32) error, error) {
 	step := p.betas[k] - p.betas[k-1]
 	to, from := p.model, energy.Model(nil)
@@ -262,14 +265,14 @@ func (p *path) increments(k int) (func(d []float64, x []int32) error, error) {
 		for s, v := range *b {
 			d[s] -= float64(step * v)
 			if math.IsNaN(d[s]) || math.IsInf(d[s], -1) {
-				return &energyError{s, math.Inf(-1)} // no probability under the base
+				return &energyError{s, math.Inf(-1)} // probability zero under the base
 			}
 		}
 		return nil
 	}, nil
 }
 
-// energyError identifies a state of the batch whose energy cannot be used.
+// energyError reports a state of a batch whose energy is NaN or −Inf.
 type energyError struct {
 	state int
 	value float64
@@ -277,17 +280,17 @@ type energyError struct {
 
 func (e *energyError) Error() string { return fmt.Sprintf("energy = %v", e.value) }
 
-// Unwrap makes it an error of the sampler.
+// Unwrap returns [sampler.ErrNaN].
 func (*energyError) Unwrap() error { return sampler.ErrNaN }
 
-// setting is one setting of a run.
+// setting is the name and value of one setting of a run.
 type setting struct {
 	name  string
 	value any
 }
 
-// settings adds everything on which the results of a run depend: model and method, the run's own
-// settings, schedule and base.
+// settings adds everything on which the results of a run depend: model and method, the settings
+// own of the run, schedule and base.
 func (p *path) settings(add func(name string, value any), own ...setting) {
 	addTarget(add, p.model, p.method)
 	for _, s := range append(own, setting{"Schedule", digest(p.betas)}) {

@@ -16,11 +16,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// saved holds the session of a run and provides the methods that users see.
+// saved holds the session of a run and provides its Save and Load methods.
 type saved struct{ life session.Session }
 
-// Save writes a checkpoint. After Load, Run continues bit for bit as if the run had not stopped;
-// for a [Runner], call Run with the number of steps that were left.
+// Save writes a checkpoint. After Load, Run continues bit for bit as if the run had not stopped.
+// For a [Runner], call Run with the number of steps that were left.
 func (r *saved) Save(w io.Writer) error { return r.life.Save(w) }
 
 // Load restores a checkpoint into a run built with the same arguments. Workers and Checkpoint may
@@ -28,25 +28,26 @@ func (r *saved) Save(w io.Writer) error { return r.life.Save(w) }
 // setting differs, the error names the first such setting. On an error the run is unchanged.
 func (r *saved) Load(ctx context.Context, in io.Reader) error { return r.life.Load(ctx, in) }
 
-// SaveFile saves a checkpoint in the file path in such a way that no failure loses both the new
-// checkpoint and the previous one, which stays as path.old; see [sampler.Runner.SaveFile].
+// SaveFile saves a checkpoint to the file path. No failure loses both the new checkpoint and the
+// previous one, which is kept as path.old; see [sampler.Runner.SaveFile].
 func (r *saved) SaveFile(path string) error { return r.life.SaveFile(path) }
 
-// LoadFile restores what SaveFile saved, as Load does. If that file is missing or damaged, it
-// restores the previous checkpoint, path.old.
+// LoadFile restores a checkpoint saved by SaveFile; see Load. If the file is missing or damaged,
+// it restores the previous checkpoint, path.old.
 func (r *saved) LoadFile(ctx context.Context, path string) error { return r.life.LoadFile(ctx, path) }
 
-// part is the chains first … first+count−1 of a run of the given number of
-// chains.
+// part describes a range of chains, first … first+count−1, of a run with the given total number
+// of chains.
 type part struct {
 	first, count, chains int
-	settings             *fingerprint.List // of the whole run; nil unless this is less
+	// settings of the whole run; nil if the part is the whole run
+	settings *fingerprint.List
 }
 
 // whole reports whether the part is all of the run.
 func (p *part) whole() bool { return p.count == p.chains }
 
-// append extends p by part i, which must follow it.
+// append extends p by the chains of next, which is part i and must begin where p ends.
 func (p *part) append(i int, next part) error {
 	if next.first != p.first+p.count {
 		return fmt.Errorf("part %d begins with chain %d, want %d", i, next.first, p.first+p.count)
@@ -73,8 +74,8 @@ func (p *part) end() error {
 	return nil
 }
 
-// join returns the run made of the parts of several values, in order. of returns the part of one
-// value, or an error.
+// join returns the run that consecutive parts form. It returns an error unless they form a whole
+// run. of returns the part that a value covers.
 func join[T any](things []*T, of func(*T) (part, error)) (all part, err error) {
 	for i, t := range things {
 		if t == nil {
@@ -97,7 +98,7 @@ func join[T any](things []*T, of func(*T) (part, error)) (all part, err error) {
 	return all, nil
 }
 
-// newSettings returns the settings on which all runs of a method on a model must agree.
+// newSettings returns the settings of model and method, which must equal those of a checkpoint.
 func newSettings(m energy.Model, method sampler.Method) *fingerprint.List {
 	l := &fingerprint.List{}
 	l.Sites, l.Levels = m.Shape()
@@ -112,7 +113,7 @@ func addTarget(add func(name string, value any), m energy.Model, method sampler.
 	probe.Target(add, m, method, sampler.NewStream(probe.States, 0).IntN)
 }
 
-// digest identifies a row of numbers.
+// digest returns a string that identifies the numbers v.
 func digest(v []float64) string {
 	h := uint64(14695981039346656037) // FNV-1a
 	for _, f := range v {
@@ -125,18 +126,18 @@ func digest(v []float64) string {
 	return fmt.Sprintf("%v … %v by way of %v, digest %016x", v[0], v[len(v)-1], v[len(v)/2], h)
 }
 
-// LogZ is an estimate of log Z, Z = Σ_x exp(−E(x)) over all levels^sites states.
+// LogZ is an estimate of log Z, where Z = Σ_x exp(−E(x)) over all levels^sites states.
 type LogZ struct {
-	Value float64 // in nats
+	Value float64 // estimate of log Z, in nats
 
-	// StdErr is the standard error of Value to first order. It does not account for modes that no
-	// chain has visited.
+	// StdErr is the standard error of Value, to first order. It does not account for modes that
+	// no chain has visited.
 	StdErr float64
 }
 
-// logMeanExp returns log((1/n) Σ exp(l_i)) and the relative standard error
-// √(Σ(w/w̄−1)²/(n(n−1))) of the mean of the w_i = exp(l_i), the same bits on every
-// processor; −Inf and NaN if all l_i are −Inf.
+// logMeanExp returns log((1/n) Σ exp(l_i)) and the relative standard error √(Σ(w/w̄−1)²/(n(n−1)))
+// of the mean of the w_i = exp(l_i). Both have the same bits on every processor. They are −Inf
+// and NaN if all l_i are −Inf.
 func logMeanExp(l []float64) (mean, relative float64) {
 	top := slices.Max(l)
 	if math.IsInf(top, -1) {

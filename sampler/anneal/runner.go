@@ -1,21 +1,21 @@
-// Package anneal takes a model through a range of temperatures: to find its minimum
-// ([Runner], simulated annealing) or its normaliser log Z ([AIS] and [SteppingStone]).
+// Package anneal moves a model through a range of temperatures, to find its minimum ([Runner],
+// simulated annealing) or its normaliser log Z ([AIS] and [SteppingStone]).
 //
-// All three sample exp(−β·E) by any sampler.Method, with β along a [Schedule]:
+// All three sample exp(−β·E) with any sampler.Method, while β follows a [Schedule]:
 //
 //	a, err := anneal.New(ctx, m, mcmc.Metropolis{}, anneal.Config{Seed: 1})
 //	err = a.Run(ctx, 10000)
 //	x, e := a.Best()
 //
-// For the minimum of a two-level model of pairs (Ising models, cuts, QUBOs) use package ground. For
-// log Z, stepping stones are more precise at the same cost if chains mix at every temperature. The
-// weights of AIS are unbiased even if chains mix badly; a low effective sample size then reveals
-// the bad mixing.
+// For the minimum of a two-level model of pairs (Ising models, cuts, QUBOs) use package ground.
+// For log Z, stepping stones are more precise at the same cost if chains mix at every
+// temperature. The weights of AIS are unbiased even if chains mix badly, and a low effective
+// sample size then reveals the bad mixing.
 //
-// All three can stop and resume, in place or from a checkpoint file, and run in parts (First,
-// Count) on any number of machines, with the same bits: see [Runner], [AISRunner] and
-// [SteppingStoneRunner]. The one exception is a stepping stone's standard error, which takes a
-// Fourier transform: its last bits may differ between processors.
+// All three can stop and resume, in place or from a checkpoint file: see [Runner], [AISRunner]
+// and [SteppingStoneRunner]. They can run in parts (First, Count) on any number of machines. The
+// bits are the same, with one exception: the standard error of stepping stones uses a Fourier
+// transform, so its last bits may differ between processors.
 package anneal
 
 import (
@@ -40,53 +40,52 @@ import (
 type Config struct {
 	Chains  int     // number of independent chains of the whole run; 0 means 4
 	Seed    uint64  // chain i draws from stream (Seed, i)
-	Workers int     // goroutines; 0 means GOMAXPROCS; never changes results
-	Init    []int32 // as in [sampler.Config]
+	Workers int     // number of goroutines; 0 means GOMAXPROCS; does not change results
+	Init    []int32 // initial states; see [sampler.Config]
 
-	// First and Count select the chains of this part of a run, as in [sampler.Config]. These chains
+	// First and Count select the chains of this part of a run, see [sampler.Config]. These chains
 	// find the same states as in the whole run.
 	First, Count int
 
-	// Stages is the number of temperatures; 0 means 200. New kernels are built for each.
+	// Stages is the number of temperatures; 0 means 200. New kernels are built for each
+	// temperature.
 	Stages int
 
-	// Schedule gives the inverse temperature. nil means Geometric between the bounds that [Cooling]
-	// finds for the model.
+	// Schedule returns the inverse temperature. Nil means Geometric between the bounds that
+	// [Cooling] computes for the model.
 	Schedule Schedule
 
-	// Checkpoint, if it has a Path, saves the run there as SaveFile does: at the end of every Run,
-	// even if its context ended, and during a Run each time Every more steps have been made (0: at
-	// the end only). If saving fails, the Run ends.
+	// Checkpoint saves the run to the file Path, as SaveFile does, if Path is not empty. It saves
+	// at the end of every Run, even if the context ended. If Every is not 0, it also saves during
+	// a Run, after every Every steps. If saving fails, the Run ends.
 	Checkpoint struct {
 		Path  string
 		Every int
 	}
 
-	// Progress, if not nil, is called with the number of steps done and the
-	// total of this Run.
+	// Progress, if not nil, is called with the number of steps done and the total of this Run.
 	Progress func(done, total int)
 }
 
 const (
-	defaultChains = 4 // as of sampler.Config
+	defaultChains = 4 // default number of chains, as in sampler.Config
 	defaultStages = 200
 )
 
-// untargeted is the temperature of chains to which no stage has given a temperature.
+// untargeted is the inverse temperature of chains before their first stage.
 const untargeted = -1
 
-// Part returns cfg with First and Count set to part k of n, see
+// Part returns cfg with First and Count set to part k of n nearly equal parts of the run; see
 // [sampler.Config.Part].
 func (cfg Config) Part(k, n int) (Config, error) {
 	err := session.Cut("anneal: Config", &cfg.Chains, &cfg.First, &cfg.Count, defaultChains, 0, k, n)
 	return cfg, err
 }
 
-// Runner minimises an energy by simulated annealing (Kirkpatrick, Gelatt and
-// Vecchi 1983): it samples exp(−β E) by a method while β grows, and keeps the best state
-// that any chain had at the end of a step. It works with any [sampler.Method];
-// mcmc.Metropolis and mcmc.Gibbs are the usual ones. Its methods must not be called
-// concurrently with each other.
+// Runner minimises an energy by simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983). It
+// samples exp(−β E) with a method while β grows, and keeps the best state that any chain had at
+// the end of a step. It works with any [sampler.Method]; mcmc.Metropolis and mcmc.Gibbs are the
+// usual ones. Its methods must not be called concurrently with each other.
 type Runner struct {
 	saved
 	model   energy.Model
@@ -102,12 +101,12 @@ type Runner struct {
 	way way
 }
 
-// way is the progress of a pass through the schedule.
+// way is the progress of one pass through the schedule.
 type way struct {
 	open  bool
-	n     int // steps of the pass
-	from  int // steps that the chains had made before it
-	stage int // under way
+	n     int // number of steps of the pass
+	from  int // number of steps that the chains had made before the pass
+	stage int // index of the current stage
 	begun bool
 }
 
@@ -147,11 +146,12 @@ func (a *Runner) newChains(ctx context.Context) (*sampler.Chains, error) {
 	})
 }
 
-// Run makes n steps from the current states: a pass of n steps through the schedule. If the last
-// Run was stopped, it instead makes n of the steps that remain of that pass; until Reset, it is an
-// error to ask for more than remain. After a Run of n steps that was stopped at step k (see Len),
-// Run(ctx, n−k) ends with the same bits as a Run that was not stopped. The best state so far is
-// never lost. Calling Run while another call is under way is an error.
+// Run makes a pass of n steps through the schedule, starting from the current states. If the last
+// Run was stopped, it instead makes n of the steps that remain of that pass. It is an error to
+// ask for more than remain, until Reset abandons the pass. After a Run of n steps that was
+// stopped at step k (see Len), Run(ctx, n−k) ends with the same bits as a Run that was not
+// stopped. The best state so far is never lost. Calling Run while another call is under way is an
+// error.
 func (a *Runner) Run(ctx context.Context, n int) error {
 	if err := a.life.BeginSaving(ctx, "Run", n); err != nil {
 		return err
@@ -167,11 +167,12 @@ func (a *Runner) Run(ctx context.Context, n int) error {
 	return a.life.Finish(ctx, a.life.Advance(ctx, n, func(to int) error { return a.advance(ctx, to) }))
 }
 
-// Reset abandons a pass that was stopped: the next Run begins the schedule again, from the current
-// states. The best states are kept.
+// Reset abandons a pass that was stopped. The next Run starts the schedule again, from the
+// current states. The best states are kept.
 func (a *Runner) Reset() { a.way = way{} }
 
-// advance continues to the end of the current stage, or to a number of steps.
+// advance continues to the end of the current stage or to the given number of steps, whichever is
+// first.
 func (a *Runner) advance(ctx context.Context, to int) error {
 	w := &a.way
 	stages := min(a.cfg.Stages, w.n)
@@ -194,14 +195,14 @@ func (a *Runner) advance(ctx context.Context, to int) error {
 	return nil
 }
 
-// share returns n·k/of, of > 0, k ≤ of.
+// share returns n·k/of, rounded down, without overflow. It requires of > 0 and k ≤ of.
 func share(n, k, of int) int {
 	hi, lo := bits.Mul64(uint64(n), uint64(k))
 	q, _ := bits.Div64(hi, lo, uint64(of))
 	return int(q)
 }
 
-// enter gives the chains the temperature of the stage.
+// enter sets the chains to the temperature of the current stage.
 func (a *Runner) enter(ctx context.Context, stages int) error {
 	t := 1.0
 	if stages > 1 {
@@ -223,11 +224,11 @@ func (a *Runner) retarget(ctx context.Context, c *sampler.Chains, beta float64) 
 	return sampler.Retarget(ctx, c, m)
 }
 
-// observe records the best state of a chain.
+// observe stores x as the best state of its chain if it is better than the previous one.
 func (a *Runner) observe(chain, _ int, x []int32, info *sampler.Info) {
 	chain -= a.cfg.First
-	// The kernel's energy is β·E with some rounding. It decides whether an exact
-	// evaluation is worthwhile.
+	// The kernel's energy is β·E with a rounding error. It decides whether an exact evaluation is
+	// worthwhile.
 	if e := info.Energy / a.beta; e > a.e[chain]+float64(1e-9*math.Abs(a.e[chain])) {
 		return
 	}
@@ -250,8 +251,9 @@ func (a *Runner) Energies() []float64 { return a.e }
 // Len returns the number of steps that each chain has made.
 func (a *Runner) Len() int { return a.chains.Len() }
 
-// A checkpoint of annealing is a frame with the settings, one with the position
-// and the best states, and what the chains write; see [session.Frames].
+// annealMagic begins a checkpoint of annealing. A checkpoint consists of a frame of settings, a
+// frame with the position and the best states, and the checkpoint of the chains; see
+// [session.Frames].
 const annealMagic = "gibbsite anneal 1\n"
 
 // scheduleParts is the number of points at which a checkpoint compares schedules.

@@ -11,12 +11,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Schedule gives the inverse temperature β ≥ 0 at progress t ∈ [0,1] of an
-// annealing run.
+// Schedule returns the inverse temperature β ≥ 0 at progress t ∈ [0,1] of an annealing run.
 type Schedule func(t float64) float64
 
-// Geometric returns the schedule β(t) = from·(to/from)^t, the usual choice when nothing is known
-// about the landscape; from and to are positive.
+// Geometric returns the schedule β(t) = from·(to/from)^t, for positive from and to. It is the
+// usual choice when nothing is known about the landscape.
 func Geometric(from, to float64) Schedule {
 	return func(t float64) float64 { return from * simd.Exp(t*simd.Log(to/from)) }
 }
@@ -26,7 +25,8 @@ func Linear(from, to float64) Schedule {
 	return func(t float64) float64 { return from + float64((to-from)*t) }
 }
 
-// Power returns the schedule β(t) = t^a from 0 to 1, a > 0. With a > 1 most temperatures are high.
+// Power returns the schedule β(t) = t^a from 0 to 1, for a > 0. With a > 1 most temperatures are
+// high.
 func Power(a float64) Schedule {
 	return func(t float64) float64 {
 		if t <= 0 {
@@ -37,19 +37,21 @@ func Power(a float64) Schedule {
 }
 
 const (
-	coolingStates = 16   // random states whose differences Cooling looks at
-	coolingHot    = 0.5  // acceptance of the steepest rise at the start
-	coolingCold   = 0.01 // expected number of small rises at the end, over all sites
-	coolingSmall  = 0.05 // quantile of the differences that counts as small
+	coolingStates = 16   // number of random states at which Cooling computes differences
+	coolingHot    = 0.5  // acceptance probability of the steepest rise at the start
+	coolingCold   = 0.01 // expected number of excited sites at the end
+	coolingSmall  = 0.05 // quantile of the differences that counts as a small rise
 )
 
-// Cooling returns inverse temperatures from and to for annealing a model, computed from its
-// single-site differences at a few random states. At from, the steepest rise is accepted with
+// Cooling returns the first and the last inverse temperature for annealing a model, computed from
+// its single-site differences at a few random states. At from, the steepest rise is accepted with
 // probability ½. At to, a rise at the 5 % quantile of the non-zero differences is accepted with
-// probability 0.01/sites, so that hardly any site is excited in the end. This is the rule of
-// D-Wave's simulated-annealing sampler with two changes: the quantile replaces the smallest
-// difference, and the probability is divided by the number of sites (1 % per site leaves hundreds
-// excited on a large model). If all differences of the model are zero, from = to = 1.
+// probability 0.01/sites, so that hardly any site is excited in the end. If all differences of
+// the model are zero, from = to = 1.
+//
+// This is the rule of D-Wave's simulated-annealing sampler with two changes. The quantile
+// replaces the smallest difference, and the probability is divided by the number of sites. (A
+// probability of 1 % per site leaves hundreds of sites excited on a large model.)
 func Cooling(m energy.Model, seed uint64) (from, to float64, err error) {
 	sites, levels, err := check.Shape("anneal: Cooling", m, 1, sampler.BlockSize)
 	if err != nil {
@@ -57,7 +59,7 @@ func Cooling(m energy.Model, seed uint64) (from, to float64, err error) {
 	}
 	c := energy.Conditionals(m)
 	repair, repairs := energy.As[energy.Supported](m)
-	r := sampler.NewStream(seed, math.MaxUint64) // a chain that no run reaches
+	r := sampler.NewStream(seed, math.MaxUint64) // the stream of a chain number that no run reaches
 	x, d := make([]int32, sites), make([]float64, levels)
 	var rises []float64
 	for range coolingStates {
@@ -85,10 +87,10 @@ func Cooling(m energy.Model, seed uint64) (from, to float64, err error) {
 	return from, max(from, to), nil
 }
 
-// mostStages bounds the temperatures of a run: each builds kernels anew.
+// mostStages is the maximum number of temperatures of a run. Each temperature needs new kernels.
 const mostStages = 1 << 24
 
-// inverses returns the inverse temperatures of a schedule at t = 0, 1/n, …, 1.
+// inverses returns the inverse temperatures of a schedule at t = 0, 1/n, …, 1, and checks them.
 func inverses(caller string, schedule Schedule, n int) ([]float64, error) {
 	if n > mostStages {
 		return nil, fmt.Errorf("anneal: %sConfig.Stages = %d, want ≤ %d", caller, n, mostStages)

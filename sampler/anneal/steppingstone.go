@@ -19,23 +19,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// SteppingStone estimates log Z by stepping-stone sampling (Xie, Lewis, Fan, Kuo
-// and Chen 2011): with 0 = β_0 < … < β_K = 1,
+// SteppingStone estimates log Z by stepping-stone sampling (Xie, Lewis, Fan, Kuo and Chen 2011).
+// With inverse temperatures 0 = β_0 < … < β_K = 1,
 //
 //	log Z = log Z_0 + Σ_k log ⟨exp(E_{k−1}(x) − E_k(x))⟩_{k−1},
 //
-// where ⟨·⟩_k is the mean over draws of chains that run the method on the energy E_k of [AIS], and
-// over independent draws from the base for k = 0. The chains of a stage start from the last states
-// of the previous stage and may adapt during the stage's warm-up.
+// where ⟨·⟩_k is the mean over draws of chains that run the method on the energy E_k of [AIS].
+// For k = 0 the draws are independent, from the base. The chains of a stage start from the last
+// states of the previous stage and may adapt during the stage's warm-up.
 //
-// Unlike [AIS], it needs chains that mix at every temperature, and it shows less clearly when they
-// do not. If they mix, it is more precise at the same cost. StdErr accounts for the autocorrelation
-// of the draws, by [diagnose.MCSEMean]. The last digits of StdErr may differ between processors;
-// those of Value do not.
+// Unlike [AIS], it needs chains that mix at every temperature, and it shows less clearly if they
+// do not. If they mix, it is more precise at the same cost. StdErr accounts for the
+// autocorrelation of the draws, by [diagnose.MCSEMean]. The last digits of StdErr may differ
+// between processors; those of Value do not.
 //
-// SteppingStone returns an error if a setting is out of range, the errors of [sampler.Runner.Run],
-// and [sampler.ErrZero] if all draws from the base in a block of chains are states of probability
-// zero. Use a [SteppingStoneRunner] for a run that can stop and resume.
+// SteppingStone returns an error if a setting is out of range, and the errors of
+// [sampler.Runner.Run]. It returns [sampler.ErrZero] if all draws from the base in a block of
+// chains are states of probability zero. Use a [SteppingStoneRunner] for a run that can stop and
+// resume.
 func SteppingStone(ctx context.Context, m energy.Model, method sampler.Method, cfg SteppingStoneConfig) (LogZ, error) {
 	r, err := NewSteppingStone(m, method, cfg)
 	if err != nil {
@@ -44,30 +45,30 @@ func SteppingStone(ctx context.Context, m energy.Model, method sampler.Method, c
 	return r.Run(ctx)
 }
 
-// SteppingStoneConfig holds the settings of stepping-stone sampling. The zero value runs
-// 8 chains through 30 stages of 200 + 1000 steps.
+// SteppingStoneConfig holds the settings of stepping-stone sampling. The zero value runs 8 chains
+// through 30 stages, each with 200 steps of warm-up and 1000 draws.
 type SteppingStoneConfig struct {
-	Chains  int    // of the whole run; 0 means 8
-	Seed    uint64 // every stage derives its own seed from this one
-	Workers int    // goroutines; 0 means GOMAXPROCS; never changes results
+	Chains  int    // number of chains of the whole run; 0 means 8
+	Seed    uint64 // seed of the run, from which the seed of every stage is derived
+	Workers int    // number of goroutines; 0 means GOMAXPROCS; does not change results
 
-	// First and Count select the chains of this part of a run, as in [AISConfig]; see
-	// [SteppingStoneRunner.Join].
+	// First and Count select the chains of this part of a run, see [AISConfig];
+	// [SteppingStoneRunner.Join] combines the parts.
 	First, Count int
 
 	Stages int // number of stages; 0 means 30
-	Warmup int // steps of every stage that adapt and are not kept; 0 means 200, −1 none
-	Draws  int // draws per chain and stage; 0 means 1000, at least 6
+	Warmup int // adaptation steps of every stage, which are not kept; 0 means 200, −1 means none
+	Draws  int // number of draws per chain and stage, at least 6; 0 means 1000
 
-	// Schedule gives β, ascending from Schedule(0) = 0 to Schedule(1) = 1; nil means Power(1/0.3),
-	// the quantiles of the Beta(0.3, 1) distribution (Xie et al. 2011).
+	// Schedule returns β, ascending from Schedule(0) = 0 to Schedule(1) = 1. Nil means
+	// Power(1/0.3), the quantiles of the Beta(0.3, 1) distribution (Xie et al. 2011).
 	Schedule Schedule
 
-	Base energy.Model // as in [AISConfig]
+	Base energy.Model // distribution of stage 0; nil means uniform; see [AISConfig]
 
-	// Checkpoint, if it has a Path, saves the run there as SaveFile does: at the end of every Run,
-	// even if its context ended, and during a Run each time Every more draws per chain have been
-	// made (0: at the end only). If saving fails, the Run ends.
+	// Checkpoint saves the run to the file Path, as SaveFile does, if Path is not empty. It saves
+	// at the end of every Run, even if the context ended. If Every is not 0, it also saves during
+	// a Run, after every Every draws per chain. If saving fails, the Run ends.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -82,14 +83,15 @@ const (
 	stoneShape         = 0.3
 )
 
-// Part returns cfg with First and Count set to part k of n, see
+// Part returns cfg with First and Count set to part k of n nearly equal parts of the run; see
 // [sampler.Config.Part].
 func (cfg SteppingStoneConfig) Part(k, n int) (SteppingStoneConfig, error) {
 	err := session.Cut("anneal: SteppingStoneConfig", &cfg.Chains, &cfg.First, &cfg.Count, defaultStoneChains, 0, k, n)
 	return cfg, err
 }
 
-// fill checks the configuration and replaces zeros by defaults. Chains checks the rest.
+// fill checks the configuration and replaces zero fields by their defaults. NewChains checks the
+// rest.
 func (cfg *SteppingStoneConfig) fill() (err error) {
 	few := cfg.Draws < 0 || cfg.Draws > 0 && cfg.Draws < diagnose.MinDraws
 	if err := cmp.Or(check.If(few, "anneal: SteppingStoneConfig.Draws = %d, want ≥ %d (0 for the default)", cfg.Draws, diagnose.MinDraws), check.Defaults("anneal: SteppingStoneConfig.",
@@ -109,27 +111,27 @@ func (cfg *SteppingStoneConfig) fill() (err error) {
 	return check.If(cfg.Draws > most, "anneal: SteppingStoneConfig.Draws = %d of %d chains, want ≤ %d", cfg.Draws, cfg.Count, most)
 }
 
-// SteppingStoneRunner is a run of [SteppingStone] that can stop at any draw and
-// resume, in the same process or from a checkpoint in another. Its methods must
-// not be called concurrently with each other.
+// SteppingStoneRunner is a run of [SteppingStone] that can stop at any draw and resume, in the
+// same process or from a checkpoint in another process. Its methods must not be called
+// concurrently with each other.
 type SteppingStoneRunner struct {
 	saved
 	*path
 	cfg SteppingStoneConfig
 
-	terms  []term          // of the stages that are finished
-	rows   [][][]float64   // by stage: chain × draw; nil where not kept
-	x      []int32         // where the chains of the stage start
-	chains *sampler.Chains // of the stage under way, nil between stages
-	open   bool            // a checkpoint has chains
+	terms  []term          // contributions to log Z of the finished stages
+	rows   [][][]float64   // per stage: log-weights, chains × draws; nil if not kept
+	x      []int32         // initial states of the chains of the current stage
+	chains *sampler.Chains // chains of the current stage; nil between stages
+	open   bool            // the checkpoint contains chains
 	e      []float64
 }
 
-// term is the contribution of a stage to log Z.
+// term is the contribution of a stage to log Z, with its standard error.
 type term struct{ value, relative float64 }
 
-// NewSteppingStone returns a run of [SteppingStone] that is ready to start. If the method does not
-// fit the model, Run returns the error.
+// NewSteppingStone returns a run of [SteppingStone] that is ready to start. It returns an error
+// if a setting is out of range. If the method does not fit the model, Run returns the error.
 func NewSteppingStone(m energy.Model, method sampler.Method, cfg SteppingStoneConfig) (*SteppingStoneRunner, error) {
 	if err := cfg.fill(); err != nil {
 		return nil, err
@@ -153,7 +155,7 @@ func newSteppingStoneRunner(way *path, cfg SteppingStoneConfig) *SteppingStoneRu
 // Stage returns the number of stages that are finished, 0 … SteppingStoneConfig.Stages.
 func (r *SteppingStoneRunner) Stage() int { return len(r.terms) }
 
-// made returns the number of draws per chain so far. The last draw of a stage counts only when the
+// made returns the number of draws made per chain. The last draw of a stage counts only when the
 // stage is finished.
 func (r *SteppingStoneRunner) made() int {
 	n := len(r.terms) * r.cfg.Draws
@@ -163,10 +165,10 @@ func (r *SteppingStoneRunner) made() int {
 	return n
 }
 
-// Run continues to the last stage and returns the estimate; the estimate of a part covers only its
-// own chains. If the context ends, a later Run continues from there. Errors are those of
-// [SteppingStone]; calling Run while another Run is under way is an error, too. After the last
-// stage Run returns the same estimate again.
+// Run continues to the last stage and returns the estimate. The estimate of a part covers only
+// its own chains. If the context ends, a later Run continues from there. Run returns the errors
+// of [SteppingStone], and an error if another Run is under way. After the last stage Run returns
+// the same estimate again.
 func (r *SteppingStoneRunner) Run(ctx context.Context) (LogZ, error) {
 	if err := r.life.BeginSaving(ctx, "Run", 0); err != nil {
 		return LogZ{}, err
@@ -179,7 +181,8 @@ func (r *SteppingStoneRunner) Run(ctx context.Context) (LogZ, error) {
 	return r.estimate(r.terms), nil
 }
 
-// advance continues to the end of the current stage, or to a number of draws.
+// advance continues to the end of the current stage or to the given number of draws, whichever is
+// first.
 func (r *SteppingStoneRunner) advance(ctx context.Context, to int) error {
 	k := len(r.terms)
 	if done, err := r.draw(ctx, k, to-k*r.cfg.Draws); err != nil || !done {
@@ -200,7 +203,8 @@ func (r *SteppingStoneRunner) advance(ctx context.Context, to int) error {
 	return nil
 }
 
-// draw continues to the given number of draws of stage k and reports whether the stage is complete.
+// draw continues to the given number of draws of stage k and reports whether the stage is
+// complete.
 func (r *SteppingStoneRunner) draw(ctx context.Context, k, to int) (done bool, err error) {
 	if k == 0 {
 		return true, r.uniform(ctx)
@@ -223,8 +227,9 @@ func (r *SteppingStoneRunner) newRows() [][]float64 {
 	return rows
 }
 
-// uniform makes the draws of stage 0, independent states of the base, and finds a state of positive
-// probability for every chain: one of its own, or one of another chain of its block.
+// uniform makes the draws of stage 0, which are independent draws from the base. It also finds an
+// initial state of positive probability for every chain: one of its draws, or one of another
+// chain of its block.
 func (r *SteppingStoneRunner) uniform(ctx context.Context) error {
 	rows := r.newRows()
 	y, e := make([]int32, r.sites), make([]float64, 1)
@@ -260,8 +265,8 @@ func (r *SteppingStoneRunner) uniform(ctx context.Context) error {
 	return nil
 }
 
-// lend gives each of the chains first … last−1 without a state of positive probability the state of
-// the last chain that has one.
+// lend copies an initial state to each of the chains first … last−1 that has none of positive
+// probability. The state is that of the last chain that has one.
 func (r *SteppingStoneRunner) lend(own []bool, first, last int) error {
 	alive := -1
 	for s := first; s < last; s++ {
@@ -281,8 +286,8 @@ func (r *SteppingStoneRunner) lend(own []bool, first, last int) error {
 	return nil
 }
 
-// stageChains returns the chains of stage k, which start at x and store the logarithms whose mean
-// stage k+1 needs.
+// stageChains returns the chains of stage k. They start at r.x and store in r.rows[k] the
+// log-weights from which stone computes the contribution of the stage.
 func (r *SteppingStoneRunner) stageChains(ctx context.Context, k int) (*sampler.Chains, error) {
 	m, err := r.at(k)
 	if err != nil {
@@ -292,7 +297,8 @@ func (r *SteppingStoneRunner) stageChains(ctx context.Context, k int) (*sampler.
 	if err != nil {
 		return nil, err
 	}
-	seed := sampler.NewStream(r.cfg.Seed, math.MaxUint64-uint64(k)) // streams that no chain draws from
+	// a stream that no chain draws from
+	seed := sampler.NewStream(r.cfg.Seed, math.MaxUint64-uint64(k))
 	return sampler.NewChains(ctx, m, r.method, sampler.Config{
 		Chains: r.cfg.Chains, First: r.cfg.First, Count: r.cfg.Count, Seed: seed.Uint64(), Warmup: r.cfg.Warmup, Workers: r.cfg.Workers, Init: r.x,
 		Observe: func(chain, draw int, x []int32, _ *sampler.Info) {
@@ -305,7 +311,7 @@ func (r *SteppingStoneRunner) stageChains(ctx context.Context, k int) (*sampler.
 	})
 }
 
-// estimate adds up the terms of all stages.
+// estimate adds the terms of all stages to log Z_0.
 func (r *SteppingStoneRunner) estimate(terms []term) LogZ {
 	z := LogZ{Value: r.logZ}
 	variance := 0.0
@@ -317,10 +323,10 @@ func (r *SteppingStoneRunner) estimate(terms []term) LogZ {
 	return z
 }
 
-// Join returns the estimate of a whole run from its finished parts: r begins with chain 0, and
-// every other part begins where the previous one ends. The bits are those of the run in one piece.
-// Join returns an error if a part belongs to another run (it names the setting that differs), if
-// there is a gap or an overlap, or if the last part ends before the run.
+// Join returns the estimate of a whole run from its finished parts. r begins with chain 0, and
+// every other part begins where the previous one ends. The bits are those of the run in one
+// piece. Join returns an error if a part belongs to another run (it names the setting that
+// differs), if there is a gap or an overlap, or if the last part ends before the run.
 func (r *SteppingStoneRunner) Join(parts ...*SteppingStoneRunner) (LogZ, error) {
 	parts = append([]*SteppingStoneRunner{r}, parts...)
 	if _, err := join(parts, func(p *SteppingStoneRunner) (part, error) {
@@ -349,7 +355,7 @@ func (r *SteppingStoneRunner) Join(parts ...*SteppingStoneRunner) (LogZ, error) 
 	return r.estimate(terms), nil
 }
 
-// whole returns the settings of the whole run; all parts have the same ones.
+// whole returns the settings of the whole run, which are the same for all of its parts.
 func (r *SteppingStoneRunner) whole() *fingerprint.List {
 	l := &fingerprint.List{Sites: r.sites, Levels: r.levels}
 	r.settings(l.Add, setting{"Chains", r.cfg.Chains}, setting{"Seed", r.cfg.Seed}, setting{"Stages", r.cfg.Stages},
@@ -357,9 +363,10 @@ func (r *SteppingStoneRunner) whole() *fingerprint.List {
 	return l
 }
 
-// A checkpoint of stepping stones consists of a frame with the settings, one with the finished
-// terms and the states, one for the draws of every stage (empty if they are not kept), and the
-// checkpoint of the current stage's chains; see [session.Frames].
+// stoneMagic begins a checkpoint of stepping stones. A checkpoint consists of a frame of
+// settings, a frame with the finished terms and the states, one frame for the draws of every
+// stage (empty if they are not kept), and the checkpoint of the current stage's chains; see
+// [session.Frames].
 const stoneMagic = "gibbsite stepping stones 1\n"
 
 func (r *SteppingStoneRunner) frames() *session.Frames {
@@ -423,15 +430,15 @@ func (r *SteppingStoneRunner) read(ctx context.Context, in io.Reader) error {
 		return n.chains.Load(ctx, in)
 	})
 	if err == nil {
-		// The observer of n's chains stores into the rows and the scratch of n, which
-		// from now on are those of r.
+		// The observer of n's chains stores in the rows and the scratch of n, which now belong to
+		// r.
 		r.terms, r.rows, r.x, r.e, r.chains = n.terms, n.rows, n.x, n.e, n.chains
 	}
 	return err
 }
 
-// stone returns the logarithm of the mean of exp(logs) and its standard error, for a Markov chain
-// or for independent draws.
+// stone returns the logarithm of the mean of exp(logs) and its standard error. If markov is true,
+// the rows of logs are Markov chains; otherwise all entries are independent.
 func stone(logs [][]float64, markov bool) (value, relative float64, err error) {
 	var flat []float64
 	for _, l := range logs {

@@ -1,7 +1,7 @@
-// Package beam executes runs of package shard on any runner of Apache Beam: in this
-// process, on a Prism server, on Flink, Spark or Dataflow.
+// Package beam executes runs of package shard on any runner of Apache Beam: in this process, on a
+// Prism server, on Flink, Spark or Dataflow.
 //
-// A pipeline refers to its run by name. Every worker registers a builder of that name:
+// A pipeline refers to its run by the name of a builder. Every worker registers this builder:
 //
 //	func init() {
 //		shard.Register("spins", func(a args) (shard.Run, error) { … })
@@ -14,10 +14,11 @@
 //	err = beamx.Run(ctx, p)
 //	t, err := beam.Read(ctx, "gs://bucket/spins.tally")
 //
-// Only tallies pass through the runner: some 5 KB per function for each 50 ms of work. The tally
-// has the same bits as the run in one piece, even if the runner splits, moves or repeats its parts.
+// Only tallies pass through the runner: some 5 KB per function for each 50 ms of work. The final
+// tally has the same bits as the run in one piece, even if the runner splits, moves or repeats
+// parts.
 //
-// This is a separate module, so that the library does not depend on Beam.
+// Package beam is a separate module, so that the library does not depend on Beam.
 package beam
 
 import (
@@ -39,38 +40,41 @@ func init() {
 	register.DoFn2x1[context.Context, []byte, error](&writeFn{})
 }
 
-// Job is the work of a pipeline. Its run is given by the name of a builder, which the program
-// registers on every worker (see [shard.Register]), and by arguments in JSON; models are never
-// sent.
+// Job is the work of a pipeline. It identifies its run by the name of a builder, which the
+// program registers on every worker (see [shard.Register]), and by arguments in JSON. Models are
+// never sent.
 type Job struct {
 	Run shard.Job
 
-	// Parts is the number of parts of the run, 1 … its number of blocks; 0 means the number of
-	// blocks. A worker takes consecutive parts that amount to some 50 ms of work; a runner may move
-	// parts that have not begun to another worker. Results do not depend on Parts.
+	// Parts is the number of parts of the run, from 1 to its number of blocks; 0 means the number
+	// of blocks. A worker makes consecutive parts together, some 50 ms of work at a time. A
+	// runner may move parts that have not begun to another worker. Results do not depend on
+	// Parts.
 	Parts int
 
-	// Each makes workers take one part at a time, however short it is.
+	// Each makes every worker process one part at a time, however short it is.
 	Each bool
 
-	// States, if not empty, is a folder that all workers can write to. They write states there, to
-	// files states-FIRST.npy. A file gets its name only when it is complete and on disk. States
-	// never pass through the runner.
+	// States, if not empty, is a folder to which all workers can write. They write the states
+	// there, to files states-FIRST.npy, where FIRST is the number of a part's first element. A
+	// file gets its name only when it is complete and on disk. States never pass through the
+	// runner.
 	States string
 }
 
-// Chains adds the chains of a job to a pipeline and returns a collection of one element, the tally
-// of the whole run as [diagnose.Tally.AppendBinary] writes it. It returns an error if the run is of
-// another kind or cannot be built here, or if Parts is out of range. In the pipeline, an error of a
-// part fails its bundle. The runner may repeat the bundle, with the same bits. A tally with a
-// missing or repeated part is an error.
+// Chains adds the chains of a job to a pipeline. It returns a collection of one element, the
+// tally of the whole run, as written by [diagnose.Tally.AppendBinary]. It returns an error if the
+// run is of another kind or cannot be built in this process, or if Parts is out of range.
+//
+// In the pipeline, an error of a part fails its bundle. The runner may repeat the bundle, with
+// the same bits. A tally with a missing or repeated part is an error.
 func Chains(s sdk.Scope, job Job) (sdk.PCollection, error) { return transform(s, "chains", job) }
 
-// Samples is [Chains] for a job of samples, such as those of a diffusion.
+// Samples adds a job of samples, such as those of a diffusion, to a pipeline; see [Chains].
 func Samples(s sdk.Scope, job Job) (sdk.PCollection, error) { return transform(s, "samples", job) }
 
-// AIS is [Chains] for a job of annealed importance sampling; [shard.AIS.LogZ] reads
-// its tally.
+// AIS adds a job of annealed importance sampling to a pipeline; see [Chains]. [shard.AIS.LogZ]
+// reads the estimate from the tally.
 func AIS(s sdk.Scope, job Job) (sdk.PCollection, error) { return transform(s, "ais", job) }
 
 func transform(s sdk.Scope, kind string, job Job) (sdk.PCollection, error) {
@@ -106,7 +110,7 @@ func transform(s sdk.Scope, kind string, job Job) (sdk.PCollection, error) {
 	return all, nil
 }
 
-// parts returns the number of parts of the run.
+// parts returns the number of parts into which the job divides the run.
 func (j Job) parts(run shard.Run) (int, error) {
 	n, block := run.Size()
 	if n < 1 || block < 1 {
@@ -122,8 +126,7 @@ func (j Job) parts(run shard.Run) (int, error) {
 	return j.Parts, nil
 }
 
-// elements returns the elements of the parts from … to−1, which are
-// consecutive.
+// elements returns the range of elements that the consecutive parts from … to−1 cover.
 func (j Job) elements(run shard.Run, from, to int) (first, count int, err error) {
 	parts, err := j.parts(run)
 	if err != nil {
@@ -138,7 +141,7 @@ func (j Job) elements(run shard.Run, from, to int) (first, count int, err error)
 	return first, last + count - first, err
 }
 
-// mergeFn merges tallies; an empty accumulator means no tally.
+// mergeFn merges tallies. An empty accumulator represents no tally.
 type mergeFn struct{}
 
 func (*mergeFn) MergeAccumulators(a, b []byte) ([]byte, error) {
@@ -155,7 +158,8 @@ func (*mergeFn) MergeAccumulators(a, b []byte) ([]byte, error) {
 	return x.MarshalBinary()
 }
 
-// ExtractOutput returns an error if the tally does not cover the whole run.
+// ExtractOutput returns the tally a. It returns an error if the tally does not cover the whole
+// run.
 func (*mergeFn) ExtractOutput(a []byte) ([]byte, error) {
 	var t diagnose.Tally
 	if err := t.UnmarshalBinary(a); err != nil {

@@ -12,25 +12,26 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/shard"
 )
 
-// tracker hands parts to a worker, while a runner may take some away.
+// tracker assigns parts to a worker. A runner may move parts that have not begun to another
+// worker.
 type tracker = sdf.LockRTracker
 
-// Elements that take less than elementTime are made several at once: below some 50 ms, the runner's
-// overhead per element becomes noticeable.
+// elementTime is the minimum work that is emitted as one tally. If parts take less, several are
+// made together: below some 50 ms, the runner's overhead per element becomes noticeable.
 const elementTime = 50 * time.Millisecond
 
-// initialSplits is the number of ranges of parts with which a runner begins; it may split them
+// initialSplits is the number of ranges of parts with which a runner begins. It may split them
 // further.
 const initialSplits = 32
 
-// partsFn is a splittable function over the range of the parts of a job.
+// partsFn is a splittable function that makes the parts of a job.
 type partsFn struct {
 	Job Job
 
 	run shard.Run
 }
 
-// Setup builds the run, once for each worker.
+// Setup builds the run, once per worker.
 func (f *partsFn) Setup() error {
 	run, err := f.Job.Run.Build()
 	if err != nil {
@@ -41,7 +42,7 @@ func (f *partsFn) Setup() error {
 	return err
 }
 
-// CreateInitialRestriction returns all parts.
+// CreateInitialRestriction returns the range of all parts.
 func (f *partsFn) CreateInitialRestriction([]byte) (offsetrange.Restriction, error) {
 	run, err := f.Job.Run.Build()
 	if err != nil {
@@ -51,20 +52,20 @@ func (f *partsFn) CreateInitialRestriction([]byte) (offsetrange.Restriction, err
 	return offsetrange.Restriction{End: int64(parts)}, err
 }
 
-// SplitRestriction returns the initial ranges.
+// SplitRestriction returns the ranges with which a runner begins.
 func (*partsFn) SplitRestriction(_ []byte, r offsetrange.Restriction) []offsetrange.Restriction {
 	return r.EvenSplits(min(initialSplits, r.End-r.Start))
 }
 
-// RestrictionSize returns the number of parts.
+// RestrictionSize returns the number of parts in the range r.
 func (*partsFn) RestrictionSize(_ []byte, r offsetrange.Restriction) float64 { return r.Size() }
 
-// CreateTracker implements a splittable function.
+// CreateTracker returns a tracker of the range r that is safe for concurrent use.
 func (*partsFn) CreateTracker(r offsetrange.Restriction) *tracker {
 	return sdf.NewLockRTracker(offsetrange.NewTracker(r))
 }
 
-// ProcessElement makes the parts of its range and emits their tallies.
+// ProcessElement makes the parts of the tracker's range and emits their tallies.
 func (f *partsFn) ProcessElement(ctx context.Context, t *tracker, _ []byte, emit func([]byte)) error {
 	together, mine := 1, true
 	for at := int(t.GetRestriction().(offsetrange.Restriction).Start); mine; {
@@ -83,7 +84,8 @@ func (f *partsFn) ProcessElement(ctx context.Context, t *tracker, _ []byte, emit
 			return err
 		}
 		emit(b)
-		if !f.Job.Each && f.Job.States == "" { // files are of parts, whoever makes them
+		// there is one file of states per part, whichever worker makes it
+		if !f.Job.Each && f.Job.States == "" {
 			together = more(together, end-at, time.Since(began))
 		}
 		at = end
@@ -91,7 +93,7 @@ func (f *partsFn) ProcessElement(ctx context.Context, t *tracker, _ []byte, emit
 	return t.GetError()
 }
 
-// more returns how many parts to make at once next, given how long the last ones took.
+// more returns the number of parts to make together next, given how long the previous ones took.
 func more(together, made int, took time.Duration) int {
 	if took >= elementTime || made < together {
 		return together
@@ -99,7 +101,7 @@ func more(together, made int, took time.Duration) int {
 	return 2 * together
 }
 
-// make makes parts from … to−1.
+// make makes the parts from … to−1 and returns their marshalled tally.
 func (f *partsFn) make(ctx context.Context, from, to int) ([]byte, error) {
 	first, count, err := f.Job.elements(f.run, from, to)
 	if err != nil {

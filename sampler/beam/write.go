@@ -14,8 +14,9 @@ import (
 )
 
 // Write adds a step to the pipeline that writes the tally of [Chains], [Samples] or [AIS] to the
-// file path, for [Read]. The path may be on any Beam file system that the program imports (gs://…,
-// s3://…). If the file system can rename files, the file gets its name only when it is complete.
+// file path; [Read] reads it. The path may be on any Beam file system that the program imports
+// (gs://…, s3://…). If the file system can rename files, the file gets its name only when it is
+// complete.
 func Write(s sdk.Scope, path string, tally sdk.PCollection) error {
 	if path == "" {
 		return errors.New("beam: Write: path is empty")
@@ -31,7 +32,7 @@ func Write(s sdk.Scope, path string, tally sdk.PCollection) error {
 
 type writeFn struct{ Path string }
 
-// ProcessElement writes the tally.
+// ProcessElement writes the tally to the file.
 func (f *writeFn) ProcessElement(ctx context.Context, tally []byte) error {
 	fs, err := filesystem.New(ctx, f.Path)
 	if err != nil {
@@ -54,7 +55,7 @@ func (f *writeFn) ProcessElement(ctx context.Context, tally []byte) error {
 	return renamer.Rename(ctx, path, f.Path)
 }
 
-// Read reads the tally that [Write] wrote.
+// Read reads a tally written by [Write].
 func Read(ctx context.Context, path string) (*diagnose.Tally, error) {
 	fs, err := filesystem.New(ctx, path)
 	if err != nil {

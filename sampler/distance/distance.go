@@ -1,7 +1,7 @@
-// Package distance measures how far samples are from data. For real-valued series it
-// has the [Frechet] distance between Gaussians fitted to two sets, dynamic time warping
-// ([DTW]) between single series, the [EnergyScore] of samples against the observed
-// series, and the [Violation] of inequalities. For tokens it has [MMD].
+// Package distance measures how far samples are from data. For real-valued series it has the
+// [Frechet] distance between Gaussians fitted to two sets, dynamic time warping ([DTW]) between
+// single series, the [EnergyScore] of samples given the observed series, and the [Violation] of
+// inequalities. For tokens it has [MMD].
 package distance
 
 import (
@@ -13,17 +13,19 @@ import (
 )
 
 // MMD returns the unbiased estimate of the squared maximum mean discrepancy (Gretton et al. 2012,
-// equation 3) between the distributions of two samples of states, in rows of sites tokens, under
-// the exponential Hamming kernel of Zhang, Liu and Liu 2022,
+// equation 3) between the distributions of two samples of states. Each row of a and b has sites
+// tokens. The kernel is the exponential Hamming kernel of Zhang, Liu and Liu 2022,
 //
-//	k(x, y) = exp(−H(x, y)/sites),  H the number of sites that differ.
+//	k(x, y) = exp(−H(x, y)/sites),
 //
-// Its mean is 0 for equal distributions, so an estimate may be negative. The biased statistic,
-// which also counts pairs of a state with itself, is larger by about (1 − mean k)·(1/n + 1/m), and
-// its mean does not fall below that: e^−6.5 with 500 and 500 samples of many independent sites.
+// where H is the number of sites that differ. The mean of the estimate is 0 for equal
+// distributions, so an estimate can be negative. The biased statistic also counts pairs of a
+// state with itself. For samples of n and m states it is larger by about (1 − mean k)·(1/n +
+// 1/m), and its mean does not fall below this value, which is e^−6.5 for 500 and 500 samples of
+// many independent sites.
 //
-// It takes n·m + (n² + m²)/2 comparisons. It returns an error if sites < 1 or if a sample does not
-// consist of at least two whole rows.
+// MMD takes n·m + (n² + m²)/2 comparisons. It returns an error if sites < 1 or if a sample does
+// not consist of at least two whole rows.
 func MMD(a, b []int32, sites int) (float64, error) {
 	if sites < 1 {
 		return 0, fmt.Errorf("distance: MMD: sites = %d, want ≥ 1", sites)
@@ -55,7 +57,7 @@ func MMD(a, b []int32, sites int) (float64, error) {
 	return within(a) + within(b) - 2*cross/(float64(n)*float64(m)), nil
 }
 
-// hamming returns the number of places where x and y differ.
+// hamming returns the number of positions at which x and y differ.
 func hamming(x, y []int32) int {
 	y = y[:len(x)]
 	n := 0
@@ -67,17 +69,17 @@ func hamming(x, y []int32) int {
 	return n
 }
 
-// EnergyScore returns the energy score of a forecast, given by samples × sites draws, for the
-// observed series truth; lower is better:
+// EnergyScore returns the energy score of a forecast for the observed series truth; lower is
+// better. The forecast is given by draws X, samples × sites:
 //
 //	E‖X − truth‖ − ½·E‖X − X′‖.
 //
-// It averages over samples and over pairs of different samples, which is unbiased (Gneiting and
-// Raftery 2007, section 4.2). The score is proper: its expectation is smallest for the distribution
-// from which truth is drawn. (Distances to truth alone are smallest for a forecast without spread.)
-// It costs samples²·sites/2 operations.
+// X′ is an independent copy of X. The means are over samples and over pairs of different samples,
+// so the score is unbiased (Gneiting and Raftery 2007, section 4.2). It is proper: its
+// expectation is smallest for the distribution from which truth is drawn. (Mean distances to
+// truth alone are smallest for a forecast without spread.) It takes samples²·sites/2 operations.
 //
-// It returns an error for fewer than two samples, and panics unless len(truth) = sites
+// EnergyScore returns an error for fewer than two samples. It panics unless len(truth) = sites
 // and sites divides len(samples).
 func EnergyScore(samples, truth []float32, sites int) (float64, error) {
 	check.Len("distance", "truth", len(truth), sites)
@@ -96,7 +98,7 @@ func EnergyScore(samples, truth []float32, sites int) (float64, error) {
 	return miss/float64(n) - spread/float64(n)/float64(n-1), nil
 }
 
-// euclid returns ‖x − y‖.
+// euclid returns the Euclidean distance ‖x − y‖.
 func euclid(x, y []float32) float64 {
 	sum := 0.0
 	for i, v := range x {
@@ -106,9 +108,10 @@ func euclid(x, y []float32) float64 {
 	return math.Sqrt(sum)
 }
 
-// Violation returns the mean of Σ_j max(0, g_j), the violation magnitude, over series of sites
-// entries each, and the largest single g_j, or 0 if that is negative. It panics unless sites
-// divides len(x). The sum is taken in float64, in the order of the series.
+// Violation returns the mean and the maximum by which series violate the inequalities g_j ≤ 0 of
+// set. x holds series of sites entries each. mean is the mean over the series of Σ_j max(0, g_j).
+// worst is the largest g_j of all series, or 0 if all are negative. Violation panics unless sites
+// divides len(x). The sum is computed in float64, in the order of the series.
 func Violation(set constraint.Smooth, x []float32, sites int) (mean, worst float64) {
 	check.Must("distance: Violation", "set", set)
 	series := check.Rows("distance", "x", len(x), sites)

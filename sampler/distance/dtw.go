@@ -5,22 +5,22 @@ import (
 	"math"
 )
 
-// DTW is dynamic time warping between series of length × channels, row-major: the smallest cost of
-// a monotone alignment of two series from start to end (Sakoe and Chiba 1978). Aligning two times
-// costs the Euclidean distance between their channels. It takes length² operations, or
-// length·(2·Window + 1) with a window.
+// DTW computes the dynamic time warping distance between series of length × channels, row-major.
+// It is the smallest cost of a monotone alignment of two series from start to end (Sakoe and
+// Chiba 1978). Aligning two times costs the Euclidean distance between their channels. A distance
+// takes length² operations, or length·(2·Window + 1) with a window.
 //
 // A DTW holds scratch memory and is not safe for concurrent use. The zero value with Channels set
 // is ready for use.
 type DTW struct {
-	Channels int  // ≥ 1
+	Channels int  // number of channels of a series, ≥ 1
 	Window   *int // maximum difference of aligned times, ≥ 0; nil means no limit
 
 	before, now []float64
 }
 
-// Distance returns the distance between two series, whose lengths may differ. It is +Inf if the
-// window is too narrow for the difference in length. It panics if lengths are not positive
+// Distance returns the distance between two series, whose lengths may differ. It returns +Inf if
+// the window is too narrow for the difference in length. It panics if lengths are not positive
 // multiples of Channels or the window is negative.
 func (d *DTW) Distance(a, b []float32) float64 {
 	if d.Channels < 1 || len(a) == 0 || len(b) == 0 || len(a)%d.Channels != 0 || len(b)%d.Channels != 0 {
@@ -59,9 +59,8 @@ func (d *DTW) Distance(a, b []float32) float64 {
 	return before[m]
 }
 
-// Nearest returns how far samples x are from data real, both with sites entries per series: the
-// mean over the series of x of the distance to the nearest series of real. It panics unless sites
-// divides both lengths.
+// Nearest returns the mean distance from the series in x to the nearest series in real. A series
+// has sites entries. Nearest panics unless sites divides both lengths, which must be positive.
 func (d *DTW) Nearest(x, real []float32, sites int) float64 {
 	if sites < 1 || len(x) == 0 || len(real) == 0 || len(x)%sites != 0 || len(real)%sites != 0 {
 		panic(fmt.Sprintf("distance: DTW: %d and %d entries, want positive multiples of sites = %d ≥ 1", len(x), len(real), sites))

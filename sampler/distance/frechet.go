@@ -7,16 +7,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// FrechetGaussian returns the squared Fréchet distance between two Gaussian
-// distributions, which is their squared 2-Wasserstein distance (Dowson and
-// Landau 1982),
+// FrechetGaussian returns the squared Fréchet distance between two Gaussian distributions, which
+// is their squared 2-Wasserstein distance (Dowson and Landau 1982). With means m and covariances
+// C it is
 //
 //	‖m_a − m_b‖² + tr(C_a + C_b − 2(C_a^½·C_b·C_a^½)^½).
 //
 // Covariances are n × n, row-major, with n = len(meanA); they may be singular. FrechetGaussian
-// compares linear methods on Gaussian distributions without sampling. It panics if lengths do not
-// match. It returns an error if a covariance is not symmetric, to 1e-9 of its largest entry, or if
-// eigenvalues do not converge.
+// can compare linear methods on Gaussian distributions without sampling. It panics if lengths do
+// not match. It returns an error if a covariance is not symmetric, to 1e-9 of its largest entry,
+// or if eigenvalues do not converge.
 //
 // If the distributions are equal and singular, the result is not 0 but about 1e-7 of the trace,
 // because the square root of small eigenvalues amplifies rounding errors.
@@ -57,7 +57,7 @@ func FrechetGaussian(meanA, covA, meanB, covB []float64) (float64, error) {
 	return max(0, distance+trace+mat.Trace(b)), nil
 }
 
-// squareRoot returns the symmetric square root of a covariance, and the trace of the covariance.
+// squareRoot returns the symmetric square root of the covariance cov, and the trace of cov.
 func squareRoot(name string, cov []float64, n int) (*mat.Dense, float64, error) {
 	c, err := symmetric(name, cov, n)
 	if err != nil {
@@ -78,8 +78,8 @@ func squareRoot(name string, cov []float64, n int) (*mat.Dense, float64, error) 
 	return &root, mat.Trace(c), nil
 }
 
-// symmetric returns a matrix that is symmetric up to rounding; this is checked if name is not
-// empty.
+// symmetric returns the symmetric part of the matrix cov. If name is not empty, it returns an
+// error if cov is not symmetric up to rounding.
 func symmetric(name string, cov []float64, n int) (*mat.SymDense, error) {
 	s, scale := mat.NewSymDense(n, nil), 0.0
 	for _, v := range cov {
@@ -97,11 +97,11 @@ func symmetric(name string, cov []float64, n int) (*mat.SymDense, error) {
 	return s, nil
 }
 
-// Frechet returns the squared Fréchet distance between the Gaussians with the means and covariances
-// of two sets of series of sites entries each, row-major: the Fréchet distance of Heusel et al.
+// Frechet returns the squared Fréchet distance between Gaussians fitted to two sets of series. A
+// series has sites entries, and a set is row-major. This is the Fréchet distance of Heusel et al.
 // 2017 with the series themselves as features. It is biased upwards by about tr(C)·sites/samples,
-// so compare sets of equal size. It returns an error if a set has fewer than two series or sites
-// does not divide its length.
+// where C is the covariance, so compare sets of equal size. Frechet returns an error if a set has
+// fewer than two series or sites does not divide its length.
 func Frechet(a, b []float32, sites int) (float64, error) {
 	meanA, covA, err := seriesMoments("a", a, sites)
 	if err != nil {
@@ -114,7 +114,7 @@ func Frechet(a, b []float32, sites int) (float64, error) {
 	return FrechetGaussian(meanA, covA, meanB, covB)
 }
 
-// seriesMoments returns mean and (biased) covariance of a set of series.
+// seriesMoments returns the mean and the (biased) covariance of a set of series.
 func seriesMoments(name string, x []float32, sites int) (mean, cov []float64, err error) {
 	if sites < 1 || len(x)%sites != 0 || len(x)/2 < sites {
 		return nil, nil, fmt.Errorf("distance: Frechet: len(%s) = %d, want a multiple of sites = %d ≥ 1, at least twice", name, len(x), sites)

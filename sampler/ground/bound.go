@@ -15,47 +15,47 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Certificate is a lower bound on the energy of a model, with a proof that has been checked.
+// Certificate is a lower bound on the energy of a model. Bound has checked its proof.
 type Certificate struct {
-	Energy float64 // no state has a lower energy, up to rounding of the model's own energies
-	Method string  // "planar matching", "toroidal matching", "odd cycles" or "roof duality"
+	// lower bound: no state has a lower energy, up to rounding of the model's energies
+	Energy float64
+	Method string // name of the bound: "planar matching", "toroidal matching", "odd cycles" or "roof duality"
 
-	// State has this energy and is then a ground state; nil if no such state was constructed.
+	// State is a ground state, with energy Energy; nil if none was constructed.
 	State []int32
 
-	// Fixed holds the level that a site has in every ground state, or −1 where no such level is
-	// known. It is −1 everywhere if weights and fields are not multiples of one unit.
+	// Fixed holds, per site, the level of the site in every ground state, or −1 if none is known.
+	// It is −1 everywhere if weights and fields are not multiples of a common unit.
 	Fixed []int32
 
 	q     *quantised
-	least int64 // four times the energy above that of state 0, in units
+	least int64 // four times the bound minus the energy of state 0, in units
 }
 
-// Bound returns a lower bound on the energy of a model of pairs. It returns the best of these
-// bounds:
+// Bound returns a lower bound on the energy of a model of pairs, the best of these bounds:
 //
-//   - for a planar graph (with one more vertex if there are fields, joined to the sites that have
-//     one) and for a lattice with periodic boundaries: the least weight of unsatisfied bonds whose
-//     ends in the dual graph are the frustrated faces, by a perfect matching of these faces
-//     (Bieche, Maynard, Rammal and Uhry 1980; Thomas and Middleton 2007). On a planar graph the
-//     bound is the lowest energy, and State is a ground state. On a torus it is the lowest energy
-//     over four boundary conditions, and State is set if the matching belongs to the periodic one.
-//     Sites of a torus are numbered row by row;
-//   - for other graphs of at most 2¹⁷ bonds: a nearly optimal packing of frustrated closed walks,
+//   - For a planar graph and for a lattice with periodic boundaries: the bound by a perfect matching
+//     of the frustrated faces (Bieche, Maynard, Rammal and Uhry 1980; Thomas and Middleton 2007). The
+//     unsatisfied bonds form paths between these faces in the dual graph, and the matching gives their
+//     least weight. If there are fields, the graph has one more vertex, joined to all sites that have a
+//     field. On a planar graph the bound is the lowest energy, and State is a ground state. On a torus
+//     it is the lowest energy over four boundary conditions, and State is set if the matching belongs
+//     to the periodic one. Sites of a torus are numbered row by row.
+//   - For other graphs of at most 2¹⁷ bonds: a nearly optimal packing of frustrated closed walks,
 //     by a primal-dual method (Barahona and Mahjoub 1986). Such a walk has an odd number of bonds
 //     that favour opposite spins, so at least one bond of the walk is unsatisfied. On the union of
-//     two planar graphs the bound is about as good as exact bounds of the two;
-//   - for any graph: the roof dual of the quadratic function of bits (Hammer, Hansen and Simeone
-//     1984), by a maximal flow. It also fixes sites. Without fields it is the sum of the lowest
-//     energies that the single bonds can have.
+//     two planar graphs the bound is about as good as exact bounds of the two.
+//   - For any graph: the roof dual of the quadratic function of bits (Hammer, Hansen and Simeone
+//     1984), by a maximum flow. It also fixes sites. Without fields it is the sum of the lowest
+//     energies of the single bonds.
 //
-// All bounds are sums of integers: weights and fields that are not multiples of a common unit are
-// rounded to multiples of one, and the largest possible effect of the rounding is subtracted from
-// the bound.
+// All bounds are computed in integers. Weights and fields that are not multiples of a common unit
+// are rounded to multiples of one, and the largest possible effect of the rounding is subtracted
+// from the bound.
 //
-// Before Bound returns, separate code checks the dual solution of the matching, the packing, or the
-// flow. An error of this check is a bug in this package. Bound also returns an error if m is not a
-// Pairwise model of finite energies or if ctx ends.
+// Before Bound returns, separate code checks the dual solution of the matching, the packing, or
+// the flow. An error of this check is a bug in this package. Bound also returns an error if m is
+// not a Pairwise model of finite energies or if ctx ends.
 func Bound(ctx context.Context, m energy.Model) (*Certificate, error) {
 	q, err := quantise(m)
 	if err != nil {
@@ -86,15 +86,16 @@ func Bound(ctx context.Context, m energy.Model) (*Certificate, error) {
 	return c, nil
 }
 
-// Proves reports whether x has the energy of the certificate, so that no state has a lower energy.
-// Weights and fields must be multiples of one unit, up to rounding (2⁻⁴⁰ of the largest difference
-// of energies); otherwise Proves returns false. It panics unless x has a level 0 or 1 for each
+// Proves reports whether x has the energy of the certificate, so that no state has a lower
+// energy. It returns false unless weights and fields are multiples of one unit, up to rounding
+// (2⁻⁴⁰ of the largest difference of energies). It panics unless x holds a level 0 or 1 for each
 // site.
 func (c *Certificate) Proves(x []int32) bool {
 	return c.q.exact && c.q.of(x) == c.least
 }
 
-// quantised is a model whose weights and fields are integers, for bits and for spins:
+// quantised is a model whose weights w and fields f are integers in some unit, for bits x and
+// spins s:
 //
 //	E(x) = first + unit·(Σ_i f_i x_i + Σ_{i<j} w_ij x_i x_j) ± lost
 //	     = first + unit/4·(Σ_{i<j} w_ij s_i s_j + Σ_i h_i s_i + constant) ± lost,  s = 2x − 1.
@@ -108,7 +109,7 @@ type quantised struct {
 	exact             bool
 }
 
-// most is the maximum of a difference of energies, in units: a million such terms fit an int64.
+// most is the maximum difference of energies, in units. A million differences still fit an int64.
 const most = 1 << 29
 
 func quantise(m energy.Model) (*quantised, error) {
@@ -134,7 +135,8 @@ func quantise(m energy.Model) (*quantised, error) {
 			return nil, fmt.Errorf("ground: Bound: differences of energies up to %v, want larger ones: scale the model", reach)
 		}
 	}
-	ulp := 0x1p-53 // relative rounding of multiples of the unit, none for a power of two
+	// relative rounding error of multiples of the unit; 0 if the unit is a power of two
+	ulp := 0x1p-53
 	if fraction, _ := math.Frexp(q.unit); fraction == 0.5 {
 		ulp = 0
 	}
@@ -147,7 +149,7 @@ func quantise(m energy.Model) (*quantised, error) {
 	for k, w := range b.Weight {
 		q.weight[k] = round(w)
 	}
-	q.lost /= 2 // every bond was met twice
+	q.lost /= 2 // every bond was counted twice
 	for i, f := range b.Field {
 		q.field[i] = round(f)
 		q.h[i] = 2 * q.field[i]
@@ -163,7 +165,7 @@ func quantise(m energy.Model) (*quantised, error) {
 	return q, nil
 }
 
-// energy converts quarters of units to an energy, rounded down.
+// energy converts quarters of units above state 0 to an energy, rounded down.
 func (q *quantised) energy(quarters int64) float64 {
 	e := q.first + float64(q.unit*(float64(quarters)/4))
 	if q.lost > 0 {
@@ -172,7 +174,7 @@ func (q *quantised) energy(quarters int64) float64 {
 	return e
 }
 
-// of returns the energy of a state minus that of state 0, in quarters of units.
+// of returns the energy of state x minus that of state 0, in quarters of units.
 func (q *quantised) of(x []int32) int64 {
 	if len(x) != len(q.field) {
 		panic(fmt.Sprintf("ground: len(x) = %d, want %d", len(x), len(q.field)))
@@ -192,17 +194,17 @@ func (q *quantised) of(x []int32) int64 {
 	return 4 * sum
 }
 
-// frame is a graph of spins with closed walks in which every bond that lies on a cycle occurs
-// twice. An additional spin, the last one, represents the field.
+// frame is a graph of spins with its faces. Faces are closed walks such that every bond that lies
+// on a cycle occurs twice in them. If there are fields, an additional last spin represents them.
 type frame struct {
 	n     int
 	ends  [][2]int32
-	w     []int64   // bonds −|w| and +|w|
-	faces [][]int32 // of bonds
-	total int64     // Σ |w|
+	w     []int64   // weight of each bond; a positive weight favours opposite spins
+	faces [][]int32 // bonds of each face
+	total int64     // sum of |w| over all bonds
 }
 
-// frame returns the bonds and fields as a graph without faces.
+// frame returns the bonds and fields of q as a graph without faces.
 func (q *quantised) frame() *frame {
 	g := &frame{n: len(q.field)}
 	add := func(i, j int32, w int64) {
@@ -225,7 +227,8 @@ func (q *quantised) frame() *frame {
 	return g
 }
 
-// matched returns the certificate of a matching, or nil if the graph is neither planar nor a torus.
+// matched returns the certificate by a matching, or nil if the graph is neither planar nor a
+// torus.
 func (q *quantised) matched(ctx context.Context) (*Certificate, error) {
 	g := q.frame()
 	method := "planar matching"
@@ -260,25 +263,27 @@ func (q *quantised) matched(ctx context.Context) (*Certificate, error) {
 }
 
 const (
-	// tries is how many other sets of bonds of least weight are looked at on a torus: each
-	// belongs to one of four boundary conditions. The graph G62 of the Gset takes one.
+	// tries is the maximum number of further least-weight sets of unsatisfied bonds that are
+	// examined on a torus. Each set belongs to one of four boundary conditions. The graph G62 of
+	// the Gset takes one try.
 	tries = 16
 
-	// noise is the number of random weights, small parts of a unit, that select a set.
+	// noise is the number of different random perturbations of a weight, small parts of a unit.
+	// They select one of the least-weight sets.
 	noise = 1024
 )
 
-// another returns a random set of unsatisfied bonds of minimum weight.
+// another returns a random set of unsatisfied bonds of least weight.
 func (g *frame) another(ctx context.Context, try uint64) ([]bool, error) {
-	r := sampler.NewStream(0, math.MaxUint64-1-try) // of no search
+	r := sampler.NewStream(0, math.MaxUint64-1-try) // a stream that no search uses
 
-	// The energy of the state is the proof.
+	// No check of the dual solution is needed, because the energy of the state is the proof.
 	_, bad, err := g.noisy(r).solve(ctx, nil)
 	return bad, err
 }
 
-// noisy returns a frame in which one of the minimum-weight sets of bonds is lighter than the
-// others.
+// noisy returns the frame with weights scaled up and perturbed, so that one of the least-weight
+// sets of bonds is lighter than the others.
 func (g *frame) noisy(r *sampler.Stream) *frame {
 	h := *g
 	h.w, h.total = make([]int64, len(g.w)), 0
@@ -292,8 +297,8 @@ func (g *frame) noisy(r *sampler.Stream) *frame {
 	return &h
 }
 
-// torus returns a graph of n sites as a lattice of rows and columns with periodic boundaries, with
-// bonds of weight 0 where the graph has none, or nil if it is not such a graph.
+// torus returns the graph as a lattice of rows and columns with periodic boundaries, or nil if it
+// is not such a lattice. Bonds that the graph lacks get weight 0.
 func (g *frame) torus() *frame {
 	for columns := 3; columns <= g.n/3; columns++ {
 		if g.n%columns != 0 || !g.fits(columns) {
@@ -310,7 +315,7 @@ func (g *frame) torus() *frame {
 				t.ends = append(t.ends, [2]int32{int32(i), int32(j)})
 				t.w = append(t.w, bonds[[2]int32{int32(min(i, j)), int32(max(i, j))}])
 			}
-			// the bond to the right of i is 2i, the one down is 2i + 1
+			// Bond 2i joins i to its right neighbour, bond 2i + 1 to the neighbour below.
 			t.faces = append(t.faces, []int32{int32(2 * i), int32(2*right + 1), int32(2 * down), int32(2*i + 1)})
 		}
 		return t
@@ -331,8 +336,8 @@ func (g *frame) fits(columns int) bool {
 	return true
 }
 
-// state returns the state of the first sites spins in which exactly the given bonds are
-// unsatisfied, or nil if there is none.
+// state returns the state, of the first sites spins, in which exactly the bonds in bad are
+// unsatisfied, or nil if there is no such state.
 func (g *frame) state(bad []bool, sites int) []int32 {
 	type end struct{ to, bond int32 }
 	adj := make([][]end, g.n)
@@ -340,7 +345,7 @@ func (g *frame) state(bad []bool, sites int) []int32 {
 		adj[e[0]], adj[e[1]] = append(adj[e[0]], end{e[1], int32(k)}), append(adj[e[1]], end{e[0], int32(k)})
 	}
 	s := make([]int8, g.n)
-	for root := g.n - 1; root >= 0; root-- { // the spin of the field is up
+	for root := g.n - 1; root >= 0; root-- { // the spin of the field, which is last, is up
 		if s[root] != 0 {
 			continue
 		}
@@ -369,41 +374,44 @@ func (g *frame) state(bad []bool, sites int) []int32 {
 	return x
 }
 
-// packing bounds the weight of unsatisfied bonds of a graph of spins from below. If a closed walk
-// has an odd number of bonds > 0, at least one of its bonds is unsatisfied. So if such walks C
-// share the weights of the bonds,
+// packing computes a lower bound on the weight of the unsatisfied bonds of a graph of spins. If a
+// closed walk has an odd number of bonds of positive weight (bonds > 0, which favour opposite
+// spins), at least one of its bonds is unsatisfied. Let such walks C share the weights w_k of the
+// bonds k,
 //
-//	Σ_{C ∋ k} y_C ≤ |w_k|,  y ≥ 0,
+//	Σ_{C ∋ k} y_C ≤ |w_k|,  y ≥ 0.
 //
-// unsatisfied bonds weigh at least Σ_C y_C. The largest such sum is the bound by odd cycles
-// (Barahona and Mahjoub 1986), a linear program. Its walks are generated by shortest paths. The
+// Then unsatisfied bonds weigh at least Σ_C y_C. The largest such sum is the bound by odd cycles
+// (Barahona and Mahjoub 1986), a linear program. Shortest paths generate its walks. The
 // primal-dual method of Chambolle and Pock (2011), with the step sizes of Pock and Chambolle
-// (2011), brings the two sides of the program together.
+// (2011), reduces the gap between the two sides of the program.
 type packing struct {
 	g          *frame
-	start      []int32 // of each vertex, in ends
+	start      []int32 // per vertex: index of its first arc in ends
 	ends       []arc
-	walks      [][]int32 // of bonds, ascending, each once
+	walks      [][]int32 // bonds of each walk, ascending and distinct
 	met        map[string]bool
-	y          []float64 // of each walk
-	price      []float64 // of each bond
+	y          []float64 // per walk C: its share y_C of the weights of its bonds
+	price      []float64 // per bond: its price in the dual program
 	load, next []float64
-	most       int       // new walks of a vertex in a round
-	uses       []float64 // of each bond: walks
+	most       int       // maximum number of new walks per vertex and round
+	uses       []float64 // per bond: number of walks that contain it
 
-	// of the search from one vertex, by vertex and parity
+	// dist holds the distances found by a search from one vertex. It is indexed, like the
+	// following slices, by 2·vertex + parity, where parity is that of the number of bonds > 0 on
+	// the path.
 	dist  []float64
-	last  []int32 // the bond by which it was reached
+	last  []int32 // bond by which the entry was reached
 	from  []int32
-	stamp []int32 // the search that reached it last
-	done  []int32 // the search that settled it last
+	stamp []int32 // number of the search that reached the entry last
+	done  []int32 // number of the search that settled the entry last
 	now   int32
 	queue []label
 }
 
 type arc struct {
 	to, bond int32
-	odd      int32 // 1 for a bond > 0
+	odd      int32 // 1 if the weight of the bond is positive, else 0
 }
 
 type label struct {
@@ -412,17 +420,21 @@ type label struct {
 }
 
 const (
-	// mostBonds limits the size of graphs whose odd cycles are packed, and so time and memory.
+	// mostBonds is the maximum number of bonds of a graph whose odd cycles are packed. It limits
+	// time and memory.
 	mostBonds = 1 << 17
 
-	packRounds = 12    // of new walks at most
-	packSteps  = 120   // of the primal-dual method in each
-	packLast   = 4     // times as many steps at the end, for shares that nearly fit
-	packGain   = 0.002 // the relative gain of a round below which it is the last
+	packRounds = 12  // maximum number of rounds that generate walks
+	packSteps  = 120 // primal-dual steps per round
+	// additional rounds of steps at the end, so that shares nearly fit the weights
+	packLast = 4
+	packGain = 0.002 // relative gain of a round below which it is the last
 
-	settled   = 600         // vertices with a parity that a search from one vertex goes to at most
-	seen      = 8 * settled // ends of bonds that it looks at, but for those of one vertex
-	perVertex = 3           // new walks of a vertex in a round, and the mean number of its bonds
+	settled = 600 // maximum number of vertices with parity that a search settles
+	// maximum number of arcs that a search examines, not counting those of its last vertex
+	seen = 8 * settled
+	// new walks per vertex and round, in addition to the mean number of bonds per vertex
+	perVertex = 3
 )
 
 func (g *frame) newPacking() *packing {
@@ -436,7 +448,7 @@ func (g *frame) newPacking() *packing {
 			touching[v] = append(touching[v], int32(k))
 		}
 	}
-	gone := make([]bool, m) // bonds on no cycle: of trees that hang on the rest
+	gone := make([]bool, m) // bonds on no cycle, which belong to attached trees
 	var leaves []int32
 	for v, d := range degree {
 		if d == 1 {
@@ -476,7 +488,7 @@ func (g *frame) newPacking() *packing {
 	return p
 }
 
-// cycles returns the certificate of odd cycles, or nil if there are too many bonds.
+// cycles returns the certificate by odd cycles, or nil if there are too many bonds.
 func (q *quantised) cycles(ctx context.Context) (*Certificate, error) {
 	g := q.frame()
 	if len(g.w) > mostBonds {
@@ -484,7 +496,7 @@ func (q *quantised) cycles(ctx context.Context) (*Certificate, error) {
 	}
 	p := g.newPacking()
 	for k := range p.price {
-		p.price[k] = 1 / float64(g.n) // short walks first
+		p.price[k] = 1 / float64(g.n) // equal prices, so that short walks come first
 	}
 	last := 0.0
 	for round := range packRounds {
@@ -511,7 +523,7 @@ func (q *quantised) cycles(ctx context.Context) (*Certificate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ground: Bound: odd cycles: %w", err)
 	}
-	unit := int64(0) // of the weights, and so of what is not satisfied
+	unit := int64(0) // common divisor of the weights, and so of the weight of unsatisfied bonds
 	for _, w := range g.w {
 		unit = gcd(unit, w)
 	}
@@ -527,7 +539,7 @@ func gcd(a, b int64) int64 {
 	return max(a, -a)
 }
 
-// generate adds the cheapest walks through each vertex that cost less than 1, and returns the
+// generate adds the cheapest walks through each vertex, if they cost less than 1. It returns the
 // number of walks added.
 func (p *packing) generate() (found int) {
 	for v := range p.g.n {
@@ -538,9 +550,10 @@ func (p *packing) generate() (found int) {
 	return found
 }
 
-// near adds walks through vertex v. Each consists of paths to the two ends of a bond, and the bond.
+// near adds the cheapest walks through vertex v. Each consists of a bond and of paths from v to
+// the two ends of the bond.
 func (p *packing) near(v int32) (found int) {
-	const hop = 1e-6 // of walks that cost the same, those of fewer bonds
+	const hop = 1e-6 // prefers fewer bonds among walks of equal cost
 	type join struct {
 		d          float64
 		a, b, bond int32
@@ -566,7 +579,7 @@ func (p *packing) near(v int32) (found int) {
 		for _, a := range p.ends[p.start[u]:p.start[u+1]] {
 			cost := p.price[a.bond] + hop
 			to := 2*a.to + (at.v&1 ^ a.odd)
-			// a way to the other parity of this end closes a walk
+			// A path to the other parity of this end closes a walk.
 			if other := to ^ 1; p.done[other] == p.now && a.bond != p.last[at.v] {
 				if d := at.d + cost + p.dist[other]; d < 1 {
 					best = append(best, join{d: d, a: at.v, b: other, bond: a.bond})
@@ -592,7 +605,7 @@ func (p *packing) near(v int32) (found int) {
 		if found == p.most {
 			break
 		}
-		odd := map[int32]bool{j.bond: true} // bonds that the walk has an odd number of times
+		odd := map[int32]bool{j.bond: true} // bonds that the walk contains an odd number of times
 		for _, end := range []int32{j.a, j.b} {
 			for at := end; p.last[at] >= 0; at = p.from[at] {
 				if k := p.last[at]; odd[k] {
@@ -621,7 +634,7 @@ func (p *packing) near(v int32) (found int) {
 	return found
 }
 
-// improve makes steps of the primal-dual method and returns the sum of the shares.
+// improve makes steps of the primal-dual method and returns the sum of the shares of all walks.
 func (p *packing) improve() (sum float64) {
 	for range packSteps {
 		sum = 0
@@ -647,7 +660,8 @@ func (p *packing) improve() (sum float64) {
 	return sum
 }
 
-// whole returns the shares of the walks as integer parts of a unit, such that no bond is exceeded.
+// whole returns the shares of the walks as integer multiples of 1/scale units. The shares on each
+// bond add up to at most its weight.
 func (p *packing) whole() (scale int64, y []int64) {
 	scale = 1 << 20
 	for scale > 1 && p.g.total > math.MaxInt64/4/scale {
@@ -681,7 +695,7 @@ func (p *packing) whole() (scale int64, y []int64) {
 		}
 		take(c, int64(p.y[c]/most*float64(scale)))
 	}
-	order := make([]int, len(y)) // what is left, to short walks first
+	order := make([]int, len(y)) // the rest of the weights, to short walks first
 	for c := range order {
 		order[c] = c
 	}
@@ -692,9 +706,9 @@ func (p *packing) whole() (scale int64, y []int64) {
 	return scale, y
 }
 
-// checkWalks returns the sum of the shares. It returns an error unless every walk is closed and has
-// an odd number of bonds > 0, and the shares of a bond, in parts of its weight, do not exceed its
-// weight.
+// checkWalks returns the sum of the shares y of the walks, in parts 1/scale of a unit. It returns
+// an error unless every walk is closed and has an odd number of bonds > 0. It also returns an
+// error if the shares on a bond add up to more than its weight.
 func (g *frame) checkWalks(walks [][]int32, y []int64, scale int64) (sum int64, err error) {
 	load := make([]int64, len(g.w))
 	odd := map[int32]bool{}
@@ -734,11 +748,11 @@ func (g *frame) checkWalks(walks [][]int32, y []int64, scale int64) (sum int64, 
 	return sum, nil
 }
 
-// dualGraph has the faces of a frame as vertices and its bonds as edges.
+// dualGraph is the graph whose vertices are the faces of a frame and whose edges are its bonds.
 type dualGraph struct {
 	adj [][]dualEdge
 
-	distance []int64 // scratch of reach
+	distance []int64 // scratch of method reach, per face
 	before   []dualEdge
 	seen     []int32
 	run      int32
@@ -769,8 +783,8 @@ func (g *frame) dual() *dualGraph {
 	return d
 }
 
-// frustrated reports for each face whether it has an odd number of bonds > 0, so that an odd number
-// of its bonds is unsatisfied in every state.
+// frustrated reports, for each face, whether it has an odd number of bonds > 0. An odd number of
+// the bonds of such a face is unsatisfied in every state.
 func (g *frame) frustrated() []bool {
 	odd := make([]bool, len(g.faces))
 	for f, walk := range g.faces {
@@ -786,8 +800,8 @@ type visit struct {
 	v  int32
 }
 
-// reach calls f with the faces within a distance of a face, nearest first, until f returns
-// false (Dijkstra 1959).
+// reach calls f with the faces within a distance radius of face from, nearest first, until f
+// returns false (Dijkstra 1959).
 func (d *dualGraph) reach(from int32, radius int64, f func(v int32, distance int64) (more bool)) {
 	d.run++
 	var queue []visit
@@ -813,10 +827,10 @@ func (d *dualGraph) reach(from int32, radius int64, f func(v int32, distance int
 	}
 }
 
-// solve returns the minimum weight of unsatisfied bonds that the frustrated faces require, and a
-// set of such bonds. Every face has a radius, and the matching omits pairs of faces neither of
-// which is within the other's radius. The dual variables of the matching show which radii are too
-// short, and these radii then grow. check, if not nil, examines the dual solution.
+// solve returns the least weight of unsatisfied bonds that the frustrated faces require, and a
+// set of such bonds. Every face has a radius. The matching omits a pair of faces if neither is
+// within the other's radius. The dual variables of the matching show which radii are too short,
+// and these radii then grow. check, if not nil, examines the dual solution.
 func (g *frame) solve(ctx context.Context, check func(context.Context, *matching.Matching, []int32) error) (least int64, bad []bool, err error) {
 	d, odd := g.dual(), g.frustrated()
 	number := make([]int32, len(odd))
@@ -831,7 +845,8 @@ func (g *frame) solve(ctx context.Context, check func(context.Context, *matching
 	if len(face) == 0 {
 		return 0, bad, nil
 	}
-	radius := make([]int64, len(face)) // of the nearest other frustrated face, to begin with
+	// initially the distance to the nearest other frustrated face
+	radius := make([]int64, len(face))
 	for i, f := range face {
 		radius[i] = 1
 		d.reach(f, int64(1)<<60, func(v int32, at int64) bool {
@@ -872,7 +887,7 @@ func (g *frame) solve(ctx context.Context, check func(context.Context, *matching
 		short = false
 		p := potentials(m)
 		largest := slices.Max(p)
-		for i, v := range p { // no face that is further away has a tight edge to this one
+		for i, v := range p { // no face beyond this distance has a tight edge to this one
 			if need := (v + largest + 1) / 2; radius[i] < need && radius[i] <= g.total {
 				short, radius[i] = true, need
 			}
@@ -902,8 +917,8 @@ func (g *frame) solve(ctx context.Context, check func(context.Context, *matching
 	return m.Weight / 2, bad, nil
 }
 
-// potentials returns, for each vertex, the sum of the dual variables of the vertex and of the sets
-// that contain it.
+// potentials returns, for each vertex, the sum of the dual variables of the vertex and of all
+// sets that contain it.
 func potentials(m *matching.Matching) []int64 {
 	p := append([]int64{}, m.Y...)
 	for _, b := range m.Sets {
@@ -919,9 +934,10 @@ func potentials(m *matching.Matching) []int64 {
 //
 // In every state, a closed walk has an odd number of unsatisfied bonds exactly if it has an odd
 // number of bonds > 0. Every bond of a cycle is in two walks, so unsatisfied bonds form, in the
-// dual graph, paths between pairs of frustrated faces. The weight of these paths is at least
-// Σ y + Σ z if z ≥ 0, sets are odd, and for every two frustrated faces y_u + y_v + Σ_{sets with one
-// of them} z is at most their distance; here all values are in halves.
+// dual graph, paths between pairs of frustrated faces. Let y be the variables of faces and z
+// those of sets of faces, all in halves. The weight of these paths is at least Σ y + Σ z if z ≥
+// 0, all sets are odd, and every two frustrated faces u, v have a distance of at least y_u + y_v
+// + Σ z, where the last sum is over the sets that contain one of u and v.
 func (g *frame) checkDual(ctx context.Context, m *matching.Matching, face []int32) error {
 	times := make([]int, len(g.ends))
 	sides := make([][2]int, len(g.ends))
@@ -958,7 +974,7 @@ func (g *frame) checkDual(ctx context.Context, m *matching.Matching, face []int3
 		return fmt.Errorf("check: %d faces and %d variables, want %d frustrated faces", len(face), len(m.Y), len(frustrated))
 	}
 	value := int64(0)
-	sets := make([][]int, len(face)) // those that hold a face
+	sets := make([][]int, len(face)) // per frustrated face: the sets that contain it
 	for i, f := range face {
 		if _, ok := frustrated[f]; !ok {
 			return fmt.Errorf("check: face %d is not frustrated", f)
@@ -977,7 +993,7 @@ func (g *frame) checkDual(ctx context.Context, m *matching.Matching, face []int3
 	if value != m.Weight {
 		return fmt.Errorf("check: the dual value is %d, want %d", value, m.Weight)
 	}
-	around := make([]int64, len(face)) // the value of a face and of its sets
+	around := make([]int64, len(face)) // per frustrated face: its value plus the values of its sets
 	largest := int64(0)
 	index := make([]int, len(g.faces))
 	for f := range index {
@@ -990,7 +1006,8 @@ func (g *frame) checkDual(ctx context.Context, m *matching.Matching, face []int3
 		}
 		largest = max(largest, around[i])
 	}
-	next := make([][][2]int64, len(g.faces)) // face and weight
+	// per face: neighbours and the weights of the bonds to them
+	next := make([][][2]int64, len(g.faces))
 	for k, n := range times {
 		if n == 2 {
 			a, b, w := sides[k][0], sides[k][1], g.w[k]
@@ -1001,7 +1018,7 @@ func (g *frame) checkDual(ctx context.Context, m *matching.Matching, face []int3
 		}
 	}
 	least := map[int]int64{}
-	holds := make([]int, len(m.Sets)) // the last face that a set was found to hold
+	holds := make([]int, len(m.Sets)) // per set: index of the last face found to be a member
 	for k := range holds {
 		holds[k] = -1
 	}
@@ -1012,7 +1029,7 @@ func (g *frame) checkDual(ctx context.Context, m *matching.Matching, face []int3
 		for _, k := range sets[i] {
 			holds[k] = i
 		}
-		limit := around[i] + largest // twice a distance; further ones meet it
+		limit := around[i] + largest // twice a distance, beyond which the condition always holds
 		clear(least)
 		least[int(f)] = 0
 		queue := [][2]int64{{0, int64(f)}}
@@ -1047,13 +1064,13 @@ func (g *frame) checkDual(ctx context.Context, m *matching.Matching, face []int3
 	return nil
 }
 
-// flow is a network with a flow: arcs 2k and 2k+1 are opposite to each other.
+// flow is a flow network. Arcs 2k and 2k+1 are opposite to each other.
 type flow struct {
-	head     []int32 // the first arc of each vertex, −1: none
+	head     []int32 // per vertex: its first arc; −1 if it has none
 	next     []int32
 	to       []int32
 	capacity []int64
-	carried  []int64 // on an arc; negative where the opposite one carries more
+	carried  []int64 // per arc: flow; negative if the opposite arc carries the flow
 
 	level, at []int32
 }
@@ -1079,8 +1096,8 @@ func (n *flow) arc(u, v int32, capacity int64) {
 
 func (n *flow) residual(a int32) int64 { return n.capacity[a] - n.carried[a] }
 
-// levels numbers vertices by their distance from the source over arcs with residual capacity; −1 if
-// a vertex is not reachable.
+// levels stores in level the distance of each vertex from the source over arcs with residual
+// capacity, or −1 for an unreachable vertex.
 func (n *flow) levels(source int32) {
 	for v := range n.level {
 		n.level[v] = -1
@@ -1096,7 +1113,7 @@ func (n *flow) levels(source int32) {
 	}
 }
 
-// maximise makes the flow from source to sink maximal (Dinic 1970).
+// maximise increases the flow from source to sink to its maximum (Dinic 1970).
 func (n *flow) maximise(ctx context.Context, source, sink int32) error {
 	var way []int32
 	for {
@@ -1121,7 +1138,7 @@ func (n *flow) maximise(ctx context.Context, source, sink int32) error {
 				continue
 			}
 			a := n.at[v]
-			if a < 0 { // a dead end
+			if a < 0 { // dead end
 				if v == source {
 					break
 				}
@@ -1140,12 +1157,13 @@ func (n *flow) maximise(ctx context.Context, source, sink int32) error {
 	}
 }
 
-// roof returns the bound of the roof dual and the sites that it fixes. The energy is a constant and
-// a sum of terms a·u·v, a > 0, over literals: bits, their complements, and the constants 1 and 0.
-// Vertex 2i represents x_i, vertex 2i+1 represents 1 − x_i, and the last two represent 1 and 0.
-// Each term gives an arc from u to the complement of v and one from v to the complement of u, each
-// of capacity a. A flow of 2φ from 1 to 0 shows that the sum is at least φ. When the flow is
-// maximal, every literal reachable from 1 is true in every minimum (Boros and Hammer 2002).
+// roof returns the certificate by the roof dual, with the sites that it fixes. The energy is
+// written as a constant plus a sum of terms a·u·v, a > 0, of literals u and v: bits, their
+// complements, and the constants 1 and 0. Vertex 2i represents x_i, vertex 2i+1 represents 1 −
+// x_i, and the last two vertices represent 1 and 0. Each term gives two arcs of capacity a: from
+// u to the complement of v, and from v to the complement of u. A flow of 2φ from 1 to 0 proves
+// that the sum is at least φ. If the flow is maximal, every literal reachable from 1 is true in
+// every minimum (Boros and Hammer 2002).
 func (q *quantised) roof(ctx context.Context) (*Certificate, error) {
 	sites := len(q.field)
 	one := int32(2 * sites)
@@ -1193,7 +1211,7 @@ func (q *quantised) roof(ctx context.Context) (*Certificate, error) {
 		switch {
 		case up && down:
 			return nil, fmt.Errorf("ground: Bound: roof duality: site %d is fixed at both levels", i)
-		case !q.exact: // rounding may decide
+		case !q.exact: // not fixed, because the result may be due to rounding
 		case up:
 			c.Fixed[i] = 1
 		case down:
@@ -1203,8 +1221,8 @@ func (q *quantised) roof(ctx context.Context) (*Certificate, error) {
 	return c, nil
 }
 
-// check returns the value of the flow. It returns an error unless no arc carries more than its
-// capacity and the flow is conserved at every vertex.
+// check returns the value of the flow from source to sink. It returns an error unless every arc
+// carries at most its capacity and the flow is conserved at every other vertex.
 func (n *flow) check(source, sink int32) (value int64, err error) {
 	net := make([]int64, len(n.head))
 	for a := 0; a < len(n.to); a += 2 {

@@ -1,10 +1,10 @@
 package ground
 
-// clusters finds the clusters in which two states differ.
+// clusters finds the connected clusters of sites at which two states differ.
 type clusters[T number] struct {
-	differs []bool  // and not in a cluster yet
-	sites   []int32 // of the cluster at hand
-	inside  []bool  // in it
+	differs []bool  // per site: the states differ, and the site is not yet in a cluster
+	sites   []int32 // sites of the current cluster
+	inside  []bool  // per site: it is in the current cluster
 	take    []int32 // sites to flip
 }
 
@@ -12,15 +12,14 @@ func newClusters[T number](sites int) *clusters[T] {
 	return &clusters[T]{differs: make([]bool, sites), inside: make([]bool, sites)}
 }
 
-// takeOver flips in x every cluster of sites, connected by interactions, in which y differs and
-// whose flip lowers the energy of x; if flat is set, also those whose flip leaves the energy equal.
-// It returns by how much the energy fell. It calls stop with the work done; if stop returns true,
-// takeOver returns ok = false and leaves x unchanged. Without fields, y and its mirror image count
-// as the same state.
+// takeOver flips in x every cluster of sites at which y differs, if this lowers the energy of x.
+// If flat is set, it also flips clusters that leave the energy equal. It returns the decrease of
+// the energy. It calls stop with the work done. If stop returns true, takeOver returns ok = false
+// and leaves x unchanged. Without fields, y and its mirror image count as the same state.
 //
-// Clusters do not touch, so each changes the energy independently: x becomes the best of all states
-// that can be made by exchanging clusters between the two states. (Houdayer 2001 exchanges such
-// clusters between replicas; Whitley, Hains and Howe 2009 choose among them.)
+// Clusters do not interact, so each changes the energy independently. x becomes the best of all
+// states that exchanging clusters between the two states can produce. (Houdayer 2001 exchanges
+// such clusters between replicas; Whitley, Hains and Howe 2009 choose among them.)
 func (c *clusters[T]) takeOver(g *system[T], x, y *spins[T], flat bool, stop func(work int) bool) (gain float64, ok bool) {
 	apart, nought := 0, float64(g.nought)
 	for i, s := range x.s {
@@ -57,9 +56,9 @@ func (c *clusters[T]) takeOver(g *system[T], x, y *spins[T], flat bool, stop fun
 	return gain, true
 }
 
-// grow finds the cluster of site i and returns by how much the energy of x changes if the cluster
-// is flipped: the sum of the losses of its sites, without the interactions inside the cluster,
-// which do not change.
+// grow finds the cluster of site i. It returns the change of the energy of x if the cluster is
+// flipped, and the work done. The change is the sum of the losses of the sites, without the
+// interactions inside the cluster, which stay the same.
 func (c *clusters[T]) grow(g *system[T], x *spins[T], i int32) (sum float64, work int) {
 	c.sites = append(c.sites[:0], i)
 	c.differs[i], c.inside[i] = false, true
@@ -74,7 +73,8 @@ func (c *clusters[T]) grow(g *system[T], x *spins[T], i int32) (sum float64, wor
 				c.sites = append(c.sites, a.to)
 			}
 			if c.inside[a.to] && v < a.to {
-				sum += float64(T(x.s[v]*x.s[a.to]) * a.w) // half of it for each of the two
+				// the losses of both sites contain this interaction
+				sum += float64(T(x.s[v]*x.s[a.to]) * a.w)
 			}
 		}
 	}

@@ -15,32 +15,31 @@ type Pairwise = energy.Pairwise
 
 // Config holds the settings of a search. The zero value is recommended.
 type Config struct {
-	Chains  int    // number of searches that help each other; 0 means 4
+	Chains  int    // number of searches, which exchange results; 0 means 4
 	Seed    uint64 // search i draws from stream (Seed, i)
-	Workers int    // goroutines; 0 means GOMAXPROCS; never changes results
+	Workers int    // number of goroutines; 0 means GOMAXPROCS; does not change results
 
-	// Init holds the initial states, one per search or one for all. The result is
-	// never worse than these. If nil, the searches begin with random states.
+	// Init holds the initial states, one per search or one for all. The result is never worse
+	// than these. If Init is nil, the searches begin with random states.
 	Init []int32
 
-	// Sweeps is the length of the shortest annealing run; 0 means 50. Every second round is at
-	// least twice as long, every fourth round at least four times as long, and so on.
+	// Sweeps is the number of sweeps of the shortest annealing run; 0 means 50. Every second
+	// round is at least twice as long, every fourth round at least four times as long, and so on.
 	Sweeps int
 
 	// Stop, if not nil, is called with the lowest energy after every round. If it returns true, the
 	// Run ends.
 	Stop func(energy float64) bool
 
-	// Checkpoint, if it has a Path, saves the search there as SaveFile does: at the end of every
-	// Run, even if its context ended, and during a Run each time Every more rounds have been made
-	// (0: at the end only). If saving fails, the Run ends.
+	// Checkpoint saves the search to the file Path, as SaveFile does, if Path is not empty. It
+	// saves at the end of every Run, even if the context ended. If Every is not 0, it also saves
+	// during a Run, after every Every rounds. If saving fails, the Run ends.
 	Checkpoint struct {
 		Path  string
 		Every int
 	}
 
-	// Progress, if not nil, is called with the number of rounds done and the total
-	// of this Run.
+	// Progress, if not nil, is called with the number of rounds done and the total of this Run.
 	Progress func(done, total int)
 }
 
@@ -50,7 +49,7 @@ const (
 	maxSweeps     = 1 << 20
 )
 
-// fill checks the configuration and replaces zeros by defaults.
+// fill checks the configuration and replaces zero fields by their defaults.
 func (cfg *Config) fill(sites int) error {
 	err := check.Defaults("ground: Config.",
 		check.Number("Chains", &cfg.Chains, 0, defaultChains), check.Number("Workers", &cfg.Workers, 0, runtime.GOMAXPROCS(0)),

@@ -7,27 +7,30 @@ import (
 )
 
 const (
-	crowdMembers = 64 // states of a crowd: the bits of a word
-	crowdDegree  = 64 // mean number of neighbours up to which counting them all is worth it
-	crowdSweeps  = 32 // a crowd makes so many sweeps for one of a single state: members are looked at one by one afterwards
-	crowdWork    = 8  // of a site of a crowd, that of an update being 1
-	crowdPlanes  = 13 // digits of a number of bonds, at most maxReach
+	crowdMembers = 64 // number of states in a crowd: the bits of a word
+	crowdDegree  = 64 // maximum mean number of neighbours for which a crowd is used
+	// sweeps of a crowd per sweep of a single state, because all members descend afterwards
+	crowdSweeps = 32 // sweeps of a crowd per sweep of a single state; more, because its members descend one by one afterwards
+	crowdWork   = 8  // cost of redrawing a site of a crowd, relative to an update of a single state
+	crowdPlanes = 13 // number of binary digits of a count of bonds, which is at most maxReach
 )
 
-// crowd anneals 64 states of a model whose weights all have one magnitude. A word holds a site
-// of all states. The satisfied bonds of a site are counted by adders of bits, 64 counts at a
-// time, and the site flips where the count is at most a threshold. Two thresholds are drawn for
-// a site, and a random word chooses which of the two each state takes: a state by itself makes
-// Metropolis updates, and states that are equal do not stay so.
+// crowd anneals 64 states of a model whose weights all have one magnitude. Each word holds the
+// levels of one site in all states. Bitwise adders count the satisfied bonds of a site in all
+// states at once. The site flips in the states where the count is at most a threshold. Two
+// thresholds are drawn per site, and a random word selects one of them for each state. Each state
+// by itself makes Metropolis updates, and equal states diverge.
 type crowd struct {
-	most        int      // neighbours
-	start, near []int32  // places in x of the neighbours of each site; a field is some bonds to a constant
-	half        float64  // half the magnitude of weights
-	x           []uint64 // levels of all sites, their complements, 0 and its complement
+	most int // largest number of bonds of a site
+	// indices in x of the neighbours of each site; a field counts as several bonds to a constant
+	start, near []int32
+	half        float64 // half the magnitude of the weights
+	// levels of all sites, then their complements, then the words of 0 and of 1
+	x []uint64
 }
 
-// newCrowd returns nil if weights have several magnitudes, fields are no multiples of them, or
-// sites have many neighbours.
+// newCrowd returns an empty crowd. It returns nil if weights have several magnitudes, fields are
+// not multiples of them, or sites have too many neighbours on average.
 func newCrowd[T number](g *system[T]) *crowd {
 	h, integers := any(g).(*system[int32])
 	if !integers || len(h.adj) == 0 || h.reach == 0 {
@@ -66,7 +69,7 @@ func newCrowd[T number](g *system[T]) *crowd {
 	return c
 }
 
-// empty returns a crowd of the same model with states of its own, nil for nil.
+// empty returns a crowd of the same model with its own states, or nil if c is nil.
 func (c *crowd) empty() *crowd {
 	if c == nil {
 		return nil
@@ -79,7 +82,7 @@ func (c *crowd) empty() *crowd {
 
 func (c *crowd) sites() int { return len(c.start) - 1 }
 
-// set makes the levels of all members s.
+// set sets the levels of all members to s.
 func (c *crowd) set(s []int32) {
 	for i, v := range s {
 		c.put(i, -uint64(v))
@@ -88,14 +91,14 @@ func (c *crowd) set(s []int32) {
 
 func (c *crowd) put(i int, v uint64) { c.x[i], c.x[c.sites()+i] = v, ^v }
 
-// member stores the levels of a member in s.
+// member stores the levels of member m in s.
 func (c *crowd) member(s []int32, m int) {
 	for i := range s {
 		s[i] = int32(c.x[i] >> m & 1)
 	}
 }
 
-// fields goes through what a checkpoint has.
+// fields reads or writes the states of all members.
 func (c *crowd) fields(f *wire.Fields) {
 	n := c.sites()
 	f.Uint64s(c.x[:n])
@@ -104,15 +107,15 @@ func (c *crowd) fields(f *wire.Fields) {
 	}
 }
 
-// sweep makes an update of the sites lo … hi−1 in turn in all states; table[k] is the
-// probability of accepting a loss of k half weights, in units of 2⁻³².
+// sweep updates the sites lo … hi−1 in turn, in all states. table[k] is the probability of
+// accepting a loss of k half weights, in units of 2⁻³².
 func (c *crowd) sweep(lo, hi int, table []uint32, r *words) {
 	n, x := c.sites(), c.x
 	for i := lo; i < hi; i++ {
 		near := c.near[c.start[i]:c.start[i+1]]
 		degree, own := len(near), x[i]
 		var ones, twos, fours uint64
-		var high [crowdPlanes - 3]uint64 // eights, …
+		var high [crowdPlanes - 3]uint64 // digits of the count from eights on
 		for ; len(near) >= 8; near = near[8:] {
 			var a, b, f, g, e uint64
 			ones, a = add(ones, own^x[near[0]], own^x[near[1]])
@@ -171,13 +174,13 @@ func (c *crowd) sweep(lo, hi int, table []uint32, r *words) {
 	}
 }
 
-// add adds three bits in each place.
+// add adds three bits at each of 64 positions.
 func add(a, b, c uint64) (sum, carry uint64) {
 	t := a ^ b
 	return t ^ c, a&b | t&c
 }
 
-// loss returns the largest loss that is accepted where the random number is u.
+// loss returns the largest loss, in half weights, that is accepted if the random number is u.
 func loss(table []uint32, u uint32) (l int) {
 	for l+1 < len(table) && u < table[l+1] {
 		l++
@@ -185,7 +188,8 @@ func loss(table []uint32, u uint32) (l int) {
 	return l
 }
 
-// within returns where a count is at most half of degree + l.
+// within returns a word whose bits are 1 where a count is at most half of degree + l. ones, twos,
+// fours and high are the binary digits of the counts.
 func within(degree, l int, ones, twos, fours uint64, high *[crowdPlanes - 3]uint64) uint64 {
 	if l >= degree {
 		return 1<<crowdMembers - 1
@@ -200,8 +204,10 @@ func within(degree, l int, ones, twos, fours uint64, high *[crowdPlanes - 3]uint
 	return below
 }
 
-// least returns where numbers whose lowest digits compare as below says, and whose next digit is
-// digit, are at most one whose next digit is the lowest of bound.
+// least is one step of comparing binary numbers with a bound, from the lowest digit up. below has
+// the result for the lower digits and digit the next digit of the numbers. The lowest bit of
+// bound is the next digit of the bound. least returns 1 at the positions of numbers that are at
+// most the bound.
 func least(digit, below, bound uint64) uint64 {
 	one := -(bound & 1)
 	return ^digit&(below|one) | below&one

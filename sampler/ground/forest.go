@@ -8,23 +8,27 @@ import (
 )
 
 const (
-	forestDegree = 3   // mean number of neighbours up to which sweeps are forests
-	forestCovers = 8   // of all sites by forests
-	forestWork   = 4   // of a site, that of an update being 1
-	mostExponent = 300 // of odds, so that products of two are numbers; beyond it sites move alone
+	forestDegree = 3 // maximum mean number of neighbours for which sweeps redraw forests
+	forestCovers = 8 // number of times that the forests cover all sites
+	forestWork   = 4 // cost of redrawing a site of a forest, relative to an update of a single site
+	// maximum exponent of odds, so that products of two odds are finite; beyond it sites move
+	// alone
+	mostExponent = 300
 )
 
-// forest is an induced subgraph without cycles, each site before its parent.
+// forest is an induced subgraph without cycles, in which each site comes before its parent.
 type forest[T number] []branch[T]
 
-// branch is a site and its parent. A root is its own parent, with a bond of weight 0; its place is
-// after the last site.
+// branch is a site of a forest with its parent. A root is its own parent, with a bond of weight
+// 0. place is the index of the parent's branch in the forest; for a root it is the length of the
+// forest.
 type branch[T number] struct {
 	site, parent, place int32
-	w                   T // of the bond
+	w                   T // weight of the bond to the parent
 }
 
-// newForests returns forests, any few of which cover all sites, or nil unless the graph is sparse.
+// newForests returns a sequence of forests such that any few successive forests cover all sites.
+// It returns nil if the graph is not sparse.
 func newForests[T number](g *system[T]) (all []forest[T]) {
 	if len(g.adj) == 0 || len(g.adj) > forestDegree*g.sites() {
 		return nil
@@ -34,7 +38,7 @@ func newForests[T number](g *system[T]) (all []forest[T]) {
 		adj[k] = a.to
 	}
 	graph := subgraph.NewGraph(g.start, adj, nil)
-	r := rand.New(rand.NewPCG(44, 3)) // no search draws from it
+	r := rand.New(rand.NewPCG(44, 3)) // no search draws from r
 	place := make([]int32, g.sites())
 	for range forestCovers {
 		for _, set := range graph.Cover(1, r) {
@@ -59,16 +63,16 @@ func newForests[T number](g *system[T]) (all []forest[T]) {
 	return all
 }
 
-// gardener draws forests and has its own scratch space.
+// gardener redraws the sites of forests, with its own scratch space.
 type gardener[T number] struct {
-	own         []T       // E(x_i = 1) − E(x_i = 0) without the bonds of the forest
-	odds, bonds []float64 // of level 1 at a site; e^(−beta·w)
-	table       []float64 // of integers: e^(−beta·l), l = −reach … reach
+	own         []T       // per branch: E(x_i = 1) − E(x_i = 0) without the bonds of the forest
+	odds, bonds []float64 // per branch: odds of level 1; e^(−beta·w) of the bond
+	table       []float64 // for integer weights: e^(−beta·l) for l = −reach … reach
 }
 
-// draw redraws the sites of a forest, given the other sites, from e^(−beta·E). Messages from sites
-// to their parents are odds of level 1, whose factors are (1 + o·e^(−beta·w))/(1 + o). Levels are
-// almost random, so draw branches only on sites that change.
+// draw redraws the sites of a forest from e^(−beta·E), given the other sites. A message from a
+// site to its parent multiplies the parent's odds o of level 1 by (1 + o·e^(−beta·w))/(1 + o).
+// Levels are almost random, so draw branches only on sites that change.
 func (d *gardener[T]) draw(g *system[T], x *spins[T], f forest[T], beta float64, r *words) {
 	if d.own == nil {
 		d.own, d.odds, d.bonds = make([]T, g.sites()+1), make([]float64, g.sites()+1), make([]float64, g.sites())
@@ -99,7 +103,7 @@ func (d *gardener[T]) draw(g *system[T], x *spins[T], f forest[T], beta float64,
 	}
 }
 
-// weigh computes the exponentials of the costs of the sites and bonds of a forest.
+// weigh computes the odds and bond factors, which are exponentials, of a forest.
 func (d *gardener[T]) weigh(g *system[T], f forest[T], beta float64) {
 	if _, reals := any(d.own).([]float64); reals {
 		for k := range f {

@@ -8,27 +8,28 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// scale holds the inverse temperatures, in units of T, between which annealing is useful.
+// scale holds the inverse temperatures between which annealing is useful.
 type scale struct{ hot, cold float64 }
 
 const (
-	// At hot the root mean square of the local fields counts hotField; at cold a
-	// difference at the quantile coldQuantile of those of random states counts
-	// coldGap. All three were chosen on tori, random and planar graphs made for it.
+	// hotField is the inverse temperature hot times the root mean square of the local fields.
+	// coldGap is the inverse temperature cold times the energy difference at the quantile
+	// coldQuantile, over coldStates random states. The values were chosen on tori, random graphs
+	// and planar graphs.
 	hotField     = 0.3
 	coldGap      = 8.0
 	coldQuantile = 0.05
 	coldStates   = 16
 
-	// An annealing to an inverse temperature this many times the first, or more, is
-	// not linear.
+	// maxStretch is the largest ratio of the last to the first inverse temperature of a linear
+	// annealing run.
 	maxStretch = 256
 )
 
-// newScale finds the scale of a model from the mean square of its local fields and
-// from the differences at a few random states.
+// newScale computes the scale of a model from the mean square of its local fields and from the
+// energy differences at a few random states.
 func newScale[T number](g *system[T]) scale {
-	square, reach := 0.0, float64(g.reach) // squares of parts of it, which may be large
+	square, reach := 0.0, float64(g.reach) // squares relative to reach, which may be large
 	if reach == 0 {
 		return scale{1, 1}
 	}
@@ -42,7 +43,7 @@ func newScale[T number](g *system[T]) scale {
 		square += float64(mean * mean)
 	}
 	hot := hotField / reach / math.Sqrt(square/float64(g.sites()))
-	r := sampler.NewStream(0, math.MaxUint64) // of no search
+	r := sampler.NewStream(0, math.MaxUint64) // a stream that no search uses
 	x := newSpins(g)
 	var gaps []float64
 	for range coldStates {
@@ -63,9 +64,9 @@ func newScale[T number](g *system[T]) scale {
 	return scale{hot, max(hot, coldGap/gaps[int(coldQuantile*float64(len(gaps)))])}
 }
 
-// at returns the inverse temperature at progress t of an annealing run from a position 0 … 1 of the
-// scale. It is linear in t, but bent if cold exceeds the start by more than a factor of maxStretch,
-// so that all magnitudes get their share.
+// at returns the inverse temperature at progress t, 0 … 1, of an annealing run that starts at
+// position from, 0 … 1, of the scale. It is linear in t. If cold exceeds the start by more than a
+// factor of maxStretch, it is bent so that all magnitudes get their share.
 func (c scale) at(from, t float64) float64 {
 	first := float64(c.hot * simd.Exp(float64(from*simd.Log(c.cold/c.hot))))
 	if bend := simd.Log(c.cold / first / maxStretch); bend > 0 {

@@ -5,13 +5,13 @@
 //	err = s.Run(ctx, 200)
 //	x, e := s.Best()
 //
-// A [Search] anneals repeatedly from the best state so far, each time from a different temperature.
-// The best state then adopts, one by one, the clusters of sites in which the new state is better,
-// so distant parts of a large sparse model improve independently. Several searches also adopt
-// clusters from each other. [Bound] gives a lower bound on the energy. If the best state found
-// reaches this bound, it is optimal.
+// A [Search] anneals repeatedly from the best state so far, each time from a different
+// temperature. The best state then adopts, one by one, the clusters of sites in which the new
+// state is better, so distant parts of a large sparse model improve independently. Several
+// searches also adopt clusters from each other. [Bound] returns a lower bound on the energy. If
+// the best state found reaches this bound, it is optimal.
 //
-// For other models, constraints and more than two levels use package anneal.
+// For other models, for constraints and for more than two levels use package anneal.
 package ground
 
 import (
@@ -36,49 +36,50 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Search looks for the lowest energy of a model by several searches that help each
-// other. Its methods must not be called concurrently with each other.
+// Search minimises the energy of a model with several searches that help each other. Its methods
+// must not be called concurrently with each other.
 //
 // In a round every search anneals by Metropolis updates of all sites in turn, linearly in the
-// inverse temperature. It starts at a random point of a range of temperatures that is fitted to the
-// model; the first round starts hot. Then it descends, and the best state of the search adopts
-// every cluster of sites in which the new state is no worse. The length of rounds is Config.Sweeps
-// times 1, 2, 1, 4, 1, 2, 1, 8, …; after every fourth round each search adopts clusters from
-// another search.
+// inverse temperature. It starts at a random point of a range of temperatures that is fitted to
+// the model; the first round starts hot. The annealed state then descends to a local minimum.
+// Finally, the best state of the search adopts every cluster of sites in which the new state is
+// no worse. The length of rounds is Config.Sweeps times 1, 2, 1, 4, 1, 2, 1, 8, …. After every
+// fourth round each search adopts clusters from another search.
 //
-// If all weights have one magnitude and fields are multiples of it, as for the cut of an
-// unweighted graph, 64 states are annealed at a time as the bits of words, in rounds of 32 times
-// as many sweeps, and the best state adopts clusters from each. Square lattices without fields
-// are left out, since windows work better with many rounds.
+// Suppose that all weights have one magnitude and fields are multiples of it, as for the cut of
+// an unweighted graph. Then 64 states are annealed at a time as the bits of words, in rounds with
+// 32 times as many sweeps, and the best state adopts clusters from each. Square lattices without
+// fields do not use this, because windows work better with many rounds.
 //
-// If sites have up to three neighbours on average, a sweep redraws an induced forest, some 85 % of
-// the sites, from its exact distribution given the other sites (Hamze and de Freitas 2004).
+// If sites have at most three neighbours on average, a sweep redraws an induced forest, some 85 %
+// of the sites, from its exact distribution given the other sites (Hamze and de Freitas 2004).
 //
-// On a square lattice without fields, open or periodic, with sites numbered row by row, every
-// fourth round of the best search begins with a window of at most 4,096 sites that leaves out at
-// least one row and one column. The window becomes optimal given the levels outside, by a
-// minimum-weight perfect matching of frustrated faces, see [Bound]. Some ten windows of 0.2 s each
-// reach the ground state of ±1 bonds on 50 × 100 sites. A window is not interrupted.
+// A square lattice without fields, open or periodic, with sites numbered row by row, also uses
+// windows. Every fourth round of the best search begins with a window of at most 4,096 sites that
+// omits at least one row and one column. The window is set to its optimum given the levels
+// outside, by a minimum-weight perfect matching of frustrated faces, see [Bound]. Some ten
+// windows of 0.2 s each reach the ground state of ±1 bonds on 50 × 100 sites. A window is not
+// interrupted.
 //
-// Differences of energies are exact integers if all weights and fields of the model are multiples
-// of one unit (up to rounding, 2⁻⁴⁶ of the largest difference). Otherwise they are running sums,
-// and differences smaller than 2⁻⁴⁰ of the largest difference count as 0.
+// Energy differences are exact integers if all weights and fields of the model are multiples of
+// one unit (up to rounding, 2⁻⁴⁶ of the largest difference). Otherwise they are running sums, and
+// differences smaller than 2⁻⁴⁰ of the largest difference count as 0.
 type Search struct {
 	model   energy.Model
 	cfg     Config
 	sites   int
 	seekers []seeker
 
-	rounds int // whole ones
-	lent   int // searches that have taken over from another one after the present one
+	rounds int // number of completed rounds
+	lent   int // number of searches that have adopted clusters from others after the current round
 
 	e    []float64 // lowest energy of each search
-	x    []int32   // states of it
+	x    []int32   // state with the lowest energy of each search
 	life session.Session
 }
 
-// New returns a search that is ready to start. It returns an error unless m is a
-// [Pairwise] model of finite energies.
+// New returns a search that is ready to start. It returns an error if m is not a [Pairwise] model
+// of finite energies or if a setting is out of range.
 func New(m energy.Model, cfg Config) (*Search, error) {
 	sites, levels, err := check.Shape("ground: New", m, 1, 1)
 	if err == nil {
@@ -108,7 +109,7 @@ func New(m energy.Model, cfg Config) (*Search, error) {
 	s.life = session.Session{Who: "ground: Search", Checkpoint: cfg.Checkpoint, Len: s.Len, Progress: cfg.Progress, Write: s.write, Read: s.read}
 	var l *lattice
 	if len(b.Adj) <= 4*sites {
-		if q, err := quantise(m); err == nil { // not so for differences of energies near 1e-300
+		if q, err := quantise(m); err == nil { // fails if differences of energies are near 1e-300
 			l = q.lattice()
 		}
 	}
@@ -143,9 +144,9 @@ func fill[T number](seekers []seeker, g *system[T], l *lattice, seed uint64) {
 	}
 }
 
-// Run makes n rounds. If the context ends, the best state so far is kept, and a later Run continues
-// in the middle of the round, bit for bit as if it had not stopped. Calling Run while another call
-// is under way is an error.
+// Run makes n rounds. If the context ends, the best state so far is kept. A later Run then
+// continues in the middle of the round, bit for bit as if it had not stopped. Calling Run while
+// another call is under way is an error.
 func (s *Search) Run(ctx context.Context, n int) error {
 	workers := pool.New(min(s.cfg.Workers, len(s.seekers)))
 	workers.Start()
@@ -162,7 +163,7 @@ func (s *Search) Run(ctx context.Context, n int) error {
 	})
 }
 
-// round makes a round or continues it. It returns false if stop interrupted it.
+// round makes or continues a round. It returns done = false if stop interrupted it.
 func (s *Search) round(workers *pool.Pool, stop func() bool) (done bool, err error) {
 	if s.lent == 0 {
 		sweeps, best := s.sweeps(), -1
@@ -194,17 +195,18 @@ func (s *Search) round(workers *pool.Pool, stop func() bool) (done bool, err err
 }
 
 const (
-	lendEvery = 4  // rounds after which searches take over from others
-	doublings = 10 // of the shortest round that make the longest
+	lendEvery = 4  // number of rounds between two exchanges of clusters among the searches
+	doublings = 10 // the longest round is 2^doublings times the shortest
 )
 
-// sweeps returns the length of the current round: 1, 2, 1, 4, 1, 2, 1, 8, … times the shortest.
+// sweeps returns the number of sweeps of the current round: 1, 2, 1, 4, 1, 2, 1, 8, … times
+// Config.Sweeps.
 func (s *Search) sweeps() int {
 	return s.cfg.Sweeps << min(bits.TrailingZeros(uint(s.rounds+1)), doublings)
 }
 
-// look records what the searches have found. Energies are those of the model, because running sums
-// of reals have rounding errors.
+// look records the best states of the searches. It evaluates their energies with the model,
+// because running sums of reals have rounding errors.
 func (s *Search) look() {
 	x, e := make([]int32, s.sites), make([]float64, 1)
 	for i, k := range s.seekers {
@@ -232,11 +234,11 @@ func (s *Search) Energies() []float64 { return s.e }
 // Len returns the number of rounds made.
 func (s *Search) Len() int { return s.rounds }
 
-// A checkpoint is a frame with the settings, one with the position and the best
-// states, and one per search.
+// magic begins a checkpoint, which consists of a frame of settings, a frame with the position and
+// the best states, and one frame per search.
 const magic = "gibbsite ground 2\n"
 
-// method is the part of a Config that determines how a search moves.
+// method holds the fields of a Config that determine how a search moves.
 type method struct{ Sweeps int }
 
 func (method) Name() string { return "Config" }
@@ -286,8 +288,7 @@ func (s *Search) read(ctx context.Context, r io.Reader) error {
 	return err
 }
 
-// Save writes a checkpoint, even in the middle of a round that was interrupted because a context
-// ended.
+// Save writes a checkpoint. It can do so in the middle of a round that a context interrupted.
 func (s *Search) Save(w io.Writer) error { return s.life.Save(w) }
 
 // Load restores a checkpoint into a search built with the same arguments. Seed, Init, Workers,
@@ -295,10 +296,10 @@ func (s *Search) Save(w io.Writer) error { return s.life.Save(w) }
 // such setting. On an error the search is unchanged.
 func (s *Search) Load(ctx context.Context, r io.Reader) error { return s.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint in the file path in such a way that no failure loses both the new
-// checkpoint and the previous one, which stays as path.old; see [sampler.Runner.SaveFile].
+// SaveFile saves a checkpoint to the file path. No failure loses both the new checkpoint and the
+// previous one, which is kept as path.old; see [sampler.Runner.SaveFile].
 func (s *Search) SaveFile(path string) error { return s.life.SaveFile(path) }
 
-// LoadFile restores what SaveFile saved, as Load does. If that file is missing or damaged, it
-// restores the previous checkpoint, path.old.
+// LoadFile restores a checkpoint saved by SaveFile; see Load. If the file is missing or damaged,
+// it restores the previous checkpoint, path.old.
 func (s *Search) LoadFile(ctx context.Context, path string) error { return s.life.LoadFile(ctx, path) }

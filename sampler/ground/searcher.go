@@ -8,45 +8,47 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// seeker is a searcher with either number type.
+// seeker is a searcher with integer or real energies.
 type seeker interface {
-	// begin sets the initial state; nil means a random one.
+	// begin sets the initial state; nil selects a random state.
 	begin(levels []int32)
 
-	// round makes or continues one annealing run of the given number of sweeps, and returns false
-	// if stop interrupted it. If ahead is set, a window comes first.
+	// round makes or continues one annealing run with the given number of sweeps. It returns done
+	// = false if stop interrupted it. If ahead is true, it first improves the best state by a
+	// window.
 	round(stop func() bool, sweeps int, ahead bool) (done bool, err error)
 
 	// rounds returns the number of completed rounds.
 	rounds() int
 
-	// borrow adopts the clusters that are better in the best state of other.
+	// borrow adopts the clusters in which the best state of other is better. It returns false if
+	// stopped.
 	borrow(stop func() bool, other seeker) (done bool)
 
-	// levels stores the best state.
+	// levels stores the levels of the best state in x.
 	levels(x []int32)
 
-	// fields reads or writes the state; sweeps is the length of the current round.
+	// fields reads or writes the search. sweeps is the length of the current round.
 	fields(f *wire.Fields, sweeps int)
 }
 
 // Stages of a round.
 const (
-	rest = iota // between rounds
-	anneal
-	descend // of the annealed state
-	take    // what is better in it
-	polish  // the best state descends, too
-	stages
+	rest    = iota // between two rounds
+	anneal         // the state is annealed
+	descend        // the annealed state descends to a local minimum
+	take           // the best state adopts better clusters of the annealed state
+	polish         // the best state descends to a local minimum
+	stages         // number of stages
 )
 
 // searcher is one search: a best state and the current round of annealing.
 type searcher[T number] struct {
 	g         *system[T]
-	lattice   *lattice    // nil for other models
-	forests   []forest[T] // none unless the model is sparse
+	lattice   *lattice    // lattice whose windows are optimised; nil if the model is not one
+	forests   []forest[T] // forests that sweeps redraw; nil unless the model is sparse
 	scale     scale
-	crowd     *crowd // nil: one state is annealed
+	crowd     *crowd // 64 annealed states; nil if one state is annealed
 	state     []int32
 	best, now *spins[T]
 	clusters  *clusters[T]
@@ -54,16 +56,16 @@ type searcher[T number] struct {
 	gardener  gardener[T]
 	words     words
 
-	made        int     // whole rounds
-	found       bool    // best is no random state
-	stage       int     // of the round under way
-	sweep, site int     // within the stage
-	member      int     // of the crowd, whose annealed state descends
-	moved       bool    // by the pass of descend or polish under way
-	from        float64 // where on the scale the round began
+	made        int     // number of completed rounds
+	found       bool    // best is the result of a round or an initial state, not random
+	stage       int     // stage of the current round
+	sweep, site int     // position within the stage
+	member      int     // member of the crowd whose annealed state descends
+	moved       bool    // the current pass of descend or polish has flipped a site
+	from        float64 // position on the scale, 0 … 1, at which the round began
 
 	ask  func() bool
-	work int // since the last check for a stop
+	work int // work since the last check for a stop
 }
 
 func newSearcher[T number](g *system[T], l *lattice, forests []forest[T], w *crowd, c scale, seed, chain uint64) *searcher[T] {
@@ -82,11 +84,11 @@ func (s *searcher[T]) begin(levels []int32) {
 	s.found = true
 }
 
-// Sites between two updates of the work done, and work between two checks for a
-// stop, about a millisecond. Tests set them lower; results do not depend on them.
+// chunk is the number of sites between two counts of work. pollWork is the work between two
+// checks for a stop, about a millisecond. Tests set them lower. Results do not depend on them.
 var chunk, pollWork = 1 << 12, 1 << 18
 
-// stop counts work and reports whether to stop.
+// stop adds to the work done and reports whether to stop.
 func (s *searcher[T]) stop(work int) bool {
 	if s.work += work; s.work < pollWork || s.ask == nil {
 		return false
@@ -103,7 +105,7 @@ func (s *searcher[T]) round(ask func() bool, sweeps int, ahead bool) (done bool,
 				return false, err
 			}
 		}
-		// The first round begins hot.
+		// The first round starts at the hot end of the scale.
 		if s.from = 0; s.found {
 			s.from = s.words.unit()
 		}
@@ -154,7 +156,7 @@ func (s *searcher[T]) round(ask func() bool, sweeps int, ahead bool) (done bool,
 	return true, nil
 }
 
-// look makes the present state, which descends next, that of a member of the crowd.
+// look sets the current state to that of a member of the crowd and begins its descent.
 func (s *searcher[T]) look(member int) {
 	if s.member = member; s.crowd != nil {
 		s.crowd.member(s.state, member)
@@ -163,9 +165,9 @@ func (s *searcher[T]) look(member int) {
 	s.enter(descend)
 }
 
-// window improves the best state of a lattice by a window.
+// window improves the best state of a lattice by optimising a window of it.
 func (s *searcher[T]) window() error {
-	next := s.words.stream // the numbers of the search itself go on as without windows
+	next := s.words.stream // the stream of the search itself does not advance
 	x := make([]int32, s.g.sites())
 	s.best.levels(x)
 	if err := s.lattice.improve(x, sampler.NewStream(next.Uint64(), math.MaxUint64)); err != nil {
@@ -180,7 +182,7 @@ func (s *searcher[T]) rounds() int { return s.made }
 
 func (s *searcher[T]) enter(stage int) { s.stage, s.sweep, s.site, s.moved = stage, 0, 0, false }
 
-// heat continues the current sweep and returns false if it was stopped.
+// heat continues the current sweep of annealing. It returns false if it was stopped.
 func (s *searcher[T]) heat(sweeps int) bool {
 	beta := s.scale.at(s.from, float64(s.sweep)/float64(max(1, sweeps-1)))
 	if n := s.g.sites(); len(s.forests) > 0 && beta*float64(s.g.reach) <= mostExponent {
@@ -211,7 +213,8 @@ func (s *searcher[T]) heat(sweeps int) bool {
 	return true
 }
 
-// descend flips sites of x in turn until none lowers the energy.
+// descend flips sites of x in turn until no flip lowers the energy. It returns false if it was
+// stopped.
 func (s *searcher[T]) descend(x *spins[T]) bool {
 	for n := s.g.sites(); ; {
 		for s.site < n {
@@ -229,7 +232,7 @@ func (s *searcher[T]) descend(x *spins[T]) bool {
 	}
 }
 
-// borrow is called between rounds.
+// borrow implements [seeker]. It must be called between rounds.
 func (s *searcher[T]) borrow(ask func() bool, other seeker) (done bool) {
 	s.ask = ask
 	if s.stage == rest {
@@ -274,7 +277,8 @@ func (s *searcher[T]) fields(f *wire.Fields, sweeps int) {
 	for _, x := range []*spins[T]{s.best, s.now} {
 		numbers(f, x.s)
 		for i, v := range x.s {
-			if v != 1 && v != -1 && !(v == 0 && x == s.now) { // none before the first round
+			// s.now is zero before the first round
+			if v != 1 && v != -1 && !(v == 0 && x == s.now) {
 				f.Fail(fmt.Errorf("spin %d = %v, want 1 or −1", i, v))
 			}
 		}
@@ -287,7 +291,7 @@ func (s *searcher[T]) fields(f *wire.Fields, sweeps int) {
 	}
 }
 
-const streamSize = 24 // bytes of a stream
+const streamSize = 24 // bytes of a marshalled stream
 
 func numbers[T number](f *wire.Fields, v []T) {
 	switch v := any(v).(type) {

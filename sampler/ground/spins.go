@@ -5,10 +5,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// spins holds a state and the cost of flipping each of its sites.
+// spins holds a state and the loss of each site: the energy change if the site is flipped.
 type spins[T number] struct {
-	s    []T // 1 − 2x: 1 or −1
-	loss []T // E(x with site i flipped) − E(x)
+	s    []T // spins 1 − 2x, each 1 or −1
+	loss []T // per site: E(x with the site flipped) − E(x)
 }
 
 func newSpins[T number](g *system[T]) *spins[T] {
@@ -21,7 +21,7 @@ func (x *spins[T]) copy(y *spins[T]) {
 	copy(x.loss, y.loss)
 }
 
-// random makes x a uniform state.
+// random sets x to a uniform random state.
 func (x *spins[T]) random(g *system[T], r *sampler.Stream) {
 	for i := range x.s {
 		x.s[i] = T(1 - 2*int32(r.Uint32()>>31))
@@ -29,7 +29,7 @@ func (x *spins[T]) random(g *system[T], r *sampler.Stream) {
 	x.compute(g)
 }
 
-// set makes x the state of the levels.
+// set sets x to the state with the given levels.
 func (x *spins[T]) set(g *system[T], levels []int32) {
 	for i, v := range levels {
 		x.s[i] = T(1 - 2*v)
@@ -37,14 +37,14 @@ func (x *spins[T]) set(g *system[T], levels []int32) {
 	x.compute(g)
 }
 
-// levels stores the state in l.
+// levels stores the levels of the state in l.
 func (x *spins[T]) levels(l []int32) {
 	for i, s := range x.s {
 		l[i] = int32(1-s) / 2
 	}
 }
 
-// compute computes the losses afresh.
+// compute computes the losses of all sites from the spins.
 func (x *spins[T]) compute(g *system[T]) {
 	for i, h := range g.field {
 		for _, a := range g.row(i) {
@@ -56,7 +56,7 @@ func (x *spins[T]) compute(g *system[T]) {
 	}
 }
 
-// flip flips site i.
+// flip flips site i and updates the losses of the site and its neighbours.
 func (x *spins[T]) flip(g *system[T], i int) {
 	s, loss := x.s, x.loss
 	loss[i] = -loss[i]
@@ -67,8 +67,8 @@ func (x *spins[T]) flip(g *system[T], i int) {
 	}
 }
 
-// descend flips, in turn, those of the sites lo … hi−1 whose flip lowers the energy, and reports
-// whether any was flipped.
+// descend visits the sites lo … hi−1 in turn, flips each site whose flip lowers the energy, and
+// reports whether any was flipped.
 func (x *spins[T]) descend(g *system[T], lo, hi int) (moved bool) {
 	for i := lo; i < hi; i++ {
 		if x.loss[i] < -g.nought {
@@ -79,8 +79,8 @@ func (x *spins[T]) descend(g *system[T], lo, hi int) (moved bool) {
 	return moved
 }
 
-// sweep makes a Metropolis update at inverse temperature beta of each of the sites lo … hi−1 in
-// turn; table is the one for beta, see acceptances.
+// sweep makes a Metropolis update of each of the sites lo … hi−1 in turn, at inverse temperature
+// beta. table holds the probabilities that acceptances returns for beta.
 func (x *spins[T]) sweep(g *system[T], lo, hi int, beta float64, table []uint32, r *words) {
 	switch y := any(x).(type) {
 	case *spins[int32]:
@@ -113,11 +113,11 @@ func sweepReals(g *system[float64], x *spins[float64], lo, hi int, beta float64,
 
 const (
 	two32      = 0x1p32
-	neverBelow = 22.2 // e^−22.2 is below 2⁻³²
+	neverBelow = 22.2 // loss times beta above which a flip is never accepted: e^−22.2 < 2⁻³²
 )
 
-// acceptances returns the probabilities exp(−beta·l) of accepting the losses l = 0, 1, …, reach, in
-// units of 2⁻³², up to the last one that is not 0. It reuses table.
+// acceptances returns the probabilities exp(−beta·l) of accepting the losses l = 0, 1, …, reach,
+// in units of 2⁻³². It omits probabilities below one unit. It reuses the memory of table.
 func acceptances(table []uint32, beta float64, reach int) []uint32 {
 	table = table[:0]
 	for l := 0; l <= reach; l++ {
@@ -130,7 +130,7 @@ func acceptances(table []uint32, beta float64, reach int) []uint32 {
 	return table
 }
 
-// words are random words drawn from a stream some at a time.
+// words is a buffer of random words from a stream.
 type words struct {
 	stream sampler.Stream
 	at     int
@@ -147,5 +147,5 @@ func (w *words) next() uint32 {
 	return v
 }
 
-// unit returns a number in [0, 1).
+// unit returns a uniform random number in [0, 1), a multiple of 2⁻³².
 func (w *words) unit() float64 { return float64(float64(w.next()) / two32) }

@@ -2,19 +2,19 @@ package ground
 
 import "github.com/gibbsite-go/gibbsite/internal/bonds"
 
-// number is the type of differences of energies: integers in a common unit if there is
-// one, nats otherwise.
+// number is the type of energy differences: integers in a common unit if there is one, otherwise
+// nats.
 type number interface{ int32 | float64 }
 
-// system is a model of pairs over spins s = 1 − 2x.
+// system is a model of pairs over spins s = 1 − 2x, where x holds the levels.
 type system[T number] struct {
 	start  []int32
 	adj    []neighbour[T]
-	field  []T // E(x_i = 1) − E(x_i = 0) while all others are 0
-	reach  T   // no difference is larger
-	nought T   // differences up to here are rounding errors; 0 for integers
+	field  []T // per site: E(x_i = 1) − E(x_i = 0) while all other levels are 0
+	reach  T   // upper bound on the energy change of a flip
+	nought T   // energy differences up to this value are rounding errors; 0 for integers
 
-	mirrored bool // a state and the one with all spins reversed are the same
+	mirrored bool // reversing all spins of a state keeps its energy
 }
 
 type neighbour[T number] struct {
@@ -23,11 +23,12 @@ type neighbour[T number] struct {
 }
 
 const (
-	// maxReach bounds the tables of acceptance probabilities: models with larger
-	// integers are treated as models of reals.
+	// maxReach is the maximum reach for which tables of acceptance probabilities are used. Models
+	// with larger integers are treated as models of reals.
 	maxReach = 1 << 12
 
-	// rounding is the part of the largest difference that sums of reals are good to.
+	// rounding is the relative accuracy of sums of reals: an error divided by the largest
+	// difference.
 	rounding = 0x1p-40
 )
 
@@ -54,7 +55,7 @@ func (g *system[T]) sites() int { return len(g.field) }
 
 func (g *system[T]) row(i int) []neighbour[T] { return g.adj[g.start[i]:g.start[i+1]] }
 
-// symmetric reports whether there are no fields.
+// symmetric reports whether the model has no fields on spins.
 func (g *system[T]) symmetric() bool {
 	for i, f := range g.field {
 		twice := f + f

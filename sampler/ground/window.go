@@ -8,14 +8,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// lattice is a model on a torus without fields, with sites numbered row by row. Missing bonds have
-// weight 0.
+// lattice is a model on a torus without fields, with sites numbered row by row. Missing bonds
+// have weight 0.
 type lattice struct {
 	rows, columns int
-	right, down   []int64 // weights of the bonds of each site to the next one in its row, its column
+	// per site: weight of the bond to the next site in its row (right) and in its column (down)
+	right, down []int64
 }
 
-// lattice returns the model as a torus, or nil if it is not one.
+// lattice returns the model as a lattice on a torus, or nil if it has another graph or fields.
 func (q *quantised) lattice() *lattice {
 	for _, h := range q.h {
 		if h != 0 {
@@ -34,29 +35,29 @@ func (q *quantised) lattice() *lattice {
 	return l
 }
 
-// at returns the site that is the given number of rows and columns after site 0.
+// at returns the site in the given row and column, both taken modulo the size of the torus.
 func (l *lattice) at(row, column int) int32 {
 	return int32(row%l.rows*l.columns + column%l.columns)
 }
 
-// Windows have at most mostRows rows and mostWindow sites, so that a matching, which is not
-// interrupted, takes at most some 0.2 s.
+// mostRows and mostWindow are the maximum numbers of rows and of sites of a window. They limit a
+// matching, which is not interrupted, to some 0.2 s.
 const (
 	mostRows   = 64
 	mostWindow = 1 << 12
 )
 
-// improve minimises a window of x whose position is drawn from r.
+// improve minimises the energy of x over a window whose position is drawn from r.
 func (l *lattice) improve(x []int32, r *sampler.Stream) error {
 	rows := min(l.rows-1, mostRows)
 	columns := min(l.columns-1, mostWindow/rows)
 	return l.minimise(x, r.IntN(l.rows), r.IntN(l.columns), rows, columns, r)
 }
 
-// minimise stores in x a state of lowest energy among those with the same levels outside a window;
-// r selects one of several such states. A window has at least two rows and two columns, and leaves
-// out at least one row and one column. The levels outside act as a single spin; with this spin, the
-// window is a planar graph.
+// minimise stores in x a state of lowest energy among those with the same levels outside a
+// window. If there are several such states, r selects one. A window has at least two rows and two
+// columns, and omits at least one row and one column. The levels outside act as a single spin.
+// With this spin, the window is a planar graph.
 func (l *lattice) minimise(x []int32, row, column, rows, columns int, r *sampler.Stream) error {
 	g := l.window(x, row, column, rows, columns)
 	if g.total <= math.MaxInt64/4/(noise*int64(len(g.w))) {
@@ -76,8 +77,8 @@ func (l *lattice) minimise(x []int32, row, column, rows, columns int, r *sampler
 	return nil
 }
 
-// window returns the sites of a window, row by row, and the spin up that represents the other
-// sites.
+// window returns the planar graph of a window. Its vertices are the sites, row by row, and a last
+// spin that represents all other sites and points up.
 func (l *lattice) window(x []int32, row, column, rows, columns int) *frame {
 	n := rows * columns
 	g := &frame{n: n + 1}

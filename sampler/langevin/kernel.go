@@ -11,14 +11,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// kernel moves a block of chains.
+// kernel moves a block of chains by MALA or ULA.
 type kernel struct {
 	system *system
 	h      float64
-	tuner  *tune.Tuner // nil: fixed step
+	tuner  *tune.Tuner // tunes the step size; nil if it is fixed
 
-	e, f []float64 // energies of x and of the proposals
-	s, r []float32 // their scores
+	e, f []float64 // energies of the states x and of the proposals y
+	s, r []float32 // scores of the states x and of the proposals y
 	y    []float32
 	xi   []float32
 
@@ -64,7 +64,7 @@ func (k *kernel) Reset(ctl sampler.Control, x []float32) error {
 	return nil
 }
 
-// startError returns an error if no run can start from the state of chain c.
+// startError returns an error if a chain cannot start from the state of chain c.
 func (k *kernel) startError(c int) error {
 	e, n := k.e[c], k.system.sites
 	if math.IsNaN(e) || math.IsInf(e, 0) {
@@ -76,7 +76,7 @@ func (k *kernel) startError(c int) error {
 	return nil
 }
 
-// Step implements [sampler.Transition].
+// Step implements [sampler.Transition]. It checks for a stop between groups of chains.
 func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []float32, r []sampler.Stream) (done int) {
 	for k.at.chain < len(k.at.pending) {
 		lo, hi := k.at.span(k.system.sites)
@@ -100,7 +100,7 @@ func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []float32, r [
 	return 1
 }
 
-// propose draws the proposals of the chains lo … hi−1.
+// propose stores in k.y the proposals of the chains lo … hi−1.
 func (k *kernel) propose(lo, hi int, x []float32, r []sampler.Stream) {
 	l, n := k.system, k.system.sites
 	noise := math.Sqrt(2 * k.h)
@@ -116,7 +116,7 @@ func (k *kernel) propose(lo, hi int, x []float32, r []sampler.Stream) {
 	}
 }
 
-// judge evaluates the proposals of the chains lo … hi−1 and accepts them or not.
+// judge evaluates the proposals of the chains lo … hi−1 and accepts or rejects them.
 func (k *kernel) judge(lo, hi int, x []float32, r []sampler.Stream) {
 	l, n := k.system, k.system.sites
 	l.target.Energy(k.f[lo:hi], k.y[lo*n:hi*n])
@@ -151,7 +151,7 @@ func (k *kernel) judge(lo, hi int, x []float32, r []sampler.Stream) {
 	}
 }
 
-// Adapt implements [sampler.Adaptive].
+// Adapt implements [sampler.Adaptive]. It tunes the step size unless it is fixed.
 func (k *kernel) Adapt(info []sampler.Info, step, n int) {
 	if k.tuner == nil {
 		return
@@ -163,7 +163,7 @@ func (k *kernel) Adapt(info []sampler.Info, step, n int) {
 	k.h = k.tuner.Adapt(accept/float64(len(info)), step, n)
 }
 
-// fields reads or writes the kernel's state.
+// fields reads or writes the step size, its tuner, energies, scores and progress.
 func (k *kernel) fields(f *wire.Fields) {
 	f.Float64(&k.h)
 	if !(k.h > 0) || k.h > 1e30 {
@@ -191,28 +191,29 @@ func logProb(y, x, s []float32, h float64) float64 {
 	return 0 - sum/(4*h)
 }
 
-// finite32 reports whether all of v is finite.
+// finite32 reports whether all entries of v are finite.
 func finite32(v []float32) bool {
 	for _, f := range v {
-		if f-f != 0 { // Inf − Inf and NaN
+		if f-f != 0 { // true for NaN and ±Inf
 			return false
 		}
 	}
 	return true
 }
 
-// progress is the position of a step or Reset that was stopped: chains before chain are done.
+// progress is the position of a step or Reset that was stopped. The chains before chain are done.
 // Between steps it is zero.
 type progress struct {
 	chain   int
-	pending []sampler.Info // what the step did so far, by chain
+	pending []sampler.Info // per chain: report of the current step
 
-	// The proposal of the chain is drawn: its stream before that, which the caller
-	// and a checkpoint see, and after. Only in memory.
+	// proposed reports whether the proposal of the current chain has been drawn. before and after
+	// are the chain's stream before and after the draw; the caller and a checkpoint hold before.
+	// These fields are not saved in checkpoints.
 	proposed      bool
 	before, after sampler.Stream
 
-	renewing bool // a Reset
+	renewing bool // a Reset was stopped
 }
 
 func newProgress(chains int) progress { return progress{pending: make([]sampler.Info, chains)} }
@@ -222,16 +223,16 @@ func (p *progress) clear() {
 	clear(p.pending)
 }
 
-// together is the number of coordinates of chains that move between two checks for a stop: about a
-// millisecond, most of which is spent on drawing normal numbers.
+// together is the number of coordinates that move between two checks for a stop. They take about
+// a millisecond, most of it for drawing normal numbers.
 const together = 1 << 16
 
-// span returns the chains, from the current one on, that move together.
+// span returns the range of chains, from the current one on, that move together.
 func (p *progress) span(sites int) (lo, hi int) {
 	return p.chain, min(p.chain+max(1, together/sites), len(p.pending))
 }
 
-// fields reads or writes p. A chain that failed ends the run with its step.
+// fields reads or writes the progress of a step. A chain that failed ends the run with this step.
 func (p *progress) fields(f *wire.Fields) {
 	if f.Reading() {
 		p.clear()

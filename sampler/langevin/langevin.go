@@ -1,12 +1,12 @@
-// Package langevin runs Langevin chains on densities over ℝⁿ, given as an energy.Scored:
-// the Metropolis-adjusted algorithm (MALA), which leaves exp(−E) invariant, and the
-// unadjusted one (ULA), whose error is O(h) at step size h.
+// Package langevin runs Langevin chains on densities over ℝⁿ, given as an energy.Scored. It has
+// the Metropolis-adjusted algorithm (MALA), which leaves exp(−E) invariant, and the unadjusted
+// one (ULA), whose error is O(h) at step size h.
 //
 //	l, err := langevin.New(ctx, target, langevin.Config{Chains: 32, Seed: 1})
 //	err = l.Run(ctx, 1000)
 //
-// [Chains] are chains of package sampler on reals: draws, checkpoints and
-// reproducibility are the same. diagnose.RealTrace records them.
+// [Chains] are chains of package sampler on real-valued states, with the same draws, checkpoints
+// and reproducibility. diagnose.RealTrace records them.
 package langevin
 
 import (
@@ -25,65 +25,70 @@ import (
 // Config holds the settings of Langevin chains. The zero value runs 4 chains with seed 0 from
 // standard normal states with the Metropolis-adjusted algorithm, tuned in a warm-up of 1000 steps.
 type Config struct {
-	// StepSize is h. A positive value is fixed. With 0, h starts at sites^(−1/3)/2 and is adapted
-	// during warm-up, per block, to the mean acceptance probability Target. Unadjusted chains need
-	// a positive value.
+	// StepSize is h. A positive value is fixed. With 0, h starts at sites^(−1/3)/2, and warm-up
+	// adapts it, per block of chains, to the mean acceptance probability Target. Unadjusted
+	// chains need a positive value.
 	StepSize float64
-	Target   float64 // 0 means 0.574 (Roberts and Rosenthal 1998)
+	Target   float64 // mean acceptance probability; 0 means 0.574 (Roberts and Rosenthal 1998)
 
 	// Unadjusted omits the acceptance step (ULA). The stationary distribution then has an error of
 	// O(h).
 	Unadjusted bool
 
-	// Project, if not nil, moves the state of an unadjusted chain into a domain after each step, in
-	// place: projected Langevin (Bubeck, Eldan and Lehec 2018). It must be safe for concurrent use.
+	// Project, if not nil, projects the state of an unadjusted chain onto a domain after each
+	// step, in place: projected Langevin (Bubeck, Eldan and Lehec 2018). It must be safe for
+	// concurrent use.
 	Project func(x []float32)
 
-	// As in [sampler.Config].
+	// Chains, Seed, Warmup, Thin and Workers are the settings of the same names in
+	// [sampler.Config].
 	Chains  int
 	Seed    uint64
 	Warmup  int
 	Thin    int
 	Workers int
 
-	// First and Count make this a part of a run, as in [sampler.Config].
+	// First and Count select the chains of this part of a run, see [sampler.Config].
 	First, Count int
 
-	// DrawsFile and Generator are as in [sampler.Config].
+	// DrawsFile is a file for all draws, and Generator selects the random number generator; see
+	// [sampler.Config].
 	DrawsFile string
 	Generator sampler.Generator
 
-	// Init holds the initial states: one per chain, or one for all chains. If nil, coordinates are
-	// drawn from the standard normal distribution and then projected.
+	// Init holds the initial states: one per chain, or one for all chains. If Init is nil,
+	// coordinates are drawn from the standard normal distribution and then projected.
 	Init []float32
 
-	// Observe, if not nil, is called after every draw; calls for different blocks of
-	// chains run concurrently, see [sampler.Config.Observe].
+	// Observe, if not nil, is called after every draw of every chain. Calls for different blocks
+	// of chains run concurrently, see [sampler.Config.Observe].
 	Observe sampler.RealObserver
 
-	// Checkpoint is as in [sampler.Config].
+	// Checkpoint saves the chains to the file Path; see [sampler.Config].
 	Checkpoint struct {
 		Path  string
 		Every int
 	}
 
-	// Progress, if not nil, is called as [sampler.Config.Progress] is.
+	// Progress, if not nil, is called with the numbers of steps done and in total; see
+	// [sampler.Config.Progress].
 	Progress func(done, total int)
 }
 
-// Chains are Markov chains on a real-valued target,
+// Chains are Markov chains on a real-valued target with energy E. A step proposes
 //
-//	y = x + h·s(x) + √(2h)·ξ,  s = −∇E,  ξ ~ N(0, I),
+//	y = x + h·s(x) + √(2h)·ξ,  s = −∇E,  ξ ~ N(0, I).
 //
-// accepted with probability min(1, exp(E(x) − E(y) + log q(x|y) − log q(y|x))), which leaves e^{−E}
-// invariant (MALA; Roberts and Tweedie 1996), or always (ULA). MALA rejects a proposal whose energy
-// or score is not finite, and counts it in [sampler.Info.Invalid] if the energy is NaN or −Inf;
-// under ULA such a proposal ends the run. The states are float32. Rounding a proposal to float32
-// moves it by orders of magnitude less than √(2h).
+// MALA accepts y with probability min(1, exp(E(x) − E(y) + log q(x|y) − log q(y|x))), which
+// leaves e^{−E} invariant (Roberts and Tweedie 1996). ULA always accepts. If the energy or the
+// score of a proposal is not finite, MALA rejects the proposal and counts it in
+// [sampler.Info.Invalid], unless the energy is +Inf. Under ULA such a proposal ends the run. The
+// states are float32. Rounding a proposal to float32 moves it by orders of magnitude less than
+// √(2h).
 //
-// A run is a function of (target, Config without Workers, numbers of steps). Workers share the
-// blocks of chains ([Config.Block]) as in [sampler.Chains]. Stats counts moved coordinates; a step
-// moves either all or none.
+// The draws are determined by the target, the Config except Workers, and the numbers of steps.
+// Workers share the blocks of chains ([Config.Block]) as in [sampler.Chains]. Stats counts moved
+// coordinates; a step moves either all coordinates of a chain or none.
 type Chains = sampler.Runner[float32]
 
 // New returns chains on the target, ready to run. It returns an error if the target is nil or a
@@ -107,10 +112,10 @@ func New(ctx context.Context, target energy.Scored, cfg Config) (*Chains, error)
 	}, cfg.Init, cfg.Observe)
 }
 
-// Block returns the number of chains in a block, see [sampler.Config.Block].
+// Block returns the number of chains that move together in a block, see [sampler.Config.Block].
 func (c Config) Block() int { return sampler.Config{Chains: c.Chains}.Block() }
 
-// Part returns c with First and Count set to part k of n, see
+// Part returns c with First and Count set to part k of n nearly equal parts of the run; see
 // [sampler.Config.Part].
 func (c Config) Part(k, n int) (Config, error) {
 	p, err := sampler.Config{Chains: c.Chains, First: c.First, Count: c.Count}.Part(k, n)
@@ -118,7 +123,7 @@ func (c Config) Part(k, n int) (Config, error) {
 	return c, err
 }
 
-// fill checks the settings specific to these chains and sets the initial step size.
+// fill checks the settings that only Langevin chains have, and sets the initial step size.
 func (c *Config) fill(sites int) error {
 	if err := check.Refuse("langevin: Config.",
 		check.Rule(!(c.StepSize >= 0) || c.StepSize > 1e30, "StepSize", c.StepSize, "0 ≤ StepSize ≤ 1e30"), // √(2h) must be a float32
@@ -129,8 +134,8 @@ func (c *Config) fill(sites int) error {
 		return err
 	}
 	if c.StepSize == 0 {
-		// n^(−1/3) is how the best step of MALA scales with the number of coordinates
-		// (Roberts and Rosenthal 1998).
+		// The best step of MALA scales as n^(−1/3) with the number n of coordinates (Roberts and
+		// Rosenthal 1998).
 		c.StepSize = 0.5 * simd.Exp(-simd.Log(float64(sites))/3)
 	}
 	return nil
@@ -158,7 +163,7 @@ type system struct {
 
 func (l *system) Name() string { return "langevin" }
 
-// String returns the usual name of the algorithm.
+// String returns the name of the algorithm, "MALA" or "ULA".
 func (l *system) String() string {
 	if l.unadjusted {
 		return "ULA"
@@ -168,7 +173,7 @@ func (l *system) String() string {
 
 func (l *system) Sites() int { return l.sites }
 
-// Start draws standard normal numbers, then projects them.
+// Start draws standard normal states and projects them.
 func (l *system) Start(x []float32, r []sampler.Stream, _ sampler.Transition[float32]) error {
 	for i := range r {
 		own := x[i*l.sites : (i+1)*l.sites]
@@ -182,7 +187,7 @@ func (l *system) Start(x []float32, r []sampler.Stream, _ sampler.Transition[flo
 
 func (l *system) Check(x []float32, first int) error {
 	for i, v := range x {
-		if v-v != 0 { // Inf − Inf and NaN
+		if v-v != 0 { // true for NaN and ±Inf
 			return fmt.Errorf("site %d of chain %d = %v, want a finite number", i%l.sites, first+i/l.sites, v)
 		}
 	}
@@ -231,8 +236,8 @@ func (l *system) Settings(add func(name string, value any)) {
 	add("Config.Project of test states", moved)
 }
 
-// probes is the number of states used to distinguish targets and projections.
+// probes is the number of test states that identify targets and projections.
 const probes = 4
 
-// shown bounds the coordinates of a state that are compared.
+// shown is the maximum number of coordinates compared per test state.
 const shown = 32

@@ -9,24 +9,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Balance is a balancing function of the probability ratio t = p(y)/p(x) of a move: a function g
-// with g(t) = t·g(1/t) (Zanella 2020). A proposal that weights moves by g(t) is nearly reversible
-// by itself, so most proposals are accepted.
+// Balance is a balancing function g with g(t) = t·g(1/t), where t = p(y)/p(x) is the probability
+// ratio of a move from x to y (Zanella 2020). A proposal that weights moves by g(t) is nearly
+// reversible by itself, so most proposals are accepted.
 type Balance int
 
 const (
-	// Sqrt is √t, the usual choice, used by GWG and by the Langevin proposal.
+	// Sqrt is √t. It is the usual choice, and that of GWG and the Langevin proposal.
 	Sqrt Balance = iota
 
-	// Barker is t/(1+t). All good moves have about the same weight, so a single very good move does
-	// not dominate the others.
+	// Barker is t/(1+t). It is bounded, so a single very probable move does not dominate the
+	// others.
 	Barker
 
-	// Min is min(1, t). It is like Barker, with a kink.
+	// Min is min(1, t). It is bounded like Barker, but has a kink at t = 1.
 	Min
 
-	// Max is max(1, t). Moves that lose probability have the same weight as neutral ones: the
-	// proposal goes far and is rejected more often.
+	// Max is max(1, t). Moves to less probable states have the same weight as neutral moves, so
+	// the proposal moves farther and is rejected more often.
 	Max
 )
 
@@ -41,17 +41,18 @@ func (b Balance) check(method string) error {
 	return check.If(b < Sqrt || b > Max, "mcmc: %s: Balance = %v, want Sqrt, Barker, Min or Max", method, b)
 }
 
-// half is the factor of the energy difference in the proposal: the balancing
-// function √t of Zanella 2020, on which the Langevin proposal rests.
+// half is the factor of the energy difference in a proposal with balancing function √t (Zanella
+// 2020), as in the Langevin proposal.
 const half = 0.5
 
-// leastWeight is the smallest weight of a level that is not excluded. Without it, the weight for a
-// difference beyond 174 nats would vanish in float32: the reverse of such a move could not be
-// proposed, and steep energies would freeze the chain. It is below the resolution 2⁻⁵³ of a draw.
+// leastWeight is the smallest weight of a level whose probability is not zero. Without it, the
+// weight for a difference beyond 174 nats would underflow in float32. The reverse of such a move
+// could then not be proposed, and steep energies would freeze the chain. leastWeight is below the
+// resolution 2⁻⁵³ of a draw.
 const leastWeight = 0x1p-60
 
-// logs stores in w the logarithm of g(e^(−d)) for every difference d in g. It stores −Inf for a
-// level that is known to have probability zero, even if the balancing function is 1 at 0.
+// logs stores in w the values log g(e^(−d)) for the energy differences d in g. It stores −Inf for
+// a level with d = +Inf, whose probability is zero, even if the balancing function is 1 at 0.
 func (b Balance) logs(w, g []float32) {
 	switch b {
 	case Sqrt:
@@ -75,7 +76,7 @@ func (b Balance) logs(w, g []float32) {
 	}
 }
 
-// log is logs for one difference.
+// log returns log g(e^(−d)) for an energy difference d, and −Inf for d = +Inf.
 func (b Balance) log(d float64) float64 {
 	switch {
 	case b == Sqrt:

@@ -14,24 +14,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// bipartite is the kernel of models with hidden units.
+// bipartite is the Gibbs kernel of models with hidden units.
 type bipartite struct {
 	model         energy.Bipartite
 	sites, hidden int
-	e, next       []float64  // energies of the current and of the last loaded states
-	f             []float32  // log-odds of one layer, all chains
-	t             []int32    // thresholds of the same
-	h             []int32    // hidden states
-	y             []int32    // visible states
-	between       [2][]int32 // see loadUntil
+	e, next       []float64  // energies of the current states and of the states evaluated last
+	f             []float32  // log-odds of the units of one layer, all chains
+	t             []int32    // thresholds of the random words below which a unit is 1, all chains
+	h             []int32    // states of the hidden units
+	y             []int32    // states of the visible units
+	between       [2][]int32 // intermediate states of loadUntil; nil until needed
 	zero          []int32
 	bits          []uint32
 	failed        []bool // per chain: a log-odds is NaN
 	at            sweep.Cursor
 	price         cost.Memo
 
-	// Of models that evaluate changes: the log-odds of the hidden units at the
-	// current states come with the energies, one step earlier.
+	// cached and odds are nil unless the model evaluates changes. odds holds the log-odds of the
+	// hidden units at the current states, which the model returns together with the energies.
 	cached *changes
 	odds   []float32
 }
@@ -40,7 +40,8 @@ var _ sampler.Costed = (*bipartite)(nil)
 
 var (
 	noCost = []float32{0}
-	fromUp = float32(-1) // turns the energy difference of a flip from 0 into log-odds
+	// factor that turns the energy difference of a flip from 0 to 1 into log-odds
+	fromUp = float32(-1)
 )
 
 func newBipartite(m energy.Bipartite, sites, chains int) *bipartite {
@@ -60,13 +61,13 @@ func newBipartite(m energy.Bipartite, sites, chains int) *bipartite {
 	return k
 }
 
-// work returns the number of elementary operations of one layer of one chain; some sixteen products
-// count as one.
+// work returns the number of elementary operations of one layer of one chain. About sixteen
+// products count as one operation.
 func (k *bipartite) work() int {
 	return max(k.sites, sweep.Times(k.sites, max(1, k.hidden/16)))
 }
 
-// Reset implements [sampler.Transition].
+// Reset implements [sampler.Transition] and evaluates the energies of x.
 func (k *bipartite) Reset(ctl sampler.Control, x []int32) error {
 	return k.at.Renew(ctl.Stop, 1, k.work(), func(_, lo, hi int) (bool, error) {
 		k.load(lo, hi, k.e, x, nil)
@@ -74,8 +75,8 @@ func (k *bipartite) Reset(ctl sampler.Control, x []int32) error {
 	})
 }
 
-// load stores in e the energies of the states y of the chains lo … hi−1, which replace
-// the current states x.
+// load stores in e the energies of the states y of the chains lo … hi−1. If x is not nil, x holds
+// the previous states of these chains, and a model that evaluates changes starts from them.
 func (k *bipartite) load(lo, hi int, e []float64, y, x []int32) {
 	from, to := lo*k.sites, hi*k.sites
 	if k.cached == nil {
@@ -89,13 +90,13 @@ func (k *bipartite) load(lo, hi int, e []float64, y, x []int32) {
 	k.cached.accept(lo, hi)
 }
 
-// loadPiece is the number of weights of changed units that loadUntil adds between two
+// loadPiece is the maximum number of weights of changed units that loadUntil adds between two
 // checks for a stop.
 const loadPiece = 1 << 22
 
-// loadUntil is load for the states k.y of the chains lo … hi−1 after x; it returns false if it was
-// stopped. A long chain passes through intermediate states, which equal y up to some site and x
-// from there on.
+// loadUntil is load for the states k.y of the chains lo … hi−1, with previous states x. It
+// returns false if it was stopped. It evaluates a long chain through intermediate states, which
+// equal y up to some site and x from that site on.
 func (k *bipartite) loadUntil(lo, hi int, x []int32) bool {
 	n := 1 + k.sites*k.hidden/loadPiece
 	if hi-lo > 1 || n == 1 || k.at.Part == 0 && (k.cached == nil || !k.cached.known[lo]) {
@@ -108,7 +109,7 @@ func (k *bipartite) loadUntil(lo, hi int, x []int32) bool {
 	}
 	for {
 		last := k.at.Part == n-1
-		for end, z := range k.between { // the states before and after this piece
+		for end, z := range k.between { // states before and after this piece
 			cut := from + (k.at.Part+end)*(k.sites/n)
 			copy(z[from:cut], k.y[from:cut])
 			copy(z[cut:to], x[cut:to])
@@ -125,7 +126,7 @@ func (k *bipartite) loadUntil(lo, hi int, x []int32) bool {
 	}
 }
 
-// hiddenField returns the log-odds of the hidden units at x.
+// hiddenField returns the log-odds of the hidden units at the states x of the chains lo … hi−1.
 func (k *bipartite) hiddenField(lo, hi int, x []int32) []float32 {
 	if k.cached == nil || slices.Contains(k.cached.known[lo:hi], false) {
 		f := k.f[:(hi-lo)*k.hidden]
@@ -135,12 +136,13 @@ func (k *bipartite) hiddenField(lo, hi int, x []int32) []float32 {
 	return k.odds[lo*k.hidden : hi*k.hidden]
 }
 
-// Step implements [sampler.Transition]. It checks for a stop between its stages.
+// Step implements [sampler.Transition]. It checks for a stop between stages.
 func (k *bipartite) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.at.Step(ctl, k, info, x, r, 5, k.work())
 }
 
-// Stage implements [Staged].
+// Stage implements [sweep.Staged]. The stages draw the hidden units, compute the field of the visible
+// units, draw the visible units, evaluate the new states, and move the chains to them.
 func (k *bipartite) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	r = r[lo:hi]
 	switch stage {
@@ -161,7 +163,8 @@ func (k *bipartite) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool
 	return true
 }
 
-// settle moves chain s from x to y, unless the evaluation of y is an error.
+// settle moves chain s from x to y. If y could not be evaluated, it reports the error and x
+// stays.
 func (k *bipartite) settle(s int, x, y []int32) {
 	pending := &k.at.Info[s]
 	k.e[s] = k.next[s]
@@ -174,14 +177,14 @@ func (k *bipartite) settle(s int, x, y []int32) {
 	}
 	moved, new := int32(0), y[:len(x)]
 	for i, v := range new {
-		moved += v ^ x[i] // 0 or 1: no branch to mispredict
+		moved += v ^ x[i] // 0 or 1, without a branch that could be mispredicted
 	}
 	pending.Moved = int(moved)
 	copy(x, new)
 }
 
-// draw draws the n units of a layer from the log-odds f, for the chains from first on, one
-// per stream, and stores them in y.
+// draw draws the n units of a layer from their log-odds f and stores them in y, for one chain per
+// stream. first is the number of the first chain.
 func (k *bipartite) draw(first int, y []int32, f []float32, n int, r []sampler.Stream) {
 	t := k.t[:len(y)]
 	simd.FlipThresholds(t, f, k.zero[:len(y)], fromUp, noCost)
@@ -192,7 +195,8 @@ func (k *bipartite) draw(first int, y []int32, f []float32, n int, r []sampler.S
 			k.failed[first+s] = true
 		}
 	}
-	// Thresholds stop short of certainty, which a fixed site needs.
+	// A threshold never makes a unit 1 with certainty, as a fixed unit with log-odds +Inf must
+	// be.
 	if simd.Peak(f) <= math.MaxFloat32 {
 		return
 	}

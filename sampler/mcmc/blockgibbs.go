@@ -16,20 +16,20 @@ import (
 
 // BlockGibbs redraws many sites at once from their exact joint conditional.
 //
-// If Blocks is nil, the model must be energy.Bipartite, such as a restricted
-// Boltzmann machine. A step draws all hidden units given the visible sites,
-// h ~ p(h|x), then all visible sites given the hidden units, x ~ p(x|h). The
-// marginal chain on x leaves p(x) ∝ e^{−E(x)} invariant and is reversible.
-// Probabilities are rounded to float32 and to multiples of 2⁻³¹.
+// If Blocks is nil, the model must be energy.Bipartite, such as a restricted Boltzmann machine. A
+// step draws all hidden units given the visible sites, h ~ p(h|x). It then draws all visible
+// sites given the hidden units, x ~ p(x|h). The marginal chain on x leaves p(x) ∝ e^{−E(x)}
+// invariant and is reversible. Probabilities are rounded to float32 and to multiples of 2⁻³¹.
 //
-// If Blocks is set, a step goes through Blocks in order. It enumerates the joint levels of a block
-// and draws them from p(x_block | rest) in float64, by exact energies. Blocks may overlap; sites
-// that are in no block never move. A block costs levels^size energies.
+// If Blocks is set, a step visits the blocks in order. For each block it enumerates the joint
+// levels and draws them from p(x_block | rest), in float64 with exact energies. Blocks may
+// overlap; sites that are in no block never move. A block takes levels^size evaluations of the
+// energy.
 //
-// If Within is set as well, joint levels that lead out of that language have weight zero, and the
-// chain leaves π restricted to the language invariant. The chain reaches the whole language only if
-// changes of single blocks connect it: under a fixed count, for instance, if overlapping blocks of
-// two or more sites link all sites.
+// If Within is set as well, joint levels outside that language have weight zero, and the chain
+// leaves π restricted to the language invariant. The chain reaches the whole language only if
+// changes of single blocks connect all of its states. Under a fixed count, for instance,
+// overlapping blocks of two or more sites must link all sites.
 type BlockGibbs struct {
 	Blocks [][]int // sites of each block, visited in order
 
@@ -37,11 +37,11 @@ type BlockGibbs struct {
 	Within constraint.Automaton
 }
 
-// maxMembers limits the joint levels of an enumerated block; for larger blocks another kernel is
-// the better choice.
+// maxMembers is the maximum number of joint levels of an enumerated block. Larger blocks are too
+// expensive to enumerate.
 const maxMembers = 1 << 16
 
-// Name implements [sampler.Named].
+// Name implements [sampler.Named]. It returns "block-gibbs".
 func (BlockGibbs) Name() string { return "block-gibbs" }
 
 // Kernel implements [sampler.Method].
@@ -91,11 +91,11 @@ func (g BlockGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sam
 	}), nil
 }
 
-// blockGibbs is the kernel of enumerated blocks.
+// blockGibbs is the kernel that enumerates the joint levels of blocks.
 type blockGibbs struct {
 	inLanguage
 	blocks [][]int
-	x      []int32 // members of a block: whole states
+	x      []int32 // whole states, one for every joint level of a block
 	d, w   []float64
 }
 
@@ -104,13 +104,13 @@ var (
 	_ sampler.Starter = (*blockGibbs)(nil)
 )
 
-// Step implements [sampler.Transition]. It asks whether to stop between the blocks and
-// while the states of a large one are evaluated.
+// Step implements [sampler.Transition]. It checks for a stop between blocks, and within a large
+// block between batches of energies.
 func (k *blockGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [sweep.Walker].
+// Walk implements [sweep.Walker]. An update redraws one block.
 func (k *blockGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	pending := &k.At.Info[s]
 	pending.Accept = 1
@@ -120,7 +120,7 @@ func (k *blockGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	return made
 }
 
-// redraw draws the levels of block b, or returns false if it was stopped.
+// redraw draws the joint level of block b of chain s. It returns false if it was stopped.
 func (k *blockGibbs) redraw(s, b int, x []int32, r *sampler.Stream) bool {
 	d, whole := k.weigh(x, k.blocks[b])
 	if !whole {
@@ -141,8 +141,8 @@ func (k *blockGibbs) redraw(s, b int, x []int32, r *sampler.Stream) bool {
 	return true
 }
 
-// weigh returns the energies of the members of a block, +Inf for those outside the language. It
-// evaluates as many at a time as can be computed between two checks for a stop.
+// weigh returns the energies of all joint levels of a block, +Inf for those outside the language.
+// It checks for a stop between batches and returns whole = false if it was stopped.
 func (k *blockGibbs) weigh(x []int32, block []int) (d []float64, whole bool) {
 	if k.At.Part == 0 {
 		k.members(x, block)
@@ -170,8 +170,8 @@ func (k *blockGibbs) weigh(x []int32, block []int) (d []float64, whole bool) {
 	return k.d[:n], true
 }
 
-// members writes to k.x the states that equal x outside the block; the first site of the block
-// varies fastest.
+// members writes to k.x all states that equal x outside the block. The level of the block's first
+// site varies fastest.
 func (k *blockGibbs) members(x []int32, block []int) {
 	n := 1
 	copy(k.x, x)

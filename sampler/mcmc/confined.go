@@ -15,11 +15,10 @@ import (
 
 // confined is the discrete Langevin proposal restricted to a language C,
 //
-//	q_C(y|x) = ∏_i q_i(y_i|x) · 1[y ∈ C] / Z_C(x),
+//	q_C(y|x) = ∏_i q_i(y_i|x) · 1[y ∈ C] / Z_C(x).
 //
-// drawn jointly and exactly by the trellis. The normaliser depends on x, so it
-// is part of the acceptance ratio; without Z_C(x)/Z_C(y) the chain would sample
-// another distribution.
+// A trellis draws from it jointly and exactly. The normaliser Z_C depends on x, so Z_C(x)/Z_C(y)
+// is part of the acceptance ratio. Without it the chain would sample another distribution.
 type confined struct {
 	rows
 	model       energy.Model
@@ -27,11 +26,12 @@ type confined struct {
 	now, loaded []confinedChain
 }
 
-// confinedChain holds the log-weights at one state and the sums over C.
+// confinedChain holds the log-weights of a proposal at one state, and the trellis that sums over
+// C.
 type confinedChain struct {
 	v   []float32
 	run *trellis.Runner
-	ok  bool // the sums could be taken
+	ok  bool // the sums over C exist: the weights are valid and some state of C has positive weight
 }
 
 func newConfined(ctx context.Context, method string, m energy.Model, chains int, l langevin) (*confined, error) {
@@ -43,10 +43,11 @@ func newConfined(ctx context.Context, method string, m energy.Model, chains int,
 		return nil, err
 	}
 	if base.levels == 2 {
-		base.values, base.apart = nil, 1 // two levels are 1 apart, whatever they stand for
+		base.values, base.apart = nil, 1 // two levels are at distance 1, whatever their values
 	}
 	p := padded.New(confined{rows: *base, model: m})
-	p.p, p.sum = padded.Pair[float32]{}, padded.Pair[float64]{} // the trellis takes the sums
+	// not used: the trellis computes the sums
+	p.p, p.sum = padded.Pair[float32]{}, padded.Pair[float64]{}
 	if p.within, err = newSupport(ctx, method, l.within, p.sites, p.levels); err != nil {
 		return nil, err
 	}
@@ -62,7 +63,7 @@ func (p *confined) check(lo, hi int, x []int32) error { return p.within.check(lo
 
 func (p *confined) start(x []int32, r *sampler.Stream) error { return p.within.start(p.model, x, r) }
 
-// sumOne computes the log-weights of a chain at state x and their sums over the language, or
+// sumOne computes the log-weights of a chain at state x and sums them over the language. It
 // returns false if it was stopped.
 func (p *confined) sumOne(c *confinedChain, g []float32, x []int32, at *sweep.Cursor) bool {
 	for i, l := range x {
@@ -88,11 +89,12 @@ func (p *confined) sums(lo, hi int, chains []confinedChain, g []float32, x []int
 	return true
 }
 
-// work counts the table and a pass over the edges of the trellis.
+// work returns the number of elementary operations per chain: a table, and a pass over the
+// trellis.
 func (p *confined) work() int { return sweep.Times(p.rows.work(), confinedWork) }
 
-// confinedWork is the cost of a pass of the trellis per site and level, in units of the cost of a
-// level of a table.
+// confinedWork is the cost of a pass over the trellis per site and level, relative to the cost of
+// a level in a table.
 const confinedWork = 8
 
 func (p *confined) weigh(lo, hi int, y []int32, at *sweep.Cursor) bool {

@@ -6,23 +6,23 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Unit costs of the work of kernels without evaluations of the model, in nanoseconds, fitted over
-// many sizes by the test of unit costs in package auto; see sampler.Costed.
+// Unit costs in nanoseconds, not including evaluations of the model. The test of unit costs in
+// package auto fitted them over many sizes. See sampler.Costed.
 const (
-	flipCost     = 2.7 // a site proposed to flip, drawn and weighed back
-	rowCost      = 130 // a site proposed another level of a row
-	entryCost    = 5   // and a level of the row
-	matchCost    = 25  // a site proposed a level of a table
-	jumpCost     = 8   // a level weighed as a jump
-	jumpFlipCost = 4.5 // a flip weighed so
-	weightCost   = 6   // a change weighed
-	pathCost     = 15  // and for a path
-	stepCost     = 25  // a site that a path may go to
-	trellisCost  = 12  // an edge of a trellis, forth and back
-	drawCost     = 7   // a hidden or visible unit drawn
+	flipCost     = 2.7 // to propose and draw a flip of a site and weigh the reverse
+	rowCost      = 130 // to propose another level of a site from a row of levels, plus entryCost per level
+	entryCost    = 5   // per level of a row from which a proposal is drawn
+	matchCost    = 25  // to propose a level of a site by table look-up
+	jumpCost     = 8   // to weigh a level by the jump process of DLMC
+	jumpFlipCost = 4.5 // to weigh a flip by the jump process of DLMC
+	weightCost   = 6   // to weigh a change of one site
+	pathCost     = 15  // per level of a site, to weigh the moves of a path
+	stepCost     = 25  // per site that a path may change, to choose one
+	trellisCost  = 12  // to pass an edge of a trellis forward and backward
+	drawCost     = 7   // to draw a hidden or visible unit
 )
 
-// proposed returns the cost of a step by a proposal.
+// proposed estimates the cost, in nanoseconds, of a step of all chains with proposal p.
 func proposed(p proposal, m cost.Model, info []sampler.Info) float64 {
 	n, table, changes := float64(m.Sites), m.Table, 0.0
 	extra := n * flipCost

@@ -21,22 +21,24 @@ import (
 //
 //	q_i(l|x) ∝ exp( −β_k (E(x with x_i=l) − E(x)) − δ²(l, x_i)/(2 α_k) ),
 //	α_k = (α_max/2) (1 + cos(πk/n)),
-//	β_k = (β_0+½)/2 + (β_0−½)/2 · cos(πk/n),
+//	β_k = (β_0+½)/2 + (β_0−½)/2 · cos(πk/n).
 //
-// with α_min and β = ½ where α_k would be below α_min, and accepts as [DMALA] does. Long steps look
-// for other modes, short steps explore them. Every step leaves π invariant; a cycle, a sequence of
-// different steps, is not reversible.
+// Where α_k would be below α_min, the step uses α_min and β = ½ instead. A step is accepted with
+// the Metropolis–Hastings probability of [DMALA]. Long steps find other modes, and short steps
+// explore them. Every step leaves π invariant. A cycle, a sequence of different steps, is not
+// reversible.
 //
 // The zero value tunes α_min and α_max during warm-up. On targets with one mode
 // DMALA is the better choice.
 type Cyclical struct {
-	// StepSize is α_max; see [DULA] for its unit. With 0, tuning runs find both step sizes. The
+	// StepSize is α_max; see [DULA] for its unit. If it is 0, warm-up tunes both step sizes. The
 	// first third of warm-up runs at β = ½ until α_min gives the Target acceptance, the second
 	// third at β_0 until α_max gives half of Target. Without warm-up, α_min and α_max are 0.2 and
 	// 2.
 	StepSize float64
 
-	// MinStep is α_min; it requires StepSize. 0 means that step sizes have no lower bound.
+	// MinStep is α_min. A positive MinStep requires StepSize; 0 means that step sizes have no
+	// lower bound.
 	MinStep float64
 
 	// Balance is β_0, from ½ to 1; 0 means 1. With β = 1 an unbounded step on a
@@ -46,22 +48,23 @@ type Cyclical struct {
 	// Period is n, the number of steps in a cycle; 0 means 20.
 	Period int
 
-	// Target is the acceptance probability of the tuning run with short steps; 0 means 0.574, see
+	// Target is the acceptance probability to which warm-up tunes α_min; 0 means 0.574, see
 	// [DMALA].
 	Target float64
 
-	// Preconditioner and Window are as in [DULA].
+	// Preconditioner scales the step size of each site, and Window limits proposals to nearby
+	// levels; see [DULA].
 	Preconditioner []float32
 	Window         int
 }
 
 const (
 	defaultPeriod  = 20
-	mostPeriod     = 1 << 24               // its step sizes are a table
-	defaultLongest = 10 * defaultDMALAStep // without warm-up
+	mostPeriod     = 1 << 24               // maximum period; a table stores the step sizes of a cycle
+	defaultLongest = 10 * defaultDMALAStep // α_max without warm-up
 )
 
-// Name implements [sampler.Named].
+// Name implements [sampler.Named]. It returns "cyclical".
 func (Cyclical) Name() string { return "cyclical" }
 
 // Kernel implements [sampler.Method].
@@ -103,12 +106,12 @@ type cyclical struct {
 	*hastings
 	tuned             bool
 	target            float64
-	longest, shortest float64 // α_max and α_min
-	balance           float64 // β_0
+	longest, shortest float64 // largest and smallest step size, α_max and α_min
+	balance           float64 // balance β_0 of the longest step
 	cosine            []float64
-	at                int // k, the next step of the cycle
+	at                int // index k of the next step of the cycle
 
-	tuning     *tune.Tuner // nil: the cycle runs
+	tuning     *tune.Tuner // tuner of the current tuning run; nil when the cycle runs
 	tuningBeta float64
 	tuningStep float64
 }
@@ -121,7 +124,7 @@ var (
 // StepSize returns α_max.
 func (k *cyclical) StepSize() float64 { return k.longest }
 
-// stage returns the step size and the balance of the next step.
+// stage returns the step size α and the balance β of the next step.
 func (k *cyclical) stage() (alpha, beta float64) {
 	if k.tuning != nil {
 		return k.tuningStep, k.tuningBeta
@@ -134,13 +137,15 @@ func (k *cyclical) stage() (alpha, beta float64) {
 	return alpha, float64((k.balance+half)/2) + float64((k.balance-half)/2*c)
 }
 
-// Step implements [sampler.Transition].
+// Step implements [sampler.Transition]. It makes a step with the step size and the balance of the
+// current position in the cycle.
 func (k *cyclical) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	alpha, beta := k.stage()
 	if k.hastings.at.Fresh() {
 		k.setStep(alpha, beta)
 	} else {
-		k.proposal.tune(alpha, beta) // which a checkpoint has forgotten
+		// a checkpoint does not contain the settings of a step in progress
+		k.proposal.tune(alpha, beta)
 	}
 	if k.hastings.Step(ctl, info, x, r) == 0 {
 		return 0
@@ -172,7 +177,8 @@ func (k *cyclical) Adapt(info []sampler.Info, step, of int) {
 	}
 }
 
-// beginTuning begins a tuning run at the shortest step so far.
+// beginTuning begins a tuning run with balance beta. It starts from the shortest step found so
+// far.
 func (k *cyclical) beginTuning(beta, target float64) {
 	k.tuning, _ = tune.New("mcmc: Cyclical", k.shortest, target) // checked by Kernel
 	k.tuningBeta, k.tuningStep = beta, k.shortest
@@ -196,7 +202,7 @@ func (k *cyclical) fields(f *wire.Fields) {
 	f.Binary(k.hastings, -1)
 }
 
-// restore reads the numbers at the beginning of a checkpoint.
+// restore sets the kernel from the numbers v at the beginning of its checkpoint.
 func (k *cyclical) restore(v []float64) (err error) {
 	if !(v[0] > 0 && v[1] >= 0 && v[2] >= 0 && int(v[2]) < len(k.cosine)) {
 		return fmt.Errorf("mcmc: Cyclical: steps %v and %v at step %v in the checkpoint, want positive ones at 0 … %d", v[0], v[1], v[2], len(k.cosine)-1)
@@ -209,8 +215,8 @@ func (k *cyclical) restore(v []float64) (err error) {
 	return err
 }
 
-// cosPi returns cos(πk/n) for 0 ≤ k ≤ n, with the same bits on every machine, which package math
-// does not guarantee.
+// cosPi returns cos(πk/n) for 0 ≤ k ≤ n, with the same bits on every machine. Package math does
+// not guarantee this.
 func cosPi(k, n int) float64 {
 	if 2*k > n {
 		return -cosPi(n-k, n)
@@ -224,5 +230,5 @@ func cosPi(k, n int) float64 {
 	return c
 }
 
-// cosTerms terms of the Taylor series leave an error of (π/2)²⁴/24! < 1e−19.
+// cosTerms is the number of terms of the Taylor series; the error is (π/2)²⁴/24! < 1e−19.
 const cosTerms = 11

@@ -13,37 +13,38 @@ import (
 )
 
 // DLMC is discrete Langevin Monte Carlo (Sun, Dai, Dai, Zhou and Schuurmans 2023). Every site
-// independently follows, for a time τ, the jump process that moves from x_i to l at rate g(t_l),
-// t_l = exp(E(x) − E(x with x_i=l)), with the differences from the model's first-order table. The
-// distribution of that process at time τ is approximated by
+// independently follows a jump process for a time τ. It jumps from x_i to l at rate g(t_l), where
+// t_l = exp(E(x) − E(x with x_i=l)) uses the differences of the model's first-order table. The
+// distribution of the process at time τ is approximated by
 //
 //	q_i(l|x) = ν_l (1 − exp(−τ g(t_l)/ν_l)),  l ≠ x_i,
 //
-// with the remaining probability for staying, where ν_l = t_l/Σ_k t_k is the limiting distribution
-// of the process. The approximation is correct to first order for small τ, correct in the limit of
-// large τ, and exact for two levels. The change of all sites is accepted with the Hastings ratio,
-// as in [DMALA], which leaves π invariant; a step costs one evaluation of the model.
+// and the remaining probability for staying at x_i. Here ν_l = t_l/Σ_k t_k is the limiting
+// distribution of the process. The approximation is correct to first order for small τ, correct
+// in the limit of large τ, and exact for two levels. The change of all sites is accepted with the
+// Hastings ratio, as in [DMALA], which leaves π invariant. A step costs one evaluation of the
+// model.
 //
-// The proposal does not use a distance between levels; on ordinal models with many levels DMALA is
-// the better choice. If the model itself is cheap, a step costs up to twice as much as with DMALA.
-// Probabilities are computed in float32, with a relative error of 2·10⁻⁶ against the formula; the
-// Hastings ratio uses the rounded probabilities that the draw used. Two-level tori are stored as
-// bits under the conditions of [DMALA].
+// The proposal does not use a distance between levels. On ordinal models with many levels DMALA
+// is the better choice. If evaluating the model is cheap, a step costs up to twice as much as
+// with DMALA. Probabilities are computed in float32, with a relative error of 2·10⁻⁶ against the
+// formula. The Hastings ratio uses the same rounded probabilities as the draw. States of
+// two-level tori are stored as bits under the conditions stated in [DMALA].
 type DLMC struct {
-	// StepSize is the time τ, in units in which the rate of a jump to a level of the same energy is
-	// g(1). With 0, it starts at 0.2 and adapts during warm-up.
+	// StepSize is the time τ, in units in which a site jumps to a level of the same energy at
+	// rate g(1). With 0, it starts at 0.2 and adapts during warm-up.
 	StepSize float64
 
 	// Target is the mean acceptance probability to which the step size adapts; 0 means 0.574, see
 	// [DMALA].
 	Target float64
 
-	Balance Balance // g; the zero value is Sqrt
+	Balance Balance // balancing function g; the zero value is Sqrt
 }
 
-const defaultDLMCStep = 0.2 // a few sites in ten jump: adaptation comes from below
+const defaultDLMCStep = 0.2 // initial step size; few sites jump at first, so adaptation increases it
 
-// Name implements [sampler.Named].
+// Name implements [sampler.Named]. It returns "dlmc".
 func (DLMC) Name() string { return "dlmc" }
 
 // Kernel implements [sampler.Method].
@@ -69,20 +70,20 @@ func (d DLMC) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 	return onTorus(m, chains, l, tuner, func() (proposal, error) { return newFlips(m, chains, l), nil })
 }
 
-// jumps weights the levels of sites by the distribution of a jump process at a time τ, see [DLMC].
-// With o the current level of a site,
+// jumps computes the proposal probabilities of [DLMC]: the distribution of a jump process after a
+// time τ. With o the current level of a site,
 //
 //	τ·g(t_l)/ν_l = τ/M(ν_l, ν_o)
 //
-// where M is the geometric mean (Sqrt), the sum (Barker), the maximum (Min) or the minimum
-// (Max). A level costs two exponentials, one of them that of ν.
+// where M is the geometric mean (Sqrt), the sum (Barker), the maximum (Min) or the minimum (Max).
+// A level takes two exponentials, one of them for ν.
 type jumps struct {
 	balance  Balance
 	cols     int
-	nu, r, e []float32 // rows at a time: ν, −τg/ν and the exponential of that
+	nu, r, e []float32 // scratch for some rows: ν, −τg/ν and exp(−τg/ν)
 }
 
-// jumpEntries is the number of entries weighed at a time.
+// jumpEntries is the maximum number of entries, in whole rows, that weigh processes at a time.
 const jumpEntries = 1024
 
 func newJumps(b Balance, cols int) *jumps {
@@ -90,9 +91,10 @@ func newJumps(b Balance, cols int) *jumps {
 	return &jumps{balance: b, cols: cols, nu: make([]float32, n), r: make([]float32, n), e: make([]float32, n)}
 }
 
-// weigh stores in w the probabilities of the levels of sites at the levels x, given their rows g of
-// differences, and in sum their totals, 1 up to rounding. A probability is at least leastWeight, 0
-// for a level that is known to have probability zero, and NaN in a row that contains a NaN.
+// weigh stores in w the probabilities of the levels of sites whose current levels are x. g holds
+// the rows of energy differences. The sum of each row, 1 up to rounding, is stored in sum. A
+// probability is at least leastWeight, 0 for a level with a difference of +Inf, and NaN in a row
+// that contains a NaN.
 func (j *jumps) weigh(w []float32, sum []float64, g []float32, x []int32, tau float64) {
 	for len(x) > 0 {
 		rows := min(len(x), len(j.nu)/j.cols)
@@ -136,7 +138,8 @@ func (j *jumps) some(w []float32, sum []float64, g []float32, x []int32, tau flo
 	}
 }
 
-// exponents stores by/M(ν_l, own) for the levels of a row.
+// exponents stores in r the values by/M(ν_l, own) for the levels l of a row, with M as in
+// [jumps].
 func (b Balance) exponents(r, nu []float32, own, by float32) {
 	switch b {
 	case Sqrt:

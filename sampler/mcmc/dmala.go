@@ -17,17 +17,17 @@ import (
 // Liu 2022, Algorithm 1): it proposes a change of every site at once from the
 // discrete Langevin proposal q and accepts y with probability
 //
-//	min(1, exp( E(x) − E(y) + log q(x|y) − log q(y|x) )),
+//	min(1, exp( E(x) − E(y) + log q(x|y) − log q(y|x) )).
 //
-// which leaves π ∝ e^{−E} invariant however inexact the table of differences is. Energies and
-// weights of the current states are cached: a step costs one evaluation of the model. If the model
-// is [Proposing], its cheaper field is used.
+// This leaves π ∝ e^{−E} invariant however inexact the table of differences is. Energies and
+// weights of the current states are cached, so a step costs one evaluation of the model. If the
+// model is [Proposing], its cheaper field is used.
 //
-// On an energy.Toroidal model whose sides are at least 3 and that has at least 144 sites, states
-// are stored as bits and a site takes less than a nanosecond, unless Preconditioner, Window or
-// Within is set. A state of more than 32 768 sites is then divided among Config.Workers. With the
-// same exceptions, the weights of an energy.Matching model of few levels and neighbours, such as
-// a Potts model on a lattice, are looked up in a table.
+// On some models DMALA is faster, unless Preconditioner, Window or Within is set. If the model is
+// energy.Toroidal with sides of at least 3 and at least 144 sites, states are stored as bits, and
+// a site takes less than a nanosecond. States of more than 32 768 sites are then divided among
+// Config.Workers. If the model is energy.Matching with few levels and neighbours, such as a Potts
+// model on a lattice, the weights are looked up in a table.
 //
 // The zero value tunes its step size during warm-up.
 type DMALA struct {
@@ -35,31 +35,34 @@ type DMALA struct {
 	// value is fixed.
 	StepSize float64
 
-	// Target is the mean acceptance probability to which the step size adapts; 0 means 0.574, which
-	// is optimal for Langevin proposals in continuous spaces (Roberts and Rosenthal 1998) and
-	// nearly so in discrete ones (Sun, Dai and Schuurmans 2022). Proposals that change nothing are
-	// always accepted; if their share exceeds Target, the mean is taken over the other proposals.
+	// Target is the mean acceptance probability to which the step size adapts; 0 means 0.574.
+	// This value is optimal for Langevin proposals in continuous spaces (Roberts and Rosenthal
+	// 1998) and nearly so in discrete ones (Sun, Dai and Schuurmans 2022). Proposals that change
+	// nothing are always accepted; if their share exceeds Target, the mean is over the other
+	// proposals.
 	Target float64
 
-	// Preconditioner and Window are as in [DULA].
+	// Preconditioner scales the step size of each site, and Window limits proposals to nearby
+	// levels; see [DULA].
 	Preconditioner []float32
 	Window         int
 
-	// Balance and Exact are as in [DULA]. Every choice leaves π invariant.
+	// Balance weights the levels, and Exact selects exact differences; see [DULA]. Every choice
+	// leaves π invariant.
 	Balance Balance
 	Exact   bool
 
 	// Within, if not nil, confines the chain to a language of package constraint. Proposals are
-	// drawn from q restricted to the language, and the acceptance ratio includes the normalisers of
-	// both directions, so the chain samples π restricted to the language exactly. Initial states,
-	// unless given, are uniform draws from the language. A step takes one more pass over the
-	// trellis per chain. Each kernel compiles the language for itself.
+	// drawn from q restricted to the language, and the acceptance ratio includes the normalisers
+	// of both directions, so the chain samples π restricted to the language exactly. Initial
+	// states that are not given are uniform draws from the language. A step takes one extra pass
+	// over the trellis per chain. Each kernel compiles the language for itself.
 	Within constraint.Automaton
 }
 
-const defaultDMALAStep = 0.2 // the middle of the paper's range for the Ising model
+const defaultDMALAStep = 0.2 // initial step size, the middle of the paper's range for the Ising model
 
-// Name implements [sampler.Named].
+// Name implements [sampler.Named]. It returns "dmala".
 func (DMALA) Name() string { return "dmala" }
 
 // Kernel implements [sampler.Method].
@@ -72,8 +75,8 @@ func (d DMALA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 	return onTorus(m, chains, l, tuner, func() (proposal, error) { return l.fit(ctx, "DMALA", m, chains) })
 }
 
-// check returns an error if the settings do not match each other, the model or the number of
-// chains.
+// check returns an error if the settings contradict each other or do not fit the model or the
+// number of chains.
 func (l langevin) check(method string, m energy.Model, chains int) error {
 	sites, _, err := check.Shape("mcmc: "+method, m, chains, sampler.BlockSize)
 	n := len(l.preconditioner)
@@ -97,7 +100,7 @@ func (l langevin) check(method string, m energy.Model, chains int) error {
 	)
 }
 
-// proposal returns the proposal that fits the model, or an error of check.
+// proposal checks the settings and returns the proposal type that fits the model.
 func (l langevin) proposal(ctx context.Context, method string, m energy.Model, chains int) (proposal, error) {
 	if err := l.check(method, m, chains); err != nil {
 		return nil, err
@@ -105,7 +108,7 @@ func (l langevin) proposal(ctx context.Context, method string, m energy.Model, c
 	return l.fit(ctx, method, m, chains)
 }
 
-// fit is proposal for settings that have already been checked.
+// fit returns the proposal type that fits the model, for settings that have been checked.
 func (l langevin) fit(ctx context.Context, method string, m energy.Model, chains int) (proposal, error) {
 	if l.within != nil {
 		return newConfined(ctx, method, m, chains, l)
@@ -119,16 +122,16 @@ func (l langevin) fit(ctx context.Context, method string, m energy.Model, chains
 	return newRows(method, m, chains, l)
 }
 
-// Proposing is a model with a field that is accurate enough for proposals and cheaper than that of
-// [energy.Incremental]. [DMALA] uses this field to propose and the exact energy to accept, so any
-// field leaves the distribution invariant. An RBM is Proposing, and so is an energy.Affine of an
-// RBM.
+// Proposing is a model with a field that is cheaper than that of [energy.Incremental] and
+// accurate enough for proposals. [DMALA] proposes with this field and accepts with the exact
+// energy, so any field leaves the distribution invariant. An RBM is Proposing, and so is an
+// energy.Affine of an RBM.
 type Proposing = interface {
 	energy.Incremental
 
-	// ProposalFrom is FieldFrom, except that h may be less accurate as an approximation of the
-	// energy differences. As in FieldFrom, h must be a function of y alone, so that the reverse
-	// move sees the same h.
+	// ProposalFrom is FieldFrom with a field h that may approximate the energy differences less
+	// accurately. As in FieldFrom, h must be a function of y alone, so that the reverse move uses
+	// the same h.
 	ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 
@@ -141,6 +144,8 @@ type langevin struct {
 	within         constraint.Automaton
 	balance        Balance
 	exact          bool
-	jumps          bool // on two levels; alpha is their time
-	judged         bool // proposals are accepted or rejected by the energy
+	// levels are weighted by the jump process of DLMC; two levels only; alpha is then the jump
+	// time
+	jumps  bool
+	judged bool // proposals are accepted or rejected by the exact energy
 }

@@ -10,41 +10,42 @@ import (
 )
 
 // DUPS is the discrete unadjusted proximal sampler (Gissler, Saremi and Bach 2026, arXiv
-// 2602.15587; the two stages of Bach and Saremi 2025, arXiv 2502.00557). A step adds independent
-// noise to every site and then removes the noise, using the differences at the noisy state y,
+// 2602.15587; the two stages are from Bach and Saremi 2025, arXiv 2502.00557). A step first adds
+// independent noise to every site. It then removes the noise, using the energy differences at the
+// noisy state y,
 //
 //	n_i(y_i|x) ∝ exp( −δ²(y_i, x_i)/(2α) ),
 //	q_i(l|y) ∝ exp( −(E(y with y_i=l) − E(y)) − δ²(l, y_i)/(2α) ).
 //
-// On spins ±1 the two stages are ∏ exp(c·x_i y_i), then ∏ exp((c·y_i + s_i(y)) x'_i), with the
-// score s_i = ½ log p(+1|rest)/p(−1|rest) and 2c = 1/(2α). The formulas are derived from public
-// summaries of that work; details of the published algorithm may differ.
+// On spins ±1 the two stages are ∏ exp(c·x_i y_i) and then ∏ exp((c·y_i + s_i(y)) x'_i). Here s_i
+// = ½ log p(+1|rest)/p(−1|rest) is the score, and 2c = 1/(2α). The formulas are derived from
+// public summaries of that work; details of the published algorithm may differ.
 //
-// If E is linear, q is the conditional distribution of the state given the noisy state. Therefore
-// DUPS samples π at every step size if sites are independent and have two levels or categories. On
-// other targets it is biased: as α → 0 sites move at rates ∝ 1 + p(x')/p(x), which are reversible
-// under π, so the error vanishes in proportion to ε = exp(−1/(2α)). At ε = 2⁻⁸ the total variation
-// distance on the 3×3 Ising torus of [DULA] is .0068; with DULA it is .0048, and DULA moves half as
-// much. [DMAPS] has no error.
+// If E is linear, q is the conditional distribution of the state given the noisy state. DUPS
+// therefore samples π at every step size if sites are independent and have two levels or
+// categories. On other targets it is biased. As α → 0, sites move at rates ∝ 1 + p(x')/p(x),
+// which are reversible under π, so the error vanishes in proportion to ε = exp(−1/(2α)). At ε =
+// 2⁻⁸ the total variation distance on the 3×3 Ising torus of [DULA] is .0068. With DULA it is
+// .0048, but DULA then moves half as much. [DMAPS] has no error.
 //
 // A step costs one evaluation of the model, at the noisy state; the energy of the state itself is
 // unknown. Noise can reach every state, and a run stops with [sampler.ErrZero] at a state of
-// probability zero: use DUPS only for models that have no such states.
+// probability zero. Use DUPS only for models without such states.
 type DUPS struct {
 	// StepSize is α, in the units of [DULA]; 0 means 0.1.
 	StepSize float64
 
-	// Exact takes the differences from the model's single-site energies instead of its first-order
-	// table; see [LocallyBalanced]. If the table is not exact, the error vanishes as α → 0 only
-	// with Exact.
+	// Exact computes the differences from the model's single-site energies instead of its
+	// first-order table; see [LocallyBalanced]. If the table is not exact, the error vanishes as
+	// α → 0 only with Exact.
 	Exact bool
 }
 
-// defaultDUPSStep corresponds to ε = e⁻⁵, between the last two steps of TestZeroBias, for which the
-// total variation distance on the 3×3 Ising torus is .014 and .007.
+// defaultDUPSStep corresponds to ε = e⁻⁵. This lies between the last two steps of TestZeroBias,
+// at which the total variation distance on the 3×3 Ising torus is .014 and .007.
 const defaultDUPSStep = 0.1
 
-// Name implements [sampler.Named].
+// Name implements [sampler.Named]. It returns "dups".
 func (DUPS) Name() string { return "dups" }
 
 // Kernel implements [sampler.Method].
@@ -63,13 +64,14 @@ func (d DUPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 //
 //	min(1, exp( E(x) − E(x') + log n(y|x') q(x|y) − log n(y|x) q(x'|y) )).
 //
-// Given y, an exact draw of noise, this is a Metropolis–Hastings step on p(x|y) ∝ π(x) n(y|x). It
-// leaves π invariant and is reversible, however inexact the differences are. The acceptance
-// probability is derived here. It is 1 if sites are independent and have two levels or categories.
+// Given y, an exact draw of the noise, this is a Metropolis–Hastings step on p(x|y) ∝ π(x)
+// n(y|x). It leaves π invariant and is reversible, however inexact the differences are. The
+// acceptance probability is derived here, not in the paper. It is 1 if sites are independent and
+// have two levels or categories.
 //
 // A step costs two evaluations of the model: the differences at y and the energy at x'. With the
-// best step size for each, it mixes faster per step than [DMALA]: 1.2 to 1.5 times on the rings and
-// 1.3 to 2.1 times on the Curie–Weiss models of TestProximalMixing.
+// best step size for each method, DMAPS mixes faster per step than [DMALA]: 1.2 to 1.5 times on
+// the rings and 1.3 to 2.1 times on the Curie–Weiss models of TestProximalMixing.
 type DMAPS struct {
 	// StepSize is α; see [DULA]. With 0, it starts at 0.2 and adapts during warm-up. A positive
 	// value is fixed.
@@ -79,11 +81,11 @@ type DMAPS struct {
 	// [DMALA].
 	Target float64
 
-	// Exact takes the differences from the model's single-site energies; see [DUPS].
+	// Exact computes the differences from the model's single-site energies; see [DUPS].
 	Exact bool
 }
 
-// Name implements [sampler.Named].
+// Name implements [sampler.Named]. It returns "dmaps".
 func (DMAPS) Name() string { return "dmaps" }
 
 // Kernel implements [sampler.Method].

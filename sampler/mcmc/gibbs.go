@@ -10,19 +10,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Scan is the order in which a sweep visits sites.
+// Scan is the order in which a Gibbs sweep visits sites.
 type Scan int
 
 const (
-	// Automatic means Chromatic, or an order that the kernel chooses, if that is faster for the
-	// model, and Systematic otherwise.
+	// Automatic means Systematic, unless Chromatic or an order chosen by the kernel is faster for
+	// the model.
 	Automatic = Scan(sweep.Automatic)
 
 	// Systematic visits sites 0, 1, 2, …. It leaves π invariant and is not reversible.
 	Systematic = Scan(sweep.Systematic)
 
-	// Random visits as many sites as the model has, each drawn uniformly. It is reversible and
-	// about half as fast as Systematic.
+	// Random makes as many visits as there are sites, each to a site drawn uniformly. It is
+	// reversible and about half as fast as Systematic.
 	Random = Scan(sweep.Random)
 
 	// Chromatic visits the colours of a greedy colouring of the model's graph
@@ -36,21 +36,23 @@ func (s Scan) check(method string) error {
 	return check.If(s < Automatic || s > Chromatic, "mcmc: %s: Scan = %v, want Automatic, Systematic, Random or Chromatic", method, s)
 }
 
-// Gibbs redraws one site at a time from its exact conditional distribution
+// Gibbs redraws one site at a time from its exact conditional distribution (heat bath; Geman and
+// Geman 1984)
 //
-//	p(x_i = l | rest) ∝ exp(−E(x with x_i = l)),
+//	p(x_i = l | rest) ∝ exp(−E(x with x_i = l)).
 //
-// using exact differences (heat bath; Geman and Geman 1984). A step is a sweep: as many updates as
-// there are sites. On weakly coupled sparse models it is the method to beat.
+// A step is a sweep, with as many updates as there are sites. On weakly coupled sparse models it
+// is the method to beat.
 //
-// Two-level pair models, and Ising and Potts models, have kernels that redraw many sites or chains
-// at a time. These kernels round conditionals to multiples of 2⁻⁵³ or finer, and the chains of a
-// block may share a random stream. Kernels for other models use float64.
+// Two-level pair models, and Ising and Potts models, have kernels that redraw many sites or
+// chains at a time. These kernels round conditional probabilities to multiples of 2⁻⁵³ or finer,
+// and the chains of a block may share a random stream. Kernels for other models compute in
+// float64.
 type Gibbs struct {
-	Scan Scan // order of the sites; the zero value, Automatic, is the fastest
+	Scan Scan // order of the visits; the zero value, Automatic, is the fastest
 }
 
-// Name implements [sampler.Named].
+// Name implements [sampler.Named]. It returns "gibbs".
 func (Gibbs) Name() string { return "gibbs" }
 
 // Kernel implements [sampler.Method].

@@ -19,21 +19,21 @@ import (
 //
 //	q(i,l|x) ∝ exp(−½ (E(x with x_i=l) − E(x)))
 //
-// with the differences from the model's first-order table, and accepts with the Hastings ratio of
-// the reverse change. Energies and tables of the current states are cached: a step costs one
-// evaluation of the model and changes at most Flips sites.
+// using the differences of the model's first-order table. It accepts the change with the Hastings
+// ratio of the reverse change. Energies and tables of the current states are cached. A step costs
+// one evaluation of the model and changes at most Flips sites.
 //
-// With Flips = R > 1 it draws a list of R changes with replacement and scores the reversed list at
-// the new state (the GWG-X of Zhang, Liu and Liu 2022). With two levels, a site that is repeated in
-// the list flips once; with more levels such a list is rejected, since "the last one wins" would
-// not leave π invariant. Lists suit only flat energies: if one change is much steeper than the
-// others, every draw of the list is that change, and the chain does not move. [DMALA] changes many
-// sites without that flaw.
+// With Flips = R > 1 it draws a list of R changes with replacement and weighs the reversed list
+// at the new state (the GWG-X of Zhang, Liu and Liu 2022). With two levels, a site that is
+// repeated in the list flips once. With more levels such a list is rejected, because applying
+// only its last change would not leave π invariant. Lists suit only flat energies. If one change
+// is much steeper than the others, every draw of the list is that change, and the chain does not
+// move. [DMALA] changes many sites without that flaw.
 type GWG struct {
 	Flips int // changes per step; 0 means 1
 }
 
-// Name implements [sampler.Named].
+// Name implements [sampler.Named]. It returns "gwg".
 func (GWG) Name() string { return "gwg" }
 
 // Kernel implements [sampler.Method].
@@ -48,18 +48,22 @@ func (g GWG) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Ke
 	return newHastings(m, chains, newGWG(m, chains, max(g.Flips, 1), newCompactTable(m)), 0, nil), nil
 }
 
-// gwg is the proposal of single changes, drawn by the weights of all changes.
+// gwg is the proposal that draws single changes with a probability proportional to their weight.
 type gwg struct {
 	unconfined
 	unstepped
 	table                *table
 	balance              Balance
 	sites, levels, flips int
-	cols                 int                  // of the table: levels, or 1 for the flip of a site
-	g                    []float32            // table of the last loaded states
-	w                    padded.Pair[float32] // weights of all changes: chains × (sites·cols)
-	sum                  padded.Pair[float64]
-	list                 []int // chains × flips: indices i·levels+l, or i for flips; begins with −1 where there is none
+	// columns of the table: levels, or 1 if an entry is the flip of a two-level site
+	cols int
+	// table of energy differences at the states evaluated last
+	g   []float32
+	w   padded.Pair[float32] // weights of all changes: chains × (sites·cols)
+	sum padded.Pair[float64]
+	// drawn changes, chains × flips: indices i·levels+l, or i for flips; −1 in the first entry
+	// marks a rejected list
+	list []int
 }
 
 func newGWG(m energy.Model, chains, flips int, t *table) *gwg {
@@ -100,9 +104,9 @@ func (k *gwg) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq floa
 		list[j] = simd.Pick(k.w.Chain(s, false), k.sum.Now[s], r.Float64())
 	}
 	if !k.apply(y, x, list) {
-		list[0] = -1 // rejected, as logProb says
+		list[0] = -1 // marks the list as rejected for logProb
 		copy(y, x)
-		return 0, k.sum.Now[s] - k.sum.Now[s] // NaN with the sum
+		return 0, k.sum.Now[s] - k.sum.Now[s] // 0, or NaN if the sum is not finite
 	}
 	if k.flips == 1 {
 		return 1, k.current(y, x, s)
@@ -110,7 +114,7 @@ func (k *gwg) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq floa
 	return sweep.Changed(x, y), k.current(y, x, s)
 }
 
-// change returns the site and the level of change number c at x.
+// change returns the site i and the new level l of the change with index c at state x.
 func (k *gwg) change(c int, x []int32) (i int, l int32) {
 	if k.cols == 1 {
 		return c, 1 - x[c]
@@ -118,8 +122,8 @@ func (k *gwg) change(c int, x []int32) (i int, l int32) {
 	return c / k.levels, int32(c % k.levels)
 }
 
-// apply makes the listed changes to y, which equals x. It returns false if a change could not be
-// drawn or the list must be rejected.
+// apply applies the listed changes to y, which equals x. It returns false if a change could not
+// be drawn or the list must be rejected.
 func (k *gwg) apply(y, x []int32, list []int) bool {
 	for _, c := range list {
 		if c < 0 {
@@ -134,7 +138,7 @@ func (k *gwg) apply(y, x []int32, list []int) bool {
 	return true
 }
 
-// current returns the log-probability of drawing the list of chain s.
+// current returns the log-probability of drawing the list of chain s at the current state.
 func (k *gwg) current(_, _ []int32, s int) float64 {
 	q, w := newProduct(), k.w.Chain(s, false)
 	for _, c := range k.changes(s) {
@@ -143,8 +147,8 @@ func (k *gwg) current(_, _ []int32, s int) float64 {
 	return q.log()
 }
 
-// logProb returns the log-probability of drawing, at the new state, the reverse of the list of
-// chain s that led from x to y.
+// logProb returns the log-probability of drawing, at the proposed state, the reverse of the list
+// of chain s. The first argument is the current state.
 func (k *gwg) logProb(x, _ []int32, s int) float64 {
 	q, next := newProduct(), k.w.Chain(s, true)
 	for _, c := range k.changes(s) {
@@ -170,22 +174,23 @@ func (k *gwg) fields(f *wire.Fields) {
 //
 //	q(i,l|x) ∝ g( exp(E(x) − E(x with x_i=l)) )
 //
-// and accepts it with the Metropolis–Hastings probability (Zanella 2020), where g is Balance. Energies and weights of
-// the current states are cached: a step costs one evaluation of the model and one table of
-// differences.
+// and accepts it with the Metropolis–Hastings probability (Zanella 2020). The balancing function
+// g is the field Balance. Energies and weights of the current states are cached. A step costs one
+// evaluation of the model and one table of differences.
 //
-// With Balance Sqrt and first-order differences it is [GWG].
+// With Balance Sqrt and first-order differences it is the same as [GWG].
 type LocallyBalanced struct {
-	Balance Balance // g; the zero value is Sqrt
+	Balance Balance // balancing function g; the zero value is Sqrt
 
-	// Exact takes the differences from the model's single-site energies (energy.Local, or else
-	// energy.Conditional, or else by evaluation) instead of its first-order table. Use it for
-	// models whose table is only approximate. A step costs as much as a sweep of conditionals if
-	// the model is not energy.Local. The kernel leaves π invariant with or without Exact.
+	// Exact computes the differences from the model's single-site energies instead of its
+	// first-order table. It uses energy.Local if the model has it, else energy.Conditional, else
+	// whole evaluations. Use Exact for models whose table is only approximate. If the model is
+	// not energy.Local, a step costs as much as a sweep of conditionals. The kernel leaves π
+	// invariant with or without Exact.
 	Exact bool
 }
 
-// Name implements [sampler.Named].
+// Name implements [sampler.Named]. It returns "locally-balanced".
 func (LocallyBalanced) Name() string { return "locally-balanced" }
 
 // Kernel implements [sampler.Method].

@@ -13,31 +13,32 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// HammingBall is the Hamming ball sampler (Titsias and Yau 2017). An update takes a random block of
-// sites and draws a centre u uniformly from the states that are within Hamming distance Radius of x
-// and equal to x outside the block. It then draws the new x from
+// HammingBall is the Hamming ball sampler (Titsias and Yau 2017). An update picks a random block
+// of sites. It draws a centre u uniformly from the states that are within Hamming distance Radius
+// of x and equal to x outside the block. It then draws the new x from
 //
 //	p(x') ∝ exp(−E(x')),  x' within Radius of u, x' = x outside the block,
 //
-// by exact energies, without rejection. An update can change up to 2·Radius sites at once, so it
-// can reach states that no sequence of single-site changes reaches. Each update is reversible.
+// with exact energies and without rejection. An update can change up to 2·Radius sites at once,
+// so it can reach states that no sequence of single-site changes reaches. Each update is
+// reversible.
 //
 // A ball has Σ_{k≤Radius} C(Block, k)·(levels−1)^k members, and an update evaluates the energy of
 // each. With Radius = Block it is a Gibbs update of the block.
 type HammingBall struct {
-	Block   int // sites per update; 0 means 8, or all if there are fewer
-	Radius  int // largest distance from the centre; 0 means 2, or Block if that is 1
+	Block   int // sites per update; 0 means 8, or all sites if there are fewer
+	Radius  int // largest distance from the centre; 0 means 2, or 1 if Block is 1
 	Updates int // updates per step; 0 means ⌈sites/Block⌉
 }
 
-// The default ball of a two-level model has 37 members: about as many energies
-// as four sweeps of the block.
+// defaultBlock and defaultRadius give a ball of 37 states on a two-level model. Evaluating them
+// costs about as much as four sweeps of the block.
 const (
 	defaultBlock  = 8
 	defaultRadius = 2
 )
 
-// Name implements [sampler.Named].
+// Name implements [sampler.Named]. It returns "hamming-ball".
 func (HammingBall) Name() string { return "hamming-ball" }
 
 // Kernel implements [sampler.Method].
@@ -72,8 +73,8 @@ func (h HammingBall) Kernel(ctx context.Context, m energy.Model, chains int) (sa
 	return k, nil
 }
 
-// shellSizes returns the number of states at each distance 0 … radius,
-// C(block, k)·(levels−1)^k, with maxMembers+1 for anything beyond it.
+// shellSizes returns the number of states at each distance k = 0 … radius from a centre, C(block,
+// k)·(levels−1)^k, capped at maxMembers+1.
 func shellSizes(block, radius, levels int) []int {
 	n := make([]int, radius+1)
 	size := 1.0
@@ -86,28 +87,28 @@ func shellSizes(block, radius, levels int) []int {
 	return n
 }
 
-// ballBatch limits the number of states per evaluation of the model, because the states of a large
-// ball would not fit any cache. Results do not depend on it.
+// ballBatch is the maximum number of states per evaluation of the model. The states of a large
+// ball would not fit in any cache. Results do not depend on it.
 const ballBatch = 256
 
 type hammingBall struct {
-	*sweep.Locals // energies alone
+	*sweep.Locals // only its energies are used
 	radius        int
-	shells        []int // states at each distance from the centre
-	size          int   // their sum
+	shells        []int // number of states at each distance from the centre
+	size          int   // number of states in the ball
 
 	order  []int   // a permutation of the sites
 	block  []int   // sites of the update, in random order
-	centre []int32 // u, then the member that visit is at
+	centre []int32 // centre u, then the state that visit has reached
 	d, w   []float64
 	batch  []int32
-	filled int // members of the ball so far
-	known  int // energies in d of the update that was interrupted
+	filled int // number of states of the ball that visit has reached
+	known  int // number of valid energies in d of an interrupted update; 0 if there is none
 }
 
 var _ sampler.Costed = (*hammingBall)(nil)
 
-// Reset implements [sampler.Transition].
+// Reset implements [sampler.Transition] and discards the energies of an interrupted update.
 func (k *hammingBall) Reset(ctl sampler.Control, x []int32) error {
 	k.known = 0
 	return k.Locals.Reset(ctl, x)
@@ -119,7 +120,7 @@ func (k *hammingBall) Step(ctl sampler.Control, info []sampler.Info, x []int32, 
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [sweep.Walker].
+// Walk implements [sweep.Walker]. An update redraws the state within one ball.
 func (k *hammingBall) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	pending := &k.At.Info[s]
 	pending.Accept = 1
@@ -145,8 +146,8 @@ func (k *hammingBall) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	return made
 }
 
-// pickBlock draws the block; every ordered list of sites is equally likely. It starts
-// from the identity permutation, so that a checkpoint need not hold one.
+// pickBlock draws the block; every ordered list of sites is equally likely. It restores k.order
+// to the identity permutation afterwards, so that a checkpoint need not contain k.order.
 func (k *hammingBall) pickBlock(r *sampler.Stream) {
 	for j := range k.block {
 		n := j + r.IntN(k.Sites-j)
@@ -161,9 +162,9 @@ func (k *hammingBall) pickBlock(r *sampler.Stream) {
 	}
 }
 
-// pickCentre moves k.centre, which holds x, to a uniform member of the ball around x: it draws a
-// distance in proportion to the size of its shell, then moves that many sites (the first ones of
-// the block, whose order is random), each to another level.
+// pickCentre moves k.centre, which holds x, to a uniform member of the ball around x. It draws a
+// distance with probability proportional to the number of states at that distance. It then
+// changes that many sites, the first ones of the randomly ordered block, each to another level.
 func (k *hammingBall) pickCentre(r *sampler.Stream) {
 	n := r.IntN(k.size)
 	distance := 0
@@ -180,11 +181,13 @@ func (k *hammingBall) pickCentre(r *sampler.Stream) {
 	}
 }
 
-// visit walks through the states within distance left of k.centre that differ
-// from it in block[from:] only, k.centre itself first. It counts them in
-// k.filled and stops, returning true, at number stop with k.centre at that
-// state; with stop < 0 it stores their energies in k.d and leaves k.centre as it
-// was, or returns true if the step is to stop. With left = k.radius it begins a ball.
+// visit enumerates the states within distance left of k.centre that differ from it only in
+// block[from:], starting with k.centre itself. It counts them in k.filled. With left = k.radius
+// it begins a new ball.
+//
+// If stop ≥ 0, visit returns true at the state with index stop, with k.centre equal to that
+// state. If stop < 0, it stores the energies of all states in k.d and restores k.centre; it
+// returns true only if the step has to stop.
 func (k *hammingBall) visit(from, left, stop int) bool {
 	whole := left == k.radius
 	if whole {
@@ -228,12 +231,12 @@ func (k *hammingBall) visit(from, left, stop int) bool {
 	return false
 }
 
-// batchSize returns the number of states per evaluation.
+// batchSize returns the number of states per evaluation of the model.
 func (k *hammingBall) batchSize() int { return len(k.batch) / k.Sites }
 
 func (k *hammingBall) evaluate(first, n int) {
 	if first+n <= k.known {
-		return // the same ball, before it was interrupted
+		return // this ball was evaluated before the interruption
 	}
 	k.known = first + n
 	k.Model.Energy(k.d[first:first+n], k.batch[:n*k.Sites])

@@ -14,30 +14,32 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// hastings is the kernel of methods that propose a state, evaluate it and accept it with
-// the Hastings ratio. DMALA, DLMC, GWG, LocallyBalanced and Paths differ by their [proposal];
-// DULA moves to every proposal; Cyclical and DMAPS wrap the kernel.
+// hastings is the kernel of methods that propose a state, evaluate it and accept it with the
+// Hastings ratio. DMALA, DLMC, GWG, LocallyBalanced and Paths use it with different [proposal]
+// types. DULA uses it without the acceptance step. Cyclical and DMAPS wrap it.
 type hastings struct {
 	model    energy.Model
 	price    cost.Memo
 	proposal proposal
 	sites    int
-	alpha    float64     // step size; 0: the proposal has none
-	most     float64     // if not 0, step sizes are 1 … most
-	tune     *tune.Tuner // nil: the step size is fixed
+	alpha    float64     // step size; 0 if the proposal has none
+	most     float64     // if not 0, step sizes are limited to 1 … most
+	tune     *tune.Tuner // tunes the step size; nil if it is fixed
 	e, next  []float64
 	logq     []float64
 	moved    []int
-	x, y     []int32 // x: the states of the last Step
+	x, y     []int32 // x holds the states of the last Step, y the proposed states
 	at       sweep.Cursor
-	stale    []bool // by chain: its weights are those of an earlier step size
+	stale    []bool // per chain: its weights were computed with an earlier step size
 
-	unadjusted bool              // it moves to every proposal
-	source     energy.Stochastic // of the differences at the beginning of each step; nil: they are evaluated
-	generators []rand.Source     // scratch of source
+	unadjusted bool // moves to every proposal, without an acceptance test
+	// estimates the energy differences at the beginning of each step; nil if the model computes
+	// them
+	source     energy.Stochastic
+	generators []rand.Source // scratch for calls of source
 }
 
-// newHastings returns the kernel of a proposal; alpha is 0 if the proposal has no step size.
+// newHastings returns the kernel of a proposal. alpha is its step size, 0 if it has none.
 func newHastings(m energy.Model, chains int, p proposal, alpha float64, tuner *tune.Tuner) *hastings {
 	sites, _ := m.Shape()
 	return padded.New(hastings{
@@ -58,7 +60,8 @@ var (
 
 func (k *hastings) StepSize() float64 { return k.alpha }
 
-// Warning implements [sampler.Warner].
+// Warning implements [sampler.Warner]: it reports a step size that tuning
+// moved to its bound.
 func (k *hastings) Warning() string {
 	if k.most > 0 {
 		return ""
@@ -66,10 +69,10 @@ func (k *hastings) Warning() string {
 	return k.tune.Warning(k.alpha)
 }
 
-// Start implements [sampler.Starter].
+// Start implements [sampler.Starter] with the start method of the proposal.
 func (k *hastings) Start(x []int32, r *sampler.Stream) error { return k.proposal.start(x, r) }
 
-// Reset implements [sampler.Transition].
+// Reset implements [sampler.Transition]. It computes the energies, differences and weights at x.
 func (k *hastings) Reset(ctl sampler.Control, x []int32) error {
 	k.x = x
 	return k.at.Renew(ctl.Stop, 3, k.proposal.work(), func(stage, lo, hi int) (bool, error) {
@@ -83,13 +86,14 @@ func (k *hastings) Reset(ctl sampler.Control, x []int32) error {
 	})
 }
 
-// Step implements [sampler.Transition].
+// Step implements [sampler.Transition]. It checks for a stop between stages.
 func (k *hastings) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	k.x = x
 	return k.at.Step(ctl, k, info, x, r, 5, k.proposal.work())
 }
 
-// Stage implements [Staged].
+// Stage implements [sweep.Staged]. The stages update the weights, propose, evaluate the model, weigh
+// the differences at the proposals, and accept or reject.
 func (k *hastings) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	switch {
 	case stage == 0 && k.source != nil:
@@ -112,7 +116,8 @@ func (k *hastings) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool 
 	return true
 }
 
-// rebuild brings stale weights of the chains lo … hi−1 up to date.
+// rebuild recomputes the stale weights of the chains lo … hi−1. It returns false if it was
+// stopped.
 func (k *hastings) rebuild(lo, hi int, x []int32) bool {
 	for s := lo; s < hi; s++ {
 		from := s
@@ -127,13 +132,14 @@ func (k *hastings) rebuild(lo, hi int, x []int32) bool {
 	return true
 }
 
-// estimate takes the differences at the states x of the chains lo … hi−1 from the source.
+// estimate replaces the differences and weights of the chains lo … hi−1 by estimates at the
+// states x. It returns false if it was stopped.
 func (k *hastings) estimate(lo, hi int, x []int32, r []sampler.Stream) bool {
 	if k.at.Part == 0 {
 		for s := lo; s < hi; s++ {
 			k.generators[s] = &r[s]
 		}
-		p, _ := k.proposal.(estimated) // that of every method with a source is
+		p, _ := k.proposal.(estimated) // every method with a source uses an estimated proposal
 		k.source.Estimate(p.loaded(lo, hi), x[lo*k.sites:hi*k.sites], k.generators[lo:hi])
 	}
 	if !k.proposal.weigh(lo, hi, x, &k.at) {
@@ -143,8 +149,8 @@ func (k *hastings) estimate(lo, hi int, x []int32, r []sampler.Stream) bool {
 	return true
 }
 
-// propose draws proposals of the chains lo … hi−1 at the states x. One that is not defined is
-// the state itself.
+// propose draws proposals y for the chains lo … hi−1 at the states x. If a proposal is not
+// defined, y is the current state.
 func (k *hastings) propose(lo, hi int, x []int32, r []sampler.Stream) {
 	for s := lo; s < hi; s++ {
 		from, to := s*k.sites, (s+1)*k.sites
@@ -155,7 +161,7 @@ func (k *hastings) propose(lo, hi int, x []int32, r []sampler.Stream) {
 	}
 }
 
-// judge accepts or rejects the proposal y for chain s, at state x.
+// judge accepts or rejects the proposal y of chain s at state x.
 func (k *hastings) judge(s int, x, y []int32, r *sampler.Stream) {
 	if k.unadjusted {
 		e := math.NaN()
@@ -172,8 +178,9 @@ func (k *hastings) judge(s int, x, y []int32, r *sampler.Stream) {
 	}
 }
 
-// decide moves chain s from x to y, which differ at the given number of sites, with probability a,
-// and reports whether the state changed.
+// decide moves chain s from x to y with probability a and reports whether the state changed.
+// moved is the number of sites at which x and y differ. If ok is false, the proposal counts as
+// invalid.
 func (k *hastings) decide(s int, x, y []int32, moved int, a float64, ok bool, r *sampler.Stream) bool {
 	pending := &k.at.Info[s]
 	*pending = sampler.Info{Energy: k.e[s], Accept: a}
@@ -189,8 +196,9 @@ func (k *hastings) decide(s int, x, y []int32, moved int, a float64, ok bool, r 
 	return true
 }
 
-// settle moves chain s from x to y, which differ at the given number of sites, without an
-// acceptance test, unless the energy met is an error. It reports the energy e.
+// settle moves chain s from x to y without an acceptance test and reports the energy e. moved is
+// the number of sites at which x and y differ. If met, the energy of the evaluated state, is not
+// finite, settle reports an error and x stays.
 func (k *hastings) settle(s int, x, y []int32, moved int, e, met float64) {
 	pending := &k.at.Info[s]
 	*pending = sampler.Info{Energy: e, Accept: 1, Err: unadjusted(met)}
@@ -208,14 +216,14 @@ func (k *hastings) Adapt(info []sampler.Info, step, of int) {
 		return
 	}
 	k.alpha = k.tune.AdaptTo(sweep.Proposals(info), step, of)
-	if k.most > 0 { // the tuner does not know this bound
+	if k.most > 0 { // the tuner does not apply this bound
 		k.alpha = min(max(k.alpha, 1), k.most)
 		k.tune.Set(k.alpha)
 	}
 	k.setStep(k.alpha, half)
 }
 
-// setStep sets the step size and the balance, starting with the next step.
+// setStep sets the step size and the balance from the next step on.
 func (k *hastings) setStep(alpha, beta float64) {
 	k.proposal.tune(alpha, beta)
 	for s := range k.stale {
@@ -245,11 +253,11 @@ func (k *hastings) fields(f *wire.Fields) {
 	k.at.Fields(f, 0)
 }
 
-// errDifference is the error of a proposal that meets a NaN although the energy is not NaN.
+// errDifference is the error of a proposal that computed a NaN although the energy is not NaN.
 var errDifference = fmt.Errorf("the model's gradient, field or conditional energies: %w", sampler.ErrNaN)
 
-// unadjusted returns the error of a kernel without an acceptance step that has moved to a state of
-// energy e.
+// unadjusted returns the error of a kernel without an acceptance step that has moved to a state
+// of energy e, or nil if e is finite.
 func unadjusted(e float64) error {
 	switch {
 	case math.IsInf(e, 1):

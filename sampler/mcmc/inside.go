@@ -7,9 +7,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Kernels that copy the parameters of a model keep their speed under wrappers of energies. The
-// table shows the time of a step of the wrapped model divided by that of the plain model, with
-// states read after every step and a tenth of the sites fixed (minimum of sixteen runs of
+// Kernels that copy the parameters of a model stay almost as fast under wrappers of energies. The
+// table shows the time of a step of the wrapped model divided by that of the plain model. States
+// are read after every step, and Clamp fixes a tenth of the sites (minimum of sixteen runs of
 // BenchmarkAffine):
 //
 //	engine                    model                   Scale  Clamp  Lagrangian of a Count
@@ -28,24 +28,24 @@ import (
 // Scale and a Lagrangian change parameters. The sum of a uniform field and a torus or a Matching
 // model is a model of the same kind, and sums of pair models are pair models. The engines of
 // package sweep, except memo and differences, skip fixed sites. DMALA on an RBM with a Lagrangian
-// takes 1.4 times as long because energy and field of the second part are added for every state, a
-// nanosecond per site; a part whose field depends on the state takes longer.
+// takes 1.4 times as long, because energy and field of the second part are added for every state,
+// a nanosecond per site. A part whose field depends on the state takes longer.
 //
 // These cases do not keep the special kernel:
-//   - a scaled RBM, whose free energy no binary hidden units have;
-//   - a torus with individual fields, which is a pair model;
-//   - Metropolis at random sites, which keeps differences of the model: under Scale these are
+//   - A scaled RBM: no binary hidden units have its free energy.
+//   - A torus with individual fields: it is a pair model.
+//   - Metropolis at random sites, which keeps differences of the model. Under Scale these are
 //     multiplied after every change, which takes 1.7 times as long on a lattice and on a
-//     complete graph of 100 sites;
-//   - clusters of package cluster under a clamp, which makes fields differ, or a Lagrangian,
-//     whose parameters change;
-//   - a Lagrangian of a set known by its values only, or with couplings that differ from site
-//     to site at every multiplier: it has the kernels of its model.
+//     complete graph of 100 sites.
+//   - Clusters of package cluster under a clamp, which makes fields differ, or under a Lagrangian,
+//     whose parameters change.
+//   - A Lagrangian of a set for which only values are available, or whose couplings differ from site
+//     to site at every multiplier. It uses the kernels of its model.
 
 // follow returns the kernel of a method for a model. If the parameters of the model can change,
-// quick makes the kernel from the current parameters, and makes it again after each change. If
-// quick returns nil, plain makes the kernel from the model itself. A patient kernel uses the plain
-// kernel for the first steps after a Reset, because more changes may follow.
+// quick builds the kernel from the current parameters, and again after each change. If quick
+// returns nil, plain builds a kernel that works on the model itself. If patient is true, the
+// plain kernel makes the first steps after each change, because more changes may follow.
 func follow(m energy.Model, patient bool, quick func(m energy.Model) (sampler.Kernel, error), plain func() (sampler.Kernel, error)) (sampler.Kernel, error) {
 	v, ok := energy.As[energy.Varying](m)
 	if !ok {
@@ -58,7 +58,7 @@ func follow(m energy.Model, patient bool, quick func(m energy.Model) (sampler.Ke
 	return &following{Kernel: first, quick: first, model: v, version: v.Version(), seen: v.Version(), make: quick, plain: plain, patient: patient, since: patience}, nil
 }
 
-// sweeping returns a kernel that makes sweeps.
+// sweeping returns the kernel of a method that sweeps over sites. patient is as in [follow].
 func sweeping(r sweep.Request, patient bool) (sampler.Kernel, error) {
 	quick := func(m energy.Model) (sampler.Kernel, error) {
 		r := r
@@ -75,29 +75,31 @@ func sweeping(r sweep.Request, patient bool) (sampler.Kernel, error) {
 	})
 }
 
-// following is the kernel of a model whose parameters change. It uses a kernel made from the
-// current parameters, which is made again after a change, or a kernel that works on the model
-// itself.
+// following is the kernel of a model whose parameters change. It delegates to one of two kernels.
+// The quick kernel copies the current parameters and is rebuilt after a change. The slow kernel
+// works on the model itself.
 type following struct {
-	sampler.Kernel // the one in use
+	sampler.Kernel // the kernel in use: slow or quick
 	model          energy.Varying
-	version        uint64 // of the model that quick was made from
-	seen           uint64 // of the model at the last Reset
+	version        uint64 // version of the model from which quick was built
+	seen           uint64 // version of the model at the last Reset
 	make           func(m energy.Model) (sampler.Kernel, error)
 	plain          func() (sampler.Kernel, error)
-	slow, quick    sampler.Kernel // slow: nil until it is needed
+	slow, quick    sampler.Kernel // kernels built by plain and by make; slow is nil until needed
 	patient        bool
-	since          int // steps since the last change, up to patience
+	since          int // steps since the last change of the model, at most patience
 }
 
-// patience is the number of steps that take as long as making a kernel, on small models. With this
-// value, dual.ExampleInference, which changes the model every few steps, takes no longer.
+// patience is the number of steps that take as long as building a kernel, on small models. With
+// this value, dual.ExampleInference, which changes the model every few steps, does not become
+// slower.
 const patience = 16
 
-// Unwrap implements [sampler.Wrapper].
+// Unwrap implements [sampler.Wrapper]. It returns the kernel in use.
 func (k *following) Unwrap() sampler.Kernel { return k.Kernel }
 
-// choose selects the kernel for the present parameters.
+// choose selects the slow or the quick kernel, and rebuilds the quick one if the model has
+// changed.
 func (k *following) choose() (err error) {
 	v := k.model.Version()
 	if k.since < patience {
@@ -124,7 +126,7 @@ func (k *following) choose() (err error) {
 	return nil
 }
 
-// Reset implements [sampler.Transition].
+// Reset implements [sampler.Transition]. It selects the kernel again if the model has changed.
 func (k *following) Reset(ctl sampler.Control, x []int32) error {
 	if v := k.model.Version(); v != k.seen {
 		if k.seen = v; k.patient {
@@ -137,7 +139,8 @@ func (k *following) Reset(ctl sampler.Control, x []int32) error {
 	return k.Kernel.Reset(ctl, x)
 }
 
-// Step implements [sampler.Transition].
+// Step implements [sampler.Transition]. After patience steps of the slow kernel it changes to the
+// quick one.
 func (k *following) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if k.since == patience {
 		return k.Kernel.Step(ctl, info, x, r)
@@ -153,7 +156,7 @@ func (k *following) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	if err == nil {
 		err = k.Kernel.Reset(sampler.Control{Workers: ctl.Workers}, x)
 	}
-	if err != nil { // for instance, a state has lost its energy
+	if err != nil { // for instance, a state now has probability zero
 		for s := range info {
 			info[s].Err = err
 		}
@@ -161,13 +164,13 @@ func (k *following) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return done
 }
 
-// AppendBinary implements [sampler.Transition].
+// AppendBinary implements [sampler.Transition]. It saves the kernel in use.
 func (k *following) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
-// UnmarshalBinary implements [sampler.Transition].
+// UnmarshalBinary implements [sampler.Transition]. It restores the kernel that was in use.
 func (k *following) UnmarshalBinary(b []byte) error { return wire.ReadFields(b, k.fields) }
 
-// fields reads or writes the checkpoint.
+// fields reads or writes the steps since the last change and the kernel in use.
 func (k *following) fields(f *wire.Fields) {
 	least := patience
 	if k.patient {

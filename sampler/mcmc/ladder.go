@@ -6,32 +6,32 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Ladder reports on the [Tempering] of the chains of one block.
+// Ladder reports the temperatures and swap statistics of [Tempering] for the chains of one block.
 type Ladder struct {
 	Betas []float64 // inverse temperatures, descending from 1
 
-	// Swap[j] is the mean acceptance probability of swaps between rungs j and j+1; 0 if none was
-	// proposed.
+	// Swap[j] is the mean acceptance probability of swaps between rungs j and j+1, or 0 if no
+	// swap was proposed.
 	Swap []float64
 
-	// Barrier is Σ_j (1 − Swap[j]), an estimate of the communication barrier between the ends of
-	// the ladder. It hardly depends on the rungs between. With n rungs of equal Swap and replicas
-	// that mix well, a chain completes a round trip every 2 + 2·Barrier/(1 − Barrier/(n−1)) steps
-	// (Syed et al. 2022).
+	// Barrier is Σ_j (1 − Swap[j]). It estimates the communication barrier between the ends of
+	// the ladder, which hardly depends on the intermediate rungs. With n rungs of equal Swap and
+	// replicas that mix well, a chain completes a round trip every 2 + 2·Barrier/(1 −
+	// Barrier/(n−1)) steps (Syed et al. 2022).
 	Barrier float64
 
-	// RoundTrips is the number of times that a state moved from the coldest rung to the hottest and
-	// back, summed over the chains of the block.
+	// RoundTrips is the number of times that a replica moved from the coldest rung to the hottest
+	// and back, summed over the chains of the block.
 	RoundTrips int
 
-	Steps int // steps after warm-up, over which these figures are taken
+	Steps int // number of steps after warm-up that these statistics cover
 }
 
-// The directions of a round trip.
+// The phases of a replica's round trip.
 const (
-	undirected int32 = iota // never was at the cold end
-	towardHot               // from the cold end
-	towardCold              // from the hot end, after the cold one
+	undirected int32 = iota // has not been at the cold end
+	towardHot               // has been at the cold end, and since then not at the hot end
+	towardCold              // has been at the cold end and then at the hot end
 )
 
 const (
@@ -39,7 +39,8 @@ const (
 	maxRungs = 1 << 20
 )
 
-// checkLadder returns an error unless betas descend from 1 and stay ≥ 0.
+// checkLadder returns an error unless betas has at least two entries and descends strictly from
+// 1, all ≥ 0.
 func checkLadder(betas []float64) error {
 	if len(betas) < minRungs {
 		return fmt.Errorf("mcmc: Tempering: len(Betas) = %d, want ≥ %d", len(betas), minRungs)
@@ -55,13 +56,14 @@ func checkLadder(betas []float64) error {
 	return nil
 }
 
-// swaps holds the records of a ladder.
+// swaps accumulates the swap statistics of a ladder.
 type swaps struct {
 	rungs, chains int
-	sum, offers   []float64 // per pair of rungs: acceptance probabilities and their number
-	steps, trips  float64
-	replica       []int32 // rungs × chains: which replica is there
-	heading       []int32 // replicas × chains: which way a replica is on its round trip
+	// per pair of adjacent rungs: sum of acceptance probabilities, number of proposed swaps
+	sum, offers  []float64
+	steps, trips float64
+	replica      []int32 // rungs × chains: number of the replica at each rung
+	heading      []int32 // replicas × chains: phase of each replica's round trip
 }
 
 func newSwaps(rungs, chains int) *swaps {
@@ -74,7 +76,7 @@ func newSwaps(rungs, chains int) *swaps {
 	return w
 }
 
-// clear resets the records.
+// clear resets the statistics and numbers the replicas by their rungs.
 func (w *swaps) clear() {
 	clear(w.sum)
 	clear(w.offers)
@@ -95,7 +97,7 @@ func (w *swaps) exchange(j, s int) {
 	w.replica[a], w.replica[b] = w.replica[b], w.replica[a]
 }
 
-// arrive records which replicas are at the ends of the ladder after a step.
+// arrive counts a step and updates the round trips of the replicas at the ends of the ladder.
 func (w *swaps) arrive() {
 	w.steps++
 	for s := range w.chains {
@@ -111,7 +113,8 @@ func (w *swaps) arrive() {
 	}
 }
 
-// rate returns the mean acceptance probability of pair j.
+// rate returns the mean acceptance probability of swaps between rungs j and j+1, or 0 if there
+// were none.
 func (w *swaps) rate(j int) float64 {
 	if w.offers[j] == 0 {
 		return 0
@@ -119,13 +122,13 @@ func (w *swaps) rate(j int) float64 {
 	return w.sum[j] / w.offers[j]
 }
 
-// respace returns a ladder with the same ends in which all pairs have equal rejection rates,
-// assuming that the rejections within a pair are uniform over its β (Syed et al. 2022, with linear
-// interpolation). It returns betas itself if nothing was rejected or if no swap was proposed for
-// some pair.
+// respace returns a ladder with the same ends and equal rejection rates for all pairs of adjacent
+// rungs. It assumes that the rejections of a pair are spread uniformly over its interval of β
+// (Syed et al. 2022, with linear interpolation). It returns betas itself if nothing was rejected
+// or if no swap was proposed for some pair.
 func (w *swaps) respace(betas []float64) []float64 {
 	n := len(betas)
-	barrier := make([]float64, n) // up to each rung
+	barrier := make([]float64, n) // cumulative barrier from rung 0 up to each rung
 	for j := range n - 1 {
 		if w.offers[j] == 0 {
 			return betas
@@ -146,7 +149,7 @@ func (w *swaps) respace(betas []float64) []float64 {
 		next[i] = betas[j] + float64(part*(betas[j+1]-betas[j]))
 	}
 	if checkLadder(next) != nil {
-		return betas // rungs so close that rounding merged them
+		return betas // rungs are so close that rounding merged them
 	}
 	return next
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Metropolis proposes to change one site, drawn uniformly, to another level, drawn uniformly, and
-// accepts with probability min(1, e^{−ΔE}) (Metropolis et al. 1953), using exact differences as
-// [Gibbs] does.
+// Metropolis proposes to change one uniformly drawn site to another uniformly drawn level. It
+// accepts with probability min(1, e^{−ΔE}), with the exact energy difference ΔE (Metropolis et
+// al. 1953).
 //
-// With Scan Random, as in the zero value, updates are reversible.
+// In random order, as in the zero value, updates are reversible.
 //
 // It mixes more slowly than Gibbs, except on two-level models at low temperature,
 // where it accepts every move that lowers the energy (Peskun 1973).
@@ -22,21 +22,22 @@ type Metropolis struct {
 	// Updates is the number of proposals per step; 0 means one per site.
 	Updates int
 
-	// Scan is the order of the sites. Automatic is Random. Systematic and Chromatic propose a
+	// Scan is the order of the sites. Automatic means Random. Systematic and Chromatic propose a
 	// change of every site once per step; the step then leaves π invariant and is not reversible.
-	// On energy.Matching models of two levels (Ising) these two look up acceptance probabilities,
-	// rounded to multiples of 2⁻⁶⁴, by the number of neighbours in state 1, and are many times
-	// faster. On an energy.Toroidal model with even sides and 32 sites or more, Chromatic stores a
-	// site as a bit and proposes hundreds of changes at once. It is a hundred times faster, and
-	// uses several cores if there are fewer chains than cores.
 	//
-	// In a fixed order, a change that costs no energy is always made. A target on which most
-	// changes cost no energy, such as one without couplings, is then not explored: its chains
-	// cycle. Random does not have this problem.
+	// On energy.Matching models of two levels (Ising), Systematic and Chromatic are many times
+	// faster: they look up acceptance probabilities by the number of neighbours in state 1,
+	// rounded to multiples of 2⁻⁶⁴. On an energy.Toroidal model with even sides and 32 sites or
+	// more, Chromatic stores a site as a bit and proposes hundreds of changes at once. It is then
+	// a hundred times faster, and uses several cores if there are fewer chains than cores.
+	//
+	// In a fixed order, a change that costs no energy is always made. If most changes of a target
+	// cost no energy, as without couplings, the chains then cycle instead of exploring the
+	// target. Random does not have this problem.
 	Scan Scan
 }
 
-// Name implements [sampler.Named].
+// Name implements [sampler.Named]. It returns "metropolis".
 func (Metropolis) Name() string { return "metropolis" }
 
 // Kernel implements [sampler.Method].

@@ -9,20 +9,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// noise draws every site of a state independently from n(l|k) ∝ exp(−δ²(l, k)/(2α)).
-// Between two levels and between categories it is symmetric, so only the number of changes
-// matters; for ordinal levels the normaliser depends on k.
+// noise is the proposal n that draws every site independently from n(l|k) ∝ exp(−δ²(l, k)/(2α)),
+// where k is the current level. Between two levels and between categories it is symmetric, so
+// only the number of changes matters. For ordinal levels the normaliser depends on k.
 type noise struct {
 	levels int
-	cost   [1]float32 // of two levels: those of a flip, and its threshold
+	cost   [1]float32 // two levels: the cost 1/(2α) of a flip
 	still  [1]float32
 	zero   [1]int32
 	flip   [1]int32
-	t      []int32 // of two levels: flip thresholds
+	t      []int32 // two levels: threshold of a flip, one per site
 	bits   []uint32
-	far    float64   // of categories: the weight of another one
-	change float64   // log-odds of a particular change
-	values []float32 // of ordinal levels
+	far    float64   // categories: weight of each other level
+	change float64   // two levels and categories: log-odds of one particular change
+	values []float32 // values of ordinal levels, otherwise nil
 	kappa  float64
 	w      []float32
 	sum    [1]float64
@@ -57,7 +57,7 @@ func (n *noise) setStep(alpha float64) {
 	}
 }
 
-// draw stores in y a noisy x and returns the number of sites that differ.
+// draw stores x plus noise in y and returns the number of sites that differ.
 func (n *noise) draw(y, x []int32, r *sampler.Stream) (moved int) {
 	if n.levels == 2 {
 		r.Uint32s(n.bits)
@@ -78,7 +78,8 @@ func (n *noise) draw(y, x []int32, r *sampler.Stream) (moved int) {
 	return moved
 }
 
-// category returns the level that the uniform number u selects for a site at level at.
+// category returns the level that the uniform number u selects for a site whose current level is
+// at.
 func (n *noise) category(at int32, u float64) int32 {
 	others := float64(n.levels - 1)
 	u = float64(u*(1+float64(others*n.far))) - 1
@@ -92,7 +93,8 @@ func (n *noise) category(at int32, u float64) int32 {
 	return l
 }
 
-// weigh computes the weights of an ordinal site at a level and returns their sum.
+// weigh stores in n.w the weights of all levels of an ordinal site at level at, and returns their
+// sum.
 func (n *noise) weigh(at int32) float64 {
 	own := float64(n.values[at])
 	for l, v := range n.values {
@@ -103,7 +105,8 @@ func (n *noise) weigh(at int32) float64 {
 	return n.sum[0]
 }
 
-// ratio returns log n(y|z) − log n(y|x), where z differs from y at fromZ sites and x at fromX.
+// ratio returns log n(y|z) − log n(y|x). y differs from z at fromZ sites and from x at fromX
+// sites.
 func (n *noise) ratio(y, z, x []int32, fromZ, fromX int) float64 {
 	if n.values == nil {
 		return float64(fromZ-fromX) * n.change
@@ -121,6 +124,6 @@ func (n *noise) ratio(y, z, x []int32, fromZ, fromX int) float64 {
 	return p.log() - q.log()
 }
 
-// usable reports whether the differences at a noisy state can be used, where f is the energy of the
-// state and logq the log-probability of a draw by the differences.
+// usable reports whether the energy differences at a noisy state can be used. f is the energy of
+// the state, and logq is the log-probability of a draw that uses the differences.
 func usable(f, logq float64) bool { return !math.IsInf(f, 0) && !math.IsNaN(f) && !math.IsNaN(logq) }

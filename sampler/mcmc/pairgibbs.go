@@ -13,42 +13,42 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// PairGibbs redraws two sites at a time: it picks a pair of sites uniformly and draws their levels
-// from the exact joint conditional restricted to a language C,
+// PairGibbs redraws two sites at a time. It picks a pair of sites uniformly and draws their
+// levels from the exact joint conditional restricted to a language C,
 //
 //	p(x_i = a, x_j = b | rest) ∝ exp(−E(x with x_i = a, x_j = b)) · 1[x ∈ C],
 //
-// in float64. Each update is reversible and leaves π restricted to C invariant.
-// Under a fixed count no site can change alone, but two can change together.
+// in float64. Each update is reversible and leaves π restricted to C invariant. Under a fixed
+// count no site can change alone, but two sites can change together.
 //
 // # Irreducibility
 //
-// Chains reach all of C, for a π that is positive on C, if changes of at most two sites connect C.
-// That is the case
+// Let π be positive on C. Chains reach all of C if changes of at most two sites connect C. This
+// holds for
 //
-//   - for every constraint.Count window, a fixed count included. Let x and y be in C, and let δ_i
-//     be +1, −1 or 0 if changing x_i to y_i raises the count, lowers it or does neither. Where x_i
-//     ≠ y_i and δ_i = 0, change that site alone. While both signs remain, change one site of each
-//     sign: the count stays. When only one sign remains, change one site at a time: the count moves
-//     monotonically to that of y, and the window is an interval. After each move the state agrees
-//     with y at more sites, so at most as many moves as there are sites lead from x to y, all of
-//     them inside C;
-//   - for every language that is closed under setting a site to level 0, such as constraint.Avoids
-//     of words without a 0 (independent sets): single changes lead from every state to the all-zero
-//     state and from there to any other;
-//   - for independent sets of a fixed size on a path: moving the first occupied site to 0, the
-//     second to 2 and so on, in order, never makes two occupied sites adjacent, so all states are
-//     connected to the state with sites 0, 2, … occupied;
-//   - for a constraint.Count with a constraint.Mask: the moves of the first proof only give sites
-//     their levels in y.
+//   - Every constraint.Count window, including a fixed count. Let x and y be in C, and let δ_i
+//     be +1, −1 or 0 if changing x_i to y_i raises the count, lowers it or keeps it. Where
+//     x_i ≠ y_i and δ_i = 0, change that site alone. While both signs remain, change one site of each
+//     sign, which keeps the count. When only one sign remains, change one site at a time. The count
+//     then moves monotonically to that of y, and the window is an interval. After each move the state
+//     agrees with y at more sites. So at most as many moves as there are sites lead from x to y, all
+//     of them inside C.
+//   - Every language that is closed under setting a site to level 0, such as constraint.Avoids
+//     of words without a 0 (independent sets). Single changes lead from every state to the all-zero
+//     state and from there to any other.
+//   - Independent sets of a fixed size on a path. Moving the first occupied site to 0, the
+//     second to 2 and so on, in order, never makes two occupied sites adjacent. So all states are
+//     connected to the state with sites 0, 2, … occupied.
+//   - A constraint.Count with a constraint.Mask. The moves of the first proof only change sites to
+//     their levels in y, which the mask allows.
 //
-// Other languages may be disconnected: {000, 111} is, and a constraint.Sum with unequal weights or
-// a constraint.Residue can be. Chains then stay in the part of C in which they start. DMALA with
-// Within can propose any state of C at every step and does not have this problem.
+// Other languages can be disconnected: {000, 111} is, and a constraint.Sum with unequal weights
+// or a constraint.Residue can be. Chains then stay in the part of C in which they start. DMALA
+// with Within does not have this problem, because it can propose any state of C at every step.
 //
-// An update costs levels² energies: from the cache of an energy.Local model if they are finite,
-// otherwise by evaluation. For languages other than counts and masks it also walks levels² paths
-// through the trellis, each until it meets the current path again, at the last site at the latest.
+// An update takes levels² energies. They are read from the cache of an energy.Local model if they
+// are finite, and otherwise evaluated. For languages other than counts and masks it also follows
+// levels² paths through the trellis, each until it rejoins the current path.
 type PairGibbs struct {
 	// Within is the language C of the whole state; nil means all states.
 	Within constraint.Automaton
@@ -57,7 +57,7 @@ type PairGibbs struct {
 	Updates int
 }
 
-// Name implements [sampler.Named].
+// Name implements [sampler.Named]. It returns "pair-gibbs".
 func (PairGibbs) Name() string { return "pair-gibbs" }
 
 // Kernel implements [sampler.Method].
@@ -71,7 +71,8 @@ func (p PairGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (samp
 	return k, nil
 }
 
-// pairSettings checks the settings that PairGibbs and Swap share.
+// pairSettings checks the settings shared by PairGibbs and Swap. It returns the number of updates
+// per step and the compiled language, nil if a is nil.
 func pairSettings(ctx context.Context, method string, m energy.Model, chains int, a constraint.Automaton, updates int) (int, *support, error) {
 	sites, levels, err := check.Shape("mcmc: "+method, m, chains, sampler.BlockSize)
 	if err = cmp.Or(err,
@@ -94,13 +95,13 @@ var (
 	_ sampler.Starter = (*pairGibbs)(nil)
 )
 
-// Step implements [sampler.Transition]. An update that was stopped begins again and then runs to
-// its end.
+// Step implements [sampler.Transition]. An update that was stopped starts over in the next call
+// and is not stopped again.
 func (k *pairGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [Walker].
+// Walk implements [sweep.Walker]. An update redraws one pair of sites.
 func (k *pairGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	k.begin(x)
 	pending := &k.At.Info[s]

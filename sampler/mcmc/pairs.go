@@ -9,17 +9,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// pairs is the base of kernels that change two sites at a time within a language. It determines
-// which changes stay in the language and their exact energies.
+// pairs is the base of kernels that change two sites at a time within a language. It finds the
+// changes that stay in the language, and their exact energies.
 type pairs struct {
 	inLanguage
-	node []int     // the node of the trellis before each site of the chain in hand
+	node []int     // trellis node before each site of the current chain
 	d    []float64 // energies of the joint levels of two sites
 	row  []float64 // copy of a cached row
-	y    []int32   // one state
-	one  []float64 // its energy
-	work int       // of examining one change of two sites
-	long bool      // examining all changes may be stopped between two
+	y    []int32   // scratch for one state
+	one  []float64 // energy of y
+	work int       // work of examining one change of two sites
+	long bool      // an update takes so long that it can be stopped between two changes
 }
 
 func newPairs(m energy.Model, chains, updates int, within *support) *pairs {
@@ -31,17 +31,17 @@ func newPairs(m energy.Model, chains, updates int, within *support) *pairs {
 	})
 	k.work = k.RowWork()
 	if within != nil && within.count == nil {
-		k.work += sites // of a path, at worst
+		k.work += sites // length of a path at worst
 	}
 	k.long = k.work*levels*levels >= sweep.PollWork/longShare
 	return k
 }
 
-// longShare determines when an update can be stopped in the middle: if it may take more than
-// 1/longShare of the time between two checks for a stop.
+// longShare decides whether an update can be stopped in the middle. It can if it may take more
+// than 1/longShare of the time between two checks for a stop.
 const longShare = 64
 
-// begin prepares for changes of the state x.
+// begin prepares for changes of the state x: it stores the trellis nodes along x.
 func (k *pairs) begin(x []int32) {
 	if k.within != nil {
 		k.within.follow(k.node, x)
@@ -57,7 +57,7 @@ func (k *pairs) pick(r *sampler.Stream) (i, j int) {
 	return j, i
 }
 
-// allowed reports whether x stays in the language when x_i = a and x_j = b.
+// allowed reports whether x with x_i = a and x_j = b is in the language.
 func (k *pairs) allowed(i, j int, a, b int32, x []int32) bool {
 	if k.within == nil {
 		return true
@@ -65,7 +65,7 @@ func (k *pairs) allowed(i, j int, a, b int32, x []int32) bool {
 	return k.onward(k.through(i, j, a, x), j, b, x)
 }
 
-// through is support.through for the current state, or 0 without a language.
+// through returns the trellis node before site j for x with x_i = a, or 0 without a language.
 func (k *pairs) through(i, j int, a int32, x []int32) int {
 	if k.within == nil {
 		return 0
@@ -73,7 +73,7 @@ func (k *pairs) through(i, j int, a int32, x []int32) int {
 	return k.within.through(i, j, a, k.node, x)
 }
 
-// onward reports whether x with x_j = b leads from the node at to acceptance.
+// onward reports whether x with x_j = b is accepted when it continues from node at before site j.
 func (k *pairs) onward(at, j int, b int32, x []int32) bool {
 	if k.within == nil {
 		return true
@@ -81,8 +81,8 @@ func (k *pairs) onward(at, j int, b int32, x []int32) bool {
 	return k.within.completes(at, j, b, k.node, x)
 }
 
-// joint stores in d[a·levels+b] the energy of chain s at state x with x_i = a and x_j = b, or +Inf
-// if that state is not in the language. It ends early if at.stopped.
+// joint stores in d[a·levels+b] the energy of chain s at state x with x_i = a and x_j = b, or
+// +Inf if that state is not in the language. It returns early if the update is stopped.
 func (k *pairs) joint(s, i, j int, x []int32) []float64 {
 	for a := range k.Levels {
 		d := k.d[a*k.Levels : (a+1)*k.Levels]
@@ -106,11 +106,12 @@ func (k *pairs) joint(s, i, j int, x []int32) []float64 {
 	return k.d
 }
 
-// ends counts the work of a change of two sites and reports whether the update stops here. An
-// update that was stopped before is not stopped again.
+// ends counts the work of examining one change and reports whether the update stops here. An
+// update that was already stopped once is not stopped again.
 func (k *pairs) ends() bool { return k.long && k.At.Done(k.work) && k.At.Part == 0 }
 
-// fill replaces the zeros of d by the energies of x with x_i = a and x_j = b.
+// fill replaces the zeros in d by energies: entry b becomes the energy of x with x_i = a and x_j
+// = b.
 func (k *pairs) fill(d []float64, s, i, j int, a int32, x []int32) {
 	rise, ok := k.rise(s, i, a, x)
 	if !ok {
@@ -135,7 +136,7 @@ func (k *pairs) fill(d []float64, s, i, j int, a int32, x []int32) {
 	k.put(s, i, was, x)
 }
 
-// energy returns the energy of chain s at state x with x_i = a and x_j = b.
+// energy returns the energy of chain s at x with x_i = a and x_j = b, from the cache if possible.
 func (k *pairs) energy(s, i, j int, a, b int32, x []int32) float64 {
 	rise, ok := k.rise(s, i, a, x)
 	if !ok {
@@ -149,8 +150,8 @@ func (k *pairs) energy(s, i, j int, a, b int32, x []int32) float64 {
 	return e
 }
 
-// rise returns, from the cache, the change of the energy when x_i becomes a. ok is false if the
-// cache has no differences, as at a state of probability zero.
+// rise returns the change of the energy when x_i becomes a, read from the cache. ok is false if
+// there is no cache or its difference is not finite, as at a state of probability zero.
 func (k *pairs) rise(s, i int, a int32, x []int32) (v float64, ok bool) {
 	if k.Local == nil {
 		return 0, false
@@ -160,7 +161,7 @@ func (k *pairs) rise(s, i int, a int32, x []int32) (v float64, ok bool) {
 	return v, !math.IsInf(v, 0) && !math.IsNaN(v)
 }
 
-// whole evaluates the model at x with x_i = a and x_j = b.
+// whole evaluates the model at x with x_i = a and x_j = b and returns the energy.
 func (k *pairs) whole(i, j int, a, b int32, x []int32) float64 {
 	copy(k.y, x)
 	k.y[i], k.y[j] = a, b
@@ -168,7 +169,7 @@ func (k *pairs) whole(i, j int, a, b int32, x []int32) float64 {
 	return k.one[0]
 }
 
-// put sets x_i = a and keeps the cache up to date, but not the energy.
+// put sets x_i = a and updates the cached differences of chain s, but not its energy.
 func (k *pairs) put(s, i int, a int32, x []int32) {
 	if x[i] == a {
 		return
@@ -201,8 +202,8 @@ func (k *pairs) settle(s, i, j int, a, b int32, e float64, x []int32) (moved int
 	return moved
 }
 
-// joins returns the cost of trying a level of the first of two sites: changing the table and
-// changing it back, and a path through the language.
+// joins returns the cost, in nanoseconds, of trying one level of the first of two sites. It
+// covers updating the table and restoring it, and a path through the language.
 func (k *pairs) joins() float64 {
 	join := k.Price.Of(k.Model).Move
 	if k.within != nil && k.within.count == nil {

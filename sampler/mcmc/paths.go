@@ -18,17 +18,18 @@ import (
 )
 
 // Paths is the path auxiliary fast sampler, PAFS (Sun, Dai, Xia and Ramamurthy 2022). It makes n
-// changes in succession, drawn with the weights that [LocallyBalanced] uses at x,
+// changes in succession, drawn with the weights at the initial state x,
 //
 //	q(i,l|x) ∝ g( exp(E(x) − E(x with x_i=l)) ),
 //
-// where a site that has changed is not drawn again. The end of the path is accepted with the
-// Hastings ratio of the reverse path: the same sites in reverse order, to their original levels,
-// with the weights at the end. A step costs one evaluation of the model, however long the path.
+// where g is Balance and a site that has changed is not drawn again. The end of the path is
+// accepted with the Hastings ratio of the reverse path: the same sites in reverse order, to their
+// original levels, with the weights at the end. A step costs one evaluation of the model, however
+// long the path.
 //
-// The length n is drawn uniformly from 1 … 2·Length−1, at most the number of
-// sites, independently of the state. (Paths of one even length could never change
-// the parity of a two-level state.)
+// The length n is drawn uniformly from 1 … 2·Length−1, at most the number of sites, independently
+// of the state. (Paths of one fixed even length could never change the parity of a two-level
+// state.)
 type Paths struct {
 	// Length is the mean length of a path. With 0, it starts at 2 and adapts during warm-up.
 	Length int
@@ -37,12 +38,12 @@ type Paths struct {
 	// optimum for this sampler on product targets (Sun, Dai and Schuurmans 2022).
 	Target float64
 
-	Balance Balance // g; the zero value is Sqrt
+	Balance Balance // balancing function g; the zero value is Sqrt
 }
 
-const defaultLength = 2 // paths of one to three changes
+const defaultLength = 2 // default mean length; paths then have one to three changes
 
-// Name implements [sampler.Named].
+// Name implements [sampler.Named]. It returns "paths".
 func (Paths) Name() string { return "paths" }
 
 // Kernel implements [sampler.Method].
@@ -60,20 +61,20 @@ func (p Paths) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 	return k, nil
 }
 
-// paths is the proposal of paths. Its step size is their mean length.
+// paths is the proposal of [Paths]. Its step size is the mean length of a path.
 type paths struct {
 	unconfined
 	table         *table
 	balance       Balance
 	sites, levels int
-	mean          float64 // mean length before rounding
+	mean          float64 // mean length of a path, not rounded
 
 	g      []float32
 	w      padded.Pair[float32] // weights of levels: chains × sites × levels
 	trees  padded.Pair[float64] // sums of the weights of sites: chains × 2·leaves
-	total  []float64            // scratch: chains
-	path   []int32              // chains × sites: the sites of each path, in order
-	length []int                // of each path; 0 if it could not be drawn
+	total  []float64            // scratch, one entry per chain
+	path   []int32              // chains × sites: the sites of each chain's path, in order
+	length []int                // length of each chain's path; 0 if it could not be drawn
 	kept   []float64
 }
 
@@ -88,7 +89,7 @@ func newPaths(m energy.Model, chains int, b Balance, mean float64) *paths {
 	})
 }
 
-// longest returns the length of the longest path.
+// longest returns the largest length of a path.
 func (k *paths) longest() int { return min(2*int(math.Round(k.mean))-1, k.sites) }
 
 func (k *paths) tune(mean, _ float64) { k.mean = mean }
@@ -114,15 +115,15 @@ func (k *paths) accept(lo, hi int) {
 	k.trees.Accept(lo, hi)
 }
 
-// tree returns the sums of the weights of chain s.
+// tree returns the sum tree of chain s at the loaded or the current state.
 func (k *paths) tree(s int, loaded bool) sumTree { return k.trees.Chain(s, loaded) }
 
-// row returns the weights of a site of chain s.
+// row returns the weights of the levels of a site of chain s, at the loaded or the current state.
 func (k *paths) row(s, site int, loaded bool) []float32 {
 	return k.w.Chain(s, loaded)[site*k.levels : (site+1)*k.levels]
 }
 
-// sum fills the trees of the chains lo … hi−1 from their weights.
+// sum computes the sum trees of the chains lo … hi−1 from their weights.
 func (k *paths) sum(lo, hi int, loaded bool) {
 	for s := lo; s < hi; s++ {
 		tree := k.tree(s, loaded)
@@ -144,13 +145,14 @@ func (k *paths) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq fl
 		k.length[s] = 0
 		copy(y, x)
 		total := k.tree(s, false)[1]
-		return 0, total - total // NaN with the weights
+		return 0, total - total // 0, or NaN if the sum is not finite
 	}
 	return k.length[s], k.current(y, x, s)
 }
 
-// wander walks from y, the current state of chain s, and records the path. It returns false if no
-// changes remain before the path is complete, or if weights are not defined.
+// wander draws the path of chain s, records its sites and applies its changes to y, which holds
+// the current state. It returns false if no change is left before the path is complete, or if the
+// weights are not defined.
 func (k *paths) wander(s int, y []int32, r *sampler.Stream) bool {
 	tree := k.tree(s, false)
 	path := k.path[s*k.sites:][:k.length[s]]
@@ -172,14 +174,14 @@ func (k *paths) wander(s int, y []int32, r *sampler.Stream) bool {
 	return n == len(path)
 }
 
-// current returns the log-probability of walking the path of chain s to y, given the length of the
-// path.
+// current returns the log-probability of the path of chain s from the current state to y, given
+// the length of the path.
 func (k *paths) current(y, _ []int32, s int) float64 {
 	return k.walk(false, s, k.path[s*k.sites:][:k.length[s]], y)
 }
 
-// logProb returns the log-probability of walking the path of chain s back to x, or −Inf if there is
-// no path. It reverses the path.
+// logProb returns the log-probability of the reverse path of chain s, from the proposed state
+// back to x, or −Inf if there is no path. It reverses the recorded path in place.
 func (k *paths) logProb(x, _ []int32, s int) float64 {
 	path := k.path[s*k.sites:][:k.length[s]]
 	if len(path) == 0 {
@@ -189,14 +191,14 @@ func (k *paths) logProb(x, _ []int32, s int) float64 {
 	return k.walk(true, s, path, x)
 }
 
-// walk returns the log-probability of drawing the sites of the path in this
-// order, each with its level in to.
+// walk returns the log-probability of drawing the sites of the path in this order, each with its
+// level in to.
 func (k *paths) walk(loaded bool, s int, path, to []int32) float64 {
 	tree := k.tree(s, loaded)
 	q := newProduct()
 	for n, i := range path {
 		p := float64(k.row(s, int(i), loaded)[to[i]])
-		if p != 0 { // with nothing left to draw the total is 0 too
+		if p != 0 { // if nothing is left to draw, tree[1] is also 0
 			p /= tree[1]
 		}
 		q.mul(p)
@@ -218,13 +220,15 @@ func (k *paths) fields(f *wire.Fields) {
 	}
 }
 
-// sumTree is a complete binary tree over non-negative numbers: entry 1 is the root, the children of
-// p are 2p and 2p+1, the leaves are the second half, and every parent is the sum of its children.
-// Changing a number, or drawing one in proportion to its value, takes logarithmic time. A parent is
-// always recomputed from its children, so removing numbers leaves no rounding errors behind.
+// sumTree is a complete binary tree over non-negative numbers. Entry 1 is the root, the children
+// of entry p are 2p and 2p+1, and the leaves are the second half. Every parent is the sum of its
+// children. Changing a number, or drawing one with probability proportional to its value, takes
+// logarithmic time. A parent is always recomputed from its children, so removing numbers leaves
+// no rounding errors behind.
 type sumTree []float64
 
-// leaves returns the number of leaves of a tree over n numbers, a power of 2.
+// leaves returns the number of leaves of a tree over n numbers: the smallest power of 2 that is ≥
+// n.
 func leaves(n int) int {
 	l := 1
 	for l < n {
@@ -233,10 +237,10 @@ func leaves(n int) int {
 	return l
 }
 
-// leaf returns number i.
+// leaf returns number i of the tree.
 func (t sumTree) leaf(i int) float64 { return t[len(t)/2+i] }
 
-// set replaces number i.
+// set replaces number i of the tree and updates its parents.
 func (t sumTree) set(i int, v float64) {
 	p := len(t)/2 + i
 	t[p] = v
@@ -246,15 +250,15 @@ func (t sumTree) set(i int, v float64) {
 	}
 }
 
-// sum adds up all parents.
+// sum computes all parents from the leaves.
 func (t sumTree) sum() {
 	for p := len(t)/2 - 1; p >= 1; p-- {
 		t[p] = t[2*p] + t[2*p+1]
 	}
 }
 
-// pick returns i with probability leaf(i)/t[1] for uniform u in [0,1), or −1 if the total is 0 or
-// NaN. It never picks a number that is 0.
+// pick returns i with probability leaf(i)/t[1], for u uniform in [0,1). It returns −1 if the
+// total is 0 or NaN. It never returns an i with leaf(i) = 0.
 func (t sumTree) pick(u float64) int {
 	if !(t[1] > 0) {
 		return -1

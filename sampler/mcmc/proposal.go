@@ -21,69 +21,70 @@ import (
 //
 //	q_i(l|x) ∝ exp( −β (E(x with x_i=l) − E(x)) − δ²(l, x_i)/(2 α_i) ),
 //
-// independently for every site i, with exact differences or those of the model's
-// first-order table, and β = ½ unless tune sets another; a different balance g
-// replaces √t in exp(−½Δ). A proposal holds two sets of weights: those of the
-// current states and those of the last loaded states.
+// independently for every site i, with exact differences or those of the model's first-order
+// table. β is ½ unless tune sets another value. A different balance g replaces √t in exp(−½Δ). A
+// proposal holds two sets of weights per chain: the current ones, and the loaded ones of the
+// state evaluated last.
 type proposal interface {
-	// evaluate evaluates the model at the states of chains lo … hi−1 of y (chains × sites):
-	// energies to e, differences to the loaded set. x are the states of the current weights, nil if
-	// there are none yet.
+	// evaluate evaluates the model at the states y (chains × sites) of the chains lo … hi−1. It
+	// stores energies in e and differences in the loaded set. x holds the states of the current
+	// weights, nil if there are none yet. It returns false if it was stopped and must be called
+	// again.
 	evaluate(lo, hi int, e []float64, y, x []int32, at *sweep.Cursor) bool
 
-	// weigh turns the loaded differences of these chains, at y, into weights. Like
-	// evaluate, it returns false if it was stopped and is to be called again.
+	// weigh computes the loaded weights of these chains from the loaded differences at y. It
+	// returns false if it was stopped and must be called again.
 	weigh(lo, hi int, y []int32, at *sweep.Cursor) bool
 
-	// accept makes the loaded weights of chains lo … hi−1 their current ones.
+	// accept makes the loaded weights of chains lo … hi−1 the current ones.
 	accept(lo, hi int)
 
-	// tune sets the step size α and the balance β of weights made after the call. rebuild makes the
-	// current weights of chains lo … hi−1, at x, again; it returns false if it was stopped and must
+	// tune sets the step size α and the balance β of weights computed later. rebuild recomputes
+	// the current weights of chains lo … hi−1, at x; it returns false if it was stopped and must
 	// be called again.
 	tune(alpha, beta float64)
 	rebuild(lo, hi int, x []int32, at *sweep.Cursor) bool
 
-	// work returns the number of elementary operations that each of these methods takes for one
-	// chain.
+	// work returns the number of elementary operations that each of the methods above takes for
+	// one chain.
 	work() int
 
-	// draw stores in y a draw from q(·|x) for chain s at state x and returns the
-	// number of changed sites and log q(y|x), NaN if the weights are not defined.
+	// draw stores in y a draw from q(·|x) for chain s at state x. It returns the number of
+	// changed sites and log q(y|x), NaN if the weights are not defined.
 	draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq float64)
 
-	// logProb returns log q(y|x) by the loaded weights of chain s, which are those at x; −Inf if y
-	// cannot be proposed.
+	// logProb returns log q(y|x) by the loaded weights of chain s, which were computed at x. It
+	// returns −Inf if y cannot be proposed.
 	logProb(y, x []int32, s int) float64
 
-	// current returns log q(y|x) by the current weights, which are those at x.
+	// current returns log q(y|x) by the current weights of chain s, which were computed at x.
 	current(y, x []int32, s int) float64
 
 	// check returns a *StartError if a chain cannot start from one of the states lo … hi−1 of x.
 	check(lo, hi int, x []int32) error
 
-	// start replaces the one state x by one that the chain can start from.
+	// start replaces the state x by one from which the chain can start.
 	start(x []int32, r *sampler.Stream) error
 
-	// fields reads or writes the checkpoint. Before it reads, tune has set the step size and
+	// fields reads or writes the checkpoint. Before a read, tune has set the step size and the
 	// balance ½.
 	fields(f *wire.Fields)
 }
 
-// estimated is a proposal that can take its differences from an energy.Stochastic model.
+// estimated is a proposal that can use differences estimated by an energy.Stochastic model.
 type estimated interface {
-	// loaded returns where the differences of the chains lo … hi−1 are loaded.
+	// loaded returns the slice for the loaded differences of the chains lo … hi−1.
 	loaded(lo, hi int) []float32
 }
 
-// unstepped is the part of a proposal without a step size.
+// unstepped implements the methods of a proposal that depend on a step size, for one without.
 type unstepped struct{}
 
 func (unstepped) tune(float64, float64)                         {}
 func (unstepped) rebuild(int, int, []int32, *sweep.Cursor) bool { return true }
 
-// resetProposal makes the current weights of the chains lo … hi−1 those at the states x, in three
-// stages, unless it is stopped.
+// resetProposal computes the current weights of the chains lo … hi−1 at the states x and their
+// energies e, in three stages. It returns false if it was stopped.
 func resetProposal(p proposal, stage, lo, hi int, e []float64, x []int32, at *sweep.Cursor, stale []bool) (bool, error) {
 	switch stage {
 	case 0:
@@ -99,25 +100,25 @@ func resetProposal(p proposal, stage, lo, hi int, e []float64, x []int32, at *sw
 	return true, sweep.CheckStart(e, lo, hi)
 }
 
-// unconfined is the part of a proposal without a language.
+// unconfined implements check and start for a proposal that is not restricted to a language.
 type unconfined struct{}
 
 func (unconfined) check(int, int, []int32) error        { return nil }
 func (unconfined) start([]int32, *sampler.Stream) error { return nil }
 
-// checkStep returns an error unless 0 ≤ alpha < ∞; 0 stands for the default.
+// checkStep returns an error unless 0 ≤ alpha < ∞; 0 selects the default.
 func checkStep(method string, alpha float64) error {
 	return check.If(!(alpha >= 0) || math.IsInf(alpha, 1), "mcmc: %s: StepSize = %v, want positive and finite (0 for the default)", method, alpha)
 }
 
-// product multiplies probabilities and takes a single logarithm at the end.
+// product accumulates a product of probabilities and takes a single logarithm at the end.
 type product struct {
 	factor   float64
 	exponent int // the product is factor · 2^(−rescaleBy·exponent)
 }
 
-// A running factor below 2⁻⁶⁰⁰ is scaled up by 2⁶⁰⁰, so that one more
-// probability, at least leastWeight over the number of levels, keeps it normal.
+// A running factor below 2⁻⁶⁰⁰ is scaled up by 2⁶⁰⁰. The next probability is at least leastWeight
+// divided by the number of levels, so the factor stays a normal number.
 const (
 	rescaleBy    = 600
 	rescaleBelow = 0x1p-600
@@ -126,7 +127,7 @@ const (
 
 func newProduct() product { return product{factor: 1} }
 
-// mul multiplies by the probability q; 0 and NaN stick.
+// mul multiplies the product by the probability q. A product of 0 or NaN stays so.
 func (p *product) mul(q float64) {
 	p.factor *= q
 	if p.factor < rescaleBelow && p.factor > 0 {
@@ -135,28 +136,28 @@ func (p *product) mul(q float64) {
 	}
 }
 
-// log returns the logarithm of the product, −Inf if it is 0.
+// log returns the logarithm of the product, −Inf if the product is 0.
 func (p *product) log() float64 {
 	scale := float64(rescaleBy * math.Ln2)
 	return simd.Log(p.factor) - float64(float64(p.exponent)*scale)
 }
 
-// flips is the discrete Langevin proposal of two-level models: every site flips
-// independently with probability σ(−βΔ_i − 1/(2α_i)), where Δ_i is the energy
-// difference of the flip and δ² = 1. It is also the proposal of [DLMC], where a site
-// flips with the probability of a jump. Probabilities are multiples of 2⁻³¹.
+// flips is the discrete Langevin proposal of two-level models. Every site flips independently
+// with probability σ(−βΔ_i − 1/(2α_i)), where Δ_i is the energy difference of the flip and δ² =
+// 1. flips is also the proposal of [DLMC] on two levels, where a site flips with the probability
+// of a jump. Probabilities are multiples of 2⁻³¹.
 type flips struct {
 	field  func(lo, hi int, e []float64, h []float32, y, x []int32)
-	cheap  bool     // the field is ProposalFrom of Proposing
-	cached *changes // nil unless the model is incremental
+	cheap  bool     // field is the ProposalFrom method of a Proposing model
+	cached *changes // incremental evaluation; nil unless the model is energy.Incremental
 	flipLaw
 	unconfined
 
 	h      padded.Pair[float32] // fields: chains × sites
 	t      padded.Pair[int32]   // flip thresholds: chains × sites
 	bits   []uint32
-	table  []float32 // scratch of models without a compact field
-	levels *table    // of models without a field
+	table  []float32 // scratch for models without a compact field
+	levels *table    // table of differences, for models without a field; otherwise nil
 }
 
 func newFlips(m energy.Model, chains int, l langevin) *flips {
@@ -192,8 +193,8 @@ func newFlips(m energy.Model, chains int, l langevin) *flips {
 	return p
 }
 
-// compact stores in h, from chain lo on, the field that corresponds to the two-column table: one of
-// the two entries of a row is 0, the other is the difference.
+// compact stores in h the fields of chains lo and up, computed from the two-column table. One of
+// the two entries of a row is 0, the other is the energy difference of the flip.
 func (p *flips) compact(lo int, h []float32) {
 	table := p.table[2*lo*p.sites:]
 	for i := range h {
@@ -264,8 +265,8 @@ func (p *flips) current(y, x []int32, s int) float64 {
 	return simd.FlipLogProb(x, y, p.t.Chain(s, false))
 }
 
-// cheapFormat marks a checkpoint whose field is accurate enough only for proposals: earlier
-// versions used another field for the same models.
+// cheapFormat marks a checkpoint whose fields are accurate enough only for proposals. Earlier
+// versions stored a different field for the same models.
 const cheapFormat = 0x63686561
 
 func (p *flips) fields(f *wire.Fields) {
@@ -279,12 +280,12 @@ func (p *flips) fields(f *wire.Fields) {
 	f.Int32s(p.t.Now)
 }
 
-// onTorus returns the kernel of DMALA or DLMC: the kernel that stores states as bits if the model
-// allows it, otherwise one that draws from a proposal.
+// onTorus returns the kernel of DMALA or DLMC. If the model allows it, the kernel stores states
+// as bits. Otherwise it draws from the proposal that p returns.
 func onTorus(m energy.Model, chains int, l langevin, t *tune.Tuner, p func() (proposal, error)) (sampler.Kernel, error) {
 	bits := func(m energy.Model) (sampler.Kernel, error) {
 		if l.within != nil || l.window > 0 || l.minibatch || l.preconditioner != nil {
-			return nil, nil // proposals distinguish more than ten kinds of sites
+			return nil, nil // the bit kernel supports at most ten kinds of sites
 		}
 		law := newFlipLaw(5, l)
 		return sweep.OnBits(m, chains, &law, l.alpha, t), nil
@@ -301,17 +302,17 @@ func onTorus(m energy.Model, chains int, l langevin, t *tune.Tuner, p func() (pr
 	})
 }
 
-// flipLaw gives the probabilities with which the sites of a two-level state flip, in
-// multiples of 2⁻³¹.
+// flipLaw computes the probabilities with which the sites of a two-level state flip, as multiples
+// of 2⁻³¹.
 type flipLaw struct {
 	sites    int
 	prec     []float32
-	beta     float32        // balance: ½ for the Langevin proposal
-	cost     []float32      // 1/(2α), one entry, or 1/(2α g_i) per site
-	balanced *balancedFlips // nil: √t
-	jumps    bool           // DLMC's
-	rate     simd.JumpRate  // of jumps
-	tau      float32        // of jumps
+	beta     float32        // balance β; ½ for the Langevin proposal
+	cost     []float32      // 1/(2α) in one entry, or 1/(2α g_i) per site
+	balanced *balancedFlips // thresholds for a balancing function other than √t; nil for √t
+	jumps    bool           // flip with the probabilities of the jump process of DLMC
+	rate     simd.JumpRate  // jump rate of DLMC
+	tau      float32        // jump time of DLMC
 }
 
 func newFlipLaw(sites int, l langevin) flipLaw {
@@ -326,7 +327,7 @@ func newFlipLaw(sites int, l langevin) flipLaw {
 	return p
 }
 
-// SetStep implements [FlipLaw].
+// SetStep implements [sweep.FlipLaw]. alpha is the step size, or the jump time of DLMC.
 func (p *flipLaw) SetStep(alpha float64) {
 	if p.jumps {
 		p.tau = float32(alpha)
@@ -341,7 +342,7 @@ func (p *flipLaw) SetStep(alpha float64) {
 	}
 }
 
-// Thresholds implements [FlipLaw].
+// Thresholds implements [sweep.FlipLaw].
 func (p *flipLaw) Thresholds(t []int32, h []float32, x []int32) {
 	if p.jumps {
 		simd.JumpThresholds(t, h, x, p.tau, p.rate)
@@ -362,8 +363,9 @@ func (p *flipLaw) Thresholds(t []int32, h []float32, x []int32) {
 	}
 }
 
-// balancedFlips makes the flip thresholds of the discrete Langevin proposal for a balance other
-// than √t: site i flips with odds e^(−c_i)·g(t)/g(1), t = e^(−Δ). For Min and Max these odds are
+// balancedFlips computes the flip thresholds of the discrete Langevin proposal for a balancing
+// function g other than √t. Site i flips with odds e^(−c_i)·g(t)/g(1), where t = e^(−Δ) and c_i
+// is the cost of a flip. For Min and Max these odds are
 //
 //	e^(−c − max(Δ, 0)) and e^(−c − min(Δ, 0)),
 //
@@ -374,9 +376,9 @@ func (p *flipLaw) Thresholds(t []int32, h []float32, x []int32) {
 // so that [simd.FlipThresholds] can compute all of them.
 type balancedFlips struct {
 	balance Balance
-	cost    []float32              // c, or −log(1+o), one entry or one per site
-	share   []int64                // o/(1+o) in multiples of 2⁻³¹, of Barker
-	d       [balancedBlock]float32 // differences
+	cost    []float32              // costs c, or −log(1+o) for Barker; one entry or one per site
+	share   []int64                // Barker only: o/(1+o) in multiples of 2⁻³¹
+	d       [balancedBlock]float32 // scratch for energy differences
 	zero    [balancedBlock]int32
 }
 
@@ -384,7 +386,7 @@ const balancedBlock = 256
 
 func newBalancedFlips(b Balance) *balancedFlips { return &balancedFlips{balance: b} }
 
-// setCost takes the costs c, one entry or one per site.
+// setCost sets the costs c of flips, one entry or one per site.
 func (j *balancedFlips) setCost(c []float32) {
 	if j.cost == nil {
 		j.cost, j.share = make([]float32, len(c)), make([]int64, len(c))
@@ -400,7 +402,7 @@ func (j *balancedFlips) setCost(c []float32) {
 	}
 }
 
-// thresholds stores the same thresholds as [simd.FlipThresholds], for the fields h of one state x.
+// thresholds stores in t the flip thresholds of one state x with fields h.
 func (j *balancedFlips) thresholds(t []int32, h []float32, x []int32) {
 	if j.balance == Barker {
 		simd.FlipThresholds(t, h, x, 1, j.cost)
@@ -417,8 +419,8 @@ func (j *balancedFlips) thresholds(t []int32, h []float32, x []int32) {
 	}
 }
 
-// shares multiplies thresholds by share. A positive threshold stays at least 1; other thresholds do
-// not change.
+// shares multiplies the thresholds t by share. A positive threshold stays at least 1; other
+// thresholds do not change.
 func (j *balancedFlips) shares(t []int32) {
 	share := j.share[0]
 	for i, v := range t {
@@ -433,18 +435,18 @@ func (j *balancedFlips) shares(t []int32) {
 	}
 }
 
-// rest is thresholds for Min and Max.
+// rest computes the thresholds for Min and Max.
 func (j *balancedFlips) rest(t []int32, h []float32, x []int32, cost []float32) {
 	const infinite = 0x7f800000
 	n := len(x)
 	d, h := j.d[:n], h[:n]
-	keep := int32(0) // signs of what stays
+	keep := int32(0) // sign of the differences that are kept
 	if j.balance == Max {
 		keep = -1
 	}
 	for i, l := range x {
 		v := math.Float32bits(h[i]) ^ uint32(l)<<31
-		if v&(1<<31-1) < infinite { // mostly
+		if v&(1<<31-1) < infinite { // finite, the usual case
 			v &^= uint32(int32(v)>>31 ^ keep)
 		} else if v == infinite|1<<31 && j.balance == Min {
 			v = 0
@@ -455,40 +457,43 @@ func (j *balancedFlips) rest(t []int32, h []float32, x []int32, cost []float32) 
 }
 
 // matches is the proposal of [rows] for energy.Matching models of few levels and neighbours,
-// Potts models above all. The weights of a site depend only on its level and on how many of
-// its neighbours have each level. These select a row of a table, which is computed when it is
-// first met; a site holds the place of its row and no weights.
+// above all Potts models. The weights of a site depend only on its level and on how many of its
+// neighbours have each level. These select a row of a table. A row is computed when it is first
+// needed; a site stores the index of its row and no weights.
 type matches struct {
 	unconfined
 	model         energy.Model
 	sites, levels int
 	coupling      float64
 	field         []float64
-	first, adj    []int32 // neighbours in compressed rows
-	degrees       []int   // that occur
-	base          []int32 // of each site: the first place of its degree
-	scale         []int32 // by level: what a neighbour adds to the place; nothing for the last level
-	four          bool    // all sites have four neighbours
+	first, adj    []int32 // neighbours in compressed sparse rows: offsets, sites
+	degrees       []int   // numbers of neighbours that occur, ascending
+	base          []int32 // per site: the first index of the rows for its number of neighbours
+	// per level: what a neighbour at this level adds to the index; 0 for the last level
+	scale []int32
+	four  bool // all sites have four neighbours
 
-	row   *rows   // weighs one row
-	own   []int32 // the level of its site
+	row   *rows   // proposal that computes the weights of one row
+	own   []int32 // the level of the site whose weights row computes
 	made  []bool
-	bound []uint64  // 2⁵³ times the probability of the levels up to l, rounded
-	prob  []float64 // of each level
+	bound []uint64  // per entry: 2⁵³ times the probability of all levels up to that of the entry, rounded
+	prob  []float64 // per entry: probability of the level
 
-	place padded.Pair[int32] // chains × sites
+	place padded.Pair[int32] // index of the row of each site, chains × sites
 }
 
 const (
-	// matchEntries bounds the entries of a table: four neighbours on five levels, 250 kB.
+	// matchEntries is the maximum number of entries of a table. It allows four neighbours on five
+	// levels, 250 kB.
 	matchEntries = 1 << 14
 
-	// matchSteepest bounds |J|·n + |h|, so that no difference overflows a float32.
+	// matchSteepest is the maximum of |J|·n + |h|, with coupling J, n neighbours and field h. It
+	// keeps differences within a float32.
 	matchSteepest = 1e30
 )
 
-// newMatches returns nil if the model is not of that kind, the table would be large or the
-// settings differ from site to site.
+// newMatches returns nil if the model is not energy.Matching, the table would be too large, or
+// the settings differ from site to site.
 func newMatches(m energy.Model, chains int, l langevin) *matches {
 	g, ok := energy.As[energy.Matching](m)
 	if !ok || l.preconditioner != nil || l.window > 0 || l.minibatch {
@@ -512,7 +517,8 @@ func newMatches(m energy.Model, chains int, l langevin) *matches {
 		}
 	}
 	slices.Sort(p.degrees)
-	size := p.levels * p.levels // entries of the rows of a site all of whose neighbours have the last level
+	// table entries for one number of neighbours, all of them at the last level
+	size := p.levels * p.levels
 	for n := range p.levels - 1 {
 		p.scale[n] = int32(size)
 		if size *= most + 1; size*len(p.degrees) > matchEntries {
@@ -527,19 +533,19 @@ func newMatches(m energy.Model, chains int, l langevin) *matches {
 	}
 	p.four = slices.Equal(p.degrees, []int{4})
 	one := langevin{alpha: l.alpha, balance: l.balance}
-	p.row, _ = newRows("", m, 0, one) // it has no window, so there is no error
+	p.row, _ = newRows("", m, 0, one) // cannot fail without a window
 	p.row.g, p.row.p, p.row.sum = padded.NewPair[float32](1, p.levels), padded.NewPair[float32](1, p.levels), padded.NewPair[float64](1, 1)
 	size *= len(p.degrees)
 	p.made, p.bound, p.prob = make([]bool, size/p.levels), make([]uint64, size), make([]float64, size)
 	p.place = padded.NewPair[int32](chains, p.sites)
-	for s := range chains { // valid places before the first state
+	for s := range chains { // valid indices before the first state
 		copy(p.place.Chain(s, false), p.base)
 	}
 	return p
 }
 
-// counts stores in n how many neighbours of a site at a place have each level, and returns the
-// level of the site; ok is false if there is no such place.
+// counts stores in n the number of neighbours at each level that the index place encodes, and
+// returns the level of the site. ok is false if the index is not valid.
 func (p *matches) counts(n []float64, place int) (own int32, ok bool) {
 	q := p.levels
 	own = int32(place / q % q)
@@ -555,7 +561,7 @@ func (p *matches) counts(n []float64, place int) (own int32, ok bool) {
 	return own, left >= 0 && place%q == 0
 }
 
-// compute makes the row at a place.
+// compute computes the row at index place.
 func (p *matches) compute(place int) {
 	q := p.levels
 	prob, w := p.prob[place:place+q], p.row.p.Now
@@ -574,7 +580,7 @@ func (p *matches) compute(place int) {
 	p.made[place/q] = true
 }
 
-// ready computes the rows of some places that have not been met before.
+// ready computes those rows at the given indices that have not been computed yet.
 func (p *matches) ready(places []int32) {
 	for _, c := range places {
 		if !p.made[int(c)/p.levels] {
@@ -594,7 +600,7 @@ func (p *matches) evaluate(lo, hi int, e []float64, y, _ []int32, _ *sweep.Curso
 	return true
 }
 
-// find stores the places of the rows of a state.
+// find stores in places the index of the row of each site at state x.
 func (p *matches) find(places, x []int32) {
 	q, adj, scale := int32(p.levels), p.adj, p.scale
 	if p.four {
@@ -685,26 +691,25 @@ func (p *matches) fields(f *wire.Fields) {
 	p.ready(p.place.Now)
 }
 
-// rows is the discrete Langevin proposal of models with any number of levels: each site draws from
-// a row of weights, either for all levels or for a window of 2w+1 levels around the site's own
-// level. δ² is 2 between different categories and (v_l − v_k)² between the values of ordinal
-// levels.
+// rows is the discrete Langevin proposal of models with any number of levels. Each site draws
+// from a row of weights, for all levels or for a window of 2w+1 levels around its current level.
+// δ² is 2 between different categories and (v_l − v_k)² between ordinal levels with values v.
 type rows struct {
 	sites, levels, cols int
-	window              int    // w, or −1 for whole rows
-	table               *table // nil with a window
+	window              int    // largest distance w of a proposed level; −1 means whole rows
+	table               *table // source of the differences of whole rows; nil with a window
 	windows             energy.Windowed
 	prec                []float32
-	values              []float32 // of ordinal models
+	values              []float32 // values of ordinal levels; nil for categories
 	unconfined
 
-	jumps  *jumps      // weighs rows in place of the Langevin proposal, if not nil
-	barker *barkerRows // multiplies the weights of distances, if not nil
+	jumps  *jumps      // if not nil, weighs rows by the jump process of DLMC instead
+	barker *barkerRows // if not nil, multiplies the weights of distances by Barker's function
 
 	balance Balance
 	alpha   float64
 	apart   float64              // δ² between different categories
-	beta    float32              // balance: ½ for the Langevin proposal
+	beta    float32              // balance β; ½ for the Langevin proposal
 	g, p    padded.Pair[float32] // differences and weights: chains × sites × cols
 	sum     padded.Pair[float64] // totals of weights: chains × sites
 }
@@ -747,8 +752,8 @@ func (p *rows) useWindow(method string, m energy.Model, l langevin) error {
 	return nil
 }
 
-// column returns the column of level l in the row of a site at level at, or −1 if the row has no
-// such column.
+// column returns the column of level l in the row of a site at level at, or −1 if l is outside
+// the window.
 func (p *rows) column(l, at int32) int {
 	if p.window < 0 {
 		return int(l)
@@ -760,8 +765,8 @@ func (p *rows) column(l, at int32) int {
 	return c
 }
 
-// weightsUntil is weights for the chains lo … hi−1; it returns false if it was
-// stopped in the middle of a chain.
+// weightsUntil computes the weights of the chains lo … hi−1, see weights. It returns false if it
+// was stopped in the middle of a chain.
 func (p *rows) weightsUntil(lo, hi int, w []float32, sum []float64, g []float32, x []int32, at *sweep.Cursor) bool {
 	from, to := lo*p.sites, hi*p.sites
 	if hi-lo > 1 || at.Stop == nil {
@@ -784,8 +789,8 @@ func (p *rows) weightsUntil(lo, hi int, w []float32, sum []float64, g []float32,
 	return true
 }
 
-// weights turns the rows from … to−1 of a table of differences at the states x
-// into weights and their totals.
+// weights computes weights w and their row totals sum from the rows from … to−1 of a table g of
+// differences at the states x.
 func (p *rows) weights(from, to int, w []float32, sum []float64, g []float32, x []int32) {
 	w, sum, g, x = w[from*p.cols:to*p.cols], sum[from:to], g[from*p.cols:to*p.cols], x[from:to]
 	if p.jumps != nil {
@@ -807,7 +812,7 @@ func (p *rows) weights(from, to int, w []float32, sum []float64, g []float32, x 
 	simd.Weights(w, sum, w, p.cols, leastWeight)
 }
 
-// kappa returns 1/(2α) of a site.
+// kappa returns 1/(2α) for a site, divided by its preconditioner if there is one.
 func (p *rows) kappa(site int) float64 {
 	if p.prec == nil {
 		return 1 / (2 * p.alpha)
@@ -815,7 +820,7 @@ func (p *rows) kappa(site int) float64 {
 	return 1 / (2 * p.alpha) / float64(p.prec[site])
 }
 
-// logits stores in w the log-weights of one row at level at, where κ = 1/(2α).
+// logits stores in w the log-weights of the row g of a site at level at, where kappa = 1/(2α).
 func (p *rows) logits(w, g []float32, at int32, kappa float64) {
 	if p.balance != Sqrt {
 		p.balance.logs(w, g)
@@ -836,7 +841,8 @@ func (p *rows) logits(w, g []float32, at int32, kappa float64) {
 	p.approach(w, at, kappa)
 }
 
-// approach subtracts the distances from the level at from the log-weights of a row.
+// approach subtracts kappa·δ² from the log-weights w of a row, for each level's distance δ from
+// level at.
 func (p *rows) approach(w []float32, at int32, kappa float64) {
 	if p.values == nil {
 		own, far := w[at], float32(p.apart*kappa)
@@ -873,7 +879,8 @@ func (p *rows) work() int {
 	return work
 }
 
-// weighWork bounds the cost of jumps per level, in units of the cost of a level of a table.
+// weighWork is the cost of jumps.weigh per level, at most, relative to the cost of a level of a
+// table.
 const weighWork = 4
 
 func (p *rows) evaluate(lo, hi int, e []float64, y, _ []int32, at *sweep.Cursor) bool {
@@ -955,20 +962,21 @@ func (p *rows) fields(f *wire.Fields) {
 	f.Float64s(p.sum.Now)
 }
 
-// barkerRows multiplies weights by Barker's function g(e^(−d)) = σ(−d), without logarithms.
+// barkerRows multiplies weights by Barker's function g(e^(−d)) = σ(−d) without computing
+// logarithms.
 type barkerRows struct{ pull []float32 }
 
-// barkerEntries is the number of entries multiplied at a time.
+// barkerEntries is the number of entries that multiply processes at a time.
 const barkerEntries = 1024
 
 func newBarkerRows(cols int) *barkerRows {
 	return &barkerRows{make([]float32, max(barkerEntries/cols, 1)*cols)}
 }
 
-// multiply multiplies the weights w for the distances of levels by g(e^(−d)) for the differences d
-// in g, and stores the totals of rows in sum. w is 1 for the current level of a site, and otherwise
-// 0 or at least leastWeight. The same holds for the products, which are 0 for a level that is known
-// to have probability zero.
+// multiply multiplies the weights w, which depend on the distances of levels, by g(e^(−d)) for
+// the energy differences d in g. It stores the totals of rows in sum. A weight is 1 for the
+// current level of a site, and otherwise 0 or at least leastWeight. The same holds for the
+// products, except that a level with d = +Inf, of probability zero, gets 0.
 func (b *barkerRows) multiply(w []float32, sum []float64, g []float32, cols int) {
 	for len(sum) > 0 {
 		rows := min(len(sum), len(b.pull)/cols)

@@ -11,20 +11,23 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// proximal is the kernel of DUPS and of DMAPS. Its proposal, with balance 1, holds the weights at
-// the noisy states of the last step or, after a Reset, at the states of that Reset.
+// proximal is the kernel of DUPS and of DMAPS. Its proposal uses balance 1. The proposal's
+// weights are those at the noisy states of the last step or, after a Reset, those at the states
+// of that Reset.
 type proximal struct {
 	*hastings
 	noise    *noise
 	adjusted bool
-	carries  bool // an evaluation of the proposal is cheaper from a state nearby
+	carries  bool // the proposal evaluates a state faster from a state nearby
 
-	f           []float64 // energies of the noisy states
-	from, noisy []int32   // noisy: those of this step, before they are weighed
-	blurred     []int     // numbers of sites at which from differs from the state
+	f []float64 // energies of the noisy states, one per chain
+	// from: states at which the weights were computed; noisy: noisy states of this step, not yet
+	// weighed
+	from, noisy []int32
+	blurred     []int // per chain: the number of sites that the noise has changed
 }
 
-// wholeBalance is the balance β of a proposal that is exact for a linear energy.
+// wholeBalance is the balance β with which a proposal is exact for a linear energy.
 const wholeBalance = 1
 
 func newProximal(m energy.Model, chains int, p proposal, alpha float64, t *tune.Tuner) *proximal {
@@ -47,7 +50,7 @@ func (k *proximal) stride(alpha float64) {
 	k.noise.setStep(alpha)
 }
 
-// Reset implements [sampler.Transition].
+// Reset implements [sampler.Transition]. It computes energies and weights at x.
 func (k *proximal) Reset(ctl sampler.Control, x []int32) error {
 	return k.at.Renew(ctl.Stop, 3, k.proposal.work(), func(stage, lo, hi int) (bool, error) {
 		copy(k.from[lo*k.sites:hi*k.sites], x[lo*k.sites:])
@@ -55,12 +58,14 @@ func (k *proximal) Reset(ctl sampler.Control, x []int32) error {
 	})
 }
 
-// Step implements [sampler.Transition].
+// Step implements [sampler.Transition]. It checks for a stop between the stages of
+// [proximal.Stage].
 func (k *proximal) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.at.Step(ctl, k, info, x, r, 6, k.proposal.work())
 }
 
-// Stage implements [Staged].
+// Stage implements [sweep.Staged]. The stages add noise, evaluate the noisy states, compute their
+// weights, draw the proposals, evaluate these, and accept or reject.
 func (k *proximal) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	switch stage {
 	case 0:
@@ -106,12 +111,12 @@ func (k *proximal) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool 
 	return true
 }
 
-// accepts returns the probability of accepting the proposal z for chain s at x, drawn via the noisy
-// state y; ok is false if the probability is not defined.
+// accepts returns the probability of accepting the proposal z for chain s at x, drawn via the
+// noisy state y. ok is false if the probability is not defined.
 func (k *proximal) accepts(s int, x, y, z []int32) (a float64, ok bool) {
 	switch {
 	case math.IsInf(k.f[s], 1):
-		return 0, true // a noisy state of probability zero, whose differences are meaningless
+		return 0, true // the noisy state has probability zero, so its differences are meaningless
 	case !usable(k.f[s], k.logq[s]):
 		return 0, false
 	}

@@ -20,50 +20,53 @@ import (
 //
 //	p(x_B | rest) ∝ exp(−E(x)),
 //
-// where the sites B induce a subgraph of low width of the graph of the model's factors (Hamze and
-// de Freitas 2004): the sites of B are summed out one after the other, and their levels are drawn
-// in reverse order. The model must be energy.Factored, without hidden units.
+// where the sites B induce a subgraph of low width in the graph of the model's factors (Hamze and
+// de Freitas 2004). The sites of B are summed out one after the other, and their levels are then
+// drawn in reverse order. The model must be energy.Factored, without hidden units.
 //
-// Width bounds the number of sites on which an intermediate sum depends; sets of width 1 are
-// forests. Kernel chooses the sets by fixed random numbers, so that two or three successive sets
-// cover all sites that have a choice. On a square lattice a set contains about 63 % of the sites at
-// width 1, 75 % at width 3 and 81 % at width 8. A step redraws one set, and successive steps cycle
-// through about twenty sets.
+// Width is the maximum number of sites on which an intermediate sum depends; sets of width 1 are
+// forests. Kernel chooses the sets with fixed random numbers, so that two or three successive
+// sets cover all sites that have more than one allowed level. On a square lattice a set contains
+// about 63 % of the sites at width 1, 75 % at width 3 and 81 % at width 8. A step redraws one
+// set, and successive steps cycle through about twenty sets.
 //
 // On sparse random graphs at low temperatures, forests give several to a hundred times as many
-// effective draws per second as Gibbs (BenchmarkSparseGlass), with a larger gain at lower
-// temperatures; at higher temperatures Gibbs is as fast. Wider sets are meant for spin glasses on
-// lattices, with Tempering. On ferromagnets near their critical temperature Subgraph is slower: the
-// boundary of a set holds the set in place, Gibbs redraws many chains of such models at a time, and
+// effective draws per second as Gibbs (BenchmarkSparseGlass), more at lower temperatures. At
+// higher temperatures Gibbs is as fast. Wider sets are meant for spin glasses on lattices, with
+// Tempering.
+//
+// On ferromagnets near their critical temperature Subgraph is slower than other methods. The
+// sites around a set hold it in place, Gibbs redraws many chains of such models at a time, and
 // cluster methods (package cluster) move correlated sites together.
 //
-// A step costs about 15 ns per site for forests of two-level pair models, where messages are odds.
-// Otherwise it costs 100 ns per site plus 1 ns to 10 ns for each entry of the messages, of which
-// there are at most levels^Width per site and far fewer on average.
+// A step costs about 15 ns per site for forests of two-level pair models, where messages are
+// odds. Otherwise it costs 100 ns per site plus 1 ns to 10 ns per entry of the messages. A site
+// has at most levels^Width entries, and far fewer on average.
 type Subgraph struct {
-	// Width is the maximum number of sites on which an intermediate sum depends; 1 means forests. 0
-	// means 1 if a site has up to 3 neighbours on average, and otherwise as many as 256 joint
-	// levels allow.
+	// Width is the maximum number of sites on which an intermediate sum depends; 1 means forests.
+	// 0 means 1 if a site has at most 3 neighbours on average, and otherwise the largest width
+	// with at most 256 joint levels.
 	Width int
 
-	// Within is a language of the whole state that factorises: the levels allowed at a site depend
-	// on the few sites before it, as in a constraint.Mask, in constraint.Avoids of short words and
-	// in regular expressions of that kind. Its factors are added to those of the model. Other
-	// languages, such as a constraint.Count, are rejected. Nil means all states. The chain reaches
-	// the whole language only if changes of single sets connect it.
+	// Within is a language of the whole state that factorises; nil means all states. In such a
+	// language the levels allowed at a site depend only on the few sites before it. Examples are
+	// a constraint.Mask, constraint.Avoids of short words, and some regular expressions. The
+	// factors of the language are added to those of the model. Other languages, such as a
+	// constraint.Count, are rejected. The chain reaches the whole language only if changes of
+	// single sets connect it.
 	Within constraint.Automaton
 }
 
 const (
-	covers       = 8       // of all sites by sets
-	defaultJoint = 1 << 8  // levels^Width by default
-	mostJoint    = 1 << 20 // and at most
-	mostEntries  = 1 << 26 // of the messages of a set: 512 MiB
-	mostSites    = 1 << 22 // sites × covers, beyond two
+	covers       = 8       // maximum number of times that the sets cover all sites
+	defaultJoint = 1 << 8  // default maximum of levels^Width
+	mostJoint    = 1 << 20 // maximum of levels^Width
+	mostEntries  = 1 << 26 // maximum number of message entries of a set: 512 MiB
+	mostSites    = 1 << 22 // maximum of sites × covers, if there are more than two covers
 	sparseDegree = 3       // mean number of neighbours up to which forests are the default
 )
 
-// Name implements [sampler.Named].
+// Name implements [sampler.Named]. It returns "subgraph".
 func (Subgraph) Name() string { return "subgraph" }
 
 // Kernel implements [sampler.Method].
@@ -83,7 +86,7 @@ func (g Subgraph) Kernel(ctx context.Context, m energy.Model, chains int) (sampl
 	return follow(m, false, made, func() (sampler.Kernel, error) { return made(m) })
 }
 
-// kernel returns the kernel for the current parameters of a model.
+// kernel returns the kernel for the current parameters of model m.
 func (g Subgraph) kernel(m energy.Model, chains int, within *support) (sampler.Kernel, error) {
 	sites, levels := m.Shape()
 	f, ok := energy.As[energy.Factored](m)
@@ -120,7 +123,7 @@ func (g Subgraph) kernel(m energy.Model, chains int, within *support) (sampler.K
 	if width == 1 && levels == 2 {
 		pairs = model.Pairs(free)
 	}
-	r := rand.New(rand.NewPCG(44, 2)) // no chain draws from it
+	r := rand.New(rand.NewPCG(44, 2)) // no chain draws from r
 	var plans []*subgraph.Plan
 	most := 0
 	for range min(covers, max(2, mostSites/sites)) {
@@ -138,7 +141,7 @@ func (g Subgraph) kernel(m energy.Model, chains int, within *support) (sampler.K
 			k.sets = append(k.sets, s)
 		}
 	}
-	if len(k.sets) == 0 { // no site has a choice
+	if len(k.sets) == 0 { // no site has more than one allowed level
 		k.sets = []set{{plan: model.Compile(nil)}}
 	}
 	k.run = subgraph.NewRun(plans)
@@ -147,8 +150,8 @@ func (g Subgraph) kernel(m energy.Model, chains int, within *support) (sampler.K
 	return k, nil
 }
 
-// choices returns the sites for which more than one level has a finite energy in all tables of that
-// site alone.
+// choices reports, per site, whether more than one level has a finite energy in all tables of
+// that site alone.
 func choices(cards []int32, scopes [][]int32, tables [][]float64) []bool {
 	left := make([]int32, len(cards))
 	forbidden := make([]map[int]bool, len(cards))
@@ -175,11 +178,12 @@ func choices(cards []int32, scopes [][]int32, tables [][]float64) []bool {
 	return free
 }
 
-// mostSuffixes limits the joint levels of the sites on which a site of a language may depend.
+// mostSuffixes is the maximum number of joint levels of a site and the earlier sites on which it
+// depends in a language.
 const mostSuffixes = 1 << 12
 
-// factors returns the language as tables: the levels allowed at a site after the few sites before
-// it. It returns an error if a few sites do not suffice to decide.
+// factors returns the language as tables: the levels allowed at each site, given the few sites
+// before it. It returns an error if more sites before it matter.
 func (t *support) factors(cards []int32) (scopes [][]int32, tables [][]float64, err error) {
 	for memory, n := 0, t.levels; n <= mostSuffixes; memory, n = memory+1, n*t.levels {
 		if scopes, tables, ok := t.within(cards, memory); ok {
@@ -192,8 +196,8 @@ func (t *support) factors(cards []int32) (scopes [][]int32, tables [][]float64, 
 	return nil, nil, fmt.Errorf("mcmc: Subgraph: Within = %s does not factorise: what may stand at a site depends on more than the few sites before it; use PairGibbs, BlockGibbs or DMALA within it", t.name)
 }
 
-// within returns the tables of a language in which the last memory levels determine which levels
-// may follow; ok is false for any other language.
+// within returns the tables of a language in which the last memory levels determine the levels
+// that may follow. ok is false for any other language.
 func (t *support) within(cards []int32, memory int) (scopes [][]int32, tables [][]float64, ok bool) {
 	type suffix struct {
 		node int
@@ -217,7 +221,7 @@ func (t *support) within(cards []int32, memory int) (scopes [][]int32, tables []
 			table[a] = math.Inf(1)
 		}
 		var next []suffix
-		seen := map[int]int{} // nodes after the site, by suffix
+		seen := map[int]int{} // trellis node after the site, by suffix
 		for _, q := range now {
 			at := 0
 			inside := true
@@ -250,9 +254,9 @@ func (t *support) within(cards []int32, memory int) (scopes [][]int32, tables []
 	return scopes, tables, true
 }
 
-// set is a set of sites to be redrawn together.
+// set is a set of sites that are redrawn together, as a forest or by a plan.
 type set struct {
-	forest *subgraph.Forest // of pairs, or else
+	forest *subgraph.Forest // messages of two-level pair models on a forest; nil for other sets
 	plan   *subgraph.Plan
 }
 
@@ -260,12 +264,12 @@ type set struct {
 type subgraphs struct {
 	inLanguage
 	sets   []set
-	turn   int // the set of the next step
+	turn   int // index of the set of the next step
 	run    *subgraph.Run
-	u      []float64 // a random number for each site of a set
-	odds   []float64
-	stop   func(work int) bool
-	unread bool // nobody reads the energies
+	u      []float64           // one uniform number for each site of a set
+	odds   []float64           // messages of a forest
+	stop   func(work int) bool // counts work and reports whether the step has to stop
+	unread bool                // the energies of this step are not read
 }
 
 var (
@@ -273,13 +277,13 @@ var (
 	_ sampler.Starter = (*subgraphs)(nil)
 )
 
-// Reset implements [sampler.Transition].
+// Reset implements [sampler.Transition] and discards an interrupted step.
 func (k *subgraphs) Reset(ctl sampler.Control, x []int32) error {
 	k.run.Begin()
 	return k.inLanguage.Reset(ctl, x)
 }
 
-// Step implements [sampler.Transition].
+// Step implements [sampler.Transition]. It redraws one set of sites.
 func (k *subgraphs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	k.unread = ctl.Unread
 	done = k.Make(ctl, k, info, x, r)
@@ -287,7 +291,7 @@ func (k *subgraphs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return done
 }
 
-// Walk implements [sweep.Walker].
+// Walk implements [sweep.Walker]. It redraws the current set of sites for chain s.
 func (k *subgraphs) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 	if !k.redraw(&k.sets[k.turn], x, &r[s]) {
 		return 0
@@ -299,10 +303,10 @@ func (k *subgraphs) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 	return 1
 }
 
-// forestWork is the number of sites of a forest between two checks for a stop.
+// forestWork is the number of sites of a forest processed between two checks for a stop.
 const forestWork = 1 << 14
 
-// redraw draws the levels of a set, or returns false if it was stopped.
+// redraw draws the levels of the sites of a set. It returns false if it was stopped.
 func (k *subgraphs) redraw(s *set, x []int32, r *sampler.Stream) bool {
 	moved := &k.At.Info[k.At.Chain].Moved
 	if s.forest == nil {
@@ -331,10 +335,11 @@ func (k *subgraphs) redraw(s *set, x []int32, r *sampler.Stream) bool {
 	return true
 }
 
-// AppendBinary implements [sampler.Transition].
+// AppendBinary implements [sampler.Transition]. It saves the index of the next set and the
+// energies.
 func (k *subgraphs) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
-// UnmarshalBinary implements [sampler.Transition].
+// UnmarshalBinary implements [sampler.Transition]. It restores the output of AppendBinary.
 func (k *subgraphs) UnmarshalBinary(b []byte) error { return wire.ReadFields(b, k.fields) }
 
 func (k *subgraphs) fields(f *wire.Fields) {
@@ -345,17 +350,17 @@ func (k *subgraphs) fields(f *wire.Fields) {
 	}
 }
 
-// Unit costs of a step in nanoseconds, like those of cost.go.
+// Unit costs of a step in nanoseconds, fitted like those of cost.go.
 const (
-	forestSite = 8   // a site of a forest
-	forestEdge = 2   // and a neighbour outside
-	planSite   = 90  // a site of another set
-	planEntry  = 2.5 // and an entry of its messages
-	siteEnergy = 3   // a site of the energy
-	setPrice   = 200
+	forestSite = 8   // per site of a forest
+	forestEdge = 2   // per neighbour outside the forest
+	planSite   = 90  // per site of a set that is not a forest
+	planEntry  = 2.5 // per message entry of a set that is not a forest
+	siteEnergy = 3   // per site of the evaluated energy
+	setPrice   = 200 // per set, in addition
 )
 
-// Cost implements [sampler.Costed].
+// Cost implements [sampler.Costed] for the set of the next step.
 func (k *subgraphs) Cost(info []sampler.Info) float64 {
 	s, sum := k.sets[k.turn], float64(setPrice+siteEnergy*k.Sites)
 	if s.forest != nil {

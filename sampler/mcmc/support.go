@@ -13,16 +13,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// support is the language C to which a kernel is confined, unrolled for a shape. A nil support
-// allows all states. It is immutable and may be shared.
+// support is a language C to which a kernel is confined, unrolled for a number of sites and
+// levels. A nil support allows all states. It is immutable and may be shared.
 type support struct {
 	graph         *trellis.Graph
 	name          string
 	sites, levels int
-	count         *counted // not nil if the language is a count: no path needs to be walked
+	// the language as a count, checked without following a path in graph; nil if it is not one
+	count *counted
 }
 
-// newSupport unrolls a method's Within; nil gives nil.
+// newSupport unrolls the Within of a method. It returns nil if a is nil.
 func newSupport(ctx context.Context, method string, a constraint.Automaton, sites, levels int) (*support, error) {
 	if a == nil {
 		return nil, nil
@@ -51,14 +52,15 @@ func (t *support) check(lo, hi int, x []int32) error {
 	return nil
 }
 
-// inLanguage is the base of kernels that move one chain after the other, within a language
-// if there is one.
+// inLanguage is the base of kernels that move one chain after the other. It confines them to a
+// language if within is not nil.
 type inLanguage struct {
 	*sweep.Locals
-	within *support // nil: every state
+	within *support // language; nil allows all states
 }
 
-// Reset implements [sampler.Transition].
+// Reset implements [sampler.Transition]. It returns a *sampler.StartError for a state outside the
+// language.
 func (k *inLanguage) Reset(ctl sampler.Control, x []int32) error {
 	k.Age = 0
 	return k.At.Renew(ctl.Stop, 2, k.Sites*k.Levels, func(stage, lo, hi int) (bool, error) {
@@ -69,17 +71,18 @@ func (k *inLanguage) Reset(ctl sampler.Control, x []int32) error {
 	})
 }
 
-// Start implements [sampler.Starter].
+// Start implements [sampler.Starter]. It draws a state of the language.
 func (k *inLanguage) Start(x []int32, r *sampler.Stream) error { return k.within.start(k.Model, x, r) }
 
-// startTrials bounds the draws of an initial state that meet probability zero:
-// where one state in a hundred of the language has probability, 1000 draws miss
-// all of them with probability 5e-5.
+// startTrials is the maximum number of draws of an initial state until one has positive
+// probability. If one state in a hundred of the language has, 1000 draws miss all of them with
+// probability 5e-5.
 const startTrials = 1000
 
-// start replaces the state x by a uniform draw from the language, restricted to
-// levels of positive probability at x if that leaves any state. It draws again
-// while the state has probability zero.
+// start replaces the state x by a uniform draw from the language. If possible, it uses only
+// levels that have positive probability at x. It draws again while the state has probability
+// zero. If it finds no state of the language, it returns an error that wraps
+// constraint.ErrInfeasible.
 func (t *support) start(m energy.Model, x []int32, r *sampler.Stream) error {
 	if t == nil {
 		return nil
@@ -110,12 +113,11 @@ func (t *support) start(m energy.Model, x []int32, r *sampler.Stream) error {
 	if dead != nil {
 		return fmt.Errorf("mcmc: Within: found no state of %s with positive probability: %w", t.name, constraint.ErrInfeasible)
 	}
-	return nil // Reset reports what is wrong with x
+	return nil // Reset reports the fault of x
 }
 
-// follow stores in node the nodes of the trellis along x, which is in the
-// language: node[i] is the node before site i. If the language is a count,
-// node[0] is the count of x instead.
+// follow stores in node the trellis nodes along a state x of the language: node[i] is the node
+// before site i. If the language is a count, node[0] is the count of x instead.
 func (t *support) follow(node []int, x []int32) {
 	if t.count != nil {
 		node[0] = t.count.of(x)
@@ -127,7 +129,7 @@ func (t *support) follow(node []int, x []int32) {
 	}
 }
 
-// refollow updates node after sites i < j of x changed from the levels a and b.
+// refollow updates node after sites i < j of x changed. a and b are their previous levels.
 func (t *support) refollow(node []int, i, j int, a, b int32, x []int32) {
 	if t.count != nil {
 		node[0] += t.count.in[x[i]] - t.count.in[a] + t.count.in[x[j]] - t.count.in[b]
@@ -139,15 +141,15 @@ func (t *support) refollow(node []int, i, j int, a, b int32, x []int32) {
 		case at != node[i+1]:
 			node[i+1] = at
 		case i >= j:
-			return // from here on the paths coincide
+			return // the paths coincide from here on
 		default:
-			i = j - 1 // they coincide up to site j
+			i = j - 1 // the paths coincide up to site j
 		}
 	}
 }
 
-// completes reports whether x with x_j = b leads to acceptance from at, a result of through; node
-// is the path of x.
+// completes reports whether x with x_j = b is accepted, where at is a result of through for the
+// same j, and node holds the path of x.
 func (t *support) completes(at, j int, b int32, node []int, x []int32) bool {
 	if at < 0 {
 		return false
@@ -166,8 +168,9 @@ func (t *support) completes(at, j int, b int32, node []int, x []int32) bool {
 	return at >= 0
 }
 
-// through returns the node before site j of x with x_i = a, i < j, or the count
-// of that state without site j; −1 if there is none.
+// through returns the trellis node before site j of x with x_i = a, where i < j. If the language
+// is a count, it returns the count of that state without site j. It returns −1 if no state of the
+// language begins like this.
 func (t *support) through(i, j int, a int32, node []int, x []int32) int {
 	if t.count != nil {
 		return t.count.without(node[0], i, j, a, x)
@@ -182,15 +185,16 @@ func (t *support) through(i, j int, a int32, node []int, x []int32) int {
 	return at
 }
 
-// counted is a language defined by a count and perhaps a mask: the effect of changing some sites
-// can be determined without looking at the other sites.
+// counted is a language defined by a count and an optional mask. The effect of changing some
+// sites can be determined without looking at the other sites.
 type counted struct {
-	in       []int // per level: 1 if it counts
+	in       []int // per level: 1 if the level counts, else 0
 	min, max int
-	mask     *constraint.Mask // nil: every site may take every level
+	mask     *constraint.Mask // allowed levels per site; nil allows every level
 }
 
-// newCounted returns nil unless the language is defined in this way.
+// newCounted returns the language a as a counted, or nil if it is not a count with an optional
+// mask.
 func newCounted(a constraint.Automaton, levels int) *counted {
 	rest, mask := constraint.Split(a)
 	c, ok := rest.(constraint.Counting)
@@ -207,7 +211,7 @@ func newCounted(a constraint.Automaton, levels int) *counted {
 	return t
 }
 
-// of returns the count of x.
+// of returns the count of x: the number of sites whose level counts.
 func (c *counted) of(x []int32) int {
 	n := 0
 	for _, l := range x {
@@ -216,8 +220,8 @@ func (c *counted) of(x []int32) int {
 	return n
 }
 
-// without returns the count n of x after x_i becomes a and site j is removed, or −1 if site i may
-// not have level a.
+// without returns the count of x after x_i becomes a and site j is removed, where n is the count
+// of x. It returns −1 if the mask forbids level a at site i.
 func (c *counted) without(n, i, j int, a int32, x []int32) int {
 	if c.mask != nil && !c.mask.Allows(i, a) {
 		return -1
@@ -225,7 +229,7 @@ func (c *counted) without(n, i, j int, a int32, x []int32) int {
 	return n - c.in[x[i]] - c.in[x[j]] + c.in[a]
 }
 
-// within reports whether site j may have level b if the other sites count n.
+// within reports whether site j may have level b if the count of the other sites is n.
 func (c *counted) within(n, j int, b int32) bool {
 	if c.mask != nil && !c.mask.Allows(j, b) {
 		return false

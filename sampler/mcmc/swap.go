@@ -11,26 +11,28 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Swap exchanges the levels of two sites (Kawasaki 1966): it draws a pair uniformly from those
-// whose levels differ and exchanges them with probability
+// Swap exchanges the levels of two sites (Kawasaki 1966). It draws a pair uniformly from the
+// pairs of sites with different levels, and exchanges their levels with probability
 //
 //	min(1, exp(E(x) − E(y))) · 1[y ∈ C].
 //
-// The states before and after an exchange have the same number of such pairs, so every update is
-// reversible and leaves π restricted to C invariant.
+// Here y is the state after the exchange. x and y have the same number of such pairs, so every
+// update is reversible and leaves π restricted to C invariant.
 //
-// Exchanges conserve the number of sites at each level: a chain keeps the numbers with which it
-// starts and samples π conditional on them. If C contains all states with these numbers
-// (constraint.Count, a constraint.Sum with the same weights at every site, or no Within) and π is
-// positive there, exchanges reach every one of these states, because transpositions generate all
-// permutations. The same holds for independent sets of a fixed size on a path; see [PairGibbs],
-// which makes the same moves on two levels at a fixed count. Other languages may be disconnected.
+// Exchanges conserve the number of sites at each level. A chain keeps the numbers with which it
+// starts and samples π conditional on them. Suppose that C contains all states with these numbers
+// (constraint.Count, a constraint.Sum with the same weights at every site, or no Within) and that
+// π is positive there. Exchanges then reach every one of these states, because transpositions
+// generate all permutations. The same holds for independent sets of a fixed size on a path; see
+// [PairGibbs], which makes the same moves on two levels at a fixed count. Other languages may be
+// disconnected.
 //
-// If there are two levels, a constraint.Count that fixes the count of one of them fixes both, so
-// Swap reaches all of C. If the language does not fix the numbers, use PairGibbs.
+// With two levels, a constraint.Count that fixes the count of one level fixes both counts, so
+// Swap reaches all of C. If the language does not fix the number of sites at each level, use
+// PairGibbs.
 //
-// If no exchange changes the energy, every exchange is accepted, and chains may be periodic: three
-// sites with three levels alternate between even and odd permutations.
+// If no exchange changes the energy, every exchange is accepted, and chains may be periodic. For
+// example, three sites with three levels alternate between even and odd permutations.
 type Swap struct {
 	// Within is the language C of the whole state; nil means all states.
 	Within constraint.Automaton
@@ -39,7 +41,7 @@ type Swap struct {
 	Updates int
 }
 
-// Name implements [sampler.Named].
+// Name implements [sampler.Named]. It returns "swap".
 func (Swap) Name() string { return "swap" }
 
 // Kernel implements [sampler.Method].
@@ -60,15 +62,15 @@ var (
 	_ sampler.Starter = (*swap)(nil)
 )
 
-// Step implements [sampler.Transition].
+// Step implements [sampler.Transition]. It proposes Updates exchanges.
 func (k *swap) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	done = k.Make(ctl, k, info, x, r)
 	sweep.MeanAccept(info, done, k.Updates)
 	return done
 }
 
-// Walk implements [Walker]. If all sites have the same level, no exchange changes anything, and the
-// acceptance probability is 1.
+// Walk implements [sweep.Walker]. An update proposes one exchange. If all sites have the same
+// level, no exchange changes anything, and the acceptance probability is 1.
 func (k *swap) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	pending := &k.At.Info[s]
 	if constant(x) {
@@ -96,11 +98,11 @@ func (k *swap) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	return made
 }
 
-// pickWork is the cost of drawing a pair, in sites evaluated.
+// pickWork is the cost of drawing a pair, in units of evaluating one site.
 const pickWork = 16
 
 // judge returns the energy after exchanging x_i and x_j and the probability of accepting the
-// exchange; ok is false if that is not defined.
+// exchange. ok is false if the probability is not defined.
 func (k *swap) judge(s, i, j int, x []int32) (e, a float64, ok bool) {
 	if !k.allowed(i, j, x[j], x[i], x) {
 		return 0, 0, true

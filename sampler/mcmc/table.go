@@ -9,25 +9,26 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
 )
 
-// table evaluates a model and the energy differences for every level of every site.
+// table evaluates a model together with the energy differences for every level of every site.
 type table struct {
 	sites, levels int
 
-	// whole is the model's own table, all in one call; nil if it has none, or if
-	// exact differences are asked for: they are then taken row by row, which can
-	// be stopped, from conditional or, all rows of a state together, from local.
+	// whole is the model's own first-order table, computed in one call. It is nil if the model
+	// has none or if exact differences are required. These are computed from conditional, row by
+	// row with checks for a stop, or from local, all rows of a state together.
 	whole       func(e []float64, g []float32, x []int32)
 	model       energy.Model
 	conditional energy.Conditional
 	local       energy.Local
 	d           []float64
 
-	// field, if not nil, makes the table compact: one column, the difference of the
-	// flip of a site.
+	// field, if not nil, makes the table compact: one column, with the energy difference of
+	// flipping the site.
 	field func(e []float64, h []float32, x []int32)
 }
 
-// newCompactTable is newTable with one column where the model has a field.
+// newCompactTable returns a table with one column if the model is a two-level energy.Binary, and
+// otherwise the table of newTable.
 func newCompactTable(m energy.Model) *table {
 	b, ok := energy.As[energy.Binary](m)
 	if sites, levels := m.Shape(); ok && levels == 2 {
@@ -36,7 +37,7 @@ func newCompactTable(m energy.Model) *table {
 	return newTable(m)
 }
 
-// cols returns the number of columns.
+// cols returns the number of columns of the table.
 func (t *table) cols() int {
 	if t.field != nil {
 		return 1
@@ -44,7 +45,8 @@ func (t *table) cols() int {
 	return t.levels
 }
 
-// newTable returns the first-order table of a model, or the exact one if it has none.
+// newTable returns the first-order table of a model, or an exact table if the model has no such
+// table.
 func newTable(m energy.Model) *table {
 	sites, levels := m.Shape()
 	t := &table{sites: sites, levels: levels, model: m}
@@ -59,7 +61,7 @@ func newTable(m energy.Model) *table {
 	return t
 }
 
-// newExactTable returns a table that does not use first-order differences.
+// newExactTable returns a table of exact energy differences.
 func newExactTable(m energy.Model) *table {
 	sites, levels := m.Shape()
 	t := &table{sites: sites, levels: levels, model: m}
@@ -72,7 +74,7 @@ func newExactTable(m energy.Model) *table {
 	return t
 }
 
-// work returns the elementary operations of evaluating one state.
+// work returns the number of elementary operations of evaluating one state.
 func (t *table) work() int {
 	if t.conditional == nil {
 		return sweep.Times(t.sites, t.cols())
@@ -80,8 +82,8 @@ func (t *table) work() int {
 	return sweep.Times(t.sites, sweep.Times(t.sites, t.levels))
 }
 
-// evaluate stores energies and differences of the states x. It returns false if it was stopped and
-// must be called again.
+// evaluate stores in e and g the energies and differences of the states x. It returns false if it
+// was stopped and must be called again.
 func (t *table) evaluate(e []float64, g []float32, x []int32, at *sweep.Cursor) bool {
 	if t.whole != nil {
 		t.whole(e, g, x)
@@ -123,8 +125,8 @@ func (t *table) evaluate(e []float64, g []float32, x []int32, at *sweep.Cursor) 
 	return true
 }
 
-// weigh stores in w the weights of all changes of the states x, with differences g, and in sum the
-// sums of the weights. The weight of the current level of a site is 0.
+// weigh stores in w the weights of all single-site changes of the states x, and in sum their sum
+// for each state. g holds the energy differences. The weight of the current level of a site is 0.
 func (t *table) weigh(w []float32, sum []float64, g []float32, x []int32, balance Balance) {
 	if balance == Barker && t.sigmoids(w, sum, g, x) {
 		return
@@ -134,7 +136,8 @@ func (t *table) weigh(w []float32, sum []float64, g []float32, x []int32, balanc
 	simd.Weights(w, sum, w, t.sites*t.cols(), leastWeight)
 }
 
-// mask stores v at the entry of the current level of each site.
+// mask stores v in the entry of the current level of each site. A compact table has no such
+// entries.
 func (t *table) mask(w []float32, x []int32, v float32) {
 	if t.field != nil {
 		return
@@ -144,9 +147,9 @@ func (t *table) mask(w []float32, x []int32, v float32) {
 	}
 }
 
-// sigmoids is weigh for Barker's function, t/(1+t) = σ(−d), without logarithms. It returns false if
-// that is too inaccurate: if a difference is NaN, or if all moves lose so much probability that
-// their weights are near leastWeight.
+// sigmoids computes the weights of weigh for Barker's function, t/(1+t) = σ(−d), without
+// logarithms. It returns false if a difference is NaN. It also returns false if this is too
+// inaccurate, because all weights of a state are near leastWeight.
 func (t *table) sigmoids(w []float32, sum []float64, g []float32, x []int32) bool {
 	for i, d := range g {
 		w[i] = -d
@@ -167,10 +170,11 @@ func (t *table) sigmoids(w []float32, sum []float64, g []float32, x []int32) boo
 	return true
 }
 
-// fineWeights is far above [leastWeight], so that weights raised to leastWeight hardly count.
+// fineWeights is the least accurate sum of weights. It is far above [leastWeight], so that
+// weights raised to leastWeight hardly contribute.
 const fineWeights = 0x1p-20
 
-// difference stores in g the differences between the entries of d and the entry of a level.
+// difference stores in g the differences d[l] − d[level] for all levels l.
 func difference(g []float32, d []float64, level int32) {
 	own := d[level]
 	for l, v := range d {
@@ -178,16 +182,16 @@ func difference(g []float32, d []float64, level int32) {
 	}
 }
 
-// changes evaluates an incremental model along the chains of a block: it evaluates new states from
-// the current ones.
+// changes evaluates an incremental model for the chains of a block: each new state from the
+// current state, with a cache per chain.
 type changes struct {
 	from   evaluation
-	size   int // of the cache of a chain
+	size   int // number of entries of the cache of a chain
 	caches padded.Pair[float64]
-	known  []bool // by chain: the current cache is its
+	known  []bool // per chain: caches.Now holds the cache of its current state
 }
 
-// evaluation is FieldFrom of energy.Incremental or HiddenFieldFrom of
+// evaluation is the method FieldFrom of energy.Incremental or HiddenFieldFrom of
 // energy.IncrementalBipartite.
 type evaluation func(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 
@@ -195,8 +199,9 @@ func newChanges(from evaluation, n, chains int) *changes {
 	return padded.New(changes{from: from, size: n, caches: padded.NewPair[float64](chains, n), known: padded.Make[bool](chains)})
 }
 
-// field stores energies and fields of the states y of the chains lo … hi−1. x holds the current
-// states, or is nil if there are none. All slices hold only these chains.
+// field stores in e and h the energies and fields of the states y of the chains lo … hi−1. x
+// holds the current states of these chains, or is nil if there are none. All slices hold only
+// these chains.
 func (c *changes) field(lo, hi int, e []float64, h []float32, y, x []int32) {
 	now, next := c.caches.Now[lo*c.size:hi*c.size], c.caches.Next[lo*c.size:hi*c.size]
 	if x == nil {
@@ -205,8 +210,8 @@ func (c *changes) field(lo, hi int, e []float64, h []float32, y, x []int32) {
 	}
 	for s := lo; s < hi; s++ {
 		if !c.known[s] {
-			// After a checkpoint. The caches are functions of the states, so that
-			// making them afresh leads to the same bits; e and h are overwritten.
+			// The caches are missing after a checkpoint. They are functions of the states, so
+			// computing them anew gives the same bits; e and h are overwritten.
 			c.from(e, h, now, x, nil, nil)
 			c.setKnown(lo, hi, true)
 			break
@@ -221,11 +226,12 @@ func (c *changes) setKnown(lo, hi int, known bool) {
 	}
 }
 
-// accept makes the caches last loaded for the chains lo … hi−1 their current ones.
+// accept makes the caches of the states evaluated last the current caches of the chains lo …
+// hi−1.
 func (c *changes) accept(lo, hi int) {
 	c.caches.Accept(lo, hi)
 	c.setKnown(lo, hi, true)
 }
 
-// forget discards the caches of the current states, which have been replaced from outside.
+// forget discards the caches of the current states, which were replaced from outside.
 func (c *changes) forget() { clear(c.known) }

@@ -19,41 +19,40 @@ import (
 )
 
 // Tempering is replica exchange (parallel tempering; Geyer 1991). Every chain has a replica for
-// each inverse temperature β of a ladder that descends from 1. A step moves every replica once, by
-// Base on the energy β·E, and then swaps the states of neighbouring rungs j and j+1 with
-// probability
+// each inverse temperature β of a ladder that descends from 1; a position on the ladder is a
+// rung. A step moves every replica once, by Base on the energy β·E. It then swaps the states of
+// neighbouring rungs j and j+1 with probability
 //
 //	min(1, exp( (β_j − β_{j+1}) (E(x_j) − E(x_{j+1})) )),
 //
-// for even j in one step and odd j in the next. That schedule is not reversible: it carries states
-// straight through the ladder instead of letting them diffuse (Okabe et al. 2001; Syed,
+// for even j in one step and odd j in the next. This schedule is not reversible: it carries
+// states straight through the ladder instead of letting them diffuse (Okabe et al. 2001; Syed,
 // Bouchard-Côté, Deligiannidis and Doucet 2022). The replicas together leave ∏_j exp(−β_j E(x_j))
-// invariant. The chain's states and energies are those of β = 1. Observers see every rung in
-// Info.Rungs, which diagnose.Replicas records and reweights to intermediate temperatures. [Ladders]
-// reports the swaps.
+// invariant. The states and energies of the chain are those of the rung with β = 1. Observers see
+// every rung in Info.Rungs; diagnose.Replicas records the rungs and reweights them to
+// intermediate temperatures. [Ladders] reports the swaps.
 //
-// For each rung, a step costs a step of Base, an energy and, after a swap, a Reset of Base. If the
-// kernels of Base are [sampler.Exchanger], a rung costs little more than the step of Base.
+// For each rung, a step costs a step of Base, an energy and, after a swap, a Reset of Base. If
+// the kernels of Base are [sampler.Exchanger], a rung costs little more than a step of Base.
 //
-// The zero value tunes a ladder of 8 rungs down to β = 0 during warm-up.
+// The zero value tunes a ladder of 8 rungs from β = 1 down to β = 0 during warm-up.
 type Tempering struct {
-	// Base moves the replicas; nil means DMALA{}. During warm-up it is tuned
-	// separately for every rung.
+	// Base moves the replicas; nil means DMALA{}. Warm-up tunes it separately for every rung.
 	Base sampler.Method
 
 	// Betas is the ladder, descending from 1, all ≥ 0. With nil, the ladder starts with Rungs
-	// equally spaced values from 1 to 0; four times in the first half of warm-up, the inner values
-	// are moved to make all swaps equally likely.
+	// equally spaced values from 1 to 0. Four times in the first half of warm-up, the inner
+	// values are moved to make all swaps equally likely.
 	Betas []float64
 
-	// Rungs is the number of rungs if Betas is nil; 0 means 8. About twice the
-	// Barrier of the [Ladder] is best (Syed et al. 2022).
+	// Rungs is the number of rungs if Betas is nil; 0 means 8. The best number is about twice the
+	// Barrier of the [Ladder] (Syed et al. 2022).
 	Rungs int
 }
 
 const defaultRungs = 8
 
-// Name implements [sampler.Named].
+// Name implements [sampler.Named]. It returns "tempering".
 func (Tempering) Name() string { return "tempering" }
 
 // Kernel implements [sampler.Method].
@@ -83,7 +82,7 @@ func (t Tempering) Kernel(ctx context.Context, m energy.Model, chains int) (samp
 	return k, k.build(ctx, betas)
 }
 
-// ladder returns the inverse temperatures to start with.
+// ladder returns the initial inverse temperatures.
 func (t Tempering) ladder() ([]float64, error) {
 	if t.Betas != nil {
 		if t.Rungs != 0 {
@@ -102,7 +101,7 @@ func (t Tempering) ladder() ([]float64, error) {
 	return betas, nil
 }
 
-// build makes the kernels of a ladder.
+// build sets the ladder to betas and builds its kernels.
 func (k *tempering) build(ctx context.Context, betas []float64) error {
 	kernels := make([]sampler.Kernel, len(betas))
 	for j, beta := range betas {
@@ -117,8 +116,8 @@ func (k *tempering) build(ctx context.Context, betas []float64) error {
 	return nil
 }
 
-// findExchangers finds the kernels that can exchange states with the kernel of β = 1, which then
-// computes their energies.
+// findExchangers finds the kernels that can exchange states with the kernel of β = 1. That kernel
+// then computes their energies.
 func (k *tempering) findExchangers() {
 	k.exchangers, k.packed = make([]sampler.Exchanger, len(k.kernels)), make([]sampler.Exchanger, len(k.kernels))
 	for j, base := range k.kernels {
@@ -129,8 +128,8 @@ func (k *tempering) findExchangers() {
 	}
 }
 
-// changed reports whether a kernel has been replaced since findExchangers: by a new ladder,
-// by a change of the parameters of the model, or by a method that chooses among several.
+// changed reports whether a kernel has been replaced since findExchangers ran. The cause can be a
+// new ladder, changed parameters of the model, or a method that chooses among several kernels.
 func (k *tempering) changed() bool {
 	return !slices.EqualFunc(k.kernels, k.exchangers, func(base sampler.Kernel, known sampler.Exchanger) bool {
 		ex, _ := sampler.As[sampler.Exchanger](base)
@@ -138,7 +137,7 @@ func (k *tempering) changed() bool {
 	})
 }
 
-// Cost implements [sampler.Costed]. It is NaN if Base is not Costed.
+// Cost implements [sampler.Costed]. It returns NaN if Base is not Costed.
 func (k *tempering) Cost([]sampler.Info) float64 {
 	m, sum := k.price.Of(k.model), 0.0
 	for j, base := range k.kernels {
@@ -161,11 +160,11 @@ func (k *tempering) Adapt(_ []sampler.Info, step, of int) {
 	}
 	done := step + 1
 	if k.adaptive && (done == of/16 || done == of/8 || done == of/4 || done == of/2) {
-		// Each round is twice as long as the one before and begins afresh, as
-		// Syed et al. 2022 do.
+		// Each round is twice as long as the previous one and starts its statistics anew, as in
+		// Syed et al. 2022.
 		k.betas = k.swaps.respace(k.betas)
 		for j := range k.old {
-			k.old[j] = true // the next step makes it, rung by rung
+			k.old[j] = true // the next step rebuilds the kernel, rung by rung
 		}
 		k.behind = true
 		k.swaps.clear()
@@ -175,8 +174,8 @@ func (k *tempering) Adapt(_ []sampler.Info, step, of int) {
 	}
 }
 
-// AppendBinary implements [sampler.Transition]. It first performs the resets that a step or a new
-// ladder has left pending; they change nothing else.
+// AppendBinary implements [sampler.Transition]. It first makes the Resets that a step or a new
+// ladder has left pending. They do not change the results of later steps.
 func (k *tempering) AppendBinary(b []byte) ([]byte, error) {
 	if k.behind {
 		if err := k.resetBases(sampler.Control{}); err != nil {
@@ -191,7 +190,7 @@ func (k *tempering) AppendBinary(b []byte) ([]byte, error) {
 	return wire.AppendFields(b, func(f *wire.Fields) { k.fields(f, k.betas) })
 }
 
-// fields reads or writes the checkpoint, beginning with the ladder.
+// fields reads or writes the checkpoint. betas is the ladder to write, or receives the one read.
 func (k *tempering) fields(f *wire.Fields, betas []float64) {
 	f.Float64s(betas)
 	flags := []int32{int32(k.odd)}
@@ -208,7 +207,8 @@ func (k *tempering) fields(f *wire.Fields, betas []float64) {
 	}
 	for j, base := range k.kernels {
 		if f.Sized(base); f.Reading() && wire.Empty(base) {
-			_ = base.Reset(sampler.Control{}, k.states(j)) // which it accepted before
+			// it accepted these states before the checkpoint
+			_ = base.Reset(sampler.Control{}, k.states(j))
 		}
 	}
 	if f.Reading() {
@@ -222,7 +222,7 @@ func (k *tempering) fields(f *wire.Fields, betas []float64) {
 	}
 }
 
-// restore makes the kernels of the ladder of a checkpoint, between two steps.
+// restore builds the kernels for the ladder read from a checkpoint, ready for a new step.
 func (k *tempering) restore(betas []float64) error {
 	if err := checkLadder(betas); err != nil {
 		return err
@@ -233,7 +233,8 @@ func (k *tempering) restore(betas []float64) error {
 	return k.build(k.ctx, betas)
 }
 
-// UnmarshalBinary implements [sampler.Transition].
+// UnmarshalBinary implements [sampler.Transition]. It may build new kernels for the ladder of the
+// checkpoint.
 func (k *tempering) UnmarshalBinary(b []byte) error {
 	betas := make([]float64, len(k.betas))
 	if err := wire.ReadFields(b, func(f *wire.Fields) { k.fields(f, betas) }); err != nil {
@@ -243,7 +244,7 @@ func (k *tempering) UnmarshalBinary(b []byte) error {
 		k.rung = min(k.rung, len(k.kernels))
 		return nil
 	}
-	if k.rung = 0; k.phase == resetting { // only the report of the energies is left
+	if k.rung = 0; k.phase == resetting { // only reporting the energies is left
 		k.at.Begin(nil)
 		k.measure()
 		k.rung = len(k.touched)
@@ -251,7 +252,7 @@ func (k *tempering) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// Ladders returns the ladder of every block of chains, or nil if the method of the chains is not
+// Ladders returns the ladder of every block of chains, or nil if the chains do not use
 // [Tempering].
 func Ladders(c *sampler.Chains) []Ladder {
 	if c == nil {
@@ -268,38 +269,41 @@ func Ladders(c *sampler.Chains) []Ladder {
 
 // tempering is the kernel of [Tempering].
 type tempering struct {
-	ctx           context.Context // of the kernels that a checkpoint asks for
+	ctx           context.Context // context in which kernels are built when a checkpoint is restored
 	model         energy.Model
 	base          sampler.Method
 	price         cost.Memo
 	sites, chains int
 	adaptive      bool
 
-	betas      []float64
-	kernels    []sampler.Kernel    // one per rung
-	exchangers []sampler.Exchanger // the kernels as findExchangers found them, nil where they are none
-	packed     []sampler.Exchanger // those of them that hold states; nil: the states are in x
-	started    bool                // replicas hold states
-	stale      bool                // the states of the chains have not been shown
-	cold       []int32             // where the states of rung 0 are; nil: in x
+	betas   []float64
+	kernels []sampler.Kernel // kernels of the rungs
+	// kernels seen by findExchangers, one per rung; nil if the kernel is not an Exchanger
+	exchangers []sampler.Exchanger
+	// exchangers that hold their states privately, one per rung; nil if the states are in x
+	packed  []sampler.Exchanger
+	started bool // the replicas have states
+	// the states of the chains have not been stored in the caller's x
+	stale bool
+	cold  []int32 // states of rung 0, in the caller's slice; nil if they are in x
 
-	x       []int32        // rungs × chains × sites
-	e       []float64      // rungs × chains: E, not β·E
-	info    []sampler.Info // rungs × chains
-	views   []rungs        // per chain: what observers see
-	touched []bool         // rungs whose states were swapped in x
-	swapped []int          // chains that a pair of rungs swaps
-	moved   []int          // by chain: sites at which the states differ that rungs 0 and 1 swap
-	odd     int            // 1 if odd rungs swap next
+	x       []int32        // states, rungs × chains × sites
+	e       []float64      // energies E (not β·E), rungs × chains
+	info    []sampler.Info // reports of the kernels, rungs × chains
+	views   []rungs        // replicas of each chain, for observers
+	touched []bool         // per rung: states in x were swapped, so the kernel needs a Reset
+	swapped []int          // scratch: chains whose states a pair of rungs swaps
+	moved   []int          // per chain: sites at which the states that rungs 0 and 1 swap differ
+	odd     int            // 1 if the next swaps begin at an odd rung
 	swaps   *swaps
 
 	at       sweep.Cursor
 	phase    phase
-	rung     int    // the rung that a phase stands at, or the state
-	renewing bool   // a Reset was stopped
+	rung     int    // position within the phase: a rung, or a replica while measuring
+	renewing bool   // a Reset was stopped early
 	behind   bool   // kernels of a new ladder need a Reset
-	old      []bool // by rung: the kernel is still that of the previous ladder
-	fault    error  // why a kernel of a new ladder could not be made
+	old      []bool // per rung: the kernel belongs to the previous ladder
+	fault    error  // error of building a kernel of a new ladder
 }
 
 var (
@@ -309,23 +313,23 @@ var (
 	_ sampler.Starter     = (*tempering)(nil)
 )
 
-// phase is the next part of a step.
+// phase is the next part of a step of [Tempering].
 type phase int
 
 const (
-	starting  phase = iota // a step, from the states of the chains
-	moving                 // rung after rung, by its kernel
-	measuring              // the energies, state after state
-	resetting              // rungs whose states were swapped
+	starting  phase = iota // begin a step from the states of the chains
+	moving                 // move the replicas, one rung after the other
+	measuring              // compute the energies, one replica after the other
+	resetting              // reset the kernels of rungs whose states were swapped
 )
 
-// states returns the states of a rung.
+// states returns the states of rung j, chains × sites.
 func (k *tempering) states(j int) []int32 {
 	n := k.chains * k.sites
 	return k.x[j*n : (j+1)*n]
 }
 
-// Start implements [sampler.Starter], for a Base that stays within a language.
+// Start implements [sampler.Starter]: the kernel of β = 1 chooses the state, if it is a Starter.
 func (k *tempering) Start(x []int32, r *sampler.Stream) error {
 	if s, ok := sampler.As[sampler.Starter](k.kernels[0]); ok {
 		return s.Start(x, r)
@@ -335,10 +339,10 @@ func (k *tempering) Start(x []int32, r *sampler.Stream) error {
 
 func (k *tempering) state(j, s int) []int32 { return k.states(j)[s*k.sites : (s+1)*k.sites] }
 
-// Reset implements [sampler.Transition]. It sets the coldest replicas to x. The first time, the
-// others become copies of x; later they keep their states, unless these now have probability zero.
-// It checks for a stop between the energies of the chains, which come first, and in the kernels of
-// the rungs.
+// Reset implements [sampler.Transition]. It sets the coldest replicas to x. On the first call,
+// the other replicas become copies of x. On later calls they keep their states, unless a state
+// now has probability zero. Reset checks for a stop between the energies of the chains, which it
+// computes first, and in the kernels of the rungs.
 func (k *tempering) Reset(ctl sampler.Control, x []int32) error {
 	if ctl.Stop == nil || !k.renewing {
 		k.show()
@@ -377,7 +381,7 @@ func (k *tempering) resetChains(lo, hi int, x []int32) error {
 	return sweep.CheckStart(k.e[:k.chains], lo, hi)
 }
 
-// resetBases resets the kernels from k.rung on, after making those of a new ladder.
+// resetBases resets the kernels from k.rung on. It first rebuilds those of the previous ladder.
 func (k *tempering) resetBases(ctl sampler.Control) error {
 	for ; k.rung < len(k.kernels); k.rung++ {
 		if k.old[k.rung] {
@@ -407,12 +411,12 @@ func (k *tempering) resetBases(ctl sampler.Control) error {
 	return nil
 }
 
-// almostZero is the inverse temperature of the kernel on a rung of β = 0. Conditionals are
-// exactly uniform, couplings keep the kinds by which engines sort sites, and multiplication by
-// a power of two is exact.
+// almostZero is the inverse temperature that the kernel of a rung with β = 0 uses instead.
+// Conditionals are then exactly uniform, different couplings stay different for engines that sort
+// sites by them, and multiplication by this power of two is exact.
 const almostZero = 0x1p-512
 
-// kernel makes the kernel of a rung.
+// kernel builds the kernel of a rung with inverse temperature beta.
 func (k *tempering) kernel(ctx context.Context, beta float64) (sampler.Kernel, error) {
 	m, err := energy.Scale(k.model, max(beta, almostZero))
 	if err != nil {
@@ -421,8 +425,9 @@ func (k *tempering) kernel(ctx context.Context, beta float64) (sampler.Kernel, e
 	return k.base.Kernel(ctx, m, k.chains)
 }
 
-// rebuild makes the kernel of a rung of a new ladder, or returns [sampler.ErrStopped]. The new
-// kernel takes over what the old one has tuned; its caches need a Reset.
+// rebuild replaces the kernel of rung j by one for the new ladder. It returns
+// [sampler.ErrStopped] if it was stopped. The new kernel keeps the tuned settings of the old one;
+// its caches need a Reset.
 func (k *tempering) rebuild(j int, stop func() bool) error {
 	ctx := until{context.Background(), stop}
 	kernel, err := k.kernel(ctx, k.betas[j])
@@ -443,13 +448,13 @@ func (k *tempering) rebuild(j int, stop func() bool) error {
 	return nil
 }
 
-// until is a context that ends once stop is true, for compiling within a step.
+// until is a context that ends once stop returns true, for compiling a language within a step.
 type until struct {
 	context.Context
-	stop func() bool // nil: never
+	stop func() bool // nil: the context never ends
 }
 
-// Err implements [context.Context].
+// Err implements [context.Context]. It calls stop.
 func (u until) Err() error {
 	if u.stop != nil && u.stop() {
 		return context.Canceled
@@ -457,12 +462,12 @@ func (u until) Err() error {
 	return nil
 }
 
-// Step implements [sampler.Transition].
+// Step implements [sampler.Transition]. It moves the replicas of all rungs and then swaps states.
 func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	unread := ctl.Unread
-	ctl = sampler.Control{Stop: ctl.Stop, Workers: ctl.Workers} // of the kernels of the rungs
+	ctl = sampler.Control{Stop: ctl.Stop, Workers: ctl.Workers} // for the kernels of the rungs
 	k.at.Begin(ctl.Stop)
-	if k.behind { // states with probability keep it at any β
+	if k.behind { // states of positive probability have it at any β
 		k.show()
 		if errors.Is(k.resetBases(ctl), sampler.ErrStopped) {
 			return 0
@@ -491,7 +496,7 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 		k.phase, k.rung = measuring, 0
 	}
 	if k.phase == measuring {
-		if k.rung == 0 && k.changed() { // new kernels were reset from x
+		if k.rung == 0 && k.changed() { // a new kernel was reset from the states in k.x
 			k.show()
 			k.findExchangers()
 		}
@@ -528,7 +533,7 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return 1
 }
 
-// Show implements [sampler.Lazy]. It also brings the states of the other rungs up to date.
+// Show implements [sampler.Lazy]. It also stores the states of the other rungs in k.x.
 func (k *tempering) Show(x []int32) {
 	k.show()
 	if k.stale {
@@ -537,7 +542,7 @@ func (k *tempering) Show(x []int32) {
 	}
 }
 
-// show stores in k.x the states that kernels hold.
+// show stores in k.x the states that kernels hold privately.
 func (k *tempering) show() {
 	if k.cold != nil {
 		k.cold = nil
@@ -550,8 +555,8 @@ func (k *tempering) show() {
 	}
 }
 
-// measure finds the energies of all replicas, from number k.rung on, or returns false if it
-// was stopped.
+// measure computes the energies of all replicas from number k.rung on. It returns false if it was
+// stopped.
 func (k *tempering) measure() bool {
 	each := max(1, sweep.PollWork/k.sites)
 	for k.rung < len(k.e) {
@@ -575,8 +580,9 @@ func (k *tempering) measure() bool {
 	return true
 }
 
-// gather sums up what the kernels of the rungs reported, and reports whether all chains can go
-// on: a kernel without an acceptance step may have moved to a state of probability zero.
+// gather combines the kernels' reports on all rungs into one report per chain. It returns false
+// if a chain cannot continue: a kernel without an acceptance step may have moved to a state of
+// probability zero.
 func (k *tempering) gather() (ok bool) {
 	ok = true
 	for s := range k.at.Info {
@@ -597,7 +603,7 @@ func (k *tempering) gather() (ok bool) {
 	return ok
 }
 
-// exchange offers the swaps of this step.
+// exchange proposes and makes the swaps of this step.
 func (k *tempering) exchange(info []sampler.Info, r []sampler.Stream) {
 	for j := k.odd; j+1 < len(k.betas); j += 2 {
 		e, f := k.e[j*k.chains:][:k.chains], k.e[(j+1)*k.chains:][:k.chains]
@@ -626,8 +632,9 @@ func (k *tempering) exchange(info []sampler.Info, r []sampler.Stream) {
 	k.odd = 1 - k.odd
 }
 
-// swap swaps the states of some chains on rungs j and j+1: inside the kernels if both hold
-// states, and otherwise in x, after which the kernels need a Reset.
+// swap swaps the states of the given chains on rungs j and j+1. If both kernels hold states
+// privately, it swaps them there. Otherwise it swaps them in x, and the kernels then need a
+// Reset.
 func (k *tempering) swap(j int, chains []int) {
 	if len(chains) == 0 {
 		return
@@ -656,8 +663,8 @@ func (k *tempering) swap(j int, chains []int) {
 	k.touched[j], k.touched[j+1] = true, true
 }
 
-// resetTouched refreshes the caches of the rungs whose states were swapped, from
-// k.rung on, or returns false if it was stopped.
+// resetTouched resets the kernels of rungs whose states were swapped in x, from k.rung on. It
+// returns false if it was stopped.
 func (k *tempering) resetTouched(ctl sampler.Control) bool {
 	for ; k.rung < len(k.touched); k.rung++ {
 		j := k.rung
@@ -670,10 +677,11 @@ func (k *tempering) resetTouched(ctl sampler.Control) bool {
 		}
 		k.touched[j] = false
 		if ex := k.packed[j]; ex != nil && err == nil {
-			ex.Hold(k.states(j)) // so that Show has them for the states of the chains as well
+			ex.Hold(k.states(j)) // so that Show also stores them in the states of the chains
 		}
 		if err != nil {
-			for s := range k.at.Info { // whose chain it is does not matter: the block stops
+			// the failing chain does not matter, because the whole block stops
+			for s := range k.at.Info {
 				k.at.Info[s].Err = fmt.Errorf("rung %d, β = %v: %w", j, k.betas[j], err)
 			}
 		}
@@ -681,7 +689,7 @@ func (k *tempering) resetTouched(ctl sampler.Control) bool {
 	return true
 }
 
-// rungs is the view of the replicas of one chain.
+// rungs gives observers access to the replicas of one chain.
 type rungs struct {
 	k     *tempering
 	chain int
@@ -703,11 +711,12 @@ func (r *rungs) Rung(j int) (beta, energy float64, x []int32) {
 	return k.betas[j], k.e[j*k.chains+s], x
 }
 
-// swapProb returns the probability of swapping rungs j and j+1 at energies e
-// and f; ok is false if that is not defined.
+// swapProb returns the probability of swapping rungs j and j+1 at energies e and f. ok is false
+// if the probability is not defined.
 func (k *tempering) swapProb(j int, e, f float64) (float64, bool) {
 	l := (k.betas[j] - k.betas[j+1]) * (e - f)
-	if l > math.Inf(-1) && l < math.Inf(1) { // no branch on its sign, which would be mispredicted
+	// no branch on the sign of l, which would be mispredicted
+	if l > math.Inf(-1) && l < math.Inf(1) {
 		return simd.Exp(min(l, 0)), true
 	}
 	return sweep.Accept(l, 0, 0)

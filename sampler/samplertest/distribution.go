@@ -11,8 +11,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// target returns the distribution that the method promises on m. It returns errNothing if the
-// method promises none or one of a single state, or if the model is too large to enumerate.
+// target returns the distribution that the method should leave invariant on m. It returns
+// errNothing if none is known, if it has a single state, or if the model is too large to
+// enumerate.
 func (s *subject) target(m energy.Model) ([]float64, error) {
 	sites, levels := m.Shape()
 	if size(sites, levels) > mostStates {
@@ -44,7 +45,7 @@ func (s *subject) target(m energy.Model) ([]float64, error) {
 	return w, nil
 }
 
-// draw stores states drawn from p.
+// draw fills x with independent states drawn from the distribution p.
 func draw(x []int32, p []float64, sites, levels int, r *rand.Rand) {
 	for ; len(x) > 0; x = x[sites:] {
 		u, k := r.Float64(), 0
@@ -56,9 +57,9 @@ func draw(x []int32, p []float64, sites, levels int, r *rand.Rand) {
 	}
 }
 
-// move starts chains at the states that start gives and moves each by as many steps as the last
-// entry of at. After each of the numbers of steps in at, it counts the states of the chains. The
-// kernel moves one block of chains after the other.
+// move starts chains at states that start stores, and moves each of them. It counts the states of
+// the chains after each of the numbers of steps in at, which ascend. The kernel moves one block
+// of chains after the other.
 func (s *subject) move(m energy.Model, chains int, at []int, start func(x []int32, r *rand.Rand)) (counts [][]int, err error) {
 	sites, levels := m.Shape()
 	k, err := s.method.Kernel(s.ctx, m, sampler.BlockSize)
@@ -97,7 +98,7 @@ func (s *subject) move(m energy.Model, chains int, at []int, start func(x []int3
 	return counts, nil
 }
 
-// streams returns the streams of a block of chains.
+// streams returns one stream per chain of a block.
 func streams(seed uint64) []sampler.Stream {
 	all := make([]sampler.Stream, sampler.BlockSize)
 	for i := range all {
@@ -106,7 +107,8 @@ func streams(seed uint64) []sampler.Stream {
 	return all
 }
 
-// agree returns an error if counts are unlikely for draws from p.
+// agree returns an error if the counts of states are unlikely for draws from p. tests is the
+// number of such tests per model.
 func (s *subject) agree(counts []int, p []float64, sites, levels, tests int, what string) error {
 	v := laws.PValue(counts, p)
 	if v >= laws.Rate/float64(tests*len(s.opt.Models)) {
@@ -119,8 +121,8 @@ func (s *subject) agree(counts []int, p []float64, sites, levels, tests int, wha
 	return fmt.Errorf("%s: %d of %d chains are at %v, want about %.0f (p-value %.2g, seed %d)", what, counts[k], n, x, float64(n)*p[k], v, s.opt.Seed)
 }
 
-// twin returns the same model with energies larger by half, and its distribution, or nil if the
-// method or this package knows no distribution.
+// twin returns the model with all energies multiplied by 1.5, and its distribution. It returns
+// nil if the method rejects that model, or if the distribution is not known or too close to p.
 func (s *subject) twin(p []float64) (energy.Model, []float64) {
 	m, err := energy.Scale(s.model, 1.5)
 	if err != nil {
@@ -143,13 +145,14 @@ func (s *subject) twin(p []float64) (energy.Model, []float64) {
 			distance += math.Abs(p[k]-q[k]*from[c]/to[c]) / 2
 		}
 	}
-	if distance < 6/math.Sqrt(float64(s.opt.Draws)) { // 0.017 of 131072 draws: ten deviations and more of a probability
+	// 0.017 for 131072 draws: at least ten standard deviations of a probability
+	if distance < 6/math.Sqrt(float64(s.opt.Draws)) {
 		return nil, nil
 	}
 	return m, q
 }
 
-// mostSteps is the maximum number of steps that a check makes to see a kernel move at all.
+// mostSteps is the maximum number of steps in which a kernel must visibly move.
 const mostSteps = 200
 
 func checkInvariance(s *subject) error {
@@ -217,7 +220,8 @@ func checkMixing(s *subject) error {
 	return s.agree(total, p, sites, levels, 1, fmt.Sprintf("after %d steps from %v, half of them after one more", s.opt.Mix, first))
 }
 
-// class returns p given its most likely class, and the least likely state of that class.
+// class returns p conditional on its most likely class, and the least likely state of that class.
+// It returns nil if the class has a single state.
 func (s *subject) class(p []float64, all [][]int32) (given []float64, first []int32) {
 	class, weight := s.classes(p, all)
 	best := class(all[0])
@@ -243,7 +247,7 @@ func (s *subject) class(p []float64, all [][]int32) (given []float64, first []in
 	return given, first
 }
 
-// classes returns Options.Class and the probability of each class under p.
+// classes returns the function Options.Class and the probability of each class under p.
 func (s *subject) classes(p []float64, all [][]int32) (class func([]int32) int, weight map[int]float64) {
 	class = s.opt.Class
 	if class == nil {
@@ -256,7 +260,7 @@ func (s *subject) classes(p []float64, all [][]int32) (class func([]int32) int, 
 	return class, weight
 }
 
-// mostMoved limits the number of chains of a runner that are counted.
+// mostMoved is the maximum number of chains of a runner whose states are counted.
 const mostMoved = 4096
 
 func checkStates(s *subject) error {

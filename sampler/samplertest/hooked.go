@@ -6,8 +6,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// hooked calls a hook whenever the model is evaluated. It supports the same optional interfaces as
-// the model.
+// hooked is a model that calls hook on every evaluation. It supports the same optional interfaces
+// as the wrapped model, except those that As does not list.
 type hooked struct {
 	energy.Model
 	hook func()
@@ -37,7 +37,7 @@ func (h *hooked) As(target any) bool {
 	case *energy.Bipartite:
 		return hook(h, p, func(m energy.Bipartite) energy.Bipartite { return hookedLayers{m, h} })
 	case *energy.Graphical, *energy.Ordinal, *energy.Supported, *energy.Matching, *energy.Toroidal:
-		return energy.AsInto(h.Model, target) // which evaluate nothing
+		return energy.AsInto(h.Model, target) // these interfaces evaluate nothing
 	}
 	return false
 }
@@ -145,7 +145,7 @@ func (h hookedLayers) VisibleField(f []float32, v []int32) {
 	h.Bipartite.VisibleField(f, v)
 }
 
-// forwarded forwards everything to a model.
+// forwarded is a wrapper that forwards all methods and optional interfaces to a model.
 type forwarded struct{ energy.Model }
 
 // As implements [energy.Capable].

@@ -9,12 +9,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// Models returns the models on which a method is checked by default: independent sites; an Ising
-// ring; a Potts path of three levels; ordinal levels; two levels with some states of probability
-// zero; an energy.Func with a random energy for every state, in which all sites interact; the ring
-// and the path with a site clamped; and sites of one level. For the ordinal model and the model
-// with forbidden states, the tables of differences are wrong by up to half a nat, as first-order
-// tables may be.
+// Models returns the models on which a method is checked by default:
+//
+//   - independent sites;
+//   - an Ising ring;
+//   - a Potts path of three levels;
+//   - ordinal levels;
+//   - two levels with some states of probability zero;
+//   - an energy.Func with a random energy for every state, in which all sites interact;
+//   - the ring and the path with a site clamped;
+//   - sites of one level.
+//
+// For the ordinal model and the model with forbidden states, the tables of differences are wrong
+// by up to half a nat, as first-order tables may be.
 func Models() []energy.Model {
 	ring := newPairs("Ising ring", 5, 2, 0.7, true)
 	path := newPairs("Potts path", 3, 3, -0.6, false)
@@ -31,25 +38,26 @@ func Models() []energy.Model {
 	}
 }
 
-// mostLevels is the maximum number of levels in Models, so that their tables need no scratch.
+// mostLevels is the maximum number of levels in Models. Their tables then need no scratch memory.
 const mostLevels = 5
 
-// clamped returns a model with one site fixed.
+// clamped returns model m with one site fixed at a level.
 func clamped(m energy.Model, site int, level int32) energy.Model {
 	c, err := energy.Clamp(m, map[int]int32{site: level})
 	if err != nil {
-		panic(err) // site and level are those of Models
+		panic(err) // cannot happen: Models passes valid sites and levels
 	}
 	return c
 }
 
-// random returns a model with an arbitrary energy for every state.
+// random returns a model with a random energy for every state.
 func random(sites, levels int, seed uint64) energy.Func {
 	e := newTable("", sites, levels, 0, seed).e
 	return energy.Func{Sites: sites, Levels: levels, E: func(x []int32) float64 { return e[laws.Index(x, levels)] }}
 }
 
-// pairs is E(x) = −J Σ_{neighbours ij} [x_i = x_j] − Σ_i h[x_i] on a path or a ring.
+// pairs is a model of sites on a path or a ring, E(x) = −J Σ_{neighbours ij} [x_i = x_j] − Σ_i
+// h[x_i].
 type pairs struct {
 	name          string
 	sites, levels int
@@ -61,7 +69,8 @@ type pairs struct {
 func newPairs(name string, sites, levels int, coupling float64, ring bool) *pairs {
 	p := &pairs{name: name, sites: sites, levels: levels, coupling: coupling, start: []int32{0}}
 	for l := range levels {
-		p.field = append(p.field, float64(0.4*float64(l))-0.1) // no fused product: bits are the same everywhere
+		// no fused multiply-add, so that bits are the same everywhere
+		p.field = append(p.field, float64(0.4*float64(l))-0.1)
 	}
 	for i := range sites {
 		var next []int32
@@ -77,7 +86,7 @@ func newPairs(name string, sites, levels int, coupling float64, ring bool) *pair
 	return p
 }
 
-// Name implements sampler.Named.
+// Name implements [sampler.Named].
 func (p *pairs) Name() string { return p.name }
 
 // Shape implements [energy.Model].
@@ -114,7 +123,7 @@ func (p *pairs) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Gradient implements [energy.Differentiable], exactly.
+// Gradient implements [energy.Differentiable] with exact differences.
 func (p *pairs) Gradient(e []float64, g []float32, x []int32) {
 	p.Energy(e, x)
 	lengths(len(g), len(x)*p.levels, 1)
@@ -138,16 +147,17 @@ func (p *pairs) Matching() (coupling float64, field []float64, ok bool) {
 	return p.coupling, p.field, true
 }
 
-// table is a model with an arbitrary energy for every state, values for its levels, and tables of
-// differences that are wrong by up to half a nat.
+// table is a model with a random energy for every state. Its levels have values, and its tables
+// of differences are wrong by up to half a nat.
 type table struct {
 	name          string
 	sites, levels int
-	e             []float64 // by laws.Index
-	noise         []float64 // of tables, by laws.Index, site and level
+	e             []float64 // energy of each state, indexed by laws.Index
+	// error of each table entry, indexed by laws.Index of the state, site and level
+	noise []float64
 }
 
-// newTable returns a random table in which the given share of the states has probability zero, but
+// newTable returns a random table. The fraction forbidden of the states has probability zero, but
 // never the all-zero state.
 func newTable(name string, sites, levels int, forbidden float64, seed uint64) *table {
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -165,7 +175,7 @@ func newTable(name string, sites, levels int, forbidden float64, seed uint64) *t
 	return t
 }
 
-// Name implements sampler.Named.
+// Name implements [sampler.Named].
 func (t *table) Name() string { return t.name }
 
 // Shape implements [energy.Model].
@@ -187,7 +197,7 @@ func (t *table) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Gradient implements [energy.Differentiable].
+// Gradient implements [energy.Differentiable] with inexact differences.
 func (t *table) Gradient(e []float64, g []float32, x []int32) {
 	t.Energy(e, x)
 	lengths(len(g), len(x)*t.levels, 1)
@@ -217,7 +227,8 @@ func (t *table) Values() []float32 {
 	return v
 }
 
-// Repair implements [energy.Supported].
+// Repair implements [energy.Supported]. It replaces a state of probability zero by the all-zero
+// state.
 func (t *table) Repair(x []int32) {
 	for ; len(x) > 0; x = x[t.sites:] {
 		if math.IsInf(t.e[laws.Index(x[:t.sites], t.levels)], 1) {
@@ -226,7 +237,8 @@ func (t *table) Repair(x []int32) {
 	}
 }
 
-// lengths panics unless x has as many states as e.
+// lengths panics unless x, the length of a slice of states, is e states of the given number of
+// sites.
 func lengths(e, x, sites int) {
 	if x != e*sites {
 		panic(fmt.Sprintf("samplertest: len(x) = %d, want %d states of %d sites", x, e, sites))

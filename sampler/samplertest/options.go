@@ -13,63 +13,65 @@ import (
 )
 
 // Options describes what a method promises. The zero value suits a method that leaves exp(−E)
-// invariant, reaches every state of positive probability and keeps nothing but caches.
+// invariant, reaches every state of positive probability and has no internal state except caches.
 type Options struct {
 	// Models are the models on which the method is checked; nil means [Models]. Checks of
 	// distributions skip models with more than 4096 states. Models that the method rejects, by an
-	// error of Kernel, are skipped; it is an error to reject all models.
+	// error of Kernel, are skipped. It is an error if the method rejects all models.
 	Models []energy.Model
 
-	// Target, if not nil, returns the distribution that the method leaves invariant on m: entry Σ_i
-	// x_i·levels^i is the probability of the state x. A nil result means that none is known for m.
-	// Set Target for approximate methods; otherwise the target is exp(−E)/Z, restricted to Support.
+	// Target, if not nil, returns the distribution that the method leaves invariant on m: entry
+	// Σ_i x_i·levels^i is the probability of the state x. A nil result means that none is known
+	// for m. Set Target for approximate methods. If Target is nil, the distribution is exp(−E)/Z,
+	// restricted to Support.
 	Target func(m energy.Model) []float64
 
 	// Support, if not nil, reports whether a state belongs to the language to which the method
 	// confines chains.
 	Support func(x []int32) bool
 
-	// Class, if not nil, numbers the parts of the state space that chains do not leave, as for a
-	// method that only exchanges levels.
+	// Class, if not nil, returns the number of the part of the state space to which x belongs.
+	// Chains do not leave a part, for instance because the method only exchanges levels.
 	Class func(x []int32) int
 
-	// Settle is the number of steps after which a kernel has forgotten how Reset set its internal
-	// state, such as momenta or replicas at other temperatures. Invariance is checked after these
-	// steps. 0 means that the kernel has no such state.
+	// Settle is the number of steps after which a kernel has forgotten the internal state that
+	// Reset set, such as momenta or replicas at other temperatures. Invariance is checked after
+	// these steps. 0 means that the kernel has no such state.
 	Settle int
 
-	// Mix is the number of steps after which a chain has forgotten its start; 0 means 256.
+	// Mix is the number of steps after which a chain has forgotten its initial state; 0 means
+	// 256.
 	Mix int
 
-	// Draws is the number of chains that are counted; 0 means 131072, enough to detect an energy
-	// that is 10 % too high or too low.
+	// Draws is the number of chains whose states are counted; 0 means 131072, enough to detect an
+	// energy that is 10 % too high or too low.
 	Draws int
 
-	Seed uint64 // of all draws
+	Seed uint64 // seed of all draws
 
-	// Skip names requirements that are not checked, see [TestMethod], such as "mixing" for a method
-	// that needs far more steps to forget its start.
+	// Skip lists the names of requirements that are not checked, see [TestMethod]. An example is
+	// "mixing" for a method that needs far more steps to forget its initial state.
 	Skip []string
 
-	// Report, if not nil, is called with a line for each requirement that applied; for instance
+	// Report, if not nil, is called with a line for each requirement that was checked. It can be
 	// t.Logf of package testing.
 	Report func(format string, args ...any)
 }
 
 const (
-	defaultDraws = 1 << 17 // TestDrawsFindATenth
+	defaultDraws = 1 << 17 // default number of draws; TestDrawsFindATenth shows that they are enough
 	defaultMix   = 256
 	mostStates   = 4096
 )
 
-// law is one requirement; its function check applies it to a method on one model.
+// law is one requirement. Its function check tests a method on one model.
 type law struct {
 	name  string
-	most  int // it is judged on the first so many models that it applies to; 0: on all
+	most  int // maximum number of models on which the requirement is checked; 0 means all
 	check func(s *subject) error
 }
 
-// subject is a method on a model.
+// subject is a method together with the model on which it is checked.
 type subject struct {
 	ctx    context.Context
 	method sampler.Method
@@ -78,7 +80,7 @@ type subject struct {
 	opt    Options
 }
 
-// errNothing means that a law does not apply to a method on a model.
+// errNothing is the error of a check that does not apply to a method on a model.
 var errNothing = errors.New("does not apply")
 
 var all = []law{
@@ -97,35 +99,35 @@ var all = []law{
 	{"allocations", 4, checkAllocations},
 }
 
-// TestMethod checks that a method meets the requirements of this package, in this order, and
-// returns an error for the first violation:
+// TestMethod checks that a method meets the following requirements, in this order, and returns an
+// error for the first violation:
 //
-//   - arguments: Kernel returns an error for a nil model, fewer than one chain and more than
+//   - arguments: Kernel returns an error for a nil model, for fewer than one chain and for more than
 //     sampler.BlockSize.
 //   - invariance: states drawn from the target are still distributed as the target after one step
 //     and after several, with caches that are some steps old, and after a Reset to other states.
-//   - mixing: chains that begin in one state, the least likely of the most likely class, have the
-//     target's distribution given the class after Options.Mix steps. Half of them make one more
-//     step, as a chain may be periodic.
+//   - mixing: chains start in one state, the least likely of the most likely class. After Options.Mix
+//     steps they have the target's distribution conditional on the class. Half of the chains make one
+//     extra step, because a chain may be periodic.
 //   - states: the target is left invariant after SetStates of the runner, and so is another target
 //     after sampler.Retarget.
-//   - reports: after every step Info has the energy of the state, to a relative error of 10⁻⁹, or
-//     NaN throughout; an acceptance probability within [0, 1]; and the number of changes of sites,
-//     which is the number of sites that differ unless some changed back.
+//   - reports: after every step, Info has an energy, an acceptance probability within [0, 1] and the
+//     number of site changes. The energy is that of the state, to a relative error of 10⁻⁹, or always
+//     NaN. The number of changes is the number of sites that differ, or larger if sites changed back.
 //   - resume: a run that is saved and loaded has the bits of an uninterrupted run. It is saved at
 //     its start, in warm-up, after warm-up, and where its context ended.
 //   - workers: a run has the same bits with 1, 2 and 5 workers, and with or without an observer.
 //   - parts: the parts of a run have the bits of the whole.
 //   - wrappers: a method, a pointer to it and a struct that embeds it as a sampler.Method have the
-//     same bits, and load each other's checkpoints; so does the method on a wrapper that forwards
-//     everything to the model.
+//     same bits, and load each other's checkpoints. The method also has the same bits on a wrapper
+//     that forwards everything to the model.
 //   - stop: after its context has ended, a run evaluates the model at most as often as in two steps
-//     and returns the error of the context; later it continues with the bits of a run that was not
+//     and returns the error of the context. A later run continues with the bits of a run that was not
 //     stopped.
 //   - panics: a panic of the model reaches the caller of Run as an error that wraps the panic
 //     value, and the runner can continue.
 //   - failures: no chain moves to a state whose energy is NaN or, if the method knows energies,
-//     −Inf; NaN is counted in Info.Invalid, or Run returns an error. No chain starts from a state
+//     −Inf. NaN is counted in Info.Invalid, or Run returns an error. No chain starts from a state
 //     of probability zero.
 //   - allocations: a step allocates nothing.
 func TestMethod(ctx context.Context, method sampler.Method, opt Options) error {
@@ -171,7 +173,7 @@ func TestMethod(ctx context.Context, method sampler.Method, opt Options) error {
 	return nil
 }
 
-// held checks a law. A panic counts as a violation.
+// held runs the check of a law. A panic counts as a violation.
 func held(l law, s *subject) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -181,7 +183,8 @@ func held(l law, s *subject) (err error) {
 	return l.check(s)
 }
 
-// fill checks the arguments and replaces zeros by defaults.
+// fill checks the arguments, replaces zero options by their defaults and returns the method's
+// name.
 func fill(ctx context.Context, method sampler.Method, opt *Options) (name string, err error) {
 	switch {
 	case ctx == nil:
@@ -208,7 +211,7 @@ func fill(ctx context.Context, method sampler.Method, opt *Options) (name string
 	return fmt.Sprintf("%T", method), nil
 }
 
-// size returns levels^sites, or a number above mostStates.
+// size returns levels^sites, or some number above mostStates if that is larger than mostStates.
 func size(sites, levels int) int {
 	n := 1
 	for range sites {
@@ -219,7 +222,7 @@ func size(sites, levels int) int {
 	return n
 }
 
-// describe names a model.
+// describe returns the name and the shape of a model.
 func describe(m energy.Model) string {
 	sites, levels := m.Shape()
 	name := reflect.TypeOf(m).String()

@@ -14,30 +14,31 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Runs of these checks are short: every kind of block, a warm-up, some draws.
+// runChains, runWarmup and runDraws are the numbers of chains, warm-up steps and draws of the runs
+// that the checks make. The runs are short and have whole and partial blocks.
 const (
 	runChains     = 40
 	runWarmup     = 20
 	runDraws      = 20
-	restoredSteps = 3 // before and after
+	restoredSteps = 3 // number of steps before saving a kernel, and after restoring it
 )
 
-// history is the observable result of a run: a digest of every draw of every chain, and how the run
-// ended.
+// history is the observable result of a run: a digest of every draw of every chain, and the final
+// states, step sizes and statistics.
 type history struct {
-	draws  [][]uint64 // by chain
+	draws  [][]uint64 // per chain: digests of its draws
 	states []int32
 	sizes  []float64
 	stats  sampler.Stats
 }
 
-// offset and prime are those of the 64-bit hash FNV-1a.
+// offset and prime are the parameters of the 64-bit hash FNV-1a.
 const (
 	offset = 14695981039346656037
 	prime  = 1099511628211
 )
 
-// mix adds a number to a hash.
+// mix returns the hash h extended by the eight bytes of v.
 func mix(h, v uint64) uint64 {
 	for range 8 {
 		h = (h ^ v&0xff) * prime
@@ -46,7 +47,7 @@ func mix(h, v uint64) uint64 {
 	return h
 }
 
-// digest is the hash of a draw.
+// digest returns the hash of one draw: its state and its report.
 func digest(x []int32, info *sampler.Info) uint64 {
 	h := uint64(offset)
 	for _, l := range x {
@@ -54,7 +55,7 @@ func digest(x []int32, info *sampler.Info) uint64 {
 	}
 	e := info.Energy
 	if math.IsNaN(e) {
-		e = math.NaN() // one of many
+		e = math.NaN() // all NaN bit patterns count as equal
 	}
 	for _, v := range []uint64{math.Float64bits(e), math.Float64bits(info.Accept), uint64(info.Moved), uint64(info.Invalid)} {
 		h = mix(h, v)
@@ -62,13 +63,13 @@ func digest(x []int32, info *sampler.Info) uint64 {
 	return h
 }
 
-// config returns the configuration of the runs of the checks.
+// config returns the configuration of the runs that the checks make.
 func (s *subject) config() sampler.Config {
 	return sampler.Config{Chains: runChains, Seed: s.opt.Seed, Warmup: runWarmup, Init: s.init()}
 }
 
-// init returns a state of positive probability for all chains, or nil if chains find one
-// themselves.
+// init returns a state of positive probability as the start of all chains, or nil if chains find
+// one themselves.
 func (s *subject) init() []int32 {
 	sites, levels := s.model.Shape()
 	if s.opt.Support != nil || size(sites, levels) > mostStates {
@@ -84,7 +85,7 @@ func (s *subject) init() []int32 {
 	return all[best]
 }
 
-// observed returns the configuration of the whole run with an observer that fills h.
+// observed returns cfg with an observer that stores digests of the draws in h.
 func observed(h *history, cfg sampler.Config) sampler.Config {
 	if h.draws == nil {
 		h.draws = make([][]uint64, cfg.Chains)
@@ -100,12 +101,12 @@ func observed(h *history, cfg sampler.Config) sampler.Config {
 	return cfg
 }
 
-// end records how a run ended.
+// end records the final states, step sizes and statistics of a run.
 func (h *history) end(c *sampler.Chains) {
 	h.states, h.sizes, h.stats = slices.Clone(c.States()), slices.Clone(c.StepSizes()), c.Stats()
 }
 
-// run makes a whole run.
+// run makes a whole run and returns its history.
 func (s *subject) run(m energy.Model, method sampler.Method, cfg sampler.Config) (*history, error) {
 	h := &history{}
 	c, err := sampler.NewChains(s.ctx, m, method, observed(h, cfg))
@@ -119,7 +120,7 @@ func (s *subject) run(m energy.Model, method sampler.Method, cfg sampler.Config)
 	return h, nil
 }
 
-// same compares two runs.
+// same returns an error that begins with what if two runs differ.
 func same(want, got *history, what string) error {
 	for i := range want.draws {
 		for d := range want.draws[i] {
@@ -201,8 +202,8 @@ func checkParts(s *subject) error {
 	return nil
 }
 
-// resumed makes a run that begin advances to some point, saves it, and continues in chains that
-// load the checkpoint.
+// resumed makes a run in two pieces and returns its history. begin advances the chains to some
+// point. They are then saved, and new chains load the checkpoint and finish the run.
 func (s *subject) resumed(begin func(c *sampler.Chains) error) (*history, error) {
 	h, cfg := &history{}, s.config()
 	first, err := sampler.NewChains(s.ctx, s.model, s.method, observed(h, cfg))
@@ -254,7 +255,9 @@ func checkResume(s *subject) error {
 			return err
 		}
 	}
-	for looks := 2; ; looks = 2*looks + 1 { // every point would take long; these are in Reset, warm-up and draws
+	// a sample of interruption points in Reset, warm-up and draws, because all points would take
+	// long
+	for looks := 2; ; looks = 2*looks + 1 {
 		ended := true
 		got, err := s.resumed(func(c *sampler.Chains) error {
 			err := c.Run(laws.NewPolled(s.ctx, looks), runDraws)
@@ -277,10 +280,10 @@ func checkResume(s *subject) error {
 	return s.restored(want.states)
 }
 
-// restored compares a kernel with a new kernel that is restored from what the first one wrote and
-// moves the same states, without a Reset unless nothing was written. A run would not show a
-// difference, because a runner evaluates energies when it loads, but a kernel that contains other
-// kernels depends on this.
+// restored compares a kernel with a new kernel that is restored from the first one's checkpoint.
+// Both move the same states, and the new kernel is Reset only if the checkpoint is empty. A run
+// would not show a difference, because a runner evaluates energies when it loads. But a kernel
+// that contains other kernels depends on this.
 func (s *subject) restored(x []int32) error {
 	sites, _ := s.model.Shape()
 	chains := min(len(x)/sites, sampler.BlockSize)
@@ -331,7 +334,7 @@ func (s *subject) restored(x []int32) error {
 	return nil
 }
 
-// watched returns a model whose evaluations are counted; one goroutine uses it.
+// watched returns the model with a counter of its evaluations. Only one goroutine may use it.
 func (s *subject) watched() (*hooked, *int) {
 	count := 0
 	return &hooked{s.model, func() { count++ }}, &count
@@ -385,7 +388,7 @@ func checkStop(s *subject) error {
 		err = c.Run(ctx, runDraws)
 		cancel()
 		if seen < after {
-			continue // the method evaluates the model no more often
+			continue // the method never evaluates the model that often
 		}
 		if err != nil && !errors.Is(err, context.Canceled) {
 			return fmt.Errorf("context that ends at evaluation %d: Run returns %w", after, err)
@@ -442,7 +445,8 @@ func checkPanics(s *subject) error {
 	return nil
 }
 
-// panicked makes a run whose model panics once.
+// panicked makes a run whose model panics once, at evaluation number at, and then continues the
+// run.
 func (s *subject) panicked(at, workers int, cfg sampler.Config) error {
 	left := newCounter(-1)
 	m := &hooked{s.model, func() {
@@ -470,7 +474,7 @@ func (s *subject) panicked(at, workers int, cfg sampler.Config) error {
 	return s.atHome(c)
 }
 
-// atHome checks that the energies that chains report are those of their states.
+// atHome returns an error if the energy that a chain reports is not that of its state.
 func (s *subject) atHome(c *sampler.Chains) error {
 	sites, _ := s.model.Shape()
 	for i, info := range c.Info() {
@@ -481,8 +485,8 @@ func (s *subject) atHome(c *sampler.Chains) error {
 	return nil
 }
 
-// energyOf compares the energy that a chain reports with that of its state. 10⁻⁹ is far more than
-// the rounding error of the sums that kernels keep.
+// energyOf returns an error if the energy that a chain reports differs from that of its state.
+// The tolerance of 10⁻⁹ is far larger than the rounding error of the sums that kernels keep.
 func (s *subject) energyOf(what string, chain int, got float64, x []int32) error {
 	e := make([]float64, 1)
 	s.model.Energy(e, x)
@@ -504,7 +508,8 @@ func checkFailures(s *subject) error {
 		return errNothing
 	}
 	e := laws.Energies(s.model)
-	ill, seen := make([]bool, len(given)), 0 // every second of the states that chains would visit
+	// every second state that chains would visit gets a bad energy
+	ill, seen := make([]bool, len(given)), 0
 	for k, v := range given {
 		if k != laws.Index(first, levels) && v > 0 {
 			ill[k] = seen%2 == 0
@@ -533,7 +538,8 @@ func checkFailures(s *subject) error {
 		got := make([]float64, 8)
 		m.Energy(got, c.States())
 		for i, v := range got {
-			unknown := math.IsNaN(c.Info()[i].Energy) // who does not know the energy cannot see −Inf
+			// a method that does not know energies cannot see −Inf
+			unknown := math.IsNaN(c.Info()[i].Energy)
 			if math.IsNaN(v) || math.IsInf(v, -1) && !unknown {
 				return fmt.Errorf("some states have the energy %v: chain %d has moved to one, %v", bad, i, c.States()[i*sites:(i+1)*sites])
 			}
@@ -593,7 +599,7 @@ func checkWrappers(s *subject) error {
 	return same(want, got, "a wrapper around the model")
 }
 
-// exchanged saves chains of one method and loads them into chains of another.
+// exchanged saves chains of method from and loads the checkpoint into chains of method to.
 func (s *subject) exchanged(from, to sampler.Method) error {
 	cfg := s.config()
 	a, err := sampler.NewChains(s.ctx, s.model, from, cfg)
@@ -617,7 +623,7 @@ func (s *subject) exchanged(from, to sampler.Method) error {
 // Digest returns a digest of the states of a run of the method on every model of the options,
 // except models that the method rejects or on which it fails. Store it in golden files to verify
 // that a seed gives the same states in every release, on every machine and instruction set. It is
-// an error if the method runs on none of the models.
+// an error if the method fails on all models.
 func Digest(ctx context.Context, method sampler.Method, opt Options) (uint64, error) {
 	name, err := fill(ctx, method, &opt)
 	if err != nil {
@@ -644,7 +650,8 @@ func Digest(ctx context.Context, method sampler.Method, opt Options) (uint64, er
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
-		if err == nil { // unlike that of DULA at a state without probability
+		// a failed run, such as one of DULA at a state of probability zero, does not count
+		if err == nil {
 			ran++
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// counter counts down to an event; several goroutines may use it.
+// counter counts down to an event. Several goroutines may use it.
 type counter struct{ left atomic.Int64 }
 
 func newCounter(n int) *counter {
@@ -22,7 +22,7 @@ func newCounter(n int) *counter {
 
 func (c *counter) set(n int) { c.left.Store(int64(n)) }
 
-// down reports whether this call is the one on which the counter was set to fire.
+// down reports whether this is call number n since set(n).
 func (c *counter) down() bool { return c.left.Add(-1) == 0 }
 
 func checkArguments(s *subject) error {
@@ -94,7 +94,7 @@ func checkReports(s *subject) error {
 	return nil
 }
 
-// uniform is the uniform distribution on the states of finite energy in Support.
+// uniform returns the uniform distribution on the states of finite energy in Options.Support.
 func uniform(s *subject) []float64 {
 	w := laws.Energies(s.model)
 	for k, x := range laws.States(s.model.Shape()) {
@@ -132,12 +132,13 @@ func checkAllocations(s *subject) error {
 	return nil
 }
 
-// These are the only calls of a kernel's own methods; everything else goes through a runner.
+// reset and step are the only direct calls of kernel methods; all other calls go through a
+// runner.
 
 // reset resets a kernel to the states x.
 func reset(k sampler.Kernel, x []int32) error { return k.Reset(sampler.Control{}, x) }
 
-// step makes one whole step whose states and reports can be read.
+// step makes one whole step whose states and reports can be read afterwards.
 func step(k sampler.Kernel, info []sampler.Info, x []int32, r []sampler.Stream) {
 	k.Step(sampler.Control{}, info, x, r)
 }

@@ -15,31 +15,32 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// AIS is a [Run] of annealed importance sampling. Its fields are the arguments of [anneal.AIS]. Its
-// elements are the chains or, with a Config.Population, the populations. Its tally has one
-// function, "log w": the log-weight of a chain, or the log of the mean weight of a population. The
-// state recorded for a population is that of its first chain. See [AIS.LogZ].
+// AIS is a [Run] of annealed importance sampling. Its fields are the arguments of [anneal.AIS].
+// Its elements are the chains or, with a Config.Population, the populations. Its tally has one
+// function, "log w": the log-weight of a chain, or the log of the mean weight of a population.
+// The state of a population in the tally is that of its first chain. [AIS.LogZ] returns the
+// estimate.
 type AIS struct {
 	Model  energy.Model
 	Method sampler.Method
-	Config anneal.AISConfig // of the whole run, without Checkpoint; Exact for all chains
+	Config anneal.AISConfig // settings of the whole run, without Checkpoint; Exact for all chains
 }
 
 // Kind returns "ais".
 func (a AIS) Kind() string { return "ais" }
 
-// Size returns the number of chains and the block in which they move, or the number of
-// populations and 1.
+// Size returns the number of chains and the number of chains in a block. With populations, it
+// returns their number and 1.
 func (a AIS) Size() (n, block int) {
-	whole, _ := a.Config.Part(0, 1) // for the default of Chains; Part names what is wrong
+	whole, _ := a.Config.Part(0, 1) // fills in the default of Chains; method Part reports errors
 	if each := whole.Population; each > 0 {
 		return max(whole.Chains/each, 1), 1
 	}
 	return whole.Chains, sampler.Config{Chains: whole.Chains}.Block()
 }
 
-// Part runs new chains or populations and writes the last states of all their chains as a .npy file
-// of int32, chains × sites.
+// Part runs new chains or populations. It writes the last states of all their chains as a .npy
+// file of int32, chains × sites.
 func (a AIS) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	cfg := a.Config
 	n, _ := a.Size()
@@ -90,8 +91,8 @@ func (a AIS) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(
 	}, nil
 }
 
-// LogZ returns the estimate of log Z and the effective number of elements from a tally of the run.
-// They equal those of [anneal.AISResult] up to rounding. The errors are those of
+// LogZ returns the estimate of log Z and the effective number of elements from a tally of the
+// run. They equal those of [anneal.AISResult] up to rounding. LogZ returns the errors of
 // [diagnose.Tally.LogMeanExp].
 func (a AIS) LogZ(t *diagnose.Tally) (z anneal.LogZ, ess float64, err error) {
 	if t == nil {
@@ -99,12 +100,12 @@ func (a AIS) LogZ(t *diagnose.Tally) (z anneal.LogZ, ess float64, err error) {
 	}
 	z.Value, z.StdErr, ess, err = t.LogMeanExp()
 	if a.Config.Exact != nil {
-		z.Value = -z.Value // the weights are of 1/Z
+		z.Value = -z.Value // backwards, the weights estimate 1/Z
 	}
 	return z, ess, err
 }
 
-// identity identifies what the draws of a run depend on.
+// identity identifies a run in a tally by its kind, its shape and its settings.
 type identity struct {
 	name          string
 	sites, levels int

@@ -15,28 +15,28 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// Chains is a [Run] of Markov chains. Its fields are the arguments of [sampler.NewChains] and the
-// number of draws.
+// Chains is a [Run] of Markov chains. Its fields are the arguments of [sampler.NewChains], the
+// number of draws, and the functions that the tally evaluates.
 type Chains struct {
 	Model     energy.Model
 	Method    sampler.Method
-	Config    sampler.Config // of the whole run, without Draws and Checkpoint
-	Draws     int            // per chain, ≥ 1
-	Nested    int            // as in diagnose.TallyConfig
+	Config    sampler.Config // settings of the whole run, without DrawsFile and Checkpoint
+	Draws     int            // number of draws per chain, ≥ 1
+	Nested    int            // number of chains per group, see diagnose.TallyConfig
 	Functions []func(x []int32) float64
-	Names     []string // of the functions; nil: f1, f2, …
+	Names     []string // names of the functions; nil means f1, f2, …
 }
 
 // Kind returns "chains".
 func (c Chains) Kind() string { return "chains" }
 
-// Size returns the number of chains and the block in which they move, both a
-// multiple of Nested.
+// Size returns the number of chains and the number of chains in a block. Each block is a multiple
+// of Nested.
 func (c Chains) Size() (n, block int) {
 	return cmp.Or(c.Config.Chains, 4), multiple(c.Config.Block(), max(c.Nested, 1))
 }
 
-// multiple returns the least common multiple.
+// multiple returns the least common multiple of a and b.
 func multiple(a, b int) int {
 	g, r := a, b
 	for r > 0 {
@@ -45,8 +45,8 @@ func multiple(a, b int) int {
 	return a / g * b
 }
 
-// Part makes new chains, runs them and writes their last states as a .npy file of
-// int32, chains × sites.
+// Part builds new chains and runs them. It writes their last states as a .npy file of int32,
+// chains × sites.
 func (c Chains) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	cfg := c.Config
 	sites, _, err := check.Shape("shard: Chains", c.Model, 1, sampler.BlockSize)
@@ -89,13 +89,13 @@ func (c Chains) Part(ctx context.Context, first, count int) (*diagnose.Tally, fu
 	}, nil
 }
 
-// settings holds what the draws of chains depend on in addition to the number of chains and the
-// seed.
+// settings identifies the settings on which draws of chains depend, besides the number of chains
+// and the seed.
 type settings struct{ c Chains }
 
 func (s settings) Name() string { return "chains" }
 
-// Shape returns the shape of the model, which the languages among the settings have.
+// Shape returns the shape of the model, for which languages among the settings are unrolled.
 func (s settings) Shape() (sites, levels int) { return s.c.Model.Shape() }
 
 func (s settings) Settings(add func(name string, value any)) {
@@ -107,8 +107,8 @@ func (s settings) Settings(add func(name string, value any)) {
 	probe.Target(add, s.c.Model, s.c.Method, sampler.NewStream(probe.States, 0).IntN)
 }
 
-// checkNames returns an error unless names is nil or a valid argument of [diagnose.Tally.Name] for
-// n functions.
+// checkNames returns an error unless names is nil or holds n valid names for
+// [diagnose.Tally.Name].
 func checkNames(who string, names []string, n int) error {
 	if names != nil && len(names) != n {
 		return fmt.Errorf("shard: %s.Names = %v, want %d of them", who, names, n)

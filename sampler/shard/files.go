@@ -13,20 +13,21 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// Options select what [Task.Do] does in addition to the tally. The zero value adds nothing.
+// Options holds optional actions of [Task.Do]. The zero value adds none.
 type Options struct {
-	// States also saves the states of the part, in the file states-FIRST.npy, where FIRST is the
-	// number of its first element, in twelve digits.
+	// States also saves the states of the part, in the file states-FIRST.npy. FIRST is the number
+	// of the part's first element, in twelve digits.
 	States bool
 
-	// Started, if not nil, is called with the elements of the part before they are made. It is not
-	// called if there is nothing to do.
+	// Started, if not nil, is called with the range of elements of the part before the part runs.
+	// It is not called if the part is already finished.
 	Started func(first, count int)
 }
 
-// Do makes the task's part of the run and saves its tally in a file in the folder dir, which must
-// exist. The file gets its name only when it is complete and on disk. If such a file exists
-// already, Do does nothing. It replaces a damaged file. A file of another run or part is an error.
+// Do runs the task's part of the run and saves its tally in a file in the folder dir, which must
+// exist. The file gets its name only when it is complete and on disk. If the part's file exists
+// already, Do does nothing. It replaces a damaged file. If the file belongs to another run or
+// part, Do returns an error.
 func (t Task) Do(ctx context.Context, dir string, run Run, o Options) error {
 	if err := check.Given("shard: Task.Do", "run", run); err != nil {
 		return err
@@ -72,7 +73,7 @@ func (t Task) Do(ctx context.Context, dir string, run Run, o Options) error {
 	return err
 }
 
-// Make makes the elements first … first+count−1 of the run and returns their tally. If dir is not
+// Make runs the elements first … first+count−1 of the run and returns their tally. If dir is not
 // empty, it saves their states there, in the file states-FIRST.npy.
 func Make(ctx context.Context, run Run, first, count int, dir string) (*diagnose.Tally, error) {
 	if err := check.Given("shard: Make", "run", run); err != nil {
@@ -101,8 +102,9 @@ func statesFile(dir string, first int) string {
 
 func (t Task) file() string { return fmt.Sprintf("part-%06d-of-%06d.tally", t.Index, t.Count) }
 
-// finished reports whether the file path holds the part of the run of tally. It returns false if
-// the file is missing or damaged, and an error if the file belongs to another run or part.
+// finished reports whether the file path holds the elements first … first+count−1 of the run of
+// tally. It returns false if the file is missing or damaged, and an error if the file belongs to
+// another run or part.
 func finished(path string, tally *diagnose.Tally, first, count int) (bool, error) {
 	var was diagnose.Tally
 	b, err := os.ReadFile(path)
@@ -121,12 +123,12 @@ func finished(path string, tally *diagnose.Tally, first, count int) (bool, error
 	return true, nil
 }
 
-// places counts the calls of place.
+// places counts the calls of place, for unique file names.
 var places atomic.Int64
 
-// place writes a file under a unique name and then renames it into place. So two processes that do
-// the same task at the same time, for instance because an engine repeats slow tasks, never write to
-// the same file: both end with the same bits.
+// place writes a file under a unique name and then renames it to path. Two processes that do the
+// same task at the same time, for instance because an engine repeats slow tasks, therefore never
+// write to the same file. Both write the same bits.
 func place(path string, write func(io.Writer) error) error {
 	path, err := durable.Target(path)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// Merge merges the files that all tasks of the run left in dir. The error is an *[Incomplete] if
-// parts are missing or damaged. Merge also returns an error if files belong to another run or to
+// Merge merges the files that all tasks of the run saved in dir. It returns an *[Incomplete] if
+// parts are missing or damaged. It also returns an error if files belong to another run or to
 // different numbers of tasks, or have elements in common. On an error the tally is nil.
 func Merge(ctx context.Context, dir string, run Run) (*diagnose.Tally, error) {
 	t, err := merge(ctx, dir, run)
@@ -89,11 +89,12 @@ func merge(ctx context.Context, dir string, run Run) (*diagnose.Tally, error) {
 	return all, all.Missing()
 }
 
-// Incomplete is the error of Merge if some tasks have no complete file.
+// Incomplete is the error of [Merge] if some tasks have not saved a complete file.
 type Incomplete struct {
-	Missing, Damaged []int // indices
-	Count            int   // of all tasks
-	Err              error // of the first damaged file
+	// indices of the tasks whose files are missing, and of those whose files are damaged
+	Missing, Damaged []int
+	Count            int   // number of all tasks
+	Err              error // error of the first damaged file; nil if none is damaged
 }
 
 func (e *Incomplete) Error() string {

@@ -13,16 +13,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// Sampler makes independent samples, one after the other, as a diffusion.Runner does.
+// Sampler makes independent samples one after the other. A diffusion.Runner is a Sampler.
 type Sampler[S energy.Site] interface {
 	Shape() (sites, levels int)
 
-	// Sample fills x, samples × sites, with the next samples. Any error, even of a single sample
-	// (diffusion.SampleErrors), ends the part, because a tally cannot omit a sample.
+	// Sample fills x, samples × sites, with the next samples. Any error, even one of a single
+	// sample (diffusion.SampleErrors), ends the part, because a tally cannot omit a sample.
 	Sample(ctx context.Context, x []S) error
 
-	// Settings calls add with the name and value of every setting on which samples depend, in
-	// addition to their numbers.
+	// Settings calls add with the name and value of every setting on which samples depend, except
+	// the numbers of the samples.
 	Settings(add func(name string, value any))
 }
 
@@ -34,29 +34,30 @@ type Sampler[S energy.Site] interface {
 //
 // In the tally, a sample counts as a chain of one draw.
 type Samples[S energy.Site] struct {
-	Samples int // of the whole run, ≥ 1
+	Samples int // number of samples of the whole run, ≥ 1
 
-	// Block is the number of samples that stay together; 0 means 64. If the denoiser's predictions
-	// for a state depend on the rest of the batch, Block must be a multiple of the batch size.
+	// Block is the number of samples that are never divided between parts; 0 means 64. If the
+	// denoiser's predictions for a state depend on the rest of the batch, Block must be a
+	// multiple of the batch size.
 	Block int
 
-	// New returns a sampler that makes the samples first … first+count−1 of the run.
+	// New returns a sampler for the samples first … first+count−1 of the run.
 	New func(ctx context.Context, first, count int) (Sampler[S], error)
 
 	Functions []func(x []S) float64
-	Names     []string // of the functions; nil: f1, f2, …
+	Names     []string // names of the functions; nil means f1, f2, …
 }
 
 // Kind returns "samples".
 func (s Samples[S]) Kind() string { return "samples" }
 
-// Size returns the number of samples in the run and the number in a block.
+// Size returns the number of samples of the run and the number of samples in a block.
 func (s Samples[S]) Size() (n, block int) {
 	return s.Samples, cmp.Or(s.Block, 64)
 }
 
-// Part makes samples and writes them as a .npy file of int32 or float32, samples × sites. It calls
-// New with ctx.
+// Part makes samples and writes them as a .npy file of int32 or float32, samples × sites. It
+// passes ctx to New.
 func (s Samples[S]) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	n, block := s.Size()
 	if err := cmp.Or(
@@ -93,7 +94,7 @@ func (s Samples[S]) Part(ctx context.Context, first, count int) (*diagnose.Tally
 	}
 	return t, func(ctx context.Context, states io.Writer) error {
 		together := count
-		if states == nil { // in blocks, as none is kept
+		if states == nil { // in blocks, because states are not kept
 			together = min(count, block)
 		}
 		x := make([]S, together*sites)
@@ -113,7 +114,7 @@ func (s Samples[S]) Part(ctx context.Context, first, count int) (*diagnose.Tally
 	}, nil
 }
 
-// tally returns an empty tally and the function that adds samples to it.
+// tally returns an empty tally and the function that adds a sample to the tally.
 func (s Samples[S]) tally(cfg diagnose.TallyConfig) (t *diagnose.Tally, observe func(chain, draw int, x []S, info *sampler.Info), err error) {
 	switch f := any(s.Functions).(type) {
 	case []func([]int32) float64:

@@ -1,8 +1,8 @@
 // Package shard divides a run into parts that run anywhere and merges their results. The merged
-// result has the same bits as the run in one piece. The parts can be tasks of an array job of Slurm
-// or Kubernetes. They need only a shared folder.
+// result has the same bits as the run in one piece. The parts can be tasks of an array job of
+// Slurm or Kubernetes; they need only a shared folder.
 //
-// Every task makes the same [Run], computes its part and writes a file:
+// Every task builds the same [Run], computes its part and writes a file:
 //
 //	task, err := shard.Environment(0) // SLURM_ARRAY_TASK_ID and its like
 //	err = task.Do(ctx, dir, run, shard.Options{})
@@ -12,15 +12,15 @@
 //	tally, err := shard.Merge(ctx, dir, run)
 //	fmt.Println(tally.Summary())
 //
-// A file gets its name when it is complete. A task that is killed leaves no file and can be
-// repeated; a repeated task gives the same bits. Merge names the tasks that are missing and rejects
-// parts that are damaged, overlap or belong to another run.
+// A file gets its name only when it is complete. A task that is killed leaves no file and can be
+// repeated; a repeated task gives the same bits. Merge names the tasks that are missing and
+// rejects parts that are damaged, overlap or belong to another run.
 //
 // A Run is [Chains], [Samples] (such as those of a diffusion) or [AIS].
 //
 // A [Job] identifies a run by the name of a registered builder and by arguments in JSON. It is
-// meant for engines that send work to other machines, such as Apache Beam (package sampler/beam, a
-// separate module).
+// meant for engines that send work to other machines, such as Apache Beam (package sampler/beam,
+// a separate module).
 package shard
 
 import (
@@ -38,29 +38,30 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// Run is a run of independent elements (chains, samples) that can be divided into parts, such as
-// [Chains]. It must be safe for concurrent use.
+// Run is a run of independent elements, such as chains or samples, that can be divided into
+// parts. [Chains] is an example. A Run must be safe for concurrent use.
 type Run interface {
-	// Kind names the elements, for instance "chains".
+	// Kind returns the name of the elements, for instance "chains".
 	Kind() string
 
-	// Size returns the number of elements of the whole run and the number of consecutive elements
-	// in a block. Blocks are never divided: parts begin at multiples of block, and the size of
-	// every part except the last is a multiple of block.
+	// Size returns the number n of elements of the whole run and the number of consecutive
+	// elements in a block. Blocks are never divided: parts begin at multiples of block, and the
+	// size of every part except the last is a multiple of block.
 	Size() (n, block int)
 
-	// Part returns an empty tally of the elements first … first+count−1 and a function do, which
-	// makes these elements, adds them to the tally and, if states is not nil, writes their states
-	// to it. An element must depend only on the run and its number.
+	// Part returns an empty tally for the elements first … first+count−1, and a function do. The
+	// function runs these elements and adds them to the tally. If states is not nil, it also
+	// writes their states to states. An element must depend only on the run and on its own
+	// number.
 	Part(ctx context.Context, first, count int) (t *diagnose.Tally, do func(ctx context.Context, states io.Writer) error, err error)
 }
 
-// Task is one of Count tasks that share a run; Index counts from 0.
+// Task is one of Count tasks that share a run. Index is the number of the task, counted from 0.
 type Task struct{ Index, Count int }
 
-// Range returns the elements of the task's part of n elements in blocks. All tasks get the same
-// number of blocks, except that the first ones may get one more. It returns an error if Index is
-// out of range or there are more tasks than blocks.
+// Range returns the range of elements of the task's part, given n elements in blocks. All tasks
+// get the same number of blocks, except that the first ones may get one extra block. It returns
+// an error if Index is out of range or there are more tasks than blocks.
 func (t Task) Range(n, block int) (first, count int, err error) {
 	blocks := (n-1)/max(block, 1) + 1
 	if err := cmp.Or(
@@ -74,19 +75,20 @@ func (t Task) Range(n, block int) (first, count int, err error) {
 	return first, session.Share(n, block, t.Index+1, t.Count) - first, nil
 }
 
-// Environment returns the task of this process in an array job, from the environment:
+// Environment returns the task of this process in an array job, read from environment variables:
 //
-//   - Slurm: SLURM_ARRAY_TASK_ID, and the number of tasks from
-//     SLURM_ARRAY_TASK_COUNT, _MIN, _MAX and _STEP, for arrays such as 0-99 or
-//     1-199:2;
-//   - Kubernetes, a Job with completionMode Indexed: JOB_COMPLETION_INDEX. The
-//     number of tasks is not in the environment.
+//   - Slurm: SLURM_ARRAY_TASK_ID. The number of tasks is read from SLURM_ARRAY_TASK_COUNT, _MIN,
+//     _MAX and _STEP, for arrays such as 0-99 or 1-199:2.
+//   - Kubernetes, a Job with completionMode Indexed: JOB_COMPLETION_INDEX. The number of tasks is not
+//     in the environment.
 //
-// tasks is the number of tasks, or 0 to use Slurm's. If tasks is positive, the value of the
-// variable is the index, counted from 0, so that a few tasks can be repeated (sbatch --array=3,17).
-// If no variable is set there is one task, the whole run. It is an error if the variables of both
-// systems are set, a value is not a number or out of range, the array has gaps, or there is a
-// Kubernetes index and tasks = 0.
+// tasks is the number of tasks; 0 means the number that Slurm reports. If tasks is positive, the
+// value of the variable is the index, counted from 0, so that a few tasks can be repeated (sbatch
+// --array=3,17). If no variable is set and tasks ≤ 1, there is one task, the whole run.
+//
+// It is an error if the variables of both systems are set, if a value is not a number or out of
+// range, or if the array has gaps. It is also an error if there is a Kubernetes index and tasks =
+// 0, or if tasks > 1 and no variable is set.
 func Environment(tasks int) (Task, error) {
 	if tasks < 0 {
 		return Task{}, fmt.Errorf("shard: Environment: tasks = %d, want ≥ 0", tasks)
@@ -122,9 +124,9 @@ func numbered(name string, tasks int) (Task, error) {
 	return Task{i, tasks}, err
 }
 
-// array returns the task of a Slurm array whose numbers are evenly spaced.
+// array returns the task of a Slurm array whose task numbers are evenly spaced.
 func array() (t Task, err error) {
-	var v [4]int // id, count, least, most
+	var v [4]int // ID, COUNT, MIN and MAX of the array
 	for i, name := range []string{"ID", "COUNT", "MIN", "MAX"} {
 		if v[i], err = number("SLURM_ARRAY_TASK_" + name); err != nil {
 			return t, err

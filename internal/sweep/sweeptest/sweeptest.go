@@ -18,7 +18,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Streams returns n streams of one seed.
+// Streams returns the random streams of n chains, all with the same seed.
 func Streams(n int) []sampler.Stream {
 	r := make([]sampler.Stream, n)
 	for i := range r {
@@ -27,7 +27,7 @@ func Streams(n int) []sampler.Stream {
 	return r
 }
 
-// Complete returns an Ising model on a complete graph with a tail of two sites.
+// Complete returns an Ising model on a complete graph of sites−2 sites with a tail of two sites.
 func Complete(t *testing.T, sites int, coupling, field float64) *model.Ising {
 	t.Helper()
 	var edges []model.Edge
@@ -40,7 +40,7 @@ func Complete(t *testing.T, sites int, coupling, field float64) *model.Ising {
 	return exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), coupling, field))
 }
 
-// Glass returns an Ising model on a complete graph with couplings ±strength.
+// Glass returns an Ising model on a complete graph with random couplings ±strength.
 func Glass(t *testing.T, sites int, strength, field float64) *model.Ising {
 	t.Helper()
 	r := rand.New(rand.NewPCG(5, uint64(sites)))
@@ -53,7 +53,7 @@ func Glass(t *testing.T, sites int, strength, field float64) *model.Ising {
 	return exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), strength, field))
 }
 
-// Ring returns an Ising model on a ring: each site has near neighbours on either side, with
+// Ring returns an Ising model on a ring. Each site has near neighbours on either side, with
 // couplings of alternating signs.
 func Ring(t *testing.T, sites, near int, strength float64) *model.Ising {
 	t.Helper()
@@ -66,8 +66,8 @@ func Ring(t *testing.T, sites, near int, strength float64) *model.Ising {
 	return exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), strength, 0))
 }
 
-// Scattered returns a spin glass on a random graph of the given mean degree. Some of its sites
-// have many more neighbours.
+// Scattered returns a spin glass on a random graph of the given mean degree. Some sites have many
+// more neighbours than others. weight draws a coupling.
 func Scattered(sites int, degree float64, weight func(r *rand.Rand) float64) energy.Model {
 	r := rand.New(rand.NewPCG(6, 6))
 	edges, seen := []model.Edge{}, map[[2]int]bool{}
@@ -81,18 +81,18 @@ func Scattered(sites int, degree float64, weight func(r *rand.Rand) float64) ene
 	return exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), 0.4, 0.1))
 }
 
-// Normal draws a standard normal number.
+// Normal returns a standard normal number drawn from r.
 func Normal(r *rand.Rand) float64 { return r.NormFloat64() }
 
-// Chequered returns an Ising model on a torus.
+// Chequered returns an Ising model on a torus with the given numbers of rows and columns.
 func Chequered(t *testing.T, rows, cols int) *model.Ising {
 	m, err := model.NewIsing(model.Lattice{rows, cols}, 0.3, 0.1)
 	require.NoError(t, err)
 	return m
 }
 
-// Observed steps the method draws times from each state. Entry [x][y] of the result is the number
-// of steps from state x to state y.
+// Observed makes draws steps of the method from each state. Entry [x][y] of the result is the
+// number of steps from state x to state y.
 func Observed(t *testing.T, m energy.Model, method sampler.Method, draws int, seed uint64) [][]int {
 	t.Helper()
 	k, err := method.Kernel(context.Background(), m, sampler.BlockSize)
@@ -100,8 +100,8 @@ func Observed(t *testing.T, m energy.Model, method sampler.Method, draws int, se
 	return ObservedKernel(t, m, k, func() {}, draws, seed)
 }
 
-// ObservedKernel is [Observed] for a kernel of a whole block. It calls before prior to every
-// step.
+// ObservedKernel is [Observed] for a kernel of a whole block of chains. It calls before prior to
+// every step.
 func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, before func(), draws int, seed uint64) [][]int {
 	t.Helper()
 	sites, levels := m.Shape()
@@ -118,7 +118,7 @@ func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, before func(
 			copy(block[s*sites:], all[x])
 		}
 		if k.Reset(sampler.Control{}, block) != nil {
-			continue // a nil row says nothing
+			continue // a nil row means that no step was made from x
 		}
 		counts[x] = make([]int, len(all))
 		for range (draws + sampler.BlockSize - 1) / sampler.BlockSize {
@@ -137,7 +137,7 @@ func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, before func(
 	return counts
 }
 
-// Many returns draws, or five times as many with -long.
+// Many returns draws, or five times as many if the flag -long is set.
 func Many(draws int) int {
 	if exact.Long() {
 		draws *= 5
@@ -145,8 +145,8 @@ func Many(draws int) int {
 	return draws
 }
 
-// Stuck resets the kernel to state number x. If the state has probability zero, it stores in dst
-// the row of a chain that stays at x, and returns true.
+// Stuck resets the kernel to a state, whose number is x. If the state has probability zero, Stuck
+// stores in dst the transition probabilities of a chain that stays at x, and returns true.
 func Stuck(k sampler.Kernel, state []int32, x int, dst []float64) bool {
 	if k.Reset(sampler.Control{}, state) == nil {
 		return false
@@ -155,14 +155,14 @@ func Stuck(k sampler.Kernel, state []int32, x int, dst []float64) bool {
 	return true
 }
 
-// Stay stores on the diagonal 1 minus the other entries of the row, or 0 if they exceed 1 by
-// rounding. Matrix.RowError finds larger excesses.
+// Stay sets dst[x] to 1 minus the sum of the other entries, or to 0 if they exceed 1 by rounding.
+// Matrix.RowError finds larger excesses.
 func Stay(dst []float64, x int) {
 	dst[x] = 0
 	dst[x] = max(0, 1-exact.Sum(dst))
 }
 
-// Power returns mⁿ, n ≥ 1.
+// Power returns the matrix power mⁿ, for n ≥ 1.
 func Power(m *exact.Matrix, n int) *exact.Matrix {
 	p := m
 	for range n - 1 {
@@ -171,8 +171,8 @@ func Power(m *exact.Matrix, n int) *exact.Matrix {
 	return p
 }
 
-// Conditional returns the probabilities with which heatBath selects levels. heatBath is monotone
-// in u, so bisection finds its steps.
+// Conditional returns the probabilities with which heatBath selects each level, given energies d.
+// heatBath is monotone in u, so bisection finds the values of u at which its result changes.
 func Conditional(heatBath func(w, d []float64, u float64) int, w, d []float64) []float64 {
 	p := make([]float64, len(d))
 	levels := len(d)
@@ -181,7 +181,7 @@ func Conditional(heatBath func(w, d []float64, u float64) int, w, d []float64) [
 		order = append(order, l)
 	}
 	if levels == 2 {
-		order[0], order[1] = 1, 0 // u below σ picks level 1
+		order[0], order[1] = 1, 0 // a u below the probability of level 1 selects level 1
 	}
 	below := 0.0
 	for n, l := range order {
@@ -197,7 +197,7 @@ func Conditional(heatBath func(w, d []float64, u float64) int, w, d []float64) [
 			}
 			return false
 		}
-		for lo < edge { // sort.Search with 64 bits on every machine
+		for lo < edge { // sort.Search, but with 64 bits on every machine
 			if mid := lo + (edge-lo)/2; picks(mid) {
 				edge = mid
 			} else {
@@ -210,8 +210,8 @@ func Conditional(heatBath func(w, d []float64, u float64) int, w, d []float64) [
 	return p
 }
 
-// Distribution returns the free sites of a model and the probabilities of their states, by
-// enumeration.
+// Distribution returns the free sites of a model and the probabilities of their states, computed
+// by enumeration.
 func Distribution(m energy.Model) (free []int, p []float64) {
 	sites, levels := m.Shape()
 	x := make([]int32, sites)
@@ -244,7 +244,7 @@ func Distribution(m energy.Model) (free []int, p []float64) {
 	return free, p
 }
 
-// Pinned fixes the sites for which keep is false, at varying levels.
+// Pinned returns m with the sites fixed for which keep is false, at varying levels.
 func Pinned(m energy.Model, keep func(i int) bool) energy.Model {
 	sites, levels := m.Shape()
 	fixed := map[int]int32{}
@@ -256,7 +256,7 @@ func Pinned(m energy.Model, keep func(i int) bool) energy.Model {
 	return exact.Must(energy.Clamp(m, fixed))
 }
 
-// EngineOf returns the name of the type of the innermost kernel.
+// EngineOf returns the name of the type of the innermost kernel that k wraps.
 func EngineOf(k sampler.Kernel) string {
 	for w, ok := k.(sampler.Wrapper[int32]); ok; w, ok = k.(sampler.Wrapper[int32]) {
 		k = w.Unwrap()

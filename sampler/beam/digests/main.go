@@ -1,14 +1,15 @@
-// Command digests runs one job of every kind in 1, 7 and 100 shards, on every engine and
-// instruction set, and compares their digests, which cover every draw of every chain and its last
-// state. Each row is a separate run. The command fails if two runs of a kind differ, including
-// their merged tallies.
+// Command digests checks that results do not depend on how a run is divided. It runs one job of
+// every kind in 1, 7 and 100 shards, on every engine and instruction set, and compares their
+// digests. A digest covers every draw of every chain and its last state. Each row of the output
+// is a separate run. The command fails if two runs of a kind differ, including their merged
+// tallies.
 //
 //	go -C sampler/beam run ./digests
 //
-// The engines are goroutines (one process, shards merged in a random order), processes
-// (an array job, one process per shard), prism (Beam in this process) and, with
-// -server, a job server of Prism or of another runner of Beam that can call back to
-// this process:
+// The engines are goroutines (one process, shards merged in a random order), processes (an array
+// job, one process per shard) and prism (Beam in this process). With -server, a job server of
+// Prism or of another Beam runner is a fourth engine. It must be able to call back to this
+// process:
 //
 //	go -C sampler/beam run github.com/apache/beam/sdks/v2/go/cmd/prism &
 //	go -C sampler/beam run ./digests -server localhost:8073
@@ -52,8 +53,10 @@ import (
 type options struct {
 	kinds, shards, engines, levels []string
 	server                         string
-	dir, task                      string // of a child: its folder and kind
-	one                            bool   // at the level of the environment
+	// folder and kind of the job, set only for a process of an array job
+	dir, task string
+	// run only at the instruction set that the environment selects
+	one bool
 }
 
 func main() {
@@ -117,7 +120,7 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 	return equal(out, text.String())
 }
 
-// equal compares the rows of the tables of all levels.
+// equal returns an error unless all rows of a kind, at all instruction sets, have equal digests.
 func equal(out io.Writer, text string) error {
 	first := map[string]string{}
 	rows := 0
@@ -146,8 +149,8 @@ func self(ctx context.Context, variable string, args ...string) (*exec.Cmd, erro
 	return c, nil
 }
 
-// table writes a row for each run at the level of this process: kind, level, engine,
-// shards, digest, digest of the tally, seconds.
+// table runs every kind at the instruction set of this process and writes a row per run: kind,
+// instruction set, engine, shards, digest, digest of the tally, seconds.
 func (o options) table(ctx context.Context, out io.Writer) error {
 	quiet()
 	for _, kind := range o.kinds {
@@ -174,7 +177,7 @@ func (o options) table(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// quiet restricts the log of runners to errors.
+// quiet restricts the logs of Beam runners to errors.
 func quiet() {
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
 	beamlog.SetLogger(nothing{})
@@ -183,7 +186,7 @@ func quiet() {
 // nothing is a logger that discards everything.
 type nothing struct{}
 
-// Log drops a message.
+// Log discards a message.
 func (nothing) Log(context.Context, beamlog.Severity, int, string) {}
 
 func (o options) engine(ctx context.Context, engine, kind string, shards int) (*diagnose.Tally, error) {
@@ -237,7 +240,7 @@ func (o options) engine(ctx context.Context, engine, kind string, shards int) (*
 	return nil, fmt.Errorf("-engines has %q, want goroutines, processes or prism", engine)
 }
 
-// here makes the shards in this process and merges them in a random order.
+// here runs the shards in this process and merges them in a random order.
 func here(ctx context.Context, j shard.Job, shards int) (*diagnose.Tally, error) {
 	run, err := j.Build()
 	if err != nil {
@@ -261,7 +264,7 @@ func here(ctx context.Context, j shard.Job, shards int) (*diagnose.Tally, error)
 	return all, nil
 }
 
-// part is one process of an array: what is KIND/SHARDS.
+// part runs one process of an array job. what is KIND/SHARDS.
 func part(ctx context.Context, what, dir string) error {
 	kind, count, _ := strings.Cut(what, "/")
 	n, err := strconv.Atoi(count)
@@ -279,7 +282,7 @@ func part(ctx context.Context, what, dir string) error {
 	return task.Do(ctx, dir, run, shard.Options{})
 }
 
-// args are the builder's arguments: what to make.
+// args are the arguments of the builder: the kind of the run.
 type args struct{ Kind string }
 
 func init() { shard.Register("digests", build) }
@@ -288,8 +291,8 @@ func job(kind string) shard.Job {
 	return shard.Job{Target: "digests", Args: fmt.Appendf(nil, `{"Kind": %q}`, kind)}
 }
 
-// build makes 3200 chains or weights of spins on a square lattice, in 100 blocks, or
-// 3200 samples of a chain of tokens.
+// build returns a run of 3200 elements in 100 blocks. The elements are chains or weights of spins
+// on a square lattice, or samples of a chain of tokens.
 func build(a args) (shard.Run, error) {
 	m, err := model.NewIsing(model.Lattice{10, 10}, 0.2, 0.05)
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// AppendBinary implements [sampler.Transition]. It appends the state and results of the trials
-// and then the chosen kernel or, during trials, the kernels of all candidates.
+// AppendBinary implements [sampler.Transition]. It appends the state and results of the trials.
+// The chosen kernel follows or, during trials, the kernels of all candidates.
 func (k *kernel) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
-// UnmarshalBinary implements [sampler.Transition].
+// UnmarshalBinary implements [sampler.Transition]. It restores the output of AppendBinary.
 func (k *kernel) UnmarshalBinary(b []byte) error {
 	err := wire.ReadFields(b, k.fields)
 	if err == nil {
@@ -21,10 +21,10 @@ func (k *kernel) UnmarshalBinary(b []byte) error {
 	return err
 }
 
-// most bounds numbers of steps.
+// most is the maximum of a number of steps in a checkpoint.
 const most = 1 << 30
 
-// fields reads or writes the checkpoint.
+// fields reads or writes the trials, their results and the kernels of the candidates.
 func (k *kernel) fields(f *wire.Fields) {
 	recorded := k.record != nil
 	f.Int("auto: phase", (*int)(&k.phase), int(waiting), int(decided))
@@ -58,7 +58,8 @@ func (k *kernel) fields(f *wire.Fields) {
 	}
 }
 
-// check returns an error if the phase and the record of a checkpoint do not match.
+// check returns an error if the phase of a checkpoint is inconsistent with its record or visit
+// length.
 func (k *kernel) check(recorded bool) error {
 	trials := k.phase == tuning || k.phase == trying
 	return cmp.Or(
@@ -67,8 +68,8 @@ func (k *kernel) check(recorded bool) error {
 	)
 }
 
-// fieldsOf reads or writes the results of a candidate. When it reads, it also builds the
-// candidate's kernel.
+// fieldsOf reads or writes the results of a candidate. A read also builds the candidate's kernel
+// if the checkpoint has one.
 func (k *kernel) fieldsOf(f *wire.Fields, c *candidate) {
 	there := c.kernel != nil
 	f.Bool("auto: a kernel", &there)
@@ -89,7 +90,7 @@ func (k *kernel) fieldsOf(f *wire.Fields, c *candidate) {
 	}
 }
 
-// restore builds the record of a checkpoint, if there is one, and the trials of the candidates.
+// restore allocates the record of a checkpoint, if it has one, and the trials of the candidates.
 func (k *kernel) restore(recorded bool) error {
 	if k.now().kernel == nil {
 		return fmt.Errorf("auto: the checkpoint has no kernel for %s, which moves its chains", k.now().name)

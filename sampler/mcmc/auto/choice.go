@@ -7,52 +7,53 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// phase is the progress of the choice.
+// phase is the progress of the choice among candidates.
 type phase int
 
 const (
-	waiting phase = iota // for the first Adapt, which has the length of warm-up
+	waiting phase = iota // before the first call of Adapt, which reports the length of warm-up
 	tuning
 	trying
 	decided
 )
 
-// choice schedules the candidates and drops the slow ones.
+// choice schedules the trials of the candidates and drops the slow candidates.
 type choice struct {
 	sites, levels, chains int
 
 	all    []candidate
-	record *record // nil before the first trial and after the last
-	behind bool    // the current kernel has not seen the states
-	note   string  // a warning about a choice without trials
+	record *record // nil before the first trial and after the last one
+	behind bool    // the current kernel has not been Reset to the states
+	note   string  // warning about a choice made without trials; empty if there is none
 
 	phase    phase
-	current  int // candidate
-	left     int // steps of its visit
-	perVisit int // of tuning
-	passes   int // visits of tuning
-	at       int // pass of tuning, or round of trials
-	entered  int // candidates that the round began with
-	total    int // steps of warm-up that there are for all
-	alone    bool
+	current  int  // index of the current candidate
+	left     int  // steps left in the current visit
+	perVisit int  // steps per visit while tuning
+	passes   int  // number of visits to each candidate while tuning
+	at       int  // number of the tuning pass or of the round of trials
+	entered  int  // number of candidates at the start of the round
+	total    int  // total steps of warm-up for all candidates
+	alone    bool // the chosen kernel tunes itself: there were no trials, or this is a later warm-up
 }
 
 const (
-	stepsEach  = 60 // least warm-up of a candidate, of which a fifth is a round of trials
+	stepsEach  = 60 // minimum warm-up steps per candidate; a round of trials takes a fifth of them
 	mostPasses = 4
-	leastVisit = 4 // steps of a visit of tuning, where there are several
+	leastVisit = 4 // minimum steps of a tuning visit, if there are several visits
 	rounds     = 3
 )
 
-// Tenths of warm-up for tuning and for each round of trials.
+// Warm-up is divided into tenth parts. Tuning takes tunes of them, and each round of trials takes
+// triesEach.
 const (
 	tenth     = 10
 	tunes     = 3
 	triesEach = 2
 )
 
-// After each round except the last, a candidate stays only if its rate is at least this share of
-// the best rate, and at most this many candidates stay.
+// share is the fraction of the best rate that a candidate must reach to stay after each round but
+// the last. stay returns the maximum number of candidates that stay.
 var (
 	share = [rounds - 1]float64{0.1, 0.3}
 	stay  = [rounds - 1]func(candidates int) int{
@@ -64,7 +65,7 @@ var (
 // now returns the candidate that currently moves the chains.
 func (k *choice) now() *candidate { return &k.all[k.current] }
 
-// alive returns the number of candidates that may still be chosen.
+// alive returns the number of candidates that have not been dropped.
 func (k *choice) alive() (n int) {
 	for i := range k.all {
 		if k.all[i].kernel != nil {
@@ -74,7 +75,7 @@ func (k *choice) alive() (n int) {
 	return n
 }
 
-// plan begins the trials in a warm-up that has the given number of steps left.
+// plan begins the trials, given the number of steps left in warm-up.
 func (k *choice) plan(steps int) {
 	k.total = steps
 	n, capacity := k.alive(), steps/stepsEach
@@ -99,7 +100,7 @@ func (k *choice) plan(steps int) {
 	k.visit(k.first(-1), k.perVisit)
 }
 
-// crop drops all but the first capacity of n candidates.
+// crop drops candidates after the first capacity ones. n is the number of candidates.
 func (k *choice) crop(n, capacity int) {
 	kept := 0
 	for i := range k.all {
@@ -119,7 +120,8 @@ func (k *choice) crop(n, capacity int) {
 	}
 }
 
-// first returns the first candidate after number i that may be chosen, or −1 if there is none.
+// first returns the first candidate after index i that has not been dropped, or −1 if there is
+// none.
 func (k *choice) first(i int) int {
 	for i++; i < len(k.all); i++ {
 		if k.all[i].kernel != nil {
@@ -129,7 +131,7 @@ func (k *choice) first(i int) int {
 	return -1
 }
 
-// visit hands the chains to a candidate.
+// visit makes candidate i the current one, for the given number of steps.
 func (k *choice) visit(i, steps int) {
 	k.behind = k.behind || i != k.current
 	k.current, k.left = i, steps
@@ -138,7 +140,7 @@ func (k *choice) visit(i, steps int) {
 	}
 }
 
-// next ends a visit and begins the next one.
+// next ends the current visit and begins the next one, or decides after the last round.
 func (k *choice) next() {
 	i := k.first(k.current)
 	if i >= 0 {
@@ -167,8 +169,8 @@ func (k *choice) visitLength() int {
 	return max(2, triesEach*k.total/tenth/max(k.entered, 1))
 }
 
-// judge ends a round of trials: it drops candidates and returns the winner, or −1 if another round
-// follows.
+// judge ends a round of trials. It drops slow candidates and returns the winner, or −1 if another
+// round follows.
 func (k *choice) judge() int {
 	rate := make([]float64, len(k.all))
 	var order []int
@@ -214,7 +216,7 @@ func (k *choice) judge() int {
 	return -1
 }
 
-// decide chooses candidate i.
+// decide chooses candidate i and drops all others.
 func (k *choice) decide(i int) {
 	k.behind = k.behind || i != k.current
 	k.phase, k.current, k.record = decided, i, nil
@@ -230,13 +232,13 @@ func (k *choice) decide(i int) {
 type candidate struct {
 	method sampler.Method
 	name   string
-	reason string         // why it was left out; empty if it was not
-	kernel sampler.Kernel // nil if it was left out or another was chosen
+	reason string         // why the candidate was left out; empty if it was not
+	kernel sampler.Kernel // nil if the candidate was left out or dropped
 	trial
 }
 
-// price returns the cost of a step of the kernel.
+// price returns the cost in nanoseconds of the step that reported info.
 func (c *candidate) price(info []sampler.Info) float64 {
-	costed, _ := sampler.As[sampler.Costed](c.kernel) // checked when it was made
+	costed, _ := sampler.As[sampler.Costed](c.kernel) // checked by kernel.build
 	return costed.Cost(info)
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// kernel moves the chains by one candidate at a time.
+// kernel moves the chains by one candidate at a time, and by the chosen one after the trials.
 type kernel struct {
 	model energy.Model
-	ctx   context.Context // for kernels that a checkpoint or a start makes
+	ctx   context.Context // context in which kernels are built when a checkpoint is restored or a start is chosen
 	choice
-	moved bool // there was a step that Adapt has not seen
-	renew bool // the current kernel has no state to keep in a checkpoint
+	moved bool // a step was made since the last call of Adapt
+	renew bool // the current kernel saved nothing in its checkpoint and must be Reset
 }
 
 var (
@@ -26,7 +26,7 @@ var (
 	_ sampler.Wrapper[int32] = (*kernel)(nil)
 )
 
-// build makes the kernel of a candidate.
+// build builds the kernel of candidate c. The kernel must be sampler.Costed.
 func (k *kernel) build(ctx context.Context, c *candidate) error {
 	made, err := c.method.Kernel(ctx, k.model, k.chains)
 	if err != nil {
@@ -43,7 +43,7 @@ func (k *kernel) build(ctx context.Context, c *candidate) error {
 }
 
 // Unwrap implements [sampler.Wrapper]. It returns the chosen kernel, or nil before the choice,
-// because during trials every step must be seen.
+// because trials must observe every step.
 func (k *kernel) Unwrap() sampler.Kernel {
 	if k.phase != decided || k.behind || k.renew {
 		return nil
@@ -51,7 +51,7 @@ func (k *kernel) Unwrap() sampler.Kernel {
 	return k.now().kernel
 }
 
-// Cost implements [sampler.Costed].
+// Cost implements [sampler.Costed] with the cost of the current kernel.
 func (k *kernel) Cost(info []sampler.Info) float64 { return k.now().price(info) }
 
 // StepSize implements [sampler.Tuned] with the step size of the current kernel.
@@ -62,7 +62,8 @@ func (k *kernel) StepSize() float64 {
 	return 0
 }
 
-// Warning implements [sampler.Warner].
+// Warning implements [sampler.Warner]. After the choice it returns the warnings of the choice and
+// of the chosen kernel.
 func (k *kernel) Warning() string {
 	if k.phase != decided {
 		return ""
@@ -76,13 +77,13 @@ func (k *kernel) Warning() string {
 	return k.note
 }
 
-// Reset implements [sampler.Transition]. If a visit is under way, its record of changes restarts.
+// Reset implements [sampler.Transition]. During a visit it restarts the record of changes.
 func (k *kernel) Reset(ctl sampler.Control, x []int32) error {
 	k.look()
 	return k.now().kernel.Reset(ctl, x)
 }
 
-// look restarts the record of changes; the current kernel is about to receive the states.
+// look restarts the record of changes, because the current kernel is about to be Reset.
 func (k *kernel) look() {
 	k.behind, k.renew = false, false
 	if k.record != nil {
@@ -90,7 +91,8 @@ func (k *kernel) look() {
 	}
 }
 
-// Step implements [sampler.Transition].
+// Step implements [sampler.Transition]. It makes a step of the current kernel and records it in
+// trials.
 func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if !k.ready(ctl, info, x) {
 		return 1
@@ -107,10 +109,11 @@ func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []s
 	return done
 }
 
-// ready resets a kernel whose turn begins. A candidate that cannot start from the states drops
-// out. If none is left, ready returns false and stores an error in info.
+// ready resets the kernel of a candidate whose visit begins. A candidate that cannot start from
+// the states drops out. If no candidate is left, ready returns false and stores an error in info.
 func (k *kernel) ready(ctl sampler.Control, info []sampler.Info, x []int32) bool {
-	if k.moved && k.phase != decided { // no Adapt since the last step: warm-up is over, or there is none
+	// Adapt was not called after the last step: warm-up is over, or there is none
+	if k.moved && k.phase != decided {
 		if k.phase == waiting {
 			k.note = fmt.Sprintf("auto: there was no warm-up to try candidates in: %s moves the chains without a trial", k.now().name)
 		}
@@ -135,7 +138,7 @@ func (k *kernel) ready(ctl sampler.Control, info []sampler.Info, x []int32) bool
 	return true
 }
 
-// made records a step.
+// made records a step that the current candidate has made.
 func (k *kernel) made(info []sampler.Info, x []int32) {
 	if k.phase == decided {
 		return
@@ -149,7 +152,8 @@ func (k *kernel) made(info []sampler.Info, x []int32) {
 	}
 }
 
-// Adapt implements [sampler.Adaptive].
+// Adapt implements [sampler.Adaptive]. It schedules the visits and passes Adapt to the kernel in
+// tuning visits.
 func (k *kernel) Adapt(info []sampler.Info, step, of int) {
 	k.moved = false
 	switch k.phase {
@@ -175,22 +179,22 @@ func (k *kernel) Adapt(info []sampler.Info, step, of int) {
 	}
 }
 
-// pass passes Adapt on to the current kernel.
+// pass calls Adapt of the current kernel, if it is Adaptive.
 func (k *kernel) pass(info []sampler.Info, step, of int) {
 	if a, ok := sampler.As[sampler.Adaptive](k.now().kernel); ok {
 		a.Adapt(info, step, of)
 	}
 }
 
-// starting is a kernel some of whose candidates cannot start from every state.
+// starting is a kernel with candidates that cannot start from every state.
 type starting struct {
 	*kernel
-	by int // the candidate that chooses a start
+	by int // index of the candidate that chooses a start
 }
 
 var _ sampler.Starter = (*starting)(nil)
 
-// Start implements [sampler.Starter].
+// Start implements [sampler.Starter] with the Start of candidate k.by.
 func (k *starting) Start(x []int32, r *sampler.Stream) error {
 	c := k.all[k.by]
 	if c.kernel == nil {

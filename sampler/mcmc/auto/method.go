@@ -18,70 +18,71 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/momentum"
 )
 
-// Method tries candidates during warm-up and keeps one of them. The zero value chooses among the
-// methods of packages mcmc, cluster and momentum that fit the model. [Reports] lists the results;
-// checkpoints save the choice.
+// Method tries several sampling methods, the candidates, during warm-up and keeps one of them.
+// The zero value chooses among the methods of packages mcmc, cluster and momentum that fit the
+// model. [Reports] lists the results. Checkpoints save the choice.
 //
 // # Warm-up
 //
-// Three tenths of warm-up are tuning: each candidate moves the chains in turn, four times if there
-// is time, and tunes itself on its own steps. Six tenths are three rounds of trials. In a round
-// every remaining candidate makes equally many steps on the same chains, and then candidates far
-// behind drop out: at most half of the candidates (but up to three) enter the second round and at
-// most two the third. The winner moves the chains from then on, with the step size that it found.
+// The first three tenths of warm-up are tuning. Each candidate moves the chains in turn, four
+// times if there is time, and tunes itself on its own steps. The next six tenths are three rounds
+// of trials. In a round every remaining candidate makes equally many steps on the same chains,
+// and then candidates far behind drop out. At most half of the candidates (but up to three) enter
+// the second round, and at most two the third. The winner moves the chains from then on, with the
+// step size that it found.
 //
-// A candidate needs at least sixty steps of warm-up. If warm-up is too short for all, the last
-// candidates are not tried. If fewer than two could be tried, or without warm-up, the first
-// candidate moves the chains, and the Warnings of the chains report this.
+// A candidate needs at least sixty steps of warm-up. If warm-up is too short for all candidates,
+// the last ones are not tried. If fewer than two could be tried, the first candidate moves the
+// chains, and the Warnings of the chains report this.
 //
-// Each block of chains (see sampler.Config.Block) makes its own choice, just as it tunes its own
-// step sizes, so that parts of a run give the same bits as the whole. With more chains the choice
-// is more reliable.
+// Each block of chains (see sampler.Config.Block) makes its own choice and tunes its own step
+// sizes, so that parts of a run give the same bits as the whole. With more chains the choice is
+// more reliable.
 //
 // # Criterion
 //
-// The winner has the largest 1/(τ·cost), where cost is the cost of a step (see the package doc) and
-// τ is the number of steps per effective draw. τ is computed for the energy, for the number of
-// sites at each level and, as an average, for eight fixed random projections of the state; the
-// largest value counts. With V_t the mean square of the change over t steps, ρ_t = 1 − V_t/(2σ²)
-// and
+// The winner has the largest 1/(τ·cost), where cost is the cost of a step (see the package doc)
+// and τ is the number of steps per effective draw. τ is computed for the energy, for the number
+// of sites at each level and, as an average, for eight fixed random projections of the state. The
+// largest of these values counts. Let V_t be the mean square of the change over t steps, σ² the
+// variance, and ρ_t = 1 − V_t/(2σ²). Then
 //
 //	τ = 1 + 2 Σ_t ρ_t.
 //
-// The sum ends at the first negligible ρ_t or at the longest lag; the remaining terms are
-// approximated by an exponential. σ² is the variance over all chains and candidates, which have the
-// same target, or the variance for the candidate with the largest changes. A candidate that does
-// not move, or does not leave a mode that another candidate leaves, therefore has ρ_t near 1.
+// The sum ends at the first negligible ρ_t or at the longest lag; an exponential approximates the
+// remaining terms. σ² is the variance over all chains and candidates, which have the same target.
+// It is limited by the changes of the candidate that moves farthest. A candidate that does not
+// move, or does not leave a mode that another candidate leaves, therefore has ρ_t near 1.
 //
 // # Limits
 //
-// A mode whose probability is below 1/n, where n is the number of draws in trials (some hundreds
-// per block), is not found and does not count. Below the critical temperature in a weak field, for
-// instance, a heat bath may win although only SwendsenWang moves between the modes: in such a case
-// make SwendsenWang the only candidate.
+// Trials make n draws, some hundreds per block. A mode whose probability is below 1/n is not
+// found and does not count. Below the critical temperature in a weak field, for instance, a heat
+// bath may win although only SwendsenWang moves between the modes. In such a case make
+// SwendsenWang the only candidate.
 //
-// Candidates must reach all states. A chain that is confined to a part of the states mixes fast
-// within that part, and no trial can detect this.
+// Candidates must reach all states. A chain that is confined to some of the states mixes fast
+// among them, and no trial can detect this.
 type Method struct {
-	// Candidates are the methods to try, in order of preference: if warm-up is too short for all,
+	// Candidates are the methods to try, in order of preference. If warm-up is too short for all,
 	// the first ones are tried. Candidates that do not fit the model, or whose kernels are not
-	// sampler.Costed, are not tried, see [Reports]; if none remains, Kernel returns their errors.
+	// sampler.Costed, are not tried, see [Reports]. If none remains, Kernel returns their errors.
 	// All kernels of the library are Costed.
 	//
-	// If Within is nil, nil means: mcmc.Gibbs, DMALA, BlockGibbs (models of two layers), Subgraph
-	// (sparse graphs), Tempering of Gibbs (pairs of two levels with couplings of both signs),
-	// cluster.SwendsenWang and Wolff, mcmc.LocallyBalanced, Paths, DLMC and Metropolis, and
-	// momentum.DHAMS and PDHAMS.
+	// If Candidates and Within are nil, the candidates are mcmc.Gibbs, DMALA, BlockGibbs (models
+	// of two layers), Subgraph (sparse graphs), Tempering of Gibbs (pairs of two levels with
+	// couplings of both signs), cluster.SwendsenWang and Wolff, mcmc.LocallyBalanced, Paths, DLMC
+	// and Metropolis, and momentum.DHAMS and PDHAMS.
 	Candidates []sampler.Method
 
-	// Within is a language that confines the states; nil means none. If it is set, Candidates must
-	// be nil. The candidates are then mcmc.DMALA, also mcmc.PairGibbs under a constraint.Count
-	// (whose states are connected by changes of two sites), and also mcmc.Swap if the count of one
-	// of two levels is fixed.
+	// Within is a language that confines the states; nil means no language. If it is set,
+	// Candidates must be nil. The candidates are then mcmc.DMALA; mcmc.PairGibbs under a
+	// constraint.Count, whose states are connected by changes of two sites; and mcmc.Swap if
+	// there are two levels with a fixed count.
 	Within constraint.Automaton
 }
 
-// Name implements [sampler.Named].
+// Name implements [sampler.Named]. It returns "auto".
 func (Method) Name() string { return "auto" }
 
 // Kernel implements [sampler.Method].
@@ -143,21 +144,21 @@ func (a Method) Kernel(ctx context.Context, m energy.Model, chains int) (sampler
 	return k, nil
 }
 
-// mostCandidates limits the number of candidates: no warm-up can distinguish more.
+// mostCandidates is the maximum number of candidates. No warm-up can distinguish more.
 const mostCandidates = 64
 
-// mostFactored is the maximum number of sites for which PDHAMS is tried: its Cholesky factor takes
-// sites³ operations.
+// mostFactored is the maximum number of sites for which PDHAMS is a candidate. Its Cholesky
+// factor takes sites³ operations.
 const mostFactored = 512
 
-// Subgraph is tried if forests contain most of the sites: with at most this many neighbours per
-// site on average, and at least this many sites.
+// Subgraph is a candidate if forests contain most of the sites. This requires at most
+// sparseDegree neighbours per site on average and at least sparseSites sites.
 const (
 	sparseDegree = 3.5
 	sparseSites  = 64
 )
 
-// sparse reports whether this is the case.
+// sparse reports whether m is large and sparse enough for Subgraph.
 func sparse(m energy.Model) bool {
 	sites, _ := m.Shape()
 	g, ok := energy.As[energy.Graphical](m)
@@ -168,8 +169,8 @@ func sparse(m energy.Model) bool {
 	return float64(len(adj)) <= float64(sparseDegree*float64(sites))
 }
 
-// frustrated reports whether m is a two-level model of pairs with couplings of both signs: such
-// models may have many modes with barriers between them.
+// frustrated reports whether m is a two-level model of pairs with couplings of both signs. Such
+// models can have many modes with barriers between them.
 func frustrated(m energy.Model) bool {
 	p, ok := energy.As[energy.Pairwise](m)
 	if _, levels := m.Shape(); !ok || levels != 2 {
@@ -179,7 +180,8 @@ func frustrated(m energy.Model) bool {
 	return ok && len(weight) > 0 && slices.Min(weight) < 0 && slices.Max(weight) > 0
 }
 
-// free returns the candidates if all states are allowed.
+// free returns the default candidates for a model whose states are not confined to a language. A
+// candidate that does not suit the model gets a reason.
 func free(m energy.Model) []candidate {
 	tempering := candidate{method: mcmc.Tempering{Base: mcmc.Gibbs{}}}
 	if !frustrated(m) {
@@ -224,7 +226,8 @@ func flat(field []float64) bool {
 	return true
 }
 
-// confined returns the candidates within a language.
+// confined returns the candidates for states confined to language a. A candidate that does not
+// suit the language gets a reason.
 func confined(a constraint.Automaton, levels int) []candidate {
 	list := []candidate{
 		{method: mcmc.DMALA{Within: a}},
@@ -246,7 +249,8 @@ func confined(a constraint.Automaton, levels int) []candidate {
 
 // Report is the result of the choice that [Method] made for a block of chains.
 type Report struct {
-	// Chosen is the index in Candidates of the method that moves the chains; −1 during the trials.
+	// Chosen is the index in Candidates of the method that moves the chains, or −1 during the
+	// trials.
 	Chosen     int
 	Candidates []Candidate
 }
@@ -254,19 +258,19 @@ type Report struct {
 // Candidate is one of the methods of a [Report].
 type Candidate struct {
 	Method sampler.Method
-	Name   string // name in checkpoints
+	Name   string // name of the method in checkpoints
 
-	// Left is the reason why the candidate was not tried: the error of its Kernel, or that warm-up
-	// was too short. It is empty if the candidate was tried.
+	// Left is the reason why the candidate was not tried: the error of its Kernel, or a warm-up
+	// that was too short. It is empty if the candidate was tried.
 	Left string
 
-	Steps int     // steps in trials, from which Cost and Time are computed
-	Cost  float64 // counted cost of a step of one chain, roughly in nanoseconds
-	Time  float64 // τ: steps per effective draw; 0 if unknown
+	Steps int     // number of steps in trials, on which Cost and Time are based
+	Cost  float64 // counted cost of a step of one chain, approximately in nanoseconds
+	Time  float64 // τ, the number of steps per effective draw; 0 if unknown
 }
 
-// Rate returns the effective draws per counted second of one core, 10⁹/(Cost·Time), or 0 if there
-// was no trial.
+// Rate returns the effective draws per counted second on one core, 10⁹/(Cost·Time), or 0 if the
+// candidate was not tried.
 func (c Candidate) Rate() float64 {
 	if c.Steps == 0 || !(c.Cost > 0) || !(c.Time > 0) {
 		return 0
@@ -274,8 +278,8 @@ func (c Candidate) Rate() float64 {
 	return 1e9 / float64(c.Cost*c.Time)
 }
 
-// Reports returns the report of every block of chains, see [sampler.Config.Block], or nil if their
-// method is not [Method].
+// Reports returns the report of every block of chains (see [sampler.Config.Block]), or nil if the
+// chains do not use [Method].
 func Reports(c *sampler.Chains) []Report {
 	if c == nil {
 		return nil
@@ -289,7 +293,7 @@ func Reports(c *sampler.Chains) []Report {
 	return l
 }
 
-// reporter is the kernel of a Method.
+// reporter is implemented by the kernels of [Method].
 type reporter interface{ report() Report }
 
 func (k *kernel) report() Report {

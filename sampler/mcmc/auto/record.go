@@ -9,36 +9,37 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// lags are the numbers of steps over which changes are recorded; between them ρ_t is
-// interpolated linearly.
+// lags are the numbers of steps t over which changes are recorded. For other t, the correlation
+// ρ_t is interpolated linearly.
 var lags = [...]int{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}
 
-const longest = 64 // of lags
+const longest = 64 // longest lag
 
-// record collects the features of the states in trials.
+// record collects features of the states that chains visit in trials.
 type record struct {
 	features
 	chains int
-	ring   []float64 // chains × (longest+1) × features: the last states of this visit
-	seen   int       // states of this visit
-	limit  int       // the largest lag of this visit
+	ring   []float64 // features of the last states of this visit, chains × (longest+1) × features
+	seen   int       // number of states recorded in this visit
+	limit  int       // largest lag used in this visit
 
-	// For each feature: the number of states, their mean and the sum of squares about the mean.
+	// n is the number of recorded states. mean and sq hold, per feature, their mean and the sum
+	// of squares about it.
 	n          float64
 	mean, sq   []float64
-	noEnergies bool // an energy was unknown
+	noEnergies bool // an energy was NaN or infinite, so energies are not compared
 
-	variance []float64 // by feature, of the last weigh
+	variance []float64 // per feature: variance σ² computed by weigh
 }
 
-// trial holds the results of a candidate.
+// trial holds the tuning and trial results of a candidate.
 type trial struct {
-	tuned int       // steps that tuned it
-	steps int       // of its trials
-	cost  float64   // of these
-	time  float64   // τ, as last judged
-	pairs []float64 // by lag: pairs of states
-	jumps []float64 // by lag and feature: Σ of squared changes
+	tuned int       // number of steps that tuned the candidate
+	steps int       // number of steps in trials
+	cost  float64   // cost of the steps in trials, in nanoseconds per chain
+	time  float64   // steps per effective draw, τ, after the last round
+	pairs []float64 // per lag: number of pairs of states
+	jumps []float64 // per lag and feature: sum of squared changes
 }
 
 func newRecord(sites, levels, chains int) *record {
@@ -48,15 +49,16 @@ func newRecord(sites, levels, chains int) *record {
 	return r
 }
 
-// sums returns zeroed sums for a trial.
+// sums returns zeroed slices for the pairs and jumps of a trial.
 func (r *record) sums() (pairs, jumps []float64) {
 	return make([]float64, len(lags)), make([]float64, len(lags)*r.len())
 }
 
-// begin begins a visit of the given number of steps.
+// begin starts the record of a visit of the given number of steps.
 func (r *record) begin(steps int) { r.seen, r.limit = 0, max(1, steps/2) }
 
-// add adds the states x with energies e, after a step of the candidate.
+// add records the states x of all chains after a step of the candidate. e returns the energy of a
+// chain.
 func (r *record) add(t *trial, e func(s int) float64, x []int32) {
 	f := r.len()
 	slot := r.seen % (longest + 1)
@@ -96,8 +98,8 @@ func (r *record) row(s, slot int) []float64 {
 	return r.ring[at : at+r.len()]
 }
 
-// time returns τ of a candidate: the largest of the τ of the energy, of each level and of the
-// projections together.
+// time returns τ of a candidate. It is the largest τ among the energy, each level count, and the
+// average of the projections.
 func (r *record) time(t *trial) float64 {
 	worst := 0.0
 	var rho [len(lags)]float64
@@ -115,11 +117,12 @@ func (r *record) time(t *trial) float64 {
 	return worst
 }
 
-// weigh computes the variances σ² for the correlations of these candidates. σ² is the variance of
-// all states of all rounds, but at most half, and at least a quarter, of the mean square of the
-// changes over long lags of the candidate that moves farthest, because V_t = 2σ²(1−ρ_t) ≤ 4σ². A
-// rarely visited mode then shows in the candidates that jump there and back. Chance effects common
-// to all candidates, such as how many chains began in which mode, are the same for all.
+// weigh computes the variance σ² of each feature for comparing the candidates of. σ² is the
+// variance of all states of all rounds, within limits. Let F be the mean square of the changes
+// over long lags of the candidate that moves farthest. σ² is at most F/2 and at least F/4,
+// because V_t = 2σ²(1−ρ_t) ≤ 4σ². A rarely visited mode then shows in the candidates that jump
+// into it and back. Chance effects, such as how many chains began in which mode, affect all
+// candidates equally.
 func (r *record) weigh(of []*trial) {
 	for i := range r.variance {
 		farthest := 0.0
@@ -139,7 +142,7 @@ func (r *record) weigh(of []*trial) {
 	}
 }
 
-// lags returns the number of lags for which there are pairs.
+// lags returns the number of lags for which pairs of states were recorded.
 func (t *trial) lags() (n int) {
 	for n < len(lags) && t.pairs[n] > 0 {
 		n++
@@ -147,8 +150,8 @@ func (t *trial) lags() (n int) {
 	return n
 }
 
-// correlations stores the mean ρ at each lag over those of the features from … to−1 that vary; it
-// returns false if none varies.
+// correlations stores in rho, for each lag, the mean of ρ over those of the features from … to−1
+// that vary. It returns false if none varies.
 func (r *record) correlations(rho []float64, t *trial, from, to int) bool {
 	clear(rho)
 	vary := 0.0
@@ -169,21 +172,24 @@ func (r *record) correlations(rho []float64, t *trial, from, to int) bool {
 }
 
 const (
-	negligible = 0.15 // ρ_t below which the sum ends: a σ² that is a little off leaves so much,
-	noise      = 2    // or this over the root of the number of pairs
-	leastTime  = 0.1  // of draws that are better than independent ones
-	farthest   = 256  // longest lags that the tail may reach: that of what hardly moves at all
-	slowing    = 2    // and times what an exponential from the start would reach
+	// correlation ρ_t below which the sum ends; a slightly wrong σ² can leave this much
+	negligible = 0.15
+	// the sum also ends at a ρ_t below noise divided by the root of the number of pairs
+	noise     = 2
+	leastTime = 0.1 // minimum of τ, for draws that are better than independent ones
+	// maximum length of the tail, in longest lags; used for chains that hardly move
+	farthest = 256
+	slowing  = 2 // maximum length of the tail, relative to that of an exponential fitted from lag 0
 )
 
-// integrate returns τ for the correlations rho at the first lags, given the number of pairs for
-// each lag. For an exponential, the part of the sum beyond its end is the share ρ_t of the whole:
-// without this part, slow candidates, whose sums end at larger ρ_t, would look better than they
-// are.
+// integrate returns τ for the correlations rho at the first lags. pairs holds the number of pairs
+// per lag. The sum is cut off at some ρ_t. For an exponential, the missing part is the fraction
+// ρ_t of the whole sum, and integrate adds it. Slow candidates, whose sums end at a larger ρ_t,
+// would otherwise look better than they are.
 func integrate(rho, pairs []float64) float64 {
 	sum, from, last := 0.0, 0, 1.0
 	for k, v := range rho {
-		// Σ of the straight line over from+1 … lag.
+		// Sum of the linear interpolation over the steps from+1 … lag.
 		width := float64(lags[k] - from)
 		sum += float64(width*last) + float64((v-last)*(width+1)/2)
 		from, last = lags[k], v
@@ -194,8 +200,8 @@ func integrate(rho, pairs []float64) float64 {
 	return max(leastTime, 1+2*(sum+tail(rho)))
 }
 
-// tail returns Σ of ρ_t beyond the last lag, estimated by the exponential through that lag and the
-// longest lag of at most half as many steps.
+// tail returns the sum of ρ_t beyond the last lag. It extrapolates the exponential through ρ at
+// the last lag and at the longest lag of at most half as many steps.
 func tail(rho []float64) float64 {
 	n := len(rho)
 	if n == 0 {
@@ -218,7 +224,7 @@ func tail(rho []float64) float64 {
 	return rho[n-1] * length
 }
 
-// fields reads or writes the record.
+// fields reads or writes the record in a checkpoint.
 func (r *record) fields(f *wire.Fields) {
 	f.Int("auto: states seen", &r.seen, 0, most)
 	f.Int("auto: largest lag", &r.limit, 0, most)
@@ -229,12 +235,13 @@ func (r *record) fields(f *wire.Fields) {
 	f.Float64s(r.ring)
 }
 
-// features computes the numbers by which states are compared: the energy, the number of
-// sites at each level, and projections.
+// features computes the numbers by which states are compared: the energy, the number of sites at
+// each level, and random projections.
 type features struct {
 	sites, levels int
-	counts        int // of levels, from the last on; or 1: the sum of the levels
-	count         []int32
+	// number of level counts, from the last level down; 1 means the sum of the levels
+	counts int
+	count  []int32
 }
 
 const (
@@ -250,10 +257,10 @@ func newFeatures(sites, levels int) features {
 	return f
 }
 
-// len returns the number of features.
+// len returns the number of features of a state.
 func (f *features) len() int { return 1 + f.counts + projections }
 
-// store stores the features of the state x of energy e.
+// store stores in dst the features of the state x with energy e.
 func (f *features) store(dst []float64, e float64, x []int32) {
 	dst[0] = e
 	clear(f.count)
@@ -285,8 +292,8 @@ func (f *features) store(dst []float64, e float64, x []int32) {
 	}
 }
 
-// signs returns random bits for v = i·levels+l, level l of site i: the finalizer of
-// SplitMix64 (Steele, Lea and Flood 2014).
+// signs returns random bits for v = i·levels+l, which encodes level l of site i. It is the
+// finalizer of SplitMix64 (Steele, Lea and Flood 2014).
 func signs(v uint64) uint64 {
 	v = (v + 1) * 0x9e3779b97f4a7c15
 	v = (v ^ v>>30) * 0xbf58476d1ce4e5b9
@@ -294,7 +301,7 @@ func signs(v uint64) uint64 {
 	return v ^ v>>31
 }
 
-// spread has bit p of a byte as the lowest bit of byte p.
+// spread maps a byte to eight bytes: bit p of the index is the value of byte p.
 var spread = func() (t [256]uint64) {
 	for b := range t {
 		for v := uint8(b); v != 0; v &= v - 1 {

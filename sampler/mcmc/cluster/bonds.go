@@ -12,30 +12,33 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// bonds holds the graph whose edges may become bonds. With J ≥ 0 a bond joins neighbours of equal
-// levels, which then change together. With J < 0 it joins neighbours of which one has level a and
-// the other level b, and the two levels are swapped (Wang, Swendsen and Kotecký 1989). A possible
-// bond exists with probability 1 − e^{−|J|} (Fortuin and Kasteleyn 1972). Models of pairs have an
-// individual coupling of either sign for each edge and an individual field for each site.
+// bonds holds the graph whose edges may become bonds. With a coupling J ≥ 0 a bond joins
+// neighbours of equal levels, which then change together. With J < 0 it joins neighbours at two
+// different levels a and b, and the two levels are swapped (Wang, Swendsen and Kotecký 1989). A
+// possible bond exists with probability 1 − e^{−|J|} (Fortuin and Kasteleyn 1972). Models of
+// pairs have an individual coupling of either sign for each edge and an individual field for each
+// site.
 type bonds struct {
-	*sweep.Locals // energies alone
+	*sweep.Locals // only its energies are used
 	start, adj    []int32
-	chance        float64 // 1 − e^{−|J|}
-	unequal       bool    // J < 0
+	chance        float64 // probability of a possible bond, 1 − e^{−|J|}
+	unequal       bool    // the coupling J is negative
 	field         []float64
-	pairs         *pairs // nil: one coupling and one field for all
+	// individual couplings and fields; nil if there is one coupling and one field for all
+	pairs *pairs
 }
 
-// pairs holds the couplings and fields of a two-level model,
+// pairs holds the couplings J and fields h of a two-level model,
 //
 //	E(x) = −Σ_{edges ij} J_ij [x_i = x_j] − Σ_i h_i x_i.
 type pairs struct {
-	chance  []float64 // by entry of adj: 1 − e^{−|J|}
-	unequal []int32   // by entry of adj: 1 if J < 0, else 0
-	field   []float64 // by site
+	chance  []float64 // per entry of adj: probability of a bond, 1 − e^{−|J|}
+	unequal []int32   // per entry of adj: 1 if J < 0, else 0
+	field   []float64 // per site: field h
 }
 
-// gain returns the logarithm of the weight of the other level at a site.
+// gain returns the change of the log-probability when a site at level changes to the other level,
+// from its field alone.
 func (p *pairs) gain(site, level int32) float64 {
 	if level == 0 {
 		return p.field[site]
@@ -43,7 +46,7 @@ func (p *pairs) gain(site, level int32) float64 {
 	return -p.field[site]
 }
 
-// newBonds returns the bonds of kernels that make a number of clusters in a step.
+// newBonds returns the bonds for kernels that build updates clusters per step.
 func newBonds(method string, m energy.Model, chains, updates int) (*bonds, error) {
 	if _, _, err := check.Shape("cluster: "+method, m, chains, sampler.BlockSize); err != nil {
 		return nil, err
@@ -94,7 +97,8 @@ func (b *bonds) readPairs(m energy.Model) bool {
 	return true
 }
 
-// pair draws two different levels, every pair equally likely.
+// pair draws two different levels; every pair is equally likely. With two levels it returns 0 and
+// 1.
 func (b *bonds) pair(r *sampler.Stream) (low, high int32) {
 	if b.Levels == 2 {
 		return 0, 1
@@ -102,7 +106,7 @@ func (b *bonds) pair(r *sampler.Stream) (low, high int32) {
 	return other(int32(r.IntN(b.Levels)), b.Levels, r)
 }
 
-// other returns level and another level, drawn uniformly.
+// other returns level itself and a different level, drawn uniformly.
 func other(level int32, levels int, r *sampler.Stream) (same, another int32) {
 	another = 0
 	if levels > 2 {
@@ -114,22 +118,22 @@ func other(level int32, levels int, r *sampler.Stream) (same, another int32) {
 	return level, another
 }
 
-// Prices, in nanoseconds, fitted by the test of prices in package auto; see
+// Unit costs in nanoseconds, fitted by the test of unit costs in package auto. See
 // sampler.Costed.
 const (
-	rootCost  = 45 // a site whose cluster is found
-	levelCost = 10 // a weight of the level that a cluster may have in a field
-	edgeCost  = 12 // an edge that may be a bond, from either end
-	growCost  = 40 // a site that joins a growing cluster
-	nearCost  = 15 // and its neighbour
+	rootCost  = 45 // to find the cluster of a site
+	levelCost = 10 // to weigh one level of a cluster in a field
+	edgeCost  = 12 // per edge that may be a bond, counted from either end
+	growCost  = 40 // per site that joins a growing cluster
+	nearCost  = 15 // per neighbour of a site that joins a growing cluster
 )
 
-// energies returns the cost of evaluating the energies in a step.
+// energies returns the cost of evaluating the energies of all chains in a step.
 func (b *bonds) energies(info []sampler.Info) float64 {
 	return float64(len(info)) * b.Price.Of(b.Model).Energy
 }
 
-// Cost implements [sampler.Costed].
+// Cost implements [sampler.Costed]: every step visits all sites and edges.
 func (k *swendsenWang) Cost(info []sampler.Info) float64 {
 	each := float64(rootCost)
 	if !k.flat {
@@ -154,7 +158,7 @@ func (k *wolff) Cost(info []sampler.Info) float64 {
 	return sum + k.energies(info)
 }
 
-// Cost implements [sampler.Costed]. It is NaN if Base is not Costed.
+// Cost implements [sampler.Costed]. It returns NaN if Base is not Costed.
 func (k *houdayer) Cost(info []sampler.Info) float64 {
 	sum := float64(float64(len(info)) * float64(k.sites) * rootCost)
 	for _, base := range k.base {

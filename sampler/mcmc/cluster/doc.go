@@ -7,8 +7,8 @@
 //   - Spin glasses and other models whose graph is known: [Houdayer], as the Base of
 //     mcmc.Tempering.
 //
-// Near a phase transition domains grow as large as the lattice. A method that changes one site at a
-// time takes ever longer to flip a domain; these methods need a few steps. Away from the
+// Near a phase transition domains grow as large as the lattice. A method that changes one site at
+// a time then takes very long to flip a domain; these methods need a few steps. Away from the
 // transition, in a strong field or with competing couplings (an antiferromagnet on triangles),
 // cluster methods are correct but gain nothing, and mcmc.Gibbs is faster.
 //

@@ -15,35 +15,36 @@ import (
 )
 
 // Houdayer gives every chain a second replica y of its state x and exchanges clusters between the
-// two (Houdayer 2001). A step moves each replica once by Base. It then draws uniformly a site at
-// which the replicas differ. The cluster C is the connected component of that site in the graph of
-// differing sites; x_C and y_C are exchanged. All neighbours of C outside C are equal in x and y,
-// so
+// two (Houdayer 2001). A step first moves each replica once by Base. It then draws uniformly a
+// site at which the replicas differ. The cluster C is the connected component of that site among
+// the sites at which they differ. x_C and y_C are exchanged. All neighbours of C outside C are
+// equal in x and y, so
 //
 //	E(x') + E(y') = E(x) + E(y)
 //
-// and the exchange is always accepted, for any couplings, fields and levels: p(x)·p(y) is
-// invariant, and the exchange is its own reverse. The exchange carries whole domains over barriers
-// that single-site changes do not cross. It helps in spin glasses on two-dimensional lattices or
-// diluted graphs, where differing sites form many clusters. If most sites are in one cluster, it
-// only swaps the two replicas and gains nothing. Use Houdayer as the Base of mcmc.Tempering; every
-// temperature then has two replicas.
+// and the exchange is always accepted, for any couplings, fields and levels. It leaves p(x)·p(y)
+// invariant and is its own reverse.
 //
-// The model must be energy.Graphical. If an exchange leads to a state from which Base cannot start,
-// such as one outside its language Within, the exchange is undone, which leaves p restricted to the
-// allowed states invariant. States and energies are those of x; Info.Rungs shows both replicas, at
-// β = 1. A step costs two steps of Base and, after an exchange, an energy and a Reset of Base for
-// each replica.
+// The exchange carries whole domains over barriers that single-site changes do not cross. It
+// helps in spin glasses on two-dimensional lattices or diluted graphs, where differing sites form
+// many clusters. If most sites are in one cluster, it only swaps the two replicas and gains
+// nothing. Use Houdayer as the Base of mcmc.Tempering; every temperature then has two replicas.
+//
+// The model must be energy.Graphical. If an exchange leads to a state from which Base cannot
+// start, such as one outside its language Within, the exchange is undone. This leaves p
+// restricted to the allowed states invariant. States and energies are those of x; Info.Rungs
+// shows both replicas, at β = 1. A step costs two steps of Base. An exchange costs an additional
+// energy and Reset of Base for each replica.
 //
 // Base must reach every state from which it can start. mcmc.Swap does not, and is rejected: it
-// conserves the number of sites at each level, but an exchange may give x more and y fewer.
+// conserves the number of sites at each level, but an exchange can change this number in x and y.
 type Houdayer struct {
-	// Base moves the replicas; nil means mcmc.Gibbs{}. During warm-up it is tuned
-	// separately for each of the two.
+	// Base moves the replicas; nil means mcmc.Gibbs{}. Warm-up tunes it separately for each of
+	// the two replicas.
 	Base sampler.Method
 }
 
-// Name implements [sampler.Named].
+// Name implements [sampler.Named]. It returns "houdayer".
 func (Houdayer) Name() string { return "houdayer" }
 
 // Kernel implements [sampler.Method].
@@ -93,16 +94,17 @@ type houdayer struct {
 	sites, levels, chains int
 	start, adj            []int32
 	base                  [2]sampler.Kernel
-	e                     [2][]float64 // energies after the step
-	y                     []int32      // the second replicas: chains × sites
-	was                   []int32      // x before the step
+	e                     [2][]float64 // energies of the replicas x and y after the step
+	y                     []int32      // states of the second replicas, chains × sites
+	was                   []int32      // states x before the step
 	second                []sampler.Info
 	views                 []replicas
-	swapped               [][]int32 // by chain: the cluster that was exchanged
+	swapped               [][]int32 // per chain: the cluster that was exchanged
 	different             []int32
 	in                    []bool
-	started               bool    // y holds states
-	renew                 [2]bool // replicas whose kernels have no state to keep in a checkpoint
+	started               bool // y has been initialised
+	// per replica: its kernel saved nothing in the checkpoint and must be Reset
+	renew [2]bool
 }
 
 var (
@@ -114,8 +116,8 @@ var (
 
 func (k *houdayer) state(x []int32, s int) []int32 { return x[s*k.sites : (s+1)*k.sites] }
 
-// Reset implements [sampler.Transition]. The first time, y becomes a copy of x; later y stays,
-// unless it now has probability zero.
+// Reset implements [sampler.Transition]. On the first call y becomes a copy of x. On later calls
+// y is kept, unless it now has probability zero or Base cannot start from it.
 func (k *houdayer) Reset(ctl sampler.Control, x []int32) error {
 	ctl = sampler.Control{Workers: ctl.Workers}
 	k.renew = [2]bool{}
@@ -142,7 +144,7 @@ func (k *houdayer) Reset(ctl sampler.Control, x []int32) error {
 	return k.base[1].Reset(ctl, k.y)
 }
 
-// Start implements [sampler.Starter], for a Base that stays within a language.
+// Start implements [sampler.Starter]. If Base is a Starter, it chooses the state.
 func (k *houdayer) Start(x []int32, r *sampler.Stream) error {
 	if s, ok := sampler.As[sampler.Starter](k.base[0]); ok {
 		return s.Start(x, r)
@@ -150,14 +152,14 @@ func (k *houdayer) Start(x []int32, r *sampler.Stream) error {
 	return nil
 }
 
-// Step implements [sampler.Transition].
+// Step implements [sampler.Transition]. It moves both replicas by Base and exchanges a cluster.
 func (k *houdayer) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	ctl = sampler.Control{Workers: ctl.Workers}
 	copy(k.was, x)
 	for j, states := range [2][]int32{x, k.y} {
 		if k.renew[j] {
 			k.renew[j] = false
-			_ = k.base[j].Reset(ctl, states) // which it accepted before the checkpoint
+			_ = k.base[j].Reset(ctl, states) // it accepted these states before the checkpoint
 		}
 	}
 	k.base[0].Step(ctl, info, x, r)
@@ -186,8 +188,8 @@ func (k *houdayer) Step(ctl sampler.Control, info []sampler.Info, x []int32, r [
 	return 1
 }
 
-// differing returns the sites at which x and y differ, valid until the next call. Its loop has
-// no branch, which would often be mispredicted.
+// differing returns the sites at which x and y differ. The slice is valid until the next call.
+// The loop has no branch, because it would often be mispredicted.
 func (k *houdayer) differing(x, y []int32) []int32 {
 	y, n := y[:len(x)], 0
 	for i, l := range x {
@@ -199,7 +201,7 @@ func (k *houdayer) differing(x, y []int32) []int32 {
 	return k.different[:n]
 }
 
-// grow makes the cluster of chain s and returns false if x and y are equal.
+// grow finds a random cluster of chain s. It returns false if x and y are equal.
 func (k *houdayer) grow(s int, x, y []int32, r *sampler.Stream) bool {
 	d := k.differing(x, y)
 	if len(d) == 0 {
@@ -209,7 +211,7 @@ func (k *houdayer) grow(s int, x, y []int32, r *sampler.Stream) bool {
 	return true
 }
 
-// reach makes the cluster of a site at which x and y differ.
+// reach stores in k.swapped[s] the cluster of seed, a site at which x and y differ.
 func (k *houdayer) reach(s int, seed int32, x, y []int32) {
 	c := append(k.swapped[s][:0], seed)
 	k.in[seed] = true
@@ -228,7 +230,8 @@ func (k *houdayer) reach(s int, seed int32, x, y []int32) {
 	k.swapped[s] = c
 }
 
-// exchange exchanges the cluster of chain s. A second call undoes the exchange.
+// exchange swaps the levels of x and y in the cluster of chain s. A second call undoes the
+// exchange.
 func (k *houdayer) exchange(s int, x []int32) {
 	a, b := k.state(x, s), k.state(k.y, s)
 	for _, i := range k.swapped[s] {
@@ -236,8 +239,8 @@ func (k *houdayer) exchange(s int, x []int32) {
 	}
 }
 
-// settle updates energies and caches after an exchange. It undoes exchanges to states from which
-// Base cannot start.
+// settle updates energies and caches after an exchange. It undoes exchanges that lead to states
+// from which Base cannot start.
 func (k *houdayer) settle(ctl sampler.Control, info []sampler.Info, x []int32) {
 	for {
 		again := false
@@ -253,7 +256,8 @@ func (k *houdayer) settle(ctl sampler.Control, info []sampler.Info, x []int32) {
 				again = true
 				break
 			}
-			for s := range info { // whose chain it is does not matter: the block stops
+			// the failing chain does not matter, because the whole block stops
+			for s := range info {
 				info[s].Err = err
 			}
 		}
@@ -263,14 +267,14 @@ func (k *houdayer) settle(ctl sampler.Control, info []sampler.Info, x []int32) {
 	}
 	for j, states := range [2][]int32{x, k.y} {
 		if ex, ok := sampler.As[sampler.Exchanger](k.base[j]); ok {
-			ex.Energies(k.e[j], ex) // as its Reset found them
+			ex.Energies(k.e[j], ex) // energies that its Reset computed
 		} else {
 			k.model.Energy(k.e[j], states)
 		}
 	}
 }
 
-// Adapt implements [sampler.Adaptive].
+// Adapt implements [sampler.Adaptive]. It tunes the kernels of both replicas separately.
 func (k *houdayer) Adapt(info []sampler.Info, step, of int) {
 	for j, pending := range [2][]sampler.Info{info, k.second} {
 		if a, ok := sampler.As[sampler.Adaptive](k.base[j]); ok {
@@ -279,7 +283,7 @@ func (k *houdayer) Adapt(info []sampler.Info, step, of int) {
 	}
 }
 
-// Warning implements [sampler.Warner].
+// Warning implements [sampler.Warner]. It returns the first warning of the replicas' kernels.
 func (k *houdayer) Warning() string {
 	for _, base := range k.base {
 		if w, ok := sampler.As[sampler.Warner](base); ok && w.Warning() != "" {
@@ -289,10 +293,10 @@ func (k *houdayer) Warning() string {
 	return ""
 }
 
-// AppendBinary implements [sampler.Transition].
+// AppendBinary implements [sampler.Transition]. It saves the second replicas and both kernels.
 func (k *houdayer) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
-// UnmarshalBinary implements [sampler.Transition].
+// UnmarshalBinary implements [sampler.Transition]. It restores the output of AppendBinary.
 func (k *houdayer) UnmarshalBinary(b []byte) error {
 	err := wire.ReadFields(b, k.fields)
 	for j, base := range k.base {
@@ -301,7 +305,7 @@ func (k *houdayer) UnmarshalBinary(b []byte) error {
 	return err
 }
 
-// fields reads or writes the checkpoint.
+// fields reads or writes the second replicas and both kernels.
 func (k *houdayer) fields(f *wire.Fields) {
 	f.Bool("cluster: Houdayer: there are replicas", &k.started)
 	f.Tokens(k.y, k.levels)
@@ -310,7 +314,7 @@ func (k *houdayer) fields(f *wire.Fields) {
 	}
 }
 
-// replicas gives access to the two replicas of a chain.
+// replicas gives observers access to the two replicas of a chain.
 type replicas struct {
 	k     *houdayer
 	chain int
@@ -320,7 +324,7 @@ type replicas struct {
 // Len returns 2.
 func (r *replicas) Len() int { return len(r.k.base) }
 
-// Rung returns the inverse temperature, energy and state of replica j.
+// Rung returns the inverse temperature 1, and the energy and state of replica j.
 func (r *replicas) Rung(j int) (beta, energy float64, x []int32) {
 	return 1, r.k.e[j][r.chain], r.x[j]
 }

@@ -11,27 +11,28 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// SwendsenWang puts bonds between equal neighbours, each with probability 1 − e^{−J}, and redraws
-// the level of every cluster C connected by bonds,
+// SwendsenWang puts bonds between equal neighbours, each with probability 1 − e^{−J}. It then
+// redraws the level l of every cluster C of sites connected by bonds,
 //
 //	p(x_C = l) ∝ exp(|C|·h_l),
 //
-// all in one step (Swendsen and Wang 1987; with the field in the distribution of a
-// cluster, Edwards and Sokal 1988). J is the coupling of energy.Matching: 2K for
-// an Ising model with energy −K Σ s_i s_j.
+// all in one step (Swendsen and Wang 1987; with the field h in the distribution of a cluster,
+// Edwards and Sokal 1988). J is the coupling of energy.Matching: 2K for an Ising model with
+// energy −K Σ s_i s_j.
 //
-// With J < 0 it draws a random pair of levels (the only pair if there are two levels) and puts
-// bonds between neighbours that have one of these levels each. Every cluster then swaps the two
-// levels with the probability of a heat bath (Wang, Swendsen and Kotecký 1989).
+// With J < 0 it draws a random pair of levels (the only pair if there are two levels). It puts
+// bonds between neighbours of which one has the first level and the other has the second level.
+// Every cluster then swaps the two levels with the probability of a heat bath (Wang, Swendsen and
+// Kotecký 1989).
 //
 // Two-level models may have an individual coupling J_ij of either sign for each pair, and an
-// individual field for each site (energy.Pairwise): bonds join neighbours that satisfy their
+// individual field for each site (energy.Pairwise). Bonds then join neighbours that satisfy their
 // coupling, and a cluster flips with the probability of a heat bath in its fields.
 //
 // Each step is reversible and costs one pass over the edges.
 type SwendsenWang struct{}
 
-// Name implements [sampler.Named].
+// Name implements [sampler.Named]. It returns "swendsen-wang".
 func (SwendsenWang) Name() string { return "swendsen-wang" }
 
 // Kernel implements [sampler.Method].
@@ -53,18 +54,19 @@ func (SwendsenWang) Kernel(_ context.Context, m energy.Model, chains int) (sampl
 
 type swendsenWang struct {
 	*bonds
-	parent []int32   // of a site; the root of a cluster is its own
-	size   []int32   // of a root: sites of its cluster; with J < 0, those of the first level less the others
-	level  []int32   // of a root: the new level; with J < 0, 1 if the cluster swaps
-	w      []float64 // by level; of pairs by root: the logarithm of the weight of the flipped cluster
-	top    float64
-	flat   bool
+	parent []int32 // per site: parent in the tree of its cluster; a root is its own parent
+	// per root: number of sites; with J < 0, sites at level a minus sites at level b
+	size  []int32
+	level []int32   // per root: new level; with J < 0 or pairs, 1 if the cluster swaps levels
+	w     []float64 // per level: weight; of pairs, per root: log-weight of the flipped cluster
+	top   float64
+	flat  bool
 
-	// A chain that was stopped while bonds were drawn has the bonds of its sites before
-	// At.Part and its own copy of the stream. The caller and a checkpoint see the stream
-	// as it was before the step of the chain: after a checkpoint the chain begins again.
+	// left is the stream of a chain that was stopped while drawing bonds. The bonds of its sites
+	// before At.Part are drawn. The caller and a checkpoint hold the stream from before the
+	// chain's step, so a restored chain starts the step over.
 	left sampler.Stream
-	a, b int32 // the levels of the step, with J < 0
+	a, b int32 // with J < 0, the two levels that the step swaps
 }
 
 var _ sampler.Costed = (*swendsenWang)(nil)
@@ -78,7 +80,8 @@ func (k *swendsenWang) Step(ctl sampler.Control, info []sampler.Info, x []int32,
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [sweep.Walker].
+// Walk implements [sweep.Walker]. It draws the bonds of chain s, redraws its clusters and
+// evaluates its energy.
 func (k *swendsenWang) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 	before := r[s]
 	if k.At.Part > 0 {
@@ -110,7 +113,8 @@ func (k *swendsenWang) Walk(_, s int, x []int32, r []sampler.Stream) (made int) 
 	return 1
 }
 
-// begin begins the step of a chain: every site is a cluster.
+// begin starts the step of a chain: every site is a cluster of its own. With J < 0 it draws the
+// two levels.
 func (k *swendsenWang) begin(r *sampler.Stream) {
 	for i := range k.parent {
 		k.parent[i] = int32(i)
@@ -120,7 +124,7 @@ func (k *swendsenWang) begin(r *sampler.Stream) {
 	}
 }
 
-// bind draws the bonds of the sites first … last−1 of x to later ones.
+// bind draws the bonds between the sites first … last−1 of x and later sites.
 func (k *swendsenWang) bind(first, last int, x []int32, r *sampler.Stream) {
 	if k.pairs != nil {
 		k.bindPairs(first, last, x, r)
@@ -149,7 +153,7 @@ func (k *swendsenWang) bind(first, last int, x []int32, r *sampler.Stream) {
 	}
 }
 
-// bindPairs is bind for individual couplings.
+// bindPairs draws the bonds of bind for a model with individual couplings.
 func (k *swendsenWang) bindPairs(first, last int, x []int32, r *sampler.Stream) {
 	for i := first; i < last; i++ {
 		for n := k.start[i]; n < k.start[i+1]; n++ {
@@ -160,7 +164,8 @@ func (k *swendsenWang) bindPairs(first, last int, x []int32, r *sampler.Stream) 
 	}
 }
 
-// flip flips clusters of x in individual fields.
+// flip flips clusters of x at random, for individual fields, and returns the number of changed
+// sites.
 func (k *swendsenWang) flip(x []int32, r *sampler.Stream) (moved int) {
 	clear(k.w)
 	for i, l := range x {
@@ -180,7 +185,8 @@ func (k *swendsenWang) flip(x []int32, r *sampler.Stream) (moved int) {
 	return moved
 }
 
-// redraw redraws the clusters of x if bonds join equal levels.
+// redraw redraws the level of every cluster of x, for bonds that join equal levels. It returns
+// the number of changed sites.
 func (k *swendsenWang) redraw(x []int32, r *sampler.Stream) (moved int) {
 	clear(k.size)
 	for i := range k.parent {
@@ -201,7 +207,7 @@ func (k *swendsenWang) redraw(x []int32, r *sampler.Stream) (moved int) {
 	return moved
 }
 
-// draw draws the level of a cluster of n sites.
+// draw draws the new level of a cluster of n sites.
 func (k *swendsenWang) draw(n int32, r *sampler.Stream) int32 {
 	if k.flat {
 		return int32(r.IntN(k.Levels))
@@ -220,8 +226,7 @@ func (k *swendsenWang) draw(n int32, r *sampler.Stream) int32 {
 	return int32(last)
 }
 
-// weigh stores the weights of the levels of a cluster of n sites and returns their
-// sum.
+// weigh stores in k.w the weights of the levels of a cluster of n sites and returns their sum.
 func (k *swendsenWang) weigh(n int32) (total float64) {
 	for l, h := range k.field {
 		k.w[l] = simd.Exp(float64(n) * (h - k.top))
@@ -230,7 +235,8 @@ func (k *swendsenWang) weigh(n int32) (total float64) {
 	return total
 }
 
-// swap swaps levels in the clusters of x if bonds join different levels.
+// swap swaps the two levels of clusters of x at random, for bonds that join different levels. It
+// returns the number of changed sites.
 func (k *swendsenWang) swap(x []int32, r *sampler.Stream) (moved int) {
 	if k.Levels < 2 {
 		return 0
@@ -273,8 +279,8 @@ func (k *swendsenWang) swaps(n, a, b int32) float64 {
 	return simd.Sigmoid(float64(n) * (k.field[b] - k.field[a]))
 }
 
-// root returns the root of the cluster of a site, its lowest site, and leaves it as
-// the parent of that site.
+// root returns the root of the cluster of site i. It makes the root the parent of all sites on
+// the way.
 func (k *swendsenWang) root(i int32) int32 {
 	p := k.parent
 	root := i
@@ -287,7 +293,7 @@ func (k *swendsenWang) root(i int32) int32 {
 	return root
 }
 
-// join joins the clusters of i and j.
+// join merges the clusters of sites i and j. The lower root becomes the root.
 func (k *swendsenWang) join(i, j int32) {
 	if i, j = k.root(i), k.root(j); i < j {
 		k.parent[j] = i

@@ -11,25 +11,26 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Wolff grows one cluster from a random site, whose level is a, through neighbours at level a, each
-// with probability 1 − e^{−J}. It proposes another level b, drawn uniformly, for the whole cluster
-// and accepts with probability
+// Wolff grows one cluster C from a random site at level a. It adds neighbours at level a, each
+// with probability 1 − e^{−J}. It proposes another level b, drawn uniformly, for the whole
+// cluster and accepts with probability
 //
 //	min(1, exp(|C|·(h_b − h_a)))
 //
-// (Wolff 1989). With J < 0 the cluster grows alternately between sites of levels a and b, and the
-// proposal swaps the two levels in the cluster. Two-level models may have individual couplings of
-// either sign and individual fields (energy.Pairwise): see [SwendsenWang].
+// where h is the field (Wolff 1989). With J < 0 the cluster grows alternately between sites of
+// levels a and b, and the proposal swaps the two levels in the cluster. Two-level models may have
+// individual couplings of either sign and individual fields (energy.Pairwise); see
+// [SwendsenWang].
 //
-// Large clusters are drawn more often than small ones. Near a transition Wolff is
-// therefore several times more efficient than [SwendsenWang]. The cost of a step is
-// proportional to the size of its clusters. Each update is reversible.
+// The probability that a cluster is drawn is proportional to its size. Near a transition Wolff is
+// therefore several times more efficient than [SwendsenWang]. The cost of a step is proportional
+// to the size of its clusters. Each update is reversible.
 type Wolff struct {
 	// Updates is the number of clusters per step; 0 means one.
 	Updates int
 }
 
-// Name implements [sampler.Named].
+// Name implements [sampler.Named]. It returns "wolff".
 func (Wolff) Name() string { return "wolff" }
 
 // Kernel implements [sampler.Method].
@@ -46,20 +47,20 @@ func (w Wolff) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Ke
 
 type wolff struct {
 	*bonds
-	in      []bool  // the cluster
-	cluster []int32 // its sites, in the order in which they joined
+	in      []bool  // per site: it is in the cluster
+	cluster []int32 // sites of the cluster, in the order in which they joined
 }
 
 var _ sampler.Costed = (*wolff)(nil)
 
-// Step implements [sampler.Transition]. It asks whether to stop between clusters.
+// Step implements [sampler.Transition]. It checks for a stop between clusters.
 func (k *wolff) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	done = k.Make(ctl, k, info, x, r)
 	sweep.MeanAccept(info, done, k.Updates)
 	return done
 }
 
-// Walk implements [sweep.Walker].
+// Walk implements [sweep.Walker]. An update grows and proposes one cluster.
 func (k *wolff) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	pending := &k.At.Info[s]
 	for made < n && !k.At.Stopped {
@@ -73,8 +74,8 @@ func (k *wolff) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	return made
 }
 
-// advance makes and proposes one cluster of x. It returns the number of sites that changed and the
-// acceptance probability.
+// advance grows one cluster of x and proposes to change its levels. It returns the number of
+// sites that changed and the acceptance probability.
 func (k *wolff) advance(x []int32, r *sampler.Stream) (moved int, accept float64) {
 	if k.Levels < 2 {
 		return 0, 1
@@ -95,7 +96,8 @@ func (k *wolff) advance(x []int32, r *sampler.Stream) (moved int, accept float64
 	return moved, accept
 }
 
-// grow makes the cluster of the site seed, of level a.
+// grow stores in k.cluster the cluster grown from the site seed at level a. With J < 0, b is the
+// level that alternates with a.
 func (k *wolff) grow(seed, a, b int32, x []int32, r *sampler.Stream) {
 	k.cluster = append(k.cluster[:0], seed)
 	k.in[seed] = true
@@ -118,7 +120,7 @@ func (k *wolff) grow(seed, a, b int32, x []int32, r *sampler.Stream) {
 	}
 }
 
-// growPairs adds neighbours of site i to the cluster, for individual couplings.
+// growPairs adds neighbours of site i to the cluster at random, for individual couplings.
 func (k *wolff) growPairs(i int32, x []int32, r *sampler.Stream) {
 	for n := k.start[i]; n < k.start[i+1]; n++ {
 		if j := k.adj[n]; x[i]^x[j] == k.pairs.unequal[n] && !k.in[j] && r.Float64() < k.pairs.chance[n] {
@@ -128,7 +130,8 @@ func (k *wolff) growPairs(i int32, x []int32, r *sampler.Stream) {
 	}
 }
 
-// accepts returns the probability that the cluster, of levels a and b, swaps the two levels.
+// accepts returns the probability of accepting the proposal that swaps levels a and b in the
+// cluster.
 func (k *wolff) accepts(a, b int32, x []int32) float64 {
 	if k.pairs != nil {
 		gain := 0.0

@@ -10,7 +10,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// curvature returns W for a two-level or ordinal model.
+// curvature returns the matrix W of second differences of −E of a two-level or ordinal model,
+// sites × sites.
 func curvature(m energy.Model) ([]float64, error) {
 	sites, levels := m.Shape()
 	values := []float32{0, 1}
@@ -66,17 +67,18 @@ func checkCurvature(w []float64, sites int) error {
 	return nil
 }
 
-// largest bounds the entries of a curvature, so that no square overflows.
+// largest is the maximum absolute entry of a curvature; the square of an entry does not overflow.
 const largest = 1e100
 
-// halvings is the number of bisection steps, which narrow the shift to a thousandth of its possible
-// range.
+// halvings is the number of bisection steps, which narrow the shift to a thousandth of its
+// initial range.
 const halvings = 10
 
-// factor returns L with W + (c + margin)·I = LLᵀ, where c approximates from above the smallest
-// shift for which W + c·I is positive semidefinite.
+// factor returns L with W + (c + margin)·I = LLᵀ. The shift c approximates from above the
+// smallest value for which W + c·I is positive semidefinite.
 func factor(ctx context.Context, w []float64, sites int, margin float64) (*factored, error) {
-	low, high := math.Inf(-1), math.Inf(-1) // the least eigenvalue is at most the least diagonal entry, and at least Gershgorin's bound
+	// the least eigenvalue is at most the least diagonal entry, and at least the Gershgorin bound
+	low, high := math.Inf(-1), math.Inf(-1)
 	for i := range sites {
 		off := 0.0
 		for j := range sites {
@@ -106,8 +108,8 @@ func factor(ctx context.Context, w []float64, sites int, margin float64) (*facto
 	return f, nil
 }
 
-// cholesky stores the factor of W + shift·I, or returns false if that is not positive
-// definite.
+// cholesky stores in f the Cholesky factor of W + shift·I. It returns false if the matrix is not
+// positive definite.
 func (f *factored) cholesky(w []float64, shift float64) bool {
 	for i := range f.sites {
 		row := f.row(i)

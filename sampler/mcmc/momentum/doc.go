@@ -1,7 +1,7 @@
 // Package momentum samples discrete states with a Gaussian momentum for every site.
 //
-// Use [PDHAMS] for a nearly quadratic energy of some hundred sites, such as a dense Ising model or
-// a Boltzmann machine: it uses the curvature of the energy. [DHAMS] needs only the first-order
+// Use [PDHAMS] for a nearly quadratic energy of some hundred sites, such as a dense Ising model
+// or a Boltzmann machine. It uses the curvature of the energy. [DHAMS] needs only the first-order
 // table of the model. Both require two levels or an energy.Ordinal model. For other models see
 // package mcmc.
 //

@@ -10,17 +10,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// flips holds the conditionals of two levels: site i flips with probability σ(l_i),
-// l_i = −Δ_i + drift_i·d − cost_i, d = 1 − 2x_i, rounded to a multiple of 2⁻³¹. A drift
-// acts as a field, −drift_i.
+// flips is the conditional distribution of two-level sites given the momentum. Site i flips with
+// probability σ(l_i), rounded to a multiple of 2⁻³¹, where l_i = −Δ_i + drift_i·d − cost_i and d
+// = 1 − 2x_i. The drift acts as a field −drift_i.
 type flips struct {
 	sites      int
 	field      func(e []float64, h []float32, x []int32)
 	relaxation float64
-	h          padded.Pair[float32] // fields: chains × sites
+	h          padded.Pair[float32] // fields, chains × sites
 	cost       []float32
-	slid       []float32 // field less drift, of one chain
-	t          []int32   // thresholds, of one chain
+	slid       []float32 // field minus drift of one chain
+	t          []int32   // flip thresholds of one chain
 	bits       []uint32
 }
 
@@ -39,7 +39,7 @@ func newFlips(m energy.Model, chains int, relaxation float64) *flips {
 	table, differences := make([]float32, 2*n), energy.Differences(m)
 	p.field = func(e []float64, h []float32, x []int32) {
 		differences.Gradient(e, table[:2*len(x)], x)
-		for i := range h { // one of the two is 0
+		for i := range h { // one of the two entries is 0
 			h[i] = table[2*i+1] - table[2*i]
 		}
 	}
@@ -65,13 +65,13 @@ func (p *flips) weigh(s int, loaded bool, x []int32, drift []float64) {
 
 const whole = 1 << 31
 
-// relax returns the threshold of a draw by reflection with probability relaxation, given
+// relax returns the flip threshold if the draw is by reflection with probability relaxation. t is
 // the threshold of an independent draw.
 func (p *flips) relax(t int32) int32 {
 	if t <= 0 {
 		return t
 	}
-	other := int64(whole - 128) // the largest that FlipThresholds stores
+	other := int64(whole - 128) // largest threshold that FlipThresholds stores
 	if t < whole/2 {
 		other = min(other, int64(t)*whole/(whole-int64(t)))
 	}
@@ -86,8 +86,9 @@ func (p *flips) draw(y, x []int32, r *sampler.Stream) (moved int, logq float64) 
 
 func (p *flips) logProb(y, x []int32) float64 { return simd.FlipLogProb(x, y, p.t) }
 
-// steepest bounds the slopes that correct a momentum. The slopes may be any function of the state;
-// without the bound, slopes at levels of probability zero would be infinite.
+// steepest is the maximum absolute slope in the correction of a momentum. The slopes may be any
+// function of the state. Without the bound, they would be infinite next to levels of probability
+// zero.
 const steepest = 1e4
 
 func bounded(v float64) float64 {

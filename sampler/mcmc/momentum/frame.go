@@ -1,22 +1,22 @@
 package momentum
 
-// frame is the linear map L between the momentum of a state and its sites: the auxiliary vector of
-// a proposal is z = Lᵀv + u.
+// frame is the linear map L between the coordinates v of a state and its momentum u. The
+// auxiliary vector of a proposal is z = Lᵀv + u.
 type frame interface {
-	// drift stores (L·u)_i, the slope that the momentum adds to −E along site i.
+	// drift stores L·u in dst. Entry i is the slope that the momentum u adds to −E along site i.
 	drift(dst, u []float64)
 
-	// push adds Lᵀ·d to u, where d is the change of the coordinates.
+	// push adds Lᵀ·d to u, where d is the change of the coordinates v.
 	push(u, d []float64)
 
-	// cost returns ½(LLᵀ)_ii, the weight of d² in the proposal of site i.
+	// cost returns ½(LLᵀ)_ii, the factor of d² in the exponent of the proposal of site i.
 	cost(i int) float64
 
-	// setStep sets the step size to δ; it returns false if the step size is fixed.
+	// setStep sets the step size to δ. It returns false if the step size is fixed.
 	setStep(delta float64) bool
 }
 
-// scaled is L = 1/δ.
+// scaled is the frame L = I/δ, with step size δ.
 type scaled struct {
 	sites   int
 	inverse float64 // 1/δ
@@ -41,7 +41,7 @@ func (f *scaled) setStep(delta float64) bool {
 	return true
 }
 
-// factored is a lower triangular L, row after row: row i has i+1 entries.
+// factored is a frame with a lower triangular L, stored row after row: row i has i+1 entries.
 type factored struct {
 	l     []float64
 	sites int

@@ -16,34 +16,34 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// conditional draws the sites of the states of a block given their momentum. It holds
-// two sets of differences: those of the current and those of the last loaded states.
+// conditional draws the sites of the states of a block given their momentum. It holds two sets of
+// energy differences: the current ones, and the loaded ones of the states evaluated last.
 type conditional interface {
-	// load evaluates the model at the states y of the chains lo … hi−1: energies to e,
-	// differences to the loaded set. e and y have all chains.
+	// load evaluates the model at the states y of the chains lo … hi−1. It stores energies in e
+	// and differences in the loaded set. e and y hold all chains.
 	load(lo, hi int, e []float64, y []int32)
 
-	// weigh makes the weights of one chain at state x from its loaded or current
-	// differences and the drift of its momentum.
+	// weigh computes the weights of chain s at state x from its loaded or current differences and
+	// the drift of its momentum.
 	weigh(s int, loaded bool, x []int32, drift []float64)
 
-	// draw stores in y a draw by the weights last made, at x, and returns the number of changed
-	// sites and the log-probability of y, NaN if y could not be drawn.
+	// draw stores in y a draw by the weights computed last, at state x. It returns the number of
+	// changed sites and the log-probability of y, NaN if y could not be drawn.
 	draw(y, x []int32, r *sampler.Stream) (moved int, logq float64)
 
-	// logProb returns the log-probability of y by the weights last made, at x.
+	// logProb returns the log-probability of y by the weights computed last, at state x.
 	logProb(y, x []int32) float64
 
-	// slope stores G of one chain, the slopes of −E along the sites at state x.
+	// slope stores in g the slopes of −E along the sites of chain s at state x.
 	slope(g []float64, s int, loaded bool, x []int32)
 
-	// displace stores v(y) − v(x).
+	// displace stores in d the change of coordinates v(y) − v(x).
 	displace(d []float64, y, x []int32)
 
-	// accept makes the loaded differences of chains lo … hi−1 their current ones.
+	// accept makes the loaded differences of chains lo … hi−1 the current ones.
 	accept(lo, hi int)
 
-	// costs sets the weights of d² from a frame.
+	// costs sets the costs of all sites from a frame.
 	costs(f frame)
 
 	// fields reads or writes the current differences.
@@ -54,22 +54,23 @@ type conditional interface {
 type kernel struct {
 	settings
 	model energy.Model
-	price cost.Memo // of the model, once that was asked for
+	price cost.Memo // unit costs of the model; computed on first use
 	conditional
-	frame    frame
-	sites    int
-	step     float64
-	tune     *tune.Tuner // nil: the step size is fixed
-	u, now   []float64   // momenta: after the last step, and as this step begins: chains × sites
-	next     []float64   // of the proposal, of one chain
-	e, f     []float64   // energies of the states and of the proposals
+	frame frame
+	sites int
+	step  float64
+	tune  *tune.Tuner // tunes the step size; nil if it is fixed
+	// momenta, chains × sites: after the last step, and at the beginning of this step
+	u, now   []float64
+	next     []float64 // momentum of one proposal
+	e, f     []float64 // energies of the states and of the proposals
 	logq     []float64
 	moved    []int
 	y        []int32
-	noise    float64 // √(1−ρ²)
-	began    bool    // there is a momentum
+	noise    float64 // √(1−ρ²), the factor of the fresh part of the momentum
+	began    bool    // u holds a momentum
 	slide, d []float64
-	from, to []float64 // slopes
+	from, to []float64 // slopes at the state and at the proposal
 	at       sweep.Cursor
 }
 
@@ -105,23 +106,24 @@ func newKernel(m energy.Model, chains int, s settings) (*kernel, error) {
 	return k, nil
 }
 
-// setStep sets δ for the next steps.
+// setStep sets the step size δ from the next step on.
 func (k *kernel) setStep(delta float64) {
 	k.step = delta
 	k.frame.setStep(delta)
 	k.costs(k.frame)
 }
 
-// StepSize returns δ.
+// StepSize returns the step size δ.
 func (k *kernel) StepSize() float64 { return k.step }
 
-// Warning implements [sampler.Warner].
+// Warning implements [sampler.Warner]: it reports a step size that tuning
+// moved to its bound.
 func (k *kernel) Warning() string { return k.tune.Warning(k.step) }
 
-// work is the number of elementary operations of a stage of a chain.
+// work returns the number of elementary operations of one stage of a chain.
 func (k *kernel) work() int { return sweep.Times(k.sites, sweep.SiteWork) }
 
-// Reset implements [sampler.Transition]. The momentum is drawn anew by the next step.
+// Reset implements [sampler.Transition]. The next step draws a new momentum.
 func (k *kernel) Reset(ctl sampler.Control, x []int32) error {
 	k.began = false
 	return k.at.Renew(ctl.Stop, 1, k.work(), func(_, lo, hi int) (bool, error) {
@@ -131,12 +133,12 @@ func (k *kernel) Reset(ctl sampler.Control, x []int32) error {
 	})
 }
 
-// refreshed is the number of sites that draw their momentum between two checks whether to
-// stop. It is even: normal numbers come in pairs.
+// refreshed is the number of sites whose momentum is drawn between two checks for a stop. It is
+// even, because normal numbers are drawn in pairs.
 const refreshed = 1 << 16
 
-// refresh draws the momentum of a chain at the beginning of a step, now, from u. It returns
-// false if it was stopped.
+// refresh stores in now the momentum of a chain at the beginning of a step, given u, the momentum
+// after the last step. It returns false if it was stopped.
 func (k *kernel) refresh(u, now []float64, r *sampler.Stream) bool {
 	keep, noise := k.persistence, k.noise
 	if !k.began {
@@ -144,7 +146,8 @@ func (k *kernel) refresh(u, now []float64, r *sampler.Stream) bool {
 		clear(u)
 	}
 	for k.at.Part < len(u) {
-		if k.at.Stopped && k.at.Part > 0 { // a state of one piece may be one of several
+		// a chain is stopped only in its middle, because short chains may share a stage
+		if k.at.Stopped && k.at.Part > 0 {
 			return false
 		}
 		first := k.at.Part
@@ -158,14 +161,15 @@ func (k *kernel) refresh(u, now []float64, r *sampler.Stream) bool {
 	return true
 }
 
-// propose makes the weights of the proposals of chain s from its state and momentum.
+// propose computes the weights of the proposals of chain s from its state x and momentum.
 func (k *kernel) propose(s int, x []int32) {
 	k.frame.drift(k.slide, k.now[s*k.sites:(s+1)*k.sites])
 	k.weigh(s, false, x, k.slide)
 }
 
-// judge stores the momentum of the proposal y of chain s, at x, whose differences are
-// loaded, and returns the probability of accepting it; ok is false if that is not defined.
+// judge stores in k.next the momentum of the proposal y of chain s at state x, and returns the
+// probability of accepting it. The differences at y must be loaded. ok is false if the
+// probability is not defined.
 func (k *kernel) judge(s int, y, x []int32) (a float64, ok bool) {
 	u, next := k.now[s*k.sites:(s+1)*k.sites], k.next
 	for i, v := range u {
@@ -173,7 +177,7 @@ func (k *kernel) judge(s int, y, x []int32) (a float64, ok bool) {
 	}
 	drop := k.e[s] - k.f[s]
 	if math.IsInf(drop, -1) {
-		return 0, true // a state of probability zero, whose differences are meaningless
+		return 0, true // y has probability zero, so its differences are meaningless
 	}
 	k.displace(k.d, y, x)
 	k.frame.push(next, k.d)
@@ -196,7 +200,7 @@ func (k *kernel) judge(s int, y, x []int32) (a float64, ok bool) {
 	return sweep.Accept(drop+float64(kinetic/2), k.logq[s], k.logProb(x, y))
 }
 
-// Adapt implements [sampler.Adaptive].
+// Adapt implements [sampler.Adaptive]. It tunes the step size unless the size is fixed.
 func (k *kernel) Adapt(info []sampler.Info, step, of int) {
 	if k.tune == nil {
 		return
@@ -204,10 +208,11 @@ func (k *kernel) Adapt(info []sampler.Info, step, of int) {
 	k.setStep(k.tune.AdaptTo(sweep.Proposals(info), step, of))
 }
 
-// AppendBinary implements [sampler.Transition].
+// AppendBinary implements [sampler.Transition]. It saves energies, momenta, differences and
+// tuning.
 func (k *kernel) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
-// UnmarshalBinary implements [sampler.Transition].
+// UnmarshalBinary implements [sampler.Transition]. It restores the output of AppendBinary.
 func (k *kernel) UnmarshalBinary(b []byte) error {
 	err := wire.ReadFields(b, k.fields)
 	if err == nil {
@@ -216,7 +221,7 @@ func (k *kernel) UnmarshalBinary(b []byte) error {
 	return err
 }
 
-// fields goes through what a checkpoint has.
+// fields reads or writes the checkpoint of the kernel.
 func (k *kernel) fields(f *wire.Fields) {
 	f.Bool("momentum: a momentum has begun", &k.began)
 	f.Float64(&k.step)
@@ -230,12 +235,12 @@ func (k *kernel) fields(f *wire.Fields) {
 	k.at.Fields(f, 0)
 }
 
-// checkStep returns an error unless 0 ≤ step < ∞; 0 stands for the default.
+// checkStep returns an error unless 0 ≤ step < ∞; 0 selects the default.
 func checkStep(who string, step float64) error {
 	return check.If(!(step >= 0) || math.IsInf(step, 1), "momentum: %s: StepSize = %v, want positive and finite (0 for the default)", who, step)
 }
 
-// settings are the settings common to DHAMS and PDHAMS.
+// settings are the settings that DHAMS and PDHAMS share.
 type settings struct {
 	who                                 string
 	persistence, correction, relaxation float64
@@ -249,7 +254,9 @@ func (s settings) check() error {
 	)
 }
 
-// The stages of a step. Before the last one only the stream of a chain changes.
+// Stages of a step: refreshing draws the momentum, drawing draws the proposals, loading evaluates
+// them, and moving accepts or rejects them. Before moving, only the chain's stream changes. stages
+// is the number of stages.
 const (
 	refreshing = iota
 	drawing
@@ -258,14 +265,15 @@ const (
 	stages
 )
 
-// Step implements [sampler.Transition].
+// Step implements [sampler.Transition]. It checks for a stop between stages and while it
+// refreshes momenta.
 func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	done = k.at.Step(ctl, k, info, x, r, stages, k.work())
 	k.began = k.began || done > 0
 	return done
 }
 
-// Stage implements [sweep.Staged].
+// Stage implements [sweep.Staged]. The stages are refreshing, drawing, loading and moving.
 func (k *kernel) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	if stage == loading {
 		k.load(lo, hi, k.f, k.y)
@@ -291,7 +299,8 @@ func (k *kernel) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	return true
 }
 
-// move moves chain s from x to its proposal y, or reverses its momentum.
+// move moves chain s from x to its proposal y if it is accepted, and otherwise reverses the
+// momentum.
 func (k *kernel) move(s int, y, x []int32, r *sampler.Stream) {
 	u, pending := k.u[s*k.sites:(s+1)*k.sites], &k.at.Info[s]
 	a, ok := k.judge(s, y, x)
@@ -312,11 +321,11 @@ func (k *kernel) move(s int, y, x []int32, r *sampler.Stream) {
 	pending.Energy = k.e[s]
 }
 
-// Prices, in nanoseconds; see sampler.Costed.
+// Unit costs in nanoseconds; see sampler.Costed.
 const (
-	normalCost = 42  // a site whose momentum is refreshed and which is drawn
-	levelCost  = 55  // a level of a site where there are more than two
-	entryCost  = 1.2 // an entry of the factor of a curvature
+	normalCost = 42  // to refresh the momentum of a site and draw the site
+	levelCost  = 55  // per level of a site, if there are more than two
+	entryCost  = 1.2 // per entry of the factor of a curvature
 )
 
 // Cost implements [sampler.Costed].

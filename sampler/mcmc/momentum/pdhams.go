@@ -9,44 +9,46 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// PDHAMS is preconditioned [DHAMS] (Zhou and Tan 2025, arXiv 2507.21982). Its proposal
-// includes the curvature W of −E,
+// PDHAMS is preconditioned [DHAMS] (Zhou and Tan 2025, arXiv 2507.21982). Its proposal includes
+// the curvature W of −E, where v and v* are the coordinates of x and x*,
 //
 //	−E(x*) ≈ −E(x) + ∇ᵀ(v* − v) + ½(v* − v)ᵀW(v* − v).
 //
-// The curvature couples all sites; the Gaussian integral trick decouples them. With a diagonal D
-// for which W + D = LLᵀ is positive definite, sites are independent given the auxiliary vector
-// z = Lᵀv + u,
+// The curvature couples all sites; the Gaussian integral trick decouples them. Let D be a
+// diagonal matrix for which W + D = LLᵀ is positive definite. Then sites are independent given
+// the auxiliary vector z = Lᵀv + u,
 //
 //	q_i(l|x, u) ∝ exp( −Δ_i(l) + (Lu)_i·d − ½(W + D)_ii·d² ),  d = v(l) − v_i,
 //	u* = −u + Lᵀ(v* − v) + φ·(G(x*) − G(x)),
 //
-// with the acceptance probability of DHAMS, which is the case W = 0, D = 1/δ². If E is quadratic,
-// as for an Ising model or a Boltzmann machine, every proposal is accepted, up to rounding of the
-// proposal's probabilities. Any W leaves π invariant.
+// with the acceptance probability of DHAMS. DHAMS itself is the case W = 0, D = 1/δ². If E is
+// quadratic, as for an Ising model or a Boltzmann machine, every proposal is accepted, up to
+// rounding of the proposal's probabilities. Any W leaves π invariant.
 //
-// D is c + 1/δ² at every site, where c is, to within a thousandth, the smallest number for which
-// W + c·I is positive semidefinite. Kernel takes a few times sites³ operations, and a step takes
-// sites² in addition to one evaluation of the model. The number of sites is at most 2048.
+// D is c + 1/δ² at every site. Here c is, to within a thousandth, the smallest number for which W
+// + c·I is positive semidefinite. Kernel takes a few times sites³ operations. A step takes sites²
+// operations and one evaluation of the model. The number of sites is at most 2048.
 type PDHAMS struct {
-	// Curvature is W, row by row: sites × sites, symmetric and finite. With nil, W is computed from
-	// the model's differences at the state of lowest levels and its neighbours, which is exact if E
-	// is quadratic.
+	// Curvature is W, row by row: sites × sites, symmetric and finite. With nil, W is computed
+	// from the model's differences at the state of lowest levels and its neighbours. This is
+	// exact if E is quadratic.
 	Curvature []float64
 
-	// StepSize is δ, fixed; 0 means 5. Larger step sizes move further, until W + D is nearly
-	// singular.
+	// StepSize is δ, which is fixed; 0 means 5. Larger step sizes move farther, until W + D is
+	// nearly singular.
 	StepSize float64
 
-	// Persistence and Relaxation are as in [DHAMS]; 0 means 0.7 and 1, and −1 means none.
+	// Persistence is ρ and Relaxation the probability of reflection, see [DHAMS]. 0 means the
+	// defaults, 0.7 and 1; −1 means 0.
 	Persistence, Relaxation float64
 
-	// Correction is as in [DHAMS].
+	// Correction is φ, the factor of the gradient in the momentum; see [DHAMS].
 	Correction float64
 }
 
-// The defaults were found on an Ising torus and a spin glass of 12 sites: without rejections, the
-// steps that move farthest are best.
+// defaultWide, defaultPersistence and defaultRelaxation are the defaults of PDHAMS, found on an
+// Ising torus and a spin glass of 12 sites. Without rejections, the settings that move farthest
+// are best. mostSites is the maximum number of sites.
 const (
 	defaultWide        = 5
 	defaultPersistence = 0.7
@@ -54,7 +56,7 @@ const (
 	mostSites          = 2048
 )
 
-// or returns v, or zero if v is 0, or 0 if v is −1.
+// or returns v, except that it returns zero if v is 0, and 0 if v is −1.
 func or(v, zero float64) float64 {
 	switch v {
 	case 0:
@@ -65,7 +67,7 @@ func or(v, zero float64) float64 {
 	return v
 }
 
-// Name implements [sampler.Named].
+// Name implements [sampler.Named]. It returns "pdhams".
 func (PDHAMS) Name() string { return "pdhams" }
 
 // Kernel implements [sampler.Method]. The model must have two levels or be energy.Ordinal.

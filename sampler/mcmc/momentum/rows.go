@@ -10,20 +10,21 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// rows holds the conditionals of ordinal levels: a row of weights per site.
+// rows is the conditional distribution of ordinal sites given the momentum: a row of weights per
+// site.
 type rows struct {
 	sites, levels int
 	values        []float32
 	table         energy.Differentiable
 	relaxation    float64
-	g             padded.Pair[float32] // differences: chains × sites × levels
+	g             padded.Pair[float32] // energy differences, chains × sites × levels
 	cost          []float64
-	w             []float32 // weights, of one chain
+	w             []float32 // weights of one chain, sites × levels
 	sum           []float64
 }
 
-// leastWeight is the smallest weight of a level that is not excluded, so that the reverse of a
-// steep move can be proposed. It is below the resolution of a draw.
+// leastWeight is the smallest weight of a level whose probability is not zero, so that the
+// reverse of a steep move can be proposed. It is below the resolution of a draw.
 const leastWeight = 0x1p-60
 
 func newRows(m energy.Model, values []float32, chains int, relaxation float64) *rows {
@@ -55,7 +56,7 @@ func (p *rows) weigh(s int, loaded bool, x []int32, drift []float64) {
 		if math.IsNaN(p.sum[i]) {
 			continue
 		}
-		// The order of [rows.pick] and of [rows.chance].
+		// Sum in the order in which [rows.pick] and [rows.chance] add weights.
 		p.sum[i] = 0
 		for _, w := range p.row(i) {
 			p.sum[i] += float64(w)
@@ -80,7 +81,9 @@ func (p *rows) draw(y, x []int32, r *sampler.Stream) (moved int, logq float64) {
 	return moved, p.logProb(y, x)
 }
 
-// pick returns the level of site i selected by a uniform number u, or −1 if there is none.
+// pick returns the level of site i that the uniform number u selects, or −1 if the weights are
+// not defined. at is the current level. If reflect is true, the draw is by reflection, see
+// [DHAMS.Relaxation].
 func (p *rows) pick(i int, at int32, reflect bool, u float64) int32 {
 	row, sum := p.row(i), p.sum[i]
 	if !(sum > 0) {
@@ -107,14 +110,15 @@ func (p *rows) pick(i int, at int32, reflect bool, u float64) int32 {
 	return last
 }
 
-// chance returns the probability that site i at level at draws level l.
+// chance returns the probability that site i moves from level at to level l.
 func (p *rows) chance(i int, at, l int32) float64 {
 	row, sum := p.row(i), p.sum[i]
 	q := float64(row[l]) / sum
 	if p.relaxation == 0 {
 		return q
 	}
-	// Where 1−w is for w in the interval of at, against the interval of l.
+	// Compare the interval of 1−w, for w in the interval of level at, with the interval of level
+	// l.
 	var cumulated float64
 	var from, to [2]float64
 	for m, w := range row[:max(at, l)+1] {
@@ -141,7 +145,8 @@ func (p *rows) logProb(y, x []int32) float64 {
 	return logq
 }
 
-// slope computes the difference quotient between the levels adjacent to the current one.
+// slope stores in g the difference quotients of −E between the two levels adjacent to the current
+// ones.
 func (p *rows) slope(g []float64, s int, loaded bool, x []int32) {
 	d := p.g.Chain(s, loaded)
 	for i, at := range x {
