@@ -135,9 +135,8 @@ func Documents(ctx context.Context, q Schema) (*Written, error) {
 }
 
 // frequencies returns log-weights for sites × (len(alphabet) + 1) symbols, the same at every
-// site. Characters have their frequency in the English text. The last symbol ends and pads the
-// document. Every weight contains the same factor 1 − 1/average, which does not change the
-// distribution of documents.
+// site. Characters have their frequency in the English text, times 1 − 1/average, the probability
+// that the text goes on. The last symbol ends and pads the document, and costs nothing.
 func frequencies(alphabet []rune, sites int, average float64) []float32 {
 	n, sum := map[rune]float64{}, 0.0
 	for _, line := range letters.English {
@@ -152,7 +151,6 @@ func frequencies(alphabet []rune, sites int, average float64) []float32 {
 		for t, r := range alphabet {
 			w[i*k+t] = float32(math.Log((n[r]+0.5)/(sum+0.5*float64(k))) + math.Log1p(-1/average))
 		}
-		w[i*k+k-1] = float32(math.Log1p(-1 / average)) // as if ended for good
 	}
 	return w
 }

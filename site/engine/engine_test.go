@@ -27,6 +27,17 @@ func call[R any](t *testing.T, e *Engine, name, args string) (reply R, err error
 	return reply, nil
 }
 
+// A nested schema's documents are shorter if the text before the schema is.
+func TestFrequenciesFollowTheAverage(t *testing.T) {
+	entropy := func(average int) float64 {
+		r, err := Documents(t.Context(), Schema{Schema: `{"anyOf":[{"type":"string"},{"type":"array","items":{"$ref":"#"}}]}`, Length: 20, Model: "text", Average: average, Seed: 1, Samples: 1})
+		require.NoError(t, err)
+		require.Equal(t, "frequencies", r.Drawn)
+		return r.Entropy
+	}
+	require.Less(t, entropy(2), entropy(200)-0.01)
+}
+
 func TestStrings(t *testing.T) {
 	e := whole()
 	days := `"Pattern":"(19|20)(0[48]|[2468][048]|[13579][26])-02-29","Length":10,"Samples":24,"Seed":1`
