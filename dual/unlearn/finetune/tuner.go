@@ -1,6 +1,7 @@
 package finetune
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/crc64"
@@ -96,7 +97,7 @@ const (
 	stallRatio = 1.5  // at a gap, the share exceeds this multiple of the bound; see GapError
 	stallParts = 0.1  // at a gap, the share in the training rows is below this multiple
 	stallFall  = 0.95 // a share below this factor of the smallest so far is still falling
-	stallAfter = 5    // consecutive rounds without a fall after which Run reports a gap
+	stallAfter = 0.25 // share of the steps without a fall after which Run reports a gap
 )
 
 // Tuner finetunes the weights of one network on tokens (S = int32) or reals. Its methods must not
@@ -232,7 +233,7 @@ func (c *Config[S]) fill() error {
 func (t *Tuner[S]) Run(ctx context.Context) error {
 	return t.life.Run(ctx, math.MaxInt, func(int) error {
 		if t.done {
-			return session.ErrDone
+			return cmp.Or(t.missed(), session.ErrDone)
 		}
 		return t.next(ctx)
 	})
@@ -321,11 +322,16 @@ func (t *Tuner[S]) taught(j int) float64 {
 	return has / all
 }
 
-// GapError reports that λ grows but the samples of the network do not follow. During the run it
-// means two things. The training rows have at most a tenth of the bound as their share. The
-// network's share, however, is above 1.5 times the bound and has not fallen for five rounds. At
-// the end of the run it means that the network's share is above 1.5 times the bound. More steps,
-// a higher rate or a larger network may close the gap. Before the end, the run can be continued.
+// GapError reports that the samples of the network do not follow its training rows. During the
+// run it means that the rows have the concept in at most a tenth of the bound, while the
+// network's share is above 1.5 times the bound and has not fallen for a quarter of the steps. Such
+// a run can be continued. At the end of the run it means that the network's share s is above the
+// bound by more than two standard errors, 2·√(s(1−s)/Final). Every later Run repeats that error.
+//
+// More steps, a higher rate or a larger network may close the gap. A network cannot generate less
+// of a concept than its own errors produce: a small network of names, trained from the start
+// without doubled letters, still doubled a letter in 4.8 % of them. Fine-tuning took it from 18 %
+// to 5 %, in half as many steps as pre-training and at the same rate.
 type GapError struct {
 	Concept string
 	Step    int
@@ -349,7 +355,7 @@ func (t *Tuner[S]) stalled() error {
 			t.least, t.stall = t.share[j], 0
 			return nil
 		}
-		if t.stall++; t.stall < stallAfter {
+		if t.stall++; float64(t.stall*t.cfg.Inner) < stallAfter*float64(t.cfg.Train.Steps) {
 			return nil
 		}
 		t.least, t.stall = 0, 0
@@ -419,8 +425,13 @@ func (t *Tuner[S]) settle(ctx context.Context) error {
 	t.done = true
 	t.drawn += all
 	t.rounds++
+	return t.missed()
+}
+
+// missed returns the error of a concept whose final share is above its bound by more than noise.
+func (t *Tuner[S]) missed() error {
 	for j, s := range t.share {
-		if s > stallRatio*t.concepts[j].Bound {
+		if s-2*math.Sqrt(float64(s*(1-s))/float64(t.cfg.Final)) > t.concepts[j].Bound {
 			return t.gap(j)
 		}
 	}
