@@ -58,10 +58,11 @@ type Config[S energy.Site] struct {
 	Draws int
 
 	// Final is the number of draws that fix the final weights (see [Tuner.Run]). A quarter of
-	// them are drawn from two sets of weights. 0 means 1638. With that number, all draws
-	// together take a tenth of the network passes of a pre-training with 2000 steps of 64
-	// states of 14 tokens. The final shares are as close to their bounds as these draws can
-	// determine.
+	// them are drawn from two sets of weights. Concepts that are counted (Has) need Final ≥
+	// 8/Bound. 0 means the larger of 1638 and 8/Bound. With 1638, all draws together take a
+	// tenth of the network passes of a pre-training with 2000 steps of 64 states of 14 tokens.
+	// The final shares are as close to their bounds as these draws can determine: to about
+	// √((1−ε)/(ε·Final)) of a bound ε.
 	Final int
 
 	// Observe, if not nil, is called after every round. It must not keep the slices.
@@ -91,13 +92,15 @@ const (
 	inner      = 10
 	draws      = 48
 	final      = 1638
-	smoothing  = 0.5  // weight of the latest round in the smoothed share that moves λ
-	damping    = 0.5  // factor of a Newton step, because the network responds with a delay
-	mostMove   = 1.0  // largest change of λ in a Newton step, in nats
-	stallRatio = 1.5  // at a gap, the share exceeds this multiple of the bound; see GapError
-	stallParts = 0.1  // at a gap, the share in the training rows is below this multiple
-	stallFall  = 0.95 // a share below this factor of the smallest so far is still falling
-	stallAfter = 0.25 // share of the steps without a fall after which Run reports a gap
+	leastHits  = 8.0     // expected number of the Final draws that have a concept at its bound
+	mostDraws  = 1 << 20 // largest Final that is chosen for a small bound
+	smoothing  = 0.5     // weight of the latest round in the smoothed share that moves λ
+	damping    = 0.5     // factor of a Newton step, because the network responds with a delay
+	mostMove   = 1.0     // largest change of λ in a Newton step, in nats
+	stallRatio = 1.5     // at a gap, the share exceeds this multiple of the bound; see GapError
+	stallParts = 0.1     // at a gap, the share in the training rows is below this multiple
+	stallFall  = 0.95    // a share below this factor of the smallest so far is still falling
+	stallAfter = 0.25    // share of the steps without a fall after which Run reports a gap
 )
 
 // Tuner finetunes the weights of one network on tokens (S = int32) or reals. Its methods must not
@@ -137,6 +140,7 @@ type state struct {
 // concept must occur in some but not all rows of the data, and a reweighting of the data must
 // satisfy the bounds. Errors of train.New are returned too.
 func New[S energy.Site](ctx context.Context, net *neural.Transformer, data []S, concepts []Concept[S], cfg Config[S]) (*Tuner[S], error) {
+	chosen := cfg.Final != 0
 	if err := cfg.fill(); err != nil {
 		return nil, err
 	}
@@ -167,6 +171,12 @@ func New[S energy.Site](ctx context.Context, net *neural.Transformer, data []S, 
 		}
 		t.parts = append(t.parts, r)
 		bounds[j] = concepts[j].Bound
+		if need := leastHits / bounds[j]; len(concepts[j].Tokens) == 0 && need > float64(t.cfg.Final) {
+			if chosen || need > mostDraws {
+				return nil, fmt.Errorf("finetune: New: Config.Final = %d draws for %s, want ≥ %.0f, since fewer cannot show a share of %v: raise Final or the Bound", t.cfg.Final, concepts[j].name(j), math.Ceil(need), bounds[j])
+			}
+			t.cfg.Final = int(math.Ceil(need))
+		}
 	}
 	u, err := unlearn.FromRatios(t.parts...)
 	if err != nil {
@@ -177,7 +187,7 @@ func New[S energy.Site](ctx context.Context, net *neural.Transformer, data []S, 
 		return nil, fmt.Errorf("finetune: New: λ on the data: %w", err)
 	}
 	t.state = state{lambda: slices.Clone(s.Lambda), share: make([]float64, len(concepts))}
-	most := max(cfg.Draws, cfg.Final)
+	most := max(t.cfg.Draws, t.cfg.Final)
 	t.weight, t.x = make([]float64, len(data)/t.sites), make([]S, most*t.sites)
 	t.life = session.Session{Who: "finetune", Checkpoint: session.Checkpoint{Path: cfg.Checkpoint.Path, Every: cfg.Checkpoint.Every}, Len: func() int { return t.rounds }, Write: t.write, Read: t.read}
 	return t, nil
@@ -326,7 +336,7 @@ func (t *Tuner[S]) taught(j int) float64 {
 // run it means that the rows have the concept in at most a tenth of the bound, while the
 // network's share is above 1.5 times the bound and has not fallen for a quarter of the steps. Such
 // a run can be continued. At the end of the run it means that the network's share s is above the
-// bound by more than two standard errors, 2·√(s(1−s)/Final). Every later Run repeats that error.
+// bound by more than two standard errors, 2·√(s(1−s)/n), where n is three quarters of Final. Every later Run repeats that error.
 //
 // More steps, a higher rate or a larger network may close the gap. A network cannot generate less
 // of a concept than its own errors produce: a small network of names, trained from the start
@@ -341,7 +351,7 @@ type GapError struct {
 }
 
 func (e *GapError) Error() string {
-	return fmt.Sprintf("finetune: step %d: %s: λ = %.3g leaves a share of %.3g in the data, and the network still generates %.3g, want ≤ %.3g: train for more steps or at a higher rate (Config.Train), or train a larger network", e.Step, e.Concept, e.Lambda, e.Taught, e.Share, e.Bound)
+	return fmt.Sprintf("finetune: step %d: %s: λ = %.3g leaves a share of %.3g in the data, and the network still generates %.3g, want ≤ %.3g: train for more steps or at a higher rate (Config.Train), train a larger network, or raise the Bound", e.Step, e.Concept, e.Lambda, e.Taught, e.Share, e.Bound)
 }
 
 // stalled returns a [*GapError] if a concept has a gap and its share no longer falls.
@@ -370,10 +380,10 @@ func (t *Tuner[S]) gap(j int) error {
 	return &GapError{t.concepts[j].name(j), t.trainer.Step(), t.lambda[j], t.taught(j), t.share[j], t.concepts[j].Bound}
 }
 
-// settle sets the final weights to start + along·(average − start). It measures the average with
-// a quarter of the draws, and a point nearby, in the direction of the bounds, with all draws. The
-// draws made at both points show how fast the logit of a share changes along the line. This
-// determines where the share reaches its bound.
+// settle sets the final weights to start + along·(average − start). It measures the shares at
+// three points: at the average; further in the direction of the bounds, by the same draws, which
+// shows how fast the logits of the shares change along the line; and, by the other draws, where
+// the bounds should be reached. The final point is near the third.
 func (t *Tuner[S]) settle(ctx context.Context) error {
 	w := t.net.Weights()
 	trained, average := slices.Clone(w), t.trainer.Average().Weights()
@@ -387,7 +397,8 @@ func (t *Tuner[S]) settle(ctx context.Context) error {
 			w[i] = v + float32(along*float64(average[i]-v))
 		}
 	}
-	few, all := (t.cfg.Final+3)/4, t.cfg.Final
+	few := t.few()
+	most := t.cfg.Final - few
 	at(1)
 	first, err := t.draw(ctx, few, t.drawn)
 	if err != nil {
@@ -395,43 +406,56 @@ func (t *Tuner[S]) settle(ctx context.Context) error {
 	}
 	looked := make([]look, len(t.concepts))
 	for j, r := range first {
-		l := look{bound: logit(t.concepts[j].Bound, all), value: logit(mean(r), all)}
+		l := look{bound: logit(t.concepts[j].Bound, most), value: logit(mean(r), most)}
 		// first guess: half the slope from the data to here
-		l.slope = (l.bound - logit(mean(t.parts[j]), all)) / 2
+		l.slope = (l.bound - logit(mean(t.parts[j]), most)) / 2
 		looked[j] = l
 	}
-	step := further(looked)
+	step := further(looked, farthest)
 	if math.Abs(step) < nearest {
 		step = math.Copysign(nearest, step)
 	}
 	at(1 + step)
-	second, err := t.draw(ctx, all, t.drawn)
+	second, err := t.draw(ctx, few, t.drawn)
 	if err != nil {
 		return err
 	}
 	for j, r := range second {
 		l := &looked[j]
 		if l.slope < 0 {
-			slope := (logit(mean(r[:few]), all) - l.value) / step
+			m, variance := slopeOf(first[j], r, step)
+			slope := (float64(l.slope*variance) + float64(m*l.slope*l.slope)) / (variance + float64(l.slope*l.slope))
 			l.slope = min(max(slope, steepest*l.slope), l.slope/steepest)
 		}
-		l.value = logit(mean(r), all)
+		l.value = (l.value + logit(mean(r), most) + float64(l.slope*step)) / 2
 	}
-	last := further(looked)
+	step += further(looked, farthest)
+	at(1 + step)
+	third, err := t.draw(ctx, most, t.drawn+few)
+	if err != nil {
+		return err
+	}
+	for j, r := range third {
+		looked[j].value = logit(mean(r), most)
+	}
+	last := further(looked, nearest)
 	at(1 + step + last)
 	for j, l := range looked {
 		t.share[j] = simd.Sigmoid(l.value + float64(min(l.slope, 0)*last))
 	}
 	t.done = true
-	t.drawn += all
+	t.drawn += t.cfg.Final
 	t.rounds++
 	return t.missed()
 }
 
+// few returns the number of draws that measure the first two points of the line.
+func (t *Tuner[S]) few() int { return (t.cfg.Final + 3) / 4 }
+
 // missed returns the error of a concept whose final share is above its bound by more than noise.
 func (t *Tuner[S]) missed() error {
 	for j, s := range t.share {
-		if s-2*math.Sqrt(float64(s*(1-s))/float64(t.cfg.Final)) > t.concepts[j].Bound {
+		if s-2*math.Sqrt(float64(s*(1-s))/float64(t.cfg.Final-t.few())) > t.concepts[j].Bound {
 			return t.gap(j)
 		}
 	}
@@ -439,19 +463,36 @@ func (t *Tuner[S]) missed() error {
 }
 
 const (
-	nearest  = 0.05 // smallest step along the line that reveals a slope
-	farthest = 0.3  // largest step for which a slope is trusted
+	nearest  = 0.05 // smallest step along the line that reveals a slope, and largest unmeasured one
+	farthest = 0.3  // largest step for which a slope is trusted before it is measured again
 	steepest = 8.0  // limit of a slope, as a multiple of the first guess
 )
+
+// slopeOf returns the slope of the logit of a share between two points of the line, a step apart,
+// and the variance of this slope. The estimates a and b are of the same draws at the two points.
+func slopeOf(a, b []float64, step float64) (slope, variance float64) {
+	p, n := (mean(a)+mean(b))/2, float64(len(a))
+	least := 0.5 / n
+	p = min(max(p, least), 1-least)
+	scale := float64(p*(1-p)) * step // of a difference of shares
+	d := mean(b) - mean(a)
+	for s := range a {
+		e := b[s] - a[s] - d
+		variance += float64(e * e)
+	}
+	// One more draw that changes by one: without it, draws that do not change would be certain.
+	variance = (variance + 1) / float64(n*n)
+	return d / scale, variance / float64(scale*scale)
+}
 
 // look holds the bound and the measured share of a concept at a point of the line, as logits. It
 // also holds the slope of the share's logit along the line.
 type look struct{ bound, value, slope float64 }
 
-// further returns the step along the line at which all shares reach their bounds, between
-// −farthest and farthest. It ignores concepts whose bounds allow more than the data contain,
+// further returns the step along the line at which all shares reach their bounds, between −limit
+// and limit. It ignores concepts whose bounds allow more than the data contain,
 // because training does not reduce them.
-func further(all []look) float64 {
+func further(all []look, limit float64) float64 {
 	to := math.Inf(-1)
 	for _, l := range all {
 		if l.slope < 0 {
@@ -461,7 +502,7 @@ func further(all []look) float64 {
 	if math.IsInf(to, -1) {
 		return 0
 	}
-	return min(max(to, -farthest), farthest)
+	return min(max(to, -limit), limit)
 }
 
 // logit returns log p/(1−p) of a share p estimated from n draws. p is first limited to at least

@@ -56,11 +56,18 @@ func pretrained(t testing.TB) *neural.Transformer {
 
 // draw is a diffusion whose draws are numbered.
 func draw(ctx context.Context, m energy.Denoiser[int32], first int, x []int32) error {
-	d, err := diffusion.New(ctx, m, diffusion.Process[int32](diffusion.Masked{Mask: mask, FirstHitting: true}), diffusion.Config{Seed: 3, First: first})
-	if err != nil {
-		return err
+	return seeded(3)(ctx, m, first, x)
+}
+
+// seeded is draw with another seed.
+func seeded(seed uint64) func(ctx context.Context, m energy.Denoiser[int32], first int, x []int32) error {
+	return func(ctx context.Context, m energy.Denoiser[int32], first int, x []int32) error {
+		d, err := diffusion.New(ctx, m, diffusion.Process[int32](diffusion.Masked{Mask: mask, FirstHitting: true}), diffusion.Config{Seed: seed, First: first})
+		if err != nil {
+			return err
+		}
+		return d.Sample(ctx, x)
 	}
-	return d.Sample(ctx, x)
 }
 
 func config(model energy.Denoiser[int32]) finetune.Config[int32] {
@@ -327,6 +334,33 @@ func TestSmallGap(t *testing.T) {
 	require.ErrorAs(t, f.Run(t.Context()), &gap, "of a run that has ended")
 }
 
+// The stated share is measured where the weights end: fresh draws agree with it within the errors
+// of both, over several runs and also where λ ends at 0.
+func TestShareIsMeasured(t *testing.T) {
+	exact.SkipRepeated(t)
+	start, data := pretrained(t), words()
+	sum, runs := 0.0, 24
+	for run := range runs {
+		net := start.Clone()
+		m := denoiser(net)
+		cfg := config(m)
+		cfg.Train.Steps, cfg.Train.Seed, cfg.Final, cfg.Sample = 60, uint64(run), 400, seeded(uint64(run))
+		bound := []float64{0.4, 0.2, 0.1}[run%3]
+		f := exact.Must(finetune.New(t.Context(), net, data, []finetune.Concept[int32]{{Has: two, Bound: bound}}, cfg))
+		var gap *finetune.GapError
+		if err := f.Run(t.Context()); err != nil {
+			require.ErrorAs(t, err, &gap)
+		}
+		states, p := law(t, m)
+		left := share(states, p, two)
+		z := (f.Share()[0] - left) / math.Sqrt(left*(1-left)/300)
+		t.Logf("bound %.2f, λ %.2f: stated %.4f, exactly %.4f, %.1f standard errors", bound, f.Lambda()[0], f.Share()[0], left, z)
+		require.Less(t, math.Abs(z), 4.9)
+		sum += z
+	}
+	require.Less(t, math.Abs(sum)/math.Sqrt(float64(runs)), 4.9, "the stated shares lean to one side")
+}
+
 func TestErrors(t *testing.T) {
 	net := exact.Must(neural.New(neural.Config{Length: sites, Levels: 4, Width: 16, Heads: 1, Blocks: 1, Hidden: 32, Positions: true}, rand.NewPCG(1, 1)))
 	m := denoiser(net)
@@ -346,6 +380,7 @@ func TestErrors(t *testing.T) {
 		"Config.Freeze = 2":                         build(good, func(c *finetune.Config[int32]) { c.Freeze = 2 }),
 		"Config.Inner = -1":                         build(good, func(c *finetune.Config[int32]) { c.Inner = -1 }),
 		"Config.Final = -1":                         build(good, func(c *finetune.Config[int32]) { c.Final = -1 }),
+		"Config.Final = 40 draws":                   build(good, func(c *finetune.Config[int32]) { c.Final = 40 }),
 		"Config.Train.Checkpoint.Path":              build(good, func(c *finetune.Config[int32]) { c.Train.Checkpoint.Path = "x" }),
 		"Steps = 0":                                 build(good, func(c *finetune.Config[int32]) { c.Train.Steps = 0 }),
 		"Bound of concepts[0] = 0, want":            build(finetune.Concept[int32]{Has: two}, nil),
