@@ -80,8 +80,8 @@ func (t *turn[S]) leave() {
 }
 
 // move advances the blocks to step end. A block stops earlier if the context ends, one of its
-// chains fails, or stop returns true. leads reports whether the first block can move the others
-// with it.
+// chains fails, or stop returns true. The argument leads tells whether the first block can move the
+// others with it.
 func (c *Runner[S]) move(ctx context.Context, blocks []block[S], leads bool, end int, stop func() bool) {
 	turns := make([]turn[S], 0, len(blocks))
 	defer func() {
@@ -108,8 +108,8 @@ func (b *block[S]) behind(end, warm int) bool {
 	return b.err == nil && (b.steps < end || b.warm < warm)
 }
 
-// advance moves the block to step end, or until the context ends, stop returns true or a chain
-// fails.
+// advance moves the block to the given last step. It stops earlier if the context ends, stop
+// returns true or a chain fails.
 func (t *turn[S]) advance(ctx context.Context, end int, stop func() bool) {
 	c, b := t.run, t.block
 	adaptive, adapts := As[Adaptive](b.kernel)
@@ -157,8 +157,8 @@ func (t *turn[S]) advance(ctx context.Context, end int, stop func() bool) {
 	}
 }
 
-// draw passes the current states to the observer and the draws file if step is a multiple of
-// Config.Thin. step counts the steps since warm-up.
+// If step, counted from the end of warm-up, is a multiple of Config.Thin, draw passes the current
+// states to the observer and the draws file.
 func (t *turn[S]) draw(step int) {
 	c := t.run
 	if step%c.cfg.Thin != 0 {

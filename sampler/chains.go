@@ -92,7 +92,7 @@ type System[S energy.Site] interface {
 	// of chains first, first+1, ….
 	Check(x []S, first int) error
 
-	// Energy stores the energies of the states x in e, one per state.
+	// Energy stores in e the energies of the states x, one per state.
 	Energy(e []float64, x []S)
 
 	// Settings calls add with every name and value that must equal those of a checkpoint, besides

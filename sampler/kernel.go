@@ -303,8 +303,8 @@ type Exchanger interface {
 	// that can exchange states.
 	Exchanges(with Exchanger, beta float64) bool
 
-	// Hold makes the kernel keep the states itself, in its private format. It reads them from x
-	// unless it already holds them. Show then stores them in x.
+	// Hold makes the kernel keep the states itself, in its private format. It reads the states from
+	// x unless it already holds them. Show then stores the states in x.
 	Hold(x []int32)
 
 	// Exchange swaps the states of the given chains with those of the other kernel. If moved is
@@ -312,8 +312,8 @@ type Exchanger interface {
 	// Afterwards, Show on either kernel stores the states that the kernel now holds.
 	Exchange(with Exchanger, chains []int, moved []int)
 
-	// Energies stores in e the energies, under this kernel's model, of the states held by the
-	// kernel of. The kernel of may be this kernel itself.
+	// Energies stores in e the energies, under this kernel's model, of the states that another
+	// kernel holds. The other kernel may be this kernel itself.
 	Energies(e []float64, of Exchanger)
 }
 
@@ -328,9 +328,9 @@ type Info struct {
 	// evaluated
 	Err error
 
-	// Rungs gives access to the replicas of a chain at several inverse temperatures β, as they
-	// are after the step. It is nil unless the kernel keeps replicas (mcmc.Tempering). Rung j has
-	// the distribution p(x) ∝ exp(−β·E(x)), and rung 0 has β = 1. The energy that Rung returns is
+	// Rungs gives access to the replicas of a chain at several inverse temperatures β, as they are
+	// after the step. It is nil unless the kernel keeps replicas (mcmc.Tempering). Rung j has the
+	// distribution p(x) ∝ exp(−β_j·E(x)), and rung 0 has β_0 = 1. The energy that Rung returns is
 	// E, not β·E. The next step overwrites everything.
 	Rungs interface {
 		Len() int
@@ -409,8 +409,8 @@ func (e *StartError) Unwrap() error {
 	return ErrNaN
 }
 
-// named returns err with first, the first chain of a block, added to the chain number of a
-// *StartError.
+// named returns err. If err is a *StartError, named adds the number of the block's first chain to
+// the error's chain number.
 func named(err error, first int) error {
 	if start, ok := err.(*StartError); ok {
 		return &StartError{Chain: first + start.Chain, Energy: start.Energy, Constraint: start.Constraint}

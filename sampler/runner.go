@@ -48,9 +48,9 @@ type Runner[S energy.Site] struct {
 
 // NewRunner returns chains of a system, ready to run. They start from init, which holds one state
 // per chain or one for all chains. If init is empty, the Start method of the system draws the
-// states. observe may be nil. The fields Init and Observe of cfg are ignored. NewRunner returns
-// an error if a Config field or an initial state is out of range, or if a method of the system
-// returns one.
+// states. The observer observe may be nil. The fields Init and Observe of cfg are ignored.
+// NewRunner returns an error if a Config field or an initial state is out of range, or if a method
+// of the system returns one.
 func NewRunner[S energy.Site](ctx context.Context, system System[S], cfg Config, init []S, observe func(chain, draw int, x []S, info *Info)) (*Runner[S], error) {
 	if check.Nil(system) {
 		return nil, fmt.Errorf("sampler: NewRunner: system = nil")
@@ -665,11 +665,13 @@ func (c *Runner[S]) file(page *drawfile.Page) {
 }
 
 // Blocks advance in rounds, so that observers and progress see all chains at about the same step.
-// roundTime is the target duration of a round, which also bounds the work left after the context
-// ends; maxRound is the maximum number of steps in a round.
 const (
+	// roundTime is the target duration of a round of steps. It bounds the work left after the
+	// context ends.
 	roundTime = 16 * time.Millisecond
-	maxRound  = 1 << 15
+
+	// maxRound is the maximum number of steps in a round.
+	maxRound = 1 << 15
 )
 
 // After the context has ended, blocks are brought to the same step if that takes at most
@@ -858,7 +860,7 @@ func (c *Runner[S]) Run(ctx context.Context, n int) error {
 }
 
 // finish saves the checkpoint file if the chains can continue, and closes the draws file. It
-// returns err joined with any errors of these two operations.
+// returns err joined with any errors of saving and closing.
 func (c *Runner[S]) finish(ctx context.Context, err error) error {
 	if c.ready && !c.failed() {
 		err = c.life.Finish(ctx, err)

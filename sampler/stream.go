@@ -59,7 +59,7 @@ func (s *Stream) SeedOf(g Generator, seed, chain uint64) error {
 	return nil
 }
 
-// words fills dst with the words of the stream from the given group on.
+// words fills dst with words of the stream, beginning with the given group.
 func (s *Stream) words(dst []uint32, group uint64) {
 	if s.generator == ARS4x32 {
 		simd.ARS(dst, s.seed, s.chain, group)

@@ -7,12 +7,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// fewestTogether is the minimum number of successive Unread steps that blocks make together.
-// mostTogether is the maximum number of site updates that they make in one call, so that a count
-// of updates fits an int.
 const (
+	// fewestTogether is the minimum number of successive Unread steps that blocks make together.
 	fewestTogether = 4
-	mostTogether   = 1 << 30
+
+	// mostTogether is the maximum number of site updates that blocks make together in one call.
+	// With this bound, a count of updates fits an int.
+	mostTogether = 1 << 30
 )
 
 // group is a range of consecutive blocks, first … end−1. The first block moves all of them.

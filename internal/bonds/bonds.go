@@ -85,8 +85,8 @@ const (
 )
 
 // Integers returns the weights and fields as multiples of their largest common unit, up to
-// rounding. ok is false if there is no such unit or if a difference of energies exceeds most
-// units. If all numbers are 0, the unit is 1.
+// rounding. If all numbers are 0, the unit is 1. Integers returns ok = false if there is no common
+// unit, or if a difference of energies exceeds the given maximum number of units.
 func (b *Bonds) Integers(most int) (weight, field []int32, unit float64, ok bool) {
 	reach := b.Reach()
 	if !(reach <= math.MaxFloat64) {
@@ -143,8 +143,8 @@ func (b *Bonds) refine(unit float64) float64 {
 	return largest / math.Round(largest/unit)
 }
 
-// multiples returns the entries of v divided by unit, rounded to integers. ok is false if an
-// entry differs from its multiple of unit by more than tolerance.
+// multiples returns the entries of v divided by unit, rounded to integers. It returns ok = false if
+// an entry differs from its multiple of unit by more than tolerance.
 func multiples(v []float64, unit, tolerance float64) (k []int32, ok bool) {
 	k = make([]int32, len(v))
 	for i, x := range v {

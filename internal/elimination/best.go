@@ -87,7 +87,7 @@ func (r *Run) Best(ctx context.Context, tables [][]float64, k int) (x []int32, e
 // branch is a candidate state that departs from an earlier state at one variable.
 type branch struct {
 	regret float64 // energy above that of the best state
-	from   int     // index of the earlier state
+	from   int     // index of the earlier state from which the branch departs
 	// bucket at which it takes another level; it agrees with the earlier state in later buckets
 	at    int
 	level int32

@@ -211,8 +211,8 @@ type pattern struct {
 // cache.
 const largestInner = 256
 
-// pattern finds the pattern with the most middle entries. It returns ok = false if there are
-// few.
+// pattern finds the pattern with the most middle entries. It returns ok = false if that pattern has
+// only few of them.
 func (r *Run) pattern(b *bucket) (q pattern, ok bool) {
 	n := len(b.ops)
 	if n == 0 || n > 2 || !b.ops[n-1].alone || n == 2 && b.ops[0].alone || len(b.scope) == 0 {

@@ -183,8 +183,8 @@ func (r *Run) fastBack(b *bucket, above []float64, scale int, sums [][]float64, 
 	return true
 }
 
-// pull adds contributions of the bucket's adjoint above: to w, the adjoint of the message v
-// below, and to got, the sums over the small table p.
+// pull adds contributions of above, the bucket's adjoint. It adds to w, the adjoint of the message
+// v below, and to got, the sums over the small table p.
 func pull(w, got, v, p, above []float64, q *pattern) {
 	n := q.inner
 	near := q.near[:n]

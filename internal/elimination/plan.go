@@ -55,7 +55,7 @@ type operand struct {
 
 // part is a factor of the model or the message of a bucket.
 type part struct {
-	factor, child int   // index of the factor and of the bucket; one of them is −1
+	factor, child int   // index of the factor, and index of the bucket; one index is −1
 	strides       []int // strides of the operand's variables
 	size          int
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/padded"
 )
 
-// Burst runs numbered jobs on the calling goroutine and helpers. Like a [Pool] it allocates
-// nothing while it works. It needs no Stop: its goroutines end if there is no call for the
-// duration linger. Waking a processor may take a tenth of a millisecond.
+// Burst runs numbered jobs on the calling goroutine and helpers. Like a [Pool] it allocates nothing
+// while it works. It needs no Stop: its goroutines end if there is no call for the duration linger.
+// Waking a processor may take 0.1 ms.
 type Burst struct {
 	do    func(worker, job int)
 	jobs  int64
@@ -23,17 +23,16 @@ type Burst struct {
 	help  []func()
 }
 
-// States of a helper: absent if it has no goroutine, waiting if its goroutine waits for a call,
-// called if a call has claimed it.
+// States of a helper.
 const (
-	absent = iota
-	waiting
-	called
+	absent  = iota // state of a helper that has no goroutine
+	waiting        // state of a helper whose goroutine waits for a call
+	called         // state of a helper that a call has claimed
 )
 
 const (
 	linger = 100 * time.Microsecond
-	// iterations of a busy wait between two looks at the clock, about 5 microseconds
+	// polite is the number of iterations of a busy wait between two looks at the clock, about 5 µs.
 	polite = 1 << 10
 )
 
@@ -46,7 +45,7 @@ func NewBurst(workers int) *Burst {
 	return b
 }
 
-// helper runs the goroutine of helper w, which works for one call after the other.
+// helper is the body of the goroutine of helper w, which works for one call after the other.
 func (b *Burst) helper(w int) {
 	state := &b.state[w]
 	exited := true

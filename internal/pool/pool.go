@@ -10,8 +10,8 @@ import (
 )
 
 // Pool runs numbered jobs on the calling goroutine and a fixed set of helpers. A call allocates
-// nothing. The caller works too, and waits only for jobs that a helper has begun. Jobs that are
-// done before a helper wakes therefore cost no more than without helpers.
+// nothing. The caller works too, and waits only for jobs that a helper has begun. Jobs that finish
+// before a helper wakes therefore cost no more than without helpers.
 type Pool struct {
 	workers int
 	wake    chan struct{}
@@ -52,7 +52,7 @@ func (c *Pool) help(worker int) {
 	}
 }
 
-// work runs jobs until no job is left to begin, and reports whether it finished the last one. A
+// work runs jobs until no job is left to begin, and reports whether it finished the last job. A
 // worker that has claimed a job may read do, because the owner does not set do again before that
 // job is finished.
 func (c *Pool) work(worker int) (last bool) {

@@ -7,8 +7,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Moments returns the largest log-weight top of w, and the sums Σ e^{w−top} and Σ e^{2(w−top)}.
-// At least one entry of w must be finite.
+// Moments returns the largest log-weight in w, called top, and the sums Σ e^{w−top} and Σ
+// e^{2(w−top)}. At least one entry of w must be finite.
 func Moments(w []float64) (top, sum, squares float64) {
 	top = slices.Max(w)
 	for _, l := range w {
@@ -44,8 +44,8 @@ func Systematic(count []int, w []float64, u float64) {
 	count[last] += n - k // points lost to rounding at the end
 }
 
-// Spread makes the copies that count demands. For each particle with count 0 it calls replace
-// with that particle and one with a count above 1. It modifies count.
+// Spread makes count[j] copies of each particle j. For each particle with count 0 it calls replace
+// with that particle and a particle whose count is above 1. It modifies the slice count.
 func Spread(count []int, replace func(none, more int)) {
 	from := 0
 	for to, n := range count {

@@ -23,9 +23,10 @@ func Block(chains int) int {
 	return (chains-1)/blocks + 1
 }
 
-// Cut computes part k, counted from 0, of a run that is divided into n nearly equal parts. It
-// sets first to the first chain of the part and count to its number of chains. If chains is 0,
-// Cut sets it to usual. size is the number of chains in a block; 0 means [Block] of chains.
+// Cut computes part k, counted from 0, of a run that is divided into n nearly equal parts. It sets
+// first to the first chain of the part and count to its number of chains. If chains is 0, Cut sets
+// it to the default number usual. The argument size is the number of chains in a block; 0 means the
+// result of [Block] for the number of chains.
 //
 // Cut returns an error if first or count is not 0 (the run is already a part), if chains < 1, or
 // if k or n is out of range; n is at most the number of blocks.
@@ -57,9 +58,9 @@ func Share(all, size, k, n int) int {
 	return (k*(blocks/n) + min(k, blocks%n)) * size
 }
 
-// Count returns the number of chains in the part of a run that begins with chain first; a count
-// of 0 means all chains from first on. size is the number of chains in a block. Count returns an
-// error if first or count is out of range or divides a block.
+// Count returns the number of chains in the part of a run that begins with chain first; a count of
+// 0 means all chains from first on. The argument size is the number of chains in a block. Count
+// returns an error if first or count is out of range or divides a block.
 func Count(config string, chains, size, first, count int) (int, error) {
 	rest := chains - first
 	count = cmp.Or(count, rest)

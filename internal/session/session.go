@@ -54,10 +54,11 @@ type Session struct {
 	// returns the number of steps made; Run increases it and Checkpoint.Every counts it
 	Len func() int
 
-	// Progress, if not nil, is called with the number of steps that a Run has made and its total.
+	// Progress, if not nil, is called with the number of steps that a Run has made and the total
+	// number of steps of that Run.
 	Progress func(done, total int)
 
-	// Write writes a checkpoint. Read reads a checkpoint and replaces the state of the run. If it
+	// Write writes a checkpoint. Read reads a checkpoint and replaces the state of the run. If Read
 	// returns an error, it changes nothing.
 	Write func(w io.Writer) error
 	Read  func(ctx context.Context, r io.Reader) error
@@ -144,8 +145,8 @@ func (s *Session) End() {
 	}
 }
 
-// Run makes n more steps by calling step. Each call of step makes one or more steps, at most up
-// to step number to, where a checkpoint is due or the Run ends.
+// Run makes n more steps by calling step. Each call of step makes one or more steps. It goes no
+// further than the step number passed to it, at which a checkpoint is due or the Run ends.
 func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error {
 	if err := s.BeginSaving(ctx, "Run", n); err != nil {
 		return err
@@ -197,8 +198,8 @@ func (s *Session) Keep() error {
 	return s.save()
 }
 
-// Finish saves the checkpoint file at the end of a call with the error err. It does so only if
-// err is nil or the context has ended. It returns err joined with any error of saving.
+// Finish ends the work of a call that has the error err. If err is nil or the context has ended,
+// Finish saves the checkpoint file. It returns err joined with any error of saving.
 func (s *Session) Finish(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil {
 		return err
@@ -251,7 +252,7 @@ func (s *Session) Load(ctx context.Context, r io.Reader) error {
 	return s.file(ctx, "Load", func() error { return s.read(ctx, r) })
 }
 
-// file runs do as a call of its own and adds the name of the call to its error.
+// file runs the function do as a separate call and adds the name of the call to any error of do.
 func (s *Session) file(ctx context.Context, call string, do func() error) error {
 	if err := s.Begin(ctx, call, 0); err != nil {
 		return err
@@ -312,7 +313,7 @@ type Frames struct {
 	Frame    func(f *wire.Fields, i int) // reads or writes the fields of frame i
 }
 
-// Write writes a checkpoint, followed by the output of inside, which may be nil.
+// Write writes a checkpoint, followed by the output of the function inside unless that is nil.
 func (f *Frames) Write(w io.Writer, inside func(io.Writer) error) error {
 	return durable.Write(w, f.Magic, f.Settings, f.Count, func(i int, body []byte) ([]byte, error) {
 		return wire.AppendFields(body, func(fields *wire.Fields) { f.Frame(fields, i) })

@@ -22,7 +22,7 @@ const (
 	spreadTerms = 1 << 16
 )
 
-// Counts holds the number of neighbours in state 1 of up to 32 768 sites. Plane i holds bit i of
+// Counts holds the number of neighbours in state 1 of up to 32,768 sites. Plane i holds bit i of
 // the number of every site.
 type Counts [3][maxBits / 64]uint64
 
@@ -113,9 +113,9 @@ type BitTorus struct {
 }
 
 // NewBitTorus returns the neighbours at the given positions. With two colours, every site has the
-// neighbours at near[0], near[1] and its own position. A site whose bit in rows is set also has
-// near[2] if its bit in a is set, and near[3] otherwise. Any other site has near[4] if its bit in b
-// is set, and near[5] otherwise.
+// neighbours at near[0], near[1] and its own position. A site whose bit in the mask rows is set
+// also has near[2] if its bit in mask a is set, and near[3] otherwise. Any other site has near[4]
+// if its bit in mask b is set, and near[5] otherwise.
 func NewBitTorus(near [6]int) *BitTorus {
 	t := &BitTorus{near: near, ends: [2]int{slices.Min(near[:]), slices.Max(near[:])}}
 	for j, at := range near {

@@ -34,10 +34,11 @@ func GraphBits(count *Counts, own []uint64, near []int32, n, degree int) {
 	graphBits(count, own, near, n, degree)
 }
 
-// TallyBits adds to t the changes from the lanes in old to those in now. count holds the number m
-// of neighbours in state 1. A site that changed from 0 to 1 adds 1 to Up, 1 to Moved and m to Sum.
-// A site that changed from 1 to 0 adds 1 to Moved and TallyDown − m to Sum. It panics unless
-// len(now) = len(old) is a multiple of 8 and at most the length of the planes of count.
+// TallyBits adds to t the changes from the lanes in old to the lanes in now. The planes in count
+// hold the number m of neighbours in state 1. A site that changed from 0 to 1 adds 1 to Up, 1 to
+// Moved and m to Sum. A site that changed from 1 to 0 adds 1 to Moved and TallyDown − m to Sum. It
+// panics unless len(now) = len(old) is a multiple of 8 and at most the length of the planes of
+// count.
 func TallyBits(t *ChainTally, now, old []uint64, count *Counts) {
 	checkBits("now", len(now), len(count[0]))
 	checkLen("old", len(old), len(now))
@@ -145,11 +146,16 @@ func refSpreadChains(x []int32, own []uint64, place []int32) {
 	}
 }
 
-// Largest sizes that one call processes. nearTerms limits graphBits, which takes up to 5 ns for a
-// neighbour that is read from memory. byteLanes limits tallyBits, which counts in bytes. chainTerms
-// limits spreadChains, which takes up to 0.5 ns per entry.
+// Largest sizes that one call of assembly processes.
 const (
-	nearTerms  = 7 * 2 * maxBits / 64
-	byteLanes  = 240
+	// nearTerms is the largest number of neighbours in one call of graphBits, which takes up to
+	// 5 ns for a neighbour that is read from memory.
+	nearTerms = 7 * 2 * maxBits / 64
+
+	// byteLanes is the largest number of lanes in one call of tallyBits, which counts in bytes.
+	byteLanes = 240
+
+	// chainTerms is the largest number of entries in one call of spreadChains, which takes up to
+	// 0.5 ns per entry.
 	chainTerms = 1 << 16
 )

@@ -2,9 +2,9 @@ package simd
 
 import "fmt"
 
-// Changes lists the sites at which states of zeros and ones differ from earlier states. From it,
-// [Changes.Add] updates sums of matrix rows selected by the states. The zero value holds no states;
-// [Changes.Set] compares states. Only one goroutine at a time may use a Changes.
+// Changes lists the sites at which states of zeros and ones differ from earlier states. With this
+// list, [Changes.Add] updates sums of the matrix rows that the states select. The zero value holds
+// no states; [Changes.Set] compares states. Only one goroutine at a time may use a Changes.
 type Changes struct {
 	// States × sites: changed rows of each state, as in Add; the rest of a row is undefined.
 	rows   []int32
@@ -102,8 +102,8 @@ func (c *Changes) Add64(k int, dst, src, w []float64) {
 // of returns the changed rows of state k: i if site i changed to 1, ^i if it changed to 0.
 func (c *Changes) of(k int) []int32 { return c.rows[k*c.sites:][:c.counts[k]] }
 
-// refChanges stores in rows each site i with y_i > x_i as i, and each site with y_i < x_i as ^i. It
-// returns their number; the rest of rows is undefined.
+// refChanges lists in rows each site i with y_i > x_i as i, and each site with y_i < x_i as ^i. It
+// returns the number of listed sites; the rest of rows is undefined.
 func refChanges(rows, y, x []int32) int {
 	n := 0
 	x = x[:len(y)]

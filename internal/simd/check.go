@@ -30,8 +30,8 @@ func checkGemm(c, a, b []float32, m, n, k int) {
 	checkLen("b", len(b), n*k)
 }
 
-// checkBits panics unless n, the number of words of a string, is a multiple of a register of 512
-// bits and at most most.
+// checkBits panics unless n, the number of words of a string, is a multiple of the words in a
+// register of 512 bits and does not exceed the given maximum.
 func checkBits(name string, n, most int) {
 	if n%(BitSites/64) != 0 || n > most {
 		panic(fmt.Sprintf("simd: len(%s) = %d, want a multiple of %d, at most %d", name, n, BitSites/64, most))

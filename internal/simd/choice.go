@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Choice records, for states of zeros and ones, which rows of a matrix are to be added up: the rows
-// of the sites in state 1. The zero value holds no states; [Choice.Set] sets them. Only one
-// goroutine at a time may use a Choice.
+// Choice records, for states of zeros and ones, which rows of a matrix to add up: the rows of the
+// sites in state 1. The zero value holds no states; [Choice.Set] sets them. Only one goroutine at a
+// time may use a Choice.
 type Choice struct {
 	// Groups × states: 8 times the number whose four bits are the sites of the group.
 	quads         []uint8

@@ -72,7 +72,7 @@ func changes(rows, y, x []int32) int {
 	return found + more
 }
 
-// shift adds by to the site of each entry of rows, which is i or ^i for site i.
+// shift adds an offset to the site number of each entry of rows. The entry for site i is i or ^i.
 func shift(rows []int32, by int32) {
 	for k, r := range rows {
 		sign := r >> 31

@@ -11,7 +11,7 @@ const (
 	// the smallest n, −126, the cut-off leaves r > 0.
 	expCut = -87.3
 
-	log2E = 1.44269504088896340736
+	log2E = 1.44269504088896340736 // log₂ e
 
 	// expMagic rounds a float32 of modest size to the nearest integer, ties to an odd one, when
 	// added to it. The low bits of the sum are that integer plus 127, which is an exponent field.
@@ -22,10 +22,10 @@ const (
 	ln2Hi = 0x1.62e4p-1
 	ln2Lo = 0x1.7f7d1cp-20
 
-	expC0 = 0x1.fffdfcp-02
-	expC1 = 0x1.5557aep-03
-	expC2 = 0x1.5729fp-05
-	expC3 = 0x1.106284p-07
+	expC0 = 0x1.fffdfcp-02 // coefficient of r^0 in the polynomial q of the float32 exponential
+	expC1 = 0x1.5557aep-03 // coefficient of r^1 in the polynomial q of the float32 exponential
+	expC2 = 0x1.5729fp-05  // coefficient of r^2 in the polynomial q of the float32 exponential
+	expC3 = 0x1.106284p-07 // coefficient of r^3 in the polynomial q of the float32 exponential
 )
 
 // exp32 returns e^x for x ≤ 0 with an error below 2.5 ulp. It returns exactly 0 for x < −87.3 and

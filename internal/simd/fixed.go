@@ -206,7 +206,7 @@ func (s *fixedSums) add(k int, row []int16, p *fixedPart) {
 	}
 }
 
-// split stores the separated sums of row k in row.
+// split separates the sums of row k and stores them in the slice row.
 func (s *fixedSums) split(row *[fixedColumns]int32, k int) {
 	for l, v := range s[k] {
 		low := int32(v)

@@ -198,9 +198,9 @@ func (p *product) log(n int) float64 {
 }
 
 // flipSums is the result of the assembly of Flip and FlipLogProb. It holds the product of the
-// mantissas of 16 lanes and the sum of their biased exponents over all renormalisations. The next
-// two words hold, in their low halves, the bitwise or of the thresholds and the smallest factor.
-// The last word is the number of moves.
+// mantissas of 16 lanes and the sum of their biased exponents over all renormalisations. The low
+// half of the next word holds the bitwise OR of the thresholds. The low half of the word after that
+// holds the smallest factor. The last word is the number of moves.
 type flipSums [5]uint64
 
 // log returns log(Π f_i / 2^(31n)), or the special values of product.log.

@@ -9,8 +9,8 @@ import (
 // neighbours in state 1. With the zero value no site flips.
 type FlipOdds struct {
 	// digits[p] describes binary digit p of the probabilities in the form of [Odds]. Entries 0 … 7
-	// are the coefficients for sites in state 0. The others are added to these, modulo 2, for sites
-	// in state 1.
+	// are the coefficients for sites in state 0. For sites in state 1, the other entries are added
+	// to these coefficients, modulo 2.
 	digits [64][16]uint64
 }
 
@@ -31,8 +31,8 @@ func (o *FlipOdds) digit(d int, own, c0, c1, c2 uint64) uint64 {
 	return five(o.digits[d][:8], c0, c1, c2) ^ own&five(o.digits[d][8:], c0, c1, c2)
 }
 
-// FlipTally counts sites, and the sites among them that flip, by their state x and their number k ≤
-// 4 of neighbours in state 1.
+// FlipTally counts all sites, and separately the sites that flip. It sorts both counts by the
+// site's state x and its number k ≤ 4 of neighbours in state 1.
 type FlipTally struct{ Sites, Flips [2][5]int }
 
 // Add adds the counts of u to t.
@@ -83,12 +83,13 @@ func FlipBits(dst, own, near []uint64, o *FlipOdds, ars bool, key, stream, group
 	}
 }
 
-// TallyFlips counts the flips between two strings. It adds to forth the sites of the string from,
-// and those that flip on the way to the string to. It adds to back the sites of to, and those that
-// flip on the way back. before and after hold the numbers of neighbours in from and in to, in the
-// layout of [GridBits]. Only sites that are set in valid count. It panics unless len(from) is a
-// multiple of 8, at most 512, to and valid have the same length, and before and after three times
-// that length. The result is undefined if a number of neighbours is above 4.
+// TallyFlips counts the flips between two strings. It adds to the tally forth the sites of the
+// first string, from, and those that flip on the way to the second string, to. It adds to the tally
+// back the sites of the second string, and those that flip on the way back. The slices before and
+// after hold the numbers of neighbours in the first and in the second string, in the layout of
+// [GridBits]. Only sites that are set in valid count. It panics unless len(from) is a multiple of
+// 8, at most 512, to and valid have the same length, and before and after three times that length.
+// The result is undefined if a number of neighbours is above 4.
 func TallyFlips(forth, back *FlipTally, from, to, before, after, valid []uint64) {
 	checkBits("from", len(from), maxBits/64)
 	checkLen("to", len(to), len(from))
@@ -101,9 +102,9 @@ func TallyFlips(forth, back *FlipTally, from, to, before, after, valid []uint64)
 }
 
 // GridBits stores in near the number of neighbours in state 1 of the sites first, first+1, …,
-// first+64·len(a)−1 of the string own. t gives the positions of the neighbours. Site i is bit i mod
-// 64 of word pad + ⌊i/64⌋ of own. near[24r + 8p + w] holds binary digit p of the numbers for word
-// 8r + w, counted from first. The masks a and b start at first, a multiple of 64. With the
+// first+64·len(a)−1 of the string own. The positions of the neighbours are in t. Site i is bit i
+// mod 64 of word pad + ⌊i/64⌋ of own. near[24r + 8p + w] holds binary digit p of the numbers for
+// word 8r + w, counted from first. The masks a and b start at first, a multiple of 64. With the
 // positions near of [NewBitTorus], every site has near[0] and near[1]. It has near[2] if its bit in
 // a is set, and near[3] otherwise. It has near[4] if its bit in b is set, and near[5] otherwise.
 //

@@ -71,8 +71,8 @@ func Dots(dst []float64, n int, m []float64, at []int32, x []float64) {
 	}
 }
 
-// Raise multiplies v ≥ 0 by the factor by. Results that are below floor but not zero are replaced
-// by floor. It reports whether there were any. NaNs are kept.
+// Raise multiplies the entries v ≥ 0 by a factor. Results that are below floor but not zero are
+// replaced by floor. Raise reports whether it replaced any result. NaNs are kept.
 func Raise(v []float64, by, floor float64) (low bool) {
 	for best >= raiseLevel && len(v) >= 16 {
 		n := min(len(v)&^15, foldTerms)
@@ -82,8 +82,8 @@ func Raise(v []float64, by, floor float64) (low bool) {
 	return refRaise(v, by, floor) || low
 }
 
-// checkPieces panics unless the pieces of n entries at the offsets at lie within a slice of the
-// given size.
+// checkPieces panics unless the pieces of n entries, which begin at the given offsets, lie within a
+// slice of the given size.
 func checkPieces(size, n int, at []int32) {
 	for i, a := range at {
 		if a < 0 || int(a) > size-n {

@@ -35,7 +35,7 @@ func Pack(b []float32, n, k int) *Packed {
 }
 
 // Gemm adds the product of a with the packed matrix to c, with the same bits as [Gemm]: c += a·b
-// with a of m×k and c of m×n entries. It panics unless the lengths are these.
+// with a of m×k and c of m×n entries. It panics unless a and c have these lengths.
 func (p *Packed) Gemm(c, a []float32, m int) {
 	checkGemm(c, a, p.b, m, p.n, p.k)
 	n, k, width := p.n, p.k, p.width
@@ -199,8 +199,8 @@ func packTransposed(panel, b []float32, cols, ld, width int) {
 	}
 }
 
-// gemmTile adds a·panel to the tallest tile of c that fits into rows, and returns its height. The
-// panel has depth rows of stride ldb.
+// gemmTile adds a·panel to the tallest tile of c that fits into the given number of rows, and
+// returns the height of the tile. The panel has depth rows of stride ldb.
 func gemmTile(c, a, panel []float32, rows, cols, depth, ldc, lda, ldb, width int) int {
 	if cols < width {
 		return gemmEdge(c, a, panel, rows, cols, depth, ldc, lda, width)

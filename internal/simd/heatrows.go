@@ -76,9 +76,9 @@ func NewRowOdds(p []uint64) (o RowOdds) {
 // At returns the probability for the sum k, times 2⁶⁴.
 func (o *RowOdds) At(k int) uint64 { return o.p[k] }
 
-// RowTally counts, for each chain, the sites changed by redraws (Moved). Sum adds the sums over
-// neighbours of sites that changed from 0 to 1 and subtracts those of sites that changed from 1 to
-// 0.
+// RowTally counts, for each chain, the sites changed by redraws (Moved). The field Sum adds the
+// neighbour sum of each site that changed from 0 to 1, and subtracts the neighbour sum of each site
+// that changed from 1 to 0.
 type RowTally struct{ Moved, Sum [ChainBits]int32 }
 
 const (
@@ -231,8 +231,8 @@ func CountRows(kept, rows []Row, visits []RowVisit, near []int32) {
 }
 
 // refHeatRows is the reference of HeatRows. It makes visits until one needs more random words than
-// ties has left. It returns the numbers of visits made and of ties used. The first visit has the
-// number made in the group next, which holds the second bytes.
+// ties has left. It returns the number of visits made and the number of ties used. The first visit
+// has the number made in the group next, which holds the second bytes.
 func refHeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next []uint32, made int, ties []uint32, valid uint32, t *RowTally, kept []Row) (done, used int) {
 	for _, v := range visits {
 		o := &odds[v.Odds/RowTable]
@@ -286,9 +286,10 @@ func refHeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds
 	return done, used
 }
 
-// decideTies adds to below those chains of tie whose random number is below the probability. second
-// holds eight more bits for the first of them. used is the number of ties that took words of ties;
-// ok is false if there are not enough words.
+// decideTies decides the tied chains in the mask tie. It adds to the mask below the chains whose
+// random number is below the probability. The byte second holds eight more bits for the first tied
+// chain. The result used is the number of ties that took words of ties. It returns ok = false if
+// there are not enough words.
 func decideTies(o *RowOdds, sum *Row, below, tie uint32, second byte, ties []uint32) (to uint32, used int, ok bool) {
 	lowest := bits.TrailingZeros32(tie)
 	if p := o.next[sum[lowest]]; tie&(tie-1) == 0 && second != p {
@@ -350,9 +351,9 @@ func refSumRows(sum *[ChainBits]int32, rows []Row) {
 
 // refHeatPairs is the reference of HeatPairs. It makes visits until one is not decided by the first
 // digits of both blocks, stores the results of that visit in stop, and returns the number of visits
-// made. walked is the number of entries of near read, including those of the stopped visit. In the
-// next call, that visit is the first, is decided, and has no entries. The first visit has the
-// number made in the groups next.
+// made. The result walked is the number of entries of near that it read, including those of the
+// stopped visit. In the next call, that visit is the first, is decided, and has no entries. The
+// first visit has the number made in the groups next.
 func refHeatPairs(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next [2][]uint32, made int, valid uint64, decided bool, t *[2]RowTally, stop *pairStop) (done, walked int) {
 	for ; done < len(visits); done++ {
 		v := &visits[done]

@@ -31,9 +31,9 @@ type jointASM struct {
 	_      [4][JointBlocks]uint32 // scratch memory of the kernels
 }
 
-// Begin sets the blocks of j. Block b draws from the stream streams[b] from group groups[b] on, by
-// ARS if ars is true and by Philox otherwise. chains[b] is the number of chains of block b that
-// count. It panics unless there are 1 … JointBlocks blocks of 0 … ChainBits chains.
+// Begin sets the blocks of j. Block b draws from the stream streams[b], beginning with group
+// groups[b], by ARS if ars is true and by Philox otherwise. The number of chains of block b that
+// count is chains[b]. It panics unless there are 1 … JointBlocks blocks of 0 … ChainBits chains.
 func (j *Joint) Begin(ars bool, key uint64, streams, groups []uint64, chains []int) {
 	if len(chains) < 1 || len(chains) > JointBlocks {
 		panic(fmt.Sprintf("simd: Joint.Begin: len(chains) = %d, want 1 … %d", len(chains), JointBlocks))
@@ -74,7 +74,7 @@ func (j *Joint) Moved(sum []int) {
 // every block. Lane lane + p uses the random bits of lane p of the block's string in [HeatBits],
 // ahead groups after those of Begin. The number of neighbours in state 1 is the sum over k = 0, …,
 // degree−1 of lane near[k·stride + p] & (2³¹−1) of own. The bits of that lane are flipped if
-// near[k·stride + p] is negative. None of these lanes may be redrawn in the same call. Lanes of
+// near[k·stride + p] is negative. No lane of a neighbour may be redrawn in the same call. Lanes of
 // blocks that do not exist may or may not be changed.
 //
 // It panics unless 0 ≤ degree ≤ 7, 0 ≤ n ≤ stride, near has these entries and own has these lanes.

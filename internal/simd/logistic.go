@@ -7,7 +7,8 @@ func SigmoidTo(dst, src []float32) {
 	sigmoid(dst, src)
 }
 
-// Slope replaces every value σ of [SigmoidTo] in s by the derivative σ − σ², the square rounded.
+// Slope replaces every value σ of [SigmoidTo] in s by the derivative σ − σ², where σ² is rounded to
+// float32.
 func Slope(s []float32) { pull(s, s, s, 0, -1) }
 
 func refSigmoid(dst, src []float32) {
@@ -33,8 +34,8 @@ func GELUSlope(d, x []float32) {
 
 // Constants of GELU: 2·√(2/π) and the coefficient of the cube.
 const (
-	geluScale = 1.5957691216057308
-	geluCubic = 0.044715
+	geluScale = 1.5957691216057308 // 2·√(2/π), the scale of the argument u of GELU
+	geluCubic = 0.044715           // coefficient of the cube in the argument u of GELU
 )
 
 // geluArgument returns u(x) and x².

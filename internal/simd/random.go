@@ -72,11 +72,11 @@ func Unit64(dst []float64, bits []uint32) {
 // Constants of Philox4x32 (Salmon, Moraes, Dror and Shaw 2011, "Parallel random
 // numbers: as easy as 1, 2, 3", section 3.3 and its Random123 distribution).
 const (
-	philoxMul0 = 0xD2511F53
-	philoxMul1 = 0xCD9E8D57
+	philoxMul0 = 0xD2511F53 // multiplier of word 0 in a round of Philox4x32
+	philoxMul1 = 0xCD9E8D57 // multiplier of word 2 in a round of Philox4x32
 	philoxKey0 = 0x9E3779B9 // fractional part of the golden ratio, times 2³²
 	philoxKey1 = 0xBB67AE85 // √3 − 1, times 2³²
-	philoxRnds = 10
+	philoxRnds = 10         // number of rounds of Philox4x32
 )
 
 // GroupWords is the number of words in a group of a random stream.
@@ -137,7 +137,7 @@ func refUnit64(dst []float64, bits []uint32) {
 const (
 	arsWeyl0 = 0x9E3779B97F4A7C15 // fractional part of the golden ratio, times 2⁶⁴
 	arsWeyl1 = 0xBB67AE8584CAA73B // √3 − 1, times 2⁶⁴
-	arsRnds  = 7
+	arsRnds  = 7                  // number of rounds of ARS4x32
 
 	// arsHigh is the upper half of every ARS key, the first 64 bits of π − 3. The lower half is the
 	// key of the stream.

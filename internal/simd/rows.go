@@ -424,9 +424,10 @@ func softmax(dst, w []float32, cols int) {
 	softmaxRows(dst, w, cols)
 }
 
-// softmaxPairs computes softmax for rows of two entries, as many as fill whole registers. done is
-// the number of entries computed. The kernel for any rows must continue from done to next: over a
-// register of rows that are not all finite, or over the last rows.
+// softmaxPairs computes softmax for rows of two entries, as many as fill whole registers. The
+// result done is the number of entries computed. The kernel for any rows must process the entries
+// between done and next, which belong to a register of rows that are not all finite, or to the last
+// rows.
 func softmaxPairs(dst, w []float32) (done, next int) {
 	turn := softmaxTurn()
 	if turn == 0 || len(dst) < turn {

@@ -67,8 +67,8 @@ type Basis struct {
 // Rank returns the rank q.
 func (b *Basis) Rank() int { return len(b.Lead) }
 
-// Solve returns c such that rows·x = y implies U·x = c. off is the largest error in the equations
-// of dependent rows, relative to the size of their terms.
+// Solve returns c such that rows·x = y implies U·x = c. It also returns the largest error in the
+// equations of dependent rows, relative to the size of their terms.
 func (b *Basis) Solve(y []float64) (c []float64, off float64) {
 	q := b.Rank()
 	c = make([]float64, q)

@@ -157,8 +157,8 @@ func (g *Graph) Groups(part int) uint64 {
 	return uint64(whole(g.parts[part].sites)/registerLanes) * simd.BitGroups
 }
 
-// Visit calls f for every site in sweep order, part by part. odds is 2⁶⁴ times the probability
-// that a redraw of the site, given the other sites of x, makes it 1.
+// Visit calls f for every site in sweep order, part by part. The argument odds of f is 2⁶⁴ times
+// the probability that a redraw, given the other sites of x, makes the site 1.
 func (g *Graph) Visit(x []int32, f func(site int, odds uint64)) {
 	site := make([]int, g.lanes)
 	for i, p := range g.place {
@@ -191,7 +191,7 @@ func (g *Graph) NewChains() *Chains {
 	return c
 }
 
-// Redraw redraws the sites of part at, given the other sites. It consumes Graph.Groups groups of
+// Redraw redraws the sites of one part, given the other sites. It consumes Graph.Groups groups of
 // the source and adds the changes to the tally of the part's kind in delta.
 func (c *Chains) Redraw(at int, delta []simd.ChainTally, from Source, w *Scratch) {
 	now, old := c.drawn(at, from, w)
@@ -199,8 +199,8 @@ func (c *Chains) Redraw(at int, delta []simd.ChainTally, from Source, w *Scratch
 	copy(old, now)
 }
 
-// Draw redraws the sites of part at, given the other sites, without a tally. It returns the
-// number of sites that changed, summed over the chains 0 … chains−1.
+// Draw redraws the sites of one part, given the other sites, without a tally. It returns the number
+// of sites that changed, summed over the chains 0 … chains−1.
 func (c *Chains) Draw(at, chains int, from Source, w *Scratch) (moved int) {
 	now, old := c.drawn(at, from, w)
 	mask := uint64(1)<<chains - 1
@@ -212,7 +212,7 @@ func (c *Chains) Draw(at, chains int, from Source, w *Scratch) (moved int) {
 	return moved
 }
 
-// drawn returns new states of the sites of part at, and a view of the current states.
+// drawn returns new states of the sites of one part, and a view of the current states.
 func (c *Chains) drawn(at int, from Source, w *Scratch) (now, old []uint64) {
 	p := &c.parts[at]
 	old = c.near(p, w)
@@ -255,7 +255,7 @@ func clearFrom(v []uint64, n int) {
 	clear(v[n/2:])
 }
 
-// Spread stores the states in x, one row per chain.
+// Spread sets x to the states, one row per chain.
 func (c *Chains) Spread(x []int32) { simd.SpreadChains(x, c.bits, c.place) }
 
 // Pack sets the states to x, which holds a row of levels 0 and 1 per chain.
@@ -295,8 +295,9 @@ func (g *Graph) Share(h *Graph) bool {
 	return alike
 }
 
-// Swap exchanges the states of the given chains with those in from. If moved is not nil, Swap
-// adds to moved[s] the number of sites at which the two states of chain s differ.
+// Swap exchanges the states of the given chains with the states of these chains in another value.
+// If moved is not nil, Swap adds to moved[s] the number of sites at which the two states of chain s
+// differ.
 func (c *Chains) Swap(from *Chains, chains []int, moved []int) {
 	swapLanes(c.bits, from.bits, chains, moved)
 }
@@ -350,8 +351,8 @@ func (j *Joint) Give(b int, c *Chains) {
 	}
 }
 
-// Sweep redraws all sites once. Each block draws from its stream in from, starting ahead groups
-// after the position of the stream.
+// Sweep redraws all sites once. Each block draws from its own stream in the argument from. The
+// draws start the given number of groups ahead of the position of that stream.
 func (j *Joint) Sweep(from *simd.Joint, ahead uint64) {
 	for at := range j.parts {
 		p := &j.parts[at]

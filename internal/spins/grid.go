@@ -109,7 +109,7 @@ func (s *GridState) Count(forth, back, still *simd.FlipTally, from *GridState, j
 // Close restores the periodic continuation of the string after a change.
 func (s *GridState) Close() { goOn(s.bits, 64*s.pad, s.sites, s.cols+64) }
 
-// Spread stores the sites of a strip in the lattice x, row-major.
+// Spread copies the sites of a strip to the lattice x, row-major.
 func (s *GridState) Spread(x []int32, job int) {
 	lo, hi := s.strip(job)
 	simd.UnpackBits(x[64*lo:min(64*hi, s.sites)], s.own(lo, hi))
@@ -126,7 +126,7 @@ func (s *GridState) Pack(x []int32) {
 	s.Close()
 }
 
-// Differ returns the number of sites at which s and from differ.
+// Differ returns the number of sites at which two states differ.
 func (s *GridState) Differ(from *GridState) int {
 	return differ(s.own(0, s.words), from.own(0, s.words), s.valid)
 }

@@ -133,8 +133,9 @@ func (g *RowGraph) Near() int { return len(g.near) }
 // consumes.
 func (g *RowGraph) Groups(part int) uint64 { return simd.RowGroups(g.parts[part].visits) }
 
-// Visit calls f for every site in sweep order. sum is the sum of the site's neighbours in state
-// x. odds is 2⁶⁴ times the probability, looked up by that sum, that a redraw makes the site 1.
+// Visit calls f for every site in sweep order. The argument sum of f is the sum of the site's
+// neighbours in state x. The argument odds is 2⁶⁴ times the probability, looked up by that sum,
+// that a redraw makes the site 1.
 func (g *RowGraph) Visit(x []int32, f func(site, sum int, odds uint64)) {
 	site := make([]int, g.sites)
 	for i, p := range g.place {
@@ -209,7 +210,7 @@ func (c *RowChains) Ones(n *[simd.ChainBits]int32, kind int) {
 	}
 }
 
-// Spread stores the states in x, one row per chain.
+// Spread sets x to the states, one row per chain.
 func (c *RowChains) Spread(x []int32) { simd.SpreadChains(x, c.own, c.place) }
 
 // Pack sets the states to x, which holds a row of levels 0 and 1 per chain. It switches Keep off.
@@ -239,9 +240,9 @@ func (g *RowGraph) Share(h *RowGraph) bool {
 	return alike
 }
 
-// Swap exchanges the states of the given chains with those in from. If moved is not nil, Swap
-// adds to moved[s] the number of sites at which the two states of chain s differ. It switches
-// Keep off.
+// Swap exchanges the states of the given chains with the states of these chains in another value.
+// If moved is not nil, Swap adds to moved[s] the number of sites at which the two states of chain s
+// differ. It switches Keep off.
 func (c *RowChains) Swap(from *RowChains, chains []int, moved []int) {
 	swapLanes(c.own, from.own, chains, moved)
 	mask := simd.Row{}
@@ -315,15 +316,15 @@ type RowLayout struct {
 }
 
 const (
-	// Numbers of neighbours are padded to multiples of nearStep.
+	// nearStep is the number to a multiple of which lists of neighbours are padded.
 	nearStep = 4
 
 	// eight is the number of sites in a group that is redrawn at once; see simd.RowVisit.
 	eight = 8
 
-	// A group of eight is chosen from eightChunk consecutive sites, so that sites that are close
-	// to each other in a large graph stay close. The search for a group examines up to
-	// eightWindow sites.
+	// eightChunk is the number of consecutive sites from which a group of eight is chosen. The
+	// bound keeps sites that are close in a large graph close in memory. The search for a group
+	// examines up to eightWindow sites.
 	eightChunk, eightWindow = 1 << 12, 256
 
 	// eightSpread is the maximum difference between the numbers of neighbours in a group, because
@@ -331,9 +332,9 @@ const (
 	eightSpread = 2 * nearStep
 )
 
-// eights returns an order of all free sites. The sites at its beginning form groups of eight;
-// together is the number of these sites. The sites of a group have one kind and about equally
-// many neighbours of either sign, and no two of them are neighbours.
+// eights returns an order of all free sites. The sites at its beginning form groups of eight. The
+// result together is the number of these sites. The sites of a group have one kind and about
+// equally many neighbours of either sign, and no two of them are neighbours.
 func (l *RowLayout) eights() (order []int32, together int) {
 	sites := len(l.Start) - 1
 	plus, minus := make([]int32, sites), make([]int32, sites)

@@ -115,8 +115,8 @@ func (t *Torus) Jobs() int { return (t.words + strip - 1) / strip }
 // consumes.
 func (t *Torus) Groups() uint64 { return groups(t.words) }
 
-// groups returns the number of groups of a random stream that a redraw of the given number of
-// words consumes. words must be a multiple of the words of a register.
+// groups returns the number of groups of a random stream that a redraw of the given number of words
+// consumes. The number must be a multiple of the number of words in a register.
 func groups(words int) uint64 { return uint64(words) / (simd.BitSites / 64) * simd.BitGroups }
 
 // State is the state of a chain on a torus.
@@ -190,8 +190,8 @@ func (s *State) neighbours(colour, lo, hi int, w *Scratch) {
 	simd.TorusBits(&w.count, s.colour[1-colour], s.pad, 64*lo, s.near[colour], s.even[lo:hi], a, b)
 }
 
-// tally returns the tally of the words now, which were old before, from word number lo of a
-// colour on.
+// tally returns the tally of a range of words of a colour, beginning with word lo. The slices old
+// and now hold these words before and after the redraw.
 func (s *State) tally(w *Scratch, now, old []uint64, lo int) (t Tally) {
 	whole := min(len(now), max(0, s.sites/64-lo))
 	c0, c1, c2 := w.count[0][:len(now)], w.count[1][:len(now)], w.count[2][:len(now)]
@@ -230,8 +230,8 @@ func (t *Torus) rowsOf(job, jobs int) (lo, hi int) {
 	return at(job), at(job + 1)
 }
 
-// Spread stores the rows of job number job in the lattice x, row-major. jobs is the number of
-// jobs among which the rows are divided.
+// Spread copies the rows of one job to the lattice x, row-major. The rows are divided among the
+// given number of jobs.
 func (s *State) Spread(x []int32, job, jobs int) {
 	lo, hi := s.rowsOf(job, jobs)
 	if lo == hi {
@@ -263,7 +263,7 @@ func (s *State) Pack(x []int32) {
 	}
 }
 
-// Differ returns the number of sites at which s and from differ.
+// Differ returns the number of sites at which two states differ.
 func (s *State) Differ(from *State) (n int) {
 	for c := range s.colour {
 		n += differ(s.colour[c][s.pad:], from.colour[c][s.pad:], s.valid)
@@ -342,8 +342,8 @@ func put(v []uint64, i int, b uint64, n int) {
 	}
 }
 
-// goOn continues periodically the string of n bits that begins at bit at, by at least bits bits
-// after its end and before its beginning.
+// goOn continues a string of n bits periodically, beyond both of its ends, by at least the number
+// of bits in the argument bits. The string begins at the bit offset at.
 func goOn(v []uint64, at, n, bits int) {
 	piece := min(64, n)
 	for i := 0; i < bits; i += piece {

@@ -92,7 +92,7 @@ type Forest struct {
 
 // link is a site of the forest and its parent.
 type link struct {
-	site, parent int32      // parent is the parent's site; for a root, the site itself
+	site, parent int32      // site, and site of its parent; a root is its own parent
 	place        int32      // position of the parent in links; for a root, len(links)
 	couple       [2]float64 // 1 and e^−w of the coupling to the parent; for a root, 1 and 1
 }
@@ -133,11 +133,11 @@ func (f *Forest) Sites() int { return len(f.links) }
 // Edges returns the number of couplings to sites outside the forest.
 func (f *Forest) Edges() int { return len(f.bonds) }
 
-// Forward stores in odds the odds of x_i = 1 for each site of the forest. They are conditioned
-// on the levels of x outside the forest, with the site's children summed out. The slice odds has
-// one entry more than there are sites. Forward processes the places lo … hi−1 and must be called
-// for all places in order. A child multiplies the odds of its parent by (1 + o e^−w)/(1 + o),
-// where o is the child's odds.
+// Forward stores in odds the odds of x_i = 1 for each site of the forest. They are conditioned on
+// the levels of x outside the forest, with the site's children summed out. The slice odds has one
+// extra entry after those of the sites. Forward processes the places lo … hi−1 and must be called
+// for all places in order. A child multiplies the odds of its parent by (1 + o e^−w)/(1 + o), where
+// o is the child's odds.
 func (f *Forest) Forward(odds []float64, x []int32, lo, hi int) {
 	odds = odds[:len(f.links)+1]
 	if lo == 0 {
@@ -156,9 +156,9 @@ func (f *Forest) Forward(odds []float64, x []int32, lo, hi int) {
 	}
 }
 
-// Draw stores in x the levels of the forest, drawn with the odds of a completed Forward. The
-// k-th site in reverse order uses u[k], a number in [0, 1). It returns the number of sites whose
-// level changed.
+// Draw stores in x the levels of the forest, drawn with the odds of a completed Forward. The k-th
+// site in reverse order uses u[k], a number in [0, 1). Draw returns the number of sites whose level
+// changed.
 func (f *Forest) Draw(x []int32, u, odds []float64) (moved int) {
 	n := len(f.links)
 	odds, u = odds[:n], u[:n]

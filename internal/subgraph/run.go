@@ -9,9 +9,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Limits on exponents, as defined by math.Frexp: 2^(e−1) ≤ |v| < 2^e. Consider operands whose
-// low exponents add up to at least lowest and whose high ones add up to at most highest. Their
-// products are normal numbers, as are sums of the products over fewer than 2^20 levels.
+// Limits on exponents, as defined by math.Frexp: 2^(e−1) ≤ |v| < 2^e. Consider operands whose low
+// exponents add up to at least lowest and whose high exponents add up to at most highest. Products
+// of these operands are normal numbers, and so are sums of the products over fewer than 2^20
+// levels.
 const (
 	lowest  = -1000 // least sum of low exponents
 	highest = 1000  // greatest sum of high exponents
@@ -59,7 +60,7 @@ func (r *Run) Begin() { r.at = 0 }
 // nil, it calls stop with the number of entries computed. If stop returns true, Forward returns
 // false, and the next call continues from there.
 //
-// If products are out of range in linear space, it starts again with logarithms.
+// If products are out of range in linear space, Forward starts again with logarithms.
 func (r *Run) Forward(p *Plan, x []int32, stop func(work int) bool) (done bool) {
 	if r.at == 0 {
 		r.mode = linear
@@ -335,7 +336,7 @@ func (r *Run) conditional(p *Plan, b *bucket, x []int32) []float64 {
 }
 
 // Draw stores in x the levels of the set, drawn given the levels outside, after a completed
-// Forward. The k-th site in reverse order of elimination uses u[k], a number in [0, 1). It
+// Forward. The k-th site in reverse order of elimination uses u[k], a number in [0, 1). Draw
 // returns the number of sites whose level changed.
 func (r *Run) Draw(p *Plan, x []int32, u []float64) (moved int) {
 	for k := len(p.buckets) - 1; k >= 0; k-- {

@@ -18,10 +18,10 @@ type Cursor struct {
 	Info          []sampler.Info // per chain: report of the step so far
 	poll
 
-	// stage is the next stage of the update in progress. A chain that stopped between two stages
-	// of an update has two streams: Before, from before the update, and after, from the point of
-	// the stop. The caller and a checkpoint see Before. Both are kept in memory only: after a
-	// checkpoint the update starts over.
+	// stage is the next stage of the update in progress. A chain that stopped between two stages of
+	// an update has two streams: Before, from before the update, and after, from the point of the
+	// stop. The caller and a checkpoint see Before. Both are kept in memory only. A run restored
+	// from a checkpoint starts the update over.
 	stage, Part   int // stage: next stage; Part: progress within a stage that can itself be stopped
 	Before, after sampler.Stream
 
@@ -50,8 +50,9 @@ func (c *Cursor) Finish(info []sampler.Info) {
 	c.Clear()
 }
 
-// span returns the range lo … hi−1 of chains, from chain first on, that move together. n is the
-// number of chains, and work the number of elementary operations of one chain.
+// span returns the range lo … hi−1 of chains that move together, beginning with the given chain.
+// The argument n is the number of chains, and work is the number of elementary operations of one
+// chain.
 func span(first, n, work int) (lo, hi int) {
 	return first, min(first+max(1, PollWork/max(work, 1)), n)
 }
@@ -64,8 +65,8 @@ type Staged interface {
 }
 
 // Step makes a step of kernel k in n stages, or finishes a stopped step. It returns the number of
-// whole steps, which is 0 if it was stopped. work is the number of elementary operations in a
-// stage of one chain. Chains that move together are not stopped between stages.
+// whole steps, which is 0 if it was stopped. The argument work is the number of elementary
+// operations in a stage of one chain. Chains that move together are not stopped between stages.
 func (c *Cursor) Step(ctl sampler.Control, k Staged, info []sampler.Info, x []int32, r []sampler.Stream, n, work int) (done int) {
 	c.Begin(ctl.Stop)
 	for c.Chain < len(info) {
@@ -98,10 +99,10 @@ func (c *Cursor) Step(ctl sampler.Control, k Staged, info []sampler.Info, x []in
 // instead.
 func (c *Cursor) renews(stop func() bool) bool { return stop == nil || !c.renewing }
 
-// Renew is the body of a kernel's Reset. It calls f for the stages 0 … stages−1 of the chains lo
-// … hi−1, for as many chains at once as fit between two checks for a stop. It returns
+// Renew is the body of a kernel's Reset. It calls f for the stages 0 … stages−1 of the chains lo …
+// hi−1, for as many chains at once as fit between two checks for a stop. It returns
 // [sampler.ErrStopped] if stop returned true or f returned false, and the next call continues at
-// that point. work is the number of elementary operations in a stage of one chain.
+// that point. The argument work is the number of elementary operations in a stage of one chain.
 func (c *Cursor) Renew(stop func() bool, stages, work int, f func(stage, lo, hi int) (bool, error)) error {
 	if c.renews(stop) {
 		c.Clear()
@@ -144,7 +145,7 @@ func CheckStart(e []float64, lo, hi int) error {
 }
 
 // Fields reads or writes the position of the cursor and, within a step, Info. They are the last
-// fields of a checkpoint. updates is the number of updates per chain and step.
+// fields of a checkpoint. The argument updates is the number of updates per chain and step.
 func (c *Cursor) Fields(f *wire.Fields, updates int) {
 	if f.Reading() {
 		c.Clear()
@@ -180,7 +181,7 @@ func InfoFields(f *wire.Fields, info []sampler.Info) {
 }
 
 // PollWork is the number of elementary operations, such as evaluations of a site, between two
-// checks for a stop: about a millisecond. Tests set it lower. Results do not depend on it.
+// checks for a stop: about a millisecond. Tests lower this number. Results do not depend on it.
 var PollWork = 1 << 20
 
 // poll counts work and checks for a stop once per PollWork operations.

@@ -24,7 +24,7 @@ type denseGibbs struct {
 	order      []int32
 
 	// odds holds 2⁶⁴·p(x_i = 1) for 0, 1, …, d neighbours in state 1. There is one such list for
-	// each number of neighbours d. The list of site i begins at first[i].
+	// each number of neighbours d. In odds, the list of site i begins at index first[i].
 	odds  []uint64
 	diff  []float64 // E(x_i = 1) − E(x_i = 0), for each entry of odds
 	first []int32
@@ -46,12 +46,11 @@ var (
 	_ sampler.Exchanger = (*denseGibbs)(nil)
 )
 
-// Indices of the counts that determine the energy of a state: denseEqual for edges between sites
-// of equal level, denseOnes for sites in state 1. denseNumbers is the number of counts.
+// Indices of the counts that determine the energy of a state.
 const (
-	denseEqual = iota
-	denseOnes
-	denseNumbers
+	denseEqual   = iota // index of the number of edges between sites of equal level
+	denseOnes           // index of the number of sites in state 1
+	denseNumbers        // number of counts that determine the energy of a state
 )
 
 // newDenseGibbs returns a kernel that visits the free sites in the given order. It returns nil if

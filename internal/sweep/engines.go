@@ -76,20 +76,19 @@ func order(method string, scan Scan, m energy.Model) ([]int32, error) {
 	return sweep, nil
 }
 
-// Sets of scans, as bit masks: byColour can redraw colour by colour, inOrder also site by site in
-// order, and inAny also at random.
+// Sets of scans that an engine supports, as bit masks.
 const (
-	byColour = 1<<Automatic | 1<<Chromatic
-	inOrder  = byColour | 1<<Systematic
-	inAny    = inOrder | 1<<Random
+	byColour = 1<<Automatic | 1<<Chromatic // scans of an engine that redraws colour by colour
+	inOrder  = byColour | 1<<Systematic    // byColour, and scans site by site in order
+	inAny    = inOrder | 1<<Random         // all scans: inOrder, and scans in random order
 )
 
 // engines lists the kernels of sweeps. The first engine that accepts a model and a scan is used.
 //
-// models describes the models, the representation of the states and the rounding of conditional
-// probabilities. price is the time per site and chain, in blocks of 32 chains for engines that
-// hold all chains of a block together. make returns nil if the engine does not accept the model
-// or if a later engine is faster.
+// The field models describes the models, the representation of the states and the rounding of
+// conditional probabilities. The field price is the time per site and chain, in blocks of 32 chains
+// for engines that hold all chains of a block together. The function make returns nil if the engine
+// does not accept the model or if a later engine is faster.
 var engines = []struct {
 	name   string
 	models string
@@ -162,8 +161,8 @@ var engines = []struct {
 	{"differences", "all models: energy.Local caches, or energy.Conditional, or one energy a level", "42 ns and what the model takes", inAny, inAny, false, newSites},
 }
 
-// Kernel returns the kernel of the first engine that accepts the model. numbers reports whether
-// the kernel has copied the model's parameters. If so, a new kernel is needed when the parameters
+// Kernel returns the kernel of the first engine that accepts the model. It returns numbers = true
+// if the kernel has copied the model's parameters. A new kernel is then needed when the parameters
 // change.
 func (q Request) Kernel() (k sampler.Kernel, numbers bool, err error) {
 	r := &request{Request: q}
@@ -208,8 +207,7 @@ func free(sites, fixed []int32) []int32 {
 	return slices.DeleteFunc(slices.Clone(sites), func(i int32) bool { return fixed[i] >= 0 })
 }
 
-// freeOf returns the number of free sites. sites is the number of all sites, used if fixed is
-// nil.
+// freeOf returns the number of free sites. If fixed is nil, that is the number of all sites.
 func freeOf(fixed []int32, sites int) (free int) {
 	if fixed == nil {
 		return sites
@@ -222,8 +220,8 @@ func freeOf(fixed []int32, sites int) (free int) {
 	return free
 }
 
-// unclamped returns the model without its clamp. fixed holds, per site, the level at which the
-// site is fixed, or −1 if it is free; fixed is nil if no site is fixed.
+// unclamped returns the model without its clamp, and the slice fixed. Entry i of fixed is the level
+// at which site i is fixed, or −1 if site i is free. If no site is fixed, the slice is nil.
 func unclamped(m energy.Model) (whole energy.Model, fixed []int32) {
 	if c, ok := energy.As[energy.Clamped](m); ok {
 		return c.Unclamped()

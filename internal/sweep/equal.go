@@ -13,8 +13,8 @@ import (
 //
 //	E(x_i = 1) − E(x_i = 0) = base(i) + weight·m
 //
-// for site i. m is the number of its neighbours that count. A neighbour counts if it is in state
-// 1 or, if it is marked against, in state 0.
+// for site i, where m is the number of its neighbours that count. A neighbour marked in the field
+// against counts if it is in state 0; any other neighbour counts if it is in state 1.
 type equal struct {
 	start, adj []int32
 	against    []bool // per entry of adj: the neighbour counts in state 0; nil means none does
@@ -23,8 +23,8 @@ type equal struct {
 	base func(i int) (base, size float64)
 }
 
-// newEqual returns the model m as an equal. It returns nil if m is not a two-level pair model
-// whose couplings have one magnitude.
+// newEqual returns the model m as a value of type equal. It returns nil if m is not a two-level
+// pair model whose couplings have one magnitude.
 func newEqual(m energy.Model) *equal {
 	if g, ok := energy.As[energy.Matching](m); ok {
 		if coupling, field, ok := g.Matching(); ok && len(field) == 2 {
@@ -53,7 +53,7 @@ func newEqual(m energy.Model) *equal {
 	return e
 }
 
-// negative returns the number of neighbours of site i that are marked against.
+// negative returns the number of neighbours of site i that are marked in the field against.
 func (e *equal) negative(i int) (n int32) {
 	if e.against != nil {
 		for _, is := range e.against[e.start[i]:e.start[i+1]] {
@@ -74,7 +74,7 @@ type equalByKind struct {
 	graph  *spins.Graph
 	weight float64
 	base   []float64 // per kind: base
-	turned []int     // per kind: number of neighbours marked against
+	turned []int     // per kind: number of neighbours marked in equal.against
 }
 
 const (
@@ -138,16 +138,16 @@ func (e *equalByKind) arrange(from *equal, fixed []int32) *equalByKind {
 //
 //	E(x_i = 1) − E(x_i = 0) = base + weight·sum
 //
-// for a site of some kind. sum is the site's bias, plus the number of its neighbours in state 1,
-// minus twice the number of those that are marked against. Sites with different numbers of
-// neighbours share a table if their bases differ by a multiple of the weight.
+// for a site of some kind. Here sum is the site's bias, plus the number of its neighbours in state
+// 1, minus twice the number of those neighbours that are marked in the field against. Sites with
+// different numbers of neighbours share a table if their bases differ by a multiple of the weight.
 type rowKinds struct {
 	kind, bias []int32 // per site: kind, −1 if the site is fixed; bias of the sum
 	window     []rowWindow
 }
 
-// rowWindow is one kind of sites; see rowKinds. A site with sum s has the energy difference
-// base + weight·(s + low), and s is at most high − low.
+// rowWindow is one kind of sites; see rowKinds. A site with sum s has the energy difference base +
+// weight·(s + low), where s is at most high − low.
 type rowWindow struct {
 	base      float64
 	low, high int32

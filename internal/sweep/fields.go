@@ -102,7 +102,7 @@ func (k *fieldGibbs) Reset(ctl sampler.Control, x []int32) error {
 	return k.Locals.Reset(ctl, x)
 }
 
-// draw redraws the positions from … to−1 of the sweep, with two random words for each.
+// draw redraws a range of positions of the sweep, with two random words for each position.
 func (k *fieldGibbs) draw(_, piece, from, to int, words []uint32) {
 	d, x := k.drawn[piece], k.moving
 	begin, words := k.begin[from:to+1], words[:2*(to-from)]
@@ -177,8 +177,8 @@ var brackets = sync.OnceValue(func() []bracket {
 	return b
 })
 
-// up returns 1 if the uniform number u is below the probability of level 1, and 0 otherwise. rise
-// is the energy of level 1 minus that of level 0.
+// up returns 1 if the uniform number u is below the probability of level 1, and 0 otherwise. The
+// argument rise is the energy of level 1 minus that of level 0.
 func up(known []bracket, rise, u float64) int32 {
 	if rise > -bracketEnd && rise < bracketEnd {
 		b := &known[int((rise+bracketEnd)*bracketsUnit)]
@@ -189,6 +189,6 @@ func up(known []bracket, rise, u float64) int32 {
 	return below(u, simd.Sigmoid(-rise))
 }
 
-// below returns 1 if u < p, and 0 otherwise, for non-negative u and p. These are ordered like
-// their bits, so below needs no branch, which would often be mispredicted.
+// below returns 1 if u < p, and 0 otherwise, for non-negative u and p. Non-negative numbers are
+// ordered like their bits, so the comparison needs no branch, which would often be mispredicted.
 func below(u, p float64) int32 { return int32((math.Float64bits(u) - math.Float64bits(p)) >> 63) }

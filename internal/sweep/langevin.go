@@ -73,10 +73,10 @@ type FlipLaw interface {
 	Thresholds(t []int32, h []float32, x []int32)
 }
 
-// OnBits returns a kernel of DMALA or DLMC that holds states as bits, or nil if the model does
-// not allow this. Sites flip with the probabilities that law computes. law is called with states
-// of five sites, one for each number of neighbours in state 1. tuner is nil if the step size is
-// fixed.
+// OnBits returns a kernel of DMALA or DLMC that holds states as bits, or nil if the model does not
+// allow this. Sites flip with the probabilities that law computes. OnBits calls law with states of
+// five sites, one for each number of neighbours in state 1. If the step size is fixed, tuner is
+// nil.
 func OnBits(m energy.Model, chains int, law FlipLaw, alpha float64, tuner *tune.Tuner) sampler.Kernel {
 	if k := newTorusLangevin(m, chains, law, alpha, tuner); k != nil {
 		return k
@@ -129,7 +129,7 @@ func (k *torusLangevin) pack(s int, x []int32) {
 	k.count(s)
 }
 
-// unpack implements holder: it stores the state of chain s in x.
+// unpack implements holder: it sets x to the state of chain s.
 func (k *torusLangevin) unpack(s int, x []int32) {
 	k.job.state, k.job.x = k.states[s], x
 	k.each(k.spread)
@@ -216,7 +216,8 @@ func (k *torusLangevin) logProb(t, still *simd.FlipTally) (logq float64) {
 	return logq
 }
 
-// of returns logq, or 0 if sites is 0, so that 0 times an infinite logq counts as 0.
+// of returns the contribution of a number of sites with log-probability logq each. If sites is 0,
+// it returns 0 even if logq is infinite.
 func of(sites int, logq float64) float64 {
 	if sites == 0 {
 		return 0
@@ -224,7 +225,7 @@ func of(sites int, logq float64) float64 {
 	return logq
 }
 
-// KeepStep copies the step size and the tuner of kernel from to kernel k, if [OnBits] returned
+// KeepStep copies the step size and the tuner of another kernel to kernel k, if [OnBits] returned
 // both kernels.
 func KeepStep(k, from sampler.Kernel) {
 	to, ok := k.(*torusLangevin)

@@ -144,8 +144,8 @@ func (c *Locals) Row(s, site int, x []int32) []float64 {
 	return c.d
 }
 
-// move sets x_site to level to and updates the energy and the cache. row is the result of Row for
-// that site.
+// move changes a site of x to a new level and updates the energy and the cache. The argument row is
+// the result of Row for that site.
 func (c *Locals) move(s, site int, to int32, x []int32, row []float64) {
 	c.E[s] += row[to] - row[x[site]]
 	if c.Local != nil {
@@ -174,9 +174,10 @@ func (c *Locals) fields(f *wire.Fields) {
 	c.At.Fields(f, c.Updates)
 }
 
-// Visits returns the cost of a step in nanoseconds. updates is the number of visits to single
-// sites that each chain makes. A visit computes the given number of table rows and takes each
-// nanoseconds besides. info holds the changes that the step made.
+// Visits returns the cost of a step in nanoseconds. The argument updates is the number of visits to
+// single sites that each chain makes. A visit computes the given number of table rows and, in
+// addition, takes the number of nanoseconds in each. The slice info holds the changes that the step
+// made.
 func (c *Locals) Visits(info []sampler.Info, updates, rows int, each float64) float64 {
 	m := c.Price.Of(c.Model)
 	visit := float64(float64(rows)*m.Row) + each

@@ -115,8 +115,8 @@ func (m *memo) forget() {
 	}
 }
 
-// meet computes the entry at index at, which is that of site i at state x, and returns p(x_i =
-// 1).
+// meet computes the entry with the given index, which belongs to site i at state x, and returns
+// p(x_i = 1).
 func (m *memo) meet(at, i int, x []int32) (up float64) {
 	m.conditional.Conditional(m.d, i, x)
 	m.up[at], m.rise[at] = simd.Sigmoid(m.d[0]-m.d[1]), m.d[1]-m.d[0]
@@ -141,8 +141,8 @@ func (m *memo) entry(i int32, x []int32) int {
 }
 
 // draw redraws the given sites of state x with the uniform numbers u. It returns the number of
-// sites that changed and the change of the energy. It stops at a site whose conditional
-// probability is not defined; dead is this site, or −1.
+// sites that changed and the change of the energy. It stops at a site whose conditional probability
+// is not defined and returns that site as dead; otherwise dead is −1.
 func (m *memo) draw(sites []int32, x []int32, u []float64) (moved int, rise float64, dead int) {
 	u = u[:len(sites)]
 	for n, i := range sites {

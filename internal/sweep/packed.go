@@ -16,14 +16,14 @@ type holder interface {
 	// pack sets the states of a group to x, which holds only the rows of the group.
 	pack(group int, x []int32)
 
-	// unpack stores the states of a group in x, which holds only the rows of the group.
+	// unpack sets x, which holds only the rows of the group, to the states of the group.
 	unpack(group int, x []int32)
 
 	// count calls packed.is with every count on which energies depend, for the chains of a group.
 	count(group int)
 
-	// addEnergies adds to the energies e the effect of changed counts. more holds one row per
-	// count, with the change for each chain.
+	// addEnergies adds to the energies e the effect of changed counts. The slice more holds one row
+	// per count, with the change for each chain.
 	addEnergies(e []float64, more [][]int)
 
 	// alike reports whether another holder has the same format. If so, the two may share their
@@ -162,7 +162,7 @@ func (k *packed) Show(x []int32) {
 	}
 }
 
-// shown stores the states of a group in x, or marks x as out of date if that is deferred.
+// shown stores in x the states of a group or, if storing is deferred, marks x as out of date.
 func (k *packed) shown(group int, x []int32) {
 	if k.stale[group] = k.hidden; !k.hidden {
 		k.unpack(group, k.rows(group, x))
@@ -299,9 +299,9 @@ type engine interface {
 	// updates returns the number of updates in a sweep of a group.
 	updates() int
 
-	// redraw makes updates of a group, beginning with update number from, as many as fit between
-	// two checks for a stop. It returns the number of the next update and the work done. x holds
-	// the states of the group, and r is its first stream.
+	// redraw makes updates of a group, beginning with a given update, as many as fit between two
+	// checks for a stop. It returns the number of the next update and the amount of work done. The
+	// slice x holds the states of the group, and r is the first stream of the group.
 	redraw(group, from int, x []int32, r *sampler.Stream) (next, work int)
 
 	// flush adds the pending changes of redraws to packed.since, and to Moved and Accept in

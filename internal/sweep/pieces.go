@@ -38,8 +38,9 @@ type pieceWorker struct {
 // microseconds.
 const pieceSites = 2048
 
-// newPieces divides a sweep into pieces. A stretch is a range of sites that are drawn alike. ends
-// holds the end of each stretch and colours its colour; stretches of one colour are adjacent.
+// newPieces divides a sweep into pieces. A stretch is a range of sites that are drawn alike. The
+// slice ends holds the end of each stretch, and colours holds its colour. Stretches of one colour
+// are adjacent.
 func newPieces(ends, colours []int, draw func(worker, piece, from, to int, words []uint32)) *pieces {
 	p := padded.New(pieces{sites: ends[len(ends)-1], draw: draw})
 	first := 0
@@ -72,7 +73,7 @@ func (p *pieces) share(n int) int {
 	return len(p.workers.each)
 }
 
-// redraw redraws piece number at, from position from on.
+// redraw redraws one piece, beginning at a given position.
 func (p *pieces) redraw(worker, at, from int, r *sampler.Stream) {
 	for end := p.all[at].end; from < end; {
 		to := min(from+chunk, end)
@@ -83,8 +84,8 @@ func (p *pieces) redraw(worker, at, from int, r *sampler.Stream) {
 	}
 }
 
-// sweep continues a sweep from position from, as far as fits between two checks for a stop. It
-// then calls settled with each piece that was redrawn, in order. It returns the next position.
+// sweep continues a sweep at a given position, as far as fits between two checks for a stop. It
+// then calls settled with each redrawn piece, in order. It returns the next position.
 func (p *pieces) sweep(from int, r *sampler.Stream, settled func(piece int)) (next int) {
 	first := sort.Search(len(p.all), func(n int) bool { return p.all[n].end > from })
 	end := min(p.all[first].next, first+max(1, len(p.workers.each)*PollWork/(SiteWork*pieceSites)))

@@ -29,12 +29,14 @@ type rowGibbs struct {
 	pair    *rowPair // states of this block and a second one, redrawn together; nil until needed
 }
 
-// rowSum and rowOnes are indices of the counts that determine the energy of a state. rowSum is
-// the sum of the neighbours of the sites in state 1, with each pair once. From rowOnes on come
-// the numbers of sites in state 1 of each kind. The energies stored at the last Reset do not
-// include the part of these numbers.
+// Indices of the counts that determine the energy of a state.
 const (
+	// rowSum is the index of the sum of the neighbours of the sites in state 1. Each pair counts
+	// once.
 	rowSum = iota
+
+	// rowOnes is the first index of the numbers of sites in state 1, one number per kind. The
+	// energies stored at the last Reset do not include the part of these numbers.
 	rowOnes
 )
 
@@ -54,8 +56,8 @@ type rowPair struct {
 }
 
 const (
-	// Sums of neighbours are kept if a visit makes fewer than keepBelow changes, in 32 chains
-	// together. They are added at each visit if it makes more than addAbove
+	// keepBelow is the number of changes per visit, in 32 chains together, below which sums of
+	// neighbours are kept. Above addAbove changes the neighbours are added at each visit
 	// (BenchmarkDenseGibbs).
 	keepBelow, addAbove = 0.5, 0.7
 
@@ -110,7 +112,7 @@ func (k *rowGibbs) Reset(ctl sampler.Control, x []int32) error {
 }
 
 // addOnes adds to the energies e, multiplied by sign, the base energies of the sites in state 1.
-// counts holds the numbers of these sites.
+// The slice counts holds the numbers of these sites.
 func (k *rowGibbs) addOnes(e []float64, counts [][]int, sign float64) {
 	for kind, b := range k.base {
 		b *= sign
@@ -137,11 +139,11 @@ func (k *rowGibbs) pack(_ int, x []int32) {
 	k.countOnes()
 }
 
-// unpack implements holder: it stores the states of all chains in x.
+// unpack implements holder: it sets x to the states of all chains.
 func (k *rowGibbs) unpack(_ int, x []int32) { k.states.Spread(x) }
 
-// countOnes stores in since the numbers of sites in state 1; their values at the last Reset count
-// as 0.
+// countOnes stores in the field since the numbers of sites in state 1. The numbers at the last
+// Reset count as 0.
 func (k *rowGibbs) countOnes() {
 	for kind := range k.base {
 		k.states.Ones(&k.ones, kind)
@@ -221,8 +223,8 @@ func (k *rowGibbs) choose() {
 	}
 }
 
-// changes returns the number of changes per visit and 32 chains, in a step that changed moved
-// sites.
+// changes returns the number of changes per visit and 32 chains in a step. The argument moved is
+// the number of sites that the step changed.
 func (k *rowGibbs) changes(moved int) float64 {
 	return float64(moved) * simd.ChainBits / float64(k.chains*k.states.Free())
 }

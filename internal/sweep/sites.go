@@ -117,7 +117,7 @@ func (k *metropolis) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	return made
 }
 
-// update makes proposal number at of a step, for chain s at state x.
+// update makes one numbered proposal of a step, for chain s at state x.
 func (k *metropolis) update(s, at int, x []int32, r *sampler.Stream) {
 	pending := &k.At.Info[s]
 	i := 0
@@ -147,8 +147,8 @@ func (k *metropolis) Cost(info []sampler.Info) float64 {
 	return k.Visits(info, k.Updates, 1, ProposalCost)
 }
 
-// HeatBath returns the level that the uniform number u selects from p_l ∝ exp(−d_l). It returns
-// −1 if no d_l is finite, or if one is NaN or −Inf. w is scratch.
+// HeatBath returns the level that the uniform number u selects from p_l ∝ exp(−d_l). It returns −1
+// if no d_l is finite, or if some d_l is NaN or −Inf. The slice w is scratch memory.
 func HeatBath(w, d []float64, u float64) int {
 	if len(d) == 2 {
 		// p_1 = σ(d_0 − d_1); the difference is NaN if both are infinite.
@@ -202,8 +202,9 @@ func fraction(p float64) uint64 {
 }
 
 // Accept returns the Metropolis–Hastings acceptance probability min(1, exp(drop + back − forth)).
-// drop is the decrease of the energy, and forth and back are the log-probabilities of proposing
-// the move and its reverse. If the probability is not defined, Accept returns 0 and ok = false.
+// Here drop is the decrease of the energy, forth is the log-probability of proposing the move, and
+// back is the log-probability of proposing its reverse. If the probability is not defined, Accept
+// returns 0 and ok = false.
 func Accept(drop, forth, back float64) (a float64, ok bool) {
 	if math.IsInf(drop, -1) {
 		return 0, true // the new state has probability zero, so its table is meaningless
@@ -310,8 +311,7 @@ func Exchange(a, b []int32) {
 	}
 }
 
-// tempered converts an energy, or a difference, from inverse temperature from to inverse
-// temperature beta.
+// tempered converts an energy, or an energy difference, from another inverse temperature to beta.
 func tempered(e, beta, from float64) float64 {
 	if beta == from {
 		return e

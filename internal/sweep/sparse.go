@@ -24,12 +24,10 @@ type sparseGibbs struct {
 	price   cost.Memo
 }
 
-// sparseEqual and sparseLevels are indices of the counts that determine the energy of a state:
-// the number of edges between sites of equal level and, from sparseLevels on, the number of sites
-// of each level.
+// Indices of the counts that determine the energy of a state.
 const (
-	sparseEqual = iota
-	sparseLevels
+	sparseEqual  = iota // index of the number of edges between sites of equal level
+	sparseLevels        // first index of the numbers of sites at each level
 )
 
 // orderedLevel is a level below orderedLevels. States hold levels in sweep order: sites that are
@@ -98,7 +96,7 @@ func (k *sparseGibbs) pack(s int, x []int32) {
 	}
 }
 
-// unpack implements holder: it stores the levels of chain s in x.
+// unpack implements holder: it sets x to the levels of chain s.
 func (k *sparseGibbs) unpack(s int, x []int32) {
 	levels := k.ordered[s]
 	for i, at := range k.place {
@@ -364,8 +362,8 @@ func (k *matching) tabulate(degree int) lookup {
 // weight returns p(x_i = l), up to a factor, for a site with n neighbours at level l.
 func (k *matching) weight(l, n int) float64 { return float64(k.base[l] * k.power[n]) }
 
-// tally counts changes of what an energy depends on: the number of edges between sites of equal
-// level and, unless the field is flat, the number of sites of each level.
+// tally counts changes of the numbers that determine an energy: the number of edges between sites
+// of equal level and, unless the field is flat, the number of sites at each level.
 type tally struct {
 	equal int
 	count []int64
@@ -377,8 +375,8 @@ func newTally(levels int) tally {
 	return tally{count: padded.Make[int64](levels), near: padded.Make[int32](levels)}
 }
 
-// draw redraws the sites at … end−1 of stretch s in x, which holds levels in sweep order. It uses
-// two random words per site. It returns the number of sites that changed.
+// draw redraws a range of sites of stretch s in x, which holds levels in sweep order. It uses two
+// random words per site. It returns the number of sites that changed.
 func (k *matching) draw(t *tally, s *stretch, at, end int, x []orderedLevel, words []uint32) (moved int) {
 	switch rows := k.tables[s.degree]; {
 	case s.fixed:
@@ -485,7 +483,7 @@ func pick(bound []uint64, u uint64) int32 {
 	return int32(l)
 }
 
-// gain returns n_l − n_old, where counts packs the neighbour counts of all levels.
+// gain returns n_l − n_old. The word counts packs the neighbour counts n of all levels.
 func gain(counts uint64, l, old int32) int {
 	const mask = 1<<countBits - 1
 	return int(counts>>(countBits*l&63)&mask) - int(counts>>(countBits*old&63)&mask)

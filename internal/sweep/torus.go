@@ -101,7 +101,7 @@ func (k *torusGibbs) pack(s int, x []int32) {
 	k.count(s)
 }
 
-// unpack implements holder: it stores the state of chain s in x.
+// unpack implements holder: it sets x to the state of chain s.
 func (k *torusGibbs) unpack(s int, x []int32) {
 	k.job.state, k.job.x = k.states[s], x
 	k.each(k.spread)
@@ -209,9 +209,9 @@ func (k *torusGibbs) accepted() (sum float64) {
 var fewestProposed = 32
 
 // newTorusMetropolis returns the chromatic Metropolis kernel of energy.Toroidal models, or nil if
-// the states of the model cannot be held as bits. It is a torusGibbs with other draws: a site
-// flips with one of ten probabilities, multiples of 2⁻⁶⁴, by its state and the number of its
-// neighbours in state 1. A flip of probability 1 fails once in 2⁶⁴.
+// the states of the model cannot be held as bits. The kernel is a torusGibbs with other draws. A
+// site flips with one of ten probabilities, multiples of 2⁻⁶⁴, which its state and its number of
+// neighbours in state 1 select. A flip of probability 1 fails once in 2⁶⁴.
 func newTorusMetropolis(m energy.Model, chains int) *torusGibbs {
 	k := newTorusGibbs(m, chains)
 	if k == nil || k.sites < fewestProposed {
@@ -245,17 +245,15 @@ type torusChains struct {
 
 const colours = 2 // number of colours of a chequerboard
 
-// torusBonds and torusUp are indices of the counts that determine the energy of a state of a
-// torus: Σ x_i x_j over the bonds and, from torusUp on, Σ x_i for each colour. torusNumbers is
-// the number of counts.
+// Indices of the counts that determine the energy of a state of a torus.
 const (
-	torusBonds = iota
-	torusUp
-	torusNumbers = torusUp + colours
+	torusBonds   = iota              // index of Σ x_i x_j over the bonds
+	torusUp                          // first index of Σ x_i over the sites of each colour
+	torusNumbers = torusUp + colours // number of counts that determine the energy of a state
 )
 
 // newTorusChains returns the parameters of an energy.Toroidal model and an empty packed for its
-// states. ok is false if the model is not toroidal or a side is below 3.
+// states. It returns ok = false if the model is not toroidal or a side is below 3.
 func newTorusChains(m energy.Model, chains int, form format) (k torusChains, p packed, ok bool) {
 	t, ok := energy.As[energy.Toroidal](m)
 	if !ok {

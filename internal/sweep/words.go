@@ -132,7 +132,7 @@ func (k *wordGibbs) flush(int) {
 // pack implements holder: it converts the states of all chains to bits.
 func (k *wordGibbs) pack(_ int, x []int32) { k.states.Pack(x) }
 
-// unpack implements holder: it stores the states of all chains in x.
+// unpack implements holder: it sets x to the states of all chains.
 func (k *wordGibbs) unpack(_ int, x []int32) { k.states.Spread(x) }
 
 // count implements holder for all chains. It visits every pair of neighbours twice. A pair that
@@ -336,8 +336,8 @@ func (k *wordGibbs) batchAbreast(n int, blocks []wordBlock) (steps int) {
 	return steps
 }
 
-// depart computes the counts on which energies depend before a batch; arrive recomputes them
-// after it.
+// depart computes the counts on which energies depend before a batch; arrive recomputes the counts
+// after the batch.
 func (k *wordGibbs) depart(x []int32) {
 	k.hold(0, x)
 	k.know()

@@ -11,8 +11,8 @@ type workers[W any] struct {
 	each  []*W // per worker: its workspace, on cache lines of its own
 }
 
-// share allocates workspaces for n workers, but not for more than most, the number of jobs.
-// complete, if not nil, initialises a workspace beyond its zero value.
+// share allocates workspaces for n workers, or for as many as there are jobs if that is less. If
+// complete is not nil, it initialises a workspace beyond its zero value.
 func (k *workers[W]) share(n, most int, complete func(w *W)) {
 	if n = max(1, min(n, most)); n == len(k.each) {
 		return

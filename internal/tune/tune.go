@@ -51,9 +51,9 @@ type Proposals struct {
 	Among float64
 }
 
-// Mean summarises the n proposals of a step of a block. at(i) returns the acceptance probability
-// of proposal i and the number of sites that it moved. A proposal with probability 1 that moved
-// no site counts as one that changes nothing.
+// Mean summarises the n proposals of a step of a block. The function at returns the acceptance
+// probability of proposal i and the number of sites that proposal i moved. A proposal with
+// probability 1 that moved no site counts as one that changes nothing.
 func Mean(n int, at func(i int) (accept float64, moved int)) Proposals {
 	p, changing := Proposals{}, 0
 	for i := range n {
@@ -87,9 +87,9 @@ func New(who string, alpha, target float64) (*Tuner, error) {
 	return &Tuner{target: target, logAlpha: simd.Log(alpha)}, nil
 }
 
-// Start returns the initial step size of a method. If alpha is not 0, the step size is alpha,
-// fixed, and the tuner is nil. If alpha is 0, the step size is usual, with a tuner. See [New] for
-// the error.
+// Start returns the initial step size of a method. If alpha is not 0, the step size is fixed at
+// alpha and the tuner is nil. If alpha is 0, Start returns the default step size usual and a tuner.
+// It returns the same error as [New].
 func Start(who string, alpha, usual, target float64) (float64, *Tuner, error) {
 	if alpha != 0 {
 		return alpha, nil, nil
@@ -98,8 +98,8 @@ func Start(who string, alpha, usual, target float64) (float64, *Tuner, error) {
 	return usual, t, err
 }
 
-// Adapt returns the step size to use after warm-up step k of n, counted from 0. accept is the
-// mean acceptance probability of that step.
+// Adapt returns the step size to use after warm-up step k of n, counted from 0. The argument accept
+// is the mean acceptance probability of that step.
 func (t *Tuner) Adapt(accept float64, k, n int) float64 {
 	gain := simd.Exp(-exponent * simd.Log1p(float64(k)/delay))
 	t.logAlpha += float64(gain * (accept - t.target))
@@ -141,9 +141,9 @@ func (t *Tuner) Bound() int {
 	return 0
 }
 
-// near is the distance from a bound on log α within which a step size counts as being at the
-// bound. It is a factor of 2, because the final step size is the average of a walk along the
-// bound.
+// near is the distance from a bound on log α within which a step size counts as being at the bound.
+// The distance corresponds to a factor of 2, because the final step size is the average of a walk
+// along the bound.
 const near = 0.7
 
 // Warning returns a sentence about a step size alpha at its bound. It returns "" if alpha is not

@@ -207,10 +207,10 @@ func (r *AISResult) sum() error {
 }
 
 // Join returns the result of a whole run from its parts. r begins with chain 0, and every other
-// part begins where the previous one ends. The bits are those of the run in one piece. Join
-// returns an error if a part belongs to another run (it names the setting that differs), if there
-// is a gap or an overlap, or if the last part ends before the run. It returns [sampler.ErrZero]
-// if all chains start at states of probability zero.
+// part begins where the previous one ends. The bits are those of the run in one piece. If a part
+// belongs to another run, Join returns an error that names the setting that differs. It also
+// returns an error if there is a gap or an overlap, or if the last part ends before the run. It
+// returns [sampler.ErrZero] if all chains start at states of probability zero.
 func (r *AISResult) Join(parts ...*AISResult) (*AISResult, error) {
 	all := &AISResult{back: r.back, population: r.population}
 	var err error
@@ -235,7 +235,7 @@ type AISRunner struct {
 	size int // number of chains per block
 
 	// x, logw and streams hold the states, log-weights and random streams of the chains of this
-	// part. The first of these is chain cfg.First of the run.
+	// part. They begin with chain cfg.First of the run.
 	x       []int32
 	logw    []float64
 	streams []sampler.Stream
@@ -288,10 +288,10 @@ func newAISRunner(way *path, cfg AISConfig) *AISRunner {
 // Stage returns the number of stages that every chain has completed, 0 … AISConfig.Stages.
 func (a *AISRunner) Stage() int { return slices.Min(a.stage) }
 
-// Run continues to the last stage and returns the result. The result of a part covers only its
-// own chains. If the context ends or a step fails, every chain stays at the stage it has reached,
-// and a later Run continues from there. Run returns the errors of [AIS], and an error if another
-// Run is under way. After the last stage Run returns the same result again.
+// Run continues to the last stage and returns the result. The result of a part covers only its own
+// chains. If the context ends or a step fails, every chain stays at the stage it has reached, and a
+// later Run continues from there. Run returns the same errors as [AIS], and an error if another Run
+// is under way. After the last stage Run returns the same result again.
 func (a *AISRunner) Run(ctx context.Context) (*AISResult, error) {
 	if err := a.life.BeginSaving(ctx, "Run", 0); err != nil {
 		return nil, err
@@ -311,7 +311,7 @@ func (a *AISRunner) Run(ctx context.Context) (*AISResult, error) {
 	return res, res.sum()
 }
 
-// advance moves all blocks to stage to.
+// advance moves all blocks to the given stage.
 func (a *AISRunner) advance(ctx context.Context, to int) error {
 	workers := pool.New(min(a.cfg.Workers, len(a.stage)))
 	workers.Start()
@@ -331,8 +331,8 @@ func (a *AISRunner) advance(ctx context.Context, to int) error {
 	return nil
 }
 
-// aisScratch is a worker's scratch space. A stage runs there first, and is copied back if it
-// succeeds.
+// aisScratch is a worker's scratch space. A stage runs in the scratch space, which is copied back
+// if the stage succeeds.
 type aisScratch struct {
 	x       []int32
 	logw    []float64
@@ -395,8 +395,8 @@ func (a *AISRunner) step(ctx context.Context, s *aisScratch, b int) error {
 	return nil
 }
 
-// replaceDead copies the state of a chain with positive weight to each chain of weight 0, so that
-// kernels can run. The weights of these chains stay 0. It returns false if all weights are 0.
+// replaceDead copies the state of a chain of positive weight to each chain of weight 0, so that
+// kernels can run. Chains of weight 0 keep that weight. It returns false if all weights are 0.
 func (a *AISRunner) replaceDead(s *aisScratch) bool {
 	alive := slices.IndexFunc(s.logw, func(w float64) bool { return !math.IsInf(w, -1) })
 	if alive < 0 {
@@ -429,7 +429,7 @@ func (a *AISRunner) resample(s *aisScratch) {
 	}
 }
 
-// move makes the steps of stage k for the chains in s, the first of which is chain first.
+// move makes the steps of stage k for the chains in s, which begin with chain number first.
 func (a *AISRunner) move(ctx context.Context, s *aisScratch, first, k int) error {
 	m, err := a.at(k)
 	if err != nil {

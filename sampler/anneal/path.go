@@ -17,9 +17,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Tempered is a model that defines its own path from a constant energy to its energy. It keeps
-// its structure along the path. An example is model.RBM, whose hidden units energy.Scale would
-// lose. [AIS] and [SteppingStone] follow that path.
+// Tempered is a model that defines its own path from a constant energy to its energy. The model
+// keeps its structure along the path. An example is model.RBM, whose hidden units energy.Scale
+// would lose. [AIS] and [SteppingStone] follow that path.
 type Tempered interface {
 	energy.Model
 
@@ -196,7 +196,7 @@ func (d *drawer) draw(x []int32, r *sampler.Stream) {
 	d.reduced.State(x, d.y, 1)
 }
 
-// at returns the model of stage k, for 0 < k < len(betas).
+// at returns the model of stage k, where 0 < k < len(betas).
 func (p *path) at(k int) (energy.Model, error) {
 	m, err := p.part(k)
 	if err == nil && p.base != nil && p.betas[k] < 1 {
@@ -272,7 +272,7 @@ func (p *path) increments(k int) (func(d []float64, x []int32) error, error) {
 	}, nil
 }
 
-// energyError reports a state of a batch whose energy is NaN or −Inf.
+// energyError is the error of a state of a batch whose energy is NaN or −Inf.
 type energyError struct {
 	state int
 	value float64
@@ -289,8 +289,8 @@ type setting struct {
 	value any
 }
 
-// settings adds everything on which the results of a run depend: model and method, the settings
-// own of the run, schedule and base.
+// settings adds everything on which the results of a run depend: model, method, schedule, base, and
+// the settings in own, which only this kind of run has.
 func (p *path) settings(add func(name string, value any), own ...setting) {
 	addTarget(add, p.model, p.method)
 	for _, s := range append(own, setting{"Schedule", digest(p.betas)}) {

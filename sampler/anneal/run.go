@@ -28,8 +28,8 @@ func (r *saved) Save(w io.Writer) error { return r.life.Save(w) }
 // setting differs, the error names the first such setting. On an error the run is unchanged.
 func (r *saved) Load(ctx context.Context, in io.Reader) error { return r.life.Load(ctx, in) }
 
-// SaveFile saves a checkpoint to the file path. No failure loses both the new checkpoint and the
-// previous one, which is kept as path.old; see [sampler.Runner.SaveFile].
+// SaveFile saves a checkpoint to the file path and keeps the previous checkpoint as path.old. No
+// failure loses both; see [sampler.Runner.SaveFile].
 func (r *saved) SaveFile(path string) error { return r.life.SaveFile(path) }
 
 // LoadFile restores a checkpoint saved by SaveFile; see Load. If the file is missing or damaged,
@@ -74,8 +74,8 @@ func (p *part) end() error {
 	return nil
 }
 
-// join returns the run that consecutive parts form. It returns an error unless they form a whole
-// run. of returns the part that a value covers.
+// join returns the run that consecutive parts form. It returns an error unless the parts form a
+// whole run. The function of returns the part that a value covers.
 func join[T any](things []*T, of func(*T) (part, error)) (all part, err error) {
 	for i, t := range things {
 		if t == nil {
@@ -98,7 +98,8 @@ func join[T any](things []*T, of func(*T) (part, error)) (all part, err error) {
 	return all, nil
 }
 
-// newSettings returns the settings of model and method, which must equal those of a checkpoint.
+// newSettings returns the settings of model and method, which must equal the settings in a
+// checkpoint.
 func newSettings(m energy.Model, method sampler.Method) *fingerprint.List {
 	l := &fingerprint.List{}
 	l.Sites, l.Levels = m.Shape()
@@ -136,8 +137,8 @@ type LogZ struct {
 }
 
 // logMeanExp returns log((1/n) Σ exp(l_i)) and the relative standard error √(Σ(w/w̄−1)²/(n(n−1)))
-// of the mean of the w_i = exp(l_i). Both have the same bits on every processor. They are −Inf
-// and NaN if all l_i are −Inf.
+// of the mean of the w_i = exp(l_i). Both have the same bits on every processor. If all l_i are
+// −Inf, they are −Inf and NaN.
 func logMeanExp(l []float64) (mean, relative float64) {
 	top := slices.Max(l)
 	if math.IsInf(top, -1) {

@@ -110,8 +110,8 @@ type way struct {
 	begun bool
 }
 
-// New returns a run that is ready to start. It returns the errors of [sampler.NewChains], and an
-// error if a setting is out of range.
+// New returns a run that is ready to start. It returns the same errors as [sampler.NewChains], and
+// an error if a setting is out of range.
 func New(ctx context.Context, m energy.Model, method sampler.Method, cfg Config) (*Runner, error) {
 	if err := check.Defaults("anneal: Config.",
 		check.Number("Stages", &cfg.Stages, 0, defaultStages), check.Number("Checkpoint.Every", &cfg.Checkpoint.Every, 0, 0),
@@ -147,11 +147,10 @@ func (a *Runner) newChains(ctx context.Context) (*sampler.Chains, error) {
 }
 
 // Run makes a pass of n steps through the schedule, starting from the current states. If the last
-// Run was stopped, it instead makes n of the steps that remain of that pass. It is an error to
-// ask for more than remain, until Reset abandons the pass. After a Run of n steps that was
-// stopped at step k (see Len), Run(ctx, n−k) ends with the same bits as a Run that was not
-// stopped. The best state so far is never lost. Calling Run while another call is under way is an
-// error.
+// Run was stopped, Run instead makes n of the remaining steps of that pass. Until Reset abandons
+// the pass, it is an error to ask for more steps than remain. After a Run of n steps that was
+// stopped at step k (see Len), Run(ctx, n−k) ends with the same bits as a Run that was not stopped.
+// The best state so far is never lost. Calling Run while another call is under way is an error.
 func (a *Runner) Run(ctx context.Context, n int) error {
 	if err := a.life.BeginSaving(ctx, "Run", n); err != nil {
 		return err
@@ -195,7 +194,8 @@ func (a *Runner) advance(ctx context.Context, to int) error {
 	return nil
 }
 
-// share returns n·k/of, rounded down, without overflow. It requires of > 0 and k ≤ of.
+// share returns the quotient n·k/of, rounded down, without overflow. The divisor of must be
+// positive and at least k.
 func share(n, k, of int) int {
 	hi, lo := bits.Mul64(uint64(n), uint64(k))
 	q, _ := bits.Div64(hi, lo, uint64(of))
@@ -224,7 +224,8 @@ func (a *Runner) retarget(ctx context.Context, c *sampler.Chains, beta float64) 
 	return sampler.Retarget(ctx, c, m)
 }
 
-// observe stores x as the best state of its chain if it is better than the previous one.
+// If the state x is better than the best state of its chain so far, observe stores x as the best
+// state.
 func (a *Runner) observe(chain, _ int, x []int32, info *sampler.Info) {
 	chain -= a.cfg.First
 	// The kernel's energy is β·E with a rounding error. It decides whether an exact evaluation is

@@ -14,7 +14,7 @@ import (
 // Schedule returns the inverse temperature β ≥ 0 at progress t ∈ [0,1] of an annealing run.
 type Schedule func(t float64) float64
 
-// Geometric returns the schedule β(t) = from·(to/from)^t, for positive from and to. It is the
+// Geometric returns the schedule β(t) = from·(to/from)^t. Both bounds must be positive. It is the
 // usual choice when nothing is known about the landscape.
 func Geometric(from, to float64) Schedule {
 	return func(t float64) float64 { return from * simd.Exp(t*simd.Log(to/from)) }
@@ -44,10 +44,10 @@ const (
 )
 
 // Cooling returns the first and the last inverse temperature for annealing a model, computed from
-// its single-site differences at a few random states. At from, the steepest rise is accepted with
-// probability ½. At to, a rise at the 5 % quantile of the non-zero differences is accepted with
-// probability 0.01/sites, so that hardly any site is excited in the end. If all differences of
-// the model are zero, from = to = 1.
+// its single-site differences at a few random states. At the first one, the steepest rise is
+// accepted with probability ½. At the last one, a rise at the 5 % quantile of the non-zero
+// differences is accepted with probability 0.01/sites, so that hardly any site is excited in the
+// end. If all differences of the model are zero, both are 1.
 //
 // This is the rule of D-Wave's simulated-annealing sampler with two changes. The quantile
 // replaces the smallest difference, and the probability is divided by the number of sites. (A

@@ -28,12 +28,12 @@ import (
 // For k = 0 the draws are independent, from the base. The chains of a stage start from the last
 // states of the previous stage and may adapt during the stage's warm-up.
 //
-// Unlike [AIS], it needs chains that mix at every temperature, and it shows less clearly if they
-// do not. If they mix, it is more precise at the same cost. StdErr accounts for the
-// autocorrelation of the draws, by [diagnose.MCSEMean]. The last digits of StdErr may differ
-// between processors; those of Value do not.
+// Unlike [AIS], stepping-stone sampling needs chains that mix at every temperature, and it shows
+// less clearly if they do not. If the chains mix, stepping stones are more precise than AIS at the
+// same cost. StdErr accounts for the autocorrelation of the draws, by [diagnose.MCSEMean]. The last
+// digits of StdErr may differ between processors; those of Value do not.
 //
-// SteppingStone returns an error if a setting is out of range, and the errors of
+// SteppingStone returns an error if a setting is out of range, and the same errors as
 // [sampler.Runner.Run]. It returns [sampler.ErrZero] if all draws from the base in a block of
 // chains are states of probability zero. Use a [SteppingStoneRunner] for a run that can stop and
 // resume.
@@ -165,10 +165,10 @@ func (r *SteppingStoneRunner) made() int {
 	return n
 }
 
-// Run continues to the last stage and returns the estimate. The estimate of a part covers only
-// its own chains. If the context ends, a later Run continues from there. Run returns the errors
-// of [SteppingStone], and an error if another Run is under way. After the last stage Run returns
-// the same estimate again.
+// Run continues to the last stage and returns the estimate. The estimate of a part covers only its
+// own chains. If the context ends, a later Run continues from there. Run returns the same errors as
+// [SteppingStone], and an error if another Run is under way. After the last stage Run returns the
+// same estimate again.
 func (r *SteppingStoneRunner) Run(ctx context.Context) (LogZ, error) {
 	if err := r.life.BeginSaving(ctx, "Run", 0); err != nil {
 		return LogZ{}, err
@@ -228,8 +228,8 @@ func (r *SteppingStoneRunner) newRows() [][]float64 {
 }
 
 // uniform makes the draws of stage 0, which are independent draws from the base. It also finds an
-// initial state of positive probability for every chain: one of its draws, or one of another
-// chain of its block.
+// initial state of positive probability for every chain: a draw of the chain, or a draw of another
+// chain in the same block.
 func (r *SteppingStoneRunner) uniform(ctx context.Context) error {
 	rows := r.newRows()
 	y, e := make([]int32, r.sites), make([]float64, 1)
@@ -265,8 +265,8 @@ func (r *SteppingStoneRunner) uniform(ctx context.Context) error {
 	return nil
 }
 
-// lend copies an initial state to each of the chains first … last−1 that has none of positive
-// probability. The state is that of the last chain that has one.
+// lend copies an initial state of positive probability to each chain of first … last−1 that lacks
+// such a state. It copies from the last chain that has one.
 func (r *SteppingStoneRunner) lend(own []bool, first, last int) error {
 	alive := -1
 	for s := first; s < last; s++ {
@@ -324,9 +324,9 @@ func (r *SteppingStoneRunner) estimate(terms []term) LogZ {
 }
 
 // Join returns the estimate of a whole run from its finished parts. r begins with chain 0, and
-// every other part begins where the previous one ends. The bits are those of the run in one
-// piece. Join returns an error if a part belongs to another run (it names the setting that
-// differs), if there is a gap or an overlap, or if the last part ends before the run.
+// every other part begins where the previous one ends. The bits are those of the run in one piece.
+// If a part belongs to another run, Join returns an error that names the setting that differs. It
+// also returns an error if there is a gap or an overlap, or if the last part ends before the run.
 func (r *SteppingStoneRunner) Join(parts ...*SteppingStoneRunner) (LogZ, error) {
 	parts = append([]*SteppingStoneRunner{r}, parts...)
 	if _, err := join(parts, func(p *SteppingStoneRunner) (part, error) {

@@ -55,10 +55,10 @@ type Job struct {
 	// Each makes every worker process one part at a time, however short it is.
 	Each bool
 
-	// States, if not empty, is a folder to which all workers can write. They write the states
-	// there, to files states-FIRST.npy, where FIRST is the number of a part's first element. A
-	// file gets its name only when it is complete and on disk. States never pass through the
-	// runner.
+	// States, if not empty, is a folder to which all workers can write. The workers write the
+	// states to files states-FIRST.npy in this folder, where FIRST is the number of a part's first
+	// element. A file gets its name only when it is complete and on disk. States never pass through
+	// the runner.
 	States string
 }
 
@@ -126,7 +126,7 @@ func (j Job) parts(run shard.Run) (int, error) {
 	return j.Parts, nil
 }
 
-// elements returns the range of elements that the consecutive parts from … to−1 cover.
+// elements returns the range of elements that a range of consecutive parts covers.
 func (j Job) elements(run shard.Run, from, to int) (first, count int, err error) {
 	parts, err := j.parts(run)
 	if err != nil {

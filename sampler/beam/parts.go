@@ -17,7 +17,7 @@ import (
 type tracker = sdf.LockRTracker
 
 // elementTime is the minimum work that is emitted as one tally. If parts take less, several are
-// made together: below some 50 ms, the runner's overhead per element becomes noticeable.
+// made together, because below some 50 ms the runner's overhead per element becomes noticeable.
 const elementTime = 50 * time.Millisecond
 
 // initialSplits is the number of ranges of parts with which a runner begins. It may split them
@@ -101,7 +101,7 @@ func more(together, made int, took time.Duration) int {
 	return 2 * together
 }
 
-// make makes the parts from … to−1 and returns their marshalled tally.
+// make makes a range of consecutive parts and returns their marshalled tally.
 func (f *partsFn) make(ctx context.Context, from, to int) ([]byte, error) {
 	first, count, err := f.Job.elements(f.run, from, to)
 	if err != nil {

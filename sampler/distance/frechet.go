@@ -78,8 +78,8 @@ func squareRoot(name string, cov []float64, n int) (*mat.Dense, float64, error) 
 	return &root, mat.Trace(c), nil
 }
 
-// symmetric returns the symmetric part of the matrix cov. If name is not empty, it returns an
-// error if cov is not symmetric up to rounding.
+// symmetric returns the symmetric part of the matrix cov. If name is not empty and cov is not
+// symmetric up to rounding, it returns an error.
 func symmetric(name string, cov []float64, n int) (*mat.SymDense, error) {
 	s, scale := mat.NewSymDense(n, nil), 0.0
 	for _, v := range cov {

@@ -15,7 +15,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Certificate is a lower bound on the energy of a model. Bound has checked its proof.
+// Certificate is a lower bound on the energy of a model, whose proof Bound has checked.
 type Certificate struct {
 	// lower bound: no state has a lower energy, up to rounding of the model's energies
 	Energy float64
@@ -34,13 +34,14 @@ type Certificate struct {
 
 // Bound returns a lower bound on the energy of a model of pairs, the best of these bounds:
 //
-//   - For a planar graph and for a lattice with periodic boundaries: the bound by a perfect matching
-//     of the frustrated faces (Bieche, Maynard, Rammal and Uhry 1980; Thomas and Middleton 2007). The
-//     unsatisfied bonds form paths between these faces in the dual graph, and the matching gives their
-//     least weight. If there are fields, the graph has one more vertex, joined to all sites that have a
-//     field. On a planar graph the bound is the lowest energy, and State is a ground state. On a torus
-//     it is the lowest energy over four boundary conditions, and State is set if the matching belongs
-//     to the periodic one. Sites of a torus are numbered row by row.
+//   - For a planar graph and for a lattice with periodic boundaries: the bound by a perfect
+//     matching of the frustrated faces (Bieche, Maynard, Rammal and Uhry 1980; Thomas and Middleton
+//     2007). The unsatisfied bonds form paths between these faces in the dual graph, and the
+//     matching gives their least weight. If there are fields, the graph has one more vertex, joined
+//     to all sites that have a field. On a planar graph the bound is the lowest energy, and State
+//     is a ground state. On a torus the bound is the lowest energy over four boundary conditions,
+//     and State is set if the matching belongs to the periodic one. Sites of a torus are numbered
+//     row by row.
 //   - For other graphs of at most 2¹⁷ bonds: a nearly optimal packing of frustrated closed walks,
 //     by a primal-dual method (Barahona and Mahjoub 1986). Such a walk has an odd number of bonds
 //     that favour opposite spins, so at least one bond of the walk is unsatisfied. On the union of
@@ -53,9 +54,9 @@ type Certificate struct {
 // are rounded to multiples of one, and the largest possible effect of the rounding is subtracted
 // from the bound.
 //
-// Before Bound returns, separate code checks the dual solution of the matching, the packing, or
-// the flow. An error of this check is a bug in this package. Bound also returns an error if m is
-// not a Pairwise model of finite energies or if ctx ends.
+// Before Bound returns, separate code checks the dual solution of the matching, the packing, or the
+// flow. If this check fails, Bound returns an error that indicates a bug in this package. Bound
+// also returns an error if m is not a Pairwise model of finite energies or if ctx ends.
 func Bound(ctx context.Context, m energy.Model) (*Certificate, error) {
 	q, err := quantise(m)
 	if err != nil {
@@ -174,7 +175,7 @@ func (q *quantised) energy(quarters int64) float64 {
 	return e
 }
 
-// of returns the energy of state x minus that of state 0, in quarters of units.
+// of returns the energy of state x minus the energy of state 0, in quarters of units.
 func (q *quantised) of(x []int32) int64 {
 	if len(x) != len(q.field) {
 		panic(fmt.Sprintf("ground: len(x) = %d, want %d", len(x), len(q.field)))
@@ -265,7 +266,7 @@ func (q *quantised) matched(ctx context.Context) (*Certificate, error) {
 const (
 	// tries is the maximum number of further least-weight sets of unsatisfied bonds that are
 	// examined on a torus. Each set belongs to one of four boundary conditions. The graph G62 of
-	// the Gset takes one try.
+	// the Gset needs one further set.
 	tries = 16
 
 	// noise is the number of different random perturbations of a weight, small parts of a unit.
@@ -336,8 +337,8 @@ func (g *frame) fits(columns int) bool {
 	return true
 }
 
-// state returns the state, of the first sites spins, in which exactly the bonds in bad are
-// unsatisfied, or nil if there is no such state.
+// state returns a state in which exactly the bonds in the set bad are unsatisfied, or nil if there
+// is no such state. The result holds only as many of the first spins as the argument sites.
 func (g *frame) state(bad []bool, sites int) []int32 {
 	type end struct{ to, bond int32 }
 	adj := make([][]end, g.n)
@@ -397,9 +398,8 @@ type packing struct {
 	most       int       // maximum number of new walks per vertex and round
 	uses       []float64 // per bond: number of walks that contain it
 
-	// dist holds the distances found by a search from one vertex. It is indexed, like the
-	// following slices, by 2·vertex + parity, where parity is that of the number of bonds > 0 on
-	// the path.
+	// dist holds the distances found by a search from one vertex. This slice and the following ones
+	// are indexed by 2·vertex + parity. The parity is that of the number of bonds > 0 on the path.
 	dist  []float64
 	last  []int32 // bond by which the entry was reached
 	from  []int32
@@ -539,8 +539,8 @@ func gcd(a, b int64) int64 {
 	return max(a, -a)
 }
 
-// generate adds the cheapest walks through each vertex, if they cost less than 1. It returns the
-// number of walks added.
+// generate adds the cheapest walks through each vertex that cost less than 1. It returns the number
+// of walks added.
 func (p *packing) generate() (found int) {
 	for v := range p.g.n {
 		if p.start[v] < p.start[v+1] {
@@ -800,8 +800,8 @@ type visit struct {
 	v  int32
 }
 
-// reach calls f with the faces within a distance radius of face from, nearest first, until f
-// returns false (Dijkstra 1959).
+// reach calls f with the faces whose distance from a given face is at most radius, nearest first,
+// until f returns false (Dijkstra 1959).
 func (d *dualGraph) reach(from int32, radius int64, f func(v int32, distance int64) (more bool)) {
 	d.run++
 	var queue []visit
@@ -830,7 +830,7 @@ func (d *dualGraph) reach(from int32, radius int64, f func(v int32, distance int
 // solve returns the least weight of unsatisfied bonds that the frustrated faces require, and a
 // set of such bonds. Every face has a radius. The matching omits a pair of faces if neither is
 // within the other's radius. The dual variables of the matching show which radii are too short,
-// and these radii then grow. check, if not nil, examines the dual solution.
+// and these radii then grow. If check is not nil, it examines the dual solution.
 func (g *frame) solve(ctx context.Context, check func(context.Context, *matching.Matching, []int32) error) (least int64, bad []bool, err error) {
 	d, odd := g.dual(), g.frustrated()
 	number := make([]int32, len(odd))
@@ -1159,10 +1159,10 @@ func (n *flow) maximise(ctx context.Context, source, sink int32) error {
 
 // roof returns the certificate by the roof dual, with the sites that it fixes. The energy is
 // written as a constant plus a sum of terms a·u·v, a > 0, of literals u and v: bits, their
-// complements, and the constants 1 and 0. Vertex 2i represents x_i, vertex 2i+1 represents 1 −
-// x_i, and the last two vertices represent 1 and 0. Each term gives two arcs of capacity a: from
-// u to the complement of v, and from v to the complement of u. A flow of 2φ from 1 to 0 proves
-// that the sum is at least φ. If the flow is maximal, every literal reachable from 1 is true in
+// complements, and the constants 1 and 0. Vertex 2i represents x_i, vertex 2i+1 represents 1 − x_i,
+// and the last two vertices represent 1 and 0. Each term gives two arcs of capacity a: from u to
+// the complement of v, and from v to the complement of u. A flow of 2φ from 1 to 0 proves that the
+// sum is at least φ. If the flow is maximal, every literal that can be reached from 1 is true in
 // every minimum (Boros and Hammer 2002).
 func (q *quantised) roof(ctx context.Context) (*Certificate, error) {
 	sites := len(q.field)

@@ -12,10 +12,11 @@ func newClusters[T number](sites int) *clusters[T] {
 	return &clusters[T]{differs: make([]bool, sites), inside: make([]bool, sites)}
 }
 
-// takeOver flips in x every cluster of sites at which y differs, if this lowers the energy of x.
-// If flat is set, it also flips clusters that leave the energy equal. It returns the decrease of
-// the energy. It calls stop with the work done. If stop returns true, takeOver returns ok = false
-// and leaves x unchanged. Without fields, y and its mirror image count as the same state.
+// takeOver flips in x each cluster of sites at which x and y differ, if this flip lowers the energy
+// of x. If flat is true, it also flips clusters that leave the energy equal. It returns the
+// decrease of the energy. It calls stop with the amount of work done. If stop returns true,
+// takeOver returns ok = false and leaves x unchanged. Without fields, y and its mirror image count
+// as the same state.
 //
 // Clusters do not interact, so each changes the energy independently. x becomes the best of all
 // states that exchanging clusters between the two states can produce. (Houdayer 2001 exchanges
@@ -56,9 +57,9 @@ func (c *clusters[T]) takeOver(g *system[T], x, y *spins[T], flat bool, stop fun
 	return gain, true
 }
 
-// grow finds the cluster of site i. It returns the change of the energy of x if the cluster is
-// flipped, and the work done. The change is the sum of the losses of the sites, without the
-// interactions inside the cluster, which stay the same.
+// grow finds the cluster of site i. It returns the amount by which flipping the cluster changes the
+// energy of x, and the work done. The energy change is the sum of the losses of the sites, without
+// the interactions inside the cluster, which stay the same.
 func (c *clusters[T]) grow(g *system[T], x *spins[T], i int32) (sum float64, work int) {
 	c.sites = append(c.sites[:0], i)
 	c.differs[i], c.inside[i] = false, true

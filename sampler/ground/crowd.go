@@ -29,8 +29,8 @@ type crowd struct {
 	x []uint64
 }
 
-// newCrowd returns an empty crowd. It returns nil if weights have several magnitudes, fields are
-// not multiples of them, or sites have too many neighbours on average.
+// newCrowd returns an empty crowd. It returns nil if weights have several magnitudes, if fields are
+// not multiples of the magnitude, or if sites have too many neighbours on average.
 func newCrowd[T number](g *system[T]) *crowd {
 	h, integers := any(g).(*system[int32])
 	if !integers || len(h.adj) == 0 || h.reach == 0 {
@@ -91,7 +91,7 @@ func (c *crowd) set(s []int32) {
 
 func (c *crowd) put(i int, v uint64) { c.x[i], c.x[c.sites()+i] = v, ^v }
 
-// member stores the levels of member m in s.
+// member sets s to the levels of member m.
 func (c *crowd) member(s []int32, m int) {
 	for i := range s {
 		s[i] = int32(c.x[i] >> m & 1)
@@ -188,8 +188,8 @@ func loss(table []uint32, u uint32) (l int) {
 	return l
 }
 
-// within returns a word whose bits are 1 where a count is at most half of degree + l. ones, twos,
-// fours and high are the binary digits of the counts.
+// within returns a word whose bits are 1 where a count is at most half of degree + l. The words
+// ones, twos, fours and high hold the binary digits of the counts.
 func within(degree, l int, ones, twos, fours uint64, high *[crowdPlanes - 3]uint64) uint64 {
 	if l >= degree {
 		return 1<<crowdMembers - 1
@@ -204,10 +204,10 @@ func within(degree, l int, ones, twos, fours uint64, high *[crowdPlanes - 3]uint
 	return below
 }
 
-// least is one step of comparing binary numbers with a bound, from the lowest digit up. below has
-// the result for the lower digits and digit the next digit of the numbers. The lowest bit of
-// bound is the next digit of the bound. least returns 1 at the positions of numbers that are at
-// most the bound.
+// least is one step of comparing binary numbers with a bound, from the lowest digit up. The word
+// below holds the result for the lower digits, and the word digit holds the next digit of the
+// numbers. The lowest bit of the argument bound is the next digit of the bound. It returns a word
+// with 1 at the positions of numbers that are at most the bound.
 func least(digit, below, bound uint64) uint64 {
 	one := -(bound & 1)
 	return ^digit&(below|one) | below&one

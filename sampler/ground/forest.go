@@ -20,8 +20,8 @@ const (
 type forest[T number] []branch[T]
 
 // branch is a site of a forest with its parent. A root is its own parent, with a bond of weight
-// 0. place is the index of the parent's branch in the forest; for a root it is the length of the
-// forest.
+// 0. The field place is the index of the parent's branch in the forest. For a root, place is the
+// length of the forest.
 type branch[T number] struct {
 	site, parent, place int32
 	w                   T // weight of the bond to the parent

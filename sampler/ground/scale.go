@@ -64,9 +64,10 @@ func newScale[T number](g *system[T]) scale {
 	return scale{hot, max(hot, coldGap/gaps[int(coldQuantile*float64(len(gaps)))])}
 }
 
-// at returns the inverse temperature at progress t, 0 … 1, of an annealing run that starts at
-// position from, 0 … 1, of the scale. It is linear in t. If cold exceeds the start by more than a
-// factor of maxStretch, it is bent so that all magnitudes get their share.
+// at returns the inverse temperature of an annealing run at progress t in [0, 1]. The run starts at
+// the position from in [0, 1] of the scale. The inverse temperature is linear in t. If cold exceeds
+// the start by more than a factor of maxStretch, the curve is instead bent so that all magnitudes
+// get their share.
 func (c scale) at(from, t float64) float64 {
 	first := float64(c.hot * simd.Exp(float64(from*simd.Log(c.cold/c.hot))))
 	if bend := simd.Log(c.cold / first / maxStretch); bend > 0 {

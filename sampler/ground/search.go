@@ -40,11 +40,11 @@ import (
 // must not be called concurrently with each other.
 //
 // In a round every search anneals by Metropolis updates of all sites in turn, linearly in the
-// inverse temperature. It starts at a random point of a range of temperatures that is fitted to
-// the model; the first round starts hot. The annealed state then descends to a local minimum.
-// Finally, the best state of the search adopts every cluster of sites in which the new state is
-// no worse. The length of rounds is Config.Sweeps times 1, 2, 1, 4, 1, 2, 1, 8, …. After every
-// fourth round each search adopts clusters from another search.
+// inverse temperature. The annealing starts at a random point of a range of temperatures that is
+// fitted to the model; the first round starts hot. The annealed state then descends to a local
+// minimum. Finally, the best state of the search adopts every cluster of sites in which the new
+// state is no worse. The length of rounds is Config.Sweeps times 1, 2, 1, 4, 1, 2, 1, 8, …. After
+// every fourth round each search adopts clusters from another search.
 //
 // Suppose that all weights have one magnitude and fields are multiples of it, as for the cut of
 // an unweighted graph. Then 64 states are annealed at a time as the bits of words, in rounds with
@@ -296,8 +296,8 @@ func (s *Search) Save(w io.Writer) error { return s.life.Save(w) }
 // such setting. On an error the search is unchanged.
 func (s *Search) Load(ctx context.Context, r io.Reader) error { return s.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint to the file path. No failure loses both the new checkpoint and the
-// previous one, which is kept as path.old; see [sampler.Runner.SaveFile].
+// SaveFile saves a checkpoint to the file path and keeps the previous checkpoint as path.old. No
+// failure loses both; see [sampler.Runner.SaveFile].
 func (s *Search) SaveFile(path string) error { return s.life.SaveFile(path) }
 
 // LoadFile restores a checkpoint saved by SaveFile; see Load. If the file is missing or damaged,

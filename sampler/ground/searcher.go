@@ -21,14 +21,14 @@ type seeker interface {
 	// rounds returns the number of completed rounds.
 	rounds() int
 
-	// borrow adopts the clusters in which the best state of other is better. It returns false if
-	// stopped.
+	// borrow adopts the clusters in which the best state of another search is better. It returns
+	// false if it was stopped.
 	borrow(stop func() bool, other seeker) (done bool)
 
-	// levels stores the levels of the best state in x.
+	// levels sets x to the levels of the best state.
 	levels(x []int32)
 
-	// fields reads or writes the search. sweeps is the length of the current round.
+	// fields reads or writes the search. The argument sweeps is the length of the current round.
 	fields(f *wire.Fields, sweeps int)
 }
 
@@ -84,11 +84,12 @@ func (s *searcher[T]) begin(levels []int32) {
 	s.found = true
 }
 
-// chunk is the number of sites between two counts of work. pollWork is the work between two
-// checks for a stop, about a millisecond. Tests set them lower. Results do not depend on them.
+// chunk is the number of sites between two counts of work. The variable pollWork is the work
+// between two checks for a stop, about a millisecond. Tests lower both. Results do not depend on
+// either.
 var chunk, pollWork = 1 << 12, 1 << 18
 
-// stop adds to the work done and reports whether to stop.
+// stop adds to the count of work done and reports whether to stop.
 func (s *searcher[T]) stop(work int) bool {
 	if s.work += work; s.work < pollWork || s.ask == nil {
 		return false
@@ -232,7 +233,8 @@ func (s *searcher[T]) descend(x *spins[T]) bool {
 	}
 }
 
-// borrow implements [seeker]. It must be called between rounds.
+// borrow implements [seeker]. It adopts clusters of another search's best state. It must be called
+// between rounds.
 func (s *searcher[T]) borrow(ask func() bool, other seeker) (done bool) {
 	s.ask = ask
 	if s.stage == rest {

@@ -37,7 +37,7 @@ func (x *spins[T]) set(g *system[T], levels []int32) {
 	x.compute(g)
 }
 
-// levels stores the levels of the state in l.
+// levels sets l to the levels of the state.
 func (x *spins[T]) levels(l []int32) {
 	for i, s := range x.s {
 		l[i] = int32(1-s) / 2
@@ -80,7 +80,7 @@ func (x *spins[T]) descend(g *system[T], lo, hi int) (moved bool) {
 }
 
 // sweep makes a Metropolis update of each of the sites lo … hi−1 in turn, at inverse temperature
-// beta. table holds the probabilities that acceptances returns for beta.
+// beta. The slice table holds the probabilities that acceptances returns for beta.
 func (x *spins[T]) sweep(g *system[T], lo, hi int, beta float64, table []uint32, r *words) {
 	switch y := any(x).(type) {
 	case *spins[int32]:
@@ -116,8 +116,8 @@ const (
 	neverBelow = 22.2 // loss times beta above which a flip is never accepted: e^−22.2 < 2⁻³²
 )
 
-// acceptances returns the probabilities exp(−beta·l) of accepting the losses l = 0, 1, …, reach,
-// in units of 2⁻³². It omits probabilities below one unit. It reuses the memory of table.
+// acceptances returns the probabilities exp(−beta·l) of accepting the losses l = 0, 1, …, reach, in
+// units of 2⁻³². It omits probabilities below one unit, and reuses the memory of table.
 func acceptances(table []uint32, beta float64, reach int) []uint32 {
 	table = table[:0]
 	for l := 0; l <= reach; l++ {

@@ -16,7 +16,8 @@ type lattice struct {
 	right, down []int64
 }
 
-// lattice returns the model as a lattice on a torus, or nil if it has another graph or fields.
+// lattice returns the model as a lattice on a torus, or nil if the model has another graph or has
+// fields.
 func (q *quantised) lattice() *lattice {
 	for _, h := range q.h {
 		if h != 0 {
@@ -40,11 +41,10 @@ func (l *lattice) at(row, column int) int32 {
 	return int32(row%l.rows*l.columns + column%l.columns)
 }
 
-// mostRows and mostWindow are the maximum numbers of rows and of sites of a window. They limit a
-// matching, which is not interrupted, to some 0.2 s.
+// Bounds on a window. They limit a matching, which is not interrupted, to some 0.2 s.
 const (
-	mostRows   = 64
-	mostWindow = 1 << 12
+	mostRows   = 64      // maximum number of rows of a window
+	mostWindow = 1 << 12 // maximum number of sites of a window
 )
 
 // improve minimises the energy of x over a window whose position is drawn from r.
@@ -54,10 +54,10 @@ func (l *lattice) improve(x []int32, r *sampler.Stream) error {
 	return l.minimise(x, r.IntN(l.rows), r.IntN(l.columns), rows, columns, r)
 }
 
-// minimise stores in x a state of lowest energy among those with the same levels outside a
-// window. If there are several such states, r selects one. A window has at least two rows and two
-// columns, and omits at least one row and one column. The levels outside act as a single spin.
-// With this spin, the window is a planar graph.
+// minimise stores in x a state of lowest energy among those with the same levels outside a window.
+// If there are several such states, r selects one. A window has at least two rows and two columns,
+// and omits at least one row and one column. The levels outside act as a single spin. Together with
+// this spin, the window is a planar graph.
 func (l *lattice) minimise(x []int32, row, column, rows, columns int, r *sampler.Stream) error {
 	g := l.window(x, row, column, rows, columns)
 	if g.total <= math.MaxInt64/4/(noise*int64(len(g.w))) {

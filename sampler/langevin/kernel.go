@@ -39,8 +39,8 @@ func newKernel(l *system, chains int) *kernel {
 
 func (k *kernel) StepSize() float64 { return k.h }
 
-// Reset implements [sampler.Transition]. It returns a *[sampler.StartError] for a state of
-// probability zero or without a finite score.
+// Reset implements [sampler.Transition]. It evaluates energies and scores, and returns a
+// *[sampler.StartError] for a state of probability zero or without a finite score.
 func (k *kernel) Reset(ctl sampler.Control, x []float32) error {
 	if ctl.Stop == nil || !k.at.renewing {
 		k.at.clear()
@@ -76,7 +76,8 @@ func (k *kernel) startError(c int) error {
 	return nil
 }
 
-// Step implements [sampler.Transition]. It checks for a stop between groups of chains.
+// Step implements [sampler.Transition]. It proposes and judges a few chains at a time, and checks
+// for a stop in between.
 func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []float32, r []sampler.Stream) (done int) {
 	for k.at.chain < len(k.at.pending) {
 		lo, hi := k.at.span(k.system.sites)
@@ -207,9 +208,9 @@ type progress struct {
 	chain   int
 	pending []sampler.Info // per chain: report of the current step
 
-	// proposed reports whether the proposal of the current chain has been drawn. before and after
-	// are the chain's stream before and after the draw; the caller and a checkpoint hold before.
-	// These fields are not saved in checkpoints.
+	// proposed reports whether the proposal of the current chain has been drawn. The fields before
+	// and after hold the chain's stream before and after the draw; the caller and a checkpoint hold
+	// the stream before the draw. Checkpoints do not save these three fields.
 	proposed      bool
 	before, after sampler.Stream
 
@@ -223,8 +224,8 @@ func (p *progress) clear() {
 	clear(p.pending)
 }
 
-// together is the number of coordinates that move between two checks for a stop. They take about
-// a millisecond, most of it for drawing normal numbers.
+// together is the number of coordinates that move between two checks for a stop. Moving them takes
+// about a millisecond, most of it for drawing normal numbers.
 const together = 1 << 16
 
 // span returns the range of chains, from the current one on, that move together.
@@ -232,7 +233,7 @@ func (p *progress) span(sites int) (lo, hi int) {
 	return p.chain, min(p.chain+max(1, together/sites), len(p.pending))
 }
 
-// fields reads or writes the progress of a step. A chain that failed ends the run with this step.
+// fields reads or writes the progress of a step. If a chain fails, the run ends with this step.
 func (p *progress) fields(f *wire.Fields) {
 	if f.Reading() {
 		p.clear()

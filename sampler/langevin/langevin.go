@@ -25,9 +25,9 @@ import (
 // Config holds the settings of Langevin chains. The zero value runs 4 chains with seed 0 from
 // standard normal states with the Metropolis-adjusted algorithm, tuned in a warm-up of 1000 steps.
 type Config struct {
-	// StepSize is h. A positive value is fixed. With 0, h starts at sites^(−1/3)/2, and warm-up
-	// adapts it, per block of chains, to the mean acceptance probability Target. Unadjusted
-	// chains need a positive value.
+	// StepSize is the step size h. A positive value is fixed. If StepSize is 0, h starts at
+	// sites^(−1/3)/2, and warm-up adapts h, per block of chains, to the mean acceptance probability
+	// Target. Unadjusted chains need a positive value.
 	StepSize float64
 	Target   float64 // mean acceptance probability; 0 means 0.574 (Roberts and Rosenthal 1998)
 
@@ -79,12 +79,11 @@ type Config struct {
 //
 //	y = x + h·s(x) + √(2h)·ξ,  s = −∇E,  ξ ~ N(0, I).
 //
-// MALA accepts y with probability min(1, exp(E(x) − E(y) + log q(x|y) − log q(y|x))), which
-// leaves e^{−E} invariant (Roberts and Tweedie 1996). ULA always accepts. If the energy or the
-// score of a proposal is not finite, MALA rejects the proposal and counts it in
-// [sampler.Info.Invalid], unless the energy is +Inf. Under ULA such a proposal ends the run. The
-// states are float32. Rounding a proposal to float32 moves it by orders of magnitude less than
-// √(2h).
+// MALA accepts y with probability min(1, exp(E(x) − E(y) + log q(x|y) − log q(y|x))), which leaves
+// e^{−E} invariant (Roberts and Tweedie 1996). ULA always accepts. If the energy or the score of a
+// proposal is not finite, MALA rejects the proposal and, unless the energy is +Inf, counts it in
+// [sampler.Info.Invalid]. Under ULA such a proposal ends the run. The states are float32. Rounding
+// a proposal to float32 moves it by orders of magnitude less than √(2h).
 //
 // The draws are determined by the target, the Config except Workers, and the numbers of steps.
 // Workers share the blocks of chains ([Config.Block]) as in [sampler.Chains]. Stats counts moved

@@ -163,8 +163,8 @@ func (k *bipartite) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool
 	return true
 }
 
-// settle moves chain s from x to y. If y could not be evaluated, it reports the error and x
-// stays.
+// settle moves chain s from x to y. If y could not be evaluated, it reports the error and leaves x
+// unchanged.
 func (k *bipartite) settle(s int, x, y []int32) {
 	pending := &k.at.Info[s]
 	k.e[s] = k.next[s]
@@ -184,7 +184,7 @@ func (k *bipartite) settle(s int, x, y []int32) {
 }
 
 // draw draws the n units of a layer from their log-odds f and stores them in y, for one chain per
-// stream. first is the number of the first chain.
+// stream. The argument first is the number of the first chain.
 func (k *bipartite) draw(first int, y []int32, f []float32, n int, r []sampler.Stream) {
 	t := k.t[:len(y)]
 	simd.FlipThresholds(t, f, k.zero[:len(y)], fromUp, noCost)

@@ -91,10 +91,10 @@ func newJumps(b Balance, cols int) *jumps {
 	return &jumps{balance: b, cols: cols, nu: make([]float32, n), r: make([]float32, n), e: make([]float32, n)}
 }
 
-// weigh stores in w the probabilities of the levels of sites whose current levels are x. g holds
-// the rows of energy differences. The sum of each row, 1 up to rounding, is stored in sum. A
-// probability is at least leastWeight, 0 for a level with a difference of +Inf, and NaN in a row
-// that contains a NaN.
+// weigh stores in w the probabilities of the levels of sites whose current levels are x. The slice
+// g holds the rows of energy differences. The slice sum receives the sum of each row, which is 1 up
+// to rounding. A probability is at least leastWeight, 0 for a level with a difference of +Inf, and
+// NaN in a row that contains a NaN.
 func (j *jumps) weigh(w []float32, sum []float64, g []float32, x []int32, tau float64) {
 	for len(x) > 0 {
 		rows := min(len(x), len(j.nu)/j.cols)

@@ -24,8 +24,8 @@ import (
 // model is [Proposing], its cheaper field is used.
 //
 // On some models DMALA is faster, unless Preconditioner, Window or Within is set. If the model is
-// energy.Toroidal with sides of at least 3 and at least 144 sites, states are stored as bits, and
-// a site takes less than a nanosecond. States of more than 32 768 sites are then divided among
+// energy.Toroidal with sides of at least 3 and at least 144 sites, states are stored as bits, and a
+// site takes less than a nanosecond. States of more than 32,768 sites are then divided among
 // Config.Workers. If the model is energy.Matching with few levels and neighbours, such as a Potts
 // model on a lattice, the weights are looked up in a table.
 //

@@ -34,8 +34,8 @@ type HammingBall struct {
 // defaultBlock and defaultRadius give a ball of 37 states on a two-level model. Evaluating them
 // costs about as much as four sweeps of the block.
 const (
-	defaultBlock  = 8
-	defaultRadius = 2
+	defaultBlock  = 8 // default sites per update; with defaultRadius, a ball has 37 two-level states
+	defaultRadius = 2 // default radius of the ball
 )
 
 // Name implements [sampler.Named]. It returns "hamming-ball".
@@ -181,9 +181,9 @@ func (k *hammingBall) pickCentre(r *sampler.Stream) {
 	}
 }
 
-// visit enumerates the states within distance left of k.centre that differ from it only in
-// block[from:], starting with k.centre itself. It counts them in k.filled. With left = k.radius
-// it begins a new ball.
+// visit enumerates the states within the distance left of k.centre that differ from k.centre only
+// in block[from:], starting with k.centre itself. It counts the states in k.filled. With left =
+// k.radius it begins a new ball.
 //
 // If stop ≥ 0, visit returns true at the state with index stop, with k.centre equal to that
 // state. If stop < 0, it stores the energies of all states in k.d and restores k.centre; it

@@ -39,7 +39,8 @@ type hastings struct {
 	generators []rand.Source // scratch for calls of source
 }
 
-// newHastings returns the kernel of a proposal. alpha is its step size, 0 if it has none.
+// newHastings returns the kernel of a proposal. The argument alpha is the step size of the
+// proposal, or 0 if the proposal has none.
 func newHastings(m energy.Model, chains int, p proposal, alpha float64, tuner *tune.Tuner) *hastings {
 	sites, _ := m.Shape()
 	return padded.New(hastings{
@@ -178,9 +179,9 @@ func (k *hastings) judge(s int, x, y []int32, r *sampler.Stream) {
 	}
 }
 
-// decide moves chain s from x to y with probability a and reports whether the state changed.
-// moved is the number of sites at which x and y differ. If ok is false, the proposal counts as
-// invalid.
+// decide moves chain s from x to y with the acceptance probability a and reports whether the state
+// changed. The argument moved is the number of sites at which x and y differ. If ok is false, the
+// proposal counts as invalid.
 func (k *hastings) decide(s int, x, y []int32, moved int, a float64, ok bool, r *sampler.Stream) bool {
 	pending := &k.at.Info[s]
 	*pending = sampler.Info{Energy: k.e[s], Accept: a}
@@ -196,9 +197,9 @@ func (k *hastings) decide(s int, x, y []int32, moved int, a float64, ok bool, r 
 	return true
 }
 
-// settle moves chain s from x to y without an acceptance test and reports the energy e. moved is
-// the number of sites at which x and y differ. If met, the energy of the evaluated state, is not
-// finite, settle reports an error and x stays.
+// settle moves chain s from x to y without an acceptance test and reports the energy e. The
+// argument moved is the number of sites at which x and y differ. If the argument met, the energy of
+// the evaluated state, is not finite, settle reports an error and leaves x unchanged.
 func (k *hastings) settle(s int, x, y []int32, moved int, e, met float64) {
 	pending := &k.at.Info[s]
 	*pending = sampler.Info{Energy: e, Accept: 1, Err: unadjusted(met)}

@@ -57,7 +57,7 @@ func (n *noise) setStep(alpha float64) {
 	}
 }
 
-// draw stores x plus noise in y and returns the number of sites that differ.
+// draw sets y to x plus noise and returns the number of sites that differ.
 func (n *noise) draw(y, x []int32, r *sampler.Stream) (moved int) {
 	if n.levels == 2 {
 		r.Uint32s(n.bits)
@@ -78,8 +78,8 @@ func (n *noise) draw(y, x []int32, r *sampler.Stream) (moved int) {
 	return moved
 }
 
-// category returns the level that the uniform number u selects for a site whose current level is
-// at.
+// category returns the level that the uniform number u selects for a site. The argument at is the
+// current level of the site.
 func (n *noise) category(at int32, u float64) int32 {
 	others := float64(n.levels - 1)
 	u = float64(u*(1+float64(others*n.far))) - 1
@@ -93,8 +93,8 @@ func (n *noise) category(at int32, u float64) int32 {
 	return l
 }
 
-// weigh stores in n.w the weights of all levels of an ordinal site at level at, and returns their
-// sum.
+// weigh stores in n.w the weights of all levels of an ordinal site, given its current level, and
+// returns the sum of the weights.
 func (n *noise) weigh(at int32) float64 {
 	own := float64(n.values[at])
 	for l, v := range n.values {
@@ -124,6 +124,6 @@ func (n *noise) ratio(y, z, x []int32, fromZ, fromX int) float64 {
 	return p.log() - q.log()
 }
 
-// usable reports whether the energy differences at a noisy state can be used. f is the energy of
-// the state, and logq is the log-probability of a draw that uses the differences.
+// usable reports whether the energy differences at a noisy state can be used. The argument f is the
+// energy of the state, and logq is the log-probability of a draw that uses the differences.
 func usable(f, logq float64) bool { return !math.IsInf(f, 0) && !math.IsNaN(f) && !math.IsNaN(logq) }

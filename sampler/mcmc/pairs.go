@@ -73,7 +73,8 @@ func (k *pairs) through(i, j int, a int32, x []int32) int {
 	return k.within.through(i, j, a, k.node, x)
 }
 
-// onward reports whether x with x_j = b is accepted when it continues from node at before site j.
+// onward reports whether x with x_j = b is accepted when it continues before site j from a given
+// trellis node.
 func (k *pairs) onward(at, j int, b int32, x []int32) bool {
 	if k.within == nil {
 		return true
@@ -150,8 +151,9 @@ func (k *pairs) energy(s, i, j int, a, b int32, x []int32) float64 {
 	return e
 }
 
-// rise returns the change of the energy when x_i becomes a, read from the cache. ok is false if
-// there is no cache or its difference is not finite, as at a state of probability zero.
+// rise returns the change of the energy when x_i becomes a, read from the cache. It returns ok =
+// false if there is no cache, or if the cached difference is not finite, for instance at a state of
+// probability zero.
 func (k *pairs) rise(s, i int, a int32, x []int32) (v float64, ok bool) {
 	if k.Local == nil {
 		return 0, false

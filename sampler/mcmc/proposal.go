@@ -27,9 +27,9 @@ import (
 // state evaluated last.
 type proposal interface {
 	// evaluate evaluates the model at the states y (chains × sites) of the chains lo … hi−1. It
-	// stores energies in e and differences in the loaded set. x holds the states of the current
-	// weights, nil if there are none yet. It returns false if it was stopped and must be called
-	// again.
+	// stores energies in e and differences in the loaded set. The argument x holds the states of
+	// the current weights; nil means that there are none yet. It returns false if it was stopped
+	// and must be called again.
 	evaluate(lo, hi int, e []float64, y, x []int32, at *sweep.Cursor) bool
 
 	// weigh computes the loaded weights of these chains from the loaded differences at y. It
@@ -39,9 +39,9 @@ type proposal interface {
 	// accept makes the loaded weights of chains lo … hi−1 the current ones.
 	accept(lo, hi int)
 
-	// tune sets the step size α and the balance β of weights computed later. rebuild recomputes
-	// the current weights of chains lo … hi−1, at x; it returns false if it was stopped and must
-	// be called again.
+	// tune sets the step size α and the balance β of weights computed later. The method rebuild
+	// recomputes the current weights of chains lo … hi−1 at the states x. It returns false if it
+	// was stopped and must be called again.
 	tune(alpha, beta float64)
 	rebuild(lo, hi int, x []int32, at *sweep.Cursor) bool
 
@@ -120,14 +120,14 @@ type product struct {
 // A running factor below 2⁻⁶⁰⁰ is scaled up by 2⁶⁰⁰. The next probability is at least leastWeight
 // divided by the number of levels, so the factor stays a normal number.
 const (
-	rescaleBy    = 600
-	rescaleBelow = 0x1p-600
-	rescale      = 0x1p600
+	rescaleBy    = 600      // binary exponent of rescale
+	rescaleBelow = 0x1p-600 // a running factor of a product below this is scaled up
+	rescale      = 0x1p600  // scale of a running factor that would become too small
 )
 
 func newProduct() product { return product{factor: 1} }
 
-// mul multiplies the product by the probability q. A product of 0 or NaN stays so.
+// mul multiplies the product by the probability q. A product of 0 or NaN does not change.
 func (p *product) mul(q float64) {
 	p.factor *= q
 	if p.factor < rescaleBelow && p.factor > 0 {
@@ -327,7 +327,8 @@ func newFlipLaw(sites int, l langevin) flipLaw {
 	return p
 }
 
-// SetStep implements [sweep.FlipLaw]. alpha is the step size, or the jump time of DLMC.
+// SetStep implements [sweep.FlipLaw]. The argument alpha is the step size, or the jump time of
+// DLMC.
 func (p *flipLaw) SetStep(alpha float64) {
 	if p.jumps {
 		p.tau = float32(alpha)
@@ -342,7 +343,7 @@ func (p *flipLaw) SetStep(alpha float64) {
 	}
 }
 
-// Thresholds implements [sweep.FlipLaw].
+// Thresholds implements [sweep.FlipLaw]. It computes the flip thresholds of whole states.
 func (p *flipLaw) Thresholds(t []int32, h []float32, x []int32) {
 	if p.jumps {
 		simd.JumpThresholds(t, h, x, p.tau, p.rate)
@@ -545,7 +546,7 @@ func newMatches(m energy.Model, chains int, l langevin) *matches {
 }
 
 // counts stores in n the number of neighbours at each level that the index place encodes, and
-// returns the level of the site. ok is false if the index is not valid.
+// returns the level of the site. It returns ok = false if the index is not valid.
 func (p *matches) counts(n []float64, place int) (own int32, ok bool) {
 	q := p.levels
 	own = int32(place / q % q)
@@ -561,7 +562,7 @@ func (p *matches) counts(n []float64, place int) (own int32, ok bool) {
 	return own, left >= 0 && place%q == 0
 }
 
-// compute computes the row at index place.
+// compute computes the row with the given index.
 func (p *matches) compute(place int) {
 	q := p.levels
 	prob, w := p.prob[place:place+q], p.row.p.Now
@@ -752,8 +753,8 @@ func (p *rows) useWindow(method string, m energy.Model, l langevin) error {
 	return nil
 }
 
-// column returns the column of level l in the row of a site at level at, or −1 if l is outside
-// the window.
+// column returns the column of level l in the row of a site, given the site's current level, or −1
+// if l is outside the window.
 func (p *rows) column(l, at int32) int {
 	if p.window < 0 {
 		return int(l)
@@ -789,7 +790,7 @@ func (p *rows) weightsUntil(lo, hi int, w []float32, sum []float64, g []float32,
 	return true
 }
 
-// weights computes weights w and their row totals sum from the rows from … to−1 of a table g of
+// weights computes weights w and their row totals sum from a range of rows of a table g of
 // differences at the states x.
 func (p *rows) weights(from, to int, w []float32, sum []float64, g []float32, x []int32) {
 	w, sum, g, x = w[from*p.cols:to*p.cols], sum[from:to], g[from*p.cols:to*p.cols], x[from:to]
@@ -820,7 +821,8 @@ func (p *rows) kappa(site int) float64 {
 	return 1 / (2 * p.alpha) / float64(p.prec[site])
 }
 
-// logits stores in w the log-weights of the row g of a site at level at, where kappa = 1/(2α).
+// logits stores in w the log-weights of a site from its row g, given the site's current level and
+// kappa = 1/(2α).
 func (p *rows) logits(w, g []float32, at int32, kappa float64) {
 	if p.balance != Sqrt {
 		p.balance.logs(w, g)
@@ -841,8 +843,8 @@ func (p *rows) logits(w, g []float32, at int32, kappa float64) {
 	p.approach(w, at, kappa)
 }
 
-// approach subtracts kappa·δ² from the log-weights w of a row, for each level's distance δ from
-// level at.
+// approach subtracts kappa·δ² from each log-weight in w, where δ is the distance of that level from
+// the current level.
 func (p *rows) approach(w []float32, at int32, kappa float64) {
 	if p.values == nil {
 		own, far := w[at], float32(p.apart*kappa)
@@ -973,10 +975,10 @@ func newBarkerRows(cols int) *barkerRows {
 	return &barkerRows{make([]float32, max(barkerEntries/cols, 1)*cols)}
 }
 
-// multiply multiplies the weights w, which depend on the distances of levels, by g(e^(−d)) for
-// the energy differences d in g. It stores the totals of rows in sum. A weight is 1 for the
-// current level of a site, and otherwise 0 or at least leastWeight. The same holds for the
-// products, except that a level with d = +Inf, of probability zero, gets 0.
+// multiply multiplies the weights w, which depend on the distances of levels, by g(e^(−d)) for the
+// energy differences d in g. It stores in sum the totals of rows. A weight is 1 for the current
+// level of a site, and otherwise 0 or at least leastWeight. The same holds for the products, except
+// that a level with d = +Inf, of probability zero, gets 0.
 func (b *barkerRows) multiply(w []float32, sum []float64, g []float32, cols int) {
 	for len(sum) > 0 {
 		rows := min(len(sum), len(b.pull)/cols)

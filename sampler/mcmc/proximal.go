@@ -111,8 +111,8 @@ func (k *proximal) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool 
 	return true
 }
 
-// accepts returns the probability of accepting the proposal z for chain s at x, drawn via the
-// noisy state y. ok is false if the probability is not defined.
+// accepts returns the probability of accepting the proposal z for chain s at x, drawn via the noisy
+// state y. It returns ok = false if the probability is not defined.
 func (k *proximal) accepts(s int, x, y, z []int32) (a float64, ok bool) {
 	switch {
 	case math.IsInf(k.f[s], 1):

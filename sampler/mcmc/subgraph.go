@@ -196,8 +196,8 @@ func (t *support) factors(cards []int32) (scopes [][]int32, tables [][]float64, 
 	return nil, nil, fmt.Errorf("mcmc: Subgraph: Within = %s does not factorise: what may stand at a site depends on more than the few sites before it; use PairGibbs, BlockGibbs or DMALA within it", t.name)
 }
 
-// within returns the tables of a language in which the last memory levels determine the levels
-// that may follow. ok is false for any other language.
+// within returns the tables of a language in which the last memory levels determine the levels that
+// may follow. For any other language it returns ok = false.
 func (t *support) within(cards []int32, memory int) (scopes [][]int32, tables [][]float64, ok bool) {
 	type suffix struct {
 		node int

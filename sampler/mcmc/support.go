@@ -75,8 +75,8 @@ func (k *inLanguage) Reset(ctl sampler.Control, x []int32) error {
 func (k *inLanguage) Start(x []int32, r *sampler.Stream) error { return k.within.start(k.Model, x, r) }
 
 // startTrials is the maximum number of draws of an initial state until one has positive
-// probability. If one state in a hundred of the language has, 1000 draws miss all of them with
-// probability 5e-5.
+// probability. If one state in a hundred of the language has positive probability, 1000 draws miss
+// all such states with probability 5e-5.
 const startTrials = 1000
 
 // start replaces the state x by a uniform draw from the language. If possible, it uses only
@@ -129,7 +129,8 @@ func (t *support) follow(node []int, x []int32) {
 	}
 }
 
-// refollow updates node after sites i < j of x changed. a and b are their previous levels.
+// refollow updates node after sites i < j of x changed. The previous levels were a at site i and b
+// at site j.
 func (t *support) refollow(node []int, i, j int, a, b int32, x []int32) {
 	if t.count != nil {
 		node[0] += t.count.in[x[i]] - t.count.in[a] + t.count.in[x[j]] - t.count.in[b]
@@ -148,8 +149,8 @@ func (t *support) refollow(node []int, i, j int, a, b int32, x []int32) {
 	}
 }
 
-// completes reports whether x with x_j = b is accepted, where at is a result of through for the
-// same j, and node holds the path of x.
+// completes reports whether x with x_j = b is accepted. The argument at is a result of through for
+// the same j, and node holds the path of x.
 func (t *support) completes(at, j int, b int32, node []int, x []int32) bool {
 	if at < 0 {
 		return false
@@ -185,16 +186,16 @@ func (t *support) through(i, j int, a int32, node []int, x []int32) int {
 	return at
 }
 
-// counted is a language defined by a count and an optional mask. The effect of changing some
-// sites can be determined without looking at the other sites.
+// counted is a language defined by a count and an optional mask. The effect of changing a few sites
+// can be determined without reading the other sites.
 type counted struct {
 	in       []int // per level: 1 if the level counts, else 0
 	min, max int
 	mask     *constraint.Mask // allowed levels per site; nil allows every level
 }
 
-// newCounted returns the language a as a counted, or nil if it is not a count with an optional
-// mask.
+// newCounted returns the language a as a value of type counted, or nil if a is not a count with an
+// optional mask.
 func newCounted(a constraint.Automaton, levels int) *counted {
 	rest, mask := constraint.Split(a)
 	c, ok := rest.(constraint.Counting)

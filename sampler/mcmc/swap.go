@@ -102,7 +102,7 @@ func (k *swap) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 const pickWork = 16
 
 // judge returns the energy after exchanging x_i and x_j and the probability of accepting the
-// exchange. ok is false if the probability is not defined.
+// exchange. It returns ok = false if the probability is not defined.
 func (k *swap) judge(s, i, j int, x []int32) (e, a float64, ok bool) {
 	if !k.allowed(i, j, x[j], x[i], x) {
 		return 0, 0, true

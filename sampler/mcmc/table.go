@@ -125,8 +125,9 @@ func (t *table) evaluate(e []float64, g []float32, x []int32, at *sweep.Cursor) 
 	return true
 }
 
-// weigh stores in w the weights of all single-site changes of the states x, and in sum their sum
-// for each state. g holds the energy differences. The weight of the current level of a site is 0.
+// weigh stores in w the weights of all single-site changes of the states x, and in sum the total
+// weight of each state. The slice g holds the energy differences. The weight of the current level
+// of a site is 0.
 func (t *table) weigh(w []float32, sum []float64, g []float32, x []int32, balance Balance) {
 	if balance == Barker && t.sigmoids(w, sum, g, x) {
 		return
@@ -199,9 +200,9 @@ func newChanges(from evaluation, n, chains int) *changes {
 	return padded.New(changes{from: from, size: n, caches: padded.NewPair[float64](chains, n), known: padded.Make[bool](chains)})
 }
 
-// field stores in e and h the energies and fields of the states y of the chains lo … hi−1. x
-// holds the current states of these chains, or is nil if there are none. All slices hold only
-// these chains.
+// field stores in e and h the energies and fields of the states y of the chains lo … hi−1. The
+// argument x holds the current states of these chains; nil means that there are none. All slices
+// hold only these chains.
 func (c *changes) field(lo, hi int, e []float64, h []float32, y, x []int32) {
 	now, next := c.caches.Now[lo*c.size:hi*c.size], c.caches.Next[lo*c.size:hi*c.size]
 	if x == nil {

@@ -711,8 +711,8 @@ func (r *rungs) Rung(j int) (beta, energy float64, x []int32) {
 	return k.betas[j], k.e[j*k.chains+s], x
 }
 
-// swapProb returns the probability of swapping rungs j and j+1 at energies e and f. ok is false
-// if the probability is not defined.
+// swapProb returns the probability of swapping rungs j and j+1 at energies e and f. It returns ok =
+// false if the probability is not defined.
 func (k *tempering) swapProb(j int, e, f float64) (float64, bool) {
 	l := (k.betas[j] - k.betas[j+1]) * (e - f)
 	// no branch on the sign of l, which would be mispredicted

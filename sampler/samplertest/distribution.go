@@ -57,9 +57,9 @@ func draw(x []int32, p []float64, sites, levels int, r *rand.Rand) {
 	}
 }
 
-// move starts chains at states that start stores, and moves each of them. It counts the states of
-// the chains after each of the numbers of steps in at, which ascend. The kernel moves one block
-// of chains after the other.
+// move starts chains at the states that the function start stores, and moves each chain. The slice
+// at holds ascending numbers of steps, after each of which move counts the states of the chains.
+// The kernel moves one block of chains after the other.
 func (s *subject) move(m energy.Model, chains int, at []int, start func(x []int32, r *rand.Rand)) (counts [][]int, err error) {
 	sites, levels := m.Shape()
 	k, err := s.method.Kernel(s.ctx, m, sampler.BlockSize)
@@ -107,8 +107,8 @@ func streams(seed uint64) []sampler.Stream {
 	return all
 }
 
-// agree returns an error if the counts of states are unlikely for draws from p. tests is the
-// number of such tests per model.
+// agree returns an error if the counts of states are unlikely for draws from p. The argument tests
+// is the number of such tests per model.
 func (s *subject) agree(counts []int, p []float64, sites, levels, tests int, what string) error {
 	v := laws.PValue(counts, p)
 	if v >= laws.Rate/float64(tests*len(s.opt.Models)) {

@@ -237,8 +237,8 @@ func (t *table) Repair(x []int32) {
 	}
 }
 
-// lengths panics unless x, the length of a slice of states, is e states of the given number of
-// sites.
+// lengths panics unless x, the length of a slice of states, equals e times the number of sites,
+// where e is the number of states.
 func lengths(e, x, sites int) {
 	if x != e*sites {
 		panic(fmt.Sprintf("samplertest: len(x) = %d, want %d states of %d sites", x, e, sites))

@@ -14,13 +14,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// runChains, runWarmup and runDraws are the numbers of chains, warm-up steps and draws of the runs
-// that the checks make. The runs are short and have whole and partial blocks.
+// Sizes of the runs that the checks make. The runs are short and have whole and partial blocks.
 const (
-	runChains     = 40
-	runWarmup     = 20
-	runDraws      = 20
-	restoredSteps = 3 // number of steps before saving a kernel, and after restoring it
+	runChains     = 40 // number of chains of a run that a check makes: whole and partial blocks
+	runWarmup     = 20 // number of warm-up steps of a run that a check makes
+	runDraws      = 20 // number of draws per chain of a run that a check makes
+	restoredSteps = 3  // number of steps before saving a kernel, and after restoring it
 )
 
 // history is the observable result of a run: a digest of every draw of every chain, and the final
@@ -32,10 +31,10 @@ type history struct {
 	stats  sampler.Stats
 }
 
-// offset and prime are the parameters of the 64-bit hash FNV-1a.
+// Parameters of the 64-bit hash FNV-1a.
 const (
-	offset = 14695981039346656037
-	prime  = 1099511628211
+	offset = 14695981039346656037 // initial value of the 64-bit hash FNV-1a
+	prime  = 1099511628211        // multiplier of the 64-bit hash FNV-1a
 )
 
 // mix returns the hash h extended by the eight bytes of v.
@@ -120,7 +119,7 @@ func (s *subject) run(m energy.Model, method sampler.Method, cfg sampler.Config)
 	return h, nil
 }
 
-// same returns an error that begins with what if two runs differ.
+// same returns an error if two runs differ. The text what begins the error.
 func same(want, got *history, what string) error {
 	for i := range want.draws {
 		for d := range want.draws[i] {
@@ -202,8 +201,8 @@ func checkParts(s *subject) error {
 	return nil
 }
 
-// resumed makes a run in two pieces and returns its history. begin advances the chains to some
-// point. They are then saved, and new chains load the checkpoint and finish the run.
+// resumed makes a run in two pieces and returns its history. The function begin advances the chains
+// to some point. The chains are then saved, and new chains load the checkpoint and finish the run.
 func (s *subject) resumed(begin func(c *sampler.Chains) error) (*history, error) {
 	h, cfg := &history{}, s.config()
 	first, err := sampler.NewChains(s.ctx, s.model, s.method, observed(h, cfg))
@@ -445,8 +444,8 @@ func checkPanics(s *subject) error {
 	return nil
 }
 
-// panicked makes a run whose model panics once, at evaluation number at, and then continues the
-// run.
+// panicked makes a run whose model panics once, at the evaluation with the given number, and then
+// continues the run.
 func (s *subject) panicked(at, workers int, cfg sampler.Config) error {
 	left := newCounter(-1)
 	m := &hooked{s.model, func() {
@@ -599,7 +598,7 @@ func checkWrappers(s *subject) error {
 	return same(want, got, "a wrapper around the model")
 }
 
-// exchanged saves chains of method from and loads the checkpoint into chains of method to.
+// exchanged saves chains of one method and loads the checkpoint into chains of another method.
 func (s *subject) exchanged(from, to sampler.Method) error {
 	cfg := s.config()
 	a, err := sampler.NewChains(s.ctx, s.model, from, cfg)

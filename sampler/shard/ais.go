@@ -15,10 +15,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// AIS is a [Run] of annealed importance sampling. Its fields are the arguments of [anneal.AIS].
-// Its elements are the chains or, with a Config.Population, the populations. Its tally has one
-// function, "log w": the log-weight of a chain, or the log of the mean weight of a population.
-// The state of a population in the tally is that of its first chain. [AIS.LogZ] returns the
+// AIS is a [Run] of annealed importance sampling. Its fields are the arguments of [anneal.AIS]. Its
+// elements are the chains or, with a Config.Population, the populations. Its tally has one
+// function, "log w": the log-weight of a chain, or the log of the mean weight of a population. In
+// the tally, the state of a population is the state of its first chain. [AIS.LogZ] returns the
 // estimate.
 type AIS struct {
 	Model  energy.Model
@@ -91,8 +91,8 @@ func (a AIS) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(
 	}, nil
 }
 
-// LogZ returns the estimate of log Z and the effective number of elements from a tally of the
-// run. They equal those of [anneal.AISResult] up to rounding. LogZ returns the errors of
+// LogZ returns the estimate of log Z and the effective number of elements from a tally of the run.
+// Both equal the values in [anneal.AISResult] up to rounding. LogZ returns the same errors as
 // [diagnose.Tally.LogMeanExp].
 func (a AIS) LogZ(t *diagnose.Tally) (z anneal.LogZ, ess float64, err error) {
 	if t == nil {

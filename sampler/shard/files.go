@@ -25,9 +25,9 @@ type Options struct {
 }
 
 // Do runs the task's part of the run and saves its tally in a file in the folder dir, which must
-// exist. The file gets its name only when it is complete and on disk. If the part's file exists
-// already, Do does nothing. It replaces a damaged file. If the file belongs to another run or
-// part, Do returns an error.
+// exist. The file gets its name only when it is complete and on disk. If the part's file already
+// exists, Do does nothing; if that file is damaged, Do replaces it. If the file belongs to another
+// run or part, Do returns an error.
 func (t Task) Do(ctx context.Context, dir string, run Run, o Options) error {
 	if err := check.Given("shard: Task.Do", "run", run); err != nil {
 		return err
@@ -102,9 +102,9 @@ func statesFile(dir string, first int) string {
 
 func (t Task) file() string { return fmt.Sprintf("part-%06d-of-%06d.tally", t.Index, t.Count) }
 
-// finished reports whether the file path holds the elements first … first+count−1 of the run of
-// tally. It returns false if the file is missing or damaged, and an error if the file belongs to
-// another run or part.
+// finished reports whether the file path holds the elements first … first+count−1 of the run to
+// which tally belongs. It returns false if the file is missing or damaged, and an error if the file
+// belongs to another run or part.
 func finished(path string, tally *diagnose.Tally, first, count int) (bool, error) {
 	var was diagnose.Tally
 	b, err := os.ReadFile(path)

@@ -91,7 +91,7 @@ func merge(ctx context.Context, dir string, run Run) (*diagnose.Tally, error) {
 
 // Incomplete is the error of [Merge] if some tasks have not saved a complete file.
 type Incomplete struct {
-	// indices of the tasks whose files are missing, and of those whose files are damaged
+	// Missing and Damaged hold the indices of the tasks whose files are missing or damaged.
 	Missing, Damaged []int
 	Count            int   // number of all tasks
 	Err              error // error of the first damaged file; nil if none is damaged

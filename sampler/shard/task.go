@@ -50,18 +50,18 @@ type Run interface {
 	Size() (n, block int)
 
 	// Part returns an empty tally for the elements first … first+count−1, and a function do. The
-	// function runs these elements and adds them to the tally. If states is not nil, it also
-	// writes their states to states. An element must depend only on the run and on its own
-	// number.
+	// function do runs these elements and adds them to the tally. If the writer states is not nil,
+	// do also writes the states of the elements to it. An element must depend only on the run and
+	// on its own number.
 	Part(ctx context.Context, first, count int) (t *diagnose.Tally, do func(ctx context.Context, states io.Writer) error, err error)
 }
 
 // Task is one of Count tasks that share a run. Index is the number of the task, counted from 0.
 type Task struct{ Index, Count int }
 
-// Range returns the range of elements of the task's part, given n elements in blocks. All tasks
-// get the same number of blocks, except that the first ones may get one extra block. It returns
-// an error if Index is out of range or there are more tasks than blocks.
+// Range returns the range of elements of the task's part, given n elements in blocks. All tasks get
+// the same number of blocks, except that the first ones may get one extra block. Range returns an
+// error if Index is out of range or there are more tasks than blocks.
 func (t Task) Range(n, block int) (first, count int, err error) {
 	blocks := (n-1)/max(block, 1) + 1
 	if err := cmp.Or(
@@ -82,9 +82,10 @@ func (t Task) Range(n, block int) (first, count int, err error) {
 //   - Kubernetes, a Job with completionMode Indexed: JOB_COMPLETION_INDEX. The number of tasks is not
 //     in the environment.
 //
-// tasks is the number of tasks; 0 means the number that Slurm reports. If tasks is positive, the
-// value of the variable is the index, counted from 0, so that a few tasks can be repeated (sbatch
-// --array=3,17). If no variable is set and tasks ≤ 1, there is one task, the whole run.
+// The argument tasks is the number of tasks; 0 means the number that Slurm reports. If tasks is
+// positive, the value of the variable is the index, counted from 0, so that a few tasks can be
+// repeated (sbatch --array=3,17). If no variable is set and tasks ≤ 1, there is one task, the whole
+// run.
 //
 // It is an error if the variables of both systems are set, if a value is not a number or out of
 // range, or if the array has gaps. It is also an error if there is a Kubernetes index and tasks =

@@ -11,8 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd/_gen/kernel"
 )
 
-// param is a parameter of a row. value is the value that the assembly gets if the Go function does
-// not have the parameter.
+// param is a parameter of a row. The field value is the value that the assembly gets if the Go
+// function does not have the parameter.
 type param struct{ name, kind, value string }
 
 // parse parses parameters in the format of row.sig.

@@ -67,7 +67,7 @@ func Ring(t *testing.T, sites, near int, strength float64) *model.Ising {
 }
 
 // Scattered returns a spin glass on a random graph of the given mean degree. Some sites have many
-// more neighbours than others. weight draws a coupling.
+// more neighbours than others. The function weight draws a coupling.
 func Scattered(sites int, degree float64, weight func(r *rand.Rand) float64) energy.Model {
 	r := rand.New(rand.NewPCG(6, 6))
 	edges, seen := []model.Edge{}, map[[2]int]bool{}
@@ -100,8 +100,8 @@ func Observed(t *testing.T, m energy.Model, method sampler.Method, draws int, se
 	return ObservedKernel(t, m, k, func() {}, draws, seed)
 }
 
-// ObservedKernel is [Observed] for a kernel of a whole block of chains. It calls before prior to
-// every step.
+// ObservedKernel is [Observed] for a kernel of a whole block of chains. It calls the function
+// before ahead of every step.
 func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, before func(), draws int, seed uint64) [][]int {
 	t.Helper()
 	sites, levels := m.Shape()

@@ -264,7 +264,7 @@ func here(ctx context.Context, j shard.Job, shards int) (*diagnose.Tally, error)
 	return all, nil
 }
 
-// part runs one process of an array job. what is KIND/SHARDS.
+// part runs one process of an array job. The argument what has the form KIND/SHARDS.
 func part(ctx context.Context, what, dir string) error {
 	kind, count, _ := strings.Cut(what, "/")
 	n, err := strconv.Atoi(count)

@@ -44,12 +44,11 @@ const (
 	rounds     = 3
 )
 
-// Warm-up is divided into tenth parts. Tuning takes tunes of them, and each round of trials takes
-// triesEach.
+// Division of warm-up into parts for tuning and trials.
 const (
-	tenth     = 10
-	tunes     = 3
-	triesEach = 2
+	tenth     = 10 // number of parts into which warm-up is divided
+	tunes     = 3  // number of tenths of warm-up that tuning takes
+	triesEach = 2  // number of tenths of warm-up that each round of trials takes
 )
 
 // share is the fraction of the best rate that a candidate must reach to stay after each round but
@@ -100,7 +99,8 @@ func (k *choice) plan(steps int) {
 	k.visit(k.first(-1), k.perVisit)
 }
 
-// crop drops candidates after the first capacity ones. n is the number of candidates.
+// crop keeps the first candidates, as many as capacity, and drops the others. The argument n is the
+// number of candidates.
 func (k *choice) crop(n, capacity int) {
 	kept := 0
 	for i := range k.all {

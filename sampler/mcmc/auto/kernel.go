@@ -109,8 +109,9 @@ func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []s
 	return done
 }
 
-// ready resets the kernel of a candidate whose visit begins. A candidate that cannot start from
-// the states drops out. If no candidate is left, ready returns false and stores an error in info.
+// ready resets the kernel of a candidate whose visit begins. A candidate that cannot start from the
+// states drops out. If no candidate is left, ready stores an error in the reports info and returns
+// false.
 func (k *kernel) ready(ctl sampler.Control, info []sampler.Info, x []int32) bool {
 	// Adapt was not called after the last step: warm-up is over, or there is none
 	if k.moved && k.phase != decided {

@@ -154,8 +154,8 @@ const mostFactored = 512
 // Subgraph is a candidate if forests contain most of the sites. This requires at most
 // sparseDegree neighbours per site on average and at least sparseSites sites.
 const (
-	sparseDegree = 3.5
-	sparseSites  = 64
+	sparseDegree = 3.5 // maximum mean number of neighbours for which Subgraph is a candidate
+	sparseSites  = 64  // minimum number of sites for which Subgraph is a candidate
 )
 
 // sparse reports whether m is large and sparse enough for Subgraph.

@@ -57,8 +57,8 @@ func (r *record) sums() (pairs, jumps []float64) {
 // begin starts the record of a visit of the given number of steps.
 func (r *record) begin(steps int) { r.seen, r.limit = 0, max(1, steps/2) }
 
-// add records the states x of all chains after a step of the candidate. e returns the energy of a
-// chain.
+// add records the states x of all chains after a step of the candidate. The function e returns the
+// energy of a chain.
 func (r *record) add(t *trial, e func(s int) float64, x []int32) {
 	f := r.len()
 	slot := r.seen % (longest + 1)
@@ -117,12 +117,11 @@ func (r *record) time(t *trial) float64 {
 	return worst
 }
 
-// weigh computes the variance σ² of each feature for comparing the candidates of. σ² is the
-// variance of all states of all rounds, within limits. Let F be the mean square of the changes
-// over long lags of the candidate that moves farthest. σ² is at most F/2 and at least F/4,
-// because V_t = 2σ²(1−ρ_t) ≤ 4σ². A rarely visited mode then shows in the candidates that jump
-// into it and back. Chance effects, such as how many chains began in which mode, affect all
-// candidates equally.
+// weigh computes the variance σ² of each feature, by which the given candidates are compared. σ² is
+// the variance of all states of all rounds, within limits. Let F be the mean square of the changes
+// over long lags of the candidate that moves farthest. σ² is at most F/2 and at least F/4, because
+// V_t = 2σ²(1−ρ_t) ≤ 4σ². A rarely visited mode then shows in the candidates that jump into it and
+// back. Chance effects, such as how many chains began in which mode, affect all candidates equally.
 func (r *record) weigh(of []*trial) {
 	for i := range r.variance {
 		farthest := 0.0
@@ -150,8 +149,8 @@ func (t *trial) lags() (n int) {
 	return n
 }
 
-// correlations stores in rho, for each lag, the mean of ρ over those of the features from … to−1
-// that vary. It returns false if none varies.
+// correlations stores in rho, for each lag, the mean of ρ over a range of features. Features that
+// do not vary are left out. It returns false if no feature varies.
 func (r *record) correlations(rho []float64, t *trial, from, to int) bool {
 	clear(rho)
 	vary := 0.0
@@ -182,10 +181,10 @@ const (
 	slowing  = 2 // maximum length of the tail, relative to that of an exponential fitted from lag 0
 )
 
-// integrate returns τ for the correlations rho at the first lags. pairs holds the number of pairs
-// per lag. The sum is cut off at some ρ_t. For an exponential, the missing part is the fraction
-// ρ_t of the whole sum, and integrate adds it. Slow candidates, whose sums end at a larger ρ_t,
-// would otherwise look better than they are.
+// integrate returns τ for the correlations rho at the first lags. The slice pairs holds the number
+// of pairs per lag. The sum is cut off at some ρ_t. For an exponential, the missing part is the
+// fraction ρ_t of the whole sum, and integrate adds it. Slow candidates, whose sums end at a larger
+// ρ_t, would otherwise look better than they are.
 func integrate(rho, pairs []float64) float64 {
 	sum, from, last := 0.0, 0, 1.0
 	for k, v := range rho {

@@ -37,8 +37,8 @@ type pairs struct {
 	field   []float64 // per site: field h
 }
 
-// gain returns the change of the log-probability when a site at level changes to the other level,
-// from its field alone.
+// gain returns the change of the log-probability, from the site's field alone, when a site at the
+// given level changes to the other level.
 func (p *pairs) gain(site, level int32) float64 {
 	if level == 0 {
 		return p.field[site]
@@ -71,8 +71,9 @@ func newBonds(method string, m energy.Model, chains, updates int) (*bonds, error
 	return b, nil
 }
 
-// readPairs reads couplings and fields from a model of pairs and reports whether m is one. For
-// E(x) = Σ_i f_i x_i + Σ_{i<j} w_ij x_i x_j they are J_ij = −w_ij/2 and h_i = −f_i − Σ_j w_ij/2.
+// readPairs reads couplings and fields from a model of pairs and reports whether m is one. For E(x)
+// = Σ_i f_i x_i + Σ_{i<j} w_ij x_i x_j, the couplings are J_ij = −w_ij/2 and the fields are h_i =
+// −f_i − Σ_j w_ij/2.
 func (b *bonds) readPairs(m energy.Model) bool {
 	if _, clamped := energy.As[energy.Clamped](m); clamped {
 		return false
@@ -106,7 +107,7 @@ func (b *bonds) pair(r *sampler.Stream) (low, high int32) {
 	return other(int32(r.IntN(b.Levels)), b.Levels, r)
 }
 
-// other returns level itself and a different level, drawn uniformly.
+// other returns the given level and a different level, drawn uniformly.
 func other(level int32, levels int, r *sampler.Stream) (same, another int32) {
 	another = 0
 	if levels > 2 {

@@ -230,8 +230,8 @@ func (k *houdayer) reach(s int, seed int32, x, y []int32) {
 	k.swapped[s] = c
 }
 
-// exchange swaps the levels of x and y in the cluster of chain s. A second call undoes the
-// exchange.
+// exchange swaps the levels of x and y in the cluster of chain s. A second call of exchange
+// restores the levels.
 func (k *houdayer) exchange(s int, x []int32) {
 	a, b := k.state(x, s), k.state(k.y, s)
 	for _, i := range k.swapped[s] {

@@ -65,8 +65,8 @@ func (p *flips) weigh(s int, loaded bool, x []int32, drift []float64) {
 
 const whole = 1 << 31
 
-// relax returns the flip threshold if the draw is by reflection with probability relaxation. t is
-// the threshold of an independent draw.
+// relax returns the flip threshold if the draw is by reflection with probability relaxation. The
+// argument t is the threshold of an independent draw.
 func (p *flips) relax(t int32) int32 {
 	if t <= 0 {
 		return t

@@ -137,8 +137,8 @@ func (k *kernel) Reset(ctl sampler.Control, x []int32) error {
 // even, because normal numbers are drawn in pairs.
 const refreshed = 1 << 16
 
-// refresh stores in now the momentum of a chain at the beginning of a step, given u, the momentum
-// after the last step. It returns false if it was stopped.
+// refresh sets the slice now to the momentum of a chain at the beginning of a step, given u, the
+// momentum after the last step. It returns false if it was stopped.
 func (k *kernel) refresh(u, now []float64, r *sampler.Stream) bool {
 	keep, noise := k.persistence, k.noise
 	if !k.began {
@@ -168,7 +168,7 @@ func (k *kernel) propose(s int, x []int32) {
 }
 
 // judge stores in k.next the momentum of the proposal y of chain s at state x, and returns the
-// probability of accepting it. The differences at y must be loaded. ok is false if the
+// probability of accepting it. The differences at y must be loaded. It returns ok = false if the
 // probability is not defined.
 func (k *kernel) judge(s int, y, x []int32) (a float64, ok bool) {
 	u, next := k.now[s*k.sites:(s+1)*k.sites], k.next
@@ -254,15 +254,13 @@ func (s settings) check() error {
 	)
 }
 
-// Stages of a step: refreshing draws the momentum, drawing draws the proposals, loading evaluates
-// them, and moving accepts or rejects them. Before moving, only the chain's stream changes. stages
-// is the number of stages.
+// Stages of a step. Before the stage moving, only the chain's stream changes.
 const (
-	refreshing = iota
-	drawing
-	loading
-	moving
-	stages
+	refreshing = iota // stage of a step that draws the momenta
+	drawing           // stage of a step that draws the proposals
+	loading           // stage of a step that evaluates the proposals
+	moving            // stage of a step that accepts or rejects the proposals
+	stages            // number of stages of a step
 )
 
 // Step implements [sampler.Transition]. It checks for a stop between stages and while it

@@ -46,17 +46,16 @@ type PDHAMS struct {
 	Correction float64
 }
 
-// defaultWide, defaultPersistence and defaultRelaxation are the defaults of PDHAMS, found on an
-// Ising torus and a spin glass of 12 sites. Without rejections, the settings that move farthest
-// are best. mostSites is the maximum number of sites.
+// The defaults of PDHAMS were found on an Ising torus and a spin glass of 12 sites. Without
+// rejections, the settings that move farthest are best.
 const (
-	defaultWide        = 5
-	defaultPersistence = 0.7
-	defaultRelaxation  = 1
-	mostSites          = 2048
+	defaultWide        = 5    // default step size δ of PDHAMS
+	defaultPersistence = 0.7  // default persistence ρ of PDHAMS
+	defaultRelaxation  = 1    // default probability of reflection of PDHAMS
+	mostSites          = 2048 // maximum number of sites of PDHAMS
 )
 
-// or returns v, except that it returns zero if v is 0, and 0 if v is −1.
+// or returns the setting v. If v is 0, it returns the default, zero; if v is −1, it returns 0.
 func or(v, zero float64) float64 {
 	switch v {
 	case 0:

@@ -81,8 +81,8 @@ func (p *rows) draw(y, x []int32, r *sampler.Stream) (moved int, logq float64) {
 	return moved, p.logProb(y, x)
 }
 
-// pick returns the level of site i that the uniform number u selects, or −1 if the weights are
-// not defined. at is the current level. If reflect is true, the draw is by reflection, see
+// pick returns the level of site i that the uniform number u selects, or −1 if the weights are not
+// defined. The argument at is the current level. If reflect is true, the draw is by reflection, see
 // [DHAMS.Relaxation].
 func (p *rows) pick(i int, at int32, reflect bool, u float64) int32 {
 	row, sum := p.row(i), p.sum[i]
@@ -110,7 +110,7 @@ func (p *rows) pick(i int, at int32, reflect bool, u float64) int32 {
 	return last
 }
 
-// chance returns the probability that site i moves from level at to level l.
+// chance returns the probability that site i moves from its current level, at, to level l.
 func (p *rows) chance(i int, at, l int32) float64 {
 	row, sum := p.row(i), p.sum[i]
 	q := float64(row[l]) / sum

@@ -32,9 +32,10 @@ const plane = 8 * 512
 
 // source provides the random words for the sites of a register.
 type source interface {
-	// Begin starts at the words for a pass; with AVX2 a pass is half of a register.
+	// begin moves to the words for a pass; with AVX2 a pass is half of a register.
 	begin(pass int)
-	// Planes returns the words of some groups from there on, one random bit of every site in each.
+	// planes returns the words of some groups from the current position on, one random bit of every
+	// site in each.
 	planes(group ...int) []reg.VecVirtual
 	batch() int      // batch returns the number of groups that are best computed together.
 	skip(groups int) // skip advances by the given number of groups.

@@ -83,7 +83,8 @@ func (k *kernel) takeBy(c operand.Op, x, d reg.VecVirtual) {
 	}
 }
 
-// notBelow sets, with AVX-512, the lanes of m for which x ≥ c. It does not set them for NaN.
+// notBelow sets, with AVX-512, the lanes of m for which x ≥ c. It does not set a lane whose x is
+// NaN.
 func (k *kernel) notBelow(c operand.Op, x reg.VecVirtual, m reg.OpmaskVirtual) {
 	const notLess = 5 // or unordered
 	if k.single(c) {

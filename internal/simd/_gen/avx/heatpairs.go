@@ -148,7 +148,7 @@ func (w *pairer) field(at int) operand.Mem {
 }
 
 // count returns the sums over the neighbours of a site for both blocks, one byte per chain. It
-// counts in half bytes as long as these suffice, and then in bytes.
+// counts in half bytes as long as half bytes suffice, and then in bytes.
 func (w *pairer) count() reg.VecVirtual {
 	k := w.kernel
 	sum := [2]reg.VecVirtual{k.YMM(), k.YMM()}

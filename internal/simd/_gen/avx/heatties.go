@@ -6,8 +6,8 @@ import (
 )
 
 // tie decides the tied chains g by further random bits, and sets the chains below their probability
-// in mask. It jumps to end if there are too few random words. second holds the next eight bits of
-// the first chain.
+// in mask. It jumps to end if there are too few random words. The operand second holds the next
+// eight bits of the first chain.
 func (w *redrawer) tie(table, counts, g, mask reg.GPVirtual, second operand.Mem, end string) {
 	k := w.kernel
 	n, ties := k.GP64(), k.GP64()
@@ -56,7 +56,8 @@ func (w *redrawer) stored() reg.GPVirtual {
 	return p
 }
 
-// look loads the probability of chain c into p; counts holds the index in the table for each chain.
+// look loads the probability of chain c into p. The operand counts holds the index in the table for
+// each chain.
 func (w *redrawer) look(table, counts, c, p reg.GPVirtual) {
 	k := w.kernel
 	k.MOVBQZX(operand.Mem{Base: counts, Index: c, Scale: 1}, p)

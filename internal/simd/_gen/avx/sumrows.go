@@ -5,8 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// bytes returns a register whose lowest bytes are those of v from byte from on. from is a multiple
-// of the number of lanes.
+// bytes returns a register whose lowest bytes are the bytes of v from a given byte on. The number
+// of that byte is a multiple of the number of lanes.
 func (k *kernel) bytes(v reg.VecVirtual, from int) reg.Register {
 	x := v.AsX()
 	if from >= 16 {
