@@ -19,9 +19,9 @@ import (
 //	  with |δ_j| ≤ 2β/sd(g_j) and |δ_j| ≤ 4β/max |g_j − E g_j| over all samples so far.
 //
 // The vector h shrinks C towards its diagonal, less and less as samples accumulate. The gain s
-// starts at 1 and falls as 2/(2+k), where k counts the steps. A step in the same direction as the
-// recent ones counts only a fifth (Kesten 1958). k restarts at 0 when an eighth of all steps were
-// in one direction. A step changes the distribution by at most one nat.
+// starts at 1 and falls as 2/(2+k), where k counts the steps. A step in the same direction as
+// recent steps adds only a fifth to k (Kesten 1958). k restarts at 0 when an eighth of all steps
+// were in one direction. A step changes the distribution by at most one nat.
 //
 // C is computed from earlier batches only. The covariance of the present batch is correlated with
 // its mean ḡ, so using it would bias the result. For rare events the bias is to the unsafe side.
@@ -162,9 +162,9 @@ func (u *auto) model(lambda []float64, b *Batch, step float64) {
 	}
 }
 
-// slow increases the step counter k. A step in the recent direction hardly counts. If the
-// multipliers still drift after an eighth of all steps, they are far from the optimum, and slow
-// resets k. A small gain would keep them there.
+// slow increases the step counter k. A step in the recent direction adds little to k. If an eighth
+// of all steps were a drift in one direction, the multipliers are far from the optimum. slow then
+// resets k, because a small gain would keep the multipliers far away.
 func (u *auto) slow(b *Batch) {
 	n := len(b.Mean)
 	along := 0.0

@@ -6,9 +6,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Batch holds the violations of the present samples for one dual step. It has their mean, and
-// either the violations themselves or their covariance. Inside a diffusion (package pdi) the mean
-// is a forecast, and G and Cov are both nil: see [SpreadError].
+// Batch holds the violations of the present samples for one dual step. It has the mean violations,
+// and either the violations of all samples or their covariance. Inside a diffusion (package pdi)
+// the mean is a forecast, and G and Cov are both nil: see [SpreadError].
 type Batch struct {
 	Step   int       // number of dual steps before this one
 	States int       // number of samples in the batch
@@ -51,8 +51,9 @@ func (b *Batch) Measure(g []float64) error {
 	return nil
 }
 
-// Variance stores the variance of each row's violations in v. If Cov is nil, it is computed from
-// G with the divisor States − 1. It is zero if States = 1, or if both Cov and G are nil.
+// Variance stores in v the variance of each row's violations. If Cov is nil, the variance is
+// computed from G with the divisor States − 1,
+// or is zero if States = 1 or G is nil.
 func (b *Batch) Variance(v []float64) {
 	n := len(b.Mean)
 	clear(v)
@@ -76,9 +77,10 @@ func (b *Batch) Variance(v []float64) {
 	}
 }
 
-// Covariance stores the covariance of the violations in c, n × n. If Cov is nil, it is computed
-// from G with the divisor States − 1. It is zero if States = 1, or if both Cov and G are nil. The
-// cost is O(States·n²).
+// Covariance stores in c, n × n, the covariance of the violations. If Cov is nil, the covariance is
+// computed from G with the divisor States − 1,
+// or is zero if States = 1 or G is nil.
+// The cost is O(States·n²).
 func (b *Batch) Covariance(c []float64) {
 	n := len(b.Mean)
 	clear(c)
@@ -120,7 +122,7 @@ func (b *Batch) clip(j int, v float64) float64 {
 	return min(max(v, low), high)
 }
 
-// meanOf stores the mean of the rows of g in mean.
+// meanOf stores in mean the mean of the rows of g.
 func meanOf(mean, g []float64) {
 	n := len(mean)
 	clear(mean)

@@ -34,7 +34,7 @@ type Certificate struct {
 
 	Max float64 // upper bound on every |λ_j|; +Inf if there is none
 
-	// Dual is D(λ̄), a lower bound on the optimum. It is set only if HasDual is true. That
+	// Dual is D(λ̄), a lower bound on the optimum. It is set only if HasDual is true, which
 	// requires a frozen certificate and a target that can be enumerated.
 	Dual    float64
 	HasDual bool
@@ -133,8 +133,8 @@ func (c *Certificate) held() string {
 const confidence = 2
 
 // Converged reports whether the chains agree on every row: R-hat is at most 1.01 plus the excess
-// that chance explains in a short run. If the chains disagree, each has seen only a part of the
-// distribution, and standard errors mean little.
+// that chance explains in a short run. If the chains disagree, each chain has seen only a part of
+// the distribution, and standard errors mean little.
 func (c *Certificate) Converged() bool {
 	for j := range c.Lambda {
 		if c.disagrees(j) {
@@ -156,10 +156,10 @@ func (c *Certificate) Holds(tol float64) bool {
 	return true
 }
 
-// Gap returns −Σ_j λ̄_j E[g_j] and its standard error. The error is an upper bound that treats
-// the errors of the slacks as fully correlated. If the certificate is frozen and its means are
-// feasible, the gap bounds the distance of the objective at λ̄ above the optimum. The reason is
-// that the objective is D(λ̄) + Gap, and D(λ̄) does not exceed the optimum.
+// Gap returns −Σ_j λ̄_j E[g_j] and its standard error. The error is an upper bound that treats the
+// errors of the slacks as fully correlated. If the certificate is frozen and its means are
+// feasible, the objective at λ̄ exceeds the optimum by at most the gap. The reason is that the
+// objective at λ̄ is D(λ̄) + Gap, and D(λ̄) does not exceed the optimum.
 func (c *Certificate) Gap() (gap, se float64) {
 	for j, v := range c.Slack {
 		gap -= v
@@ -191,8 +191,8 @@ func newCertificate(lambda []float64, rows []Row, states int) *Certificate {
 		RHat: slices.Repeat([]float64{math.NaN()}, m), ESS: make([]float64, m)}
 }
 
-// agree stores the figures of row j and the agreement a of its chains. se is the standard error
-// of the mean within chains.
+// agree stores the figures of row j and the agreement of its chains. se is the standard error of
+// the mean within chains.
 func (c *Certificate) agree(j int, violation, se float64, a agreement) {
 	se = max(se, a.se)
 	c.set(j, violation, se)

@@ -6,9 +6,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// chains accumulates sums of every row for each chain separately. Its memory is constant: it
-// holds at most four blocks of draws, and doubles the block length when they are full. It
-// measures how far the chains disagree, which their common mean cannot show.
+// chains accumulates sums of every row for each chain separately. Its memory is constant, because
+// it holds at most four blocks of draws and doubles the block length when they are full. It
+// measures how far the chains disagree, which the mean over all chains cannot show.
 type chains struct {
 	count, n    int // number of chains; number of rows
 	draws, size int // draws per chain so far; draws per block
@@ -23,8 +23,8 @@ func newChains(count, n int) chains {
 	return chains{count: count, n: n, size: 1, sums: make([]float64, 0, mostBlocks*count*n), squares: make([]float64, 0, mostBlocks*n), open: make([]float64, (count+1)*n)}
 }
 
-// add adds one draw of every chain with violations g. It subtracts the means first, if mean is
-// not nil.
+// add adds one draw of every chain, with violations g. If mean is not nil, add first subtracts the
+// means.
 func (c *chains) add(g, mean []float64) {
 	squares := c.open[c.count*c.n:]
 	for s := range c.count {
@@ -70,7 +70,7 @@ type agreement struct {
 	// chain
 	se       float64
 	rhat     float64 // √(variance of all draws / variance within chains); NaN if undefined
-	limit    float64 // largest rhat at which chains are said to agree
+	limit    float64 // largest rhat at which the chains count as agreeing
 	variance float64 // variance of one draw
 }
 

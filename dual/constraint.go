@@ -26,8 +26,8 @@ import (
 // finite wherever the base has positive probability. On reals (S = float32), statistics are
 // energies with scores (energy.Scored).
 //
-// A Constraint is also a constraint.Set. For a single state, an equality means g(x) ≤ 0 for its
-// one row.
+// A Constraint is also a constraint.Set. For a single state, the one row of an equality means g(x)
+// ≤ 0.
 type Constraint[S energy.Site] struct {
 	Name      string  // name in errors, certificates and reports
 	Unit      string  // unit of h
@@ -189,13 +189,13 @@ type Modelled interface {
 	Constraints(sites, levels int) ([]Constraint[int32], error)
 }
 
-// Constraints returns c itself. It makes a constraint on tokens [Modelled].
+// Constraints returns a list that holds only c. A constraint on tokens is thereby [Modelled].
 func (c Constraint[S]) Constraints(_, _ int) ([]Constraint[S], error) {
 	return []Constraint[S]{c}, nil
 }
 
-// bound is a row g(x) = Σ_k coef[k]·E_k(x) + offset made of models E_k. Without models, only the
-// set of the row can evaluate it.
+// bound is a row g(x) = Σ_k coef[k]·E_k(x) + offset made of models E_k. If there are no models,
+// only the set of the row can evaluate the row.
 type bound struct {
 	Row
 	models []energy.Model
@@ -380,8 +380,8 @@ func (m evaluated) As(target any) bool {
 // evaluatedField adds energy.Binary to an evaluated model of two levels.
 type evaluatedField struct{ evaluated }
 
-// Field implements energy.Binary: h[i] is the difference of energy between level 1 and level 0 at
-// site i.
+// Field implements energy.Binary. It sets h[i] to the energy with level 1 at site i minus the
+// energy with level 0.
 func (m evaluatedField) Field(e []float64, h []float32, x []int32) {
 	check.Len("dual", "h", len(h), len(x))
 	g := scratch.Float32s.Get(2 * len(h))

@@ -55,16 +55,16 @@ func (e *DivergedError) Unwrap() error {
 }
 
 // streak counts consecutive dual steps in which every sample had λᵀg > 0. At the optimum λᵀE[g] =
-// 0. So a long streak means that λ is far from the optimum, or that there is none.
+// 0. So a long streak means that λ is far from the optimum, or that no optimum exists.
 type streak struct {
 	steps  int
 	margin float64 // smallest λᵀg/Σ|λ| of the samples in the streak
 	proof  int     // length of the streak at which to look for a proof next
 }
 
-// contradiction looks for a combination of rows that every sample of the batch violates; it need
-// not be along λ. It returns a [*DivergedError] if the target proves that every state violates
-// this combination.
+// contradiction looks for a combination of rows, not necessarily along λ, that every sample of the
+// batch violates. It returns a [*DivergedError] if the target proves that every state violates this
+// combination.
 func (i *Inference[S]) contradiction(ctx context.Context, p Prover) error {
 	n := len(i.lambda)
 	if n > mostProven {
@@ -102,14 +102,15 @@ func size(u, g []float64) (most float64) {
 }
 
 // firstProof is the length of a streak at which the loop first looks for a proof. A proof may
-// require an enumeration, so later attempts come at doubled lengths.
+// require an enumeration, so the length doubles after each attempt.
 const firstProof = 64
 
 func newStreak() streak { return streak{margin: math.Inf(1), proof: firstProof} }
 
 // next adds a step with multipliers lambda and violations g of the samples. If the streak is long
-// enough, next returns a [*DivergedError]. If p is not nil, next asks it for a proof. Without a
-// proof, it returns the error only if the sum of the multipliers has reached diverge.
+// enough, next asks p, unless nil, for a proof, and returns a [*DivergedError] if p finds one.
+// Without a proof, next returns the error only if the sum of the multipliers has reached the limit
+// diverge.
 func (s *streak) next(ctx context.Context, lambda, g []float64, rows []Row, p Prover, diverge float64) error {
 	sum := tilt.SumAbs(lambda)
 	n := len(lambda)

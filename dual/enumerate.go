@@ -15,8 +15,8 @@ import (
 // enumerated is the number of states evaluated in one batch.
 const enumerated = 1 << 10
 
-// maxStates is the largest number of states that are enumerated. They take 8·(1 + m) bytes each
-// for m rows if they are stored, and about a second of work.
+// maxStates is the largest number of states that are enumerated. Enumerating this many takes about
+// a second. If states are stored, each takes 8·(1 + m) bytes for m rows.
 const maxStates = 1 << 22
 
 // countStates returns levels^sites, or −1 if that exceeds maxStates.

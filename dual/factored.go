@@ -16,9 +16,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
 
-// factored evaluates the dual function of a base model and bounds whose tables form a graph of
-// low width. Values and gradients are exact. The curvature is estimated from independent draws;
-// it affects only the number of steps of a climb.
+// factored evaluates the dual function of a base model and bounds whose tables form a graph of low
+// width. Values and gradients are exact. The curvature, which affects only the number of steps of a
+// climb, is estimated from independent draws.
 type factored struct {
 	l       *Lagrangian
 	reduced *elimination.Reduced
@@ -100,8 +100,8 @@ func newFactored(ctx context.Context, l *Lagrangian) (*factored, error) {
 	return f, nil
 }
 
-// factorsOf returns the tables of a model. It also handles a model that is a sum over sites but
-// not an energy.Factored. ok is false for all other models.
+// factorsOf returns the tables of a model. It also handles a model that is a sum over sites but not
+// an energy.Factored. The result ok is false for all other models.
 func factorsOf(m energy.Model) (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	if v, is := energy.As[energy.Varying](m); is {
 		m = v.Now()
@@ -148,8 +148,8 @@ func (f *factored) weigh(scale float64, lambda []float64) {
 	}
 }
 
-// Value returns the dual function at lambda and stores its gradient and curvature; it is a
-// concave.Func.
+// Value returns the dual function at lambda, and stores its gradient in grad and its curvature in
+// curv. It is a concave.Func.
 func (f *factored) Value(lambda, grad, curv []float64) float64 {
 	if f.err != nil {
 		return math.NaN()
@@ -183,9 +183,9 @@ func (f *factored) Value(lambda, grad, curv []float64) float64 {
 	return value
 }
 
-// minVariance is the smallest variance of a bound, relative to the square of its size, that
-// counts as variation. Below it, the bound counts as fixed at its extreme value. A margin below
-// rounded times the size counts as 0.
+// minVariance is the smallest variance of a bound, relative to the square of its size, that counts
+// as variation. A bound with a smaller variance counts as fixed at its extreme value. A margin
+// below rounded times the size counts as 0.
 const (
 	minVariance = 1e-11
 	rounded     = 1e-10
@@ -210,8 +210,8 @@ func (f *factored) moved(lambda []float64) bool {
 	return false
 }
 
-// covariance stores the covariance of the bounds divided by β in curv. It estimates the
-// covariance from draws at the present weighted tables.
+// covariance stores in curv the covariance of the bounds divided by β. It estimates the covariance
+// from draws at the present weighted tables.
 func (f *factored) covariance(mean, curv []float64) error {
 	n, m := len(f.src), len(f.offset)
 	for s, r := range f.src {
@@ -274,7 +274,7 @@ func (f *factored) margin(u []float64) (float64, error) {
 	return margin, nil
 }
 
-// solve returns the optimum, starting the search from start.
+// solve returns the optimum. The search begins at the multipliers start.
 func (f *factored) solve(start []float64) (*Solution, error) {
 	n := len(start)
 	top, err := concave.Maximize(f.ctx, f.Value, start, concave.Unit{Value: f.l.beta}, f.l.equal)

@@ -58,8 +58,8 @@ func (e Extragradient) Bind(_ context.Context, n int) (Updater, error) {
 
 type extragradient struct {
 	gains
-	// n multipliers before the look-ahead step, then 1 if the present λ is the look-ahead
-	// point, else 0
+	// n multipliers before the look-ahead step, followed by a flag: 1 if the present λ is the
+	// look-ahead point, else 0
 	from []float64
 }
 
@@ -203,7 +203,8 @@ type gains struct {
 	now, scale, eta []float64 // scratch: variances of this batch, v_j, and the step sizes
 }
 
-// firstOrder returns the updater of a first-order rule. of builds the rule from its gains.
+// firstOrder returns the updater of a first-order rule. The function of builds the rule from its
+// gains.
 func firstOrder(rule string, step Schedule, n int, of func(gains) stepper) (Updater, error) {
 	if err := checkCount(rule, n); err != nil {
 		return nil, err
@@ -233,9 +234,9 @@ func (g *gains) next(b *Batch, t int) ([]float64, error) {
 	return g.eta, nil
 }
 
-// variances returns the mean variances over the batches before this one, because the batch of a
-// step must not influence the direction of that step. The first batch uses its own variances. If
-// a variance is still 0, the square of the mean replaces it.
+// variances returns the mean variances over the batches before b, because the batch of a step must
+// not influence the direction of that step. For the first batch it returns the variances of b. If a
+// variance is still 0, the square of the mean replaces it.
 func (g *gains) variances(b *Batch) ([]float64, error) {
 	if err := b.spread(g.rule); err != nil {
 		return nil, err

@@ -99,9 +99,9 @@ func (c *Config) newState(ctx context.Context, lambda []float64, states int) (s 
 	return s, err
 }
 
-// NewInference returns a loop over the target t and the primal p, which must draw from t. A
-// primal on another model would not follow the multipliers. NewInference detects this if p is
-// [Energetic], as the chains of package sampler are: it rejects p if its energies do not change
+// NewInference returns a loop over the target t and the primal p, which must draw from t. A primal
+// on another model would not follow the multipliers. If p is [Energetic], such as the chains of
+// package sampler, NewInference detects this mistake, and rejects p if its energies do not change
 // with λ.
 //
 // It returns an error if an argument is nil, a field is out of range, the rule returns an error,
@@ -165,10 +165,10 @@ func (c *Config) fill(n int, equal []bool) error {
 // Run makes n dual steps. With n = math.MaxInt it continues until the context ends.
 //
 // If the context ends, Run returns the context's error, and a later Run continues the interrupted
-// step. If no distribution satisfies the constraints, Run returns a [*DivergedError]. Run also
-// ends on a violation that is NaN or infinite, and on an error of the primal or the rule. After n
-// steps, constraints may still be violated whose mean multipliers are at Config.Max. The error is
-// then a [*NotConverged] with Tolerance 0. The state of the loop is kept in every case.
+// step. If no distribution satisfies the constraints, Run returns a [*DivergedError]. Run also ends
+// on a violation that is NaN or infinite, and on an error of the primal or the rule. If after n
+// steps a constraint whose mean multiplier is at Config.Max is still violated, the error is a
+// [*NotConverged] with Tolerance 0. The loop keeps its state after every error.
 func (i *Inference[S]) Run(ctx context.Context, n int) error {
 	if err := i.run(ctx, n); err != nil || math.IsInf(i.cfg.most, 1) || i.steps == 0 {
 		return err
@@ -254,8 +254,8 @@ func (i *Inference[S]) Len() int { return i.steps }
 func (i *Inference[S]) Lambda() []float64 { return slices.Clone(i.lambda) }
 
 // belongs checks that the primal runs on the target's model. It returns an error if the primal is
-// [Energetic] and its energies do not follow a change of λᵀg. On return the target has the
-// initial multipliers start.
+// [Energetic] and its energies do not follow a change of λᵀg. On return the multipliers of the
+// target are those in start.
 func belongs[S energy.Site](t Target[S], p Primal[S], start []float64) error {
 	chains, ok := p.(Energetic[S])
 	if !ok {
@@ -308,10 +308,10 @@ func (i *Inference[S]) Average() []float64 {
 	return slices.Clone(i.way.average)
 }
 
-// Certificate returns the certificate of the trajectory: λ̄ and the mean violations of all
-// samples that the loop has drawn. It omits the first quarter of the steps, unless Config.Uniform
-// is set. Use it if the samples of the loop itself are the result. It returns nil before the
-// first step.
+// Certificate returns the certificate of the trajectory, with λ̄ and the mean violations of the
+// samples that the loop has drawn. Unless Config.Uniform is set, it omits the first quarter of the
+// steps. Use Certificate if the samples of the loop itself are the result. It returns nil before
+// the first step.
 func (i *Inference[S]) Certificate() *Certificate {
 	if i.steps == 0 {
 		return nil
@@ -368,8 +368,8 @@ func (i *Inference[S]) Certify(ctx context.Context, lambda []float64, discard, d
 }
 
 // drawMeans sets the multipliers of a target and runs the primal. It discards the first draws per
-// chain and returns the mean violations of the draws after them, draws × n. If way is not nil, it
-// also adds the violations of every chain to way.
+// chain and returns the mean violations of the draws after them, draws × n. If way is not nil,
+// drawMeans also adds the violations of every chain to the accumulator way.
 func drawMeans[S energy.Site](ctx context.Context, who string, t Target[S], p Primal[S], lambda []float64, discard, draws int, way *chains) (means []float64, err error) {
 	if err := t.SetLambda(lambda); err != nil {
 		return nil, err
@@ -433,9 +433,9 @@ func (e *NotConverged) Error() string {
 const firstCheck = 256
 
 // Solve makes dual steps until the certificate of the trajectory holds within tol, an absolute
-// tolerance on violations and slacks. This certificate describes the samples drawn on the way.
-// For the distribution at λ̄ use [Inference.Certify]. If the certificate does not hold after the
-// given number of further steps, the error is a [*NotConverged]. Solve also returns the errors of
+// tolerance on violations and slacks. This certificate describes the samples drawn on the way. For
+// the distribution at λ̄ use [Inference.Certify]. If the certificate does not hold after the given
+// number of further steps, the error is a [*NotConverged]. Solve also returns the same errors as
 // [Inference.Run].
 func (i *Inference[S]) Solve(ctx context.Context, steps int, tol float64) error {
 	if err := cmp.Or(check.If(!(tol > 0), "dual: Solve: tol = %v, want > 0", tol), check.If(steps < 0, "dual: Solve: steps = %d, want ≥ 1", steps)); err != nil {
@@ -457,8 +457,8 @@ func (i *Inference[S]) Solve(ctx context.Context, steps int, tol float64) error 
 	return &NotConverged{i.steps, tol, i.Certificate()}
 }
 
-// magic starts a checkpoint of a loop. A checkpoint holds one frame with the settings, one with
-// the state and one that marks the end (see [session.Frames]). The primal's own checkpoint
+// magic starts a checkpoint of a loop. A checkpoint holds three frames (see [session.Frames]),
+// which contain, in order, the settings, the state, and an end mark. The primal's own checkpoint
 // follows, if the primal has one.
 const magic = "gibbsite dual 6\n"
 
@@ -498,8 +498,8 @@ func (i *Inference[S]) write(w io.Writer) error {
 	return nil
 }
 
-// standing returns the multipliers at which the target and the caches of the primal stand: those
-// of the last step that set them.
+// standing returns the multipliers of the last step that set them. The target and the caches of the
+// primal have these multipliers.
 func (s *state) standing() []float64 {
 	if s.open || s.steps == 0 {
 		return s.lambda
@@ -533,15 +533,15 @@ func (i *Inference[S]) read(ctx context.Context, r io.Reader) error {
 // [Inference.Certify] may have changed them.
 func (i *Inference[S]) Save(w io.Writer) error { return i.life.Save(w) }
 
-// Load restores a checkpoint written by Save into a loop built with the same arguments. Only
-// Start, Observe and Checkpoint may differ. Otherwise the error names the first argument that
-// differs. Schedules are compared by their values. Load reads no further than the end of the
-// checkpoint. On an error the loop is unchanged, and the target has the multipliers of the loop's
-// last step.
+// Load restores a checkpoint written by Save into a loop built with the same arguments. Start,
+// Observe and Checkpoint may differ. If another argument differs, the error names the first such
+// argument. Schedules are compared by their values. Load reads no further than the end of the
+// checkpoint. If Load returns an error, the loop is unchanged, and the target has the multipliers
+// of the loop's last step.
 func (i *Inference[S]) Load(ctx context.Context, r io.Reader) error { return i.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint to the file path and keeps the previous one as path.old, so that at
-// least one survives any failure. See [sampler.Runner.SaveFile].
+// SaveFile saves a checkpoint to the file path and keeps the previous checkpoint as path.old, so
+// that at least one of the two files survives any failure. See [sampler.Runner.SaveFile].
 func (i *Inference[S]) SaveFile(path string) error { return i.life.SaveFile(path) }
 
 // LoadFile restores a checkpoint written by [Inference.SaveFile]. If the file path is missing or
@@ -554,7 +554,8 @@ func (i *Inference[S]) LoadFile(ctx context.Context, path string) error {
 // probes is the number of fixed states whose violations identify a target in checkpoints.
 const probes = 4
 
-// settings returns the settings that must be equal in a checkpoint and the loop that loads it.
+// settings returns the settings that must be equal in a checkpoint and in the loop that loads the
+// checkpoint.
 func (i *Inference[S]) settings() *fingerprint.List {
 	l := &fingerprint.List{}
 	l.Add("multipliers", len(i.lambda))

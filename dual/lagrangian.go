@@ -144,7 +144,7 @@ func NewLagrangian(base energy.Model, sets ...constraint.Set) (*Lagrangian, erro
 	return l, nil
 }
 
-// find returns the index of m in a list of models, or −1 if it is not there or cannot be
+// find returns the index of m in a list of models, or −1 if m is not in the list or cannot be
 // compared.
 func find(models []energy.Model, m energy.Model) int {
 	if !reflect.TypeOf(m).Comparable() {
@@ -153,8 +153,8 @@ func find(models []energy.Model, m energy.Model) int {
 	return slices.Index(models, m)
 }
 
-// sitewise is the weighted sum of several models, each a sum over sites, as one model. It costs
-// as much as one of them.
+// sitewise is the weighted sum of several models, each a sum over sites, as one model. The sum
+// costs as much as a single one of the models.
 type sitewise struct {
 	*model.Independent // the current sum; update replaces it
 	models             []energy.Model
@@ -186,8 +186,9 @@ func newSitewise(bounds []bound, sites, levels int) *sitewise {
 	return w
 }
 
-// tableOf returns the table of a model that is a sum over sites: its energy at the zero state,
-// then the amount that each level of each site adds. ok is false for any other model.
+// tableOf returns the table t of a model that is a sum over sites. The table holds the energy at
+// the zero state, then the amount that each level of each site adds. For any other model the result
+// ok is false.
 func tableOf(m energy.Model) (t []float64, ok bool) {
 	g, graphical := energy.As[energy.Graphical](m)
 	c, conditional := energy.As[energy.Conditional](m)
@@ -228,10 +229,10 @@ func (w *sitewise) update(weight []float64, levels int) error {
 	return err
 }
 
-// Version implements [energy.Varying]: it counts the updates.
+// Version returns the number of updates; it implements [energy.Varying].
 func (w *sitewise) Version() uint64 { return w.version }
 
-// Now implements [energy.Varying]: it returns a copy of the current sum.
+// Now returns a copy of the current sum; it implements [energy.Varying].
 func (w *sitewise) Now() energy.Model {
 	m := *w.Independent
 	return &m
@@ -265,8 +266,8 @@ func (l *Lagrangian) Within(ctx context.Context, a constraint.Language) error {
 	return err
 }
 
-// each calls f with the energy and the violations of every state in the support of the base and
-// in the language.
+// each calls f for every state in both the support of the base and the language, with the energy
+// and the violations of the state.
 func (l *Lagrangian) each(ctx context.Context, who string, f func(f0 float64, g []float64)) error {
 	return eachState(ctx, who, l.base, l.set, func(x []int32, f0 float64, g []float64) {
 		if !math.IsInf(f0, 1) && (l.language == nil || l.language.Accepts(x)) {
@@ -281,7 +282,8 @@ func (l *Lagrangian) Shape() (sites, levels int) { return l.sites, l.levels }
 // Energy implements energy.Model at the present multipliers.
 func (l *Lagrangian) Energy(e []float64, x []int32) { l.sum.Energy(e, x) }
 
-// As implements energy.Capable.
+// As implements energy.Capable. It offers the capabilities of the sum of the base and the
+// inequalities.
 func (l *Lagrangian) As(target any) bool { return l.sum.As(target) }
 
 // Base returns the model whose energy is f0.
@@ -349,17 +351,17 @@ func (l *Lagrangian) update() error {
 	return nil
 }
 
-// Violation stores g_j of every state of x in g, states × inequalities, row-major. It panics if
-// the lengths do not match.
+// Violation stores in g the value g_j of every state of x, states × inequalities, row-major. It
+// panics if the lengths do not match.
 func (l *Lagrangian) Violation(g []float64, x []int32) {
 	check.Len("dual", "g", len(g), len(x)/l.sites*len(l.lambda))
 	l.set.Violation(g, x)
 }
 
-// Dual returns the dual value D(λ) = −β log Σ_x exp(−(f0 + λᵀg)/β) by enumeration. For every λ ≥
-// 0 it is a lower bound on the optimum of the constrained problem. Unlike other methods, Dual
-// uses the given λ, not the present one. It returns the errors of energy.Enumerate and SetLambda.
-// After [Lagrangian.Within] it returns an error for more than 2²² states.
+// Dual returns the dual value D(λ) = −β log Σ_x exp(−(f0 + λᵀg)/β) by enumeration. For every λ ≥ 0
+// it is a lower bound on the optimum of the constrained problem. Unlike other methods, Dual uses
+// the given λ, not the present one. It returns the same errors as energy.Enumerate and SetLambda.
+// After [Lagrangian.Within] it also returns an error for more than 2²² states.
 func (l *Lagrangian) Dual(ctx context.Context, lambda []float64) (float64, error) {
 	at, err := l.AtTemperature(l.beta)
 	if err == nil {
@@ -393,10 +395,10 @@ func (l *Lagrangian) dualWithin(ctx context.Context) (float64, error) {
 // Margin returns min_x uᵀg(x) or a lower bound on it, where u_j ≥ 0 for inequalities. A positive
 // margin proves that no distribution satisfies the constraints.
 //
-// If the inequalities are sums over sites, the result is a lower bound: the minimum over all
-// states, or over the language of [Lagrangian.Within]. Otherwise, if the base has at most 2²²
-// states, it is the minimum over the states in the support and in the language. Otherwise ok is
-// false.
+// If the inequalities are sums over sites, the result is the minimum over all states, or over the
+// language of [Lagrangian.Within], which is a lower bound. If not, and the base has at most 2²²
+// states, the result is the minimum over the states in both the support and the language. In all
+// other cases, the result ok is false.
 //
 // Margin returns an error if an evaluation gives NaN or the context ends.
 func (l *Lagrangian) Margin(ctx context.Context, u []float64) (margin float64, ok bool, err error) {
@@ -413,8 +415,8 @@ func (l *Lagrangian) Margin(ctx context.Context, u []float64) (margin float64, o
 	return margin, err == nil, err
 }
 
-// separable returns the parts of uᵀg = low + Σ_i total[i, x_i]. ok is false if the model of a row
-// couples sites, or if a row is not made of models.
+// separable writes uᵀg as low + Σ_i total[i, x_i] and returns low and total. The result ok is false
+// if the model of a row couples sites, or if a row is not made of models.
 func (l *Lagrangian) separable(u []float64) (low float64, total []float64, ok bool) {
 	total = make([]float64, l.sites*l.levels)
 	for j, w := range u {
@@ -438,8 +440,8 @@ func (l *Lagrangian) separable(u []float64) (low float64, total []float64, ok bo
 	return low, total, true
 }
 
-// cheapest returns low plus the smallest sum of one entry of total per site. With a language, the
-// sum is over the sequences of the language.
+// cheapest returns low plus the smallest sum of one entry of total per site. If there is a
+// language, only its sequences count.
 func (l *Lagrangian) cheapest(low float64, total []float64) (float64, error) {
 	if l.language != nil {
 		least, err := trellis.NewRunner(l.language).Cheapest(make([]int32, l.sites), total)

@@ -26,27 +26,27 @@ type Primal[S energy.Site] interface {
 	// slice.
 	States() []S
 
-	// SetStates replaces the present states by a copy of x, which has the same length. The
-	// next Run continues from these states as after Reset. They may come from a replay
-	// buffer, or from data for contrastive divergence. If the length or a level is wrong,
-	// SetStates returns an error and changes nothing.
+	// SetStates replaces the present states by a copy of x, which has the same length. The next
+	// Run continues from these states as after Reset. The states may come from a replay buffer,
+	// or from data for contrastive divergence. If the length or a level is wrong, SetStates
+	// returns an error and changes nothing.
 	SetStates(x []S) error
 }
 
 // Counter is a [Primal] that counts its draws per chain. If the context ends in the middle of a
-// dual step, a Counter lets the step continue where it stopped.
+// dual step, the count lets the step continue where it stopped.
 type Counter interface{ Len() int }
 
-// Energetic is implemented by types that compute energies: Energy stores the energy of the state
-// x[s·sites : (s+1)·sites] in e[s]. Every energy.Model and energy.Real is Energetic and can serve
-// as a statistic of a [Constraint]. A primal may be Energetic too and report the energies of its
-// model. [NewInference] then rejects it if its energies do not change with the target's
-// multipliers, because it runs on another model.
+// Energetic is implemented by types that compute energies: Energy stores in e[s] the energy of the
+// state x[s·sites : (s+1)·sites]. Every energy.Model and energy.Real is Energetic and can serve as
+// a statistic of a [Constraint]. A primal may be Energetic too and report the energies of its
+// model. [NewInference] then rejects a primal whose energies do not change with the target's
+// multipliers, because such a primal runs on another model.
 type Energetic[S energy.Site] interface{ Energy(e []float64, x []S) }
 
-// Saver is a [Primal] with checkpoints. [Inference.Save] appends the primal's checkpoint to that
-// of the loop, and [Inference.Load] restores it. Load must not read beyond what Save wrote. On an
-// error it must change nothing.
+// Saver is a [Primal] with checkpoints. [Inference.Save] appends the primal's checkpoint to that of
+// the loop, and [Inference.Load] restores it. Load must not read beyond what Save wrote. If Load
+// returns an error, it must change nothing.
 type Saver interface {
 	Save(w io.Writer) error
 	Load(ctx context.Context, r io.Reader) error

@@ -110,7 +110,7 @@ type combined struct {
 // Sites implements energy.Real.
 func (c *combined) Sites() int { return c.of[0].Sites() }
 
-// Energy stores the energy of each state in e.
+// Energy stores in e the energy of each state.
 func (c *combined) Energy(e []float64, x []float32) {
 	b := scratch.Float64s.Get(len(e))
 	defer scratch.Float64s.Put(b)
@@ -123,7 +123,7 @@ func (c *combined) Energy(e []float64, x []float32) {
 	}
 }
 
-// Score stores the score of each state in s.
+// Score stores in s the score of each state.
 func (c *combined) Score(s, x []float32) {
 	b := scratch.Float32s.Get(len(s))
 	defer scratch.Float32s.Put(b)
@@ -152,7 +152,7 @@ func (l *RealLagrangian) SetLambda(lambda []float64) error {
 	return nil
 }
 
-// Energy stores the energy at the present multipliers of each state in e.
+// Energy stores in e the energy of each state at the present multipliers.
 func (l *RealLagrangian) Energy(e []float64, x []float32) {
 	l.base.Energy(e, x)
 	weighted.Scale(e, 1/l.beta)
@@ -166,7 +166,7 @@ func (l *RealLagrangian) Energy(e []float64, x []float32) {
 	}
 }
 
-// Score stores the score at the present multipliers of each state in s.
+// Score stores in s the score of each state at the present multipliers.
 func (l *RealLagrangian) Score(s, x []float32) {
 	l.base.Score(s, x)
 	weighted.Scale(s, 1/l.beta)
@@ -180,8 +180,8 @@ func (l *RealLagrangian) Score(s, x []float32) {
 	}
 }
 
-// Violation stores g_j of every state of x in g, states × rows, row-major. It panics if the
-// lengths do not match.
+// Violation stores in g the value g_j of every state of x, states × rows, row-major. It panics if
+// the lengths do not match.
 func (l *RealLagrangian) Violation(g []float64, x []float32) {
 	n := len(l.terms)
 	states := len(x) / l.sites

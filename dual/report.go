@@ -28,7 +28,7 @@ type Line struct {
 	SE     float64 // standard error of Value; 0 if exact, +Inf if unknown
 	Low    float64 // lower bound; −Inf if there is none
 	High   float64 // upper bound; +Inf if there is none
-	Lambda float64 // multiplier; for a range, that of High minus that of Low
+	Lambda float64 // multiplier; for a range, the multiplier of High minus the multiplier of Low
 
 	// Price is the shadow price: the change of the optimum of f0 if the bound rises by one
 	// unit. For a range it is the price of the binding bound.
@@ -135,9 +135,9 @@ func (s *Solution) Report() *Report {
 	})}
 }
 
-// Report returns the report on a certificate. tol is the largest violation and slack allowed; a
-// row's own tolerance replaces it for the violation. With tol = 0, a row counts as violated only
-// if the standard errors exclude that it holds.
+// Report returns the report on a certificate. tol is the largest violation and slack allowed. If a
+// row has its own tolerance, that replaces tol for the violation. With tol = 0, a row counts as
+// violated only if the standard errors exclude that the constraint holds.
 func (c *Certificate) Report(tol float64) *Report {
 	r := &Report{Steps: c.Steps, States: c.States, Status: fmt.Sprintf("holds within %g", tol)}
 	switch {

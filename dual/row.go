@@ -35,8 +35,8 @@ var (
 	_ Described = (*RealLagrangian)(nil)
 )
 
-// rowsOf returns the n rows of t, and marks those that are equalities; equal is nil if none are.
-// If t is not [Described], the rows are zero values.
+// rowsOf returns the n rows of t, and marks in equal the rows that are equalities. The result equal
+// is nil if no row is an equality. If t is not [Described], the rows are zero values.
 func rowsOf(t any, n int) (rows []Row, equal []bool, err error) {
 	rows = make([]Row, n)
 	if d, ok := t.(Described); ok {
@@ -59,7 +59,7 @@ func checkRows(rows []Row) error {
 	return nil
 }
 
-// equalities marks the rows that are equalities. It returns nil if none are.
+// equalities marks the rows that are equalities. It returns nil if no row is an equality.
 func equalities(rows []Row) []bool {
 	equal, any := make([]bool, len(rows)), false
 	for j, r := range rows {
@@ -105,7 +105,8 @@ func (r Row) off(g float64) float64 {
 	return g
 }
 
-// tolerance returns the tolerance of the row, or call if the row has none.
+// tolerance returns the tolerance of the row. If the row has none, it returns call, the tolerance
+// given in the call.
 func (r Row) tolerance(call float64) float64 {
 	if r.Tolerance > 0 {
 		return r.Tolerance

@@ -24,13 +24,13 @@ type Solution struct {
 // [Lagrangian.Within] the sum is over the states in the language only. Solve starts from the
 // present multipliers of l and does not change l.
 //
-// The base model must be small enough to enumerate: at most 2²² states. Otherwise the base and
-// the inequalities must have tables ([energy.Factored]) that form a graph of low width; the
-// number of sites is then not limited.
+// If the base model has more than 2²² states, it cannot be enumerated. The base and the
+// inequalities must then have tables ([energy.Factored]) that form a graph of low width. The number
+// of sites is not limited in this case.
 //
 // Solve returns an error if there are more than 2²² states and no tables, or if the graph is too
 // wide (see package projection/junction). It also returns an error if every state has energy +Inf
-// or a value is NaN, and the errors of [SolveStates].
+// or a value is NaN, and the same errors as [SolveStates].
 func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 	if l == nil {
 		return nil, fmt.Errorf("dual: Solve: l = nil")
@@ -54,11 +54,11 @@ func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 	return solve(ctx, t, l.lambda, l.rows)
 }
 
-// SolveStates returns the optimum over the distributions on a list of states, exact up to
-// rounding. f0[k] is the energy of state k, and h[k·m+j] is the value of row j there, for m rows.
-// beta is the temperature. rows[j] states the constraint on the mean of row j; a nil rows means
-// that every mean must be at most 0. With f0 = 0 and the states of a sample, SolveStates finds
-// weights under which the sample satisfies the constraints on average.
+// SolveStates returns the optimum over the distributions on a list of states, exact up to rounding.
+// f0[k] is the energy of state k, and h[k·m+j] is the value of row j at state k, for m rows. beta
+// is the temperature. rows[j] states the constraint on the mean of row j; a nil rows means that
+// every mean must be at most 0. With f0 = 0 and the states of a sample, SolveStates finds weights
+// under which the sample satisfies the constraints on average.
 //
 // SolveStates returns an error if there are no states, or if len(h) is not a multiple m ≥ 1 of
 // len(f0). It also returns an error if len(rows) ≠ m, a number is not finite, or beta is not
@@ -101,7 +101,7 @@ func allFinite(v []float64) bool {
 	return !slices.ContainsFunc(v, func(x float64) bool { return !check.Finite(x) })
 }
 
-// UndecidedError reports that a search found no optimum and no proof that there is none. The
+// UndecidedError reports that a search found no optimum and no proof that no optimum exists. The
 // multipliers found do not satisfy the optimality conditions up to rounding.
 type UndecidedError struct {
 	Lambda    []float64 // the best multipliers found
@@ -112,7 +112,7 @@ type UndecidedError struct {
 }
 
 // undecided returns the UndecidedError for the given multipliers. violation and curv are the
-// gradient and curvature of the dual function there, at temperature beta.
+// gradient and the curvature of the dual function at these multipliers and at temperature beta.
 func undecided(lambda, violation, curv []float64, beta float64, rows []Row) *UndecidedError {
 	n := len(lambda)
 	e := &UndecidedError{Lambda: lambda, Violation: violation, Deviation: make([]float64, n), Rows: rows}
@@ -134,8 +134,8 @@ func (e *UndecidedError) Error() string {
 	return "dual: neither an optimum nor a proof that there is none: " + shortened(parts, "; ")
 }
 
-// solve returns the optimum over the distributions on the states of t, starting the search from
-// start.
+// solve returns the optimum over the distributions on the states of t. The search begins at the
+// multipliers start.
 func solve(ctx context.Context, t *tilt.List, start []float64, rows []Row) (*Solution, error) {
 	o, err := t.Maximize(ctx, start)
 	if err != nil {

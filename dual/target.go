@@ -19,7 +19,7 @@ type Target[S energy.Site] interface {
 
 // Prover is a target that can minimise uᵀg over all states of its support, where u_j ≥ 0 for
 // inequalities. A positive minimum proves that no distribution satisfies the constraints;
-// [Inference] then returns a [DivergedError]. Margin returns ok = false if it has no exact
+// [Inference] then returns a [DivergedError]. Margin returns ok = false if the target has no exact
 // method.
 type Prover interface {
 	Margin(ctx context.Context, u []float64) (margin float64, ok bool, err error)

@@ -31,8 +31,8 @@ type Path struct {
 // gives the divergences of unlearning for targets that cannot be enumerated: KL(p_λ‖p_0) =
 // −λᵀE_λ[g]/β − (log Z(λ) − log Z(0)).
 //
-// Thermodynamic returns the errors of the target and the primal, and an error if a field is out
-// of range.
+// Thermodynamic returns an error if the target or the primal returns an error, or a field is out of
+// range.
 func Thermodynamic[S energy.Site](ctx context.Context, t Target[S], p Primal[S], lambda []float64, path Path) (logZ, se float64, err error) {
 	if err := cmp.Or(path.fill(), check.Given("dual: Thermodynamic", "t", t), check.Given("dual: Thermodynamic", "p", p)); err != nil {
 		return 0, 0, err

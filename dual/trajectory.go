@@ -6,16 +6,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// maxBatches is the largest number of batch means that a trajectory keeps. An error is estimated
-// from at least half as many, without the first quarter.
+// maxBatches is the largest number of batch means that a trajectory keeps. Standard errors are
+// estimated from at least half as many batch means, without the first quarter of them.
 const maxBatches = 32
 
 // trajectory summarises the past steps of a loop in constant memory. It holds λ̄, and the sums of
-// the mean violations over batches of steps. The batches double in length whenever there are too
-// many.
+// the mean violations over batches of steps. Whenever there are too many batches, their length
+// doubles.
 type trajectory struct {
 	power   float64 // exponent p: step t has weight ∝ t^p in λ̄
-	skip    float64 // fraction of the batches, from the start, that means omit
+	skip    float64 // fraction of the batches, counted from the first, that means omit
 	average []float64
 	last    []float64 // multipliers of the last step
 
@@ -33,7 +33,8 @@ func newTrajectory(n int, uniform bool) trajectory {
 	return t
 }
 
-// add adds a step to the trajectory: its multipliers and the mean violation of its samples.
+// add adds to the trajectory the multipliers of a step and the mean violation of the step's
+// samples.
 func (t *trajectory) add(lambda, mean []float64) {
 	copy(t.last, lambda)
 	// λ̄ has weights ∝ t^p, so that the start is forgotten.

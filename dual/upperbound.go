@@ -6,9 +6,9 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// UpperBound returns the upper confidence limit for the probability of an event that occurred in
-// hits of n independent draws. The limit is the largest p at which hits or fewer events have
-// probability delta (δ),
+// UpperBound returns the upper confidence limit for the probability of an event. In n independent
+// draws, the event occurred hits times. The limit is the p at which the probability of at most that
+// many events is delta (δ),
 //
 //	P(X ≤ hits | n, p) = δ,  X binomial.
 //

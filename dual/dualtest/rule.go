@@ -15,8 +15,8 @@ import (
 // converges to the optimum.
 type Options struct {
 	// Rest, unless nil, is for a rule that does not converge to the optimum. It is a function
-	// of one multiplier λ < Max and its mean violation, and is zero where the rule comes to
-	// rest. The default is the distance between λ and λ + ḡ clipped to the bounds.
+	// of one multiplier λ < Max and the mean violation of its row, and is zero where the rule
+	// comes to rest. The default is the distance between λ and λ + ḡ clipped to the bounds.
 	Rest func(lambda, mean float64) float64
 }
 
@@ -277,7 +277,7 @@ func (p *problem) moments(mean, cov, lambda []float64) {
 }
 
 // steps is the number of dual steps on the problem. tolerance is the largest error allowed in the
-// optimality conditions after them; the violations have standard deviations near 1.
+// optimality conditions after these steps. The violations have standard deviations near 1.
 const (
 	steps     = 4000
 	tolerance = 0.01

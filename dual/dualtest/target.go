@@ -31,7 +31,7 @@ type TargetOptions[S energy.Site] struct {
 }
 
 // TestTarget checks a target against the laws of [dual.Target]. If the target has energies,
-// TestTarget also checks those of the tilted distribution:
+// TestTarget also checks the energies of the tilted distribution:
 //
 //   - shape: Len ≥ 1, Sites ≥ 1 and a finite Beta > 0, all of them constant.
 //   - multipliers: SetLambda copies its argument. It rejects numbers that are not finite and,

@@ -23,18 +23,18 @@ type Config struct {
 	// which is 0.1/√(1+t) at step t.
 	Rate dual.Schedule
 
-	// Memory is Adam's β₂, 0 ≤ Memory < 1: the decay of the running scale of a gradient. 0
+	// Memory is Adam's β₂, the decay of the running scale of a gradient, 0 ≤ Memory < 1. 0
 	// means 0.999. If there is little noise, as with Pseudo and Exact on all data, 0.9 is
 	// faster.
 	Memory float64
 
-	// L1 and L2 are the penalty weights λ₁ and λ₂, in nats per row of data. They act as
-	// proximal steps in Adam's metric. So L1 gives exact zeros, and the optimum does not
+	// L1 and L2 are the penalty weights λ₁ and λ₂, in nats per row of data. The penalties act
+	// as proximal steps in Adam's metric. So L1 gives exact zeros, and the optimum does not
 	// depend on the rate.
 	L1, L2 float64
 
-	// Penalty holds the factor c_k ≥ 0 of both penalties for each parameter; nil means 1 for
-	// all.
+	// Penalty holds, for each parameter, the factor c_k ≥ 0 of both penalties; nil means 1 for
+	// all parameters.
 	Penalty []float64
 
 	// Fixed marks the parameters that are held constant; nil means none.

@@ -23,7 +23,8 @@
 //
 // # Caveats
 //
-// A site that is constant in the data has no finite likelihood estimate: its parameters grow with
-// the steps. If the data do not determine all parameters, the estimate is not unique, and some
-// parameters keep their initial values. Setting L1 or L2 makes the problem well posed.
+// The parameters of a site that is constant in the data have no finite maximum-likelihood estimate.
+// They grow with the steps. If the data do not determine all parameters, the estimate is not
+// unique, and some parameters keep their initial values. Setting L1 or L2 makes the problem well
+// posed.
 package fit

@@ -30,10 +30,9 @@ type Persistent struct {
 	Restart float64
 }
 
-// Contrastive estimates the moments of the model by chains that begin every step at the
-// rows of the batch and make a few draws (contrastive divergence, Hinton 2002). The
-// estimate has little noise, and a bias that vanishes as the number of draws grows. The
-// zero value makes one draw.
+// Contrastive estimates the moments of the model by chains that begin every step at the rows of the
+// batch and make a few draws (contrastive divergence, Hinton 2002). The estimate has little noise.
+// Its bias vanishes as the number of draws grows. The zero value makes one draw.
 type Contrastive struct {
 	Draws int // draws per chain and step; 0 means 1
 }
@@ -205,7 +204,7 @@ func (d *driven) fields(f *wire.Fields) {
 	f.Tokens(d.buffer, levels)
 }
 
-// AppendBinary appends the state kept between steps to b; it implements [Phase].
+// AppendBinary appends to b the state that the phase keeps between steps; it implements [Phase].
 func (d *driven) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, d.fields) }
 
 // UnmarshalBinary restores the state kept between steps; it implements [Phase].

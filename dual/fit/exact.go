@@ -13,8 +13,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Exact computes the moments of the model by a sum over all its states, at most 2²² of them. It
-// gives maximum likelihood without chains. Config.Chains must be nil.
+// Exact computes the moments of the model by a sum over all its states. The model may have at most
+// 2²² states. It gives maximum likelihood without chains. Config.Chains must be nil.
 type Exact struct{}
 
 // mostStates is the largest number of states that Exact enumerates at every step.
@@ -85,7 +85,8 @@ func (n *enumerated) Gradient(ctx context.Context, g []float64, rows []int32, _ 
 // enumeratedBatch is the number of states whose energies are computed in one call.
 const enumeratedBatch = 1 << 10
 
-// fill stores in x the states numbered at, at+1, …. The first site varies fastest.
+// fill stores in x consecutive states, starting with state number at. The first site varies
+// fastest.
 func (n *enumerated) fill(x []int32, at int) {
 	for s := 0; s*n.sites < len(x); s++ {
 		c := at + s

@@ -61,7 +61,7 @@ func (f *Fit) newState(ctx context.Context, theta []float64) (s state, err error
 // It returns an error if the model is nil or has no parameters, or if data is empty or does not
 // consist of whole rows. A level out of range or a row of probability zero is an error too; the
 // error names the row, and for a level the site. New also returns an error if a field of the
-// configuration is out of range or the objective returns one.
+// configuration is out of range or the objective returns an error.
 func New(ctx context.Context, p energy.Parametric, data []int32, cfg Config) (*Fit, error) {
 	sites, levels, err := check.Model("fit", "New", "the model", p)
 	if err != nil {
@@ -104,14 +104,14 @@ func New(ctx context.Context, p energy.Parametric, data []int32, cfg Config) (*F
 // model has the present parameters, and the chains have been Reset to them.
 //
 // If the context ends, Run returns the context's error, and a later Run continues the interrupted
-// step. Run also returns an error if the gradient is not finite, the model rejects the
-// parameters, or the chains return an error. The parameters are then those before the failed
-// step.
+// step. Run also returns an error if the gradient is not finite, the model rejects the parameters,
+// or the chains return an error. In these cases the parameters are those before the failed step.
 func (f *Fit) Run(ctx context.Context, n int) error {
 	return f.run(ctx, n, func() bool { return false })
 }
 
-// run makes up to n steps like [Fit.Run], but ends early when stop returns true after a step.
+// run makes up to n steps like [Fit.Run], but ends after a step for which the function stop returns
+// true.
 func (f *Fit) run(ctx context.Context, n int, stop func() bool) error {
 	return f.life.Run(ctx, n, func(int) error {
 		if err := f.step(ctx); err != nil {
@@ -240,7 +240,7 @@ func (a *adam) step(theta, g []float64, eta float64, c *Config) {
 	}
 }
 
-// shrink returns the proximal step of t·|u|: it moves u towards 0 by t, but not past 0.
+// shrink returns the proximal step of t·|u|, which moves u towards 0 by t, but not past 0.
 func shrink(u, t float64) float64 {
 	switch {
 	case u > t:
@@ -258,9 +258,9 @@ func (f *Fit) energies() []float64 {
 	return e
 }
 
-// magic starts a checkpoint of a fit. A checkpoint holds one frame with the settings, one with
-// the state and one that marks the end (see [session.Frames]). The chains' own checkpoint
-// follows, if the chains have one.
+// magic starts a checkpoint of a fit. A checkpoint holds three frames (see [session.Frames]), which
+// contain, in order, the settings, the state, and an end mark. The chains' own checkpoint follows,
+// if the chains have one.
 const magic = "gibbsite fit 3\n"
 
 // frames describes the checkpoint frames that store the state s of the fit. energies holds the
@@ -320,21 +320,22 @@ func (f *Fit) read(ctx context.Context, r io.Reader) error {
 // dual.Saver. After Load the fit continues bit for bit as if it had not stopped.
 func (f *Fit) Save(w io.Writer) error { return f.life.Save(w) }
 
-// Load restores a checkpoint written by Save into a fit built with the same arguments. Only
-// Observe and Checkpoint may differ. Otherwise the error names the first argument that differs.
-// Load sets the parameters of the model and reads no further than the end of the checkpoint. On
-// an error nothing changes.
+// Load restores a checkpoint written by Save into a fit built with the same arguments. Observe and
+// Checkpoint may differ. If another argument differs, the error names the first such argument. Load
+// sets the parameters of the model and reads no further than the end of the checkpoint. If Load
+// returns an error, nothing has changed.
 func (f *Fit) Load(ctx context.Context, r io.Reader) error { return f.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint to the file path and keeps the previous one as path.old, so that at
-// least one survives any failure.
+// SaveFile saves a checkpoint to the file path and keeps the previous checkpoint as path.old, so
+// that at least one of the two files survives any failure.
 func (f *Fit) SaveFile(path string) error { return f.life.SaveFile(path) }
 
 // LoadFile restores a checkpoint written by [Fit.SaveFile]. If the file path is missing or
 // damaged, LoadFile restores the previous checkpoint, path.old. The rules of [Fit.Load] apply.
 func (f *Fit) LoadFile(ctx context.Context, path string) error { return f.life.LoadFile(ctx, path) }
 
-// settings returns the settings that must be equal in a checkpoint and the fit that loads it.
+// settings returns the settings that must be equal in a checkpoint and in the fit that loads the
+// checkpoint.
 func (f *Fit) settings() *fingerprint.List {
 	l := &fingerprint.List{Sites: f.sites}
 	l.Add("parameters", len(f.theta))
@@ -389,8 +390,8 @@ func (f *Fit) tests() []int32 {
 }
 
 // probe returns the slopes of the energies of the test states along a random direction of the
-// parameters. They identify an exponential model whatever its parameters are. It returns nil for
-// other models.
+// parameters. The slopes identify an exponential model, whatever its parameters. For other models,
+// probe returns nil.
 func (f *Fit) probe() []float64 {
 	if e, ok := energy.As[Exponential](f.p); !ok || !e.Exponential() {
 		return nil

@@ -18,18 +18,17 @@ type Objective interface {
 // Phase computes the gradient of an [Objective]; it belongs to one fit.
 type Phase interface {
 	// Gradient adds to g the gradient of the loss per row of data, without penalties, at the
-	// present parameters. It is estimated from the given rows. step counts from 0, and seed
-	// is the seed of the fit. If ctx ends, Gradient returns the error of ctx. A later call
-	// for the same step, with the same initial g, continues where the interrupted one
-	// stopped.
+	// present parameters. It is estimated from the given rows. step counts from 0, and seed is
+	// the seed of the fit. If ctx ends, Gradient returns the error of ctx. A later call for the
+	// same step, with the same initial g, continues where the interrupted call stopped.
 	Gradient(ctx context.Context, g []float64, rows []int32, step int, seed uint64) error
 
 	// Settle is called after the last step of a Run and by UseAverage, when the model already
 	// has the new parameters.
 	Settle() error
 
-	// AppendBinary appends the state that the phase keeps between steps to b. UnmarshalBinary
-	// restores it.
+	// AppendBinary appends to b the state that the phase keeps between steps. UnmarshalBinary
+	// restores this state.
 	AppendBinary(b []byte) ([]byte, error)
 	UnmarshalBinary(b []byte) error
 }
@@ -40,8 +39,8 @@ type Phase interface {
 type Conditioned interface {
 	energy.Parametric
 
-	// PseudoGradient adds Σ_s Σ_i ∂/∂θ −log p(x_i | the other sites) to g, for the states
-	// x_s, and returns the sum Σ_s Σ_i −log p(x_i | the other sites).
+	// PseudoGradient adds to g, for the states x_s, Σ_s Σ_i ∂/∂θ −log p(x_i | the other sites).
+	// It returns the sum Σ_s Σ_i −log p(x_i | the other sites).
 	PseudoGradient(g []float64, x []int32) float64
 }
 
@@ -73,7 +72,7 @@ func newMoments(p energy.Parametric, data []int32) *moments {
 	return m
 }
 
-// add adds the mean of ∂E/∂θ over the rows to g.
+// add adds to g the mean of ∂E/∂θ over the rows.
 func (m *moments) add(g []float64, rows []int32) {
 	if n := len(rows) / m.sites; m.all != nil && n == m.rows {
 		for k, v := range m.all {
@@ -84,7 +83,7 @@ func (m *moments) add(g []float64, rows []int32) {
 	m.mean(g, rows, 1)
 }
 
-// mean adds sign times the mean of ∂E/∂θ over the states to g.
+// mean adds to g the mean of ∂E/∂θ over the states x, multiplied by sign.
 func (m *moments) mean(g []float64, x []int32, sign float64) {
 	sum := make([]float64, len(g))
 	m.p.ParamGradient(sum, x, nil)

@@ -38,8 +38,9 @@ func (c *conditionals) Gradient(ctx context.Context, g []float64, rows []int32, 
 }
 
 // neighbours adds to g the pseudo-likelihood gradient of every row, for models without a closed
-// form. For each site of a row it adds the gradient ∂E/∂θ of the row. It subtracts those of the
-// states that differ only at this site, weighted by their conditional probabilities.
+// form. For each site of a row, it adds the gradient ∂E/∂θ of the row, and subtracts the mean of
+// this gradient over the states that differ only at the site, weighted by their conditional
+// probabilities.
 func (c *conditionals) neighbours(ctx context.Context, g []float64, rows []int32) error {
 	x := make([]int32, c.levels*c.sites)
 	e, w := make([]float64, c.levels), make([]float64, c.levels)
@@ -81,9 +82,9 @@ func (c *conditionals) neighbours(ctx context.Context, g []float64, rows []int32
 	return nil
 }
 
-// Pseudo replaces log p(x) by the pseudo-likelihood Σ_i log p(x_i | the other sites) (Besag
-// 1975). It is concave where the log-likelihood is and needs no chains. As the data grow,
-// its optimum tends to the same parameters, with a larger variance.
+// Pseudo replaces log p(x) by the pseudo-likelihood Σ_i log p(x_i | the other sites) (Besag 1975).
+// The pseudo-likelihood is concave where the log-likelihood is, and needs no chains. As the data
+// grow, its optimum tends to that of the likelihood, with a larger variance.
 //
 // For [Conditioned] models, such as the learners of Ising and dense two-level Quadratic
 // models, the gradient has a closed form. For others, each row needs the gradients of

@@ -109,7 +109,7 @@ func (f *Fit) met(tol float64) bool {
 type Certificate struct {
 	LogLik float64 // mean log-likelihood: the mean of −E(x) − log Z
 
-	// standard error of LogLik: that of log Z and that of the mean over states combined
+	// standard error of LogLik, which combines the errors of log Z and of the mean over states
 	StdErr float64
 
 	LogZ, LogZErr float64 // log Z and its standard error
@@ -204,7 +204,7 @@ func (r *residuals) add(g []float64) {
 	r.window *= 2
 }
 
-// close stores the mean and standard error over the chunks so far.
+// close stores in mean and se the mean and the standard error over the chunks so far.
 func (r *residuals) close(mean, se []float64) {
 	n := float64(r.chunks)
 	for k, v := range r.sum {

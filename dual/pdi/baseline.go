@@ -28,7 +28,8 @@ func (d Guided) Shape() (sites, levels int) {
 	return d.Base.Shape()
 }
 
-// Denoise stores the predictions of Base after the gradient step; it implements energy.Denoiser.
+// Denoise stores in v the predictions of Base after the gradient step; it implements
+// energy.Denoiser.
 func (d Guided) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	if err := check.Given("pdi: Guided", "Base", d.Base); err != nil {
 		return err
@@ -57,7 +58,7 @@ func (d Guided) Denoise(ctx context.Context, v []float32, q energy.Noised[float3
 	return nil
 }
 
-// Projected is the projected-diffusion baseline: it projects each prediction of Base onto the set
+// Projected is the projected-diffusion baseline. It projects each prediction of Base onto the set
 // of samples that satisfy the constraints individually.
 type Projected struct {
 	Base energy.Denoiser[float32]
@@ -70,7 +71,7 @@ func (d Projected) Shape() (sites, levels int) {
 	return d.Base.Shape()
 }
 
-// Denoise stores the projected predictions of Base; it implements energy.Denoiser.
+// Denoise stores in v the projected predictions of Base; it implements energy.Denoiser.
 func (d Projected) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	if err := check.Given("pdi: Projected", "Base", d.Base); err != nil {
 		return err

@@ -18,8 +18,8 @@ type Config struct {
 	// estimate, four of them in the last step of the diffusion. It needs no step size,
 	// whatever the units of g.
 	//
-	// Rules whose steps depend on the variance of samples, such as [dual.Auto], are rejected:
-	// within a run that variance is unknown.
+	// Rules whose steps depend on the variance of samples, such as [dual.Auto], are rejected,
+	// because this variance is unknown within a run.
 	Rule  dual.Rule
 	Start []float64 // initial multipliers; nil means zeros
 	Max   *float64  // upper bound on every multiplier, ≥ 0; nil means no bound

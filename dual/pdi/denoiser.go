@@ -52,7 +52,7 @@ type inference struct {
 const averageFrom = 0.25 // averages omit this fraction of a run, from its start
 
 // New returns a denoiser. It returns an error if the predictor is nil or a field is out of range.
-// It also tries the rule on a mean of zeros and returns its error. That error is a
+// It also tries the rule on a mean of zeros and returns the rule's error, which is a
 // [*dual.SpreadError] if the rule needs the variance of samples.
 func New(ctx context.Context, p Predictor, cfg Config) (*Denoiser, error) {
 	if check.Nil(p) {
@@ -239,9 +239,9 @@ func (d *Denoiser) Average() []float64 {
 	return avg
 }
 
-// Stability returns the stability factors of the last batch, one per step: the influence of the
-// step's multipliers on the distribution of the samples. The factors add up to 1. They depend on
-// the schedule and on variance, the variance v of a coordinate of the base distribution. With the
+// Stability returns the stability factors of the last batch. The factor of a step is the influence
+// of the step's multipliers on the distribution of the samples. The factors add up to 1. They
+// depend on the schedule and on the variance v of a coordinate of the base distribution. With the
 // DDPM step x_s = A·x_t + B·x̂_0 + noise, the factor of step t is
 //
 //	w_t ∝ B_t·V_t·Π_u (A_u + B_u·L_u)  over the steps u after t,
@@ -250,11 +250,11 @@ func (d *Denoiser) Average() []float64 {
 // Here V is the variance of x_0 given x_t, the factor by which multipliers move a prediction. L
 // is the derivative of the prediction with respect to x_t.
 //
-// Assume that the base distribution is normal with independent coordinates of variance v, and
-// that the constraints are linear. The mean of the samples is then exactly that at the fixed
-// multipliers Σ_t w_t·λ_t ([Denoiser.Tilt]). Only the error remains that a finite number of steps
-// has at any fixed λ. In other cases the factors are a rough measure. Hadou et al. (2026) bound
-// the effect of multipliers other than λ* by factors of this kind.
+// Assume that the base distribution is normal with independent coordinates of variance v, and that
+// the constraints are linear. The mean of the samples is then exactly that of a run at the fixed
+// multipliers Σ_t w_t·λ_t ([Denoiser.Tilt]), which has only the error of a finite number of steps.
+// In other cases the factors are a rough measure. Hadou et al. (2026) bound the effect of
+// multipliers other than λ* by factors of this kind.
 //
 // Stability returns nil before the first step, and an error unless variance is finite and > 0.
 func (d *Denoiser) Stability(variance float64) ([]float64, error) {
@@ -282,9 +282,9 @@ func (d *Denoiser) Stability(variance float64) ([]float64, error) {
 }
 
 // Tilt returns the fixed multipliers Σ_t w_t·λ_t that are equivalent to those of the last batch.
-// w_t are the factors of [Denoiser.Stability], and λ_t the multipliers of the predictions that
-// the diffusion used. To draw more samples like those of the batch, fix λ at Tilt, not at
-// [Denoiser.Average]. Tilt returns the errors of Stability.
+// w_t are the factors of [Denoiser.Stability], and λ_t the multipliers of the predictions that the
+// diffusion used. To draw more samples like those of the batch, fix λ at Tilt, not at
+// [Denoiser.Average]. Tilt returns the same errors as Stability.
 func (d *Denoiser) Tilt(variance float64) ([]float64, error) {
 	w, err := d.Stability(variance)
 	if w == nil {
@@ -354,8 +354,8 @@ func (d *Denoiser) scarce() string {
 	return fmt.Sprintf("pdi: in %d of %d steps fewer than %d candidates count, %.1f at the least", few, len(d.ess), scarceCandidates, least)
 }
 
-// few returns the number of steps with fewer than two effective candidates, and the smallest
-// effective number of candidates in a step.
+// few returns the number of steps with fewer than two effective candidates. The result least is the
+// smallest effective number of candidates in a step.
 func (d *Denoiser) few() (few int, least float64) {
 	if _, ok := d.p.Predictor.(Estimator); !ok {
 		return 0, 0
@@ -370,8 +370,8 @@ func (d *Denoiser) few() (few int, least float64) {
 	return few, least
 }
 
-// outside returns the warning about multipliers outside the range of p, with the error of the
-// first such step. It returns "" if there are none.
+// outside returns the warning about multipliers outside the range of p, with the error of the first
+// such step. It returns "" if there is no such step.
 func (d *Denoiser) outside(p Ranged) string {
 	beyond, steps := 0, d.Steps()
 	var first error

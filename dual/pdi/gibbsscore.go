@@ -45,10 +45,10 @@ var _ Composed = (*dual.RealLagrangian)(nil)
 // [GibbsScore.Effective] returns how many of the K contribute; at high noise in 30 dimensions it
 // is one. GibbsOptions.Center and Spread give better candidates.
 //
-// States are processed in parallel on all processors. So each state needs its own source, and the
-// target must be safe for concurrent use. Results do not depend on the number of processors.
-// Terms of a [Composed] target that are continuous.Linear are evaluated together as one linear
-// term.
+// States are processed in parallel on all processors. So each state needs its own random source,
+// and the target must be safe for concurrent use. Results do not depend on the number of
+// processors. Terms of a [Composed] target that are continuous.Linear are evaluated together as one
+// linear term.
 //
 // A GibbsScore keeps scratch and must be used by one goroutine at a time. Its results are the
 // same on every GOARCH if those of the terms are.
@@ -119,10 +119,10 @@ const (
 
 // NewGibbsScore returns the predictor for a target. It copies a [Composed] target such as a
 // [dual.RealLagrangian]. Every prediction sets the multipliers of any other target. NewGibbsScore
-// returns an error if the target is nil, has no sites or no multipliers, or has a temperature
-// that is not positive and finite. It also returns an error if an option is out of range, or if
-// there is neither a guess nor Score nor Control. Without all three, for states in the tails of
-// the noise the mean of the candidates around x_t/α would be biased, whatever their number.
+// returns an error if the target is nil, has no sites or no multipliers, or has a temperature that
+// is not positive and finite. It also returns an error if an option is out of range, or if there is
+// neither a guess nor Score nor Control. With none of these, the mean of the candidates around
+// x_t/α would be biased for states in the tails of the noise, whatever the number of candidates.
 func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 	target := l
 	if check.Nil(l) {
@@ -188,7 +188,7 @@ func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 }
 
 // broadcast returns n copies of the single entry of v, or a copy of its n entries. It returns an
-// error unless the entries are finite and larger than above.
+// error unless the entries are finite and exceed the given bound.
 func broadcast(name string, v []float64, n int, above float64) ([]float64, error) {
 	if len(v) != 1 && len(v) != n {
 		return nil, fmt.Errorf("pdi: NewGibbsScore: len(%s) = %d, want 1 or %d", name, len(v), n)
@@ -223,7 +223,7 @@ func rowsOf(l Tilted) []dual.Row {
 	return make([]dual.Row, l.Len())
 }
 
-// Violation stores the target's violations of the states x in v; it implements [Predictor].
+// Violation stores in v the target's violations at the states x; it implements [Predictor].
 func (g *GibbsScore) Violation(v []float64, x []float32) { g.l.Violation(v, x) }
 
 // Effective returns the effective number of candidates (Σw)²/Σw², between 1 and K, averaged over
@@ -240,9 +240,9 @@ func (g *GibbsScore) Effective() float64 {
 	return sum / float64(states)
 }
 
-// Forecast implements [Forecaster]. It stores the weighted mean of g over the candidates. If all
-// terms are continuous.Linear, it stores g at the prediction, which has the same expectation and
-// less variance.
+// Forecast implements [Forecaster]. If all terms are continuous.Linear, it stores as the violations
+// g at the prediction. Otherwise it stores the weighted mean of g over the candidates, which for
+// linear terms has the same expectation but more variance.
 func (g *GibbsScore) Forecast(v []float32, violation []float64, x []float32, alpha, lambda []float64, src []rand.Source, domain func(x []float32)) error {
 	check.Len("pdi", "g", len(violation), len(alpha)*g.Len())
 	if g.linear {
@@ -264,9 +264,9 @@ func (g *GibbsScore) Forecast(v []float32, violation []float64, x []float32, alp
 	return g.Predict(v, x, alpha, lambda, src)
 }
 
-// Predict stores the estimated posterior means in v; it implements [Predictor]. It returns an
-// error if every candidate of a state has energy +Inf, an energy is NaN, or a multiplier is not
-// finite. A negative multiplier is an error too, unless its row is an equality.
+// Predict stores in v the estimated posterior means; it implements [Predictor]. It returns an error
+// if every candidate of a state has energy +Inf, an energy is NaN, or a multiplier is not finite. A
+// negative multiplier is an error too, unless its row is an equality.
 func (g *GibbsScore) Predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error {
 	n := g.l.Sites()
 	check.Len("pdi", "v", len(v), len(x))
@@ -415,7 +415,7 @@ func (g *GibbsScore) one(b *gibbsSpace, v []float32, violation []float64, x []fl
 	return effective, nil
 }
 
-// forecast stores the weighted mean violation of the projected candidates in mean. sum is the sum
+// forecast stores in mean the weighted mean violation of the projected candidates. sum is the sum
 // of the weights.
 func (g *GibbsScore) forecast(b *gibbsSpace, mean []float64, sum float64) {
 	n, m := g.l.Sites(), len(mean)
@@ -441,8 +441,8 @@ func (g *GibbsScore) forecast(b *gibbsSpace, mean []float64, sum float64) {
 	}
 }
 
-// controlled stores the estimate with a control variate in v. The candidates y_k come from N(m,
-// V) and have weights w. The control variate is d_k = V·∇log w(y_k) − (y_k − m).
+// controlled stores in v the estimate with a control variate. The candidates y_k come from N(m, V)
+// and have weights w. The control variate is d_k = V·∇log w(y_k) − (y_k − m).
 func (g *GibbsScore) controlled(b *gibbsSpace, v, x []float32, sum, root, variance float64) {
 	n := len(x)
 	g.l.Score(b.s, b.y)

@@ -26,8 +26,8 @@ type Mixture struct {
 	beta    float64
 }
 
-// NewMixture returns the predictor for the base distribution m and constraints whose statistics
-// are continuous.Linear. It returns the errors of [dual.NewRealLagrangian], and an error if a
+// NewMixture returns the predictor for the base distribution m and constraints whose statistics are
+// continuous.Linear. It returns the same errors as [dual.NewRealLagrangian], and an error if a
 // statistic is not linear.
 func NewMixture(m *continuous.Mixture, beta float64, constraints ...dual.Constraint[float32]) (*Mixture, error) {
 	if m == nil {
@@ -60,7 +60,7 @@ func (p *Mixture) Len() int { return len(p.terms) }
 // Beta returns the temperature.
 func (p *Mixture) Beta() float64 { return p.beta }
 
-// tilt stores −Aᵀλ/β in t, where row j of A is the slope of constraint j.
+// tilt stores in t the vector −Aᵀλ/β, where row j of A is the slope of constraint j.
 func (p *Mixture) tilt(t, lambda []float64) {
 	clear(t)
 	for j, l := range lambda {
@@ -71,7 +71,7 @@ func (p *Mixture) tilt(t, lambda []float64) {
 	}
 }
 
-// Predict stores the exact posterior means in v; it implements [Predictor].
+// Predict stores in v the exact posterior means; it implements [Predictor].
 func (p *Mixture) Predict(v, x []float32, alpha, lambda []float64, _ []rand.Source) error {
 	t := scratch.Float64s.Get(p.Sites())
 	defer scratch.Float64s.Put(t)
@@ -80,7 +80,7 @@ func (p *Mixture) Predict(v, x []float32, alpha, lambda []float64, _ []rand.Sour
 	return nil
 }
 
-// Violation stores the violations of the states x in g; it implements [Predictor].
+// Violation stores in g the violations at the states x; it implements [Predictor].
 func (p *Mixture) Violation(g []float64, x []float32) {
 	n := p.Sites()
 	states := len(x) / n
@@ -103,10 +103,10 @@ func (p *Mixture) Law(lambda []float64) *continuous.Mixture {
 	return m
 }
 
-// Solve returns the exact optimum: the λ* that maximises D(λ) = −β log Z(λ). The problem is
-// concave, with one dimension per constraint, and Z is known. If no distribution satisfies the
-// constraints, because a combination of them is a positive constant, the error is a
-// [*dual.DivergedError]. The only other error is that of the context.
+// Solve returns the exact optimum λ*, which maximises D(λ) = −β log Z(λ). The problem is concave,
+// with one dimension per constraint, and Z is known. If no distribution satisfies the constraints,
+// because a combination of them is a positive constant, the error is a [*dual.DivergedError]. The
+// only other error is that of the context.
 func (p *Mixture) Solve(ctx context.Context) (*dual.Solution, error) {
 	n := p.Len()
 	top, err := concave.Maximize(ctx, p.dual, make([]float64, n), concave.Unit{Value: p.beta}, p.equal)
@@ -140,9 +140,9 @@ func (p *Mixture) diverging(lambda []float64, violation float64) *dual.DivergedE
 	return e
 }
 
-// dual is the concave dual function with its gradient and curvature. Let p_k be the weights and
-// μ_k the means of the tilted mixture. Then E[g_j] = Σ_k p_k a_jᵀμ_k + c_j. The covariance is
-// that of the component means plus the mean covariance of the components.
+// dual is the concave dual function with its gradient and curvature. Let p_k be the weights and μ_k
+// the means of the tilted mixture. Then E[g_j] = Σ_k p_k a_jᵀμ_k + c_j. The covariance of g is the
+// covariance of the component means plus the mean covariance of the components.
 func (p *Mixture) dual(lambda, grad, curv []float64) float64 {
 	n, d := p.Len(), p.Sites()
 	t := make([]float64, d)

@@ -15,8 +15,9 @@ import (
 // violations forecasts the mean violation of the final samples. For linear g these are the
 // violations of the predictions; for other g a [Forecaster] computes them. Adding δ to λ from now
 // on changes the forecast by −Cδ/β. C is the mean posterior covariance of g given the noised
-// states: large at the start, 0 at the end. (The covariance of the predictions themselves does
-// the opposite.) The rule estimates C by differences in λ. A step solves
+// states. It is large at the start and 0 at the end. (The covariance of the predictions themselves
+// is small at the start and large at the end.) The rule estimates C by differences in λ. A step
+// solves
 //
 //	max_δ ḡᵀδ − δᵀ(C + diag h)δ/(2β)  over λ + δ ≥ 0 (except for equalities), |δ_j| ≤ 2rβ/scale_j.
 //
@@ -65,7 +66,8 @@ const (
 	often             = 0.02  // elapsed time after which C is estimated again
 	perColumn         = 8     // smallest number of states used for a column of C
 
-	// states and largest number of rounds of the prologue, and states for a column of C in it
+	// in order, for the prologue: number of states, largest number of rounds, states for a
+	// column of C
 	prologueStates, prologueRounds, prologueColumn = 8, 200, 4
 	// first rounds of the prologue, each of which estimates C
 	prologueEager = 10

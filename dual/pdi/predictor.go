@@ -21,12 +21,12 @@ type Predictor interface {
 	// [Estimator]. Predict must not keep its arguments.
 	Predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error
 
-	// Violation stores the violations g of the states x in g, states × Len.
+	// Violation sets g to the violations at the states x, states × Len.
 	Violation(g []float64, x []float32)
 }
 
-// equal marks the multipliers of p that may have either sign, if p is [dual.Described]. It
-// returns nil if there are none.
+// equal marks the multipliers of p that may have either sign, if p is [dual.Described]. It returns
+// nil if no multiplier may.
 func equal(p any) []bool {
 	d, ok := p.(dual.Described)
 	if !ok {
@@ -58,8 +58,8 @@ type Estimator interface {
 type Forecaster interface {
 	Predictor
 
-	// Forecast predicts like Predict. It also stores the posterior means E_λ[g(Π(x_0)) | x_t]
-	// in g, states × Len. domain is the projection Π; nil means none.
+	// Forecast predicts like Predict. It also stores in g, states × Len, the posterior means
+	// E_λ[g(Π(x_0)) | x_t] of the violations. domain is the projection Π; nil means none.
 	Forecast(v []float32, g []float64, x []float32, alpha, lambda []float64, src []rand.Source, domain func(x []float32)) error
 }
 
@@ -72,8 +72,8 @@ type projected struct {
 	forecast Forecaster
 }
 
-// predict stores the projected predictions of the states x at lambda in v, and their violations
-// in g.
+// predict stores in v the projected predictions for the states x at lambda, and in g the violations
+// at these predictions.
 func (p projected) predict(v []float32, g []float64, x []float32, alpha, lambda []float64, src []rand.Source) error {
 	var err error
 	if p.forecast != nil {

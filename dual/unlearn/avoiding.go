@@ -12,7 +12,7 @@ import (
 )
 
 // Avoiding is a denoiser whose samples never contain the given tokens F. It also computes the
-// probability that the original model avoids them. If h_k is the probability that the k-th
+// probability that the original model avoids these tokens. If h_k is the probability that the k-th
 // revealed token is in F, a sample of the original model contains none of F with probability
 //
 //	1 − p(F) = E ∏_k (1 − h_k),
@@ -74,13 +74,12 @@ func NewAvoiding(q energy.Denoiser[int32], mask int32, tokens ...int32) (*Avoidi
 // Shape returns the shape of the denoiser.
 func (a *Avoiding) Shape() (sites, levels int) { return a.sites, a.levels }
 
-// MaskLevel implements [energy.Masking]: it returns the level of a masked token.
+// MaskLevel returns the level of a masked token; it implements [energy.Masking].
 func (a *Avoiding) MaskLevel() int32 { return a.mask }
 
-// Denoise stores the predictions of the original denoiser without the tokens to avoid. It
+// Denoise stores in v the predictions of the original denoiser without the tokens to avoid. It
 // implements energy.Denoiser. It returns an error unless tokens are revealed one by one or
-// independently (Noised.Reveals), because the probabilities of other ways of revealing are
-// unknown.
+// independently (Noised.Reveals), because the probabilities of other ways of revealing are unknown.
 func (a *Avoiding) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if q.Reveals != energy.RevealsOne && q.Reveals != energy.RevealsEach {
 		return fmt.Errorf("unlearn: Avoiding: Noised.Reveals = %d, want RevealsOne or RevealsEach: sample by diffusion.Masked, without a projector, guidance or particles", q.Reveals)
@@ -111,8 +110,8 @@ func (a *Avoiding) Denoise(ctx context.Context, v []float32, q energy.Noised[int
 	return nil
 }
 
-// settle adds to the sum of r the log(1 − h) of every token that is revealed in x but masked in
-// the last recorded state.
+// settle adds to r.sum the log(1 − h) of every token that is revealed in x but masked in the last
+// recorded state.
 func (r *survivor) settle(x []int32, mask int32) {
 	for i, l := range x {
 		if r.x[i] == mask && l != mask {
@@ -122,8 +121,8 @@ func (r *survivor) settle(x []int32, mask int32) {
 }
 
 // exclude removes the tokens to avoid from a row of log-weights. It returns the logarithm of the
-// probability of the remaining tokens. If none remains, exclude leaves the row unchanged and
-// returns −Inf, so a sample drawn from it counts as not surviving.
+// probability of the remaining tokens. If no token remains, exclude leaves the row unchanged and
+// returns −Inf, so a sample drawn from the row counts as not surviving.
 func (a *Avoiding) exclude(row []float32) float64 {
 	top := math.Inf(-1)
 	for l, w := range row {
@@ -153,10 +152,10 @@ func (a *Avoiding) exclude(row []float32) float64 {
 	return simd.Log(left / all)
 }
 
-// LogSurvival stores Σ_k log(1 − h_k) in dst for the most recent samples, one per state of x. x
-// must hold these samples in the order in which they were begun. The value is −Inf for a sample
-// in which no other token could be drawn. LogSurvival then discards all records. It panics if
-// fewer samples have been drawn since the last call, or if the lengths do not match.
+// LogSurvival stores in dst, for each of the most recent samples, one per state of x, the sum Σ_k
+// log(1 − h_k). x must hold these samples in the order in which they were begun. The value is −Inf
+// for a sample in which no other token could be drawn. LogSurvival then discards all records. It
+// panics if fewer samples have been drawn since the last call, or if the lengths do not match.
 func (a *Avoiding) LogSurvival(dst []float64, x []int32) {
 	n := check.Rows("unlearn", "x", len(x), a.sites)
 	check.Len("unlearn", "dst", len(dst), n)

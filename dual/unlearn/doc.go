@@ -1,6 +1,6 @@
-// Package unlearn moves a distribution q away from others q_i (Khalafi, Ribeiro and Ding 2026).
-// The result stays as close to q as possible under bounds on what remains of the q_i. A
-// [Formulation] defines closeness and bounds.
+// Package unlearn moves a distribution q away from others q_i (Khalafi, Ribeiro and Ding 2026). The
+// result stays as close to q as possible while bounds limit what remains of the q_i. A
+// [Formulation] defines closeness and the bounded quantity.
 //
 // [Problem] is the problem on a finite space, with exact solutions ([Problem.Solve],
 // [Problem.Global]) and trade-off curves. On larger spaces a dual.Inference finds the

@@ -19,7 +19,7 @@ import (
 //
 //	log p̂_λ = (log q̂ − Σ_i λ_i log q̂_i)/(1−s) + const,  s = Σλ_i < 1.
 //
-// It also measures how far its path is from theirs, by the path divergence
+// It also measures how far its path is from the paths of the q_i, by the path divergence
 //
 //	Σ_t E KL(p_λ(x_s|x_t) ‖ q_i(x_s|x_t)) = Σ_t E Σ_{i masked} (α_s−α_t)/(1−α_t)·KL(p̂_λ ‖ q̂_i),
 //
@@ -30,17 +30,17 @@ import (
 // a [dual.Resampler] around the diffusion, [dual.Inference] is the dual ascent of the paper. Use
 // [dual.Ascent], whose step η is 0.02 in the paper, and a Config.Max below 1.
 //
-// For λ ≠ 0 this is a heuristic. The path divergence exceeds the divergence and so never
-// certifies KL ≥ b_i. Its mean is not the dual gradient, and the site-wise combination is not the
-// optimum. [Erasure.Terminal] corrects all three if tokens are revealed one by one. If the space
-// can be enumerated or log Z is known, use [Experts].
+// For λ ≠ 0 this is a heuristic. The path divergence exceeds the divergence and so never certifies
+// KL ≥ b_i. Its mean is not the dual gradient, and the site-wise combination is not the optimum. If
+// tokens are revealed one by one, [Erasure.Terminal] corrects all three faults. If the space can be
+// enumerated or log Z is known, use [Experts].
 //
 // An Erasure must be used by one diffusion, whose process is diffusion.Masked, with or without
 // FirstHitting. The diffusion states in energy.Noised.Reveals how it reveals tokens. With a
-// projector, guidance, particles or another process, Denoise returns an error, because the
-// measured divergence would not be that of the path. The diffusion must call Denoise in every
-// step: an Erasure is not TimeFree. It keeps a record for every sample and is not safe for
-// concurrent use.
+// projector, guidance, particles or another process, Denoise returns an error, because the measured
+// divergence would not be that of the path. The diffusion must call Denoise in every step, because
+// an Erasure is not TimeFree. It keeps a record for every sample and is not safe for concurrent
+// use.
 type Erasure struct {
 	base          energy.Denoiser[int32]
 	away          []energy.Denoiser[int32]
@@ -64,8 +64,8 @@ type ErasureConfig struct {
 
 // NewErasure returns the erasure at λ = 0 for the bounds b, one per distribution. It returns an
 // error if a denoiser is nil, shapes differ, or the mask is not a level. The mask must also equal
-// the mask level of every denoiser that reports one ([energy.Masking]). Wrong numbers or values
-// of bounds are errors too.
+// the mask level of every denoiser that reports one ([energy.Masking]). A wrong number of bounds
+// and an invalid bound are errors too.
 func NewErasure(q energy.Denoiser[int32], away []energy.Denoiser[int32], b []float64, cfg ErasureConfig) (*Erasure, error) {
 	if check.Nil(q) || len(away) == 0 || len(b) != len(away) {
 		return nil, fmt.Errorf("unlearn: NewErasure: q set = %t, %d distributions, %d bounds, want q and as many bounds as distributions, ≥ 1", !check.Nil(q), len(away), len(b))
@@ -176,7 +176,8 @@ type pathRecord struct {
 	path    tokenPath // tokens revealed so far; only after [Erasure.Terminal]
 }
 
-// settle adds the divergence of the step from signal level r.alpha to alpha.
+// settle adds to the record the divergence of the step from signal level r.alpha to signal level
+// alpha.
 func (r *pathRecord) settle(alpha float64) {
 	reveal := (alpha - r.alpha) / (1 - r.alpha)
 	for i, k := range r.pending {
@@ -222,10 +223,10 @@ func (e *Erasure) reveal(r *tokenPath, x []int32) {
 	copy(r.x, x)
 }
 
-// follow records the rows of a masked site. base holds the log-weights of q before the
-// combination. The rows of the other distributions start at index at of e.tables. rest is 1 − s
-// with s = Σλ_i. follow also records the log total of the combined row, log Σ_k exp((log q(k) −
-// Σλ_i log q_i(k))/(1−s)), computed from normalised rows.
+// follow records the rows of a masked site. base holds the log-weights of q before the combination.
+// The rows of the other distributions start at offset at in e.tables. rest is 1 − s with s = Σλ_i.
+// follow also records the log total of the combined row, log Σ_k exp((log q(k) − Σλ_i log
+// q_i(k))/(1−s)), computed from normalised rows.
 func (e *Erasure) follow(r *tokenPath, site, at int, base []float32, rest float64) {
 	laws := 1 + len(e.away)
 	rows := r.rows[site*laws*e.levels : (site+1)*laws*e.levels]
@@ -259,7 +260,7 @@ func (e *Erasure) follow(r *tokenPath, site, at int, base []float32, rest float6
 	r.totals[site] = tilt.Normalize(e.q)
 }
 
-// terminals stores b_i − log p_λ(x)/q_i(x) of one sample in g.
+// terminals stores in g the values b_i − log(p_λ(x)/q_i(x)) of one sample.
 func (e *Erasure) terminals(g []float64, r *tokenPath) {
 	rest := e.rest()
 	logp := r.logp[0]
@@ -274,9 +275,9 @@ func (e *Erasure) terminals(g []float64, r *tokenPath) {
 	}
 }
 
-// Denoise stores the combined predictions of p_λ; it implements energy.Denoiser. It returns an
-// error if q gives weight to a token to which a distribution to move away from gives none. It
-// also returns an error if tokens are revealed in a way that e cannot measure.
+// Denoise stores in v the combined predictions of p_λ; it implements energy.Denoiser. It returns an
+// error if q gives weight to a token to which a distribution to move away from gives none. It also
+// returns an error if tokens are revealed in a way that e cannot measure.
 func (e *Erasure) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if err := e.follows(q.Reveals); err != nil {
 		return err
@@ -360,8 +361,8 @@ func (e *Erasure) record(sample int, alpha float64) *pathRecord {
 	return r
 }
 
-// combine replaces a row of log-weights of q by that of p_λ, and records its divergences from the
-// distributions to move away from.
+// combine replaces a row of log-weights of q by the row of p_λ, and records the divergences of the
+// new row from the distributions to move away from.
 func (e *Erasure) combine(row []float32, at int, r *pathRecord, masked int, how energy.Reveals) error {
 	c := e.rest()
 	for k, w := range row {
@@ -400,10 +401,10 @@ func (e *Erasure) combine(row []float32, at int, r *pathRecord, masked int, how 
 	return nil
 }
 
-// Violation stores b_i − path divergence in g for the most recent samples, one per state of x.
-// After [Erasure.Terminal] it stores b_i − log p_λ(x)/q_i(x). x must hold these samples in the
-// order in which they were begun. Violation panics if fewer samples have been drawn since
-// SetLambda, or if the lengths do not match.
+// Violation stores in g, for each of the most recent samples, one per state of x, b_i minus its
+// path divergence. After [Erasure.Terminal] it stores b_i − log(p_λ(x)/q_i(x)) instead. x must hold
+// these samples in the order in which they were begun. Violation panics if fewer samples have been
+// drawn since SetLambda, or if the lengths do not match.
 func (e *Erasure) Violation(g []float64, x []int32) {
 	n, states := len(e.lambda), len(x)/e.sites
 	check.Len("unlearn", "g", len(g), states*n)
@@ -443,9 +444,9 @@ func (e *Erasure) Violation(g []float64, x []int32) {
 //	inf, err := dual.NewInference(ctx, e, p, dual.Config{Max: new(0.9)})
 //
 // Terminal needs memory for sites·levels·(1 + distributions) numbers per particle. The function
-// returns the errors of sample, including an error if tokens are revealed in another way. It also
-// returns an error if particles is less than 1, if tokens were given (Config.Clamp), or if all
-// weights are zero.
+// returns any error of sample, for instance if tokens are revealed in another way. It also returns
+// an error if particles is less than 1, if tokens were given (Config.Clamp), or if all weights are
+// zero.
 func (e *Erasure) Terminal(sample func(ctx context.Context, x []int32) error, particles int, src rand.Source) func(ctx context.Context, x []int32) error {
 	e.terminal = true
 	return func(ctx context.Context, x []int32) error {
@@ -486,8 +487,8 @@ func (e *Erasure) Terminal(sample func(ctx context.Context, x []int32) error, pa
 // that draw mean little.
 func (e *Erasure) Effective() float64 { return e.effective }
 
-// choose fills x with states of all, resampled by their weights w, and keeps the records of the
-// chosen states.
+// choose fills x with states from the list all, resampled by the weights w, and keeps the records
+// of the chosen states.
 func (e *Erasure) choose(x, all []int32, w []float64, src rand.Source) {
 	n := len(x) / e.sites
 	// convert explicitly: a compiler may otherwise fuse this product with a sum

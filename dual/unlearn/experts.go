@@ -17,17 +17,16 @@ import (
 //	E(x, λ) = (E_q(x) − Σ_i λ_i E_i(x)) / (1−s),  s = Σλ_i < 1.
 //
 // So its distribution is q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)}, up to normalisation, for models of q and
-// q_i with energies E_q and E_i. Every q_i must have positive probability wherever q has. At λ =
-// 0 the product is q. Experts offers the same optional interfaces as [dual.Lagrangian]. Like
-// there, SetLambda must not run concurrently with other methods, and kernels must be Reset after
-// it.
+// q_i with energies E_q and E_i. Every q_i must have positive probability wherever q has. At λ = 0
+// the product is q. Experts offers the same optional interfaces as [dual.Lagrangian]. SetLambda
+// must not run concurrently with other methods, and kernels must be Reset after SetLambda.
 //
 // Experts is a [dual.Target]. Its violations are those of the constraints KL(p_λ‖q_i) ≥ b_i,
 //
 //	g_i(x) = b_i − (log p_λ(x) − log q_i(x)),
 //
-// whose mean is the dual gradient. They require log Z_λ. For m distributions, set Config.Max <
-// 1/m, so that no step of the rule can violate s < 1. A multiplier that stays at this bound while
+// whose mean is the dual gradient. Violations require log Z_λ. For m distributions, set Config.Max
+// < 1/m, so that no step of the rule can violate s < 1. A multiplier that stays at this bound while
 // its constraint is violated indicates that b exceeds b_crit (see [CriticalError]).
 type Experts struct {
 	sum           *energy.Affine                         // weighted sum of the energies of q and of the models in away
@@ -43,11 +42,11 @@ type Experts struct {
 
 // NewExperts returns the product of experts at λ = 0 for the bounds b, one per distribution.
 // logZ(m) must return log Σ_x e^{−E_m(x)} for a model m. It may enumerate, use a dynamic program,
-// or estimate it like [dual.Thermodynamic]. NewExperts calls logZ once for every model in away,
-// and SetLambda calls it each time.
+// or estimate it like [dual.Thermodynamic]. NewExperts calls logZ once for every model in away, and
+// every call of SetLambda calls logZ once.
 //
-// NewExperts returns an error if an argument is nil, shapes differ, or the bounds are invalid,
-// and the errors of logZ.
+// NewExperts returns an error if an argument is nil, shapes differ, the bounds are invalid, or logZ
+// returns an error.
 func NewExperts(q energy.Model, away []energy.Model, b []float64, logZ func(energy.Model) (float64, error)) (*Experts, error) {
 	if _, _, err := check.Model("unlearn", "NewExperts", "q", q); err != nil {
 		return nil, err
@@ -85,7 +84,7 @@ func (m *Experts) Shape() (sites, levels int) { return m.sites, m.levels }
 // Energy implements energy.Model at the present multipliers.
 func (m *Experts) Energy(e []float64, x []int32) { m.sum.Energy(e, x) }
 
-// As implements energy.Capable.
+// As implements energy.Capable. It offers the capabilities of the weighted sum of the models.
 func (m *Experts) As(target any) bool { return m.sum.As(target) }
 
 // Len returns the number of distributions to move away from.
@@ -94,7 +93,7 @@ func (m *Experts) Len() int { return len(m.lambda) }
 // Sites returns the number of sites of a state.
 func (m *Experts) Sites() int { return m.sites }
 
-// Beta returns 1 − Σλ_i: the Hessian of the dual function is −Cov(g)/(1−Σλ_i).
+// Beta returns 1 − Σλ_i, because the Hessian of the dual function is −Cov(g)/(1−Σλ_i).
 func (m *Experts) Beta() float64 { return m.rest(m.lambda) }
 
 // rest returns 1 − Σλ_i.
@@ -141,8 +140,8 @@ func (m *Experts) tune(lambda []float64) {
 	m.weigh(m.weight, 0)
 }
 
-// Violation stores g_i of every state of x in g, states × distributions, row-major. It panics if
-// the lengths do not match.
+// Violation stores in g the value g_i of every state of x, states × distributions, row-major. It
+// panics if the lengths do not match.
 func (m *Experts) Violation(g []float64, x []int32) {
 	n := len(m.lambda)
 	states := len(x) / m.sites

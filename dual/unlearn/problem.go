@@ -16,8 +16,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
 
-// Problem is an unlearning problem on a finite space: a distribution q, and distributions q_i to
-// move away from. It is immutable and safe for concurrent use.
+// Problem is an unlearning problem on a finite space. It consists of a distribution q, and
+// distributions q_i to move away from. It is immutable and safe for concurrent use.
 type Problem struct {
 	q    []float64
 	away [][]float64
@@ -31,9 +31,9 @@ type Problem struct {
 // Distributions are then normalised.
 const sumSlack = 1e-9
 
-// New returns the problem of moving q away from the given distributions. Each holds one
-// probability per state and is copied. New returns an error unless all distributions have the
-// same length and consist of numbers ≥ 0 that sum to 1 within 10⁻⁹.
+// New returns the problem of moving q away from the given distributions. Each distribution holds
+// one probability per state. New copies the distributions. New returns an error unless all
+// distributions have the same length and consist of numbers ≥ 0 that sum to 1 within 10⁻⁹.
 //
 // Formulations have further conditions. ReverseKL and DiscreteSafe need q_i > 0 wherever q > 0.
 // ForwardKL and LikelihoodRatio need q > 0 wherever q_i > 0.
@@ -107,9 +107,9 @@ func FromRatios(ratios ...[]float64) (*Problem, error) {
 
 // Tails returns the tail shape k̂ of the ratios of every distribution, for a problem from
 // [FromRatios]. It returns nil for other problems. If k̂ ≤ 0.5, the sample determines the mean of
-// the ratios; up to 0.7 it nearly does. For larger k̂, [Problem.Solve] returns a [*TailError] if
-// its result depends on that mean. k̂ is −Inf if the largest values are equal or there are fewer
-// than 25.
+// the ratios. If k̂ ≤ 0.7, the sample nearly determines the mean. For larger k̂, [Problem.Solve]
+// returns a [*TailError] if its result depends on that mean. k̂ is −Inf if the largest values are
+// equal or there are fewer than 25.
 func (u *Problem) Tails() []float64 { return slices.Clone(u.tails) }
 
 // checkDistribution returns a normalised copy of p, or an error if p is not a distribution on n
@@ -158,9 +158,9 @@ func (u *Problem) check(f Formulation) error {
 }
 
 // Law returns the distribution p_λ of a formulation. It returns an error if the distributions do
-// not satisfy the conditions of the formulation. Another error is a lambda that does not hold one
-// finite λ_i ≥ 0 per distribution. The last is a p_λ that is not a distribution: Σλ ≥ 1 for
-// ReverseKL or ForwardKL, or a negative probability for ForwardKL.
+// not satisfy the conditions of the formulation, or lambda does not hold one finite λ_i ≥ 0 per
+// distribution. It also returns an error if p_λ is not a distribution, which occurs if Σλ ≥ 1 for
+// ReverseKL or ForwardKL, or if ForwardKL gives a negative probability.
 func (u *Problem) Law(f Formulation, lambda []float64) ([]float64, error) {
 	if err := u.check(f); err != nil {
 		return nil, err
@@ -333,7 +333,8 @@ func (f Formulation) String() string {
 // stays ≤ most, which is ≥ 0; +Inf means no bound. For ReverseKL most must keep Σλ below 1, and
 // +Inf means 0.99.
 //
-// Ascend returns the errors of [Problem.Law] during the ascent, of the rule, and of the context.
+// Ascend returns the error of the context, of the rule, or of [Problem.Law] at multipliers of the
+// ascent.
 func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule dual.Rule, start []float64, most float64, n int) ([]float64, error) {
 	if err := u.check(f); err != nil {
 		return nil, err
@@ -384,19 +385,19 @@ const reverseMax = 0.99
 // CriticalError reports that no multipliers were found for the bounds of a ReverseKL or ForwardKL
 // problem.
 //
-// The dual of ReverseKL may have no maximum: the multipliers reach s = Σλ_i = 1 while a
-// constraint is still violated. On a finite space, KL(p_λ‖q_i) cannot exceed a critical bound.
-// For one distribution q_u to move away from, that bound is
+// The dual of ReverseKL may have no maximum, because the multipliers reach s = Σλ_i = 1 while a
+// constraint is still violated. On a finite space, KL(p_λ‖q_i) cannot exceed a critical bound. For
+// one distribution q_u to move away from, that bound is
 //
 //	b_crit = −log q_u(M),  M = {x : q(x)/q_u(x) is largest}.
 //
 // (Strong duality needs distributions without atoms.) [Problem.Global] finds the optimum of small
 // problems. [DiscreteSafe] is a formulation without a duality gap.
 //
-// KL(q_i‖p_λ) of ForwardKL has no such limit. But it grows only with the logarithm of the
-// distance from λ to the edge q − Σλ_i q_i = 0. Beyond some bound, no float64 is close enough to
-// the edge. Blur proves this: at Lambda, changing λ by 2⁻⁵³ changes a divergence by 10⁻⁸ nats or
-// more, so float64 numbers cannot represent a solution.
+// KL(q_i‖p_λ) of ForwardKL has no such limit. But it grows only with the logarithm of the distance
+// from λ to the edge q − Σλ_i q_i = 0. Beyond some bound, no float64 is close enough to the edge.
+// Blur is the proof. At Lambda, changing λ by 2⁻⁵³ changes a divergence by 10⁻⁸ nats or more, so
+// float64 numbers cannot represent a solution.
 type CriticalError struct {
 	Formulation Formulation // formulation of the problem: ReverseKL or ForwardKL
 	Bound       []float64   // requested bounds b
@@ -405,8 +406,8 @@ type CriticalError struct {
 	Supremum float64
 	Lambda   []float64 // multipliers at which the dual function approaches Supremum
 	Value    []float64 // divergences KL(q_i‖p_λ) at Lambda, for ForwardKL
-	// change of each Value caused by rounding λ, for ForwardKL; at least one is larger than
-	// the error allowed in a solution
+	// for ForwardKL: change of each Value caused by rounding λ; at least one change exceeds the
+	// error allowed in a solution
 	Blur []float64
 }
 
@@ -421,8 +422,8 @@ func (e *CriticalError) Error() string {
 }
 
 // Critical returns the critical bound b_crit of [CriticalError] for the first distribution. It
-// returns 0 if that distribution has probability 0 at a state where q > 0; no bound is then too
-// large.
+// returns 0 if that distribution has probability 0 at a state where q > 0, because then no bound is
+// too large.
 func (u *Problem) Critical() float64 {
 	best, mass := math.Inf(-1), 0.0
 	for k, q := range u.q {
@@ -442,7 +443,7 @@ func (u *Problem) Critical() float64 {
 	return -simd.Log(mass)
 }
 
-// ratioRounding is the difference of log-ratios below which two states count as equal: a few
+// ratioRounding is the difference of log-ratios below which two states count as equal. It is a few
 // rounding errors of numbers near 1.
 const ratioRounding = 1e-13
 
@@ -530,10 +531,11 @@ func (u *Problem) reverseDual(b []float64) concave.Func {
 	}
 }
 
-// reverseLines returns the dual function D of ReverseKL in the variables μ = λ/(1−s) ≥ 0, with s
-// = Σλ_i. These variables are not limited by s < 1. p_μ ∝ q·exp(Σμ_i l_i), l_i = log(q/q_i), is
-// an exponential family. Lines of μ are lines of λ, on which D is concave. The function stores
-// the gradient and curvature of D divided by 1−s: h − λᵀh with h_i = b_i − KL(p‖q_i), and Cov(l).
+// reverseLines returns the dual function D of ReverseKL in the variables μ = λ/(1−s) ≥ 0, with s =
+// Σλ_i. These variables are not limited by s < 1. p_μ ∝ q·exp(Σμ_i l_i), l_i = log(q/q_i), is an
+// exponential family. Lines of μ are lines of λ, on which D is concave. The function stores the
+// gradient and the curvature of D, both divided by 1−s. They are h − λᵀh with h_i = b_i −
+// KL(p‖q_i), and Cov(l), respectively.
 func (u *Problem) reverseLines(b []float64) concave.Func {
 	n := len(b)
 	l := make([]float64, n)
@@ -591,7 +593,7 @@ func (u *Problem) natural(mu []float64) (p, mean []float64) {
 	return p, mean
 }
 
-// mostNatural is the largest Σμ = s/(1−s). Beyond it, λ no longer distinguishes distributions,
+// mostNatural is the largest Σμ = s/(1−s). At larger sums, λ no longer distinguishes distributions,
 // because s has only 16 digits.
 const mostNatural = 1e7
 
@@ -704,8 +706,8 @@ func (u *Problem) Global(b float64) (*Solution, error) {
 }
 
 // tilts calls try with the best distribution ∝ q·(q/q_1)^t on a face, t ≥ 0. KL(p‖q_1) grows with
-// t. So the best one has t = 0 if that satisfies the bound, and otherwise the t that reaches the
-// bound. If no t does, tilts does not call try.
+// t. If t = 0 satisfies the bound, that distribution is the best. Otherwise the best t is the one
+// that reaches the bound. If no t reaches it, tilts does not call try.
 func (u *Problem) tilts(face []int, b float64, try func([]float64)) {
 	tilted := func(t float64) []float64 {
 		w := make([]float64, len(face))
@@ -753,7 +755,7 @@ func (u *Problem) edge(face []int, b float64, try func([]float64)) {
 	}
 }
 
-// bisect returns the point on the way from no to yes at which ok becomes true.
+// bisect returns the point between the points no and yes at which the function ok becomes true.
 func bisect(no, yes float64, ok func(float64) bool) float64 {
 	if ok(no) {
 		return no
@@ -788,7 +790,7 @@ type Solution struct {
 // distribution: ε_i for Likelihood and LikelihoodRatio, and b_i for the others.
 //
 // Solve returns an error if the distributions do not satisfy the conditions of the formulation. A
-// wrong number of bounds and a bound that is not finite are also errors. It returns these typed
+// wrong number of bounds and a bound that is not finite are also errors. Solve returns these typed
 // errors:
 //
 //   - a [*CriticalError] if ReverseKL is proven to have no multipliers with Σλ ≤ 1 − 10⁻⁵, or if
@@ -896,15 +898,15 @@ func (u *Problem) reverse(ctx context.Context, b []float64) ([]float64, error) {
 	return nil, &dual.UndecidedError{Lambda: lambda, Violation: violation, Deviation: deviation}
 }
 
-// edge is the largest distance 1 − Σλ that a solution could have when [Problem.Solve] reports
-// that there is none.
+// edge is the largest distance 1 − Σλ that a solution could have if [Problem.Solve] reports that
+// there is no solution.
 const edge = 1e-5
 
 // sure is the smallest violation at Σλ ≈ 1 that rounding cannot explain.
 const sure = 0.005
 
-// slice returns the multipliers that maximise D among those with Σμ = mostNatural, searching from
-// start.
+// slice returns the multipliers that maximise D among those with Σμ = mostNatural. The search
+// begins at the multipliers start.
 func (u *Problem) slice(ctx context.Context, b, start []float64) ([]float64, error) {
 	n, lead, sum := len(b), 0, 0.0
 	for i, v := range start {
@@ -1017,8 +1019,8 @@ func (u *Problem) forward(ctx context.Context, b []float64) ([]float64, error) {
 }
 
 // blur returns the change of every KL(q_i‖p_λ) when λ is rounded. Rounding λ changes q − Σλ_i q_i
-// by 2⁻⁵³q. A change is too large if it exceeds a tenth of the smallest difference from a bound
-// that counts.
+// by 2⁻⁵³q. A change counts as too large if it exceeds a tenth of the smallest difference from a
+// bound that is not attributed to rounding.
 func (u *Problem) blur(lambda []float64) []float64 {
 	blur := make([]float64, len(u.away))
 	for i, a := range u.away {
@@ -1036,7 +1038,8 @@ func (u *Problem) blur(lambda []float64) []float64 {
 	return blur
 }
 
-// at returns the solution at the multipliers lambda: p_λ, its cost and its bounded values.
+// at returns the solution at the multipliers lambda, which consists of p_λ, its cost and its
+// bounded values.
 func (u *Problem) at(f Formulation, lambda []float64) (*Solution, error) {
 	p, err := u.law(f, lambda)
 	if err != nil {
@@ -1090,10 +1093,11 @@ func (e *UnreachableError) Error() string {
 // it finds the distribution with E_p[q_1/q] = r and its cost. Only the first distribution to move
 // away from is used. ReverseKL and DiscreteSafe trace the same curve at different λ.
 //
-// TradeOff omits levels that a formulation cannot reach, and joins an [*UnreachableError] for
-// each of them in the returned error. The points are valid nonetheless. It returns other errors,
-// without points, if a level is out of range or the context ends. Distributions that do not
-// satisfy the conditions of a formulation or of LikelihoodRatio are also errors.
+// TradeOff omits levels that a formulation cannot reach. The error then joins an
+// [*UnreachableError] for each of these levels, and the points are valid nonetheless. TradeOff
+// returns another error, without points, if a level is out of range or the context ends. It also
+// does so if the distributions do not satisfy the conditions of a formulation or of
+// LikelihoodRatio.
 func (u *Problem) TradeOff(ctx context.Context, levels []float64, forms ...Formulation) ([]Point, error) {
 	one := &Problem{q: u.q, away: u.away[:1]}
 	if u.ratios != nil {

@@ -19,14 +19,14 @@ import (
 // If a is the acceptance of an unlearning formulation, the states are exact samples from p_λ. Run
 // keeps only the last of its n draws.
 //
-// Run returns the errors of draw and the context, a [*TrialsError], or an error if an acceptance
-// is above 1 or NaN. Such an acceptance means that no distribution p_λ exists at this λ. After an
+// Run returns an error of draw or of the context, or a [*TrialsError]. It also returns an error if
+// an acceptance is above 1 or NaN, which means that no distribution p_λ exists at this λ. After an
 // error, the draws in progress are lost.
 //
-// The k-th number of the source decides whether the k-th draw from q is accepted. A Run first
-// uses the draws that the previous Run left over, if the acceptance is the same. So the result
-// depends only on the draws and the source, not on the number of states. Methods must not be
-// called concurrently with each other.
+// The k-th number of the source decides whether the k-th draw from q is accepted. If the acceptance
+// is the same, a Run first uses the draws that the previous Run left over. So the result depends
+// only on the draws and the source, not on the number of states. Methods must not be called
+// concurrently with each other.
 type Rejection[S energy.Site] struct {
 	*dual.Resampler[S]
 	draw   func(ctx context.Context, x []S) error
@@ -45,9 +45,9 @@ type Rejection[S energy.Site] struct {
 const defaultTrials = 1_000_000
 
 // TrialsError reports that no draw was accepted for a state within the allowed number of trials.
-// The states before it are new. This state and those after it are unchanged.
+// The earlier states are new. This state and the later states are unchanged.
 type TrialsError struct {
-	State, Trials int     // number of the state; number of draws tried for it
+	State, Trials int     // number of the state; number of draws tried for this state
 	Accepted      float64 // acceptance rate of all draws so far
 }
 
@@ -131,7 +131,7 @@ func (r *Rejection[S]) Acceptance() float64 {
 
 // AcceptForward returns the log acceptance log(1 − Σ_i λ_i r_i) for drawing from the [ForwardKL]
 // distribution by draws from q. r_i = q_i/q is the density ratio at x. The mean acceptance is 1 −
-// Σλ_i. The result is NaN if the acceptance would be negative; no distribution p_λ exists then.
+// Σλ_i. If the acceptance would be negative, the result is NaN, because no distribution p_λ exists.
 func AcceptForward(lambda, ratio []float64) float64 {
 	check.Len("unlearn", "ratio", len(ratio), len(lambda))
 	v := 1 - weighted.Dot(lambda, ratio)

@@ -25,10 +25,10 @@ func (e *TailError) Error() string {
 	return fmt.Sprintf("unlearn: %v: the tail of ratios[%d] has the shape %.2f, want ≤ %g: their mean is not that of the sample; draw from a distribution with heavier tails than q_%d, or bound the ratios", e.Formulation, e.Ratios, e.Shape, mostShape, e.Ratios+1)
 }
 
-// tail fits a generalised Pareto distribution to the tail of n values w: the excess of the
-// largest min(n/5, 3√n) values over the next one. It replaces these values in w by quantiles of
-// the fit, limited to the largest value (Pareto-smoothed importance sampling, Vehtari et al.
-// 2024). It returns the shape k̂, or −∞ if there is no tail to fit.
+// tail fits a generalised Pareto distribution to the tail of n values w, which is the excess of the
+// largest min(n/5, 3√n) values over the next smaller value. It replaces these values in w by
+// quantiles of the fit, limited to the largest value (Pareto-smoothed importance sampling, Vehtari
+// et al. 2024). It returns the shape k̂, or −∞ if there is no tail to fit.
 func tail(w []float64) float64 {
 	n := len(w)
 	m := int(math.Ceil(min(float64(n)/5, 3*math.Sqrt(float64(n)))))

@@ -54,7 +54,7 @@ func NewAutoregressive(length int, channels ...Channel) (*Autoregressive, error)
 // Shape returns length × channels as the number of sites, and 1 as the number of levels.
 func (a *Autoregressive) Shape() (sites, levels int) { return a.length * len(a.parts), 1 }
 
-// Denoise stores posterior means in v; it implements [energy.Denoiser].
+// Denoise stores in v the posterior means; it implements [energy.Denoiser].
 func (a *Autoregressive) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	sites, _ := a.Shape()
 	states := q.States(sites)
@@ -74,7 +74,7 @@ func (a *Autoregressive) Denoise(ctx context.Context, v []float32, q energy.Nois
 	return nil
 }
 
-// channel stores the prediction for one channel in v. x̂_0 − m is the solution d of (C⁻¹ +
+// channel stores in v the prediction for one channel. x̂_0 − m is the solution d of (C⁻¹ +
 // ᾱ/(1−ᾱ)·I)·d = √ᾱ/(1−ᾱ)·(x − √ᾱ·m).
 func (a *Autoregressive) channel(c int, v, x []float32, clean []bool, alpha float64) {
 	b, n := &a.parts[c], len(a.parts)
@@ -107,8 +107,8 @@ func (a *Autoregressive) channel(c int, v, x []float32, clean []bool, alpha floa
 	}
 }
 
-// Covariance stores P·v in dst. P is the covariance of x_0 given x_t, which does not depend on
-// x_t:
+// Covariance stores in dst the product P·v. P is the covariance of x_0 given x_t, which does not
+// depend on x_t:
 //
 //	P = (C⁻¹ + ᾱ/(1−ᾱ)·I)⁻¹,
 //

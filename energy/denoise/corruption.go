@@ -56,7 +56,8 @@ func (c Corruption) levels(k int) int {
 	return k
 }
 
-// mask returns the mask level of a denoiser for a model of k tokens, or −1 if it has none.
+// mask returns the mask level of a denoiser for a model of k tokens, or −1 if the denoiser has no
+// mask.
 func (c Corruption) mask(k int) int32 {
 	if c == Absorbing {
 		return int32(k)
@@ -71,8 +72,8 @@ func (c Corruption) check(caller string) error {
 	return nil
 }
 
-// likelihoods stores the likelihoods q(x_t,i | x_0,i = l) of state s of q in dst, for every site
-// i and token l. dst is sites × k.
+// likelihoods stores in dst, sites × k, the likelihood q(x_t,i | x_0,i = l) for every site i and
+// token l of state s in q.
 func (c Corruption) likelihoods(dst []float64, q energy.Noised[int32], s, sites, k int) {
 	alpha := q.Alpha[s]
 	for i := range sites {
@@ -98,8 +99,8 @@ func (c Corruption) likelihoods(dst []float64, q energy.Noised[int32], s, sites,
 	}
 }
 
-// logRows stores the logarithms of p, in rows of k, as rows of the denoiser's levels in v. The
-// mask, if any, gets −Inf.
+// logRows stores in v the logarithms of p. Rows of k numbers become rows of the denoiser's levels.
+// The mask, if any, gets −Inf.
 func (c Corruption) logRows(v []float32, p []float64, k int) {
 	levels := c.levels(k)
 	for len(p) > 0 {

@@ -67,11 +67,11 @@ func (m *HMM) Shape() (sites, levels int) { return m.sites, m.corruption.levels(
 // TimeFree reports whether predictions are independent of time, which they are for Absorbing.
 func (m *HMM) TimeFree() bool { return m.corruption == Absorbing }
 
-// MaskLevel implements [energy.Masking]: it returns the level of the mask, or −1 if there is
-// none.
+// MaskLevel returns the level of the mask, or −1 if there is no mask; it implements
+// [energy.Masking].
 func (m *HMM) MaskLevel() int32 { return m.corruption.mask(m.k) }
 
-// Denoise stores exact posteriors in v; it implements [energy.Denoiser].
+// Denoise stores in v the exact posteriors; it implements [energy.Denoiser].
 func (m *HMM) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return m.corruption.denoise(ctx, v, q, m.sites, m.k, (2*m.sites+2)*m.hidden, m)
 }

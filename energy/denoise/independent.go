@@ -48,11 +48,11 @@ func (d *Independent) Shape() (sites, levels int) { return d.sites, d.corruption
 // TimeFree reports whether predictions are independent of time, which they are for Absorbing.
 func (d *Independent) TimeFree() bool { return d.corruption == Absorbing }
 
-// MaskLevel implements [energy.Masking]: it returns the level of the mask, or −1 if there is
-// none.
+// MaskLevel returns the level of the mask, or −1 if there is no mask; it implements
+// [energy.Masking].
 func (d *Independent) MaskLevel() int32 { return d.corruption.mask(d.k) }
 
-// Denoise stores exact posteriors in v; it implements [energy.Denoiser].
+// Denoise stores in v the exact posteriors; it implements [energy.Denoiser].
 func (d *Independent) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return d.corruption.denoise(ctx, v, q, d.sites, d.k, 0, d)
 }

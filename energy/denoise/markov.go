@@ -54,11 +54,11 @@ func (d *Markov) Shape() (sites, levels int) { return d.sites, d.corruption.leve
 // TimeFree reports whether predictions are independent of time, which they are for Absorbing.
 func (d *Markov) TimeFree() bool { return d.corruption == Absorbing }
 
-// MaskLevel implements [energy.Masking]: it returns the level of the mask, or −1 if there is
-// none.
+// MaskLevel returns the level of the mask, or −1 if there is no mask; it implements
+// [energy.Masking].
 func (d *Markov) MaskLevel() int32 { return d.corruption.mask(d.k) }
 
-// Denoise stores exact posteriors in v; it implements [energy.Denoiser].
+// Denoise stores in v the exact posteriors; it implements [energy.Denoiser].
 func (d *Markov) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	// forward messages at sites order … sites, and two backward messages
 	scratch := (d.sites - d.order + 3) * d.contexts

@@ -88,8 +88,8 @@ func (m *Metered) MaskLevel() int32 { return m.mask }
 // As implements [energy.Capable]: a Metered supports the same interfaces as the wrapped denoiser.
 func (m *Metered) As(target any) bool { return energy.AsInto(m.d, target) }
 
-// Denoise stores predictions in v, from the cache or the wrapped denoiser; it implements
-// [energy.Denoiser]. It panics if the slices do not match the shape.
+// Denoise stores in v the predictions, which it takes from the cache or the wrapped denoiser. It
+// implements [energy.Denoiser]. It panics if the slices do not match the shape.
 func (m *Metered) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	n := q.States(m.sites)
 	check.Len("denoise", "v", len(v), len(q.X)*m.levels)

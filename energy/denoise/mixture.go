@@ -12,7 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Mixture is the exact denoiser of a [continuous.Mixture]: it predicts the posterior mean E[x_0 |
+// Mixture is the exact denoiser of a [continuous.Mixture]. It predicts the posterior mean E[x_0 |
 // x_t]. Entries marked clean are conditioned on exactly. The work for a set of clean entries is
 // done when that set first occurs. With full covariances, a prediction for n sites takes 2·n²
 // operations per component. A Mixture is safe for concurrent use.
@@ -48,7 +48,7 @@ func NewGaussian(mean, cov []float64) (*Mixture, error) {
 // Shape returns the number of sites, and 1 as the number of levels.
 func (m *Mixture) Shape() (sites, levels int) { return m.prior.Sites(), 1 }
 
-// Denoise stores posterior means in v; it implements [energy.Denoiser]. It returns an error if
+// Denoise stores in v the posterior means; it implements [energy.Denoiser]. It returns an error if
 // the covariance of the clean entries is singular.
 func (m *Mixture) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	n := m.prior.Sites()
@@ -124,9 +124,9 @@ func NewAncestral(m *continuous.Mixture) (*Ancestral, error) {
 // Shape returns the number of sites, and 1 as the number of levels.
 func (a *Ancestral) Shape() (sites, levels int) { return a.prior.Sites(), 1 }
 
-// Denoise stores draws in v, made with random numbers from q.Src; it implements
-// [energy.Denoiser]. It returns an error for clean entries: condition the mixture on them with
-// Where instead.
+// Denoise stores in v draws made with random numbers from q.Src; it implements [energy.Denoiser].
+// It returns an error for clean entries. To condition the mixture on such entries, use Where
+// instead.
 func (a *Ancestral) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	q.States(a.prior.Sites())
 	check.Len("denoise", "v", len(v), len(q.X))

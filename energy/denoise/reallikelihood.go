@@ -90,7 +90,7 @@ func (l *RealLikelihood) path(x, clean []float32, r *rand.Rand) {
 	}
 }
 
-// predict stores the predictions of d for the states x of a path in v.
+// predict stores in v the predictions of d for the states x of a path.
 func (l *RealLikelihood) predict(ctx context.Context, d energy.Denoiser[float32], v, x []float32) error {
 	q := energy.Noised[float32]{X: x, Alpha: l.alpha}
 	for t := range l.alpha {

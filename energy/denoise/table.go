@@ -83,11 +83,11 @@ func (d *Table) Shape() (sites, levels int) { return d.sites, d.corruption.level
 // TimeFree reports whether predictions are independent of time, which they are for Absorbing.
 func (d *Table) TimeFree() bool { return d.corruption == Absorbing }
 
-// MaskLevel implements [energy.Masking]: it returns the level of the mask, or −1 if there is
-// none.
+// MaskLevel returns the level of the mask, or −1 if there is no mask; it implements
+// [energy.Masking].
 func (d *Table) MaskLevel() int32 { return d.corruption.mask(d.k) }
 
-// Denoise stores exact posteriors in v; it implements [energy.Denoiser].
+// Denoise stores in v the exact posteriors; it implements [energy.Denoiser].
 func (d *Table) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return d.corruption.denoise(ctx, v, q, d.sites, d.k, 0, d)
 }

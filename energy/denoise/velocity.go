@@ -27,7 +27,7 @@ func (p Velocity) Shape() (sites, levels int) {
 	return p.Denoiser.Shape()
 }
 
-// Denoise stores predictions of clean states in v; it implements [energy.Denoiser].
+// Denoise stores in v the predictions of clean states; it implements [energy.Denoiser].
 func (p Velocity) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	if err := check.Given("denoise: Velocity", "Denoiser", p.Denoiser); err != nil {
 		return err
@@ -88,15 +88,15 @@ func (p Velocity) clean(v []float32, shown, q energy.Noised[float32]) {
 type Differentiable interface {
 	energy.Denoiser[float32]
 
-	// Pullback stores predictions in v, like Denoise, and vector–Jacobian products in dst.
-	// With the Jacobian J at state s, they are
+	// Pullback stores predictions in v, like Denoise, and vector–Jacobian products in dst. With
+	// the Jacobian J at state s, the products are
 	//
 	//	dst[s,k,j] = Σ_i rows[s,k,i]·J_ij.
 	//
 	// Both rows and dst hold states × (any number of rows) × sites numbers, and they may not
 	// overlap. J is the Jacobian of Denoise as a function of all of q.X. A clean entry is its
 	// own prediction, so its row of J is that of the identity. Pullback panics if lengths do
-	// not match. It returns the errors of Denoise.
+	// not match. It returns the same errors as Denoise.
 	Pullback(ctx context.Context, v, dst, rows []float32, q energy.Noised[float32]) error
 }
 

@@ -89,9 +89,9 @@ func (w *Windows) Shape() (sites, levels int) { return w.sites, 1 }
 // Len returns the number of windows.
 func (w *Windows) Len() int { return len(w.square) }
 
-// Denoise stores posterior means in v; it implements [energy.Denoiser]. Entries marked clean
-// weight windows by exp(−(x − w)²/2h²) and are their own prediction. With h = 0 Denoise returns
-// an error for clean entries, because no window has exactly these values.
+// Denoise stores in v the posterior means; it implements [energy.Denoiser]. Entries marked clean
+// weight windows by exp(−(x − w)²/2h²) and are their own prediction. With h = 0 Denoise returns an
+// error for clean entries, because no window has exactly these values.
 func (w *Windows) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	n := w.sites
 	states := q.States(n)
@@ -114,7 +114,7 @@ func (w *Windows) Denoise(ctx context.Context, v []float32, q energy.Noised[floa
 	return nil
 }
 
-// denoise stores the prediction for one state in v.
+// denoise stores in v the prediction for one state.
 func (w *Windows) denoise(v, x []float32, clean []bool, alpha float64) error {
 	n, h2 := w.sites, w.bandwidth*w.bandwidth
 	u := float64(alpha*h2) + 1 - alpha
@@ -336,8 +336,8 @@ func (w *Windows) Where(rows, values []float64) (given *Windows, logp float64, e
 // a float64 can hold.
 const leastPrior = -700
 
-// Draw stores an exact draw from the kernel density in x. It panics if len(x) is not the number
-// of sites or src is nil.
+// Draw stores in x an exact draw from the kernel density. It panics if len(x) is not the number of
+// sites or src is nil.
 func (w *Windows) Draw(x []float32, src rand.Source) {
 	n := w.sites
 	check.Len("denoise", "x", len(x), n)

@@ -125,9 +125,9 @@ func (c *Classifier) Shape() (sites, levels int) {
 	return c.judge.net.cfg.Length, c.judge.net.cfg.Levels
 }
 
-// LogProb stores log p(y | x, t) of the states x, states × sites, in dst. The error names a state
-// whose log-probability is not finite. LogProb panics if the lengths do not match or a token is
-// out of range.
+// LogProb stores in dst the values log p(y | x, t) of the states x, states × sites. The error names
+// a state whose log-probability is not finite. LogProb panics if the lengths do not match or a
+// token is out of range.
 func (c *Classifier) LogProb(dst []float64, x []int32, t float64) error {
 	j := c.judge
 	check.Len("neural", "x", len(x), len(dst)*j.net.cfg.Length)
@@ -137,8 +137,8 @@ func (c *Classifier) LogProb(dst []float64, x []int32, t float64) error {
 	return j.run(t)
 }
 
-// Table stores log p(y | x with x_i = l, t) − log p(y | x, t) in dst, for every site i and level
-// l of one state x. It implements diffusion.Classifier. Rows of tokens that are not masked are 0,
+// Table stores in dst, for every site i and level l of one state x, log p(y | x with x_i = l, t) −
+// log p(y | x, t). It implements diffusion.Classifier. Rows of tokens that are not masked are 0,
 // unless mask is −1. Table returns an error if outputs of the network are not finite.
 func (c *Classifier) Table(dst []float32, x []int32, t float64) error {
 	sites, levels := c.Shape()
@@ -232,7 +232,7 @@ func (c *judge) some(worker, job int) {
 	}
 }
 
-// expand stores the first-order table of state x in dst.
+// expand stores in dst the first-order table of state x.
 func (c *judge) expand(dst []float32, x []int32, t float64) error {
 	if err := c.at(t); err != nil {
 		return err

@@ -36,11 +36,11 @@ func (d *Masked) Shape() (sites, levels int) { return d.engine.shape() }
 // TimeFree reports whether predictions depend only on the tokens, not on time.
 func (d *Masked) TimeFree() bool { return d.engine.timeFree() }
 
-// MaskLevel implements [energy.Masking]: it returns the level of the mask.
+// MaskLevel returns the level of the mask; it implements [energy.Masking].
 func (d *Masked) MaskLevel() int32 { return d.engine.mask }
 
-// Denoise stores log-weights in v; it implements [energy.Denoiser]. The error names a state whose
-// noise level or outputs are not finite. A token out of range panics.
+// Denoise stores in v the log-weights; it implements [energy.Denoiser]. The error names a state
+// whose noise level or outputs are not finite. A token out of range panics.
 func (d *Masked) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return d.engine.denoise(ctx, v, q)
 }
@@ -96,8 +96,8 @@ func (d *Uniform) LeaveOneOut() bool { return !d.posterior }
 // MaskLevel returns −1: the network has no mask (see [energy.Masking]).
 func (d *Uniform) MaskLevel() int32 { return -1 }
 
-// Denoise stores log-weights in v; it implements [energy.Denoiser]. The error names a state whose
-// noise level or outputs are not finite. A token out of range panics.
+// Denoise stores in v the log-weights; it implements [energy.Denoiser]. The error names a state
+// whose noise level or outputs are not finite. A token out of range panics.
 func (d *Uniform) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return d.engine.denoise(ctx, v, q)
 }
@@ -127,7 +127,7 @@ type Ratio struct {
 }
 
 // NewRatio returns the denoiser of a network under absorbing noise with the given mask, or under
-// uniform noise if mask is −1. It returns the errors of [NewMasked]. Under uniform noise,
+// uniform noise if mask is −1. It returns the same errors as [NewMasked]. Under uniform noise,
 // TimeFree is an error, because the scores depend on the time.
 func NewRatio(net *Transformer, mask int32, opt Options) (*Ratio, error) {
 	if mask != -1 {
@@ -187,8 +187,8 @@ func (d *Ratio) LeaveOneOut() bool { return !d.masked }
 // noise.
 func (d *Ratio) MaskLevel() int32 { return d.engine.mask }
 
-// Denoise stores log-weights in v; it implements [energy.Denoiser]. The error names a state whose
-// noise level or outputs are not finite. A token out of range panics.
+// Denoise stores in v the log-weights; it implements [energy.Denoiser]. The error names a state
+// whose noise level or outputs are not finite. A token out of range panics.
 func (d *Ratio) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return d.engine.denoise(ctx, v, q)
 }

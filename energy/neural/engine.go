@@ -189,8 +189,8 @@ func (e *engine[S]) predict(worker, job int) {
 	}
 }
 
-// finite returns an error that names the first state whose outputs are not finite. first is the
-// number of the first state in v; each state has size entries.
+// finite returns an error that names the first state whose outputs are not finite. Each state in v
+// has size entries. The number of the first state is first.
 func (e *engine[S]) finite(v []float32, first, size int) error {
 	for s := 0; len(v) > 0; s, v = s+1, v[size:] {
 		if sum := simd.Sum(v[:size]); !check.Finite(sum) {
@@ -252,7 +252,7 @@ func maskedEngine(name string, net *Transformer, mask int32, opt Options) (*engi
 	return e, nil
 }
 
-// means stores the mean of the rows of y in dst.
+// means stores in dst the mean of the rows of y.
 func means(dst []float64, y []float32) {
 	clear(dst)
 	for r := y; len(r) > 0; r = r[len(dst):] {

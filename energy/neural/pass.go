@@ -415,10 +415,10 @@ func (p *Pass) rowsBack(dx []float32) {
 	}
 }
 
-// InputGradient stores the gradient of the last Backward with respect to the input in dst. For
+// InputGradient stores in dst the gradient of the last Backward with respect to the input. For
 // reals it is with respect to [Input.Reals], states × Length × Channels. For tokens it is with
-// respect to the weights of tokens, states × Length × Levels: those in [Input.Rows], or the
-// one-hot rows of the tokens. InputGradient panics unless the pass is for training.
+// respect to the weights of tokens, states × Length × Levels: those in [Input.Rows], or the one-hot
+// rows of the tokens. InputGradient panics unless the pass is for training.
 func (p *Pass) InputGradient(dst []float32) {
 	c := p.net.cfg
 	if p.use == predicting {

@@ -84,7 +84,7 @@ func NewPosterior(x, y []float32, hidden int, weight float64, batch int) (*Poste
 	return m, nil
 }
 
-// pad stores the rows of x in dst, each followed by a 1.
+// pad stores in dst the rows of x, each followed by a 1.
 func (m *Posterior) pad(dst, x []float32) {
 	for n := m.inputs; len(x) > 0; x, dst = x[n:], dst[n+1:] {
 		copy(dst, x[:n])

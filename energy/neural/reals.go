@@ -56,8 +56,8 @@ func (d *Reals) Shape() (sites, levels int) { return d.engine.shape() }
 // TimeFree reports whether predictions depend only on the state, not on time.
 func (d *Reals) TimeFree() bool { return d.engine.timeFree() }
 
-// Denoise stores clean states in v; it implements [energy.Denoiser]. The error names a state
-// whose noise level or outputs are not finite.
+// Denoise stores in v the predicted clean states; it implements [energy.Denoiser]. The error names
+// a state whose noise level or outputs are not finite.
 func (d *Reals) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	return d.engine.denoise(ctx, v, q)
 }

@@ -178,13 +178,13 @@ func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.entries)) }
 // Metadata returns the file's metadata under a key, or "" if there is none.
 func (f *File) Metadata(key string) string { return f.meta[key] }
 
-// Shape returns the shape of a tensor; ok is false if there is no such tensor.
+// Shape returns the shape of a tensor. The result ok is false if there is no such tensor.
 func (f *File) Shape(name string) (shape []int, ok bool) {
 	e, ok := f.entries[name]
 	return slices.Clone(e.Shape), ok
 }
 
-// Read stores the numbers of a tensor in dst. The error names the tensor and the file. Read fails
+// Read stores in dst the numbers of a tensor. The error names the tensor and the file. Read fails
 // if there is no such tensor, its type is unknown, or it does not have len(dst) numbers.
 func (f *File) Read(dst []float32, name string) error {
 	e, ok := f.entries[name]
@@ -211,8 +211,8 @@ func (f *File) Read(dst []float32, name string) error {
 	return nil
 }
 
-// Encoded returns the type of a tensor and a copy of its bytes as they are in the file. It fails
-// if there is no such tensor or its type is unknown.
+// Encoded returns the type of a tensor and a copy of its bytes in the file, without conversion. It
+// fails if there is no such tensor or its type is unknown.
 func (f *File) Encoded(name string) (DType, []byte, error) {
 	e, ok := f.entries[name]
 	if !ok {
@@ -239,8 +239,8 @@ func (f *File) readable(name string, d DType) error {
 	return fmt.Errorf("neural: %s: tensor %q has type %q, want F32, F16 or BF16", f.name, name, d)
 }
 
-// Decode stores the numbers in b in dst. b holds numbers of type d, little-endian as in a file.
-// Decode panics unless b holds len(dst) numbers.
+// Decode converts the numbers in b to float32 and stores them in dst. b holds numbers of type d,
+// little-endian as in a file. Decode panics unless b holds len(dst) numbers.
 func (d DType) Decode(dst []float32, b []byte) {
 	check.Len("neural", "b", len(b), len(dst)*d.size())
 	switch d {

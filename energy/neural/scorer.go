@@ -54,7 +54,7 @@ func NewScorer(net *Transformer) (*Scorer, error) {
 	return s, nil
 }
 
-// Scores stores the scores of the states x, states × sites, in dst. NaN means that the network
+// Scores stores in dst the scores of the states x, states × sites. NaN means that the network
 // failed. It panics if the lengths do not match or a token is out of range.
 func (s *Scorer) Scores(dst []float64, x []int32) {
 	sites := s.net.cfg.Length

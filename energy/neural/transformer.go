@@ -17,7 +17,7 @@ import (
 // linear layer give the outputs.
 //
 // A Transformer holds only weights; [Transformer.NewPass] makes the scratch to run it. Goroutines
-// may share the weights as long as none trains them.
+// may share the weights as long as none of the goroutines trains the weights.
 type Transformer struct {
 	cfg     Config
 	weights []float32

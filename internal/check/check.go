@@ -38,7 +38,8 @@ func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 // than a screen.
 const shown = 80
 
-// Clip truncates a long user text for a message, which must not grow with a hostile input.
+// Clip truncates a long user text for a message, because a message must not grow with a hostile
+// input.
 func Clip(s string) string {
 	end := 0
 	for i := 0; i < shown && end < len(s); i++ {
@@ -103,7 +104,7 @@ func Given(who, name string, v any) error {
 	return fmt.Errorf("%s: %s = (%T)(nil), want a value", who, name, v)
 }
 
-// Optional is like [Given], but for optional arguments: nil itself is not an error.
+// Optional is like [Given], but for optional arguments, so nil itself is not an error.
 func Optional(who, name string, v any) error {
 	if v == nil {
 		return nil
@@ -160,7 +161,8 @@ type Setting struct {
 	least, usual int
 }
 
-// Number returns a setting that must be at least least. The value 0 selects the default, usual.
+// Number returns a setting whose smallest valid value is least. The value 0 selects the default,
+// which is usual.
 func Number(name string, value *int, least, usual int) Setting {
 	return Setting{name, value, least, usual}
 }
@@ -187,7 +189,7 @@ type Refusal struct {
 	want  string
 }
 
-// Rule returns a Refusal of the setting's value if bad is true, and an empty one otherwise.
+// Rule returns a Refusal of the setting's value if bad is true, and an empty Refusal otherwise.
 func Rule(bad bool, name string, value any, want string) Refusal {
 	return Refusal{bad, name, value, want}
 }
@@ -203,8 +205,8 @@ func Refuse(prefix string, rules ...Refusal) error {
 	return nil
 }
 
-// Model returns the shape of m, or an error if m is nil or has no sites or levels. For the
-// message, m is the argument called name of the constructor caller in the package who.
+// Model returns the shape of m, or an error if m is nil or has no sites or levels. The error
+// message describes m as the argument called name of the constructor caller in package who.
 func Model(who, caller, name string, m interface{ Shape() (sites, levels int) }) (sites, levels int, err error) {
 	if Nil(m) {
 		return 0, 0, fmt.Errorf("%s: %s: %s is nil", who, caller, name)
@@ -220,9 +222,9 @@ func Model(who, caller, name string, m interface{ Shape() (sites, levels int) })
 // float32 numbers miss 1 by about 1e-7.
 const rowTolerance = 1e-6
 
-// Probabilities returns an error unless p consists of rows of the given length whose
-// entries are ≥ 0 and sum to 1 within 1e-6. p is the argument called name of the
-// constructor caller in the package who.
+// Probabilities returns an error unless p consists of rows of the given length whose entries are ≥
+// 0 and sum to 1 within 1e-6. The error message describes p as the argument called name of the
+// constructor caller in package who.
 func Probabilities(who, caller, name string, p []float64, length int) error {
 	for r := 0; r < len(p); r += length {
 		sum := 0.0

@@ -10,9 +10,10 @@ import (
 )
 
 // Func is a smooth concave function on part of λ ≥ 0. It may also be a function that, along every
-// line, is a monotone function of a concave one. It returns its value, or −Inf outside its
-// domain. If the value is finite, it stores the gradient and the curvature: minus the Hessian (n
-// × n), positive semidefinite. It returns +Inf at a point that proves that there is no maximum.
+// line, is a monotone function of a concave one. It returns its value, or −Inf outside its domain.
+// If the value is finite, it stores the gradient and the curvature. The curvature is the negative
+// Hessian (n × n), which is positive semidefinite. It returns +Inf at a point that proves that
+// there is no maximum.
 type Func func(lambda, gradient, curvature []float64) float64
 
 // Thresholds on the [Residual] of a climb. A climb stops at Tolerance. A residual up to Accepted
@@ -38,8 +39,8 @@ const (
 	harder       = 8    // factor of μ after a shortened step
 )
 
-// Unbounded is the error that Maximize returns if the function is proven to have no maximum.
-// Lambda is the point that proves it, and Gradient the gradient there.
+// Unbounded is the error that Maximize returns if the function is proven to have no maximum. Lambda
+// is the point that proves this, and Gradient is the gradient at that point.
 type Unbounded struct{ Lambda, Gradient []float64 }
 
 func (e *Unbounded) Error() string {
@@ -54,7 +55,7 @@ type Top struct {
 	Last []float64
 }
 
-// point is a point λ of a climb with the value, gradient and curvature of the function there.
+// point is a point λ of a climb with the value, gradient and curvature of the function at λ.
 type point struct {
 	lambda, grad, curv []float64
 	value              float64
@@ -64,8 +65,8 @@ func newPoint(n int) *point {
 	return &point{make([]float64, n), make([]float64, n), make([]float64, n*n), math.Inf(-1)}
 }
 
-// Maximize maximises f from the given start over λ_j ≥ 0. Where free is true, λ_j may have either
-// sign; a nil free means nowhere.
+// Maximize maximises f from the given start over λ_j ≥ 0. If free[j] is true, λ_j may have either
+// sign. If free is nil, no λ_j may be negative.
 //
 // A step goes towards the maximum of the quadratic model of f over the allowed multipliers. The
 // model is damped by μ times the diagonal of the curvature (Levenberg and Marquardt). Along the
@@ -143,8 +144,8 @@ const (
 	closed = 1 + 1e-13 // ratio of the bracket's ends below which the search ends
 )
 
-// step moves along the line towards c.to and returns the fraction covered: 1 is all of it, 0
-// none.
+// step moves along the line towards c.to and returns the fraction of the line that it covers,
+// between 0 and 1.
 func (c *climb) step(residual float64) float64 {
 	first := c.slope(c.at)
 	if !(first > 0) {
@@ -249,8 +250,8 @@ type Unit struct {
 // with curvature 0 gives +Inf.
 //
 // For a dual function of means of g_j, with unit.Value the temperature, the residual is the
-// violation in standard deviations of g_j. free marks coordinates without a bound; nil means
-// none.
+// violation in standard deviations of g_j. free marks the coordinates without a bound. If free is
+// nil, every coordinate has the bound.
 func Residual(lambda, grad, curv []float64, unit Unit, free []bool) float64 {
 	n, r := len(lambda), 0.0
 	for j, g := range grad {
@@ -268,8 +269,9 @@ func Residual(lambda, grad, curv []float64, unit Unit, free []bool) float64 {
 	return r
 }
 
-// Within reports whether every constraint holds within tol times its unit. A constraint holds if
-// its violation is at most 0. If its multiplier is positive, the violation must be 0.
+// Within reports whether every constraint holds within tol times its unit. A constraint with
+// multiplier 0 holds if its violation is at most 0. A constraint with a positive multiplier holds
+// if its violation is 0.
 func Within(lambda, violation, unit []float64, tol float64) bool {
 	for j, v := range violation {
 		if lambda[j] > 0 {
@@ -283,7 +285,7 @@ func Within(lambda, violation, unit []float64, tol float64) bool {
 }
 
 // Projected returns the largest gradient component that is not held by the bound λ_j ≥ 0. free
-// marks coordinates without that bound; nil means none.
+// marks the coordinates without that bound. If free is nil, every coordinate has the bound.
 func Projected(lambda, grad []float64, free []bool) float64 {
 	r := 0.0
 	for j, g := range grad {

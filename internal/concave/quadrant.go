@@ -24,14 +24,14 @@ func newQuadrant(free []bool, n int, unit float64) *quadrant {
 // pushed is the slope above which a multiplier leaves 0, relative to the largest slope.
 const pushed = 1e-12
 
-// frozen is the slope, in standard deviations, above which the curvature is useless for choosing
-// a step length: it then comes from states with almost no probability.
+// frozen is the slope, in standard deviations, above which the curvature is useless for choosing a
+// step length. The curvature then depends on states with almost no probability.
 const frozen = 1e30
 
 // maximize stores in z the maximum of gᵀδ − ½δᵀ(H + μ·diag H)δ, δ = z − λ, over the allowed
 // multipliers. If the model is almost linear in one multiplier, it instead takes the step along
-// that multiplier that gains one unit of value. It returns false if the curvature is singular in
-// spite of the damping.
+// that multiplier that gains one unit of value. It returns ok = false if the curvature is singular
+// in spite of the damping.
 func (q *quadrant) maximize(z, lambda, g, h []float64, mu float64) (ok bool) {
 	n := len(lambda)
 	for j, v := range lambda {
@@ -78,8 +78,8 @@ func (q *quadrant) maximize(z, lambda, g, h []float64, mu float64) (ok bool) {
 	return true
 }
 
-// scaled is maximize for a scaled model. The diagonal of H must be 1, or 0 where g_j is not
-// positive.
+// scaled does the work of maximize for a scaled model. The diagonal of H must be 1, or 0 where g_j
+// is not positive.
 func (q *quadrant) scaled(z, lambda, g, h []float64, mu float64) (ok bool) {
 	n := len(lambda)
 	copy(z, lambda)

@@ -81,8 +81,8 @@ func (p *parser) token() (json.Token, int, error) {
 	return nil, at, fmt.Errorf("%s: %w", p.place(at), err)
 }
 
-// Unicode reports whether the JSON text is valid UTF-8 with properly paired surrogates. A
-// decoder would silently replace anything else by U+FFFD.
+// Unicode reports whether the JSON text is valid UTF-8 with properly paired surrogates. A JSON
+// decoder would silently replace other text by U+FFFD.
 func Unicode(text []byte) bool {
 	code := func(at int) rune {
 		if at+6 > len(text) || text[at] != '\\' || text[at+1] != 'u' {

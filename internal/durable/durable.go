@@ -19,7 +19,7 @@ import (
 type FS interface {
 	Create(name string) (File, error) // opens the file for writing and truncates it
 	Open(name string) (io.ReadCloser, error)
-	Rename(from, to string) error // replaces the file to if it exists
+	Rename(from, to string) error // replaces the destination file if it exists
 	Remove(name string) error
 	SyncDir(name string) error // makes renames in the folder durable
 }
@@ -38,10 +38,10 @@ func temporary(path string) string { return path + ".tmp" }
 
 var table = crc64.MakeTable(crc64.ECMA)
 
-// Save replaces the file path by the output of write. It writes path.tmp, syncs it, reads
-// it back and compares; then path is renamed to path.old and path.tmp to path, and the
-// folder is synced. Whatever fails and whenever the machine stops, path or path.old holds
-// the old generation or the new one. After an error no path.tmp is left.
+// Save replaces the file path by the output of write. It writes path.tmp, syncs that file, reads it
+// back and compares. Then it renames path to path.old and path.tmp to path, and syncs the folder.
+// Whatever fails and whenever the machine stops, path or path.old holds the old or the new
+// generation. After an error no path.tmp is left.
 func Save(fs FS, path string, write func(io.Writer) error) error {
 	return replace(fs, path, temporary(path), write, func() error {
 		if err := fs.Rename(path, Previous(path)); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -51,13 +51,14 @@ func Save(fs FS, path string, write func(io.Writer) error) error {
 	})
 }
 
-// Replace is like [Save], but does not keep the previous generation: path holds either the old
-// file or the new one. The file is first written under the name tmp in the same folder.
+// Replace is like [Save], but does not keep the previous generation. After a failure, path holds
+// either the old file or the new file. The file is first written under the name tmp in the same
+// folder.
 func Replace(fs FS, path, tmp string, write func(io.Writer) error) error {
 	return replace(fs, path, tmp, write, func() error { return nil })
 }
 
-// replace writes tmp, calls then, and renames tmp to path.
+// replace writes the file tmp, calls the function then, and renames tmp to path.
 func replace(fs FS, path, tmp string, write func(io.Writer) error, then func() error) (err error) {
 	defer func() {
 		if err != nil {
@@ -103,7 +104,8 @@ func Target(path string) (string, error) {
 	return "", fmt.Errorf("%s: more than %d links one after the other", path, maxLinks)
 }
 
-// maxLinks is the maximum number of links to follow, that of Linux in path_resolution(7).
+// maxLinks is the maximum number of links to follow. Linux has the same limit, see
+// path_resolution(7).
 const maxLinks = 40
 
 // sum counts the bytes written and computes their checksum.
@@ -163,9 +165,9 @@ func verify(fs FS, name string, want *sum) error {
 	return nil
 }
 
-// Load calls read with the file path. If path is missing, or read returns an error for
-// which final is false, it calls read with the previous generation. The error is that of
-// path unless only the previous generation exists.
+// Load calls read with the file path. If path is missing, or read returns an error for which final
+// is false, it calls read with the previous generation. If both fail, Load returns the error of
+// path, unless only the previous generation exists.
 func Load(fs FS, path string, read func(io.Reader) error, final func(error) bool) error {
 	err := load(fs, path, read)
 	if err == nil || final(err) {

@@ -12,10 +12,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Magics of a checkpoint's frames. A checkpoint consists of a frame with the settings of the
-// run, frames of state, the data of nested runs, and an end frame. A state frame begins with the
-// digest of the settings and its number. The magic of the first frame, which the caller chooses,
-// identifies the format version.
+// Magics of a checkpoint's frames. A checkpoint consists of a frame with the settings of the run,
+// frames of state, the data of nested runs, and an end frame. A state frame begins with the digest
+// of the settings and the number of the frame. The magic of the first frame, which the caller
+// chooses, identifies the format version.
 const (
 	stateMagic = "state\n" // magic of a state frame
 	endMagic   = "end\n"   // magic of the end frame
@@ -24,8 +24,8 @@ const (
 // settingsLimit is the maximum length of the settings frame.
 const settingsLimit = 1 << 20
 
-// Write writes a checkpoint in frames. The function state appends the contents of frame i;
-// inside, if not nil, writes the data of nested runs.
+// Write writes a checkpoint in frames. The function state appends the contents of frame i to body.
+// The function inside, if not nil, writes the data of nested runs.
 func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state func(i int, body []byte) ([]byte, error), inside func(io.Writer) error) error {
 	if err := wire.Write(w, magic, l.Append(nil)); err != nil {
 		return err
@@ -51,7 +51,8 @@ func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state fun
 }
 
 // ReadSettings reads the first frame of a checkpoint and returns the digest of its settings. If
-// they differ from here, the error is a [*fingerprint.Mismatch].
+// they differ from the settings of this run, in the list here, the error is a
+// [*fingerprint.Mismatch].
 func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64, err error) {
 	body, err := wire.Read(r, magic, settingsLimit)
 	if err != nil {
@@ -68,10 +69,10 @@ func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64
 }
 
 // Read reads a checkpoint written by [Write]. The function frames returns the number of frames.
-// It is called before every frame, so that an early frame can contain the number. The function
+// Read calls frames before every frame, so that an early frame can contain the number. The function
 // state reads frame i, of at most limit bytes without the digest and the number. It returns the
-// bytes left over, and it is an error if there are any. Read polls ctx before every frame. If
-// the settings differ from here, the error is a [*fingerprint.Mismatch].
+// bytes left over; a nonempty rest is an error. Read polls ctx before every frame. If the settings
+// differ from those in the list here, the error is a [*fingerprint.Mismatch].
 func Read(ctx context.Context, r io.Reader, magic string, here *fingerprint.List, frames func() int, limit uint64, state func(i int, body []byte) ([]byte, error), inside func(io.Reader) error) error {
 	sum, err := ReadSettings(r, magic, here)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 // ErrInUse is the error for a file that another run has locked.
 var ErrInUse = errors.New("another run is using the file")
 
-// Lock is the exclusive right of one run to write a file. The lock is the file path.lock, which
-// is removed on Release. A crash may leave that file behind, but it does not leave it locked:
-// the next run can acquire the lock.
+// Lock is the exclusive right of one run to write a file. The lock is the file path.lock, which is
+// removed on Release. A crash may leave that file behind, but not locked, so the next run can
+// acquire the lock.
 //
 //	Linux, Android, macOS, iOS, BSD, illumos    flock
 //	Solaris, AIX                                 a record lock (fcntl)

@@ -58,8 +58,8 @@ func TransitionsPValue(counts [][]int, m *Matrix) (v float64, row int) {
 	return min(1, v*float64(max(1, tested))), row
 }
 
-// PValue returns [laws.PValue]: a bound on the probability that independent draws from p are as
-// far from it as counts are.
+// PValue returns [laws.PValue], which is a bound on the probability that independent draws from p
+// are as far from p as the observed counts.
 func PValue(counts []int, p []float64) float64 { return laws.PValue(counts, p) }
 
 // BinomialPValue returns [laws.BinomialPValue]: the exact two-sided p-value of k for X ~

@@ -13,7 +13,7 @@
 // The arithmetic is float64 from package math with compensated sums. It shares no code with the
 // code under test, in particular with internal/simd, and its bits differ between architectures.
 //
-// [Checker] compares a model with a plain formula for its energy: it tests everything that the
+// [Checker] compares a model with a plain formula for its energy. It tests everything that the
 // interfaces of package energy promise, on every state. [NoAllocations] calls the model methods
 // that a kernel calls in a step.
 //

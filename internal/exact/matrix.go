@@ -124,8 +124,8 @@ func (m *Matrix) check(pi []float64) {
 	}
 }
 
-// Stationary returns the distribution π with πP = π. It panics if there is more than one, that
-// is, if the chain has two closed classes. The chain may be periodic.
+// Stationary returns the distribution π with πP = π. It panics if there is more than one such
+// distribution, that is, if the chain has two closed classes. The chain may be periodic.
 //
 // It eliminates states one by one without a subtraction (Grassmann, Taksar and Heyman 1985).
 // Every entry of π, however small, is therefore accurate to a relative error of about n³
@@ -178,7 +178,7 @@ func (m *Matrix) Stationary() []float64 {
 	return pi
 }
 
-// root returns a state that can be reached from every state. It panics if there is none.
+// root returns a state that can be reached from every state. It panics if there is no such state.
 func (m *Matrix) root() int {
 	// Search backwards from one unseen state after the other. If some state is
 	// reached from everywhere, the start of the last search is such a state.

@@ -28,9 +28,10 @@ func Check(who string, lambda []float64, equal []bool) error {
 }
 
 // Range checks and completes the fields Start and Max of a configuration for n multipliers. It
-// returns a copy of start, or n zeros if start is nil. It also returns the bound, or +Inf if
-// bound is nil. Start must lie in 0 … bound, or in −bound … bound for the equalities that equal
-// marks; a nil equal means none. The error begins with who, the name of the configuration.
+// returns a copy of start, or n zeros if start is nil. It also returns the bound, or +Inf if bound
+// is nil. Entries of start must lie in [0, bound], or in [−bound, bound] for the equalities that
+// equal marks. A nil equal means that there are no equalities. The error begins with who, the name
+// of the configuration.
 func Range(who string, n int, start []float64, bound *float64, equal []bool) ([]float64, float64, error) {
 	most := math.Inf(1)
 	if bound != nil {

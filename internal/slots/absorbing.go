@@ -59,8 +59,8 @@ func (m *Absorbing) Left(x []int32) int {
 }
 
 // Condition makes the rows of unmasked tokens one-hot and gives the mask no weight in the other
-// rows. Leave-one-out predictions need no conversion: a mask carries no information about its
-// token.
+// rows. Leave-one-out predictions need no conversion, because a mask carries no information about
+// its token.
 func (m *Absorbing) Condition(v []float32, x []int32, _ float64, _ bool) {
 	check.Len("diffusion", "v", len(v), len(x)*m.Levels)
 	for i, l := range x {
@@ -73,8 +73,8 @@ func (m *Absorbing) Condition(v []float32, x []int32, _ float64, _ bool) {
 }
 
 // Reveal adds log q(x_s | x_t, x_0) to the rows of v. The row of a token that was unmasked in the
-// step becomes one-hot. The row of a site that is still masked does not change: a mask carries no
-// information about its token.
+// step becomes one-hot. The row of a site that is still masked does not change, because a mask
+// carries no information about its token.
 func (m *Absorbing) Reveal(v []float32, xt, xs []int32) {
 	check.Len("diffusion", "v", len(v), len(xs)*m.Levels)
 	for i, l := range xs {

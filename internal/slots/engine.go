@@ -1,7 +1,7 @@
 // Package slots runs many samples of a diffusion at once, each in a slot of an [Engine]. One call
 // of the denoiser predicts for all slots that need a prediction. Workers then move the slots
 // concurrently. A [Policy] defines how a sample uses its prediction, what happens when a sample
-// ends, and whether its slot starts another.
+// ends, and whether the slot then starts another sample.
 package slots
 
 import (
@@ -51,9 +51,9 @@ type Policy struct {
 	Fault func(err error) error
 	Blame bool
 
-	// Shared, unless nil, returns a pointer to the prediction that slot i shares with all
-	// slots in the same state. It returns nil if the slot shares none. The pointer refers to
-	// nil until the prediction has been made.
+	// Shared, unless nil, returns a pointer to the prediction that slot i shares with all slots
+	// in the same state. If the slot shares no prediction, Shared returns nil. The slice to
+	// which the pointer refers is nil until the prediction has been made.
 	Shared func(i int) *[]float32
 }
 
@@ -64,8 +64,8 @@ type Slot[S energy.Site] struct {
 	Stream sampler.Stream
 	Sample int     // number of the sample
 	Time   float64 // diffusion time of X; 0 means that the slot is idle
-	Known  bool    // V holds the prediction for X
-	Fresh  bool    // V is unchanged since the denoiser computed it
+	Known  bool    // whether V holds the prediction for X
+	Fresh  bool    // whether V is unchanged since the denoiser computed it
 	Row    int     // index of the slot in the denoiser call that computed V
 
 	Clean []bool // for each site: whether it is clamped
@@ -85,15 +85,15 @@ type Engine[S energy.Site] struct {
 	Slots []Slot[S]
 	Pool  *pool.Pool
 
-	// Ask stores predictions in v for the states q, Per states for every slot. New sets it to
-	// the Denoise method of the model. If it is nil, the slots move without predictions.
+	// Ask stores in v the predictions for the states in q, Per states for every slot. New sets
+	// it to the Denoise method of the model. If it is nil, the slots move without predictions.
 	Ask func(ctx context.Context, v []float32, q energy.Noised[S]) error
 
 	Meta     any
 	Guided   bool
 	Reveals  energy.Reveals
-	TimeFree bool // a prediction stays valid until the state changes, whatever the time
-	// every slot has its own table of predictions, which stays valid after the round
+	TimeFree bool // whether a prediction stays valid until the state changes, whatever the time
+	// whether every slot has its own table of predictions, which stays valid after the round
 	Keep bool
 
 	// Ctx is the context of the current run.
@@ -104,7 +104,7 @@ type Engine[S energy.Site] struct {
 	from, to int
 	part     func(w, i int) error
 	one      func(w, i int)
-	clamped  bool         // at least one slot has clamped sites
+	clamped  bool         // whether at least one slot has clamped sites
 	ask      []int        // slots that need a prediction
 	asked    []*[]float32 // shared predictions that the slots in ask will fill
 	q        energy.Noised[S]
@@ -223,8 +223,8 @@ func (e *Engine[S]) Start(i, number int, seed, chain uint64) {
 	e.Begin(i)
 }
 
-// Clamp clamps sites of slot i to the values in every (for all slots) and own (for this slot).
-// Blank entries leave a site free. own overrides every.
+// Clamp clamps sites of slot i. The list every holds the values for all slots, and own holds the
+// values for this slot, which take precedence. Blank entries leave a site free.
 func (e *Engine[S]) Clamp(i int, every, own []S) {
 	if i == 0 {
 		e.clamped = false
@@ -243,8 +243,8 @@ func (e *Engine[S]) Clamp(i int, every, own []S) {
 	}
 }
 
-// CheckClamp checks a clamp: nil, or one entry per site, which is a level or −1 for a free site. Its
-// error begins with who.
+// CheckClamp returns an error unless a clamp is nil or has one entry per site, which is a level, or
+// −1 for a free site. The error begins with who.
 func CheckClamp(who string, clamp []int32, sites, levels int) error {
 	if clamp != nil && len(clamp) != sites {
 		return fmt.Errorf("%s = (%d entries), want %d entries", who, len(clamp), sites)
@@ -278,8 +278,8 @@ func (e *Engine[S]) Restore(i int) {
 	}
 }
 
-// clocked is a copy of the interface diffusion.Clocked: steps that bound how many of them a
-// sample takes.
+// clocked is a copy of the interface diffusion.Clocked, for processes that bound the number of
+// steps of a sample.
 type clocked interface{ MaxSteps(steps int) int }
 
 // MaxSteps returns the largest number of steps that a sample takes if n are requested. For steps
@@ -300,15 +300,15 @@ func (s *Slot[S]) Goes(t float64) error {
 	return nil
 }
 
-// Moved sets the time of slot i to t. changed reports whether the state of the slot has changed.
-// The prediction stays valid only if the model ignores time and the state is unchanged.
+// Moved sets the time of slot i to t. The caller passes changed = true if the state of the slot has
+// changed. The prediction stays valid only if the model ignores time and the state is unchanged.
 func (e *Engine[S]) Moved(i int, t float64, changed bool) {
 	e.Slots[i].Time = t
 	e.Slots[i].Known = e.TimeFree && !changed
 }
 
-// Run moves the slots from … to−1 that have begun, until all of them have ended. It returns an
-// error of ctx, of the denoiser or of the policy.
+// Run moves the slots with indices in [from, to) that have begun, until all of them have ended. It
+// returns an error of ctx, of the denoiser or of the policy.
 func (e *Engine[S]) Run(ctx context.Context, from, to int) error {
 	e.Ctx, e.Step = ctx, 0
 	for ; ; e.Step++ {
@@ -344,8 +344,8 @@ func (e *Engine[S]) Run(ctx context.Context, from, to int) error {
 	}
 }
 
-// late gives an error to every slot in from … to−1 that is still in progress after Most rounds.
-// [Engine.Each] then ends the slot.
+// late sets the error of every slot with index in [from, to) that is still in progress after Most
+// rounds. [Engine.Each] then ends the slot.
 func (e *Engine[S]) late(from, to int) {
 	for i := from; i < to; i++ {
 		if s := &e.Slots[i]; s.Time > 0 && s.fault == nil {
@@ -444,7 +444,7 @@ func (e *Engine[S]) collect() (left int) {
 	return left
 }
 
-// take copies the prediction from into v and makes v the table of the slot.
+// take copies a prediction, from, into v and makes v the table of the slot.
 func (s *Slot[S]) take(v, from []float32) {
 	copy(v, from)
 	s.V, s.Known, s.Fresh = v, true, true

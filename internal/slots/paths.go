@@ -32,14 +32,14 @@ type Joint interface {
 	Reweight(v []float32, xt, xs []int32, t, s float64)
 }
 
-// Drawer is a copy of the interface diffusion.Drawer: a projection that draws a sample within the
-// constraint and computes log Z.
+// Drawer is a copy of the interface diffusion.Drawer, for a projection that draws a sample within
+// the constraint and computes log Z.
 type Drawer interface {
 	Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
 	LogZ(ctx context.Context, v []float32) (float64, error)
 }
 
-// committer is a copy of the interface diffusion.Committer: a projection whose state depends on
+// committer is a copy of the interface diffusion.Committer, for a projection whose state depends on
 // the samples committed so far.
 type committer interface {
 	Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error
@@ -75,8 +75,8 @@ func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 //
 //	Z_C(p(·|x_s)) / Z_C(ρ),  ρ_i(v) ∝ p_i(v|x_t)·q(x_s,i | x_t,i, v),
 //
-// where p is the prediction and i a site. It follows that E[W·1[path ends in x]] = p(x, C), with
-// W the weight of the path.
+// where p is the prediction and i is a site. It follows that E[W·1[path ends in x]] = p(x, C),
+// where W is the weight of the path.
 //
 // The identity holds only if paths can reach every state to which p gives probability. A
 // prediction with zeros, such as one restricted to the K likeliest tokens, may exclude at x_t a
@@ -86,8 +86,8 @@ func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 //
 //	p(x_s | x_t) / p'(x_s | x_t) = ∏_i Σ_v ρ'_i(v)·p_i(v|x_t) / p'_i(v|x_t).
 //
-// The factor of site i is 0 if a token of probability 0 is unmasked, and 1 if the mask remains.
-// The last step draws from p itself.
+// The factor of site i is 0 if a token of probability 0 is unmasked, and 1 if the site stays
+// masked. The last step draws from p itself.
 type Paths struct {
 	*Engine[int32]
 	drawer      Drawer
@@ -96,8 +96,8 @@ type Paths struct {
 	leaveOneOut bool
 	mask        int32 // level of the mask, or −1 if the process has none
 
-	// Saw is called after every step, if it is not nil: worker w has moved slot i from time t
-	// to time s. logZ is the log-normaliser that the projection returned when x_0 was drawn.
+	// Saw, if not nil, is called after every step, in which worker w has moved slot i from time
+	// t to time s. logZ is the log-normaliser that the projection returned when x_0 was drawn.
 	Saw func(w, i int, t, s, logZ float64)
 
 	LogW   []float64 // log-weight of the path in each slot
@@ -137,9 +137,9 @@ func (p *Paths) BeginPath(i int) { p.LogW[i], p.logRho[i] = 0, 0 }
 // CopyPath copies the normalising constants of slot src to slot dst. It does not copy LogW.
 func (p *Paths) CopyPath(dst, src int) { p.logZ[dst], p.logRho[dst] = p.logZ[src], p.logRho[src] }
 
-// mix returns the rows from which the next x_0 of slot i is drawn. If [Mix] changed a row, they
-// are in the scratch of worker w and mixed is true. Otherwise they are the prediction of the
-// slot.
+// mix returns the rows from which the next x_0 of slot i is drawn. If [Mix] changed a row, the rows
+// are in the scratch of worker w and the result mixed is true. Otherwise the rows are the
+// prediction of the slot.
 func (p *Paths) mix(w, i int) (v []float32, mixed bool) {
 	s, k := &p.Slots[i], &p.work[w]
 	if !Mix(k.v, s.V, k.mixed, func(j int) bool {
@@ -154,7 +154,7 @@ func (p *Paths) mix(w, i int) (v []float32, mixed bool) {
 }
 
 // Weigh updates the weight of slot i for a new prediction. It multiplies the weight by Z_C of the
-// prediction and divides it by Z_C(ρ) of the last step; [Paths] defines both.
+// prediction and divides the weight by Z_C(ρ) of the last step. [Paths] defines both numbers.
 func (p *Paths) Weigh(w, i int) error {
 	s := &p.Slots[i]
 	if s.Fresh {
@@ -278,9 +278,9 @@ func (p *Paths) logProb(w int, v []float32) (float64, error) {
 	return Normalise(p.work[w].lse, z, v)
 }
 
-// Normalise returns log Z_C of the normalised rows of v, given log Z_C = z of the rows as they
-// are. lse is scratch, one entry per site. Normalise returns an *[algebra.WeightError] if an
-// entry of v is NaN or +Inf. z alone does not reveal such an entry at a token that C never uses.
+// Normalise returns log Z_C of the normalised rows of v, given z, the log Z_C of the rows before
+// normalisation. lse is scratch, one entry per site. Normalise returns an *[algebra.WeightError] if
+// an entry of v is NaN or +Inf. z alone does not reveal such an entry at a token that C never uses.
 func Normalise(lse []float64, z float64, v []float32) (float64, error) {
 	levels := len(v) / len(lse)
 	simd.LogSumExp(lse, v, levels)
@@ -301,20 +301,21 @@ func undefined(row []float32) int {
 }
 
 // Defence is the weight δ of the defensive part in the mixture of [Mix]. If the zeros of a
-// prediction never change, at most this share of the draws is wasted. If they do change, δ is the
-// total probability with which the tokens of probability 0 were drawn. With 16 paths or more,
+// prediction never change, at most this share of the draws is wasted. If the zeros do change, δ is
+// the total probability with which the tokens of probability 0 were drawn. With 16 paths or more,
 // both costs are small.
 const Defence = 1.0 / 16
 
-// Mix copies the rows of v to dst. In the row p of an unknown site that gives some tokens
-// probability 0, it replaces p by the defensive mixture
+// Mix copies the rows of v to dst. If the row p of an unknown site gives some tokens probability 0,
+// Mix replaces p by the defensive mixture
 //
 //	p'(l) = (1−δ)·p(l),  p'(l) = δ/n for each of n tokens with p(l) = 0,
 //
-// where δ is [Defence]. A row without any weight becomes uniform: its site may stay masked now
-// and be unmasked when its row has weight. Rows with a NaN or +Inf are copied unchanged. mask is
-// the level that is not a token, or −1. Mix sets mixed for the sites that it changes and reports
-// whether there are any. If there are none, the content of dst is undefined.
+// where δ is [Defence]. A row without any weight becomes uniform, because its site may stay masked
+// in this step and be unmasked in a later step whose row has weight. Rows with a NaN or +Inf are
+// copied unchanged. mask is the level that is not a token, or −1. Mix sets mixed for the sites
+// whose rows it changes, and reports whether it changed any. If it changed none, the content of dst
+// is undefined.
 func Mix(dst, v []float32, mixed []bool, unknown func(i int) bool, mask int32) bool {
 	levels, some := len(v)/len(mixed), false
 	for i := range mixed {
@@ -394,7 +395,7 @@ func (e *Estimate) Add(log float64) {
 }
 
 // Mean returns the logarithm of the mean and the relative standard error of the mean. The mean is
-// NaN if there are no numbers. The error is NaN if there are fewer than two.
+// NaN if there are no numbers. The error is NaN if there are fewer than two numbers.
 func (e *Estimate) Mean() (log, stderr float64) {
 	n := float64(e.N)
 	if n == 0 {

@@ -14,9 +14,10 @@ import (
 // recursion that does not reduce the dimension.
 const deepest = 8
 
-// dead lists the thresholds on probability relative to the largest that limit tries in turn. A
-// state below a threshold may lose all probability as λ goes to infinity. At a residual of
-// [concave.Accepted] such states have about 10⁻²⁰; a climb that stopped early leaves more.
+// dead lists the thresholds on the probability of a state, relative to the largest probability,
+// that limit tries in turn. A state below a threshold may lose all probability as λ goes to
+// infinity. At a residual of [concave.Accepted], such states have a probability of about 10⁻²⁰.
+// After a climb that stopped early, they have more.
 var dead = [...]float64{1e-17, 1e-12, 1e-7, 1e-4}
 
 // limit looks for a direction u along which the dual function grows for ever (Stiemke's
@@ -83,8 +84,9 @@ func (t *List) limit(ctx context.Context, lambda []float64) (*Optimum, error) {
 }
 
 // lifted combines two directions into a proof for all states. v has vᵀg > 0 on the states of a
-// face, and u has uᵀg > 0 on all others. It returns the first v + f·u that is positive in every
-// state, for f = 1, 16, 256, …; it returns nil if rounding prevents that.
+// face, and u has uᵀg > 0 on all other states. lifted returns the first v + f·u, for f = 1, 16,
+// 256, …, whose product with g is positive in every state. It returns nil if rounding prevents
+// that.
 func (t *List) lifted(v, u []float64) *Optimum {
 	sum := make([]float64, t.n)
 	for factor := 1.0; factor < 0x1p100; factor *= 16 {
@@ -103,8 +105,8 @@ func (t *List) lifted(v, u []float64) *Optimum {
 }
 
 // recession returns a combination u of rows with the signs that multipliers may have. uᵀg is 0 in
-// every state whose relative probability is at least low, and positive in some of the others. It
-// returns nil if it finds none.
+// every state whose relative probability is at least low, and positive in at least one other state.
+// It returns nil if it finds none.
 func (t *List) recession(ctx context.Context, lambda, p []float64, low float64) ([]*big.Rat, error) {
 	// rows with a nonzero multiplier; states above low; states below low
 	var rows, alive, others []int
@@ -192,8 +194,8 @@ func (t *List) recession(ctx context.Context, lambda, p []float64, low float64) 
 	}
 }
 
-// joined returns v + f·u for the first f = 0, 1, 2, 4, … that ok accepts. It returns nil if ok
-// accepts none up to 2⁶⁴.
+// joined returns v + f·u for the first f = 0, 1, 2, 4, … that the function ok accepts. It returns
+// nil if ok accepts no f up to 2⁶⁴.
 func joined(v, u []*big.Rat, ok func([]*big.Rat) bool) []*big.Rat {
 	f := new(big.Rat)
 	for range 66 {
@@ -214,10 +216,10 @@ func joined(v, u []*big.Rat, ok func([]*big.Rat) bool) []*big.Rat {
 	return nil
 }
 
-// positive returns a vector c whose inner products with the vectors in want are ≥ 0 and not all
-// 0. The same holds for its products with the columns of null that signs marks. It returns nil if
-// it finds none. Such a c proves that no convex combination of these vectors, with all weights
-// positive, is 0.
+// positive returns a vector c whose inner products with the vectors in want are ≥ 0 and not all 0.
+// The inner products of c with the columns of null that signs marks are also ≥ 0 and not all 0. It
+// returns nil if it finds none. Such a c proves that no convex combination of these vectors, with
+// all weights positive, is 0.
 func positive(ctx context.Context, want, null [][]*big.Rat, signs []bool, depth int) ([]*big.Rat, error) {
 	n := len(null)
 	free := slices.Repeat([]bool{true}, n)
@@ -272,8 +274,8 @@ func (t *List) exact(k int, rows []int) []*big.Rat {
 	return v
 }
 
-// regular reports whether the given rows are certainly linearly independent on the states alive.
-// p holds the weights of the states.
+// regular reports whether the given rows are certainly linearly independent on the listed states,
+// alive. p holds the weights of the states.
 func (t *List) regular(rows, alive []int, p []float64) bool {
 	n := len(rows)
 	a, size := make([]float64, n*n), make([]float64, n)
@@ -321,8 +323,8 @@ type elimination struct {
 	work  float64 // work of all calls of add so far, in products of one-word numbers
 }
 
-// mostExact is the largest work of an elimination, in products of one-word numbers: about ten
-// seconds. Numbers grow by a word per row, so eighty rows of 16 digits would take minutes. A
+// mostExact is the largest work of an elimination, in products of one-word numbers. It takes about
+// ten seconds. Numbers grow by a word per row, so eighty rows of 16 digits would take minutes. A
 // search that exceeds the limit stays undecided.
 const mostExact = 1 << 25
 

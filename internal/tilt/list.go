@@ -25,7 +25,7 @@ type List struct {
 }
 
 // New returns an empty list of states with n inequalities at temperature beta. free marks the
-// multipliers of equalities, which may have either sign; nil means none.
+// multipliers of equalities, which may have either sign. If free is nil, there are no equalities.
 func New(beta float64, n int, free []bool) *List { return &List{beta: beta, n: n, free: free} }
 
 // Append adds a state with value f0 and inequality values g. All numbers must be finite.
@@ -44,8 +44,8 @@ func (t *List) Beta() float64 { return t.beta }
 func (t *List) row(k int) []float64 { return t.g[k*t.n : (k+1)*t.n] }
 
 // Value is the dual function −β log Z(λ) as a [concave.Func]. Its gradient is E_λ[g], and its
-// curvature is Cov_λ(g)/β. Value returns +Inf if λᵀg > 0 in every state. No distribution
-// satisfies the inequalities then, and the function grows without bound along λ.
+// curvature is Cov_λ(g)/β. Value returns +Inf if λᵀg > 0 in every state. In that case no
+// distribution satisfies the inequalities, and the function grows without bound along λ.
 func (t *List) Value(lambda, grad, curv []float64) float64 {
 	t.values++
 	logZ, proven := t.weigh(lambda)
@@ -93,12 +93,12 @@ func (t *List) Value(lambda, grad, curv []float64) float64 {
 	return -t.beta * logZ
 }
 
-// negligible is the probability below which Value skips a state. Such states cannot change a sum
-// of 2²² terms whose sizes differ by a factor of less than 10²⁰⁰.
+// negligible is the probability below which Value skips a state. States with a smaller probability
+// cannot change a sum of 2²² terms whose sizes differ by a factor of less than 10²⁰⁰.
 const negligible = 1e-250
 
-// weigh stores the probabilities of the states under λ in t.p and returns log Z. proven reports
-// whether λᵀg > 0 in every state, by more than the rounding error of λᵀg.
+// weigh stores in t.p the probabilities of the states under λ and returns log Z. The result proven
+// reports whether λᵀg > 0 in every state, by more than the rounding error of λᵀg.
 func (t *List) weigh(lambda []float64) (logZ float64, proven bool) {
 	t.p = slices.Grow(t.p[:0], len(t.f0))[:len(t.f0)]
 	proven = true
@@ -161,9 +161,9 @@ type Outcome int
 const (
 	Undecided  Outcome = iota
 	Attained           // the maximum is at Lambda, up to rounding
-	Infeasible         // every state has uᵀg > 0 for u = Direction: no distribution has E[g] ≤ 0
-	// every state has uᵀg ≥ 0 and some have 0: E[g] ≤ 0 requires a distribution on those with
-	// 0
+	Infeasible         // every state has uᵀg > 0 for u = Direction, so no distribution has E[g] ≤ 0
+	// every state has uᵀg ≥ 0 and some have 0, so E[g] ≤ 0 requires a distribution on the
+	// states with 0
 	Limit
 )
 
@@ -176,10 +176,10 @@ type Optimum struct {
 	Margin    float64 // smallest uᵀg over the states; set only for Infeasible
 }
 
-// Maximize returns the multipliers that maximise the dual function, searching from start, or a
-// proof that no maximum exists. Both results are checked. A maximum is checked by its residual in
-// standard deviations of every row ([concave.Residual]), a proof in exact arithmetic. The only
-// error is that of the context.
+// Maximize returns the multipliers that maximise the dual function, or a proof that no maximum
+// exists. The search begins at the multipliers start. Both results are checked. A maximum is
+// checked by its residual in standard deviations of every row ([concave.Residual]). A proof is
+// checked in exact arithmetic. The only error is that of the context.
 func (t *List) Maximize(ctx context.Context, start []float64) (*Optimum, error) {
 	o, err := t.climb(ctx, start)
 	if err == nil && o.Outcome == Undecided && SumAbs(start) > 0 {

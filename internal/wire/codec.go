@@ -11,7 +11,7 @@ import (
 // ErrShort is the error for a checkpoint that ends too early.
 var ErrShort = errors.New("the checkpoint is too short for its shape")
 
-// The writers append to b. Lengths are not written: the reader knows them.
+// The writers append to b. Lengths are not written, because the reader has them already.
 
 // AppendUint64s appends v to b, eight bytes each.
 func AppendUint64s(b []byte, v ...uint64) []byte {

@@ -22,7 +22,7 @@ func Appending(body []byte) *Fields { return &Fields{body: body} }
 // Reading returns Fields that read body.
 func Reading(body []byte) *Fields { return &Fields{body: body, reading: true} }
 
-// Reading reports whether fields are being read; only then must they be checked.
+// Reading reports whether fields are being read. Only fields that are read must be checked.
 func (f *Fields) Reading() bool { return f.reading && f.err == nil }
 
 // Rest returns the appended bytes or the bytes left to read, and the first error.
@@ -44,8 +44,8 @@ func read[T any](f *Fields, v []T, from func([]byte, []T) ([]byte, error)) {
 	f.body, f.err = from(f.body, v)
 }
 
-// Int appends or reads *v, eight bytes. A value read must be in least … most, with least ≥ 0.
-// The argument what names the value in the error.
+// Int appends or reads *v, eight bytes. A value that is read must be in [least, most], where least
+// ≥ 0. The argument what names the value in the error.
 func (f *Fields) Int(what string, v *int, least, most int) {
 	*v = int(f.word(what, uint64(*v), uint64(least), uint64(most)))
 }
@@ -55,7 +55,7 @@ func (f *Fields) Uint32(what string, v *uint32) {
 	*v = uint32(f.word(what, uint64(*v), 0, math.MaxUint32))
 }
 
-// word appends v and returns it, or returns the word read. After an error it returns v.
+// word appends v and returns v, or returns the word that it reads. After an error it returns v.
 func (f *Fields) word(what string, v, least, most uint64) uint64 {
 	if !f.reading {
 		f.body = binary.LittleEndian.AppendUint64(f.body, v)
@@ -72,7 +72,7 @@ func (f *Fields) word(what string, v, least, most uint64) uint64 {
 	return w[0]
 }
 
-// Tag appends or reads a number that identifies a format. If it reads another number, it fails
+// Tag appends or reads a number that identifies a format. If Tag reads another number, it fails
 // with an error that describes the checkpoint as one of foreign.
 func (f *Fields) Tag(tag uint64, foreign string) {
 	if got := f.word("", tag, 0, math.MaxUint64); got != tag {
@@ -205,22 +205,23 @@ func (f *Fields) Sized(v Binary) {
 	}
 }
 
-// AppendFields calls through with Fields that append to b, and returns the result.
+// AppendFields calls the function through with Fields that append to b, and returns the extended b.
 func AppendFields(b []byte, through func(*Fields)) ([]byte, error) {
 	f := Appending(b)
 	through(f)
 	return f.Rest()
 }
 
-// ReadFront calls through with Fields that read from the front of b, and returns the rest.
+// ReadFront calls the function through with Fields that read from the front of b, and returns the
+// rest of b.
 func ReadFront(b []byte, through func(*Fields)) (rest []byte, err error) {
 	f := Reading(b)
 	through(f)
 	return f.Rest()
 }
 
-// ReadFields calls through with Fields that read b, and returns an error unless all of b is
-// read.
+// ReadFields calls the function through with Fields that read b. It returns an error unless all of
+// b is read.
 func ReadFields(b []byte, through func(*Fields)) error {
 	b, err := ReadFront(b, through)
 	if err == nil {

@@ -30,13 +30,13 @@ func (d *Runner[S]) Save(w io.Writer) error { return d.life.Save(w) }
 // differs, the error names the first such setting. Models are compared by their predictions for
 // some states, to 1e-3.
 //
-// Sample and Fill then return the samples of the checkpoint before they draw more. So call them
-// as in a run from the start. On an error the runner is unchanged. After an error of a
-// [Recaller], however, it cannot be used.
+// Sample and Fill then return the samples of the checkpoint before they draw new samples, so make
+// the same calls as in a run from the start. If a [Recaller] returns an error, the runner cannot be
+// used any more. After any other error the runner is unchanged.
 func (d *Runner[S]) Load(ctx context.Context, r io.Reader) error { return d.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint to the file path and keeps the previous one as path.old, so that at
-// least one survives any failure. See [sampler.Runner.SaveFile].
+// SaveFile saves a checkpoint to the file path and keeps the previous checkpoint as path.old, so
+// that at least one of the two files survives any failure. See [sampler.Runner.SaveFile].
 func (d *Runner[S]) SaveFile(path string) error { return d.life.SaveFile(path) }
 
 // LoadFile restores a checkpoint written by [Runner.SaveFile]. If the file path is missing or
@@ -45,8 +45,8 @@ func (d *Runner[S]) LoadFile(ctx context.Context, path string) error {
 	return d.life.LoadFile(ctx, path)
 }
 
-// finished holds the samples that a runner keeps for its checkpoints: those that it finished, or
-// that were in a loaded checkpoint.
+// finished holds the samples that a runner keeps for its checkpoints. The runner finished these
+// samples or loaded them from a checkpoint.
 type finished[S energy.Site] struct {
 	x []S
 	// for each sample: digest of the values to which Fill clamped it; 0 for none
@@ -58,7 +58,7 @@ type finished[S energy.Site] struct {
 
 // fault is the error of an abandoned sample.
 type fault struct {
-	of int // index of the sample among those kept
+	of int // index of the sample among the kept samples
 	recorded
 }
 
@@ -123,8 +123,8 @@ func (d *Runner[S]) remember(ctx context.Context) error {
 	return nil
 }
 
-// settings returns the settings that must be equal in a checkpoint and the run that loads it,
-// except Config.First.
+// settings returns all settings, except Config.First, that must be equal in a checkpoint and in the
+// run that loads the checkpoint.
 func (d *Runner[S]) settings(ctx context.Context) *fingerprint.List {
 	l := &fingerprint.List{Sites: d.sites, Levels: d.levels}
 	d.list(ctx, l.Add)
@@ -168,15 +168,15 @@ func (d *Runner[S]) list(ctx context.Context, add func(name string, value any)) 
 type row []float64
 
 // Described is a conditioning (Config.Meta) that lists the values that must be equal in a
-// checkpoint and the run that loads it. Settings calls add with the name of each value and the
-// value.
+// checkpoint and in the run that loads the checkpoint. Settings calls add once per value, with the
+// name and the value.
 type Described interface {
 	Settings(add func(name string, value any))
 }
 
-// meta returns the part of a conditioning that a checkpoint records. For numbers, strings and
-// slices of them, it is the content. For values with a name or settings, it is these. For all
-// other values it is the type.
+// meta returns the part of a conditioning that a checkpoint records. For a number, a string, or a
+// slice of either, this part is the content. For a value that has a name or settings, it is the
+// name or the settings. For any other value it is the type.
 func meta(v any) any {
 	switch v := v.(type) {
 	case []float64:
@@ -196,8 +196,8 @@ func meta(v any) any {
 
 const (
 	probes = 256 // number of predicted entries by which denoisers are compared
-	// factor of the compared entries. They are compared to 1e-6, but networks round to about
-	// 1e-5.
+	// factor by which the compared entries are scaled, because settings are compared to 1e-6
+	// but networks round to about 1e-5
 	probeScale  = 1e-3
 	probeMiddle = 0.5 // time of the second test state
 )
@@ -233,8 +233,9 @@ func (d *Runner[S]) probe(ctx context.Context, add func(name string, value any),
 }
 
 // Constants of the checkpoint format. A checkpoint consists of three kinds of frames (see
-// [session.Frames]). The first holds the settings. The next hold the number of samples and, if some
-// were abandoned, their number and the reasons. The last hold the samples.
+// [session.Frames]). The first frame holds the settings. The next frames hold the number of samples
+// and, if samples were abandoned, the number of abandoned samples and the reasons. The last frames
+// hold the samples.
 const (
 	magic          = "gibbsite samples 1\n" // start of a checkpoint of samples
 	frameSize      = 1 << 20                // approximate size of a frame of samples, in bytes
@@ -275,8 +276,8 @@ func (d *Runner[S]) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// frames describes the checkpoint frames of k. For a checkpoint to be loaded, k is filled while
-// reading.
+// frames describes the checkpoint frames of k. When a checkpoint is loaded, reading the frames
+// fills k.
 func (d *Runner[S]) frames(k *finished[S]) *session.Frames {
 	size := 4*d.sites + 16
 	n, faults, per := len(k.given), len(k.fault), max(1, frameSize/size)
@@ -304,8 +305,8 @@ func (d *Runner[S]) frames(k *finished[S]) *session.Frames {
 	return f
 }
 
-// reasons reads or writes the reasons why samples were abandoned, those numbered from … to−1. n
-// is the number of samples.
+// reasons reads or writes the reasons why samples were abandoned, for the abandoned samples with
+// indices in [from, to). n is the number of all samples.
 func (f *finished[S]) reasons(w *wire.Fields, from, to, n int) {
 	if w.Reading() {
 		f.fault = append(f.fault, make([]fault, to-from)...)
@@ -323,7 +324,7 @@ func (f *finished[S]) reasons(w *wire.Fields, from, to, n int) {
 	}
 }
 
-// samples reads or writes the samples from … to−1 of k.
+// samples reads or writes the samples of k with indices in [from, to).
 func (d *Runner[S]) samples(w *wire.Fields, k *finished[S], from, to int) {
 	if n := to - from; w.Reading() {
 		k.given, k.weight, k.x = append(k.given, make([]uint64, n)...), append(k.weight, make([]float64, n)...), append(k.x, make([]S, n*d.sites)...)

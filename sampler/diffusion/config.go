@@ -23,10 +23,10 @@ const (
 type Decoding uint8
 
 const (
-	// DecodeLast draws every token from its projected row, except in the last step, which
-	// takes the most likely tokens. The sample then satisfies what the projection guarantees
-	// for its arg max, given the unmasked tokens. Ties go to the first token, so the
-	// projection should leave a margin.
+	// DecodeLast draws every token from its projected row, except in the last step, which takes
+	// the most likely tokens. The sample then has the properties that the projection guarantees
+	// for the arg max of its rows, given the unmasked tokens. Ties go to the first token, so
+	// the projection should leave a margin.
 	DecodeLast Decoding = iota
 
 	// DecodeRows draws every token from its projected row. The draws are independent, so
@@ -52,9 +52,9 @@ type Config struct {
 	Seed    uint64 // seed; sample i draws from stream (Seed, i)
 
 	// First and Count select a part of a run. The part makes samples First, First+1, … of the
-	// whole run, with the same bits. It makes at most Count of them; 0 means as many as are
-	// requested. Parts may have any size and run anywhere, in any order. A [Committer] cannot
-	// be used with parts, because it remembers earlier samples.
+	// whole run, with the same bits. It makes at most Count samples; if Count is 0, it makes as
+	// many as are requested. Parts may have any size and run anywhere, in any order. A
+	// [Committer] cannot be used with parts, because it remembers earlier samples.
 	First, Count int
 
 	Meta any // conditioning that is passed to the denoiser
@@ -84,9 +84,9 @@ type Config struct {
 	ProjectEvery int
 
 	// ProjectState projects, for reals, the state x_s after a step instead of the prediction.
-	// x_s moves the fraction (1−s)^ProjectPower of the way to its projection. With power 0,
-	// and at s = 0, that is all the way. With a [Gaussian], the zero value is constrained
-	// posterior sampling. It is compared to these methods, with Π the projection:
+	// x_s moves the fraction (1−s)^ProjectPower of the way to its projection. With power 0, or
+	// at s = 0, x_s becomes its projection. With a [Gaussian], the zero value is constrained
+	// posterior sampling. The following methods serve as comparisons; Π is the projection:
 	//
 	//	ProjectState                     projected diffusion models (Christopher, Baek, Fioretto 2024)
 	//	ProjectState, ProjectPower > 0   PRODIGY (Sharma, Kumar, Trivedi 2024)
@@ -96,8 +96,8 @@ type Config struct {
 	ProjectState bool
 	ProjectPower float64
 
-	// ColdStart resets the state that a [Warm] projection keeps for a sample before every
-	// step, not only when the sample begins.
+	// ColdStart resets, before every step instead of only at the start of a sample, the state
+	// that a [Warm] projection keeps for the sample.
 	ColdStart bool
 
 	// Decode selects how the rows of a projection that is not a [Drawer] are turned into
@@ -141,9 +141,9 @@ type Snapshot struct {
 	From, To     float64   // times before and after the step
 	X            []int32   // state after the step, for tokens; nil for reals
 	Real         []float32 // state after the step, for reals; nil for tokens
-	V            []float32 // prediction that the step used, projected or not
+	V            []float32 // prediction that the step used, after any projection
 	Projected    bool
-	Violation    float64 // violation reported by the projection, for V or for the state
+	Violation    float64 // violation that the projection reported, of V or of the state
 	LogZ         float64 // log Z reported by a joint draw; 0 if there was none
 }
 

@@ -18,12 +18,12 @@ import (
 //
 //	x_s = √ᾱ_s·v + √(1−ᾱ_s)·ε,
 //
-// which on straight paths is z_s = (1−s)·v + s·ε. In contrast, a [Gaussian] computes ε̂ from x_t
-// and the prediction. The last step returns v.
+// which on straight paths is z_s = (1−s)·v + s·ε. The last step returns v. A [Gaussian], in
+// contrast, computes its noise ε̂ from x_t and the prediction.
 //
 // denoise.Velocity turns a network that predicts the velocity of a flow on straight paths into a
-// denoiser. Conversely, any denoiser of reals gives the velocity E[ε − x_0 | z]. For a flow
-// without constraints use Gaussian with the schedule [noise.Straight]: its steps are Euler steps.
+// denoiser. Conversely, any denoiser of reals gives the velocity E[ε − x_0 | z]. For a flow without
+// constraints use Gaussian with the schedule [noise.Straight], which makes Euler steps.
 //
 // With Resample −1 and the projector of package projection/newton, ECI is physics-constrained
 // flow matching (PCFM; Utkarsh, Cai, Edelman, Gómez-Bombarelli and Rackauckas 2025, Algorithm 1)
@@ -32,16 +32,16 @@ import (
 // # Caveats
 //
 // ECI does not sample from the distribution of the model, even without a constraint, because ε is
-// not the noise contained in the state. For instance, a standard normal variable gets the
-// variance
+// not the noise contained in the state. For instance, a variable that is standard normal in the
+// model gets the variance
 //
 //	steps                    10   50   200  1000
 //	ε drawn anew each round  .40  .47  .49  .50
 //	ε kept (PCFM)            2.2  8.7  25   79
 //
-// by the recursion that the test computes. With Mix 5 and ε kept, the variance is three times as
-// large. Directions in which the model is narrow suffer less. Gaussian with noise.Straight and a
-// projector has neither error, and package twisted draws from the conditional distribution
+// according to the recursion that the test computes. With Mix 5 and ε kept, the variance is three
+// times as large. Directions in which the model is narrow suffer less. Gaussian with noise.Straight
+// and a projector has neither error, and package twisted draws from the conditional distribution
 // itself.
 type ECI struct {
 	Schedule noise.Schedule // schedule of ᾱ; nil means noise.Straight{}
@@ -86,7 +86,7 @@ type eci struct {
 // Alpha returns the signal level ᾱ at time t.
 func (p *eci) Alpha(t float64) float64 { return p.schedule.Alpha(t) }
 
-// MaxSteps implements [Clocked]: it returns the number of rounds.
+// MaxSteps implements [Clocked]. It returns the total number of rounds.
 func (p *eci) MaxSteps(steps int) int {
 	if steps > math.MaxInt/p.mix {
 		return math.MaxInt
@@ -94,7 +94,7 @@ func (p *eci) MaxSteps(steps int) int {
 	return steps * p.mix
 }
 
-// Prior fills x with new noise ε, which the steps then use.
+// Prior draws new noise ε, which the steps then use, and copies the noise to x.
 func (p *eci) Prior(x []float32, r *sampler.Stream) {
 	normal.Fill(p.noise, r)
 	copy(x, p.noise)
@@ -110,7 +110,8 @@ func (p *eci) Next(_ []float32, t float64, step, steps int, _ *sampler.Stream) f
 	return gridTime(step/p.mix, steps)
 }
 
-// Reverse makes one round: it replaces x by a mixture of v and ε. It implements [Steps].
+// Reverse makes one round: it replaces x by the weighted sum of v and ε at time s. It implements
+// [Steps].
 func (p *eci) Reverse(x []float32, _, v []float32, _, s float64, r *sampler.Stream) error {
 	if p.rounds++; p.resample > 0 && p.rounds%p.resample == 0 {
 		normal.Fill(p.noise, r)

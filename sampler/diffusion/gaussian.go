@@ -25,8 +25,8 @@ import (
 // If a projection moves x̂_0 to v, the next state is computed from v and the denoiser's original
 // ε̂. Recomputing ε̂ from v gives worse results in the Euclidean metric (constrained posterior
 // sampling; Narasimhan et al. 2025). A projection in the metric of the posterior covariance
-// (proximal.Projector.Metric) is the conditional mean. For such a projection set Recompute, so
-// that ε̂ is computed from v. Config.ProjectState lists the methods to which this is compared.
+// (proximal.Projector.Metric) is the conditional mean. For such a projection set Recompute, so that
+// ε̂ is computed from v. Config.ProjectState lists methods for comparison.
 type Gaussian struct {
 	Schedule noise.Schedule // schedule of ᾱ; nil means LinearBeta{}
 
@@ -34,12 +34,13 @@ type Gaussian struct {
 	Eta float64
 
 	// Wide adds noise with the variance β = 1 − ᾱ_t/ᾱ_s of the forward step instead of σ². It
-	// requires η = 1. β is the larger of the two choices of Ho et al. 2020: it is exact for
-	// clean samples of unit variance, and σ² for known clean samples. The last step adds no
+	// requires η = 1. Ho et al. 2020 offer both choices. The larger, β, is exact for clean
+	// samples of unit variance, and σ² is exact for a known clean sample. The last step adds no
 	// noise.
 	Wide bool
 
-	// Recompute computes the noise ε̂ from the projected prediction instead of the denoiser's.
+	// Recompute computes the noise ε̂ from the projected prediction instead of the denoiser's
+	// prediction.
 	Recompute bool
 }
 

@@ -30,8 +30,8 @@ type Guide interface {
 // [ExactClassifier], [FirstOrderClassifier] or a type of your own.
 type Classifier interface {
 	// Table stores log p(y | x with x_i = l, t) + c_i in dst for every site i and level l of
-	// one state x at time t. The constant c_i of a site is arbitrary. −Inf excludes a level.
-	// Table must be safe for concurrent use.
+	// one state x at time t. The constant c_i of a site is arbitrary. An entry −Inf excludes
+	// its level. Table must be safe for concurrent use.
 	Table(dst []float32, x []int32, t float64) error
 }
 
@@ -42,9 +42,9 @@ var errUnseen = errors.New("guidance at the posterior is not seen by the caller;
 // caller can apply the guidance.
 var errInside = errors.New("AtPosterior = true inside another denoiser, want false, or the guide around the other one")
 
-// checkInside returns the error of a [noise.Checked] denoiser that is wrapped by another. It also
-// returns an error if a wrapped denoiser guides reverse steps, which would have no effect. name
-// is the name of the outer denoiser.
+// checkInside checks denoisers that another denoiser wraps. It returns the error of a wrapped
+// [noise.Checked] denoiser. It also returns an error if a wrapped denoiser guides reverse steps,
+// because that guidance would have no effect. name is the name of the outer denoiser.
 func checkInside(name string, inside ...energy.Denoiser[int32]) error {
 	for _, d := range inside {
 		if c, ok := energy.As[noise.Checked](d); ok {
@@ -59,8 +59,8 @@ func checkInside(name string, inside ...energy.Denoiser[int32]) error {
 	return nil
 }
 
-// checkPair returns an error unless two denoisers, with and without a condition, have the same
-// shape and kind of prediction. name is the name of the caller.
+// checkPair returns an error unless the denoisers with and without a condition have the same shape
+// and the same kind of prediction. name is the name of the caller.
 func checkPair(name string, with, without energy.Denoiser[int32]) error {
 	sites, levels := with.Shape()
 	s, l := without.Shape()
@@ -75,7 +75,7 @@ func checkScale(name string, gamma float64) error {
 	return check.If(!(gamma >= 0) || math.IsInf(gamma, 1), "diffusion: %s: Scale = %v, want ≥ 0 and finite", name, gamma)
 }
 
-// blend stores γ·c + (1−γ)·u in c. A level that c excludes stays excluded.
+// blend sets c to γ·c + (1−γ)·u. A level that c excludes stays excluded.
 func blend(c, u []float32, gamma float64) {
 	if gamma == 1 {
 		return
@@ -140,7 +140,7 @@ func guide(d *Runner[int32], process any) error {
 			return fmt.Errorf("diffusion: New: the guide: %w", err)
 		}
 		g.table = make([]float32, d.cfg.Batch*size)
-		d.e.TimeFree = false // a cached prediction would lack that of the other denoiser
+		d.e.TimeFree = false // a cached prediction would lack the prediction of the other denoiser
 		d.e.Ask = func(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 			if err := d.model.Denoise(ctx, v, q); err != nil {
 				return err
@@ -210,8 +210,8 @@ func (g *guided) reverse(d *Runner[int32], w, i int, t, next float64) error {
 	return nil
 }
 
-// against subtracts, at masked sites, the entry of the mask from the row of a classifier's table.
-// The row then holds log p(y | x with x_i = l)/p(y | x).
+// against subtracts, from the row of each masked site in a classifier's table, the row's entry for
+// the mask. The row then holds log (p(y | x with x_i = l)/p(y | x)).
 func against(tab []float32, x []int32, p Absorbing) error {
 	levels := len(tab) / len(x)
 	for i, l := range x {
@@ -254,7 +254,8 @@ func jump(s *slots.Slot[int32], rates []float32, masked int) error {
 // levels.
 type ExactClassifier struct{ Model energy.Model }
 
-// Table stores exact values, by evaluating the model; it implements [Classifier].
+// Table evaluates the model for every level of every site and stores the exact values in dst. It
+// implements [Classifier].
 func (c ExactClassifier) Table(dst []float32, x []int32, _ float64) error {
 	if err := check.Given("diffusion: ExactClassifier", "Model", c.Model); err != nil {
 		return err
@@ -274,8 +275,8 @@ func (c ExactClassifier) Table(dst []float32, x []int32, _ float64) error {
 }
 
 // FirstOrderClassifier is the classifier log p(y | x) = −E(x) that uses the Gradient of an
-// [energy.Differentiable] Model, at the cost of one evaluation. If this Gradient is a derivative,
-// the result is the first-order Taylor expansion of log p(y | x) at x.
+// [energy.Differentiable] Model, at the cost of one evaluation. If Gradient returns a derivative,
+// the classifier is the first-order Taylor expansion of log p(y | x) at x.
 type FirstOrderClassifier struct{ Model energy.Model }
 
 // Table stores the negative Gradient of the model in dst; it implements [Classifier]. It returns
@@ -306,9 +307,10 @@ func (c FirstOrderClassifier) Table(dst []float32, x []int32, _ float64) error {
 //
 //	p(x_s,i | x_t) ∝ p(x_s,i | x_t, y)^γ · p(x_s,i | x_t)^{1−γ}.
 //
-// This differs because masks are included: for γ > 1, sites that the condition determines are
-// revealed sooner. In both forms γ = 1 gives the conditional denoiser and γ = 0 the unconditional
-// one. For γ > 1 it is an error if a level has weight with the condition and none without it.
+// The two forms differ because the reverse step includes masks. For γ > 1, guiding the reverse step
+// reveals sites that the condition determines sooner. In both forms γ = 1 gives the conditional
+// denoiser and γ = 0 the unconditional one. For γ > 1 it is an error if a level has weight with the
+// condition and none without it.
 type ClassifierFree struct {
 	Conditional, Unconditional energy.Denoiser[int32]
 
@@ -335,13 +337,14 @@ func (g ClassifierFree) TimeFree() bool {
 // LeaveOneOut reports whether Conditional predicts each site from the other sites only.
 func (g ClassifierFree) LeaveOneOut() bool { return energy.LeaveOneOut(g.Conditional) }
 
-// As offers the [energy.Masking] of Conditional, if it has one, and nothing else.
+// As offers the [energy.Masking] of Conditional, if Conditional has one, and no other capability.
 func (g ClassifierFree) As(target any) bool {
 	m, ok := energy.As[energy.Masking](g.Conditional)
 	return ok && energy.Give(target, m)
 }
 
-// Guidance implements [Guide]: with AtPosterior it returns Scale and Unconditional.
+// Guidance implements [Guide]. With AtPosterior it returns Scale and Unconditional, and otherwise
+// no guidance.
 func (g ClassifierFree) Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier) {
 	if !g.AtPosterior {
 		return 0, nil, nil
@@ -349,9 +352,9 @@ func (g ClassifierFree) Guidance() (scale float64, unconditional energy.Denoiser
 	return g.Scale, g.Unconditional, nil
 }
 
-// Denoise stores the combined prediction in v or, with AtPosterior, the conditional one; it
-// implements [energy.Denoiser]. With AtPosterior it returns an error unless q.Guided is set,
-// which means that the caller applies the guidance.
+// Denoise stores the combined prediction in v; it implements [energy.Denoiser]. With AtPosterior it
+// stores the conditional prediction instead, and returns an error unless q.Guided is set, which
+// means that the caller applies the guidance.
 func (g ClassifierFree) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if g.AtPosterior && !q.Guided {
 		return fmt.Errorf("diffusion: ClassifierFree: %w", errUnseen)
@@ -430,13 +433,14 @@ func (g ClassifierGuided) TimeFree() bool { return false }
 // LeaveOneOut reports whether the denoiser predicts each site from the other sites only.
 func (g ClassifierGuided) LeaveOneOut() bool { return energy.LeaveOneOut(g.Denoiser) }
 
-// As offers the [energy.Masking] of Denoiser, if it has one, and nothing else.
+// As offers the [energy.Masking] of Denoiser, if Denoiser has one, and no other capability.
 func (g ClassifierGuided) As(target any) bool {
 	m, ok := energy.As[energy.Masking](g.Denoiser)
 	return ok && energy.Give(target, m)
 }
 
-// Guidance implements [Guide]: with AtPosterior it returns Scale and Classifier.
+// Guidance implements [Guide]. With AtPosterior it returns Scale and Classifier, and otherwise no
+// guidance.
 func (g ClassifierGuided) Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier) {
 	if !g.AtPosterior {
 		return 0, nil, nil
@@ -444,9 +448,9 @@ func (g ClassifierGuided) Guidance() (scale float64, unconditional energy.Denois
 	return g.Scale, nil, g.Classifier
 }
 
-// Denoise stores the guided prediction in v or, with AtPosterior, the prediction of Denoiser; it
-// implements [energy.Denoiser]. With AtPosterior it returns an error unless q.Guided is set,
-// which means that the caller applies the guidance.
+// Denoise stores the guided prediction in v; it implements [energy.Denoiser]. With AtPosterior it
+// stores the prediction of Denoiser instead, and returns an error unless q.Guided is set, which
+// means that the caller applies the guidance.
 func (g ClassifierGuided) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if g.AtPosterior && !q.Guided {
 		return fmt.Errorf("diffusion: ClassifierGuided: %w", errUnseen)

@@ -19,9 +19,9 @@ import (
 //	(α(s) − α(t)) / (1 − α(t)).
 //
 // The decision to reveal a mask comes before the draw, so the rows of masks that remain are not
-// read. Sites revealed in the same step are drawn independently. The distribution is exactly that
-// of the denoiser if dependent sites are never revealed together (see FirstHitting), and in the
-// limit of many steps.
+// read. Sites revealed in the same step are drawn independently. If dependent sites are never
+// revealed together (see FirstHitting), or in the limit of many steps, the samples follow the
+// denoiser's distribution exactly.
 //
 // Its [Steps] also implement [Joint] and [Absorbing]. With FirstHitting they implement [Clocked],
 // and otherwise [Factorised]. They keep no state of a sample.
@@ -40,16 +40,16 @@ type Masked struct {
 	//	1 − α(s) = u^{1/n}·(1 − α(t)),  u uniform,
 	//
 	// and then a random mask is revealed. A sample takes as many steps as it has masks; the
-	// requested number of steps is ignored. The distribution is exactly that of the denoiser,
-	// without discretisation error. If s is before the start of the schedule, the denoiser
-	// receives the smallest positive number instead.
+	// requested number of steps is ignored. The samples follow the denoiser's distribution
+	// exactly, without discretisation error. If s is before the start of the schedule, the
+	// denoiser receives the smallest positive number instead.
 	//
-	// Guidance at the posterior multiplies the rate at which a mask of the continuous-time
-	// process becomes a token, like a grid with many steps (Nisonoff et al. 2024). With
+	// As in the limit of many grid steps, guidance at the posterior multiplies the rate at
+	// which a mask of the continuous-time process becomes a token (Nisonoff et al. 2024). With
 	// weight γ, the mask to reveal and its token l then have probability ∝ p(x_0,i = l | x_t,
 	// y)^γ·p(x_0,i = l | x_t)^{1−γ} with [ClassifierFree]. With [ClassifierGuided] the
-	// probability is ∝ p(x_0,i = l | x_t)·(p(y | x_t with x_i = l)/p(y | x_t))^γ. The times
-	// remain those without guidance.
+	// probability is ∝ p(x_0,i = l | x_t)·(p(y | x_t with x_i = l)/p(y | x_t))^γ. Guidance does
+	// not change the times.
 	FirstHitting bool
 }
 
@@ -69,8 +69,7 @@ func (p Masked) Bind(_ context.Context, sites, levels int) (Steps[int32], error)
 // absorbing holds the methods that the steps of [Masked], [Ordered] and [Remask] share.
 type absorbing struct{ slots.Absorbing }
 
-// Intact stores the unmasked tokens of x in x0, and −1 at masked sites; it implements
-// [IntactSteps].
+// Intact sets x0 to x, with −1 at masked sites. It implements [IntactSteps].
 func (p *absorbing) Intact(x0, x []int32) {
 	for i, l := range x {
 		if x0[i] = l; l == p.Mask {
@@ -79,8 +78,8 @@ func (p *absorbing) Intact(x0, x []int32) {
 	}
 }
 
-// token returns the token for the masked site i: that of x0, or a draw from the row of v if x0 is
-// nil.
+// token returns the token for the masked site i. If x0 is nil, it draws the token from the row of
+// v; otherwise it takes the token from x0.
 func (p *absorbing) token(x0 []int32, v []float32, i int, r *sampler.Stream) (int32, error) {
 	if x0 != nil {
 		return x0[i], nil
@@ -164,8 +163,8 @@ func (p *masked) step(x, x0 []int32, v []float32, t, s float64, r *sampler.Strea
 // Reweight makes the rows of tokens revealed in the step one-hot; it implements [Joint].
 func (p *masked) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
 
-// Posterior implements [Factorised]: a mask is revealed with probability reveal(t, s), and tokens
-// stay.
+// Posterior implements [Factorised]. A mask is revealed with probability reveal(t, s), and unmasked
+// tokens do not change.
 func (p *masked) Posterior(dst, v []float32, x []int32, t, s float64) {
 	p.posterior(dst, v, x, func(int) float64 { return 0 }, p.reveal(t, s))
 }
@@ -239,8 +238,8 @@ func (p *firstHitting) rates(dst, v []float32, x []int32) {
 	}
 }
 
-// fraction returns the probability part/whole, within 0 … 1. It returns 0 if part is 0, and 1 if
-// rounding leaves whole 0.
+// fraction returns the probability part/whole, clipped to [0, 1]. If part is 0, it returns 0. If
+// only whole is 0, because of rounding, it returns 1.
 func fraction(part, whole float64) float64 {
 	switch {
 	case !(part > 0):

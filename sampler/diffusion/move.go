@@ -10,7 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/slots"
 )
 
-// move moves slot i by one step, in worker w.
+// move moves slot i by one step. It is called by worker w.
 func (d *Runner[S]) move(w, i int) error {
 	s, work := &d.e.Slots[i], &d.work[w]
 	next := d.process[i].Next(s.X, s.Time, d.e.Step, d.cfg.Steps, &s.Stream)
@@ -29,7 +29,7 @@ func (d *Runner[S]) move(w, i int) error {
 	return nil
 }
 
-// stepTokens moves slot i of a diffusion of tokens to the time next. It returns the prediction
+// stepTokens moves slot i of a diffusion of tokens to a given time, next. It returns the prediction
 // that the step used.
 func stepTokens(d *Runner[int32], w, i int, next float64) (v []float32, err error) {
 	s := &d.e.Slots[i]
@@ -43,8 +43,8 @@ func stepTokens(d *Runner[int32], w, i int, next float64) (v []float32, err erro
 	return projectTokens(d, w, i, next)
 }
 
-// observe passes a step of slot i to the observer. Worker w made the step to the time next with
-// the prediction v.
+// observe passes a step of slot i to the observer. Worker w made the step with the prediction v.
+// The time after the step is next.
 func (d *Runner[S]) observe(w, i int, v []float32, next float64) {
 	if d.cfg.Observe == nil {
 		return
@@ -60,9 +60,9 @@ func (d *Runner[S]) observe(w, i int, v []float32, next float64) {
 	d.cfg.Observe(n)
 }
 
-// conditionTokens turns a new prediction for slot i into the full posterior, if the step needs
-// the full posterior. Without projections, predictions of full posteriors are read only at sites
-// to be drawn, and need no conversion.
+// conditionTokens turns a new prediction for slot i into the full posterior, if the step needs one.
+// If the denoiser already predicts full posteriors and there is no projection, the step reads only
+// the rows of sites to be drawn, so no conversion is needed.
 func conditionTokens(d *Runner[int32], i int) {
 	s := &d.e.Slots[i]
 	p, ok := d.process[i].(slots.Renoiser)
@@ -92,7 +92,8 @@ func conditionRest(d *Runner[int32], i int) {
 	}
 }
 
-// spare lets the projection skip the rows of known tokens, if nothing else reads these rows.
+// spare sets d.spared, so that the projection skips the rows of known tokens, if nothing else reads
+// these rows.
 func spare(d *Runner[int32]) {
 	drawer, ok := d.drawer.(GivenDrawer)
 	if ok {
@@ -106,8 +107,8 @@ func spare(d *Runner[int32]) {
 	d.spared, d.certain = drawer, make([]int32, d.cfg.Batch*d.sites)
 }
 
-// projects reports whether the step from t to next projects its prediction. The last step always
-// does, whatever the settings, so that no sample ends outside the set.
+// projects reports whether the step from time t to time next projects its prediction. Whatever the
+// settings, the last step projects, so that no sample ends outside the set.
 func (d *Runner[S]) projects(t, next float64) bool {
 	return d.projection != nil && (next <= 0 ||
 		t <= d.cfg.ProjectStart && d.cfg.ProjectEvery > 0 && d.e.Step%d.cfg.ProjectEvery == 0)
@@ -154,8 +155,8 @@ func projectTokens(d *Runner[int32], w, i int, next float64) (v []float32, err e
 	return v, err
 }
 
-// stepReals moves slot i of a diffusion of reals to the time next. It returns the prediction that
-// the step used. If the process moves the state away from the projected prediction in the last
+// stepReals moves slot i of a diffusion of reals to a given time, next. It returns the prediction
+// that the step used. If the process moves the state away from the projected prediction in the last
 // step, like [Penalised], stepReals projects the state.
 func stepReals(d *Runner[float32], w, i int, next float64) (v []float32, err error) {
 	s, projected := &d.e.Slots[i], d.work[w].snap.Projected
@@ -183,8 +184,8 @@ func stepReals(d *Runner[float32], w, i int, next float64) (v []float32, err err
 	return v, err
 }
 
-// keeps returns an error if the projection of the last step has moved a clamped entry of slot i
-// by more than rounding to float32. The entry is reset to its clamped value afterwards, and the
+// keeps returns an error if the projection of the last step has moved a clamped entry of slot i by
+// more than rounding to float32. Afterwards such an entry is reset to its clamped value, and the
 // sample could then be outside the set.
 func keeps(d *Runner[float32], i int) error {
 	s := &d.e.Slots[i]

@@ -30,8 +30,8 @@ const (
 // drawn for them, so likely tokens are favoured, even if sites are revealed one at a time. Use
 // [Masked] for samples, and Ordered for output that is more likely than typical samples.
 //
-// Every step reveals ⌈masks of the block / remaining steps of the block⌉ tokens. All blocks get
-// the same share of the steps.
+// Every step reveals ⌈m/k⌉ tokens of a block, where the block has m masks and k steps left. All
+// blocks get the same share of the steps.
 type Ordered struct {
 	Mask int32
 	// schedule of the times passed to the denoiser; nil means LogLinear{}
@@ -41,7 +41,7 @@ type Ordered struct {
 	// Block is the number of sites in a block; 0 means that all sites form one block.
 	Block int
 
-	// Greedy selects the most likely token of a row instead of drawing one.
+	// Greedy selects the most likely token of a row instead of drawing a token.
 	Greedy bool
 }
 
@@ -124,7 +124,8 @@ func (p *ordered) step(x, x0 []int32, v []float32, r *sampler.Stream) (err error
 	return nil
 }
 
-// choose returns the token to reveal at site i: that of x0, or one chosen from the row of v.
+// choose returns the token to reveal at site i. If x0 is nil, it chooses the token from the row of
+// v; otherwise it takes the token from x0.
 func (p *ordered) choose(x0 []int32, v []float32, i int, r *sampler.Stream) (int32, error) {
 	if x0 != nil || !p.recipe.Greedy {
 		return p.absorbing.token(x0, v, i, r)
@@ -162,8 +163,8 @@ func (p *ordered) rate(v []float32, i int) {
 	}
 }
 
-// reveal reveals the quota masks of block b with the highest scores. Among equal scores it takes
-// the first.
+// reveal reveals quota masks of block b, in order of decreasing score. Among equal scores it takes
+// the first site.
 func (p *ordered) reveal(b int, x []int32, quota int) {
 	part := p.part(b, x)
 	for range quota {

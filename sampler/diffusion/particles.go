@@ -20,10 +20,10 @@ import (
 
 const (
 	defaultParticles = 64
-	defaultThreshold = 0.5 // default of Threshold: the usual fraction of the particles
+	defaultThreshold = 0.5 // default of Threshold, the usual fraction of the particles
 
 	// particleTables is the largest size in bytes of the predictions for the particles of one
-	// sample. If they are larger, they are made in parts.
+	// sample. Larger predictions are made in parts.
 	particleTables = 1 << 29
 )
 
@@ -42,9 +42,10 @@ type ParticlesConfig struct {
 	Threshold float64
 
 	// Potential, if not nil, weights states, in addition to the projection or instead of it.
-	// It stores log G_t(x_t) of each state (states × sites tokens) at its time in t. −Inf
-	// means weight zero. The distribution of samples then tends to p(x)·1[x ∈ C]·G_0(x). Use
-	// a Potential for a score that must not exceed a bound or should be low.
+	// For every state x_t in x (states × sites tokens) and its time in t, it stores in logG the
+	// value log G_t(x_t). −Inf means weight zero. The distribution of samples then tends to
+	// p(x)·1[x ∈ C]·G_0(x). Use a Potential for a score that must not exceed a bound or should
+	// be low.
 	//
 	// At times t > 0, G_t only steers the particles and cancels in the end. The closer it is
 	// to the mean of G_0 given x_t (a learned value), the fewer particles are wasted.
@@ -146,9 +147,9 @@ var _ crowd = (*Particles)(nil)
 // NewParticles returns particles that sample from the model with the process, under the
 // constraint of cfg.Projector or weighted by cfg.Potential. It binds the projector under ctx.
 //
-// NewParticles returns the errors of [New]. It also returns an error if the steps of the process
-// are not [Joint] (those of [Remask] and [Ordered] are not), or if there is neither a projector
-// nor a potential. A projection that cannot draw or has a memory is an error too.
+// NewParticles returns the same errors as [New]. It also returns an error if the steps of the
+// process are not [Joint], or if cfg has neither a projector nor a potential. The steps of [Remask]
+// and [Ordered] are not Joint. A projection that cannot draw or has a memory is an error too.
 func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Process[int32], cfg ParticlesConfig) (*Particles, error) {
 	const who = "diffusion: NewParticles"
 	cfg.Threshold = cmp.Or(cfg.Threshold, defaultThreshold)
@@ -253,21 +254,21 @@ func (p *Particles) addSettings(l *fingerprint.List) {
 func (p *Particles) Len() int { return p.run.made }
 
 // LogProb returns the logarithm of an estimate of P(C) and the relative standard error of that
-// estimate. The estimate is the mean of the unbiased estimates of all samples made. The estimate
-// of a sample whose particles all reached weight zero is 0. A sample that failed with another
-// error does not count. Without any estimate, both results are NaN. With a single one, the
-// standard error is NaN. Both have the same bits on every processor.
+// estimate. The estimate is the mean of the unbiased estimates of all samples made. The estimate of
+// a sample whose particles all reached weight zero is 0. A sample that failed with another error
+// does not count. Without any estimate, both results are NaN. With a single one, the standard error
+// is NaN. Both results have the same bits on every processor.
 func (p *Particles) LogProb() (logP, stderr float64) { return p.mean.Mean() }
 
-// Effective returns two indicators of unequal weights. particles is the smallest effective number
-// of particles at any resampling or final draw, over all samples that p itself has made. If it is
-// near 1, one particle had most of the weight. samples is (ΣẐ)²/ΣẐ², where Ẑ are the estimates
-// that [Particles.LogProb] averages. It is at most their number. If it is near 1, one sample
-// dominates the estimate, and neither the estimate nor its standard error can be trusted. Without
-// samples, both are NaN.
+// Effective returns two indicators of unequal weights. The result particles is the smallest
+// effective number of particles at any resampling or final draw, over all samples that p itself has
+// made. A value near 1 means that one particle had most of the weight. The result samples is
+// (ΣẐ)²/ΣẐ², at most the number of samples, where Ẑ are the estimates that [Particles.LogProb]
+// averages. A value near 1 means that one sample dominates the average, and neither the average nor
+// its standard error can be trusted. Without samples, both results are NaN.
 func (p *Particles) Effective() (particles, samples float64) { return p.lowest, p.mean.Effective() }
 
-// Sample fills x, any number of samples × sites, with samples. It returns the errors of
+// Sample fills x, any number of samples × sites, with samples. It returns the same errors as
 // [Runner.Sample], and an error after [Particles.Join]. An error of one particle ends its sample,
 // which is left blank except for clamped entries.
 func (p *Particles) Sample(ctx context.Context, x []int32) error {
@@ -317,7 +318,8 @@ func (p *Particles) retry(i int, fault error) error {
 // die abandons a sample whose particles all have weight zero. Its estimate is 0.
 func (p *Particles) die(g int, why error) { p.giveUp(g, math.Inf(-1), why) }
 
-// giveUp abandons a sample: it ends its particles, and stores its error and estimate.
+// giveUp abandons a sample. It ends the sample's particles, and stores the error and the estimate
+// of the sample.
 func (p *Particles) giveUp(g int, logZ float64, why error) {
 	p.run.giveUp(g, g*p.n, why)
 	p.evidence[g] = logZ
@@ -431,8 +433,8 @@ func (p *Particles) choose(g int) (slot int, logZ float64) {
 	return g*p.n + resample.ByWeight(w, p.choice[g].Float64()), logZ
 }
 
-// count adds the estimate log Ẑ of one more sample to that of all samples; NaN means no estimate.
-// It implements crowd.
+// count adds the estimate log Ẑ of one more sample to the mean over all samples. NaN means no
+// estimate. It implements crowd.
 func (p *Particles) count(logZ float64) {
 	p.weight = append(p.weight, logZ)
 	if logZ == logZ {
@@ -440,15 +442,15 @@ func (p *Particles) count(logZ float64) {
 	}
 }
 
-// Save writes a checkpoint to w: all samples with their estimates. The rules of [Runner.Save]
-// apply.
+// Save writes a checkpoint, which contains all samples with their estimates, to w. It returns the
+// same errors as [Runner.Save].
 func (p *Particles) Save(w io.Writer) error { return p.run.Save(w) }
 
 // Load restores a checkpoint written by Save. The rules of [Runner.Load] apply.
 func (p *Particles) Load(ctx context.Context, r io.Reader) error { return p.run.Load(ctx, r) }
 
-// SaveFile saves a checkpoint to the file path and keeps the previous one as path.old, so that at
-// least one survives any failure.
+// SaveFile saves a checkpoint to the file path and keeps the previous checkpoint as path.old, so
+// that at least one of the two files survives any failure.
 func (p *Particles) SaveFile(path string) error { return p.run.SaveFile(path) }
 
 // LoadFile restores a checkpoint written by [Particles.SaveFile], or path.old if the file path is
@@ -457,11 +459,11 @@ func (p *Particles) LoadFile(ctx context.Context, path string) error {
 	return p.run.LoadFile(ctx, path)
 }
 
-// Join adds the estimates of the parts that follow p, so that [Particles.LogProb] covers all of
-// them. The result has the bits of a single run. p and every part must have made their samples.
-// Each part must begin (Config.First) where the previous one ends. If a part belongs to another
-// run, the error names the setting that differs. After Join p makes no more samples. On an error
-// p is unchanged.
+// Join adds the estimates of the parts that follow p, so that [Particles.LogProb] covers the
+// samples of p and of all parts. The result has the bits of a single run. p and every part must
+// have made their samples. Each part must begin (Config.First) where the previous one ends. If a
+// part belongs to another run, the error names the setting that differs. After Join, p makes no
+// more samples. If Join returns an error, p is unchanged.
 func (p *Particles) Join(parts ...*Particles) error {
 	end := p.run.cfg.First + len(p.weight)
 	var here *fingerprint.List

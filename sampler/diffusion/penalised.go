@@ -30,10 +30,10 @@ type Penalised struct {
 	// Weight is the factor of the gradient, ≥ 0; 0 means 0.1.
 	Weight float64
 
-	// Covariance, if not nil, stores P·v in dst, where P is the covariance of x_0 given x_t
-	// at signal level alpha = ᾱ. √ᾱ/(1−ᾱ)·P is the derivative of the prediction. If
-	// Covariance is nil, the identity is used as the derivative. It is called concurrently
-	// for different samples.
+	// Covariance, if not nil, stores in dst the product P·v, where P is the covariance of x_0
+	// given x_t at signal level alpha = ᾱ. √ᾱ/(1−ᾱ)·P is the derivative of the prediction. If
+	// Covariance is nil, the identity is used as the derivative. It is called concurrently for
+	// different samples.
 	Covariance func(dst, v []float64, alpha float64)
 }
 
@@ -70,7 +70,7 @@ type penalised struct {
 	back    []float64
 }
 
-// MaxSteps implements [Clocked]: it returns the limit of the guided process.
+// MaxSteps implements [Clocked]. It returns the largest number of steps of the guided process.
 func (p *penalised) MaxSteps(steps int) int { return slots.MaxSteps(p.Steps, steps) }
 
 // Reverse makes a step of the guided process and then subtracts the gradient of the penalty; it
@@ -86,7 +86,8 @@ func (p *penalised) Reverse(x []float32, raw, v []float32, t, s float64, r *samp
 	return nil
 }
 
-// slope stores ∂/∂x_t Σ max(0, g(x̂_0))² in back, with raw the prediction x̂_0 at time t.
+// slope stores in p.back the gradient ∂/∂x_t Σ max(0, g(x̂_0))², where raw is the prediction x̂_0
+// at time t.
 func (p *penalised) slope(raw []float32, t float64) {
 	check.Len("diffusion", "raw", len(raw), len(p.back))
 	p.recipe.Set.Value(p.g, raw)

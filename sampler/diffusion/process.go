@@ -40,19 +40,19 @@ type Steps[S energy.Site] interface {
 	// Alpha returns the signal level at time t (see [noise.Schedule]).
 	Alpha(t float64) float64
 
-	// Prior begins a sample: it stores a draw of x_1, pure noise, in x.
+	// Prior begins a sample. It stores in x a draw of pure noise, x_1.
 	Prior(x []S, r *sampler.Stream)
 
-	// Next returns the time s that follows t for the sample x: s < t, or s = t for a step
-	// that stays at its time. step counts from 0. steps is the requested number of steps. It
-	// is also the largest number for a sample unless Steps is [Clocked]. The sample is
-	// finished when s = 0.
+	// Next returns the time s ≤ t of sample x after a step from time t. A step may stay at its
+	// time, s = t. The sample is finished when s = 0. step is the number of the step, from 0.
+	// steps is the requested number of steps, which a sample does not exceed unless Steps is
+	// [Clocked].
 	Next(x []S, t float64, step, steps int, r *sampler.Stream) (s float64)
 
 	// Reverse replaces x = x_t by a draw of x_s given a prediction of x_0. raw is the
-	// prediction of the denoiser, and v is the projected prediction, or raw itself. Tokens
-	// are drawn from v site by site. Reverse may change v to agree with x, for instance
-	// remove the weight of a mask. The error is a *[PredictionError].
+	// prediction of the denoiser, and v is the projected prediction, or raw itself. Tokens are
+	// drawn from v site by site. Reverse may change v so that it agrees with x, for instance by
+	// removing the weight of a mask. The error is a *[PredictionError].
 	Reverse(x []S, raw, v []float32, t, s float64, r *sampler.Stream) error
 }
 
@@ -97,7 +97,7 @@ type Renoiser interface {
 type IntactSteps interface {
 	Renoiser
 
-	// Intact stores the tokens of x that are known to be intact in x0, and −1 elsewhere.
+	// Intact sets x0 to the tokens of x that are known to be intact, and to −1 elsewhere.
 	Intact(x0, x []int32)
 }
 
@@ -120,8 +120,8 @@ type Joint interface {
 // Factorised is implemented by [Steps] of tokens whose reverse step is independent across sites.
 // Guidance at the posterior needs a Factorised, except for [Masked] with FirstHitting.
 type Factorised interface {
-	// Posterior stores log p(x_s,i = l | x_t), normalised, in dst for every site i and level
-	// l, given the full posterior v of x_0 (see [Renoiser]). dst has the length of v.
+	// Posterior stores in dst, for every site i and level l, the normalised log p(x_s,i = l |
+	// x_t), given the full posterior v of x_0 (see [Renoiser]). dst has the length of v.
 	Posterior(dst, v []float32, x []int32, t, s float64)
 }
 
@@ -134,9 +134,9 @@ type revealing interface{ Reveals() energy.Reveals }
 type jumping interface {
 	Absorbing
 
-	// rates stores log rates in dst, one for every site and level: the rate at which the site
-	// becomes that level, given the full posterior v of x_0. All entries may be shifted by
-	// the same constant.
+	// rates stores in dst, for every site and level, the log of the rate at which the site
+	// becomes that level, given the full posterior v of x_0. All entries may be shifted by the
+	// same constant.
 	rates(dst, v []float32, x []int32)
 }
 

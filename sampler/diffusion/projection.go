@@ -8,11 +8,11 @@ import (
 // Projection moves predictions to the feasible set. It is an alias of an interface literal, so
 // that package projection can implement it without importing this package.
 type Projection = interface {
-	// Project replaces the prediction v of one sample by one that satisfies the constraint,
-	// and returns the remaining violation. v holds sites × levels log-weights, or one number
-	// per site for reals. sample is a slot of the runner, 0 … samples−1. from and to are the
-	// times before and after the step. Different slots may be projected concurrently, but
-	// each slot is used by one goroutine at a time.
+	// Project replaces the prediction v of one sample by one that satisfies the constraint, and
+	// returns the remaining violation. v holds sites × levels log-weights, or one number per
+	// site for reals. sample is a slot of the runner, 0 … samples−1. The step goes from time
+	// from to time to. Different slots may be projected concurrently, but each slot is used by
+	// one goroutine at a time.
 	Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error)
 }
 
@@ -31,7 +31,7 @@ type Drawer interface {
 	// constraint.ErrInfeasible if Z = 0; otherwise it is the error of ctx.
 	Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
 
-	// LogZ returns only log Z, without a draw.
+	// LogZ returns the log Z that Draw returns, without drawing.
 	LogZ(ctx context.Context, v []float32) (float64, error)
 }
 
@@ -43,9 +43,9 @@ type GivenDrawer interface {
 	// GivenDrawer and has its own Draw.
 	Self() any
 
-	// DrawGiven draws like Draw for a sample with known tokens (see [IntactSteps]). On entry
-	// x0 holds these tokens, and −1 elsewhere. Their rows in v may hold anything and may be
-	// overwritten. The result is that of Draw with each such row set to 0 at the token and
+	// DrawGiven draws like Draw for a sample with known tokens (see [IntactSteps]). On entry x0
+	// holds these tokens, and −1 elsewhere. Their rows in v may hold anything and may be
+	// overwritten. The result is that of Draw after each such row is set to 0 at the token and
 	// −Inf elsewhere. Observers do not see these rows.
 	DrawGiven(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
 }
@@ -60,8 +60,8 @@ type Committer interface {
 }
 
 // Recaller is a [Committer] that can resume from a checkpoint. Runners call Recall instead of
-// Commit for every sample of the checkpoint, in order. Recall must record x without changing it,
-// or return an error.
+// Commit for every sample of the checkpoint, in order. Recall must record the sample x without
+// changing x, or return an error.
 type Recaller interface {
 	Recall(x []int32) error
 }
@@ -71,6 +71,6 @@ type Warm interface {
 	// Reset discards the state of a sample.
 	Reset(sample int)
 
-	// Copy copies the state of sample src to dst.
+	// Copy copies the state of sample src to sample dst.
 	Copy(dst, src int)
 }

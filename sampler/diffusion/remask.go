@@ -95,8 +95,8 @@ type remask struct {
 	doubt  []float64 // e^{−ψ} of each site, for RemaskConfidence; nil for other rules
 }
 
-// Prior masks every site of x and resets the doubts. A clamped token is never drawn, so its doubt
-// stays 0.
+// Prior masks every site of x and resets the doubts. The doubt of a clamped site stays 0, because
+// its token is never drawn.
 func (p *remask) Prior(x []int32, r *sampler.Stream) {
 	p.absorbing.Prior(x, r)
 	clear(p.doubt)
@@ -108,8 +108,8 @@ func (p *remask) Next(_ []int32, t float64, step, steps int, _ *sampler.Stream) 
 	if p.recipe.Rule != RemaskLoop || u == 0 {
 		return u
 	}
-	// u falls evenly from 1 to 0. Values above begin map to the times before the pause, and
-	// values below end to those after it.
+	// u falls evenly from 1 to 0. Values of u above begin map to times before the pause, and
+	// values below end map to times after it.
 	end := float64((1 - p.recipe.Between) / 2)
 	begin := float64((1 + p.recipe.Between) / 2)
 	switch {

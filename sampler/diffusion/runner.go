@@ -20,8 +20,8 @@
 //     as particles, and estimate the probability of the constraint. With a potential they also
 //     follow a score.
 //   - Other projections move predictions, and [Decoding] turns the projected predictions into
-//     tokens. They suit uniform noise. With masks, an unmasked token is never reconsidered;
-//     package scored looks ahead instead.
+//     tokens. They suit uniform noise. With masks, an unmasked token is never reconsidered,
+//     so use package scored, which looks ahead.
 //   - For reals, proximal.Projector moves the posterior mean (constrained posterior sampling).
 //     Config.ProjectState selects the methods to which it is compared, and package distance
 //     measures the results. Package twisted draws from the conditional distribution itself, at
@@ -92,8 +92,8 @@ type Runner[S energy.Site] struct {
 	life  session.Session
 	made  int     // number of samples returned since construction
 	fault []error // for each sample of the batch: the error with which it was abandoned
-	// for progress: samples of the call before this batch, in this batch, and in total; all 0
-	// means no report
+	// for progress reports, numbers of samples of the call: before this batch, in this batch,
+	// and in total; all 0 means no report
 	batch  [3]int
 	saved  *fingerprint.List // settings for checkpoints; nil if no samples are kept
 	kept   finished[S]       // samples kept for checkpoints
@@ -105,8 +105,8 @@ type Runner[S energy.Site] struct {
 // interface.
 type crowd interface {
 	begin(g int) // begin is called when the particles of sample g of the batch have begun
-	// choose selects a particle of sample g at the end, and returns its slot and the estimate
-	// of the sample
+	// choose selects, at the end of sample g, one of its particles, and returns the particle's
+	// slot and the estimate log Ẑ of the sample
 	choose(g int) (slot int, logZ float64)
 	count(logZ float64) // count receives the estimate of the next finished sample
 }
@@ -252,11 +252,11 @@ func (d *Runner[S]) Len() int { return d.made }
 
 // Sample fills x, any number of samples × sites, with samples.
 //
-// A failure of one sample ends only that sample. Its projection or its predictions may fail, or a
-// [Committer] may refuse it too often. The error is then a [SampleErrors] with one entry per
-// sample. The other samples have the bits of a run in which nothing failed, unless the projection
-// has a memory. An abandoned sample counts in Len. It keeps its last state, with blanks (−1 for
-// tokens, NaN for reals) in place of masks. If it has made no step, every entry that is not
+// A failure of one sample ends only that sample. The sample's projection or predictions may fail,
+// or a [Committer] may refuse the sample too often. The error is then a [SampleErrors] with one
+// entry per sample. The other samples have the bits of a run in which nothing failed, unless the
+// projection has a memory. An abandoned sample counts in Len. It keeps its last state, with blanks
+// (−1 for tokens, NaN for reals) in place of masks. If it has made no step, every entry that is not
 // clamped is blank.
 //
 // The call ends if ctx ends or if the denoiser or a memory returns an error. Len then returns the
@@ -266,7 +266,7 @@ func (d *Runner[S]) Sample(ctx context.Context, x []S) error { return d.run(ctx,
 
 // Fill completes the samples × sites entries of x (infilling). Entries that are not blank (−1 for
 // tokens, NaN for reals) are clamped, in addition to those that the configuration clamps. Fill
-// returns the errors of Sample. It leaves x unchanged for abandoned samples and after the last
+// returns the same errors as Sample. It leaves x unchanged for abandoned samples and after the last
 // finished sample.
 func (d *Runner[S]) Fill(ctx context.Context, x []S) error {
 	if err := d.checkClamp(x); err != nil {
@@ -294,8 +294,8 @@ func (d *Runner[S]) row(x []S, k int) []S {
 	return x[k*d.sites : (k+1)*d.sites]
 }
 
-// run fills x, first with samples of a checkpoint, if there are any, then with new ones. given is
-// nil, or the values to which Fill clamps the samples.
+// run fills x, first with samples of a checkpoint, if there are any, then with new ones. Fill
+// passes in given the values to which it clamps the samples. For Sample, given is nil.
 func (d *Runner[S]) run(ctx context.Context, x, given []S) error {
 	n := check.Rows("diffusion", "x", len(x), d.sites)
 	if err := d.life.BeginSaving(ctx, "Sample", n); err != nil {
@@ -366,8 +366,8 @@ func (d *Runner[S]) draw(ctx context.Context, x, given []S, each *SampleErrors) 
 	return nil
 }
 
-// deliver copies the remaining samples of a checkpoint to x and appends their errors to each. It
-// returns an error if Fill made a sample that was clamped to other values than given.
+// deliver copies the remaining samples of a checkpoint to x and appends their errors to the list
+// each. It returns an error if a sample was clamped to values other than those in given.
 func (d *Runner[S]) deliver(x, given []S, each *SampleErrors) error {
 	n := min(cap(*each), max(0, len(d.kept.given)-d.made))
 	for i := range n {
@@ -389,8 +389,8 @@ func (d *Runner[S]) deliver(x, given []S, each *SampleErrors) error {
 	return nil
 }
 
-// begin resets sample g of the batch to time 1. It is clamped to own, in addition to the values
-// that the configuration clamps.
+// begin resets sample g of the batch to time 1. The sample is clamped to the values own, in
+// addition to the values that the configuration clamps.
 func (d *Runner[S]) begin(g int, own []S) {
 	every, _ := any(d.cfg.Clamp).([]S)
 	if every == nil {
@@ -445,8 +445,8 @@ func (d *Runner[S]) denoiserFault(err error) error {
 	return fmt.Errorf("diffusion: Runner: denoiser at step %d: %w", d.e.Step, err)
 }
 
-// giveUp abandons sample g of the batch. It stores the error, and the last state in slot i with
-// blanks in place of masks.
+// giveUp abandons sample g of the batch. It stores the error why, and replaces the masks of the
+// last state, in slot i, by blanks.
 func (d *Runner[S]) giveUp(g, i int, why error) {
 	masks, _ := d.process[i].(Absorbing)
 	x := d.e.Slots[i].X

@@ -11,9 +11,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// SampleErrors is the error of a call that completed although some samples failed. It has one
-// entry per sample, in order: nil for a completed sample, otherwise the error of the sample. The
-// other samples are valid:
+// SampleErrors is the error of a call that completed although some samples failed. It has one entry
+// per sample, in order. The entry is nil if the sample was completed, and otherwise the error of
+// the sample. Completed samples are valid:
 //
 //	err := d.Sample(ctx, x)
 //	var failed diffusion.SampleErrors

@@ -17,9 +17,9 @@ import (
 //
 //	q(x_s | x_t, x_0) ∝ (α_s·1[x_s=x_0] + (1−α_s)/V)·(α_{t|s}·1[x_s=x_t] + (1−α_{t|s})/V).
 //
-// Reverse draws x_0,i from the full posterior p(x_0,i | x_t) and then x_s,i from this formula.
-// This gives exactly p(x_s,i | x_t), site by site. The usual form, which puts a prediction x̂ in
-// place of x_0, agrees with this for leave-one-out predictions and is wrong for full posteriors.
+// Reverse draws x_0,i from the full posterior p(x_0,i | x_t) and then x_s,i from this formula. This
+// gives exactly p(x_s,i | x_t), site by site. The usual form, which puts a prediction x̂ in place
+// of x_0, agrees with this formula for leave-one-out predictions and is wrong for full posteriors.
 // Runners convert predictions with Condition.
 //
 // Its [Steps] also implement [Joint] and [Factorised], and keep no state of a sample.
@@ -73,9 +73,9 @@ func (p *uniform) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.St
 	return nil
 }
 
-// raise adds by·log(1 + αV/(1−α)), with V levels, to the level of each token x_i in its row of v.
-// For by = 1 that is log q(x_t,i | l) up to a constant: q differs from its value at other levels
-// only at l = x_i, by the factor 1 + αV/(1−α).
+// raise adds by·log(1 + αV/(1−α)), where V is the number of levels, to the entry of each token x_i
+// in row i of v. For by = 1, this adds log q(x_t,i | l) up to a constant, because q is larger at l
+// = x_i than at all other levels, by the factor 1 + αV/(1−α).
 func (p *uniform) raise(v []float32, x []int32, alpha float64, by float32) {
 	seen := float32(by * float32(simd.Log1p(float64(alpha*float64(p.levels))/(1-alpha))))
 	for i, l := range x {
@@ -155,8 +155,8 @@ func (p *uniform) Posterior(dst, v []float32, x []int32, t, s float64) {
 // bridge is the distribution q(x_s | x_t, x_0) for one pair of times t and s.
 type bridge struct {
 	levels      int
-	clean, base float64 // weight of the level x_0, and of every other level
-	stay, jump  float64 // weight of the level x_t, and of every other level
+	clean, base float64 // weights of the level x_0 and of every other level
+	stay, jump  float64 // weights of the level x_t and of every other level
 }
 
 func (p *uniform) bridge(t, s float64) bridge {

@@ -21,8 +21,8 @@ type Config struct {
 	Rounds, PerRound int
 
 	// Bounds lists the problems for which the network is trained. The violations of problem b
-	// are those of the teacher plus Bounds[b], one number per inequality. nil means one row
-	// of zeros, the teacher's own problem.
+	// are those of the teacher plus Bounds[b], one number per inequality. If Bounds is nil,
+	// there is one row of zeros, the teacher's own problem.
 	Bounds [][]float64
 
 	// Dual, if not nil, is the rule of dual training, the baseline of PDI-Net (Hadou et al.
@@ -51,12 +51,12 @@ type Config struct {
 	// because Monte Carlo predictions at high noise are unbounded.
 	Center, Spread []float64
 
-	// Domain, if not nil, projects predictions in place, like pdi.Config.Domain: those of the
-	// teacher, and those inside the diffusions.
+	// Domain, if not nil, projects in place the predictions of the teacher and the predictions
+	// inside the diffusions, like pdi.Config.Domain.
 	Domain func(x []float32)
 
-	// Chains is the number of samples of a diffusion and Path its number of steps; 0 means
-	// 64 and 32. A round runs two diffusions for each of Bounds, and the network is trained
+	// Chains is the number of samples of a diffusion and Path its number of steps; 0 means 64
+	// and 32. A round runs two diffusions for each entry of Bounds, and the network is trained
 	// on all their states.
 	Chains, Path int
 

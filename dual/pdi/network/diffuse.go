@@ -21,9 +21,9 @@ type diffusions struct {
 	tied  []float64 // λ of dual training; nil for other training
 }
 
-// visits records one diffusion: its states with their signal levels and multipliers, step by
-// step, and the violations of its final samples. path holds λ per step if λ moved; otherwise it
-// is nil.
+// visits records one diffusion. For every step it has the states with their signal levels and
+// multipliers. It also has the violations of the final samples. If λ moved, path holds λ per step;
+// otherwise path is nil.
 type visits struct {
 	x         []float32
 	alpha     []float64
@@ -32,7 +32,7 @@ type visits struct {
 	path      []float64
 }
 
-// shifted is a predictor whose violations are increased by shift.
+// shifted is a predictor whose violations are increased by the vector shift.
 type shifted struct {
 	pdi.Predictor
 	shift []float64
@@ -45,7 +45,7 @@ func (s shifted) Violation(g []float64, x []float32) {
 	}
 }
 
-// mover predicts the states of a diffusion. at returns the λ of sample s in step k.
+// mover predicts the states of a diffusion. Its method at returns the λ of sample s in step k.
 type mover interface {
 	predict(ctx context.Context, v []float32, q energy.Noised[float32]) error
 	at(s, k int) []float64
@@ -91,9 +91,9 @@ func (f still) predict(_ context.Context, v []float32, q energy.Noised[float32])
 	return nil
 }
 
-// along runs a diffusion for a bound. If path is nil, it is primal–dual inference. Otherwise its
-// multipliers are constant and drawn near those of path. In dual training it uses the λ of that
-// training.
+// along runs a diffusion for a bound. In dual training, the diffusion has the λ of that training.
+// Otherwise, if path is nil, it is primal–dual inference. If path is not nil, it has constant
+// multipliers drawn near those of path.
 func (f *diffusions) along(ctx context.Context, bound, path []float64, r *rand.Rand) (*visits, error) {
 	m := f.lead.Len()
 	groups := (f.cfg.Chains + together - 1) / together
@@ -128,7 +128,7 @@ func (f *diffusions) along(ctx context.Context, bound, path []float64, r *rand.R
 	return f.run(ctx, s, r)
 }
 
-// run runs a diffusion with the predictions of by.
+// run runs a diffusion with the predictions of the mover by.
 func (f *diffusions) run(ctx context.Context, by mover, r *rand.Rand) (*visits, error) {
 	d, m, n, path := f.lead.Sites(), f.lead.Len(), f.cfg.Chains, f.cfg.Path
 	q := energy.Noised[float32]{X: make([]float32, n*d), Time: make([]float64, n), Alpha: make([]float64, n), Src: make([]rand.Source, n)}

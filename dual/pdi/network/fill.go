@@ -16,7 +16,7 @@ import (
 // onPath is the final share of diffusions that move λ (Hadou et al. 2026).
 const onPath = 0.7
 
-// buffer holds the training pairs of a round and the state from which the next round is made.
+// buffer holds the training pairs of a round and the state from which the next round starts.
 type buffer struct {
 	teacher pdi.Predictor
 	cfg     Config
@@ -28,7 +28,7 @@ type buffer struct {
 	pairs   *train.Pairs
 }
 
-// newBuffer returns an empty buffer. Its error is that of binding Config.Dual.
+// newBuffer returns an empty buffer. It returns an error if binding Config.Dual fails.
 func newBuffer(ctx context.Context, teacher pdi.Predictor, cfg Config, f *frame) (*buffer, error) {
 	d, m := teacher.Sites(), teacher.Len()
 	rows := 2 * len(cfg.Bounds) * cfg.Chains * cfg.Path
@@ -44,7 +44,7 @@ func newBuffer(ctx context.Context, teacher pdi.Predictor, cfg Config, f *frame)
 }
 
 // fill fills the whole buffer for a round and then updates paths and ranges. An interrupted fill
-// starts again. lead predicts in the diffusions.
+// starts again. The predictor lead makes the predictions of the diffusions.
 func (b *buffer) fill(ctx context.Context, round int, lead pdi.Predictor) (err error) {
 	if round == 0 {
 		clear(b.frame.scale)

@@ -30,8 +30,8 @@ func newFrame(center, spread []float64, d, m int) (f frame, err error) {
 	return f, err
 }
 
-// broadcast returns d numbers: those of v, or copies of its single number. A nil v means preset
-// for all. It returns an error unless the numbers are finite and larger than above.
+// broadcast returns the d numbers of v, or d copies of its single number. If v is nil, all numbers
+// are preset. It returns an error unless the numbers are finite and exceed the given bound.
 func broadcast(name string, v []float64, d int, preset, above float64) ([]float64, error) {
 	if v == nil {
 		v = []float64{preset}
@@ -75,7 +75,7 @@ func (f *frame) parts(i int, x, alpha, root float64) (in, mean, sd float64) {
 	return off / math.Sqrt(d), c + s*root*off/d, math.Sqrt(s * (1 - alpha) / d)
 }
 
-// show stores the input of the network in in: the scaled state, then the scaled multipliers.
+// show sets in to the input of the network: the scaled state, followed by the scaled multipliers.
 func (f *frame) show(in, x []float32, alpha float64, lambda []float64) {
 	root := math.Sqrt(alpha)
 	for i, v := range x {
@@ -127,12 +127,13 @@ func (f *frame) noise(x, eps []float32, alpha float64) {
 	}
 }
 
-// reverse replaces x at signal level a by a draw at next > a, given the prediction v:
+// reverse replaces the state x, whose signal level is a, by a draw at a higher signal level, next,
+// given the prediction v:
 //
 //	√next·v + w·(x − √a·v) + noise,  w = √(a/next)·(1−next)/(1−a).
 //
-// The variance of the noise is that of DDPM's posterior plus the uncertainty of the prediction.
-// It is exact if the distribution is the Gaussian.
+// The variance of the noise is that of DDPM's posterior plus the uncertainty of the prediction. The
+// draw is exact if the distribution is the Gaussian.
 func (f *frame) reverse(x, v, eps []float32, a, next float64) {
 	root, to := math.Sqrt(a), math.Sqrt(next)
 	w := math.Sqrt(a/next) * (1 - next) / (1 - a)

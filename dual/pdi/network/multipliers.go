@@ -33,9 +33,9 @@ func near(lambda, row, scale []float64, factor float64, r *rand.Rand) {
 	}
 }
 
-// limit returns the upper bound on the multipliers in a diffusion: a multiple of the largest
-// scale, and at least the largest initial multiplier. It returns nil, no bound, if all scales are
-// 0.
+// limit returns the upper bound on the multipliers in a diffusion. The bound is a multiple of the
+// largest scale, but at least the largest initial multiplier. If all scales are 0, limit returns
+// nil, which means no bound.
 func limit(scale, start []float64) *float64 {
 	top := 0.0
 	for _, s := range scale {

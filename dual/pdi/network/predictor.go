@@ -36,7 +36,7 @@ type Predictor struct {
 }
 
 // chunk is the number of states that a worker runs through the network at a time. mostWorkers is
-// the largest number of workers, each of which has its own pass.
+// the largest number of workers. Each worker has its own pass.
 const (
 	chunk       = 64
 	mostWorkers = 1 << 8
@@ -65,7 +65,7 @@ func (p *Predictor) Len() int { return p.teacher.Len() }
 // Beta returns the temperature of the teacher.
 func (p *Predictor) Beta() float64 { return p.teacher.Beta() }
 
-// Violation stores the teacher's violations plus the predictor's shift in g.
+// Violation stores in g the teacher's violations plus the predictor's shift.
 func (p *Predictor) Violation(g []float64, x []float32) {
 	p.teacher.Violation(g, x)
 	for i := range g {
@@ -92,9 +92,9 @@ func (p *Predictor) Rows() []dual.Row {
 var _ pdi.Ranged = (*Predictor)(nil)
 
 // Outside returns an error that names the first multiplier outside the range of the training, and
-// that range. It returns nil if there is none. Predictions outside the range are extrapolations.
-// After dual training every λ except [Trainer.Lambda] is outside. pdi.Denoiser.Warning calls
-// Outside.
+// the range. If all multipliers are in the range, it returns nil. Predictions outside the range are
+// extrapolations. After dual training every λ except [Trainer.Lambda] is outside.
+// pdi.Denoiser.Warning calls Outside.
 func (p *Predictor) Outside(lambda []float64) error {
 	check.Len("network", "lambda", len(lambda), len(p.most))
 	for j, l := range lambda {
@@ -108,10 +108,9 @@ func (p *Predictor) Outside(lambda []float64) error {
 	return nil
 }
 
-// Predict stores the network's predictions in v; it implements [pdi.Predictor] and ignores src.
-// It returns an error that names a multiplier that is not finite and ≥ 0, or a state whose
-// prediction is NaN or infinite. It panics if the lengths do not match or an entry of alpha is
-// not in 0 … 1.
+// Predict stores in v the network's predictions; it implements [pdi.Predictor] and ignores src. It
+// returns an error that names a multiplier that is not finite and ≥ 0, or a state whose prediction
+// is NaN or infinite. It panics if the lengths do not match or an entry of alpha is not in 0 … 1.
 func (p *Predictor) Predict(v, x []float32, alpha, lambda []float64, _ []rand.Source) error {
 	check.Len("network", "x", len(x), len(alpha)*p.Sites())
 	check.Len("network", "v", len(v), len(x))

@@ -26,8 +26,8 @@ func newTied(ctx context.Context, rule dual.Rule, m int, beta float64) (*tied, e
 	return &tied{u, dual.Batch{Beta: beta, Mean: make([]float64, m), Max: math.Inf(1)}, make([]float64, m)}, nil
 }
 
-// move updates λ by the violations, plus shift, of the samples of diffusions at λ. It returns a
-// function that undoes the update.
+// move updates λ. It uses the sum of shift and the violations of the samples of diffusions at λ. It
+// returns a function that undoes the update.
 func (t *tied) move(all []*visits, shift []float64) (undo func() error, err error) {
 	m := len(t.lambda)
 	var g []float64

@@ -18,10 +18,10 @@ import (
 // levels, their multipliers and the teacher's predictions, and then trains on it; see [Config].
 // The diffusions use the teacher's predictions in the first round and the network's later.
 //
-// A share of the diffusions is primal–dual inference for one of the bounds. The share grows from
-// 0 to 0.7 in the first half of the training. The other diffusions keep a fixed λ, drawn near the
-// λ of such inference. The teacher predicts at multipliers that are randomly perturbed by 30 %,
-// so the network also learns predictions near the paths. Config.Dual selects a different
+// A share of the diffusions is primal–dual inference for one of the bounds. The share grows from 0
+// to 0.7 in the first half of the training. The other diffusions keep a fixed λ, drawn near the λ
+// of primal–dual inference. The teacher predicts at multipliers that are randomly perturbed by 30
+// %, so the network also learns predictions near the paths. Config.Dual selects a different
 // training, with one λ.
 //
 // If the teacher is deterministic, so is training, for any number of workers and any
@@ -34,8 +34,8 @@ type Trainer struct {
 }
 
 // New returns a trainer. It returns an error if the teacher is nil, has no sites or no
-// inequalities, or has an equality. A temperature that is not positive and finite, and a field of
-// cfg that is out of range, are also errors.
+// inequalities, or has an equality. It also returns an error if the temperature is not positive and
+// finite, or a field of cfg is out of range.
 func New(ctx context.Context, teacher pdi.Predictor, cfg Config) (*Trainer, error) {
 	if check.Nil(teacher) {
 		return nil, fmt.Errorf("network: New: teacher is nil")
@@ -79,11 +79,11 @@ func (t *Trainer) Round() int { return t.train.Step() / t.buffer.cfg.PerRound }
 // training, most of the loss is the teacher's noise.
 func (t *Trainer) Loss() float64 { return t.train.Loss() }
 
-// Run makes n rounds. If ctx ends, it returns the error of ctx, and another Run continues bit for
-// bit from there. Rounds beyond Config.Rounds train at the lowest rate. Run stops with an error
-// that names the round if the teacher returns an error, or if multipliers, violations or the loss
-// are not finite. The weights are then those before the failed step. Calling Run while another
-// Run is in progress is an error.
+// Run makes n rounds. If ctx ends, Run returns the error of ctx, and another Run continues bit for
+// bit where this Run stopped. Rounds beyond Config.Rounds train at the lowest rate. Run stops with
+// an error that names the round if the teacher returns an error, or if multipliers, violations or
+// the loss are not finite. The weights are then those before the failed step. Calling Run while
+// another Run is in progress is an error.
 func (t *Trainer) Run(ctx context.Context, n int) error {
 	return t.life.Run(ctx, n, func(int) error {
 		round := t.Round()

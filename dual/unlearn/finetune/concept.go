@@ -14,9 +14,9 @@ import (
 type Concept[S energy.Site] struct {
 	Name string // name for errors and reports; "" means the number of the concept
 
-	// Has returns the share r(x) ∈ [0, 1] of the concept in a clean state x. For most
-	// concepts it is 1 if x has the concept and 0 otherwise. Has may be nil if Tokens are
-	// given; r(x) is then 1 if x contains one of them. Has must not keep x.
+	// Has returns the share r(x) ∈ [0, 1] of the concept in a clean state x. For most concepts
+	// the share is 1 if x has the concept and 0 otherwise. Has may be nil if Tokens are given;
+	// r(x) is then 1 if x contains one of them. Has must not keep x.
 	Has func(x []S) float64
 
 	// Tokens declares that x has the concept if and only if x contains one of these tokens.
@@ -52,7 +52,7 @@ func (c *Concept[S]) part(x []S) float64 {
 }
 
 // parts returns the share r of the concept in every row of the data. It returns an error if the
-// concept is not valid, or occurs in no row or in every row; j is its number.
+// concept is not valid, or occurs in no row or in every row. j is the number of the concept.
 func (c *Concept[S]) parts(j int, data []S, sites int) ([]float64, error) {
 	if !(c.Bound > 0 && c.Bound < 1) {
 		return nil, fmt.Errorf("finetune: New: Bound of %s = %v, want in (0, 1)", c.name(j), c.Bound)
@@ -77,8 +77,8 @@ func (c *Concept[S]) parts(j int, data []S, sites int) ([]float64, error) {
 	return r, nil
 }
 
-// estimate stores in r an unbiased estimate of the share of concept j for each draw of the
-// network, numbered first, first+1, …. x is scratch for as many states.
+// estimate stores in r, for each draw of the network, an unbiased estimate of the share of concept
+// j. first is the number of the first draw. x is scratch for as many states as r has entries.
 func (t *Tuner[S]) estimate(ctx context.Context, j int, r []float64, x []S, first int) error {
 	c, model := &t.concepts[j], t.cfg.Model
 	avoiding, err := c.avoiding(j, model)

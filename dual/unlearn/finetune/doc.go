@@ -1,6 +1,6 @@
 // Package finetune makes a trained network forget concepts. It changes the weights until the
-// samples contain no more of a concept than a bound allows, and as much of everything else as
-// before.
+// samples contain no more of a concept than a bound allows, but as much of everything else as
+// before the change.
 //
 // Let r(x) ∈ [0, 1] be the share of a concept in x. For instance, it is 1 if x shows the concept
 // to be forgotten and 0 otherwise. Let q be the distribution of the data. The distribution
@@ -9,9 +9,9 @@
 // ∝ e^(−λᵀr). So it uses the ordinary training loss with only positive weights. It starts from
 // the exact λ of the data.
 //
-// When the network has begun to follow, the Tuner updates λ by the samples of the network. They
-// differ from the rows that it was trained on. With the λ of the data alone, a network of
-// molecules kept up to 72 % more of a concept than was allowed.
+// When the network has begun to follow, the Tuner updates λ by the samples of the network. These
+// samples differ from the rows on which the network was trained. With the λ of the data alone, a
+// network of molecules kept up to 72 % more of a concept than was allowed.
 //
 // The steps proposed in the paper, signed losses with an unbounded gradient and bounds on
 // divergences of paths, are not implemented. In the same experiments they oscillated between all

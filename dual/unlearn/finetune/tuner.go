@@ -44,8 +44,8 @@ type Config[S energy.Site] struct {
 	Sample func(ctx context.Context, m energy.Denoiser[S], first int, x []S) error
 
 	// Train holds the settings of the training. For the networks of the examples, a tenth of
-	// the steps of pre-training is enough. A Rate of 0 means 5e-4. Its Checkpoint must be
-	// unset: Config.Checkpoint includes the training.
+	// the steps of pre-training is enough. A Rate of 0 means 5e-4. Train.Checkpoint must be
+	// unset, because Config.Checkpoint includes the training.
 	Train train.Config
 
 	// Freeze is the fraction of the training steps before λ first moves; 0 means 0.3.
@@ -68,8 +68,8 @@ type Config[S energy.Site] struct {
 	// Observe, if not nil, is called after every round. It must not keep the slices.
 	Observe func(r Round)
 
-	// Checkpoint saves the run to the file Path, if that is set, and keeps the previous file
-	// as Path.old. It saves at the end of Run, even if the context ended it, and after every
+	// Checkpoint saves the run to the file Path, if that is set, and keeps the previous file as
+	// Path.old. It saves at the end of Run, even if the context ended the Run, and after every
 	// Every rounds; 0 means only at the end.
 	Checkpoint struct {
 		Path  string
@@ -123,8 +123,8 @@ type Tuner[S energy.Site] struct {
 // state is the part of a checkpoint that does not belong to the training.
 type state struct {
 	lambda []float64
-	// smoothed share of each concept in the network being trained; after the run, the share
-	// in its final weights
+	// smoothed share of each concept in the samples of the network being trained; after the
+	// run, the share in the samples of the final weights
 	share  []float64
 	rounds int
 	drawn  int     // number of draws made for each concept
@@ -237,8 +237,8 @@ func (c *Config[S]) fill() error {
 // through the average and the weights before the run. At this point all shares have reached their
 // bounds, as measured by Final draws.
 //
-// If ctx ends, Run returns its error, and the next Run continues bit for bit. A [*GapError] means
-// that the network does not follow its data. Run also returns the errors of Sample and of the
+// If ctx ends, Run returns the error of ctx, and the next Run continues bit for bit. A [*GapError]
+// means that the network does not follow its data. Run also returns the errors of Sample and of the
 // training.
 func (t *Tuner[S]) Run(ctx context.Context) error {
 	return t.life.Run(ctx, math.MaxInt, func(int) error {
@@ -289,8 +289,8 @@ func (t *Tuner[S]) reweight() {
 	}
 }
 
-// draw returns the estimated share of each concept in each of n draws of the network, numbered
-// from first.
+// draw returns the estimated share of each concept in each of n draws of the network. first is the
+// number of the first draw.
 func (t *Tuner[S]) draw(ctx context.Context, n, first int) ([][]float64, error) {
 	r, share := make([][]float64, len(t.concepts)), make([]float64, len(t.concepts))
 	for j := range share {
@@ -346,7 +346,8 @@ type GapError struct {
 	Concept string
 	Step    int
 	Lambda  float64
-	// share among the training rows at Lambda; share in the network's samples; the bound
+	// in order: share in the training rows at Lambda, share in the network's samples, and the
+	// bound
 	Taught, Share, Bound float64
 }
 
@@ -532,13 +533,13 @@ func (t *Tuner[S]) Share() []float64 { return slices.Clone(t.share) }
 // Drawn returns the number of draws made from the network for each concept.
 func (t *Tuner[S]) Drawn() int { return t.drawn }
 
-// magic starts a checkpoint of a tuner. A checkpoint holds one frame with the settings, one with
-// the state and one that marks the end (see [session.Frames]). The checkpoint of the training
+// magic starts a checkpoint of a tuner. A checkpoint holds three frames (see [session.Frames]),
+// which contain, in order, the settings, the state, and an end mark. The checkpoint of the training
 // follows.
 const magic = "gibbsite finetune 1\n"
 
-// settings returns the settings that must be equal in a checkpoint and the tuner that loads it,
-// apart from those of the training.
+// settings returns the settings that must be equal in a checkpoint and in the tuner that loads the
+// checkpoint, except the settings of the training.
 func (t *Tuner[S]) settings() *fingerprint.List {
 	l := &fingerprint.List{}
 	l.Add("concepts", len(t.concepts))
@@ -590,15 +591,15 @@ func (t *Tuner[S]) read(ctx context.Context, r io.Reader) error {
 }
 
 // Save writes a checkpoint to w. A tuner built with the same arguments, including the initial
-// weights, can load it and continues bit for bit.
+// weights, can load the checkpoint and continue bit for bit.
 func (t *Tuner[S]) Save(w io.Writer) error { return t.life.Save(w) }
 
-// Load restores a checkpoint written by Save. On an error nothing changes, and the error names
-// the first setting that differs or describes the damage.
+// Load restores a checkpoint written by Save. If Load returns an error, nothing has changed, and
+// the error names the first setting that differs or describes the damage.
 func (t *Tuner[S]) Load(ctx context.Context, r io.Reader) error { return t.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint to the file path and keeps the previous one as path.old, so that at
-// least one survives any failure.
+// SaveFile saves a checkpoint to the file path and keeps the previous checkpoint as path.old, so
+// that at least one of the two files survives any failure.
 func (t *Tuner[S]) SaveFile(path string) error { return t.life.SaveFile(path) }
 
 // LoadFile restores a checkpoint written by [Tuner.SaveFile]. If the file path is missing or

@@ -27,7 +27,7 @@ type Conv struct {
 	// Weight holds the kernel W, Out × taps × In.
 	Weight []float32
 
-	// Bias holds the bias b, Out entries; nil means none.
+	// Bias holds the bias b, Out entries; nil means no bias.
 	Bias []float32
 }
 
@@ -76,8 +76,9 @@ func (c Conv) Backward(dx []float32, grad Conv, dy, windows, work []float32) {
 	c.scatter(dx, windows)
 }
 
-// visit calls f for every tap that is on the grid, of every position of every state. at is the
-// offset of the tap in the windows, and from is that of its input in the states.
+// visit calls f for every position of every state and every tap that is on the grid. The argument
+// at is the offset of the tap in the windows, and from is the offset of the tap's input in the
+// states.
 func (c Conv) visit(states int, f func(at, from int)) {
 	rows, cols := max(1, c.Rows), c.Cols
 	high, wide := c.taps()

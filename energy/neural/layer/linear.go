@@ -15,7 +15,7 @@ type Linear struct {
 	// Weight holds the matrix W, Out × In.
 	Weight []float32
 
-	// Bias holds the bias b, Out entries; nil means none.
+	// Bias holds the bias b, Out entries; nil means no bias.
 	Bias []float32
 }
 
@@ -65,8 +65,8 @@ func (l Linear) input(dx, dy []float32) {
 	simd.Gemm(dx, dy, l.Weight, len(dy)/l.Out, l.In, l.Out)
 }
 
-// transpose stores the transpose of x, rows × cols, in dst. It works in strips of rows that share
-// cache lines of dst.
+// transpose stores in dst the transpose of x, which is rows × cols. It works in strips of rows that
+// share cache lines of dst.
 func transpose(dst, x []float32, rows, cols int) {
 	const strip = 16
 	for i := 0; i < rows; i += strip {
@@ -114,7 +114,7 @@ func (e Embedding) Backward(grad Embedding, dy []float32, x []int32) {
 	}
 }
 
-// Sinusoid stores features of a number t in dst, such as the noise level of a diffusion network.
+// Sinusoid stores in dst features of a number t, such as the noise level of a diffusion network.
 // For h = len(dst)/2 frequencies ω_j,
 //
 //	dst_j = cos(t·ω_j),  dst_{h+j} = sin(t·ω_j),  ω_j = 10000^{−j/h}

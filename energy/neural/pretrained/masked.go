@@ -134,11 +134,11 @@ func (d *Masked) Shape() (sites, levels int) { return d.pass.length, d.pass.net.
 // TimeFree returns true: predictions depend on the tokens alone.
 func (d *Masked) TimeFree() bool { return true }
 
-// MaskLevel implements [energy.Masking]: it returns the mask token.
+// MaskLevel returns the mask token; it implements [energy.Masking].
 func (d *Masked) MaskLevel() int32 { return d.pass.mask }
 
-// Denoise stores log-weights in v; it implements [energy.Denoiser]. The error names a state whose
-// outputs are not finite. A token out of range panics.
+// Denoise stores in v the log-weights; it implements [energy.Denoiser]. The error names a state
+// whose outputs are not finite. A token out of range panics.
 func (d *Masked) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	sites, levels := d.Shape()
 	n := q.States(sites)
@@ -156,7 +156,7 @@ func (d *Masked) Denoise(ctx context.Context, v []float32, q energy.Noised[int32
 
 var inf = float32(math.Inf(1))
 
-// predict stores the prediction for state x in v.
+// predict stores in v the prediction for state x.
 func (p *pass) predict(ctx context.Context, v []float32, x []int32) error {
 	levels := p.net.cfg.Vocabulary
 	p.rows = p.rows[:0]

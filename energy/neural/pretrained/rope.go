@@ -48,8 +48,8 @@ var ropeKeys = map[string][]string{
 	ropeLlama3: {"factor", "original_max_position_embeddings", "low_freq_factor", "high_freq_factor"},
 }
 
-// readRope reads the object p at path in config.json. p is nil if there is none. positions is the
-// largest number of positions in the configuration. The error names the key.
+// readRope reads the object p at the given path in config.json. If there is no such object, p is
+// nil. positions is the largest number of positions in the configuration. The error names the key.
 func readRope(path string, p map[string]any, positions int) (rope, error) {
 	r := rope{kind: ropeDefault, path: path, factor: 1, original: float64(positions), scale: 1, truncate: true}
 	if p == nil {

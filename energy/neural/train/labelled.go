@@ -46,7 +46,7 @@ type Classes struct {
 	Labels []int32
 
 	// Drop is the probability that the network does not receive the class of a row; 0 means
-	// 0.1, and −1 means that it always does.
+	// 0.1, and −1 means that the network always receives the class.
 	Drop float64
 }
 
@@ -76,7 +76,7 @@ func (o Classes) Corrupt(x []int32, weight []float64, clean []int32, u float64, 
 	return o.Objective.Corrupt(x, weight, clean, u, r)
 }
 
-// Tell implements [Telling]: it returns the label of a row, or −1 with probability Drop.
+// Tell returns the label of a row, or −1 with probability Drop; it implements [Telling].
 func (o Classes) Tell(row int, r *rand.Rand) int32 {
 	check.Index("train: Classes: Tell", "row", row, len(o.Labels))
 	check.Must("train: Classes: Tell", "r", r)
@@ -121,7 +121,7 @@ func (o Classify) Corrupt(x []int32, weight []float64, clean []int32, u float64,
 	return corruptOrNot(o.Objective, x, weight, clean, u, r)
 }
 
-// Loss implements [Pooled]: it returns the cross-entropy of the label of a row.
+// Loss returns the cross-entropy of the label of a row; it implements [Pooled].
 func (o Classify) Loss(d, mean []float32, row int) float64 {
 	check.Index("train: Classify: Loss", "row", row, len(o.Labels))
 	check.Index("train: Classify: Loss", "Labels[row]", int(o.Labels[row]), len(mean))
@@ -177,7 +177,7 @@ func (o Regress) Corrupt(x []int32, weight []float64, clean []int32, u float64, 
 	return corruptOrNot(o.Objective, x, weight, clean, u, r)
 }
 
-// Loss implements [Pooled]: it returns the squared error for the target of a row.
+// Loss returns the squared error for the target of a row; it implements [Pooled].
 func (o Regress) Loss(d, mean []float32, row int) float64 {
 	check.Index("train: Regress: Loss", "row", row, len(o.Targets))
 	check.Len("train", "d", len(d), 1)

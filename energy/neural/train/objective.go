@@ -17,9 +17,9 @@ type Objective interface {
 	// Check returns an error unless the objective matches the network.
 	Check(c neural.Config) error
 
-	// Corrupt stores a corruption of clean in x and the weight of each position's loss in
-	// weight. The weight is 0 where the prediction is not needed. Corrupt returns the noise
-	// level for the network. u in [0, 1) is the strength of the corruption, spread evenly
+	// Corrupt stores in x a corruption of the state clean, and in weight the weight of each
+	// position's loss. The weight is 0 where the prediction is not needed. Corrupt returns the
+	// noise level for the network. u in [0, 1) is the strength of the corruption, spread evenly
 	// over a batch.
 	Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) (level float64)
 }
@@ -31,9 +31,9 @@ type RealObjective interface {
 	// Check returns an error unless the objective matches the network.
 	Check(c neural.Config) error
 
-	// Corrupt stores a corruption of clean in x and the desired output of the network in
-	// target. It returns the noise level for the network. u in [0, 1) is the strength of the
-	// corruption, spread evenly over a batch.
+	// Corrupt stores in x a corruption of the state clean, and in target the desired output of
+	// the network. It returns the noise level for the network. u in [0, 1) is the strength of
+	// the corruption, spread evenly over a batch.
 	Corrupt(x, target, clean []float32, u float64, r *rand.Rand) (level float64)
 }
 

@@ -431,17 +431,17 @@ func (t *Trainer) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// Save writes a checkpoint to w. A trainer with the same network, objective, data and
-// configuration can load it and continues bit for bit.
+// Save writes a checkpoint to w. A trainer with the same network, objective, data and configuration
+// can load the checkpoint and continue bit for bit.
 func (t *Trainer) Save(w io.Writer) error { return t.life.Save(w) }
 
 // Load restores a checkpoint written by Save into a trainer built with the same arguments. Only
-// Workers and Checkpoint may differ. On an error the trainer is unchanged, and the error names
-// the first setting that differs or describes the damage.
+// Workers and Checkpoint may differ. If Load returns an error, the trainer is unchanged, and the
+// error names the first setting that differs or describes the damage.
 func (t *Trainer) Load(ctx context.Context, r io.Reader) error { return t.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint to the file path and keeps the previous one as path.old, so that at
-// least one survives any failure.
+// SaveFile saves a checkpoint to the file path and keeps the previous checkpoint as path.old, so
+// that at least one of the two files survives any failure.
 func (t *Trainer) SaveFile(path string) error { return t.life.SaveFile(path) }
 
 // LoadFile restores a checkpoint written by [Trainer.SaveFile]. If the file path is missing or

@@ -1,6 +1,6 @@
 // Package multipliers is the test oracle for dual problems on a finite list of states. It
-// determines whether a problem has an optimum, by linear programming in rational numbers, and
-// how far multipliers are from it, in 50-digit arithmetic. It shares no code with the solvers
+// determines whether a problem has an optimum, by linear programming in rational numbers, and how
+// far multipliers are from the optimum, in 50-digit arithmetic. It shares no code with the solvers
 // and treats the float64 numbers of a problem as exact.
 package multipliers
 

@@ -138,8 +138,8 @@ func (m *joint) evolve(now []float64, alpha float64, step func(level int32, p []
 	return next
 }
 
-// product returns the weights of all states if site i has the distribution row(i) and the total
-// weight is weight. Site 0 varies fastest.
+// product returns the weights of all states if site i has the distribution row(i) and all weights
+// sum to the given total. Site 0 varies fastest.
 func product(weight float64, sites int, row func(i int) []float64) []float64 {
 	all := []float64{weight}
 	for i := range sites {
@@ -196,10 +196,10 @@ func variation(p, q []float64) float64 {
 	return d / 2
 }
 
-// MaskedStep returns the documented reverse step of a process of masked tokens, for one token.
-// The step leads from signal level at to as, with at < as. The returned function maps the level
-// of the token and the distribution p of the clean token to the distribution of the next level.
-// An unmasked token is masked again with probability sigma.
+// MaskedStep returns the documented reverse step of a process of masked tokens, for one token. The
+// step leads from one signal level, at, to a higher level, as. The returned function maps the level
+// of the token and the distribution p of the clean token to the distribution of the next level. An
+// unmasked token is masked again with probability sigma.
 func MaskedStep(mask int32, at, as, sigma float64) func(level int32, p []float64) []float64 {
 	return func(level int32, p []float64) []float64 {
 		q := make([]float64, len(p))

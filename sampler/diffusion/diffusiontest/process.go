@@ -53,17 +53,17 @@ const (
 type ProcessOptions struct {
 	Claim Claim
 
-	// Step, if not nil, returns the documented step of one site from time t to s, at the
-	// signal levels at and as. The step is a function. It maps the level of the site and the
-	// distribution p of its clean token to the probabilities of the next level. The default
-	// is [MaskedStep] without remasking. If the prior is not masked, it is the step for
+	// Step, if not nil, returns the documented step of one site from time t to s, whose signal
+	// levels are ᾱ_t = at and ᾱ_s = as. The step is a function that maps the level of the site
+	// and the distribution p of its clean token to the probabilities of the next level. The
+	// default is [MaskedStep] without remasking. If the prior is not masked, it is the step for
 	// tokens that are replaced by uniform ones.
 	Step func(t, s, at, as float64) func(level int32, p []float64) []float64
 
 	// Counts lists the numbers of steps to try; nil means 1, 3 and 8.
 	Counts []int
 
-	// Samples is the number of samples for each of Counts; 0 means 20 000.
+	// Samples is the number of samples for each of Counts; 0 means 20,000.
 	Samples int
 }
 
@@ -336,8 +336,8 @@ func (c *processChecker) predicted(xt []int32, t float64, loo bool) []float32 {
 	return slices.Clone(c.m.logs(xt, c.s.Alpha(t)))
 }
 
-// each calls check with several states x_t and their predictions, until there is an error. at is
-// a pair of times, and x_t is a corruption of x_0 at the first.
+// each calls check with several states x_t and their predictions, until there is an error. The
+// argument at of check is a pair of times, and x_t is a corruption of x_0 at the first time.
 func (c *processChecker) each(seed uint64, n int, check func(at [2]float64, x0, xt []int32, v []float32) error) error {
 	r := rand.New(rand.NewPCG(39, seed))
 	for range n {

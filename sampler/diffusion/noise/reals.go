@@ -42,8 +42,8 @@ func (c LinearBeta) filled() LinearBeta {
 	return c
 }
 
-// Alpha returns ᾱ(t), in T multiplications; it implements [Schedule]. It panics if Steps is out
-// of range; so do Time and Tabulate.
+// Alpha returns ᾱ(t), in T multiplications; it implements [Schedule]. Alpha, Time and Tabulate
+// panic if Steps is out of range.
 func (c LinearBeta) Alpha(t float64) float64 {
 	c = c.counted()
 	whole, rest := c.split(t)
@@ -64,7 +64,8 @@ func (c LinearBeta) split(t float64) (whole int, rest float64) {
 	return whole, k - float64(whole)
 }
 
-// between returns ᾱ at a fraction rest of a step after a whole step, where it is a.
+// between returns ᾱ after step number whole and a further fraction, rest, of a step. The value of ᾱ
+// after the whole step is a.
 func (c LinearBeta) between(a float64, whole int, rest float64) float64 {
 	if rest <= gridTolerance {
 		return a
@@ -72,13 +73,14 @@ func (c LinearBeta) between(a float64, whole int, rest float64) float64 {
 	return float64(a * simd.Exp(float64(rest*simd.Log1p(-c.beta(whole)))))
 }
 
-// betaTable is a LinearBeta with precomputed ᾱ of every whole step in bar.
+// betaTable is a LinearBeta whose ᾱ after every whole step is precomputed in bar.
 type betaTable struct {
 	LinearBeta
 	bar []float64
 }
 
-// Tabulate implements [Tabulated]: the result precomputes ᾱ of every whole step.
+// Tabulate implements [Tabulated]. The schedule that it returns has ᾱ precomputed for every whole
+// step.
 func (c LinearBeta) Tabulate() Schedule {
 	b := betaTable{c.counted(), []float64{1}}
 	for j := range b.Steps {
@@ -173,7 +175,7 @@ func (c SigmoidBar) Check() error {
 //
 // With this schedule an even grid of DDIM steps (η = 0) is Euler's method for dz/dt = E[ε − x_0 |
 // z]. Because ᾱ(1) = 0, the first state is pure noise. Denoisers that divide by √ᾱ, such as
-// energy.NoisePredictor, cannot make a prediction for it.
+// energy.NoisePredictor, cannot make a prediction for this state.
 type Straight struct{}
 
 // Alpha returns the signal level at time t; it implements [Schedule].
@@ -241,7 +243,7 @@ func (c CosineBar) Check() error {
 //	ᾱ/(1−ᾱ) = Max·(1−t)^Power,
 //
 // with ᾱ at least MinAlpha. Power 1, a linear ratio, is the clock of stochastic localization
-// (Montanari 2023). With T even steps, the first step ends at the ratio Max/T^Power. At Power 1
+// (Montanari 2023). With T even steps, the first step ends at the ratio Max/T^Power. With Power 1
 // this step decides too much, unless Max is at most a few times T. The zero value has Power 4 and
 // Max 1e4.
 type PolynomialSNR struct {

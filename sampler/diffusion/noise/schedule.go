@@ -13,11 +13,11 @@ import (
 // tokens it is the probability α that a token is intact, and for reals it is ᾱ.
 type Schedule interface {
 	// Alpha returns α(t) for t in [0,1]. It is non-increasing and in [0,1]. At t = 0 it is
-	// exactly 1, even if the formula gives another value there; otherwise masks would remain
+	// exactly 1, even if the formula gives another value, because otherwise masks would remain
 	// after the last step.
 	Alpha(t float64) float64
 
-	// Time returns the t in [0,1] with Alpha(t) = alpha. It is 0 if alpha exceeds Alpha(t)
+	// Time returns the t in [0,1] with Alpha(t) = alpha. It returns 0 if alpha exceeds Alpha(t)
 	// for all t > 0, and 1 if alpha is below Alpha(1).
 	Time(alpha float64) float64
 }
@@ -36,9 +36,9 @@ type Tabulated interface {
 	Tabulate() Schedule
 }
 
-// Resolve returns the schedule to use for c: LogLinear{} for nil, the table of a [Tabulated]
-// schedule, and otherwise c. It returns the error of a [Checked] schedule, and an error if α(0)
-// is not 1 or α(1) is outside [0, 1). Messages begin with who, such as "diffusion: Masked".
+// Resolve returns the schedule to use for c: LogLinear{} if c is nil, the result of Tabulate if c
+// is [Tabulated], and otherwise c. It returns the error of a [Checked] schedule, and an error if
+// α(0) is not 1 or α(1) is outside [0, 1). Messages begin with who, such as "diffusion: Masked".
 func Resolve(who string, c Schedule) (Schedule, error) {
 	if c == nil {
 		return LogLinear{}, nil
@@ -71,8 +71,9 @@ func unit(t float64) float64 {
 	return min(t, 1)
 }
 
-// invert returns the smallest t in [0,1] with alpha(t) ≤ a, or 1 if there is none. alpha must be
-// non-increasing. It uses 64 bisections, until no float64 remains in between.
+// invert returns the smallest t in [0,1] such that alpha(t) is at most the value a, or 1 if there
+// is none. The function alpha must be non-increasing. invert makes 64 bisections, after which no
+// float64 remains between the bounds.
 func invert(alpha func(float64) float64, a float64) float64 {
 	if a >= 1 {
 		return 0

@@ -60,9 +60,9 @@ func (c CosineSquared) Time(alpha float64) float64 { return invert(c.Alpha, alph
 // Check returns an error if a field is out of range; it implements [Checked].
 func (c CosineSquared) Check() error { return checkEpsilon("CosineSquared", c.Epsilon) }
 
-// cosQuarter returns cos(πt/2) for t in [0,1]. It is exactly 1 and 0 at the ends and has the same
-// bits on every GOARCH. It sums the Taylor series; for the arguments used, at most π/4, the first
-// omitted term is below 1e-18.
+// cosQuarter returns cos(πt/2) for t in [0,1]. The result is exactly 1 at t = 0 and 0 at t = 1, and
+// has the same bits on every GOARCH. cosQuarter sums the Taylor series. For the arguments used, at
+// most π/4, the first omitted term is below 1e-18.
 func cosQuarter(t float64) float64 {
 	if t > 0.5 {
 		x := float64((1 - t) * (math.Pi / 2))
@@ -163,8 +163,8 @@ func (c GeometricSigma) Check() error {
 	return nil
 }
 
-// defaultSigma is the default σ(1) of the schedules in σ. α(1) is then 2e-9, too small for 10⁸
-// tokens to reveal a difference from pure noise.
+// defaultSigma is the default σ(1) of the schedules in σ. α(1) is then 2e-9, so small that 10⁸
+// tokens do not reveal a difference from pure noise.
 const defaultSigma = 20
 
 // defaultEpsilon is the ε of Sahoo et al. 2024.
@@ -187,5 +187,5 @@ func checkEpsilon(name string, e float64) error {
 	return nil
 }
 
-// lift returns ε + (1−ε)·c with ε = e, at most 1.
+// lift returns ε + (1−ε)·c, where ε is the argument e, but at most 1.
 func lift(e, c float64) float64 { return min(1, e+float64((1-e)*c)) }

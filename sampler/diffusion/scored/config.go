@@ -31,8 +31,8 @@ import (
 const (
 	defaultSteps = 128 // the default of package diffusion
 
-	// largest number of levels with weight for which all levels are candidates; above it,
-	// candidates are drawn
+	// largest number of levels with weight for which all these levels are candidates; for more
+	// levels, candidates are drawn
 	allLevels = 16
 
 	defaultCandidates  = 8
@@ -71,8 +71,8 @@ type Config struct {
 	// means 50, −1 means never.
 	Rounds int
 
-	// Clamp fixes tokens (infilling). It has one entry per site; −1 leaves the site free. nil
-	// fixes none.
+	// Clamp fixes tokens (infilling). It has one entry per site; −1 leaves the site free. If
+	// Clamp is nil, all sites are free.
 	Clamp []int32
 
 	// steps of the time grid; 0 means 128; ignored by processes that determine their own
@@ -107,7 +107,7 @@ func (c *Config) fill(sites, levels, completions int) error {
 }
 
 // Partial is a set that may be unable to judge sequences, such as a constraint.Score. Decides
-// reports whether it can. A set that cannot is rejected as a judge or a guide.
+// reports whether the set can judge sequences. A set that cannot is rejected as a judge or a guide.
 type Partial interface{ Decides() bool }
 
 var _ Partial = constraint.Score{}
@@ -134,7 +134,7 @@ func checkSet(name string, s constraint.Set) error {
 	return nil
 }
 
-// violations stores the largest violation of every state of x in dst. g is scratch of
+// violations stores in dst the largest violation of every state of x. The scratch g has
 // len(dst)·s.Len() entries. violations returns an error if a violation is NaN.
 func violations(dst, g []float64, s constraint.Set, x []int32) error {
 	n := s.Len()

@@ -14,8 +14,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// engine runs jobs. A job makes one sample: it runs paths from masks to states that are judged at
-// their ends. When the job of a slot is done, the slot starts the next job at once.
+// engine runs jobs. A job makes one sample by running paths, each of which starts from masks and
+// ends in a state that is judged. When the job of a slot is done, the slot starts the next job at
+// once.
 type engine struct {
 	*slots.Engine[int32]
 	cfg         Config
@@ -27,9 +28,10 @@ type engine struct {
 	work  []scratch
 	free  []int // sites that are not clamped
 
-	// Predictions of a time-free denoiser that all paths share. blank is for the state in
-	// which only clamped tokens are unmasked. ones is for the states with one more token, by
-	// site and level; nil if they would take too much memory.
+	// blank and ones are predictions of a time-free denoiser that all paths share. blank is the
+	// prediction for the state in which only clamped tokens are unmasked. ones holds the
+	// predictions for the states with one more token, by site and level; it is nil if they
+	// would take too much memory.
 	blank []float32
 	ones  [][]float32
 
@@ -60,7 +62,7 @@ type path struct {
 	mask   int32
 	masks  int
 	step   int
-	mend   bool // tokens masked again are being revealed, outside the process
+	mend   bool // whether tokens that were masked again are being revealed, outside the process
 	logW   float64
 	finite bool // whether best holds a state
 	best   []int32
@@ -133,8 +135,8 @@ func newEngine(ctx context.Context, model energy.Denoiser[int32], process diffus
 	return e, nil
 }
 
-// run runs the jobs 0 … jobs−1. Their samples are numbered from first and draw from streams
-// (Seed, chains|number). The only error is that of ctx.
+// run runs the given number of jobs. Their samples have the numbers first, first+1, … and draw from
+// streams (Seed, chains|number). The only error is that of ctx.
 func (e *engine) run(ctx context.Context, jobs, first int, chains uint64) error {
 	e.next, e.jobs, e.first, e.chains = 0, jobs, first, chains
 	n := min(jobs, e.Batch)
@@ -173,8 +175,8 @@ func (e *engine) retry(i int, fault error) error {
 	return nil
 }
 
-// shared returns the location of the prediction that slot i shares with other paths. If it shares
-// none, it returns nil, and the prediction counts for the sample.
+// shared returns the location of the prediction that slot i shares with other paths. If slot i
+// shares no prediction, shared returns nil, and the prediction counts for the sample.
 func (e *engine) shared(i int) *[]float32 {
 	p := &e.paths[i]
 	switch {
@@ -334,7 +336,7 @@ func (e *engine) open(x []int32) diffusion.SampleErrors {
 	return make(diffusion.SampleErrors, n)
 }
 
-// sample fills x with samples, numbered from first, and errs with their errors.
+// sample fills x with samples and errs with their errors. first is the number of the first sample.
 func (e *engine) sample(ctx context.Context, x []int32, errs diffusion.SampleErrors, first int) error {
 	finished := 0
 	e.done = func(p *path) {
@@ -362,7 +364,7 @@ func (e *engine) sample(ctx context.Context, x []int32, errs diffusion.SampleErr
 // masked reports whether site j is masked.
 func (p *path) masked(j int) bool { return p.X[j] == p.mask }
 
-// put sets the token of site i to l, which was masked.
+// put sets the token of the masked site i to level l.
 func (p *path) put(i int, l int32) {
 	p.X[i] = l
 	p.masks--
@@ -384,8 +386,8 @@ func (p *path) recount() {
 	}
 }
 
-// clockFor returns the time at which the given share of the tokens is unmasked on average. It is
-// the time passed to the denoiser for a state that does not result from a step of the process.
+// clockFor returns the time at which the given share of the tokens is unmasked on average. The
+// denoiser receives this time for a state that does not result from a step of the process.
 func (p *path) clockFor(share float64) float64 {
 	if share <= 0 {
 		return 1

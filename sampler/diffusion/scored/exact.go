@@ -36,7 +36,7 @@ type ExactConfig struct {
 	// 0 means 0.002. A smaller share is more accurate and more expensive.
 	Excess float64
 
-	// Paths is the largest number of proposals for one sample; 0 means 100 000.
+	// Paths is the largest number of proposals for one sample; 0 means 100,000.
 	Paths int
 }
 
@@ -48,10 +48,11 @@ type ExactConfig struct {
 // diffusion.Masked{FirstHitting: true}, p is the distribution of the denoiser, whether or not the
 // denoiser is consistent.
 //
-// A path reveals tokens by v ~ q ∝ p_i·ψ. Let φ_v be the mean of e^{−max(0, S)/Θ} over the scores
-// S of completions as in [Runner], with Θ = ½·sd·(masks left)/sites. ψ_v is nine tenths of φ_v
-// plus a tenth of the mean of φ over candidates. The weight of a path is W = ∏ p_i(v)/q(v), or 0
-// if it ends outside the set. So E[W·f(x)] = Σ_x p(x)·1[g(x) ≤ 0]·f(x) for every f.
+// A path reveals at site i a token v drawn from q ∝ p_i·ψ. Let φ_v be the mean of e^{−max(0, S)/Θ}
+// over the scores S of completions as in [Runner], with Θ = ½·sd·(masks left)/sites. ψ_v is nine
+// tenths of φ_v plus a tenth of the mean of φ over candidates. The weight of a path is W = ∏
+// p_i(v)/q(v), or 0 if it ends outside the set. So E[W·f(x)] = Σ_x p(x)·1[g(x) ≤ 0]·f(x) for every
+// f.
 //
 // A path is accepted with probability min(1, W/c). The cap c is the smallest for which Σ(W−c)₊ is
 // at most Excess·ΣW over a tuning run. Because this choice is optimistic, the excess is estimated
@@ -78,11 +79,11 @@ type Exact struct {
 }
 
 // NewExact returns a sampler from the model with the process. The steps of the process must be
-// diffusion.Joint, such as those of Masked: the choice of sites must not depend on tokens. The
-// first call of Sample makes the tuning run.
+// diffusion.Joint, such as those of Masked, because the choice of sites must not depend on tokens.
+// The first call of Sample makes the tuning run.
 //
-// NewExact returns the errors of [New], and an error if the steps of the process are not Joint or
-// a field is out of range.
+// NewExact returns the same errors as [New]. It also returns an error if the steps of the process
+// are not Joint or a field is out of range.
 func NewExact(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg ExactConfig) (*Exact, error) {
 	cfg.Excess = cmp.Or(cfg.Excess, defaultExcess)
 	if err := cmp.Or(
@@ -106,15 +107,16 @@ func NewExact(ctx context.Context, model energy.Denoiser[int32], process diffusi
 func (x *Exact) Len() int { return x.made }
 
 // LogProb returns the logarithm of an estimate of P, the probability of the set under the
-// distribution p. It also returns the relative standard error of that estimate. The estimate is
-// unbiased: it is the mean weight over all paths of the tuning run and the first path of every
-// sample. logP is NaN before the first call of Sample, and −Inf if no path was feasible.
+// distribution p. It also returns the relative standard error of that estimate. The estimate of P
+// is the mean weight over all paths of the tuning run and the first path of every sample, so it is
+// unbiased. The result logP is NaN before the first call of Sample, and −Inf if no path was
+// feasible.
 func (x *Exact) LogProb() (logP, stderr float64) { return x.evidence.Mean() }
 
-// Excess returns an estimate of E(W−c)₊/E(W), which bounds the total variation distance between
-// the samples' distribution and the target. bound is the value to quote: the estimate plus three
-// standard errors, but at least ExactConfig.Excess. Both are computed from the paths of the
-// samples, not from the tuning run. They are NaN if there are no such paths.
+// Excess returns an estimate of E(W−c)₊/E(W), which bounds the total variation distance between the
+// samples' distribution and the target. The result bound is the value to quote. It is the estimate
+// plus three standard errors, but at least ExactConfig.Excess. Both results are computed from the
+// paths of the samples, not from the tuning run, and are NaN if no sample has been made.
 func (x *Exact) Excess() (share, bound float64) {
 	share, stderr := x.above.share()
 	return share, max(x.cfg.Excess, share+float64(3*stderr))
@@ -184,8 +186,8 @@ func (x *Exact) Sample(ctx context.Context, dst []int32) error {
 // call. The next call of Sample makes a new slice.
 func (x *Exact) Reports() []Report { return x.e.reports }
 
-// findCap makes the tuning run and sets the cap. fault is the error to return for all samples, or
-// nil.
+// findCap makes the tuning run and sets the cap. The result fault, unless nil, is the error to
+// return for all samples.
 func (x *Exact) findCap(ctx context.Context) (fault, err error) {
 	e := x.e
 	var logW []float64
@@ -231,7 +233,7 @@ func (x *Exact) took(logW []float64) {
 	}
 }
 
-// ratio estimates E[a]/E[b] from pairs of a and b.
+// ratio estimates E[a]/E[b] from pairs (a, b).
 type ratio struct{ a, b, aa, ab, bb float64 }
 
 func (r *ratio) add(a, b float64) {

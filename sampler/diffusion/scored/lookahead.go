@@ -128,9 +128,9 @@ func (e *engine) complete(w *scratch, p *path, i int) error {
 // draws within the language.
 //
 // A path draws level v with probability q(v), so its weight has the factor p_i(v)/q(v). Let Z be
-// the weight of the language under the rows, and Z_v that of its members with x_i = v. Candidates
-// have the shares Z_v/Z. So the weight has the factor p_i(v)·Z/Z_v in addition to that of the
-// look-ahead.
+// the weight of the language under the rows, and Z_v the weight of its members with x_i = v.
+// Candidates have the shares Z_v/Z. So the weight has the factor p_i(v)·Z/Z_v in addition to that
+// of the look-ahead.
 func (e *engine) completeWithin(w *scratch, p *path, i int) error {
 	n := e.cfg.Completions
 	w.token, w.prior, w.logShare = w.token[:0], w.prior[:0], w.logShare[:0]
@@ -258,8 +258,9 @@ func (e *engine) admits(w *scratch, p *path, i int, l int32) (bool, error) {
 	return e.within.accepts(e.Ctx, w.clean, w.table)
 }
 
-// decide passes the listed levels at site i to the judge. It stores the weights of accepted
-// levels, and returns the level with the smallest violation so far and that violation.
+// decide passes the listed levels at site i to the judge. It stores the weights of accepted levels.
+// It updates and returns best, the level with the smallest violation so far, and least, that
+// violation.
 func (e *engine) decide(w *scratch, p *path, i int, best int32, least float64) (int32, float64, error) {
 	n := len(w.level)
 	for k, l := range w.level {
@@ -284,8 +285,8 @@ func (e *engine) decide(w *scratch, p *path, i int, best int32, least float64) (
 }
 
 const (
-	// least is the smallest value ψ of a candidate. It keeps every candidate possible, in
-	// case all of them look hopeless.
+	// least is the smallest value ψ of a candidate. It keeps every candidate possible, even if
+	// all candidates look hopeless.
 	least = 1e-9
 
 	// narrow is the smallest standard deviation within candidates, relative to the spread of
@@ -298,9 +299,9 @@ const (
 	defence = 0.1
 )
 
-// promise stores in psi a value for each candidate: the share of feasible states among its n
-// completions. The share is smoothed by the normal distribution Φ with the mean of the candidate
-// and the deviation sd pooled over all candidates,
+// promise stores in psi, for each candidate, the share of feasible states among its n completions.
+// The share is smoothed by the normal distribution Φ with the mean score of the candidate and the
+// standard deviation sd pooled over all candidates,
 //
 //	ψ_v = max(1e-9, (#{m: S_vm ≤ 0} + Φ(−mean_v/sd))/(n+1)),
 //
@@ -361,8 +362,8 @@ func soften(psi, s []float64, n, left, sites int) {
 	}
 }
 
-// defend replaces every value by a mixture of itself and the mean value under the prior. The
-// share of the mean is defence.
+// defend replaces every value in psi by a mixture of the value and the mean of psi under the prior.
+// The share of the mean is the constant defence.
 func defend(psi, prior []float64) {
 	mean := 0.0
 	for k, v := range psi {
@@ -417,7 +418,7 @@ func phi(z float64) float64 {
 	return tail
 }
 
-// row is a row of log-weights prepared for many draws: its weights and their cumulative sums.
+// row holds the weights of one row of log-weights and their cumulative sums, for many draws.
 type row struct {
 	p      []float32
 	sum    []float64 // cumulative sums of p
@@ -428,8 +429,8 @@ func newRow(levels int) row {
 	return row{p: make([]float32, levels), sum: make([]float64, levels)}
 }
 
-// load prepares the row of a site of v. It returns a [*diffusion.PredictionError] if the row has
-// no weight or is not finite.
+// load prepares the row of one site in the prediction v. It returns a [*diffusion.PredictionError]
+// if the row has no weight or is not finite.
 func (r *row) load(v []float32, site int) error {
 	var total [1]float64
 	v = v[site*len(r.p) : (site+1)*len(r.p)]
@@ -547,7 +548,7 @@ func (w *scratch) count(l int32) {
 	w.token, w.prior = append(w.token, l), append(w.prior, 1)
 }
 
-// share converts the counts of n draws to shares.
+// share divides the counts of n draws by n.
 func (w *scratch) share(n int) {
 	for c := range w.prior {
 		w.prior[c] /= float64(n)
@@ -556,7 +557,7 @@ func (w *scratch) share(n int) {
 
 // many is a drawer that can share work between draws from the same rows.
 type many interface {
-	// Sample fills dst with independent draws, each distributed like one of Draw.
+	// Sample fills dst with independent draws, each with the distribution of a draw by Draw.
 	Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (logZ float64, err error)
 }
 
@@ -598,8 +599,8 @@ func (l *language) fill(ctx context.Context, dst []int32, v []float32, sites int
 	return logZ, nil
 }
 
-// accepts reports whether x is in the language. The rows of the
-// table v give weight only to the tokens of x.
+// accepts reports whether x is in the language. The table v must give weight only to the tokens of
+// x.
 func (l *language) accepts(ctx context.Context, x []int32, v []float32) (bool, error) {
 	if l.member != nil {
 		return l.member.Accepts(x), nil

@@ -22,9 +22,9 @@ type Potential struct {
 	Score       constraint.Set
 	Temperature float64 // temperature T ≥ 0, in units of the score
 
-	// Value, if not nil, steers the particles: it stores log G_t of states at times t > 0.
-	// Ideally that is the log mean of G_0 given x_t, learned or computed. Without Value,
-	// states are weighted only at the end.
+	// Value, if not nil, steers the particles. It stores in logG the values log G_t of states
+	// at times t > 0. The ideal value is the log of the mean of G_0 given x_t, learned or
+	// computed. Without Value, states are weighted only at the end.
 	Value func(logG []float64, x []int32, t []float64)
 }
 
@@ -40,9 +40,9 @@ func (p Potential) Validate() error {
 	return checkSet("Potential.Score", p.Score)
 }
 
-// Log stores log G_t(x_t) of each state x_t in logG, at its time in t. If a violation is NaN, so
-// is the result, and the particles fail with an error. If Validate returns an error, Log panics
-// with that error. Log is safe for concurrent use if Score and Value are.
+// Log stores in logG the value log G_t(x_t) of each state x_t in x at its time in t. If a violation
+// is NaN, the value is NaN, and the particles fail with an error. If Validate returns an error, Log
+// panics with that error. Log is safe for concurrent use if Score and Value are.
 func (p Potential) Log(logG []float64, x []int32, t []float64) {
 	if err := p.Validate(); err != nil {
 		panic(err)

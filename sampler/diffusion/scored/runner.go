@@ -12,10 +12,11 @@ import (
 // Runner draws samples of masked diffusion that a judge accepts. It looks ahead before it reveals
 // a token, and can mask tokens again.
 //
-// The process decides when each site is revealed. For a site to be revealed, every level is a
-// candidate; if more than 16 levels have weight, 8 draws from its row are the candidates. For
-// each candidate v, the other masks are filled in M times from their rows. The judge scores all
-// of these states in one call: S_vm for completion m. The token is drawn from row·ψ with
+// The process decides when each site is revealed. For a site to be revealed, every level with
+// weight is a candidate. If more than 16 levels have weight, the candidates are 8 draws from the
+// row of the site. For each candidate v, the other masks are filled in M times from their rows. The
+// judge scores all of these states in one call. S_vm is the score of completion m of candidate v.
+// The token is drawn from row·ψ with
 //
 //	ψ_v = max(1e-9, (#{m: S_vm ≤ 0} + Φ(−mean_v/sd))/(M+1)).
 //
@@ -88,8 +89,8 @@ func (r *Runner) Sample(ctx context.Context, x []int32) error {
 func (r *Runner) Reports() []Report { return r.e.reports }
 
 // takeBack is called at the end of a path. It returns done = true if the sample is feasible or no
-// rounds are left. Otherwise it masks sites of the best sample again, or of the dead path if
-// there is no best sample.
+// rounds are left. Otherwise it masks sites of the best state so far again. If there is no best
+// state, it masks sites of the dead path.
 func (r *Runner) takeBack(w *scratch, p *path) (done bool, err error) {
 	e := r.e
 	switch {
@@ -136,8 +137,8 @@ type Report struct {
 	Judged int // number of states passed to the judge or the guide for this sample
 
 	// Predictions is the number of predictions made for this sample. If the denoiser is
-	// time-free, it excludes predictions that samples share. They are those for the state
-	// without tokens and for states with one token, if the latter fit in 64 MiB together.
+	// time-free, it excludes predictions that samples share. Samples share the predictions for
+	// the state without tokens and, if these fit in 64 MiB together, for states with one token.
 	Predictions int
 }
 

@@ -7,10 +7,10 @@
 // twisted by the denoiser's prediction of the constraint (Wu, Trippe, Naesseth, Blei, Cunningham
 // 2023). It weights them to correct the error of the twist, and resamples.
 //
-// A Sampler needs the covariance of the clean state given the noisy one along the rows. It gets
-// this covariance from the model itself if that is a [Posterior]. It uses vector–Jacobian
-// products of a denoise.Differentiable such as a network (neural.Reals), and differences of
-// predictions otherwise.
+// A Sampler needs the covariance of the clean state given the noisy one along the rows. A
+// [Posterior] model computes this covariance itself. For a denoise.Differentiable, such as a
+// network (neural.Reals), the Sampler uses vector–Jacobian products. For any other model it uses
+// differences of predictions.
 //
 // If the distribution is known in closed form, no diffusion is needed:
 // [github.com/gibbsite-go/gibbsite/energy/continuous.Mixture.Where] and

@@ -10,8 +10,8 @@ import (
 // A smaller pivot is only rounding: its direction has no variance.
 const leastPivot = 1e-12
 
-// cholesky replaces the lower triangle of a, n × n, by its Cholesky factor. It raises pivots that
-// are too small to leastPivot.
+// cholesky replaces the lower triangle of the n × n matrix a by its Cholesky factor. It raises
+// pivots that are too small to leastPivot.
 func cholesky(a []float64, n int) {
 	top := 0.0
 	for i := range n {
@@ -47,7 +47,7 @@ func backward(g, b []float64, n int) {
 	}
 }
 
-// lower stores G·x in dst, where G is the lower triangle of g.
+// lower stores in dst the product G·x, where G is the lower triangle of g.
 func lower(dst, g, x []float64, n int) {
 	for i := n - 1; i >= 0; i-- {
 		dst[i] = span.Dot(g[i*n:i*n+i+1], x)
@@ -67,11 +67,11 @@ const (
 	sweeps = 30
 )
 
-// definite makes a symmetric matrix a, n × n, given by its lower triangle, positive definite. If
-// a is indefinite by more than rounding, definite replaces it by a matrix without eigenvalues
-// below leastShare times the largest. The covariance of a network can be indefinite, especially
-// near pure noise: there it is the difference of two nearly equal numbers times 1/√ᾱ. v and b, n
-// × n, are scratch.
+// definite makes a symmetric matrix a, n × n, given by its lower triangle, positive definite. If a
+// is indefinite by more than rounding, definite replaces it by a matrix without eigenvalues below
+// leastShare times the largest. The covariance of a network can be indefinite, especially near pure
+// noise, where it is the difference of two nearly equal numbers times 1/√ᾱ. v and b, n × n, are
+// scratch.
 func definite(a, v, b []float64, n int) {
 	copy(b, a)
 	if pivots(b, n) {
@@ -182,7 +182,7 @@ func jacobi(a, v []float64, n int) {
 	}
 }
 
-// turn rotates entries i and j of a by the angle with cosine c and sine s.
+// turn rotates entries i and j of the vector a by the angle with cosine c and sine s.
 func turn(a []float64, i, j int, c, s float64) {
 	x, y := a[i], a[j]
 	a[i], a[j] = float64(c*x)-float64(s*y), float64(s*x)+float64(c*y)

@@ -127,8 +127,8 @@ func (w *mover) move(p *particle, s step) {
 	p.logw += before - after - p.logp
 }
 
-// hindsight stores the mean and the Cholesky factor of the covariance of U·x_0 given x_t and x_s,
-// in next and root. Let V = σ²I + gain²C̃ be the covariance of x_s, and ρ its deviation from the
+// hindsight stores in w.next the mean of U·x_0 given x_t and x_s, and in w.root the Cholesky factor
+// of its covariance. Let V = σ²I + gain²C̃ be the covariance of x_s, and ρ its deviation from the
 // mean. The mean and the covariance are
 //
 //	U·mean + gain·UC̃V⁻¹ρ,  UC̃Uᵀ − gain²·UC̃V⁻¹C̃Uᵀ = G(I + gain²E)⁻¹Gᵀ,
@@ -181,8 +181,8 @@ func (w *mover) hindsight(p *particle, s step) {
 	cholesky(w.root, q)
 }
 
-// finish draws the clean state of a particle and stores it as its state. It corrects the weight
-// of the particle, to 0 if the clean state is not in the set.
+// finish draws the clean state of a particle and stores it as its state. It corrects the weight of
+// the particle. If the clean state is not in the set, the weight becomes 0.
 func (w *mover) finish(p *particle) {
 	before := w.foresee(p)
 	site := 0.0

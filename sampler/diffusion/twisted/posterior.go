@@ -18,9 +18,9 @@ import (
 type Posterior interface {
 	energy.Denoiser[float32]
 
-	// Moments stores E[x_0 | x_t = x] in mean. For each of the rows (any number, of sites
-	// entries each) it stores the product of Cov[x_0 | x_t] with the row in product. It
-	// returns the trace of that covariance. alpha is ᾱ, 0 ≤ ᾱ < 1.
+	// Moments stores in mean E[x_0 | x_t = x]. For each of the rows (any number, of sites
+	// entries each) it stores in product the product of Cov[x_0 | x_t] and the row. It returns
+	// the trace of that covariance. alpha is ᾱ, 0 ≤ ᾱ < 1.
 	Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error)
 }
 
@@ -54,9 +54,9 @@ const reach = 0.05
 //
 //	Cov[x_0 | x_t]·u = (1−ᾱ)/√ᾱ · ∂x̂_0/∂x_t·u.
 //
-// If the denoiser has vector–Jacobian products, it uses these, with one backward pass per
-// direction. For any other denoiser it makes two predictions per direction, whose difference
-// approximates the product.
+// If the denoiser has vector–Jacobian products, directions makes one backward pass per direction.
+// For any other denoiser it makes two predictions per direction, whose difference approximates the
+// product.
 type directions struct {
 	*rows
 	model  energy.Denoiser[float32]
@@ -95,8 +95,8 @@ func newDirections(m energy.Denoiser[float32], r *rows, c Config) (d *directions
 // len returns the number of directions per particle.
 func (d *directions) len() int { return d.rows.q + d.probes }
 
-// ask stores predictions in v for the states of all particles. It also computes the products, or
-// the predictions at neighbouring states, from which look computes the covariance.
+// ask stores in v the predictions for the states of all particles. It also computes the products,
+// or the predictions at neighbouring states, from which look computes the covariance.
 func (d *directions) ask(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	alpha := q.Alpha[0]
 	d.q, d.gain = q, (1-alpha)/math.Sqrt(alpha)
@@ -110,7 +110,7 @@ func (d *directions) ask(ctx context.Context, v []float32, q energy.Noised[float
 	return d.model.Denoise(ctx, v, q)
 }
 
-// product stores the directions of particle i in along.
+// product stores in d.along the directions of particle i.
 func (d *directions) product(_, i int) {
 	for k := range d.len() {
 		at := d.along[(i*d.len()+k)*d.n:][:d.n]
@@ -120,8 +120,8 @@ func (d *directions) product(_, i int) {
 	}
 }
 
-// difference stores the states at distance step from particle i, along each direction, in the
-// batch.
+// difference stores in the batch the states at distance d.step from particle i along each
+// direction.
 func (d *directions) difference(_, i int) {
 	n, per := d.n, 1+2*d.len()
 	at := d.q.X[i*per*n : (i+1)*per*n]

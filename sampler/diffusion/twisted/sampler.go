@@ -19,9 +19,9 @@ import (
 )
 
 // Sampler draws from the distribution of a denoiser of reals given a [Set], by clouds of weighted
-// particles. The result of a run depends only on the model, the set and the configuration: every
-// cloud has its own random streams. It does not depend on Workers or on the division of clouds
-// among samplers (Config.First).
+// particles. The result of a run depends only on the model, the set and the configuration, because
+// every cloud has its own random streams. The result does not depend on Workers or on the division
+// of clouds among samplers (Config.First).
 //
 // Equations and inequalities hold to the rounding of float32. The distribution is approximate:
 // see the package doc.
@@ -34,7 +34,7 @@ import (
 //	cps 13   pdm 31   prodigy 31   cps-metric 33   noise-corrected 34   cop-ft 37
 //
 // It is the output of go test -run Table -table 8 -samples 2000 -seeds 2 -v, which names the
-// settings. The next table is for 10 000 samples and the inequalities (flag -inequalities) in the
+// settings. The next table is for 10,000 samples and the inequalities (flag -inequalities) in the
 // first column. It uses 8 seeds for the particles and 8 to 32 for the other methods:
 //
 //	dimensions, inequalities   closed form   ancestral     particles
@@ -159,9 +159,10 @@ func (s *Sampler) Sample(ctx context.Context, x []float32) error {
 }
 
 // LogProb returns an estimate of the log-probability of the set under the model, in nats, and its
-// standard error. With equations it estimates their log-density. The estimate is the log of the
-// mean of Ẑ over all clouds. Each Ẑ is unbiased for the discretised reverse diffusion. Both
-// results are NaN before the first cloud. The standard error is NaN before the second.
+// standard error. If the set has equations, LogProb estimates a log-density instead. The estimate
+// is the log of the mean of Ẑ over all clouds. Each Ẑ is unbiased for the discretised reverse
+// diffusion. Both results are NaN before the first cloud. The standard error is NaN before the
+// second.
 func (s *Sampler) LogProb() (logp, stderr float64) {
 	logp, stderr = s.evidence.Mean()
 	return logp - s.logVolume, stderr
@@ -278,8 +279,8 @@ func (s *Sampler) renew() error {
 	return nil
 }
 
-// harvest stores samples of a weighted cloud in x. The samples are equally spaced in the
-// cumulative weights, so a single sample is drawn by weight.
+// harvest stores in x samples of a weighted cloud. The samples are equally spaced in the cumulative
+// weights, so a single sample is drawn by weight.
 func (s *Sampler) harvest(x []float32) {
 	top, sum, _ := resample.Moments(s.logw)
 	goal := float64(s.choice.Float64())
@@ -323,7 +324,7 @@ func newParticle(r *rows, z []float32) *particle {
 	}
 }
 
-// copyFrom copies everything from o except the stream.
+// copyFrom copies all fields of the particle o except the stream.
 func (p *particle) copyFrom(o *particle) {
 	copy(p.z, o.z)
 	copy(p.mean, o.mean)

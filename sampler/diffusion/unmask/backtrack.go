@@ -30,10 +30,10 @@ type BacktrackConfig struct {
 }
 
 // Backtrack draws samples by value-guided backtracking (Rohatgi et al. 2025; for masked diffusion
-// MDM-VGB). It walks on the tree of unmasking paths. A move reveals a random site or masks the
-// last revealed site again. Let Z(u) be the probability of the language under the prediction in
-// state u. Let V(u) be its probability under the prediction in the state before u, given the last
-// token of u. The walk masks the last site again with probability
+// MDM-VGB). It walks on the tree of unmasking paths. A move reveals a random site or masks the last
+// revealed site again. Let Z(u) be the probability of the language under the prediction in state u.
+// Let V(u) be the probability of the language under the prediction in the state before u, given the
+// last token of u. The walk masks the last site again with probability
 //
 //	V(u) / (V(u) + Z(u)),
 //
@@ -41,10 +41,10 @@ type BacktrackConfig struct {
 // reversible with weight p(path)·1[x ∈ C] on complete paths. Here C is the language, and p is the
 // distribution of unmasking one site at a time in random order.
 //
-// A prediction may give zero probability to tokens that other predictions allow. It is then mixed
-// with these tokens, as in diffusion.Particles, and moves are sometimes refused, which keeps the
-// walk reversible. So the distribution of the complete states that the walk visits tends to p(x_0
-// | C) as Visits grows. A walk costs one prediction for every new state on its path.
+// A prediction may give zero probability to tokens that other predictions allow. The prediction is
+// then mixed with these tokens, as in diffusion.Particles, and moves are sometimes refused, which
+// keeps the walk reversible. So the distribution of the complete states that the walk visits tends
+// to p(x_0 | C) as Visits grows. A walk costs one prediction for every new state on its path.
 //
 // Walk i draws from stream (Seed, i). Walks advance in batches on the goroutine of Sample.
 type Backtrack struct {

@@ -88,8 +88,8 @@ func Information(ctx context.Context, model energy.Denoiser[int32], mask int32, 
 //
 //	Σ_steps Σ_{n=c}^{c'−1} (Curve[c] − Curve[n]),
 //
-// with c and c' the numbers of unmasked sites before and after a step (the inference schedules of
-// Chen et al. 2025). It panics unless counts are ≥ 1 and sum to len(c).
+// where c and c' are the numbers of unmasked sites before and after a step (the inference schedules
+// of Chen et al. 2025). It panics unless counts are ≥ 1 and sum to len(c).
 func (c Curve) Divergence(counts []int) float64 {
 	sum, from := 0.0, 0
 	for k, n := range counts {
@@ -105,7 +105,8 @@ func (c Curve) Divergence(counts []int) float64 {
 	return sum
 }
 
-// cost returns the information, in nats, lost by revealing sites from … to−1 in one step.
+// cost returns the information, in nats, lost by one step. The arguments from and to are the
+// numbers of unmasked sites before and after the step.
 func (c Curve) cost(from, to int) (sum float64) {
 	for n := from + 1; n < to; n++ {
 		sum += c[from] - c[n]
@@ -114,7 +115,7 @@ func (c Curve) cost(from, to int) (sum float64) {
 }
 
 // Plan returns the counts for the given number of steps, 1 … len(c), that minimise
-// [Curve.Divergence], and the minimum. It takes len(c)²·steps additions.
+// [Curve.Divergence]. It also returns the minimum. It takes len(c)²·steps additions.
 func (c Curve) Plan(steps int) (counts []int, divergence float64, err error) {
 	n := len(c)
 	if steps < 1 || steps > n {

@@ -41,8 +41,8 @@ func bind(name string, mask int32, schedule noise.Schedule, sites, levels int) (
 	return masks{m, make([]float32, m.Levels)}, err
 }
 
-// after returns the time at which left sites are expected to be masked, or 0 if left is 0. The
-// denoiser receives this time in the next step.
+// after returns the time at which the expected number of masked sites is left. If left is 0, it
+// returns 0. The denoiser receives this time in the next step.
 func (m *masks) after(left int) float64 {
 	if left <= 0 {
 		return 0
@@ -86,8 +86,8 @@ func (m *masks) entropy(v []float32, i int) float64 {
 	return h[0]
 }
 
-// shuffle selects n random masked sites among the sites from … to−1 of x, or all if there are
-// fewer. It returns them in random order, stored in sites.
+// shuffle selects n random masked sites of x with indices in [from, to), or all if there are fewer.
+// It stores the sites in random order in the slice sites, and returns the part that it used.
 func (m *masks) shuffle(sites []int, x []int32, from, to, n int, r *sampler.Stream) []int {
 	sites = sites[:0]
 	for i := from; i < to; i++ {

@@ -40,8 +40,8 @@ type Planned struct {
 	// are then never masked again.
 	Planner Planner
 
-	// Keep is added to the scores of unmasked tokens; with +Inf no token is masked again.
-	// Noise is the scale of the Gumbel noise added to all scores, ≥ 0.
+	// Keep is added to the scores of unmasked tokens. If Keep is +Inf, no token is masked
+	// again. Noise is the scale of the Gumbel noise added to all scores, ≥ 0.
 	Keep, Noise float64
 }
 
@@ -66,7 +66,8 @@ type planned struct {
 	shown  int // number of unmasked sites after this step
 }
 
-// MaxSteps implements diffusion.Clocked: it returns steps, but at most one per site.
+// MaxSteps returns the requested number of steps, but at most one per site. It implements
+// diffusion.Clocked.
 func (p *planned) MaxSteps(steps int) int { return min(steps, p.Sites) }
 
 // Next implements diffusion.Steps and sets the number of sites that the step leaves unmasked.

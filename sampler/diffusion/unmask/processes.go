@@ -46,7 +46,7 @@ func (p Scheduled) Bind(_ context.Context, sites, levels int) (diffusion.Steps[i
 type random struct {
 	masks
 	chosen       []int
-	from, end, n int // the step reveals n of the sites from … end−1
+	from, end, n int // the step reveals n of the sites with indices in [from, end)
 }
 
 // Reverse reveals random masks, with tokens drawn from v; it implements diffusion.Steps.
@@ -96,8 +96,8 @@ func (p *scheduled) Next(x []int32, _ float64, step, _ int, _ *sampler.Stream) f
 
 // Blocks reveals blocks of sites from left to right, and random masks within a block (block
 // diffusion, Arriola et al. 2025). Size 1 is autoregressive. Size 0, all sites in one block, is
-// [Scheduled]. With one mask per step it samples from the denoiser's distribution. With more, it
-// loses the information that sites of one block have about each other.
+// [Scheduled]. With one mask per step, Blocks samples from the denoiser's distribution. With more
+// masks per step, it loses the information that sites of one block have about each other.
 type Blocks struct {
 	Mask int32
 	// schedule of the times passed to the denoiser; nil means LogLinear{}
@@ -149,9 +149,9 @@ func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64
 //
 // each by an independent draw (entropy-bounded unmasking, Ben-Hamu et al. 2025). The left side
 // bounds the information that the sites of U have about each other. Let p be the denoiser's
-// distribution. With exact predictions the distribution q of the samples has KL(p‖q) ≤ Bound ×
-// the mean number of steps. With Bound 0 it samples from p, yet sites that are certain are still
-// revealed in one step. The set depends only on the state, never on the draws.
+// distribution. With exact predictions the distribution q of the samples has KL(p‖q) ≤ Bound × the
+// mean number of steps. With Bound 0, EntropyBound samples from p, yet still reveals sites that are
+// certain in one step. The set depends only on the state, never on the draws.
 type EntropyBound struct {
 	Mask int32
 	// schedule of the times passed to the denoiser; nil means LogLinear{}

@@ -33,7 +33,7 @@ type RejectionConfig struct {
 	Excess float64
 
 	// Trials is the largest number of paths for one sample, and for the tuning run; 0 means
-	// 100 000.
+	// 100,000.
 	Trials int
 }
 
@@ -56,9 +56,9 @@ const (
 //
 // where TV is the total variation distance.
 //
-// A tuning run finds the smallest cap c for which at most Excess/4 of the weight of its paths
-// lies above c. It then tests the cap with equally many new paths. The cap passes if at most
-// Excess/2 of their weight lies above it and there are at least min(2/Excess, Trials/4) of them.
+// A tuning run finds the smallest cap c for which at most Excess/4 of the weight of its paths lies
+// above c. It then tests the cap with equally many new paths. The cap passes if there are at least
+// min(2/Excess, Trials/4) new paths, and at most Excess/2 of their weight lies above the cap.
 // Otherwise all paths so far form a new tuning run, twice as large. [Rejection.Excess] estimates
 // the bound from all later paths. All samples use the same cap, which keeps them independent, at
 // 1/E min(W/c, 1) paths per sample.
@@ -163,10 +163,10 @@ func (r *Rejection) Excess() float64 {
 func (r *Rejection) LogProb() (logP, stderr float64) { return r.mean.Mean() }
 
 // Sample fills x, any number of samples × sites. After an error Len returns the number of samples
-// made, and the next call continues after them. The error wraps constraint.ErrInfeasible if no
-// path of the tuning run has weight, or if Trials paths gave no sample. It is an [*ExcessError]
-// if the tuning run finds no cap. It is also an *ExcessError if more than RejectionConfig.Excess
-// of the weight of all later paths lies above the cap, but x is then filled.
+// made, and the next call continues after these samples. The error wraps constraint.ErrInfeasible
+// if no path of the tuning run has weight, or if Trials paths gave no sample. It is an
+// [*ExcessError] if the tuning run finds no cap. It is also an *ExcessError if more than
+// RejectionConfig.Excess of the weight of all later paths lies above the cap, but x is then filled.
 func (r *Rejection) Sample(ctx context.Context, x []int32) error {
 	samples(x, r.paths.Sites)
 	if !r.tuned {
@@ -195,7 +195,7 @@ func (r *Rejection) Sample(ctx context.Context, x []int32) error {
 	return nil
 }
 
-// run runs n paths, numbered from first.
+// run runs n paths. The number of the first path is first.
 func (r *Rejection) run(ctx context.Context, first, n int) error {
 	r.first = first
 	for i := range n {
