@@ -7,8 +7,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// given returns an error naming the first nil element of parts, or nil if there is none.
-// function is the name of the exported function that the error begins with.
+// given returns an error naming the first nil element of parts, or nil if there is none. The
+// argument function is the name of the exported function that the error begins with.
 func given(function string, parts []Automaton) error {
 	for i, p := range parts {
 		if err := check.Given("constraint: "+function, fmt.Sprintf("parts[%d]", i), p); err != nil {

@@ -64,9 +64,9 @@ var (
 	_ automata.Finite = Finite(nil)
 )
 
-// Classed is implemented by automata that can report classes of tokens with equal transitions.
-// A vocabulary of 32768 tokens often has only a few dozen classes. Every automaton of this
-// package with fewer classes than tokens is Classed.
+// Classed is implemented by automata that can report classes of tokens with equal transitions. A
+// vocabulary of 32,768 tokens often has only a few dozen classes. Every automaton of this package
+// with fewer classes than tokens is Classed.
 type Classed interface {
 	Automaton
 

@@ -44,7 +44,7 @@ type Generator struct {
 	texts  text.Vocabulary
 	schema *node // schema that the generator was made from by JSON; otherwise nil
 
-	// is reports whether a text is valid, in any spelling.
+	// The function is reports whether a text is valid, in any spelling.
 	is func(text string) bool
 }
 
@@ -181,11 +181,11 @@ func (x *Generator) Seeded(seed uint64) string {
 // encoding/json. It means that the type of v cannot hold a value that the schema describes.
 func (x *Generator) Into(v any, seed uint64) error { return json.Unmarshal([]byte(x.Seeded(seed)), v) }
 
-// Values generates the arguments of a function for testing/quick. Call it from
-// quick.Config.Values with next = r.Uint64. Unless the generator was made by [JSON], an
-// argument of type string receives a text. All other arguments receive a value decoded from a
-// JSON text. It panics if [Generator.Into] returns an error, if a type or next is nil, or if
-// there are more types than arguments.
+// Values generates the arguments of a function for testing/quick. Call it from quick.Config.Values
+// and pass r.Uint64 as the function next. If the generator was not made by [JSON], an argument of
+// type string receives a text. All other arguments receive a value decoded from a JSON text. It
+// panics if [Generator.Into] returns an error, if a type or the function next is nil, or if there
+// are more types than arguments.
 func (x *Generator) Values(args []reflect.Value, types []reflect.Type, next func() uint64) {
 	check.Must("generate: Generator.Values", "next", next)
 	if len(args) < len(types) {

@@ -63,7 +63,7 @@ func next(d *json.Decoder) (*node, error) {
 	return parse(raw)
 }
 
-// made returns an object with the given members. pairs holds names and nodes in turn.
+// made returns an object with the given members. The slice pairs holds names and nodes in turn.
 func made(pairs ...any) *node {
 	n := &node{keys: []string{}, field: map[string]*node{}}
 	for i := 0; i < len(pairs); i += 2 {
@@ -86,7 +86,8 @@ func (n *node) set(key string, x *node) {
 	n.field[key] = x
 }
 
-// with returns a copy of an object in which the member key is x, or is missing if x is nil.
+// with returns a copy of an object in which the member with the given key is x. If x is nil, the
+// member is removed.
 func (n *node) with(key string, x *node) *node {
 	m := &node{keys: slices.Clone(n.keys), field: maps.Clone(n.field)}
 	if x != nil {
@@ -133,7 +134,7 @@ func (n *node) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// number returns the value of a whole number. ok is false if n is not a whole number.
+// number returns the value of a whole number. The result ok is false if n is not a whole number.
 func (n *node) number() (int, bool) {
 	f, err := strconv.ParseFloat(string(n.raw), 64)
 	return int(f), err == nil && f == float64(int(f))
@@ -153,9 +154,9 @@ type change func(s *node, keyword string) []*node
 // $ref has no end.
 const deepest = 6
 
-// mutations returns the schemas in which one keyword is changed by c. The changed part applies
-// to every value: properties on the way to it are made required, and arrays get at least one
-// item.
+// mutations returns the schemas in which one keyword is changed by c. So that the changed part
+// applies to every value, properties on the path to it are made required, and arrays get at least
+// one item.
 func (n *node) mutations(c change) iter.Seq[mutation] {
 	return func(yield func(mutation) bool) {
 		n.within(n, "#", 0, c, func(s *node, keyword string) bool {
@@ -165,8 +166,8 @@ func (n *node) mutations(c change) iter.Seq[mutation] {
 	}
 }
 
-// within yields copies of s with one change each, until yield returns false. at is the JSON
-// pointer of s. References are resolved in root.
+// within yields copies of s with one change each, until the function yield returns false. The
+// argument at is the JSON pointer of s. References are resolved in root.
 func (s *node) within(root *node, at string, depth int, c change, yield func(s *node, keyword string) bool) bool {
 	if s.keys == nil || depth > deepest {
 		return true
@@ -225,8 +226,8 @@ func (s *node) within(root *node, at string, depth int, c change, yield func(s *
 	return true
 }
 
-// typed returns a schema for one type, with the given keywords. pairs holds keywords and their
-// values in turn.
+// typed returns a schema for one type, with the given keywords. The slice pairs holds keywords and
+// their values in turn.
 func typed(name string, pairs ...any) *node {
 	return made(append([]any{"type", scalar(name)}, pairs...)...)
 }
@@ -243,8 +244,8 @@ var about = map[string]string{
 
 func escape(k string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(k) }
 
-// follow returns the schema to which a local reference (#/…) leads. It returns nil for other
-// references and if there is no such schema.
+// follow returns the schema to which a local reference (#/…) leads. It returns nil if the reference
+// is not local or there is no such schema.
 func (n *node) follow(ref *node) *node {
 	var text string
 	if json.Unmarshal(ref.raw, &text) != nil || !strings.HasPrefix(text, "#") {

@@ -82,9 +82,10 @@ func (e *InfeasibleError) Error() string {
 // Unwrap returns [constraint.ErrInfeasible].
 func (e *InfeasibleError) Unwrap() error { return constraint.ErrInfeasible }
 
-// clash returns a minimal set of parts that have no sequence in common: it removes every part
-// without which empty still reports true (deletion filter; Chinneck, Feasibility and
-// Infeasibility in Optimization, 2008, chapter 2). A part is kept if the test is too costly.
+// clash returns a minimal set of parts that have no sequence in common. It removes every part
+// without which the function empty still reports true. If the test of a part is too costly, it
+// keeps that part. This is the deletion filter of Chinneck (Feasibility and Infeasibility in
+// Optimization, 2008, chapter 2).
 func clash(parts []constraint.Automaton, empty func(parts []constraint.Automaton) bool) []constraint.Automaton {
 	left := slices.Clone(parts)
 	for i := 0; i < len(left); {

@@ -73,7 +73,7 @@ func (e *PathProjection) give(w *work) {
 	e.free.Give(w)
 }
 
-// weights checks the length of v and returns it. If v is nil, it returns zeros.
+// weights checks the length of v and returns v. If v is nil, weights returns zeros.
 func (e *PathProjection) weights(v []float32) []float32 {
 	if v == nil {
 		return e.zeros()
@@ -151,10 +151,10 @@ func (e *PathProjection) Sample(ctx context.Context, dst []int32, v []float32, s
 	return logZ, nil
 }
 
-// DrawUntil makes independent draws, like those of [PathProjection.Draw], until accept returns
-// true for one, but at most trials. ok reports whether accept returned true. DrawUntil stores
-// the last draw in x0. The sums over the language are computed only once. accept must not keep
-// its argument.
+// DrawUntil makes independent draws, like those of [PathProjection.Draw], until accept returns true
+// for one, but makes at most the given number of trials. The result ok reports whether accept
+// returned true. DrawUntil stores the last draw in x0. The sums over the language are computed only
+// once. accept must not keep its argument.
 func (e *PathProjection) DrawUntil(ctx context.Context, x0 []int32, v []float32, src rand.Source, trials int, accept func(x []int32) bool) (logZ float64, ok bool, err error) {
 	check.Len("projection", "x0", len(x0), e.sites)
 	v = e.weights(v)
@@ -368,8 +368,8 @@ func (e *PathProjection) nearest(w *work, x []int32, v []float32) (float64, erro
 }
 
 // load loads row i and returns it. A NaN or +Inf counts as −Inf if the language cannot use the
-// token at the site. bad is the index of any other NaN or +Inf, or −1. ok is false if the row
-// cannot be used.
+// token at the site. The result bad is the index of any other NaN or +Inf, or −1. The result ok is
+// false if the row cannot be used.
 func (w *work) load(i int) (row []float32, bad int, ok bool) {
 	levels := w.of.levels
 	row = w.v[i*levels : (i+1)*levels]

@@ -39,12 +39,12 @@ type compiler struct {
 	written map[fragment]bool
 	ends    map[fragment]int32
 
-	// all adds to the network the values that satisfy every one of the schemas, between the
-	// nodes in and out. A nil schema is satisfied by every value.
+	// all adds to the network, from node in to node out, the values that satisfy every one of the
+	// schemas. A nil schema is satisfied by every value.
 	all func(schemas []*value, l *location, in, out int32) error
 }
 
-// space allows white space at node at, unless the spelling is compact.
+// space allows white space at the given node, unless the spelling is compact.
 func (c *compiler) space(at int32) {
 	if !c.compact {
 		c.n.space(at)

@@ -38,8 +38,8 @@ func (f *factor) reach() {
 	}
 }
 
-// direction stores z = (I − QQᵀ)a, y = Qᵀa and c = R⁻¹y for row j, and returns ‖z‖. It repeats
-// the orthogonalisation as long as it halves the norm.
+// direction stores z = (I − QQᵀ)a, y = Qᵀa and c = R⁻¹y for row j, and returns ‖z‖. It repeats the
+// orthogonalisation as long as each repetition halves the norm.
 func (f *factor) direction(a *Rows, j int) float64 {
 	if f.in != nil {
 		return f.oblique(a, j)
@@ -198,7 +198,8 @@ func (f *factor) oblique(a *Rows, j int) float64 {
 // the row's coefficients are corrected.
 const correctBelow = 0.1
 
-// less subtracts the tight rows, weighted by w, from d, and their images from z. It negates w.
+// less subtracts from d the tight rows weighted by w, and from z their images with the same
+// weights. It also negates w.
 func (f *factor) less(a *Rows, w []float64) {
 	for k, row := range f.rows {
 		w[k] = -w[k]
@@ -207,8 +208,8 @@ func (f *factor) less(a *Rows, w []float64) {
 	simd.Fold(f.z, f.n, f.q, f.in.at, w)
 }
 
-// short stores y and c for row j, as direction does, but not z if the row is far from the span
-// of the tight ones. It returns the norm of z.
+// short stores y = Qᵀa and c = R⁻¹y for row j, and returns the norm of z. If the row is far from
+// the span of the tight rows, short does not store z.
 func (f *factor) short(a *Rows, j int) float64 {
 	if f.in != nil {
 		if square := f.within(a, j); square > farEnough {

@@ -54,7 +54,7 @@ func (f *Gram) Factor(apply func(dst, src []float64)) {
 	f.Refresh(0)
 }
 
-// Refresh rescales the rows first, first+1, …. Call it after changing them.
+// Refresh rescales all rows from index first on. Call it after changing these rows.
 func (f *Gram) Refresh(first int) {
 	n := f.a.N
 	for j := first; j < len(f.norm); j++ {

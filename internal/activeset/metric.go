@@ -66,7 +66,7 @@ func (f *Metric) Factor(apply func(dst, src []float64)) {
 	f.Refresh(0)
 }
 
-// eliminate computes column k of L with variable at as the pivot.
+// eliminate computes column k of L. The pivot is the variable with index at.
 func (f *Metric) eliminate(k, at int) {
 	n := f.a.N
 	root := math.Sqrt(f.pivot[at])
@@ -84,7 +84,7 @@ func (f *Metric) eliminate(k, at int) {
 	f.pivot[at] = math.Inf(-1)
 }
 
-// Refresh transforms the rows first, first+1, …. Call it after changing them.
+// Refresh transforms all rows from index first on. Call it after changing these rows.
 func (f *Metric) Refresh(first int) {
 	n := f.a.N
 	for j := first; j < len(f.norm); j++ {
@@ -104,7 +104,7 @@ func (f *Metric) Refresh(first int) {
 	}
 }
 
-// Solve stores the displacement z − v = −PAᵀu in change. The other arguments and the result are
+// Solve stores in change the displacement z − v = −PAᵀu. The other arguments and the result are
 // those of [Solver.Solve].
 func (f *Metric) Solve(change, u, v, limit []float64, m int, least float64) Status {
 	f.scale(u, v, limit, m)

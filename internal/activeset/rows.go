@@ -34,7 +34,7 @@ func (r *Rows) dot(j int, x []float64) float64 {
 	return sum
 }
 
-// axpy adds a times row j to x.
+// axpy adds row j, multiplied by the number a, to x.
 func (r *Rows) axpy(j int, a float64, x []float64) {
 	if r.Index == nil {
 		axpy(a, r.dense(j), x)
@@ -47,7 +47,7 @@ func (r *Rows) axpy(j int, a float64, x []float64) {
 	}
 }
 
-// dot returns the inner product of two vectors of one length.
+// dot returns the inner product of two vectors of equal length.
 func dot(x, y []float64) float64 { return simd.Dot64(x, y[:len(x)]) }
 
 // axpy adds a·x to y.
@@ -85,8 +85,8 @@ func (in *inside) product(dst, d []float64) {
 	simd.Fold(dst, len(d), in.p, in.index, in.coef)
 }
 
-// keep copies the image of the entering row to an unused place of q, the first beyond the end of
-// at.
+// keep copies the image of the entering row to an unused place of q. That place is the first entry
+// of the slice at beyond its length.
 func (in *inside) keep(q []float64) {
 	in.at = in.at[:len(in.at)+1]
 	copy(q[in.at[len(in.at)-1]:], in.image)

@@ -17,12 +17,12 @@ const (
 
 // Thresholds, for rows of norm 1 and data of order 1.
 const (
-	holds = 1e-12 // violations below it count as 0
+	holds = 1e-12 // violations below this value count as 0
 	// distance from the span of the tight rows below which a row counts as dependent
 	dependent = 1e-6
 	// distance from the span below which a row counts as in the span without further tests
 	vanishes = 1e-9
-	pivotal  = 1e-11 // coefficients below it count as 0
+	pivotal  = 1e-11 // coefficients below this value count as 0
 	harris   = 1e-11 // amount by which multipliers may leave their range in a ratio test
 	drift    = 1e-8  // residual of a tight row that triggers a repair
 	// violations of dependent rows that count as 0, relative to their coefficients
@@ -61,7 +61,7 @@ type Solver struct {
 	side  []int8 // bound of a tight row: hi if > 0, lo if < 0, both if 0
 	skip  []int  // round in which a dependent row was last found satisfied
 
-	// x is the current point; base is v minus the contribution of the capped rows
+	// x is the current point; the field base is v minus the contribution of the capped rows
 	x, base   []float64
 	w, t      []float64 // scratch, one entry per tight row
 	scale     float64   // scale of the data, to which tolerances are relative
@@ -110,8 +110,8 @@ func (s *Solver) bounded(j int, u float64) bool {
 	return !math.IsInf(s.a.Lo[j], -1)
 }
 
-// put makes row j tight on the side of the multiplier u. It does nothing if the row's distance
-// from the span of the tight rows does not exceed least.
+// put makes row j tight on the side of the multiplier u. If the row's distance from the span of the
+// tight rows is at most the bound least, put does nothing.
 func (s *Solver) put(j int, u, least float64) {
 	norm := s.short(&s.a, j)
 	if norm <= least {
@@ -175,7 +175,7 @@ func (s *Solver) off() float64 {
 	return worst
 }
 
-// clamp moves multipliers back into their ranges, which rounding may have left.
+// clamp moves multipliers that rounding has moved out of their ranges back into them.
 func (s *Solver) clamp() {
 	for _, j := range s.rows {
 		lo, hi := s.span(j)
@@ -264,8 +264,9 @@ func (s *Solver) settle() {
 	}
 }
 
-// solve stores the x nearest to base with the tight rows at their bounds b, and their
-// multipliers u. With Rᵀw = b, it is x = base − Q(Qᵀbase − w) and Ru = Qᵀbase − w.
+// solve stores the point x nearest to base that has the tight rows at their bounds b. It also
+// stores the multipliers u of these rows. With Rᵀw = b, the formulas are x = base − Q(Qᵀbase − w)
+// and Ru = Qᵀbase − w.
 func (s *Solver) solve() {
 	if s.in != nil {
 		s.solveInside()
@@ -329,8 +330,8 @@ func (s *Solver) refine() {
 	}
 }
 
-// solveInside does the work of solve in a metric: with RᵀR·u = A_T·base − b, it is x = base −
-// P·A_Tᵀu.
+// solveInside does the work of solve in a metric. With RᵀR·u = A_T·base − b, the formula is x =
+// base − P·A_Tᵀu.
 func (s *Solver) solveInside() {
 	in := s.in
 	clear(in.d)
@@ -427,8 +428,8 @@ func (s *Solver) begin(least float64) {
 	}
 }
 
-// recall makes rows tight or capped according to the multipliers in u, and reports whether there
-// are any.
+// recall makes rows tight or capped according to the multipliers in u. It reports whether there are
+// any such rows.
 func (s *Solver) recall() (warm bool) {
 	for j, u := range s.u[:s.m] {
 		switch {
@@ -503,9 +504,9 @@ func (s *Solver) aim(e *entrant) {
 
 // blocker is the tight row whose multiplier is the first to leave its range.
 type blocker struct {
-	length float64 // step length at which its multiplier does; +Inf if there is no blocker
+	length float64 // step length at which its multiplier leaves its range; +Inf if there is no blocker
 	at     int
-	end    float64 // its multiplier then: 0 or ±cap
+	end    float64 // value of its multiplier at that step length: 0 or ±cap
 }
 
 // ratio returns the blocker of a step of the entering row in direction dir. Among the rows that
@@ -620,8 +621,8 @@ func (s *Solver) admit(e entrant, norm float64) {
 	}
 }
 
-// doubt handles a row in the span of the tight ones. It returns true if the row can be skipped
-// for now: either the row is satisfied up to rounding, or the factorisation has been repaired
+// doubt handles a row in the span of the tight rows. It returns true if the row can be skipped for
+// now. This is so if the row is satisfied up to rounding, or if the factorisation has been repaired
 // and the row must be tested again.
 func (s *Solver) doubt(e entrant, miss float64, blocked bool) bool {
 	total := 1.0

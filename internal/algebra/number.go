@@ -139,7 +139,7 @@ const (
 	longest = 1 << 27
 )
 
-// Load sets x to the exponentials of logs. It returns false if one of them is too large or too
+// Load sets x to the exponentials of logs. It returns false if an exponential is too large or too
 // small.
 func (x *List) Load(logs []float64) bool {
 	if cap(x.mantissa) < len(logs) {
@@ -160,8 +160,8 @@ func (x *List) Load(logs []float64) bool {
 	return true
 }
 
-// LogDot returns log Σ_k x[i[k]]·y[j[k]], or −Inf for an empty sum. i and j must have the same
-// length.
+// LogDot returns log Σ_k x[i[k]]·y[j[k]], or −Inf for an empty sum. The index slices i and j must
+// have the same length.
 func (x *List) LogDot(y *List, i, j []int32) float64 {
 	j = j[:len(i)]
 	top := int32(2 * nothing)

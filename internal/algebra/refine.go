@@ -16,10 +16,10 @@ func (e *Edges) Add(from, label, to int32) {
 	e.tail, e.label, e.head = append(e.tail, from), append(e.label, label), append(e.head, to)
 }
 
-// Refine computes the coarsest partition that refines the partition first and in which all
-// elements of a block have edges with the same labels to the same blocks. first holds block
-// numbers below blocks. Refine returns the block of every element and the number n of blocks.
-// Blocks are numbered in no particular order. The error is the context's cause.
+// Refine computes the coarsest partition with two properties. It refines the initial partition,
+// which is given by a block number below blocks for every element. All elements of one block have
+// edges with the same labels to the same blocks. Refine returns the block of every element and the
+// number n of blocks. Blocks are numbered in no particular order. The error is the context's cause.
 //
 // This is Hopcroft's algorithm in the form for partial automata (Valmari 2012, "Fast brief
 // practical DFA minimization"). A partition of the elements and one of the edges refine each

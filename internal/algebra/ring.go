@@ -6,8 +6,9 @@ import (
 	"math/rand/v2"
 )
 
-// Ring is a semiring over values of type T, with the two inner loops of the dynamic programs.
-// Its implementations are empty structs, so that generic code is compiled separately for each.
+// Ring is a semiring over values of type T, with the two inner loops of the dynamic programs. Its
+// implementations are empty structs, so that generic code is compiled separately for each
+// implementation.
 type Ring[T any] interface {
 	Zero() T
 	One() T
@@ -18,7 +19,7 @@ type Ring[T any] interface {
 	// Along computes dst[a.To] += src[a.From]·w[a.W] for each arrow a
 	Along(dst, src []T, arrows []Arrow, w []T)
 	// Choose returns the index of one term of a sum. In a semiring of sums, the index is random
-	// with probability proportional to the term. In a semiring of maxima, it is that of the
+	// with probability proportional to the term. In a semiring of maxima, it is the index of the
 	// first largest term.
 	Choose(terms []T, src *rand.Rand) int
 }
@@ -151,7 +152,7 @@ func (Best) Choose(terms []float64, _ *rand.Rand) int {
 	return top
 }
 
-// Counts is the semiring (+, ×) over whole numbers. nil represents zero. Values are never
+// Counts is the semiring (+, ×) over whole numbers. The value nil represents zero. Values are never
 // modified.
 type Counts struct{}
 

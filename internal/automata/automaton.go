@@ -34,9 +34,9 @@ type (
 	Finite    interface{ Finite() error }
 )
 
-// Validate returns the error of the language's Validate method if it implements [Validated],
-// and otherwise nil. The value nil is an error, even inside an interface. Every compiler of
-// languages calls Validate.
+// Validate returns the error of the language's Validate method if it implements [Validated], and
+// otherwise nil. For a nil language, even a nil pointer inside an interface, it returns an error.
+// Every compiler of languages calls Validate.
 func Validate(a any) error {
 	if check.Nil(a) {
 		if a == nil {
@@ -50,8 +50,9 @@ func Validate(a any) error {
 	return nil
 }
 
-// Tabulable returns an error if a language is invalid by [Validate], or if it implements
-// [Finite] and no table can hold it. All code that builds a table calls Tabulable.
+// Tabulable returns the error of [Validate] if the language is invalid. It also returns an error if
+// the language implements [Finite] and no table can hold it. All code that builds a table calls
+// Tabulable.
 func Tabulable(a any) error {
 	if err := Validate(a); err != nil {
 		return err

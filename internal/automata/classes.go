@@ -48,7 +48,7 @@ func Representatives(of []int32, n int) []int32 {
 	return rep
 }
 
-// ClassesBy puts tokens with equal keys into one class. Classes are numbered in order of first
+// ClassesBy puts tokens with equal keys into one class and numbers classes in order of first
 // appearance. It returns the class of each token and the number of classes.
 func ClassesBy[K comparable](levels int, key func(token int32) K) (of []int32, n int) {
 	checkLevels(levels)

@@ -16,7 +16,7 @@ type Table struct {
 	Class []int32 // class of each token; the length is the number of levels
 	Width int     // number of classes
 	To    []int32 // next states, states × Width; −1 is dead
-	Final []bool  // whether a sequence may end in each state
+	Final []bool  // for each state, whether a sequence may end there
 }
 
 // States returns the number of states.
@@ -257,9 +257,9 @@ func (t *Table) keep(meter *poll.Meter, live []bool) bool {
 	return true
 }
 
-// Minimal returns the unique minimal table of the language of t, and leaves t unchanged. In the
-// result, no state is dead, states are numbered in breadth-first order and classes by their
-// first token. It returns nil if the language is empty. The error is the cause of the context.
+// Minimal returns the unique minimal table of the language of t, and leaves t unchanged. The result
+// has no dead states. Its states are numbered in breadth-first order, and its classes by their
+// first token. Minimal returns nil if the language is empty. The error is the cause of the context.
 func Minimal(ctx context.Context, t *Table) (*Table, error) {
 	var meter poll.Meter
 	meter.Watch(ctx)

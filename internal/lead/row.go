@@ -22,13 +22,13 @@ import (
 // Then y_u = c on S, y_v = κc and y = x elsewhere. The forward solution sums to one; the reverse
 // one is divided by its sum Z. The costs are Σ_{S∪v} x·log(x/y) and −log Z.
 //
-// From one token to the next less likely one, the cost grows, and so does S. All costs therefore
-// take one sort and a pass with two pointers. The few cheapest costs take only the part of the
-// order that they need, and a single cost takes a bisection.
+// From one token to the next less likely one, the cost grows, and so does S. Computing all costs
+// therefore takes one sort and a pass with two pointers. Computing the few cheapest costs takes
+// only a part of the sorted order, and computing a single cost takes a bisection.
 type Row struct {
 	rule
 
-	logp  []float64 // log-probabilities of the row
+	logp  []float64 // log-probability of each token
 	order []int32   // tokens; the first known ones are sorted by descending probability
 	known int       // number of sorted tokens
 
@@ -44,7 +44,7 @@ type Row struct {
 	size   int       // size of the set S (see Row) for the last computed cost
 }
 
-// New returns a Row for rows of the given number of levels, with the rule by.
+// New returns a Row for rows of the given number of levels, with the given rule.
 func New(levels int, by Rule) *Row {
 	r := &Row{
 		rule:  by.compile(),
@@ -58,7 +58,7 @@ func New(levels int, by Rule) *Row {
 }
 
 // Load normalises a row of log-weights. It returns the index of a weight that is NaN or +Inf, or
-// −1. ok is false if there is such a weight or all weights are −Inf.
+// −1. The result ok is false if there is such a weight or all weights are −Inf.
 func (r *Row) Load(w []float32) (bad int, ok bool) {
 	top := float32(math.Inf(-1))
 	for l, x := range w {
@@ -100,7 +100,7 @@ func (r *Row) Load(w []float32) (bad int, ok bool) {
 // fewRanks is the number of ranks that are found one by one before the rest is sorted.
 const fewRanks = 8
 
-// find makes the ranks 0 … n known. It reports whether there are that many tokens.
+// find makes the ranks 0 … n known. It reports whether there are more than n tokens.
 func (r *Row) find(n int) bool {
 	if n >= len(r.order) {
 		return false
@@ -201,9 +201,9 @@ func (r *Row) Pool(w []float32, v int32) {
 	r.lift(w, v, float32(logc))
 }
 
-// level returns log c of the forward solution for token v. It needs no sort: c solves Σ_u
-// (x_u−c)₊ = κc − x_v, whose left side is convex and decreasing in c. Newton's iteration from
-// below is therefore monotone and ends after finitely many steps.
+// level returns log c of the forward solution for token v. It needs no sort, because c solves Σ_u
+// (x_u−c)₊ = κc − x_v. The left side of this equation is convex and decreasing in c. Newton's
+// iteration from below is therefore monotone and ends after finitely many steps.
 func (r *Row) level(v int32) float64 {
 	own := simd.Exp(r.logp[v])
 	c := own / r.Margin
@@ -276,8 +276,8 @@ func (r *Row) lift(w []float32, v int32, logc float32) {
 	}
 }
 
-// At returns the token of the given rank by cost, and its cost. ok is false if there is no such
-// token or its cost is infinite.
+// At returns the token of the given rank by cost, and the token's cost. The result ok is false if
+// there is no such token or its cost is infinite.
 func (r *Row) At(rank int) (token int32, cost float64, ok bool) {
 	if !r.find(rank) {
 		return -1, math.Inf(1), false
@@ -313,7 +313,7 @@ func (r *Row) Cost(rank int) float64 { return r.cost[rank] }
 // Token returns the token of the given rank. [Row.At] must have been called for this rank.
 func (r *Row) Token(rank int) int32 { return r.order[rank] }
 
-// Costs stores the cost of every token in dst, +Inf for a token that cannot become the most
+// Costs stores in dst the cost of every token, or +Inf for a token that cannot become the most
 // likely one.
 func (r *Row) Costs(dst []float64) {
 	r.sortAll()
@@ -323,13 +323,14 @@ func (r *Row) Costs(dst []float64) {
 	}
 }
 
-// Price returns the cost of token v, +Inf if v cannot become the most likely token.
+// Price returns the cost of token v, or +Inf if v cannot become the most likely token.
 func (r *Row) Price(v int32) float64 {
 	cost, _ := r.price(v, 0)
 	return cost
 }
 
-// price returns the cost of token v and the size of S, which is at least from.
+// price returns the cost of token v and the size of S. The argument from is a known lower bound on
+// this size.
 func (r *Row) price(v int32, from int) (cost float64, size int) {
 	switch {
 	case math.IsInf(r.logp[v], -1) && !r.Revive:
@@ -359,8 +360,8 @@ func (r *Row) beyond(v int32, n int) int {
 // few is the number of sizes of S that are tried one by one before bisection.
 const few = 8
 
-// least returns the size of S: the least n ≥ from for which enough(n) is true. enough stays true
-// for larger n, because the entries descend.
+// least returns the size of S, which is the least n ≥ from for which enough(n) is true. For all
+// larger n, enough(n) is then true as well, because the entries descend.
 func (r *Row) least(v int32, from int, enough func(n int) bool) int {
 	for n := from; n < from+few; n++ {
 		if enough(n) {

@@ -2,8 +2,8 @@ package pushdown
 
 import "github.com/gibbsite-go/gibbsite/internal/algebra"
 
-// backward holds the adjoints of a filter: the derivatives of its sum by its weights and span
-// sums.
+// backward holds the adjoints of a filter, which are the derivatives of the filter's sum by its
+// weights and span sums.
 type backward struct {
 	whole  [][][][]algebra.Number // adjoints of filter.whole; nil if they are not needed
 	weight [][]algebra.Number     // adjoints of filter.weight
@@ -14,8 +14,8 @@ func newBackward(g *Graph, sites int) *backward {
 	return &backward{weight: grid[algebra.Number](sites, len(g.weights)), bars: make([]*chart[algebra.Number], len(g.levels))}
 }
 
-// outer computes the adjoints of the weights in the chart of the whole sequence. one is the
-// adjoint of the sum.
+// outer computes the adjoints of the weights in the chart of the whole sequence. The argument one
+// is the adjoint of the sum.
 func (b *backward) outer(f *filter[algebra.Number, algebra.Sums], one algebra.Number) {
 	bar := b.bar(f, f.g.top, 0)
 	for q, final := range f.top.level.final {
@@ -124,9 +124,9 @@ func newWhole(s *spans) *whole {
 	return &whole{sum: f, back: newBackward(s.g, s.sites)}
 }
 
-// run computes the adjoints of the weights in the top level. ok is false if the sum is zero, if
-// the weight of some span is too small to be known accurately, or if the scale of the spans
-// runs too far above the totals.
+// run computes the adjoints of the weights in the top level. It returns ok = false if the sum is
+// zero, if the weight of some span is too small to be known accurately, or if the scale of the
+// spans runs too far above the totals.
 func (w *whole) run(s *spans, leave []turned) (ok bool) {
 	f, v := w.sum, &s.g.levels[s.g.top]
 	if s.over > -unsure/5 {
@@ -153,8 +153,8 @@ func (w *whole) run(s *spans, leave []turned) (ok bool) {
 	return z.M != 0
 }
 
-// take copies the sums of the start at every site from leave to w.sum.whole. ok is false if one
-// of the sums is too small to be known accurately.
+// take copies to w.sum.whole, for every site, the sums of the start in leave. It returns ok = false
+// if one of the sums is too small to be known accurately.
 func (w *whole) take(s *spans, start int32, leave *turned) (ok bool) {
 	f, l := w.sum, &s.levels[s.g.starts[start].level]
 	for r, x := range l.start {

@@ -26,7 +26,7 @@ func (b *blocks) count() int { return len(b.from) - 1 }
 // weight need only be known roughly.
 const greatestSum = 0x1p200
 
-// sample returns the greatest of a sample of the weights of a row.
+// sample returns the greatest weight in a sample of a row.
 func (b *blocks) sample(row []float32) float64 {
 	m, step := float32(math.Inf(-1)), len(b.token)/16+1
 	for i := 0; i < len(b.token); i += step {
@@ -35,8 +35,9 @@ func (b *blocks) sample(row []float32) float64 {
 	return float64(m)
 }
 
-// sum stores Σ e^(row[t]−shift) over the tokens t of every block in dst, and returns the total.
-// terms is scratch. If the total exceeds greatestSum, the sums are incomplete.
+// sum stores in dst, for every block, Σ e^(row[t]−shift) over the tokens t of the block. It returns
+// the total of all blocks. The slice terms is scratch. If the total exceeds greatestSum, the sums
+// are incomplete.
 func (b *blocks) sum(dst []float64, row []float32, shift float64, terms []float64) (total float64) {
 	for i := 0; i < len(dst) && total <= greatestSum; {
 		// As many blocks as fit at once.
@@ -80,7 +81,7 @@ func plain(x []float64) float64 {
 	return (a + c) + (b + d)
 }
 
-// top returns the greatest weight of the tokens, or NaN if one of them is NaN.
+// top returns the greatest weight of the tokens, or NaN if a weight is NaN.
 func (b *blocks) top(row []float32) float64 {
 	m := float32(math.Inf(-1))
 	for _, t := range b.token {

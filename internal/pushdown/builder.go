@@ -17,8 +17,8 @@ type builder struct {
 	half    []map[outcome]int32
 }
 
-// grow adds the edges of new states and the returns of new exits to a level. It reports whether
-// there were any. If the meter's context ends, it stops early.
+// grow adds to a level the edges of new states and the returns of new exits. It reports whether it
+// added anything. If the meter's context ends, it stops early.
 func (b *builder) grow(lv int32, done *int, meter *poll.Meter) (grown bool) {
 	v := &b.levels[lv]
 	for ; *done < len(v.states); *done++ {
@@ -50,8 +50,8 @@ func (b *builder) grow(lv int32, done *int, meter *poll.Meter) (grown bool) {
 	return grown
 }
 
-// node returns the node at which a level continues after the outcome o of a return, and numbers
-// it if it is new.
+// node returns the node at which a level continues after the outcome o of a return. A new node gets
+// a number.
 func (b *builder) node(lv int32, o outcome) node {
 	switch o.kind {
 	case Dead:

@@ -76,8 +76,8 @@ func (f *filter[T, R]) chartOf(lv int32, from, to int) *chart[T] {
 // and calls.
 const siteWork = 64
 
-// forward fills the chart ch for the span x up to position end. It stores the sums that leave
-// the span in out, unless out is nil.
+// forward fills the chart ch for the span x up to position end. Unless the slice out is nil,
+// forward stores in it the sums that leave the span.
 func (f *filter[T, R]) forward(ch *chart[T], x span, end int, out [][]T) {
 	r := f.ring
 	v := ch.level
@@ -191,7 +191,7 @@ func (f *filter[T, R]) outer() T {
 	return z
 }
 
-// leaving returns the entry of all for the start s called at site c, cleared.
+// leaving clears and returns the entry of table all for the start s called at site c.
 func (f *filter[T, R]) leaving(all [][][][]T, c int, s int32) [][]T {
 	x := &all[c][s]
 	if *x == nil {

@@ -9,11 +9,11 @@
 // return passes a symbol ρ to the caller, which continues at Resume[γ][ρ]. Each string has
 // exactly one run, so sums over runs are sums over strings.
 //
-// [Lift] converts a machine to the tokens of a vocabulary. Calls and returns that match inside
-// a token cancel. The remaining moves of a token, read in some state, are one or more, and the
-// first of them is the token's outcome. If more follow, the caller continues at a
-// half-position, which lies between the moves of one token. The weight of the token is charged
-// at its first move. Tokens with equal outcomes from all states form a class.
+// [Lift] converts a machine to the tokens of a vocabulary. Calls and returns that match inside a
+// token cancel. When a token is read in some state, at least one move remains, and the first
+// remaining move is the token's outcome. If more moves follow, the caller continues at a
+// half-position, which lies between the moves of one token. The weight of the token is charged at
+// its first move. Tokens with equal outcomes from all states form a class.
 //
 // # The sum
 //

@@ -15,14 +15,15 @@ type Graph struct {
 	m       *Machine
 	v       *Vocabulary
 	members [][]int32 // tokens of each class
-	class   []int32   // class of each token, −1 if it is dead in every state
-	// classes of each edge weight: the weight W_j[w] at site j is the sum over their tokens
+	class   []int32   // class of each token, −1 if the token is dead in every state
+	// classes of each edge weight; the weight W_j[w] at site j is the sum over the tokens of these
+	// classes
 	weights [][]int32
 	levels  []level
 	starts  []start
-	order   []int32 // reachable starts, in an order in which each comes after its sub
+	order   []int32 // reachable starts, ordered so that each start follows the start in its field sub
 	top     int32   // level of the machine's start state
-	local   []int32 // number of each machine state within its level, −1 if unreachable
+	local   []int32 // number of each machine state within its level, −1 if the state is unreachable
 	begin   int32   // number of the machine's start state within the top level
 	plan    *plan
 	blocks  blocks
@@ -74,8 +75,8 @@ func (g *Graph) Spells(token int32) bool {
 	return g.class[token] >= 0 && !slices.Contains(g.v.Pad, token)
 }
 
-// Classes returns the class of every token below levels and the number of classes. Tokens
-// that are dead everywhere share a class.
+// Classes returns the class of every token 0…levels−1, and the number of classes. Tokens that are
+// dead everywhere share a class.
 func (g *Graph) Classes(levels int) (of []int32, n int) {
 	return automata.ClassesBy(levels, func(token int32) int32 {
 		if int(token) < len(g.class) {
@@ -96,10 +97,10 @@ func (g *Graph) halfCall(v *level, s int) int {
 	panic("pushdown: a start without its call")
 }
 
-// reach sets need, indexed by site and start, to whether the start may be called at the site in
-// any context. It returns the last position that a run can reach. alive reports whether an edge
-// weight of a site is positive. reach does not match returns to their calls, so it costs no
-// more than reading the edges of every site, and may mark too many starts.
+// reach sets need, indexed by site and start, to whether the start may be called at the site in any
+// context. It returns the last position that a run can reach. The function alive reports whether an
+// edge weight of a site is positive. Because reach does not match returns to their calls, it may
+// mark too many starts, but it costs no more than reading the edges of every site.
 func (g *Graph) reach(need [][]bool, alive func(site int, w int32) bool) (far int) {
 	n := len(g.levels)
 	here, next := make([][]bool, n), make([][]bool, n)
@@ -185,8 +186,8 @@ func (g *Graph) resume(next, called, left, calls [][]bool) {
 	}
 }
 
-// enter marks the start of call k as needed, and the starts that it calls in turn at the same
-// site.
+// enter marks the start of call k as needed, and also the starts that this start calls in turn at
+// the same site.
 func (g *Graph) enter(need []bool, lv int32, k int, next, called [][]bool) {
 	for {
 		c := g.levels[lv].calls[k]
@@ -202,8 +203,8 @@ func (g *Graph) enter(need []bool, lv int32, k int, next, called [][]bool) {
 	}
 }
 
-// Count returns the number of accepted sequences of the given length in which may allows every
-// token at its site. The error is the context's cause.
+// Count returns the number of accepted sequences of the given length. It counts only sequences for
+// which the function may allows every token at its site. The error is the context's cause.
 func (g *Graph) Count(ctx context.Context, sites int, may func(site int, token int32) bool) (*big.Int, error) {
 	f := newFilter[*big.Int, algebra.Counts](g, sites)
 	f.meter = new(poll.Meter)

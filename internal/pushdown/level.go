@@ -28,7 +28,7 @@ type half struct{ call, exit int32 }
 // level is one level of a graph. It numbers the states, calls and exits that are reachable in
 // the level.
 type level struct {
-	// machine state of each state; the number of machine states stands for the padding state
+	// machine state of each state; the padding state is encoded as the number of machine states
 	states []int32
 	final  []bool
 	in     []algebra.Arrow
@@ -40,9 +40,9 @@ type level struct {
 	exits  []int32 // exit of the reader for each exit of the level
 }
 
-// start describes how a level is entered: at state q, or, if q < 0, at a half-position whose
-// next move calls start sub and pushes symbol. depth is the number of such calls. A start is
-// computed after its sub.
+// start describes how a level is entered. If q ≥ 0, the level is entered at state q. Otherwise it
+// is entered at a half-position whose next move calls start sub and pushes symbol. The field depth
+// is the number of such calls. A start is computed after its start sub.
 type start struct {
 	level, q, symbol, sub, depth int32
 }
@@ -74,7 +74,7 @@ type merged struct {
 // arrangement holds a level in the order in which spans processes it.
 type arrangement struct {
 	in, call, out fan
-	places        []node     // nodes at which the level continues after returns
+	places        []node     // nodes at which the level continues after a return
 	nodes         [][]merged // for each group, the exits of the callee by place
 	// call by group and by number of the start in the callee, −1 if there is none
 	callOf [][]int32
@@ -116,8 +116,8 @@ func newBlocks(g *Graph) blocks {
 	return b
 }
 
-// newPlan returns the plan of a graph. depth holds, for every exit of the reader, the number of
-// returns that may still follow in its token.
+// newPlan returns the plan of a graph. The slice depth holds, for every exit of the reader, the
+// number of returns that may still follow within the token.
 func newPlan(g *Graph, depth []int32) *plan {
 	p := &plan{levels: make([]arrangement, len(g.levels)), number: make([]int32, len(g.starts))}
 	starts := make([]int32, len(g.levels))

@@ -36,13 +36,13 @@ type lifter struct {
 // pair means that a token, read in state q, has the outcome with number o.
 type pair struct{ q, o int32 }
 
-// cursor is the position that the text read so far reaches from the state from. If ago is 0, it
-// is in state now. Otherwise, state now makes a call or return ago bytes before the end of the
-// text, and the rest is read at the end of the token.
+// cursor is the position that the text read so far reaches from the state in field from. If field
+// ago is 0, the position is the state in field now. Otherwise, that state makes a call or return,
+// at the given number of bytes before the end of the text. The remaining bytes are read at the end
+// of the token.
 type cursor struct{ from, now, ago int32 }
 
-// prefix is the effect of a text on all states, with its number in the memory of the given
-// generation.
+// prefix is the effect of a text on all states. It has a number in the memory of its generation.
 type prefix struct {
 	cursors    []cursor
 	id         int32
@@ -61,8 +61,7 @@ type memory struct {
 	kept   int
 }
 
-// remembered bounds the number of cursors in a memory. If there would be more, the memory is
-// cleared.
+// remembered bounds the number of cursors in a memory. A memory that would exceed it is cleared.
 const remembered = 1 << 21
 
 type ran struct{ token, ago, outcome int32 }
@@ -104,8 +103,8 @@ func (l *lifter) read(ctx context.Context) error {
 	return nil
 }
 
-// classify adds token t to the class of the tokens with the same outcomes. p is the effect of
-// its text.
+// classify adds token t to the class of the tokens with the same outcomes. The prefix p is the
+// effect of the token's text.
 func (l *lifter) classify(t int32, p *prefix) error {
 	if len(p.cursors) == 0 {
 		return nil
@@ -203,7 +202,7 @@ func (l *lifter) extend(p *prefix, b byte) prefix {
 	return next
 }
 
-// remember stores the effect p in the memory and sets its number.
+// remember stores the effect p in the memory and sets the number of p.
 func (l *lifter) remember(p *prefix) {
 	m := &l.memory
 	if p.generation == m.generation {
@@ -263,8 +262,8 @@ func newLifter(m *Machine, v *Vocabulary) *lifter {
 	return l
 }
 
-// trim returns the graph of the parts that are reachable from the start, level by level. The
-// error is the cause of ctx or a [*constraint.LimitError].
+// trim returns the graph of those parts that are reachable from the start. It works level by level.
+// The error is the cause of ctx or a [*constraint.LimitError].
 func (l *lifter) trim(ctx context.Context) (*Graph, error) {
 	var meter poll.Meter
 	meter.Watch(ctx)
@@ -318,8 +317,9 @@ type Vocabulary struct {
 	upto   []int32 // for each token in order, the end of its bytes in rest
 }
 
-// Prepare sorts the tokens for which spells is true (all tokens if it is nil). Tokens in
-// pad must not be among them. The slices are kept.
+// Prepare sorts the tokens for which the function spells returns true, or all tokens if spells is
+// nil. The tokens in pad must not be among the sorted tokens. The result keeps references to the
+// slices.
 func Prepare(tokens []string, spells []bool, pad []int32) *Vocabulary {
 	v := &Vocabulary{Tokens: tokens, Pad: pad}
 	for t := range tokens {

@@ -29,8 +29,8 @@ type Machine struct {
 	// Moves[q·Classes+c] is the move of state q on a byte of class c.
 	Moves []Move
 
-	// Resume[γ][ρ] is the state of a caller that pushed γ after its callee returned ρ, or −1 if
-	// it is dead.
+	// Resume[γ][ρ] is the state of a caller that pushed γ, after its callee returned ρ. It is −1 if
+	// the caller is then dead.
 	Resume [][]int32
 
 	// Level[q] < Levels is the level of state q. Moves of kind Inside, and the states in
@@ -98,8 +98,8 @@ type Config struct {
 // Begin returns the configuration before the first byte.
 func (m *Machine) Begin() Config { return Config{State: m.Start} }
 
-// Read reads text starting in c, whose Stack it may overwrite, and reports whether the run
-// is still alive.
+// Read reads text, starting in configuration c, and reports whether the run is still alive. It may
+// overwrite c.Stack.
 func (m *Machine) Read(c Config, text string) (Config, bool) {
 	for i := range len(text) {
 		a := m.move(c.State, text[i])

@@ -9,11 +9,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Minimal returns a machine for the same language, or nil if the language is empty. It
-// removes states that are unreachable or from which no run ends, and merges equivalent
-// states of a level, symbols of calls and symbols of returns. m must have passed
-// [Machine.Check]. It takes O(n log n) for n entries of its tables. The error is the
-// context's cause.
+// Minimal returns a machine for the same language, or nil if the language is empty. It removes
+// states that are unreachable or from which no run ends. It merges equivalent states of a level,
+// equivalent call symbols and equivalent return symbols. The machine m must have passed
+// [Machine.Check]. Minimal takes time O(n log n) for a machine whose tables have n entries. The
+// error is the context's cause.
 func (m *Machine) Minimal(ctx context.Context) (*Machine, error) {
 	meter := &poll.Meter{}
 	meter.Watch(ctx)
@@ -32,8 +32,8 @@ func (m *Machine) Minimal(ctx context.Context) (*Machine, error) {
 	return p.machine(), nil
 }
 
-// parts numbers the states, the call symbols and the return symbols of a machine consecutively,
-// in this order. block holds the block of each part after refinement.
+// parts numbers the states, the call symbols and the return symbols of a machine consecutively, in
+// this order. The field block holds the block of each part after refinement.
 type parts struct {
 	*Machine
 	live      []bool
@@ -43,11 +43,11 @@ type parts struct {
 	blocks    int
 }
 
-// edges returns labelled edges between the parts that represent the machine's tables. A state
-// has edges to the next state and to the symbol of each move, labelled by byte class and kind.
-// A call symbol has an edge to a state, labelled by a return symbol, and a return symbol has
-// one labelled by a call symbol. first is the initial partition. It distinguishes states by
-// their level and by whether a text may end in them, and separates states from symbols.
+// edges returns labelled edges between the parts that represent the machine's tables. A state has
+// edges to the next state and to the symbol of each move, labelled by byte class and kind. A call
+// symbol has an edge to a state, labelled by a return symbol. A return symbol has an edge to a
+// state, labelled by a call symbol. The result first is the initial partition. It distinguishes
+// states by their level and by whether a text may end in them, and separates states from symbols.
 func (p *parts) edges() (edges algebra.Edges, first []int32) {
 	returns := 0
 	for _, row := range p.Resume {
@@ -267,7 +267,7 @@ func (m *Machine) ends(q int32) bool { return m.Accept[q] && m.Level[q] == m.Lev
 
 func (m *Machine) row(q int32) []Move { return m.Moves[int(q)*m.Classes : int(q+1)*m.Classes] }
 
-// leads reports whether the move a leads to a live state or out of its level.
+// leads reports whether move a leads to a live state or leaves its level.
 func (m *Machine) leads(a Move, live []bool) bool {
 	switch a.Kind {
 	case Inside:

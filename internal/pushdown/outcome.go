@@ -22,7 +22,7 @@ type reader struct {
 	exits map[exit]int32
 	// outcome of the remaining bytes after a return, by exit and symbol of the call
 	after  [][]outcome
-	alike  map[string]int32 // exits by their row of after, to merge equal ones
+	alike  map[string]int32 // exits by their row in the field after, to merge equal exits
 	starts []start
 	find   map[start]int32
 }

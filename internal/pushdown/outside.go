@@ -33,8 +33,9 @@ func newOutside(s *spans) *outside {
 		whole: newWhole(s), weight: grid[float64](s.sites, len(s.g.weights))}
 }
 
-// run computes the adjoints for the last call of spans.inside. bound is log₂ of the probability
-// above which they are accurate. ok is false if values or adjoints are out of range.
+// run computes the adjoints for the last call of spans.inside. The result bound is log₂ of the
+// probability above which the adjoints are accurate. The result ok is false if values or adjoints
+// are out of range.
 func (o *outside) run() (bound float64, ok bool) {
 	s := o.s
 	if s.faint {
@@ -224,8 +225,8 @@ func (o *outside) enter(t *tape, e int) {
 	}
 }
 
-// of returns the adjoint of weight w at the given site in two parts: from nested levels and
-// from the top level.
+// of returns the adjoint of weight w at the given site in two parts. The first is from the nested
+// levels and the second from the top level.
 func (o *outside) of(site, w int) (nested float64, whole algebra.Number) {
 	return o.weight[site][w], o.whole.back.weight[site][w]
 }
@@ -258,8 +259,8 @@ func (t *tape) calling(list []calling, group, e int) []calling {
 	return list
 }
 
-// calls computes the adjoints of the calls of a group at site e. It also adds to the adjoints
-// of the spans that they enter in later tiles.
+// calls computes the adjoints of the calls of a group at site e. It also adds to the adjoints of
+// the spans that these calls enter in later tiles.
 func (o *joints) calls(t *tape, group, e int) {
 	n, rest := t.width, &t.returned[group]
 	if len(rest.at) == 0 {
@@ -313,9 +314,10 @@ func (o *joints) look(t *tape, b *behind, group, e int) {
 	}
 }
 
-// between adds to bar the adjoints of the given calls, from the returns numbered from…upto−1 of
-// the group. It also adds to the adjoints of the spans that the calls enter in later tiles. It
-// leaves the values of the calls in o.x.
+// between adds to bar the contributions to the adjoints of the given calls. It reads the returns of
+// the group with numbers begin ≤ n < upto, where begin is the argument from. It also adds to the
+// adjoints of the spans that the calls enter in later tiles. It leaves the values of the calls in
+// o.x.
 func (o *joints) between(t *tape, group int, calls []calling, from, upto int, bar []float64) {
 	n, terms, rest := t.width, upto-from, &t.returned[group]
 	callee := t.level.groups[group].callee
@@ -353,7 +355,7 @@ func (o *joints) between(t *tape, group int, calls []calling, from, upto int, ba
 	}
 }
 
-// lists stores in o.ways all exits of the returns in list, for rows with the given scale.
+// lists stores in o.ways all exits of the given returns, for rows with the given scale.
 func (o *joints) lists(t *tape, list []piece, exits int, scale []int32) {
 	o.ways = o.ways[:0]
 	for i := range list {
@@ -365,8 +367,8 @@ func (o *joints) lists(t *tape, list []piece, exits int, scale []int32) {
 	}
 }
 
-// returns records the adjoints of the returns of a round at site e. It adds them to the
-// adjoints of the rows that were left, if these belong to the same tile.
+// returns records the adjoints of the returns of a round at site e. For rows of the same tile that
+// were left, it also adds them to the adjoints of these rows.
 func (o *joints) returns(t *tape, r *round, e int) {
 	v, n := t.level, t.width
 	group := int(r.group)
@@ -413,8 +415,8 @@ func (o *joints) returns(t *tape, r *round, e int) {
 	}
 }
 
-// listing is the row that a call enters, with the exponent of its returns. by is the change of
-// exponent that was applied to the vector of the call.
+// listing is the row that a call enters, with the exponent of its returns. The field by is the
+// change of exponent that was applied to the vector of the call.
 type listing struct{ row, exponent, by int32 }
 
 // calling is a call at some site of a tape.
@@ -423,9 +425,9 @@ type calling struct {
 	site, call int
 }
 
-// behind holds adjoints of the calls of a group at several consecutive sites. It includes only
-// the contributions of the returns that were known at the last of these sites. One pass over
-// the returns serves all the calls.
+// behind holds adjoints of the calls of a group at several consecutive sites. It includes only the
+// contributions of returns that were known at the last of these sites. One pass over the returns
+// serves all the calls.
 type behind struct {
 	low, high int // first and last of the sites
 	pieces    int

@@ -60,8 +60,8 @@ func (p *panel) begin(first, last, lo, n int, scale []int32) {
 	}
 }
 
-// come returns the first n entries of the vector for the state after the site. It clears the
-// vector on the first use at a site.
+// come returns the first n entries of the vector for the state after the site. On the first use at
+// a site, it clears the vector.
 func (p *panel) come(state int32, n int) []float64 {
 	y := p.next[int(state)*p.width:][:n]
 	if !p.coming[state] {
@@ -112,8 +112,8 @@ type join struct {
 	inTile  int // number of calls at sites of the tile; they come first
 }
 
-// run is a sequence of consecutive calls in a join that were made in the same tile. from is the
-// index of its first call. The vectors of its calls have been scaled so that all returns use
+// run is a sequence of consecutive calls in a join that were made in the same tile. The field from
+// is the index of its first call. The vectors of its calls have been scaled so that all returns use
 // one exponent.
 type run struct {
 	from, tile, exponent int32

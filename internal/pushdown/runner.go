@@ -48,15 +48,15 @@ type Runner struct {
 	logs    walk[float64, algebra.Best]
 }
 
-// adjoints computes the derivatives of the last sum of spans by its weights. bound is log₂ of
-// the smallest probability inside a nested level for which the derivatives are accurate.
+// adjoints computes the derivatives of the last sum of spans by its weights. The result bound is
+// log₂ of the smallest probability inside a nested level for which the derivatives are accurate.
 type adjoints interface {
 	run() (bound float64, ok bool)
 	of(site, w int) (nested float64, whole algebra.Number)
 }
 
-// NewRunner returns a runner for sequences of sites tokens. Rows of weights have levels ≥
-// g.Tokens() entries, and levels beyond the tokens are dead.
+// NewRunner returns a runner for sequences with the given number of sites. Each row of weights has
+// levels ≥ g.Tokens() entries, and levels that are not tokens of g are dead.
 func NewRunner(g *Graph, sites, levels int) *Runner {
 	return &Runner{g: g, sites: sites, levels: levels, tile: tileSites, least: aheadLeast}
 }
@@ -68,8 +68,9 @@ func (r *Runner) Watch(ctx context.Context) { r.meter.Watch(ctx) }
 // Unwatch undoes Watch.
 func (r *Runner) Unwatch() { r.meter.Unwatch() }
 
-// Filter computes log Σ_x exp(Σ_i v[i,x_i]) over the sequences x of the language. The error is
-// a [*algebra.DeadError] or a [*algebra.WeightError]. v is kept until the next Filter.
+// Filter computes log Σ_x exp(Σ_i v[i,x_i]) over the sequences x of the language. The error is a
+// [*algebra.DeadError] or a [*algebra.WeightError]. The runner keeps a reference to v until the
+// next Filter.
 func (r *Runner) Filter(v []float32) (logZ float64, err error) {
 	check.Len("pushdown", "v", len(v), r.sites*r.levels)
 	r.v, r.exact = nil, false
@@ -91,7 +92,8 @@ func (r *Runner) Filter(v []float32) (logZ float64, err error) {
 	return logZ, nil
 }
 
-// filterSpans is Filter in float64. ok is false if the range of float64 is not sufficient.
+// filterSpans is Filter in float64. It returns ok = false if the range of float64 is not
+// sufficient.
 func (r *Runner) filterSpans(v []float32) (logZ float64, ok bool, err error) {
 	if r.spans == nil {
 		b := &r.g.blocks
@@ -124,8 +126,8 @@ func (r *Runner) filterSpans(v []float32) (logZ float64, ok bool, err error) {
 	return logZ + shift, ok, nil
 }
 
-// rowSums computes the sums of the blocks and classes of site i, divided by e^shift for a
-// suitable shift. It returns the total.
+// rowSums computes the sums of the blocks and classes of site i, divided by e^shift for a suitable
+// shift. It returns the total of the classes.
 func (r *Runner) rowSums(i int, row []float32) (total float64, err error) {
 	b, sums := &r.g.blocks, r.sums[i]
 	shift := b.sample(row)
@@ -162,8 +164,8 @@ func (r *Runner) rowSums(i int, row []float32) (total float64, err error) {
 	return total, nil
 }
 
-// weigh computes the sums of the blocks of site i, divided by e^shift. ok reports whether their
-// total is well within the range of a float64.
+// weigh computes the sums of the blocks of site i, divided by e^shift. The result ok reports
+// whether the total is well within the range of a float64.
 func (r *Runner) weigh(i int, row []float32, shift float64) (total float64, ok bool) {
 	if !(math.Abs(shift) <= math.MaxFloat32) {
 		return 0, false
@@ -215,8 +217,8 @@ func (r *Runner) makeTops() {
 
 func (r *Runner) dead(far int) error { return &algebra.DeadError{Site: max(0, min(far, r.sites-1))} }
 
-// tops stores the greatest log-weight of every class at site i. weight returns the log-weight
-// of a token.
+// tops stores the greatest log-weight of every class at site i. The function weight returns the
+// log-weight of a token.
 func (r *Runner) tops(i int, weight func(t int32) float64) error {
 	for k, tokens := range r.g.members {
 		m := math.Inf(-1)
@@ -252,7 +254,8 @@ func (r *Runner) rowTops(i int, row []float32) error {
 	return nil
 }
 
-// classSum returns Σ exp(row[t]) over the given tokens t. top is their greatest log-weight.
+// classSum returns Σ exp(row[t]) over the given tokens t. The argument top is the greatest
+// log-weight of these tokens.
 func (r *Runner) classSum(row []float32, tokens []int32, top float64) algebra.Number {
 	if math.IsInf(top, -1) {
 		return algebra.Number{}
@@ -269,9 +272,9 @@ func (r *Runner) classSum(row []float32, tokens []int32, top float64) algebra.Nu
 	return algebra.Exp(top).Times(algebra.Number{M: s})
 }
 
-// Best stores in x the sequence of the language with the greatest sum of weight(i, x_i) and
-// returns the sum. Among sequences with equal sums, it returns the first in the order of the
-// automaton. weight is called once for every token of every class, site by site.
+// Best stores in x the sequence of the language with the greatest sum of weight(i, x_i) and returns
+// the sum. Among sequences with equal sums, it chooses the first in the order of the automaton. It
+// calls the function weight once for every token of every class, site by site.
 func (r *Runner) Best(x []int32, weight func(site int, token int32) float64) (float64, error) {
 	check.Len("pushdown", "x", len(x), r.sites)
 	if r.best == nil {
@@ -377,8 +380,8 @@ func (r *Runner) mustFilter() {
 	}
 }
 
-// Marginals stores in dst (sites × levels) the log-probabilities log P(x_i = t) of the last
-// Filter, or −Inf for tokens that cannot occur. It returns an error only if a watched context
+// Marginals stores in dst (sites × levels) the log-probabilities log P(x_i = t) under the last
+// Filter. They are −Inf for tokens that cannot occur. It returns an error only if a watched context
 // ends.
 func (r *Runner) Marginals(dst []float64) error {
 	check.Len("pushdown", "dst", len(dst), r.sites*r.levels)
@@ -434,8 +437,8 @@ func (r *Runner) marginalsOfSpans(dst []float64) bool {
 	return true
 }
 
-// tokens stores in out the log-probabilities of the tokens at site i. class holds, for each
-// class, the log of the adjoint of its sum.
+// tokens stores the log-probabilities of the tokens at site i in the slice out. For each class, the
+// slice class holds the log of the adjoint of the class sum.
 func (r *Runner) tokens(i int, out, class []float64) {
 	of, row := r.g.class, r.v[i*r.levels:(i+1)*r.levels]
 	row, dst := row[:len(of)], out[:len(of)]

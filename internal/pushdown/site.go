@@ -16,13 +16,13 @@ import (
 //
 // A value x of a row at position e represents x·2^(P(e)+offset). P depends on the tile and the
 // level and keeps the values of live rows near 1. The offset depends on the row. x is at most
-// 2^100. Nonzero values below 2^-600 are raised to 2^-600, so a value is zero if and only if no
-// run leads there. Weights of a site below 2^-300 of the site's total are dropped, and returns
-// below 2^-400 on the scale of their caller are raised. All weights are relative to the total
-// of their site. The changes therefore amount to at most 2^-600·2^over, or 2^-300·2^over, of
-// the sum, where over is the largest excess of P over the total. If they could affect the
-// result, the computation fails (ok = false), and a filter of type algebra.Number, which has no
-// such limits, is used instead.
+// 2^100. Nonzero values below 2^-600 are raised to 2^-600, so a value is zero if and only if no run
+// leads there. Weights of a site below 2^-300 of the site's total are dropped, and returns below
+// 2^-400 on the scale of their caller are raised. All weights are relative to the total of their
+// site. Let h be the largest excess of P over the total. Raising values therefore changes the sum
+// by at most the fraction 2^(h−600), and dropping weights by at most 2^(h−300). If they could
+// affect the result, the computation fails (ok = false), and a filter of type algebra.Number, which
+// has no such limits, is used instead.
 type spans struct {
 	g      *Graph
 	sites  int
@@ -100,8 +100,8 @@ func (s *spans) raise(x []float64) {
 	}
 }
 
-// terms collects the edges that lead to target and have a positive weight and a live source. It
-// reports whether there are any.
+// terms collects the edges that lead to the given target and have a positive weight and a live
+// source. It reports whether it found any.
 func (s *spans) terms(p *panel, f *fan, target int, w []float64) bool {
 	at, coef, live, n := s.at[:0], s.coef[:0], p.live, int32(p.width)
 	for i := f.at[target]; i < f.at[target+1]; i++ {
@@ -154,8 +154,8 @@ func (s *spans) shift(p *panel, e int) {
 	}
 }
 
-// list adds the calls of site e to the joins of their groups, so that they can return later. It
-// calls noted, unless it is nil, for each call.
+// list adds the calls of site e to the joins of their groups, so that they can return later. Unless
+// the function noted is nil, list calls it for each call.
 func (s *spans) list(p *panel, e int, noted func(group int, call int32, l listing)) {
 	calls := p.callAt[(e-p.first)*len(p.level.calls):]
 	for i := range p.level.groups {
@@ -236,8 +236,8 @@ func (s *spans) returns(p *panel, i, e int) {
 	}
 }
 
-// look ensures that a covers site e. If there are too few calls for this to pay off, it sets
-// a.upto = a.begin.
+// look ensures that the precomputed returns a cover site e. If there are too few calls for this to
+// pay off, it sets a.upto = a.begin.
 func (s *spans) look(p *panel, r *round, a *ahead, e int) {
 	j := &p.joins[r.group]
 	if e < a.from+a.ends {
@@ -285,9 +285,9 @@ func add(dst, x []float64) {
 	}
 }
 
-// leaving stores in coef the sums that leave the callees of calls begin…upto−1 at site e, on
-// the given scale of the caller. coef has a row of stride next for each node. It reports
-// whether any sum is nonzero.
+// leaving stores in coef the sums that leave the callees of calls begin…upto−1 at site e, on the
+// given scale of the caller. Each node has a row in coef, and the rows have a common stride.
+// leaving reports whether any sum is nonzero.
 func (s *spans) leaving(p *panel, r *round, e int, scale int32, begin, upto int, coef []float64, next int) (any bool) {
 	if begin == upto {
 		return false

@@ -46,8 +46,8 @@ func (s *spans) rows() {
 	}
 }
 
-// inside computes all sums and returns log Z on the scale of the weights. ok is false if the
-// range of float64 is not sufficient or the meter's context has ended.
+// inside computes all sums and returns log Z on the scale of the weights. It returns ok = false if
+// the range of float64 is not sufficient or the meter's context has ended.
 func (s *spans) inside() (logZ float64, ok bool) {
 	s.memory.empty()
 	s.wide, s.over = false, math.Inf(-1)
@@ -117,8 +117,8 @@ func (s *spans) sum() (z float64) {
 	return z
 }
 
-// relative stores the edge weights of a site, given the sums of its classes and their total. It
-// divides them by the power of two that brings the total between 1 and 2, and returns the
+// relative stores the edge weights of a site, given the class sums of the site and their total. It
+// divides the weights by the power of two that brings the total between 1 and 2, and returns the
 // logarithm of that power.
 func (s *spans) relative(site int, class []float64, total float64) (by float64) {
 	n := algebra.Exponent(total)
@@ -177,7 +177,7 @@ func (s *spans) openTop() {
 	s.states[0][s.g.begin] = 1
 }
 
-// each calls do for every panel that has rows.
+// each calls the given function for every panel that has rows.
 func (s *spans) each(do func(p *panel)) {
 	if s.tops != nil && s.tops.n > 0 {
 		do(s.tops)

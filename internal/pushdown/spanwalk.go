@@ -16,8 +16,8 @@ type spanWalk struct {
 
 	view // the span being walked
 
-	// stateOf and callOf hold the chart of one row: states by position after its call, and
-	// calls by site from its call on.
+	// stateOf holds the states of one row's chart, by position after the row's call. The field
+	// callOf holds the calls of the chart, by site, starting with the site of the row's call.
 	stateOf, callOf []float64
 }
 
@@ -30,8 +30,8 @@ func (d *spanWalk) put(x float64, s step) {
 	}
 }
 
-// pick draws one of the collected terms with probability proportional to its value, and clears
-// the list.
+// pick draws one of the collected terms with probability proportional to its value. It then clears
+// the list of terms.
 func (d *spanWalk) pick() step {
 	total := 0.0
 	for _, x := range d.terms {
@@ -42,8 +42,8 @@ func (d *spanWalk) pick() step {
 	return s
 }
 
-// among draws the index of one of the terms x ≥ 0 with probability proportional to its value.
-// total is their sum, added from the first to the last.
+// among draws the index of one of the terms x ≥ 0 with probability proportional to its value. The
+// argument total is the sum of the terms, added from the first to the last.
 func (d *spanWalk) among(x []float64, total float64) int {
 	u, i := float64(d.random.Float64()*total), 0
 	for ; i < len(x)-1 && u >= x[i]; i++ {
@@ -107,8 +107,8 @@ func (d *spanWalk) calls(call int32, j int) {
 	d.halves(call, no, j)
 }
 
-// halves adds the half-positions of site j that lead to the given call or exit to the candidate
-// steps.
+// halves adds to the candidate steps the half-positions of site j that lead to the given call or
+// exit.
 func (d *spanWalk) halves(call, exit int32, j int) {
 	for i, to := range d.of.places {
 		if to.half < 0 {
@@ -176,7 +176,7 @@ func (w *view) callsAt(j int) []float64 {
 	return w.call[(j-w.c)*n:][:n]
 }
 
-// returned returns the sum of the returns to a place at site j.
+// returned is the sum of the returns to a place at site j.
 func (w *view) returned(j, place int) float64 {
 	if x := w.keep.back[j*len(w.of.places)+place]; x != nil {
 		return x[w.at]
@@ -221,7 +221,7 @@ func along(dst, src []float64, f *fan, w []float64) {
 	}
 }
 
-// arrive adds the edges that lead to target at site j to the candidate steps.
+// arrive adds to the candidate steps the edges that lead to the given target at site j.
 func (d *spanWalk) arrive(f *fan, target, j int) {
 	if j <= d.c {
 		return // the call itself is the first thing
@@ -232,7 +232,7 @@ func (d *spanWalk) arrive(f *fan, target, j int) {
 	}
 }
 
-// callers adds the calls that may have returned to a place at site e to the candidate steps.
+// callers adds to the candidate steps the calls that may have returned to a place at site e.
 func (d *spanWalk) callers(e int, place int32) {
 	w := &d.view
 	for g, nodes := range w.of.nodes {

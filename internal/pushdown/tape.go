@@ -38,7 +38,7 @@ type piece struct {
 	exits []int32
 }
 
-// outward holds the edges of a level by source state, with slots as targets.
+// outward holds the edges of a level by source state. The targets are slots.
 type outward struct{ at, to, w []int32 }
 
 func newTape(p *panel) *tape {
@@ -97,8 +97,8 @@ func (t *tape) slotOf(place int) int {
 // slot returns the adjoints of a slot.
 func (t *tape) slot(i int) []float64 { return t.bar[i*t.width:][:t.width] }
 
-// limits keeps adjoints in range. lost is the greatest probability that raising an adjoint
-// created. wide is true if an adjoint was too great.
+// limits keeps adjoints in range. The field lost is the greatest probability that raising an
+// adjoint created. The field wide is true if an adjoint was too great.
 type limits struct {
 	lost float64
 	wide bool
@@ -110,7 +110,7 @@ const (
 	adjointStep = 64 // log₂ of the largest change of a scale at one site
 )
 
-// sift bounds the adjoints bar of the values f. It reports whether any is nonzero.
+// sift bounds the adjoints bar of the values f. It reports whether any adjoint is nonzero.
 func (o *limits) sift(bar, f []float64) (any bool) {
 	f = f[:len(bar)]
 	for i, b := range bar {

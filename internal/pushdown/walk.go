@@ -10,9 +10,10 @@ import (
 // that contains it. Its methods collect the possible ways in which a value arose, and pick
 // chooses one of them.
 type walker interface {
-	// next starts the next span and collects the ways in which it ends. j is the boundary at
-	// which it ends, or the site of a half-position. c is the site of the call, −1 for the
-	// whole sequence. sub reports whether the span begins at a half-position.
+	// next starts the next span and collects the ways in which the span ends. The result j is the
+	// boundary at which the span ends, or the site of a half-position. The result c is the site of
+	// the call, −1 for the whole sequence. The result sub reports whether the span begins at a
+	// half-position.
 	next() (c int, sub bool, j int, ok bool)
 
 	before(state int32, j int)    // collects the ways over site j to a state
@@ -136,7 +137,7 @@ func (d *walk[T, R]) next() (c int, sub bool, j int, ok bool) {
 	return d.c, f.g.starts[d.s].q < 0, d.e, true
 }
 
-// arrive adds the edges that lead to target at site j to the candidate steps.
+// arrive adds to the candidate steps the edges that lead to the given target at site j.
 func (d *walk[T, R]) arrive(edges []algebra.Arrow, target int32, j int) {
 	if j <= d.c {
 		return // the call itself is the first thing
@@ -149,12 +150,12 @@ func (d *walk[T, R]) arrive(edges []algebra.Arrow, target int32, j int) {
 	}
 }
 
-// no is a value that matches no state, half-position, call or exit. Missing ones are marked by
-// −1 instead.
+// no is a value that matches no state, half-position, call or exit. A missing state, half-position,
+// call or exit is marked by −1 instead.
 const no = -2
 
-// halves adds the half-positions of site j that lead to the given call or exit to the candidate
-// steps.
+// halves adds to the candidate steps the half-positions of site j that lead to the given call or
+// exit.
 func (d *walk[T, R]) halves(call, exit int32, j int) {
 	here := d.ch.halves[j]
 	for h, x := range d.ch.level.halves {
@@ -164,8 +165,8 @@ func (d *walk[T, R]) halves(call, exit int32, j int) {
 	}
 }
 
-// returns adds the returns at site j that lead to the given state or half-position to the
-// candidate steps.
+// returns adds to the candidate steps the returns at site j that lead to the given state or
+// half-position.
 func (d *walk[T, R]) returns(state, half int32, j int) {
 	groups, returns := d.ch.level.groups, d.ch.returns
 	for i := range groups {

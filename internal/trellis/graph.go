@@ -17,8 +17,8 @@ import (
 type Graph struct {
 	sites, levels int
 
-	// tokens lists all tokens by class. The tokens of class k are tokens[first[k]:first[k+1]],
-	// in ascending order. classes holds the class of each token.
+	// tokens lists all tokens by class. The tokens of class k are tokens[first[k]:first[k+1]], in
+	// ascending order. The field classes holds the class of each token.
 	tokens  []int32
 	first   []int32
 	classes []int32
@@ -64,7 +64,7 @@ func (g *Graph) Accepts(x []int32) bool {
 // this is faster than binary search.
 const scanned = 8
 
-// edge returns the edge of l that leaves node q with token, or none.
+// edge returns the edge of layer l that leaves node q with the given token, or none.
 func (g *Graph) edge(l *layer, q, token int32) int32 {
 	if token < 0 || int(token) >= g.levels {
 		return none
@@ -101,8 +101,8 @@ func (g *Graph) group(m *machine) {
 	g.first, g.tokens = algebra.Group(g.classes, len(m.first))
 }
 
-// dead returns the error for weights under which no sequence is left. It names the first site
-// at which no alive column continues a run. alive reports whether a column of a site has a
+// dead returns the error for weights under which no sequence is left. It names the first site at
+// which no live column continues a run. The function alive reports whether a column of a site has a
 // token of positive weight.
 func (g *Graph) dead(alive func(t int, column int32) bool) error {
 	seen := make([]bool, g.widest)
@@ -124,8 +124,8 @@ func (g *Graph) dead(alive func(t int, column int32) bool) error {
 	return &algebra.DeadError{Site: g.sites}
 }
 
-// checkTable panics unless n, the length of a table, is sites·levels. name is the argument that
-// the panic names.
+// checkTable panics unless n, the length of a table, is sites·levels. The message of the panic
+// contains the given name of the table.
 func (g *Graph) checkTable(name string, n int) {
 	if n != g.sites*g.levels {
 		panic(fmt.Sprintf("trellis: len(%s) = %d, want %d", name, n, g.sites*g.levels))
@@ -148,12 +148,12 @@ func (g *Graph) States() int { return g.offset[g.sites+1] }
 // Start returns 0.
 func (g *Graph) Start() int { return 0 }
 
-// Next returns the node after token, or −1 if there is none.
+// Next returns the node that a token leads to, or −1 if there is none.
 func (g *Graph) Next(state int, token int32) int {
 	return g.NextAt(g.site(state), state, token)
 }
 
-// NextAt is Next for a node whose site t is known, which saves the search for the site.
+// NextAt is Next for a node whose site t is known. It saves the search for the site.
 func (g *Graph) NextAt(t, state int, token int32) int {
 	if t == g.sites {
 		return none
@@ -183,9 +183,9 @@ func (g *Graph) usable(l *layer, token int32) bool {
 	return k != none && l.holds(k, token)
 }
 
-// Count returns the exact number of accepted sequences, excluding those with a token of weight
-// −Inf if v is not nil. The error is the cause of the context. It panics unless v is nil or has
-// sites·levels entries.
+// Count returns the exact number of accepted sequences. If v is not nil, sequences with a token of
+// log-weight −Inf are excluded. The error is the cause of the context. It panics unless v is nil or
+// has sites·levels entries.
 func (g *Graph) Count(ctx context.Context, v []float32) (*big.Int, error) {
 	var meter poll.Meter
 	if meter.Watch(ctx); meter.Poll() != nil {

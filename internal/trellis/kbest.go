@@ -29,8 +29,8 @@ func (r *Runner) Descending(v []float32) (iter.Seq2[[]int32, float64], error) {
 	return ascending(r, v, -1)
 }
 
-// ascending yields the sequences in ascending order of the costs sign·v, each with sign times
-// its cost.
+// ascending yields the sequences in ascending order of the costs sign·v. With each sequence, it
+// yields its cost multiplied by sign.
 func ascending[W float32 | float64](r *Runner, v []W, sign float64) (iter.Seq2[[]int32, float64], error) {
 	if err := costs(r, v, sign, nil); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ type enumeration[W float32 | float64] struct {
 // suffixes holds the suffixes of one node that have been found so far.
 type suffixes struct {
 	found   []suffix // suffixes found, in increasing order of cost
-	heap    []suffix // candidates for the next suffix; they include each successor of a found one
+	heap    []suffix // candidates for the next suffix; they include each successor of a found suffix
 	started bool
 	pushed  int // number of found suffixes whose successors are in the heap
 }
@@ -129,8 +129,8 @@ func (e *enumeration[W]) has(t int, q, k int32) bool {
 	return true
 }
 
-// push completes a candidate for a node of site t and adds it to the heap. It does nothing if
-// there is no such token or the cost is infinite.
+// push completes a candidate for a node of site t and adds it to the heap. If there is no such
+// token, or if its cost is infinite, push does nothing.
 func (e *enumeration[W]) push(t int, n *suffixes, s suffix) {
 	l := e.g.layers[t]
 	s.target = l.to[s.e]
@@ -155,7 +155,7 @@ func (e *enumeration[W]) cost(t int, q, k int32) float64 {
 	return e.nodes[i].found[k].cost
 }
 
-// read stores the sequence with index k in x and returns its cost.
+// read stores in x the sequence with index k and returns the cost of the sequence.
 func (e *enumeration[W]) read(x []int32, k int32) float64 {
 	q, cost := int32(0), 0.0
 	for t := range x {
@@ -176,8 +176,8 @@ type ranking struct {
 	ready bool
 }
 
-// token returns the cost and the number of the rank-th cheapest token of column c at site t.
-// The ranks before it must have been requested. ok is false if there is no such token.
+// token returns the cost and the number of the rank-th cheapest token of column c at site t. All
+// lower ranks must have been requested. The result ok is false if there is no such token.
 func (e *enumeration[W]) token(t int, c, rank int32) (cost float64, token int32, ok bool) {
 	i := e.sumAt[t] + int(c)
 	if rank == 0 {

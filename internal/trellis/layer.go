@@ -11,7 +11,7 @@ type layer struct {
 	n, next int     // number of nodes at this site and at the next
 	live    []int32 // classes with an edge, in ascending order: the columns
 	column  []int32 // column of each class, or none
-	tokens  []int32 // allowed tokens of the columns, column by column
+	tokens  []int32 // allowed tokens, column by column
 	end     []int32 // end of the tokens of each column in tokens
 	// number of the first block of each column; the last entry is the number of blocks
 	block   []int32
@@ -30,7 +30,7 @@ type layer struct {
 	col []int32
 	to  []int32
 
-	dense []uint64 // edges as full rows, see newDense; nil if the rows are sparse
+	dense []uint64 // edges as full rows in the format of newDense; nil if the rows are sparse
 }
 
 // holds reports whether token is among the allowed tokens of column k.
@@ -132,10 +132,10 @@ const groupLevels = 16
 // level is marked (BenchmarkTwoClasses). It decides whether marking columns is faster.
 const markWork = 4
 
-// split divides columns into blocks. If columns are few and large, their levels are marked by
-// bits, so that a vector kernel sums them in place, and blocks are ranges of levels. Otherwise,
-// blocks are ranges of the list of tokens. like is a layer whose marks are shared if its tokens
-// are the same; it may be nil.
+// split divides columns into blocks. If columns are few and large, their levels are marked by bits,
+// so that a vector kernel sums them in place, and blocks are ranges of levels. Otherwise, blocks
+// are ranges of the list of tokens. The layer like may be nil. If its tokens are the same, its
+// marks are shared.
 func (l *layer) split(levels int, like *layer) {
 	marked := l.wide() && len(l.live) <= markWork*len(l.tokens)/levels
 	l.block = make([]int32, len(l.end)+1)
@@ -198,7 +198,7 @@ func (l *layer) allowed(v []float32, t, levels int) []int {
 	return n
 }
 
-// leastSums stores, for every node, the least sum of token cost and value ahead over its edges.
+// leastSums stores, for every node, the minimum over its edges of token cost plus value ahead.
 func (l *layer) leastSums(here, cost, ahead []float64) {
 	edge := 0
 	col, to := l.col, l.to[:len(l.col)]
@@ -243,7 +243,7 @@ func (l *layer) nodeSum(q int32, sums, ahead []float64) float64 {
 	return sum
 }
 
-// sumTerms stores the sum of the terms of each class in s and returns the total.
+// sumTerms stores in s, for each class, the sum of its terms. It returns the total.
 func (l *layer) sumTerms(s, terms []float64) (total float64) {
 	if len(s) == len(terms) { // every class is one token
 		copy(s, terms)

@@ -162,8 +162,8 @@ func (m *machine) discover(state int) int32 {
 	return id
 }
 
-// step returns the automaton state after reading token in the given state, or none if it is
-// dead. It handles padding.
+// step returns the automaton state after reading token in the given state, or none if it is dead.
+// It also handles padding.
 func (m *machine) step(state int, token int32) int {
 	switch {
 	case m.config.Padded && token == m.config.Pad:
@@ -230,7 +230,7 @@ func (m *machine) split() {
 	}
 }
 
-// row stores the next states of state q by class in dst.
+// row stores in dst the next states of state q by class.
 func (m *machine) row(dst []int32, q int32) {
 	for k := copy(dst, m.rows[q]); k < len(dst); k++ {
 		dst[k] = dst[m.parent[k]] // a parent is older than its child

@@ -31,7 +31,7 @@ type Runner struct {
 	// logarithms of the class sums, for the method logarithm; nil until first needed
 	logs  []float64
 	sumAt []int     // offset of each site in sum
-	total []float64 // by site, the log of the total of its class sums
+	total []float64 // by site, the log of the total of the site's class sums
 
 	// terms of the class sums, by site and token; stored only for some sites
 	term   []float64
@@ -200,8 +200,8 @@ func (r *Runner) columns(t int) []int32 {
 	return r.cols[r.sumAt[t] : r.sumAt[t]+r.colN[t]]
 }
 
-// nodes returns the nodes of site t that can be reached under the weights. all is true if the
-// nodes were not listed because (nearly) all of them are reachable.
+// nodes returns the nodes of site t that can be reached under the weights. The result all is true
+// if the nodes were not listed, because all or nearly all of them are reachable.
 func (r *Runner) nodes(t int) (list []int32, all bool) {
 	if r.count[t] == none {
 		return nil, true
@@ -291,16 +291,17 @@ type Pricer interface {
 	Price(token int32) float64
 }
 
-// CheapestBy is [Runner.Cheapest] for costs that decrease with the log-weights v (sites ×
-// levels). It calls p only for the heaviest token of every class, and for the first of them if
-// several are equal. It returns an error if p returns one or if a weight is NaN or +Inf.
+// CheapestBy is [Runner.Cheapest] for costs that decrease with the log-weights v (sites × levels).
+// For every class, it calls p only for the heaviest token. If several tokens are equally heavy, it
+// calls p for the first of them. It returns an error if p returns one or if a weight is NaN or
+// +Inf.
 func (r *Runner) CheapestBy(x []int32, v []float32, p Pricer) (float64, error) {
 	r.g.checkTable("v", len(v))
 	return best(r, x, v, -1, p)
 }
 
-// best computes the least costs by the (min, +) recursion and stores the sequence of least cost
-// in x. The costs are sign·v, or those of p unless p is nil.
+// best computes the least costs by the (min, +) recursion and stores in x the sequence of least
+// cost. If p is nil, the costs are sign·v. Otherwise p sets the costs.
 func best[W float32 | float64](r *Runner, x []int32, v []W, sign float64, p Pricer) (float64, error) {
 	g := r.g
 	g.checkSequence(x)
@@ -324,8 +325,8 @@ func best[W float32 | float64](r *Runner, x []int32, v []W, sign float64, p Pric
 	return b.value[0], nil
 }
 
-// costs computes the least cost of every class, and then of every node. The costs are sign·v,
-// or those of p unless p is nil.
+// costs computes the least cost of every class, and then of every node. If p is nil, the costs are
+// sign·v. Otherwise p sets the costs.
 func costs[W float32 | float64](r *Runner, v []W, sign float64, p Pricer) error {
 	g := r.g
 	if r.best == nil {
@@ -516,8 +517,8 @@ func (r *Runner) pickWide(t int, l *layer, k int32, tokens []int32, src rand.Sou
 	return tokens[at[0]]
 }
 
-// pickTerm draws an index with probability proportional to its weight. total is the sum of the
-// weights, added in their order.
+// pickTerm draws an index with probability proportional to its weight. The argument total is the
+// sum of the weights, added in their order.
 func pickTerm(weights []float64, total float64, src rand.Source) (last int) {
 	goal, sum := algebra.Unit(src)*total, 0.0
 	for i, w := range weights {
@@ -769,9 +770,9 @@ func (r *Runner) allSums() error {
 	return nil
 }
 
-// sweep lists the nodes that are reachable under the weights. It does so only where this is
-// likely to save work later, which is after sites at which few tokens are left. It returns
-// false if a site has no reachable node, or if it is stopped.
+// sweep lists the nodes that are reachable under the weights. It does so only where this is likely
+// to save work later, which is after sites at which few tokens are left. It returns false if a site
+// has no reachable node, or if the stopper ends the filter.
 func (r *Runner) sweep() bool {
 	g := r.g
 	r.count[0] = none // one node
@@ -833,9 +834,9 @@ func (r *Runner) zero() float64 {
 	return 0
 }
 
-// linear computes values, scales and logZ with scaled numbers, from the last site to the first.
-// done is false if the values of a site or the total underflowed. clean is true if no
-// significant part of a value underflowed.
+// linear computes values, scales and logZ with scaled numbers, from the last site to the first. The
+// result done is false if the values of a site or the total underflowed. The result clean is true
+// if no significant part of a value underflowed.
 func (r *Runner) linear() (done, clean bool) {
 	g := r.g
 	last := r.values(g.sites)
@@ -909,8 +910,8 @@ func (r *Runner) leadsNowhere(t int, l *layer, q int32) bool {
 	return true
 }
 
-// layerSums computes the values of site t from those of the next site, in units of the latter,
-// and returns the greatest.
+// layerSums computes the values of site t from the values of the next site, in the units of the
+// next site. It returns the greatest value.
 func (r *Runner) layerSums(t int, l *layer) (top float64) {
 	list, all := r.nodes(t)
 	here, ahead, sums := r.values(t), r.values(t+1), r.sums(t)
@@ -1068,9 +1069,9 @@ func (r *Runner) scaledMarginals(dst, here, next, post []float64) bool {
 	return true
 }
 
-// pushForward sums the forward values here over the edges of site t. It sums here·(class sum)
-// into next by target, and here·(value ahead) into post by column. It returns false if a
-// nonzero product is below 2^low.
+// pushForward sums the forward values in slice here over the edges of site t. For each edge, it
+// adds here·(class sum) to the target's entry of slice next, and here·(value ahead) to the column's
+// entry of slice post. It returns false if a nonzero product is below 2^low.
 func (r *Runner) pushForward(t int, l *layer, here, next, post []float64) bool {
 	clear(next)
 	clear(post)
@@ -1269,11 +1270,11 @@ const (
 	logDeep   = -690
 )
 
-// wideSums is doubleSums with exponentials in float32, relative error about 1e-7. If the
-// automaton can use half of the tokens, the row is shifted by its greatest weight. Otherwise it
-// is shifted by the greatest weight of a usable token. A class that may have lost too much is
-// summed again with its own shift. If a row has not changed since the last Filter, it is only
-// compared. A row with a single token takes little more time.
+// wideSums is doubleSums with exponentials in float32, relative error about 1e-7. If the automaton
+// can use half of the tokens, the row is shifted by its greatest weight. Otherwise it is shifted by
+// the greatest weight of a usable token. A class that may have lost too much is summed again with
+// its own shift. A row that has not changed since the last Filter is only compared, not summed
+// again. A row with a single token takes little more time than that.
 func (r *Runner) wideSums(t int, l *layer, s []float64) error {
 	if r.given != nil && r.given[t] >= 0 {
 		r.fresh[t], r.deep[t] = false, false
@@ -1429,9 +1430,9 @@ func (r *Runner) gather(t int, l *layer, s []float64, p []float32) {
 }
 
 // gatherMarked is [Runner.gather] for marked columns. It reads the row itself. Each block is
-// exponentiated with its own shift and summed while it is in the first-level cache. At the end,
-// the sums are converted to the shift of the site, which is the greatest of the blocks' shifts.
-// It returns false if there is a NaN, a +Inf or no weight.
+// exponentiated with its own shift, and summed while the block is in the first-level cache. At the
+// end, the sums are converted to the shift of the site, which is the greatest of the blocks'
+// shifts. It returns false if there is a NaN, a +Inf or no weight.
 func (r *Runner) gatherMarked(t int, l *layer, s []float64, row []float32) bool {
 	const groups = blockTokens / groupLevels
 	shift := math.Inf(-1)
@@ -1487,9 +1488,9 @@ func (r *Runner) blockSums(t int, l *layer, k int, p []float32) (sum float64) {
 	return sum
 }
 
-// settle sums again those classes that are so small, compared with the greatest weight, that
-// the kernel may have lost part of them. Each is shifted by its own greatest weight. settle
-// then stores the total.
+// settle recomputes the sums of classes that are so small, compared with the greatest weight, that
+// the kernel may have lost part of them. Each such class is shifted by its own greatest weight.
+// Finally, settle stores the total.
 func (r *Runner) settle(t int, l *layer, s []float64, row []float32) {
 	all := 0.0
 	for k := range s {
@@ -1510,8 +1511,8 @@ func (r *Runner) settle(t int, l *layer, s []float64, row []float32) {
 // lossy times its number of tokens.
 const lossy = 5.4e-30
 
-// ownSum returns the sum of column k shifted by its greatest log-weight m. The sum is 0 if m is
-// −Inf.
+// ownSum returns the sum of column k, shifted by the column's greatest log-weight m. The sum is 0
+// if m is −Inf.
 func (r *Runner) ownSum(t int, l *layer, k int, row []float32) (sum, m float64) {
 	tokens := l.class(k)
 	w := r.row[:len(tokens)]

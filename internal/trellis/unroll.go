@@ -159,8 +159,8 @@ func (u *unroller) backward(ctx context.Context, reach [][]int32) error {
 	return nil
 }
 
-// layer returns the layer from those states of from that lead to nodes, and these states,
-// ordered by their number of edges. If the context ends, it is incomplete.
+// layer returns the layer that leads to the given nodes, and the states at which its edges begin,
+// ordered by their number of edges. If the context ends, the layer is incomplete.
 func (u *unroller) layer(from, nodes []int32) (l *layer, here []int32) {
 	for n, q := range nodes {
 		u.mark[q] = int32(n)

@@ -15,9 +15,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
-// Factored is the part of energy.Factored that this package needs. The weight exp(−E(x)) is the
-// sum over hidden variables of exp(−Σ_k tables[k][…]). Table k holds energies in nats, possibly
-// +Inf, for the variables scopes[k], the last one varying fastest. Variable i has cards[i]
+// Factored is the part of energy.Factored that this package needs. The weight exp(−E(x)) is the sum
+// over hidden variables of exp(−Σ_k tables[k][…]). Table k holds energies in nats, possibly +Inf,
+// for the variables scopes[k]. The last variable of a scope varies fastest. Variable i has cards[i]
 // levels. Variables from index sites on are hidden. The result ok is false if the model has no
 // factors.
 type Factored interface {
@@ -58,10 +58,10 @@ type Distribution struct {
 // New returns the distribution of a model. It searches for an order of summation, which depends
 // on the graph alone, and does not compute any tables yet.
 //
-// It returns an error if m is nil or has no factors, if c.Bytes < 0, or if a site has no level
-// of finite energy. If the language has no state of the model's shape, the error wraps
-// constraint.ErrInfeasible. If the language is too large, it is a constraint.LimitError. If the
-// tables would not fit, it is a *[energy.WidthError]. New also returns the error of ctx.
+// It returns an error if m is nil or has no factors, if c.Bytes < 0, or if a site has no level of
+// finite energy. If the language has no state of the model's shape, the error wraps
+// constraint.ErrInfeasible. If the language is too large, the error is a constraint.LimitError. If
+// the tables would not fit, the error is a *[energy.WidthError]. New also returns the error of ctx.
 func New(ctx context.Context, m Factored, c Config) (*Distribution, error) {
 	if check.Nil(m) {
 		return nil, errors.New("junction: New: m is nil")
@@ -92,8 +92,8 @@ func New(ctx context.Context, m Factored, c Config) (*Distribution, error) {
 	return d, nil
 }
 
-// within adds a variable for the state of the language after each site, and tables that encode
-// the language's transitions.
+// within adds one variable per site, for the state of the language after that site. It also adds
+// tables that encode the language's transitions.
 func (d *Distribution) within(ctx context.Context, a constraint.Language, tables [][]float64) ([][]float64, error) {
 	g, err := trellis.Unroll(ctx, "junction: New: Within", a, d.sites, d.levels)
 	if err != nil {
@@ -188,9 +188,9 @@ func (d *Distribution) Marginals(ctx context.Context) (p []float64, logZ float64
 	return p, logZ, wrap("Marginals", err)
 }
 
-// Joint returns, for each scope, the joint probabilities of the states of its sites:
-// levels^len(scope) entries, the last site of the scope varying fastest. A scope may contain any
-// sites; sites that share no table make the graph wider.
+// Joint returns, for each scope, the joint probabilities of the states of its sites. A scope has
+// levels^len(scope) entries, and its last site varies fastest. A scope may contain any sites; sites
+// that share no table make the graph wider.
 //
 // It returns an error if a site is out of range or occurs twice in a scope. It also returns the
 // errors of [New] and [Distribution.LogZ].
@@ -305,9 +305,9 @@ func (d *Distribution) Entropy(ctx context.Context) (float64, error) {
 	return max(0, logZ+mean), wrap("Entropy", err)
 }
 
-// Sample stores independent draws in x: len(src) states, row by row. Draw s depends only on
-// src[s]. With counter-based streams (sampler.Stream) the draws are therefore the same however
-// they are divided into calls. Larger calls take less time per draw.
+// Sample stores in x len(src) independent draws, one state per row. Draw s depends only on src[s].
+// With counter-based streams (sampler.Stream) the draws are therefore the same however they are
+// divided into calls. Larger calls take less time per draw.
 //
 // It panics unless len(x) = len(src)·sites. It returns the same errors as [Distribution.LogZ].
 func (d *Distribution) Sample(ctx context.Context, x []int32, src []rand.Source) error {

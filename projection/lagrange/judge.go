@@ -71,7 +71,7 @@ type target struct {
 	name          string
 }
 
-// violationOf returns the largest entry of g, or NaN if one entry is NaN.
+// violationOf returns the largest entry of g, or NaN if any entry is NaN.
 func violationOf(g []float64) float64 {
 	worst := math.Inf(-1)
 	for _, v := range g {

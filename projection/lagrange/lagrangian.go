@@ -65,8 +65,7 @@ func (l *lagrangian) gradient(z []float32) {
 // stepLimit bounds the change of a logit in one gradient step: see [Projector].
 const stepLimit = 1
 
-// descend makes a gradient step. eta is the step size, and no logit moves by more than
-// stepLimit.
+// descend makes a gradient step of size eta. No logit moves by more than stepLimit.
 func (l *lagrangian) descend(z []float32, eta float32) {
 	for i, d := range l.grad {
 		z[i] -= max(-stepLimit, min(stepLimit, float32(eta*d)))

@@ -25,15 +25,15 @@ type Projection struct {
 func (a *Projection) Shape() (sites, levels int) { return a.sites, a.levels }
 
 // Project replaces v by the nearest distribution found whose likeliest sequence satisfies the
-// constraint, and returns the largest violation of that sequence, at most the tolerance. If the
-// likeliest sequence already satisfies the constraint, v does not change. The noise is drawn
+// constraint, and returns the largest violation of that sequence, which is at most the tolerance.
+// If the likeliest sequence already satisfies the constraint, v does not change. The noise is drawn
 // from src. The search starts from the multipliers of the sample's last projection (see
 // [Projection.Reset]).
 //
-// If no sequence was found, the error is a *[projection.NotConverged], and v and the violation
-// are those of the best attempt. After any other error v is unchanged: the error is an
-// *[projection.InfeasibleError] if the language alone excludes everything, wraps the error of
-// ctx, or names a value of the constraint that is NaN.
+// If no sequence was found, the error is a *[projection.NotConverged], and v and the violation are
+// those of the best attempt. After any other error, v is unchanged. If the language alone excludes
+// everything, that error is an *[projection.InfeasibleError]. Otherwise it wraps the error of ctx,
+// or names a value of the constraint that is NaN.
 func (a *Projection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	m := a.smooth.Len()
 	if sample < 0 || (sample+1)*m > len(a.lambda) {
@@ -45,8 +45,9 @@ func (a *Projection) Project(ctx context.Context, sample int, v []float32, from,
 	return violation, err
 }
 
-// Nearest is like Project, but starts from multipliers of zero. It also stores the sequence
-// found in x, and returns KL(x‖y) in nats and the largest violation of that sequence.
+// Nearest is like Project, but starts from multipliers of zero. It also stores in x the sequence
+// that it finds. It returns KL(x‖y) in nats, where x is the given distribution and y the result,
+// and the largest violation of the sequence.
 func (a *Projection) Nearest(ctx context.Context, x []int32, v []float32, src rand.Source) (divergence, violation float64, err error) {
 	check.Len("lagrange", "x", len(x), a.sites)
 	s := a.take()

@@ -55,9 +55,9 @@ type Projector struct {
 	// Constraint guides the search, on sites × levels probability rows.
 	Constraint constraint.Smooth
 
-	// Judge evaluates decoded sequences. The default is Constraint itself. Its Violation is
-	// used if Constraint is a Set (and, for a [Partial], if Decides returns true). Otherwise
-	// its Value at the one-hot rows of the sequence is used.
+	// Judge evaluates decoded sequences. The default is Constraint itself. If Constraint is a Set
+	// (and, for a [Partial], if Decides returns true), the default uses its Violation. Otherwise
+	// the default uses its Value at the one-hot rows of the sequence.
 	Judge constraint.Set
 
 	// Path holds the language to which sequences must also belong, if any, and the margin of

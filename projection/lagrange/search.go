@@ -28,7 +28,7 @@ type offer struct {
 // accumulated weight. The judge evaluates all inequalities.
 const rowsKept = 8
 
-// none stands for no offer, or for no site.
+// none is the index that means no offer, or no site.
 const none = -1
 
 // lot is an offer with its price, by its index in search.offers.
@@ -37,7 +37,8 @@ type lot struct {
 	price float64
 }
 
-// remedy is a change of one token. price is its cost per unit by which the violation decreases.
+// remedy is a change of one token. The field price is its cost per unit of decrease of the
+// violation.
 type remedy struct {
 	site  int
 	token int32
@@ -194,7 +195,7 @@ func (s *search) lead(v []float32) (divergence float64) {
 	return divergence
 }
 
-// project projects v, stores the sequence found in x, and updates the multipliers lambda.
+// project projects v, stores in x the sequence that it finds, and updates the multipliers lambda.
 func (s *search) project(ctx context.Context, x []int32, v []float32, lambda []float64, src rand.Source) (divergence, violation float64, err error) {
 	a := s.of
 	check.Len("lagrange", "v", len(v), a.sites*a.levels)
@@ -224,9 +225,9 @@ func (s *search) project(ctx context.Context, x []int32, v []float32, lambda []f
 
 // exchange reduces the cost of s.best. It replaces a costly token by a cheaper one at the same
 // site, while the tokens of at most two other sites change to compensate. Derivatives at the
-// sequence tell which changes the constraint probably allows, and the judge makes the decision.
-// When no such change is left, it tries to give sites of high cost their likeliest token back,
-// even if this makes other sites more expensive, and continues from there. The result is kept
+// sequence predict which changes the constraint allows, and the judge makes the decision. When no
+// such change is left, exchange tries to give sites of high cost their likeliest token back, even
+// if this makes other sites more expensive. It continues from that sequence, and keeps the result
 // if it is cheaper.
 func (s *search) exchange() {
 	s.price()
@@ -267,8 +268,8 @@ func (s *search) descend() {
 	}
 }
 
-// kick gives a site its likeliest token back and then calls descend, first without changing
-// that site. It returns false if, by the derivatives, the constraint does not allow this at a
+// kick gives a site its likeliest token back and then calls descend, first without changing that
+// site. It returns false if the derivatives predict that the constraint does not allow this at a
 // price of at most twice the saving.
 func (s *search) kick(site int) bool {
 	first := int32(site * s.width)
@@ -324,9 +325,9 @@ func (s *search) derive() {
 // numbers.
 const slopeRounding = 1e-6
 
-// list sorts the offers that could be part of an exchange by price. The price is the cost
-// beyond that of the site's present token. Offers are included if their price is less than the
-// largest possible saving of a site plus more.
+// list sorts the offers that could be part of an exchange by price. The price is the cost beyond
+// that of the site's present token. Offers are included if their price is less than the largest
+// possible saving of a site plus the given extra amount.
 func (s *search) list(more float64) {
 	most := 0.0
 	for i, g := range s.gain {
@@ -359,9 +360,9 @@ func (s *search) allowed(offers ...int32) bool {
 	return true
 }
 
-// trade looks for an exchange that saves something and that the judge accepts, and makes it.
-// One site takes a cheaper token. The function partners finds the changes at other sites that
-// compensate for it.
+// trade looks for an exchange that saves something and that the judge accepts, and makes this
+// exchange. One site takes a cheaper token. The function partners finds the changes at other sites
+// that compensate for it.
 func (s *search) trade(partners func(first int32, gives, least float64) (b, c int32, saved float64)) bool {
 	for i, g := range s.gain {
 		if i == s.banned {
@@ -399,9 +400,9 @@ func (s *search) take(offers ...int32) bool {
 	return true
 }
 
-// second finds the cheapest offer to combine with the offer first, which saves the amount
-// gives. It returns none if first needs no partner. saved is least if nothing saves more than
-// least.
+// second finds the cheapest offer to combine with a first offer, which saves the amount gives. If
+// the first offer needs no partner, second returns none. If nothing saves more than the bound
+// least, the result saved equals that bound.
 func (s *search) second(first int32, gives, least float64) (b, c int32, saved float64) {
 	if gives > least && s.allowed(first) {
 		return none, none, gives
@@ -418,8 +419,8 @@ func (s *search) second(first int32, gives, least float64) (b, c int32, saved fl
 	return none, none, least
 }
 
-// third finds the two cheapest offers to combine with the offer first, which saves the amount
-// gives. saved is least if nothing saves more than least.
+// third finds the two cheapest offers to combine with a first offer, which saves the amount gives.
+// If nothing saves more than the bound least, the result saved equals that bound.
 func (s *search) third(first int32, gives, least float64) (b, c int32, saved float64) {
 	b, c, saved = none, none, least
 	site, looks := int(first)/s.width, 0
@@ -600,8 +601,8 @@ func (s *search) decode(ctx context.Context, x []int32) error {
 }
 
 // raise tightens the inequalities that the relaxed draw satisfies and the decoded sequence
-// violates, by the amount of the violation. It slowly relaxes those that the decoded sequence
-// satisfies.
+// violates, by the amount of the violation. It slowly relaxes the inequalities that the decoded
+// sequence satisfies.
 func (s *search) raise() {
 	worst := violationOf(s.found)
 	for j, g := range s.loss.g {
@@ -618,10 +619,10 @@ func (s *search) raise() {
 	}
 }
 
-// repair looks for a feasible sequence by changing one token at a time. It starts from the
-// decoded sequence, then from the likeliest one under x. If again is true, it also starts from
-// a few sequences drawn from x. s.best becomes the sequence with the least violation. repair
-// reports whether that sequence is feasible.
+// repair looks for a feasible sequence by changing one token at a time. It starts from the decoded
+// sequence, then from the likeliest one under x. If the flag again is set, it also starts from a
+// few sequences drawn from x. It sets s.best to the sequence with the least violation, and reports
+// whether that sequence is feasible.
 func (s *search) repair(ctx context.Context, src rand.Source, again bool) (done bool, err error) {
 	copy(s.was, s.found)
 	copy(s.kept, s.best)
@@ -727,7 +728,7 @@ func (s *search) rank() {
 }
 
 // lower makes the first remedy that the language accepts and that decreases the violation. It
-// reports whether there is one.
+// reports whether there is such a remedy.
 func (s *search) lower() bool {
 	for _, r := range s.remedies {
 		copy(s.swap, s.best)
@@ -746,8 +747,8 @@ func (s *search) lower() bool {
 }
 
 // scan evaluates all changes of one token of s.best to one of the cheapest, without regard to
-// derivatives. It makes the change with the best ratio of decrease of the violation to loss in
-// log-probability. It reports whether there is one.
+// derivatives. It makes the change with the best ratio, which is the decrease of the violation
+// divided by the loss in log-probability. It reports whether any change decreases the violation.
 func (s *search) scan() bool {
 	n, now, best := len(s.best), violationOf(s.least), math.Inf(1)
 	site, token := none, int32(0)
@@ -792,7 +793,8 @@ func (s *search) scan() bool {
 }
 
 // slopes stores in s.slope the derivatives of the sum of the chosen inequalities that s.best
-// violates. If the judge has other inequalities than the constraint, it sums all chosen ones.
+// violates. If the judge's inequalities differ from those of the constraint, slopes sums all chosen
+// inequalities.
 func (s *search) slopes() {
 	l := &s.loss
 	s.point()

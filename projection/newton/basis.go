@@ -31,7 +31,8 @@ func (b *basis) reset() { b.pivot = b.pivot[:0] }
 // next returns the memory for the next row of J.
 func (b *basis) next() []float64 { k := len(b.pivot); return b.q[k*b.n : (k+1)*b.n] }
 
-// add adds row j of J, which the caller has stored in the slice returned by next.
+// add adds row j of J. The caller must have stored that row in the slice returned by the method
+// next.
 func (b *basis) add(j int) {
 	k, row := len(b.pivot), b.next()
 	r := b.r[j*b.m : (j+1)*b.m]

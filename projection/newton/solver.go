@@ -56,8 +56,8 @@ func (s *Solver) clone() *Solver { return newSolver(s.equations, s.n, s.toleranc
 //	z = v − Jᵀ(JJᵀ)⁻¹h(v),  J = ∂h/∂z at v,
 //
 // and returns max |h_j(v)|. For linear equations, the result is the nearest solution. Equations
-// whose gradients depend linearly on those of earlier equations are left out of the step. z and
-// v may be the same slice. If v or h(v) is not finite, Step returns an error and does not
+// whose gradients depend linearly on those of earlier equations are left out of the step. The
+// slices z and v may be the same. If v or h(v) is not finite, Step returns an error and does not
 // change z.
 func (s *Solver) Step(z, v []float64) (residual float64, err error) {
 	if residual, err = s.begin(z, v); err != nil {
@@ -76,11 +76,11 @@ func (s *Solver) Step(z, v []float64) (residual float64, err error) {
 //
 //	argmin_z ½‖z−v‖²  over  h(z) = 0:
 //
-// Damped Gauss–Newton steps reach a solution. Steps along the set of solutions, each projected
-// back onto that set, then reduce the distance to v (with the step length of Barzilai and
-// Borwein 1988). For linear h, one step suffices. z and v may be the same slice. If the
-// iteration fails, the error is a *[projection.NotConverged] and z the best iterate. If v or
-// h(v) is not finite, Solve returns an error and does not change z.
+// Damped Gauss–Newton steps reach a solution. Steps along the set of solutions, each projected back
+// onto that set, then reduce the distance to v (with the step length of Barzilai and Borwein 1988).
+// For linear h, one step suffices. The slices z and v may be the same. If the iteration fails, the
+// error is a *[projection.NotConverged] and z holds the best iterate. If v or h(v) is not finite,
+// Solve returns an error and does not change z.
 func (s *Solver) Solve(z, v []float64) error {
 	if _, err := s.begin(z, v); err != nil {
 		return err
@@ -150,7 +150,8 @@ func (s *Solver) linearise() error {
 }
 
 // reach moves the present point to a solution by Gauss–Newton steps, and returns the number of
-// steps. Each step is halved until Σ|h_j| decreases. It stops if no step decreases it.
+// steps. Each step is halved until Σ|h_j| decreases. If no step length decreases this sum, reach
+// stops.
 func (s *Solver) reach() (steps int) {
 	for ; steps < mostReach && largest(s.h) > s.tolerance/polished; steps++ {
 		if s.linearise() != nil {
@@ -189,7 +190,7 @@ func (s *Solver) slope() float64 {
 	return largest(s.step)
 }
 
-// length returns the length of the next step. was is the length of the previous step.
+// length returns the length of the next step. The argument was is the length of the previous step.
 func (s *Solver) length(was float64) float64 {
 	move, bend := 0.0, 0.0
 	for i, x := range s.at {

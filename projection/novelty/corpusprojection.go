@@ -125,8 +125,8 @@ func (s *CorpusProjection) Draw(ctx context.Context, x0 []int32, v []float32, sr
 	return all + novel, s.failed()
 }
 
-// novel returns the log-probability that a draw from the language is new. all is the log of the
-// total weight of the language.
+// novel returns the log-probability that a draw from the language is new. The argument all is the
+// log of the total weight of the language.
 func (s *CorpusProjection) novel(ctx context.Context, v []float32, all float64) (float64, error) {
 	w := s.walk(ctx)
 	defer s.rest(w)

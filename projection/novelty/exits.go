@@ -42,19 +42,19 @@ type exitLayer struct {
 // 2^−enoughBits, or 6e-11.
 const enoughBits = 34
 
-// cancelled is the probability of staying in the corpus above which the probability of leaving
-// is summed token by token. Below it, 1 − P loses at most ten of 53 bits. cancelledLarge is the
-// same for vocabularies of at least large tokens, whose sums are of float32 terms: 1 − P then
-// loses at most one of 24 bits.
+// cancelled is the probability of staying in the corpus above which the probability of leaving is
+// summed token by token. Below this value, 1 − P loses at most ten of 53 bits. The constant
+// cancelledLarge is the same bound for large vocabularies, whose sums have float32 terms. Below it,
+// 1 − P loses at most one of 24 bits.
 const (
 	cancelled      = 1 - 0x1p-10
 	cancelledLarge = 0.5
 	large          = 256 // number of tokens from which a vocabulary counts as large
 )
 
-// novel prepares the draws for the log-weights v and returns log P(new | language), or −Inf if
-// no sequence is new. g is the unrolled language. The error is a *LimitError if more than limit
-// transitions would have to be stored.
+// novel prepares the draws for the log-weights v and returns log P(new | language), or −Inf if no
+// sequence is new. The graph g is the unrolled language. If more transitions than the given limit
+// would have to be stored, the error is a *LimitError.
 func (w *exits) novel(g *trellis.Graph, v []float32, limit int) (float64, error) {
 	e := w
 	if e.run == nil {
@@ -118,8 +118,8 @@ func (w *exits) spread(g *trellis.Graph, v []float32, bits, limit int) (lost flo
 	return math.Ldexp(1, -bits) - w.light.left, nil
 }
 
-// keep continues to the next site along the transitions in bins up to last, and drops the
-// others.
+// keep continues to the next site along the transitions in all bins up to the given last bin. It
+// drops the other transitions.
 func (w *exits) keep(l *exitLayer, last int) {
 	w.here.clear()
 	i, kept := 0, int32(0)
@@ -179,8 +179,8 @@ func (e *exits) log(g *trellis.Graph, t, state int, token int32, row []float32, 
 	return float64(row[token]) + e.run.Ahead(next) - ahead
 }
 
-// leaving returns the log of the sum over the tokens with which the corpus does not continue.
-// w.tokens holds the tokens with which it does.
+// leaving returns the log of the sum over the tokens with which the corpus does not continue. The
+// slice w.tokens holds the tokens with which the corpus continues.
 func (w *exits) leaving(g *trellis.Graph, t int, p pair, row []float32, ahead float64) float64 {
 	w.mark(true)
 	defer w.mark(false)
@@ -306,15 +306,15 @@ func (l *lightest) begin(bits int) {
 	l.most = 0
 }
 
-// weigh adds a weight to bin b. b may be out of range.
+// weigh adds a weight to bin b, which may be out of range.
 func (l *lightest) weigh(b int) {
 	b = min(max(b, 0), bins-1)
 	l.bin[b]++
 	l.most = max(l.most, b)
 }
 
-// cut returns the last bin whose weights must be kept at this site, and clears the bins. sites
-// is the number of sites that remain, including this one.
+// cut returns the last bin whose weights must be kept at this site, and clears the bins. The
+// argument sites is the number of remaining sites, including this one.
 func (l *lightest) cut(sites int) (last int) {
 	share := l.left / float64(sites)
 	last = -1
@@ -340,6 +340,6 @@ func (l *lightest) cut(sites int) (last int) {
 // binOfLog returns the bin of a weight, given its log.
 func binOfLog(log float64) int { return int(min(max(math.Floor(-log*(1/math.Ln2)), 0), 1<<30)) }
 
-// exponent returns the least e with x < 2^e, for a positive normal x. For a smaller x it
-// returns a number that is at most that of the least normal float64.
+// exponent returns the least e with x < 2^e, for a positive normal x. For a smaller x, the result
+// is at most that of the least normal float64.
 func exponent(x float64) int { return int(math.Float64bits(x)>>52) - 1022 }

@@ -37,8 +37,8 @@ func (f *frontier) next() {
 	}
 }
 
-// at returns a pointer to the mass of a pair and the index of the pair. If the pair is new, it
-// is added with mass 0, and fresh is true.
+// at returns a pointer to the mass of a pair, and the index of the pair. If the pair is new, at
+// adds the pair with mass 0 and returns fresh = true.
 func (f *frontier) at(language, corpus int) (mass *float64, n int32, fresh bool) {
 	mask := len(f.slot) - 1
 	i := home(language, corpus) & mask

@@ -61,8 +61,8 @@ func (s *Projection) Project(ctx context.Context, sample int, v []float32, from,
 }
 
 // Nearest replaces v by the nearest distribution in which a new sequence leads every row by the
-// margin, stores that sequence in x and returns its cost: the divergence in nats, or the sum of
-// gaps if Gap is set in the recipe. If Nearest returns an error, v is unchanged.
+// margin. It stores that sequence in x and returns its cost. The cost is the divergence in nats, or
+// the sum of gaps if Gap is set in the recipe. If Nearest returns an error, v is unchanged.
 func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost float64, err error) {
 	check.Len("novelty", "x", len(x), s.sites)
 	check.Len("novelty", "v", len(v), s.sites*s.levels)
@@ -118,7 +118,7 @@ func (s *Projection) Recall(x []int32) error {
 	return s.failed()
 }
 
-// weights checks the length of v and returns it. If v is nil, it returns zeros.
+// weights checks the length of v and returns v. If v is nil, weights returns zeros.
 func (s *Projection) weights(v []float32) []float32 {
 	if v == nil {
 		return make([]float32, s.sites*s.levels)
@@ -150,7 +150,8 @@ func (s *Projection) take() *work {
 
 func (s *Projection) give(w *work) { s.idle.Give(w) }
 
-// nearest finds the cheapest new sequence and then projects the rows of v so that it leads.
+// nearest finds the cheapest new sequence and then projects the rows of v so that this sequence
+// leads.
 func (s *Projection) nearest(ctx context.Context, w *work, x []int32, v []float32) (float64, error) {
 	cost, err := s.cheapest(ctx, w, x, v)
 	if err != nil {
@@ -165,7 +166,7 @@ func (s *Projection) nearest(ctx context.Context, w *work, x []int32, v []float3
 	return cost, nil
 }
 
-// cheapest stores the cheapest new sequence in x and returns its cost.
+// cheapest stores in x the cheapest new sequence and returns the cost of this sequence.
 func (s *Projection) cheapest(ctx context.Context, w *work, x []int32, v []float32) (float64, error) {
 	if err := poll.Err(ctx); err != nil {
 		return 0, err

@@ -38,13 +38,13 @@ type Projector struct {
 	// margin. A nil Language means all sequences.
 	Path projection.Path
 
-	// Gap chooses the sequence by the sum over sites of max_l p_i(l) − p_i(x_i), the costs of
-	// Cardei et al. 2025, instead of choosing it by the divergence.
+	// Gap chooses the sequence by the costs of Cardei et al. 2025, instead of by the divergence.
+	// The cost of a sequence x is the sum of max_l p_i(l) − p_i(x_i) over the sites i.
 	Gap bool
 
-	// Trials is the maximum number of rejections of a joint draw; 0 means 64. After that, the
-	// draw sums over the places where sequences leave the set, and draws one of these places
-	// exactly.
+	// Trials is the maximum number of rejections of a joint draw; 0 means 64. After that many
+	// rejections, the draw sums over the places where sequences leave the set, and draws one of
+	// these places exactly.
 	Trials int
 }
 
@@ -66,8 +66,8 @@ func (n Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 	return s, nil
 }
 
-// Compile is Bind for direct use. It returns an error if the set is not a [Corpus]. The default
-// set is one.
+// Compile is Bind for direct use. It returns an error if the set is not a [Corpus]. The default set
+// is a Corpus.
 func (n Projector) Compile(ctx context.Context, sites, levels int) (*CorpusProjection, error) {
 	s, err := n.compile(ctx, sites, levels)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 // ranked enumerates all sequences in ascending order of cost, without a language. A sequence
 // consists of one token from each row, and its cost is the sum of the tokens' costs.
 //
-// Sites are sorted by the gap between their two cheapest tokens. A pick is a choice of a rank
-// for each site. All ranks after the site called at are 0. Its successors
+// Sites are sorted by the gap between their two cheapest tokens. A pick is a choice of a rank for
+// each site. All ranks after the site in its field at are 0. Its successors
 //
 //   - take the next rank at its site,
 //   - take rank 1 at the next site,
@@ -35,7 +35,7 @@ type ranked struct {
 type pick struct {
 	cost float64 // cost in excess of the cheapest sequence
 	at   int32   // index in site of the last site with a rank above 0, −1 if there is none
-	run  int32   // index of its run in ranks
+	run  int32   // index of its run in the slice ranks
 }
 
 // before orders picks by cost and then by run, so that the order is the same in every
@@ -67,7 +67,7 @@ func (e *ranked) start(all []*lead.Row) {
 	e.heap = append(e.heap, pick{at: -1, run: e.newRun()})
 }
 
-// step returns the cost of rank n at site i, minus the cost of rank n−1.
+// step returns the cost of rank n at site i, minus the cost of rank n−1 there.
 func (e *ranked) step(i int, n int) float64 {
 	_, c, _ := e.rows[i].At(n)
 	return c - e.rows[i].Cost(n-1)
@@ -96,8 +96,8 @@ func (e *ranked) run(i int32) []int32 {
 	return e.ranks[int(i)*n : (int(i)+1)*n]
 }
 
-// next stores the next sequence in x and returns its cost. ok is false if there are no more
-// sequences.
+// next stores in x the next sequence and returns the cost of that sequence. The result ok is false
+// if there are no more sequences.
 func (e *ranked) next(x []int32) (cost float64, ok bool) {
 	if len(e.heap) == 0 {
 		return 0, false
@@ -133,8 +133,8 @@ func (e *ranked) pushSuccessors(p pick) {
 	e.free = append(e.free, p.run)
 }
 
-// push pushes a copy of p with another rank at site at and, if back ≥ 0, with rank 0 at site
-// back.
+// push pushes a copy of p with another rank at the site with index at. If back ≥ 0, the copy also
+// has rank 0 at the site with index back.
 func (e *ranked) push(p pick, at int, rank int32, cost float64, back int) {
 	run := e.newRun()
 	copy(e.run(run), e.run(p.run))

@@ -40,7 +40,8 @@ func (s *corpusSearch) find(corpus Corpus, all []*lead.Row) bool {
 	return !math.IsInf(s.cost, 1) && s.meter.Err() == nil
 }
 
-// walk visits the sequences that begin with x[:i]. That prefix leads to state and costs so.
+// walk visits the sequences that begin with x[:i]. That prefix leads to the given state and has the
+// cost so.
 func (s *corpusSearch) walk(i, state int, so float64) {
 	if i == len(s.x) {
 		if !s.corpus.Accepting(state) && so < s.cost {

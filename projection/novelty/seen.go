@@ -11,7 +11,7 @@ type Seen interface {
 	// Contains reports whether x is in the set. It does not keep x.
 	Contains(x []int32) bool
 
-	// Add adds x to the set and reports whether it was new. It does not keep x.
+	// Add adds x to the set and reports whether x was new. It does not keep x.
 	Add(x []int32) bool
 }
 

@@ -105,8 +105,8 @@ func (w *walk) step(t, state int, token int32) int {
 func (w *walk) accepts(state int) bool { return w.language == nil || w.language.Accepting(state) }
 
 // known returns the log of the total weight of the sequences that are in the corpus and in the
-// language. all is the log of the total weight of the language. ok is false if the language is
-// too unlikely, compared with all sequences, for sums in float64.
+// language. The argument all is the log of the total weight of the language. The result ok is false
+// if the language is too unlikely, compared with all sequences, for sums in float64.
 //
 // Masses are float64 numbers in units of e^unit. A mass that underflows relative to the
 // greatest mass of its site is negligible.

@@ -153,7 +153,7 @@ func (c *Conditional) LogMarginals(ctx context.Context, dst []float64, v []float
 	return w.meter.Err()
 }
 
-// weights checks the length of v and returns it. If v is nil, it returns zeros.
+// weights checks the length of v and returns v. If v is nil, weights returns zeros.
 func (c *Conditional) weights(v []float32) []float32 {
 	if v == nil {
 		return make([]float32, c.sites*c.levels)

@@ -149,8 +149,7 @@ func (w *work) read(i int) error {
 	return nil
 }
 
-// mix stores log Σ_z' trans(z; z')·exp(later[z']) in dst[z]. If the context ends, it stops
-// early.
+// mix sets dst[z] to log Σ_z' trans(z; z')·exp(later[z']). If the context ends, it stops early.
 func (w *work) mix(dst, later []float64) {
 	top := math.Inf(-1)
 	for _, x := range later {
@@ -313,7 +312,7 @@ func (w *work) weigh(x []int32) float64 {
 	return algebra.LogSum(now)
 }
 
-// push stores log Σ_z exp(now[z])·trans(z; z') in dst[z']. If the context ends, it stops early.
+// push sets dst[z'] to log Σ_z exp(now[z])·trans(z; z'). If the context ends, it stops early.
 func (w *work) push(dst, now []float64) {
 	p := w.p[:w.h]
 	for y := range dst {

@@ -190,7 +190,7 @@ func (w *newton) expand(y []float64, m int) {
 	w.multiply(w.pc, w.c)
 }
 
-// products stores A(ẑ + pc) in t, where z is ẑ.
+// products sets t to A(ẑ + pc). The argument z is ẑ.
 func (w *newton) products(z []float64, m int) {
 	for i, v := range z {
 		w.sum[i] = v + w.pc[i]
@@ -300,8 +300,8 @@ func (w *newton) classify(m int) (moved float64) {
 	return moved
 }
 
-// solve stores (εI + A_TPA_Tᵀ)⁻¹·res in w.w by conjugate gradients. It stops when the residual
-// is at most least, or cgTol times its initial value.
+// solve sets w.w to (εI + A_TPA_Tᵀ)⁻¹·res by conjugate gradients. It stops when the residual is at
+// most least, or cgTol times its initial value.
 func (w *newton) solve(epsilon, least float64) {
 	k := len(w.tight)
 	x, res, dir, img := w.w[:k], w.res[:k], w.dir[:k], w.img[:k]

@@ -206,7 +206,7 @@ func (s *slabs) dot(j int, z []float64) float64 {
 	return sum
 }
 
-// axpy adds a times row j to z.
+// axpy adds row j, multiplied by the number a, to z.
 func (s *slabs) axpy(j int, a float64, z []float64) {
 	from, to := s.start[j], s.end[j]
 	index, value := s.index[from:to], s.value[from:to]

@@ -57,8 +57,7 @@ func (s *Corpus) Err() error { return s.set.Err() }
 // Check returns the first error of the file: see [Set.Check].
 func (s *Corpus) Check() error { return s.set.Check() }
 
-// Add adds x to the file and then to the automaton, and reports whether it was new: see
-// [Set.Add].
+// Add adds x to the file and then to the automaton. It reports whether x was new. See [Set.Add].
 func (s *Corpus) Add(x []int32) bool {
 	if s.Contains(x) {
 		return false

@@ -145,7 +145,7 @@ func whole(tx *bbolt.Tx, path string) error {
 // seenOf returns the bucket of sequences.
 func seenOf(tx *bbolt.Tx) *bbolt.Bucket { return tx.Bucket(formatName).Bucket(seenName) }
 
-// put adds a key to the bucket of sequences and reports whether it was new.
+// put adds a key to the bucket of sequences and reports whether the key was new.
 func put(seen *bbolt.Bucket, key []byte) (added bool, err error) {
 	if k, _ := seen.Cursor().Seek(key); bytes.Equal(k, key) {
 		return false, nil

@@ -173,9 +173,9 @@ func (s *Set) Contains(x []int32) bool {
 	return known
 }
 
-// Add adds x to the set and reports whether it was new. It returns once the sequence is on disk.
-// Negative tokens are an error, and so are sequences whose key takes more than 32768 bytes (one
-// byte for a token below 128, two below 2¹⁴, three below 2²¹).
+// Add adds x to the set and reports whether x was new. It returns once the sequence is on disk. It
+// returns an error for negative tokens and for sequences whose key takes more than 32,768 bytes. A
+// token below 128 takes one byte, a token below 2¹⁴ two, and a token below 2²¹ three.
 func (s *Set) Add(x []int32) bool {
 	if s.Contains(x) { // without a transaction that writes
 		return false
@@ -197,16 +197,16 @@ func (s *Set) Settings(add func(name string, value any)) { add("File", s.identit
 // importSize is the number of sequences that are written to the file in one transaction.
 const importSize = 1 << 13
 
-// Import adds many sequences to the set, some thousand at a time, and returns how many were
-// new. The counted sequences are on disk even if Import returns an error. The error names a
-// sequence that a file cannot store, is an error of the file, or is the cause of the context.
-// Import does not keep the slices that all yields.
+// Import adds many sequences to the set, some thousand at a time, and returns how many were new.
+// The counted sequences are on disk even if Import returns an error. The error names a sequence
+// that a file cannot store, is an error of the file, or is the cause of the context. Import does
+// not keep the yielded slices.
 func (s *Set) Import(ctx context.Context, all iter.Seq[[]int32]) (added int, err error) {
 	return s.put(ctx, all, func([]int32) {})
 }
 
-// put implements Import. It calls then for every sequence that was new, once the sequence is on
-// disk.
+// put implements Import. For every sequence that was new, it calls the function then once the
+// sequence is on disk.
 func (s *Set) put(ctx context.Context, all iter.Seq[[]int32], then func(x []int32)) (added int, err error) {
 	var keys [][]byte
 	flush := func() error {
@@ -309,8 +309,8 @@ func (s *Set) keys(yield func(key []byte) bool) {
 	}
 }
 
-// Verify reads the whole file. It returns an error unless pages, keys and the number of keys
-// are consistent. If the context ends, it returns the cause.
+// Verify reads the whole file. It returns an error unless pages, keys and the number of keys are
+// consistent. If the context ends, Verify returns the context's cause.
 func (s *Set) Verify(ctx context.Context) error {
 	err := s.view(func(tx *bbolt.Tx) (first error) {
 		for err := range tx.Check() { // to the end, or it waits for ever
