@@ -18,7 +18,7 @@
 //
 // An [Objective] estimates the moments of the model. [Persistent] uses chains that continue while
 // θ moves. [Contrastive] uses short chains that start from the data. [Exact] sums over all
-// states. [Pseudo] replaces the likelihood by the product of its conditionals, whose gradient
+// states, by elimination where the model's graph has a low width. [Pseudo] replaces the likelihood by the product of its conditionals, whose gradient
 // needs no moments of the model.
 //
 // # Caveats

@@ -13,28 +13,45 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Exact computes the moments of the model by a sum over all its states. The model may have at most
-// 2²² states. It gives maximum likelihood without chains. Config.Chains must be nil.
+// Exact computes the moments of the model exactly. It gives maximum likelihood without chains, so
+// Config.Chains must be nil.
+//
+// A model of more than 4,096 states is summed by elimination, at any number of states, if its
+// factors (see [Factored]) are finite and form a graph of low width, such as a chain, a tree or a
+// narrow lattice. A step then costs one pass of elimination, and one ParamGradient of a state for
+// each pair of levels of neighbours. Other models may have at most 2²² states, which are
+// enumerated.
 type Exact struct{}
 
-// mostStates is the largest number of states that Exact enumerates at every step.
-const mostStates = 1 << 22
+const (
+	mostStates = 1 << 22 // largest number of states that Exact enumerates at every step
+	fewStates  = 1 << 12 // largest number of states for which Exact always enumerates
+)
 
 // Name returns the name of the objective in checkpoints.
 func (Exact) Name() string { return "exact" }
 
 // Bind returns the [Phase] of the objective for the model p and its data.
-func (Exact) Bind(_ context.Context, p energy.Parametric, data []int32, _ dual.Primal[int32]) (Phase, error) {
+func (Exact) Bind(ctx context.Context, p energy.Parametric, data []int32, _ dual.Primal[int32]) (Phase, error) {
 	if err := check.Given("fit: Exact", "p", p); err != nil {
 		return nil, err
 	}
 	sites, levels := p.Shape()
 	n := 1
 	for range sites {
-		if n > mostStates/levels {
-			return nil, fmt.Errorf("fit: Exact: %d sites of %d levels, want at most %d states", sites, levels, mostStates)
+		n = min(n, mostStates) * levels
+	}
+	if n > fewStates {
+		f, err := newFactored(ctx, p, data)
+		if f != nil {
+			return f, nil
 		}
-		n *= levels
+		if n > mostStates {
+			if err != nil {
+				return nil, fmt.Errorf("fit: Exact: %w", err)
+			}
+			return nil, fmt.Errorf("fit: Exact: %d sites of %d levels, want at most %d states, or finite factors over few sites", sites, levels, mostStates)
+		}
 	}
 	return &enumerated{data: newMoments(p, data), p: p, sites: sites, levels: levels, states: n}, nil
 }

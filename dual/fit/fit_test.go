@@ -1,10 +1,12 @@
 package fit_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -100,6 +102,73 @@ func TestExactMatchesTheMoments(t *testing.T) {
 		for k := range want {
 			assert.InDelta(t, want[k]/float64(len(data)/sites)+0.01*opt[k], got[k], 2e-4, "%s: moment %d", name, k)
 		}
+	}
+}
+
+// Gradients by elimination are those of enumeration, for models with shared parameters, fields of
+// their own, several levels and longer tables, and they make fits of models that cannot be enumerated.
+func TestExactByElimination(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 5))
+	var edges []model.Edge
+	for i := range 12 {
+		edges = append(edges, model.Edge{I: i, J: i + 1, W: r.NormFloat64()}, model.Edge{I: max(0, i-3), J: i + 1, W: .5})
+	}
+	edges = edges[:len(edges)-1]
+	slices.SortFunc(edges, func(a, b model.Edge) int { return cmp.Or(cmp.Compare(a.I, b.I), cmp.Compare(a.J, b.J)) })
+	edges = slices.CompactFunc(edges, func(a, b model.Edge) bool { return a.I == b.I && a.J == b.J })
+	start, moves := make([]float64, 3), make([]float64, 27)
+	for i := range start {
+		start[i] = 1. / 3
+	}
+	for i := range moves {
+		moves[i] = 1. / 3
+	}
+	first := make([]float64, 9)
+	for i := range first {
+		first[i] = 1. / 9
+	}
+	for name, m := range map[string]energy.Learnable{
+		"ising":     exact.Must(model.NewIsing(exact.Must(model.NewGraph(13, edges)), 0.4, 0.1)),
+		"potts":     exact.Must(model.NewPotts(model.FreeLattice{2, 4}, 3, 0.5, []float64{0, 0.3, -0.2})),
+		"quadratic": exact.Must(model.NewQuadratic(8, edges[:8], model.Polynomial{Values: []float32{-1, 0, 2}, Linear: []float64{.1, .2, .3, -.1, 0, 0, .4, .1}})),
+		"markov":    exact.Must(model.NewMarkov(8, 3, 2, first, moves)),
+	} {
+		p := exact.Must(m.Learn())
+		theta := p.Params()
+		for k := range theta {
+			theta[k] += .3 * r.NormFloat64()
+		}
+		require.NoError(t, p.SetParams(theta), name)
+		sites, levels := p.Shape()
+		data := make([]int32, 5*sites)
+		for i := range data {
+			data[i] = int32(r.IntN(levels))
+		}
+		gradient := func(p energy.Parametric) (string, []float64) {
+			phase := exact.Must(fit.Exact{}.Bind(ctx, p, data, nil))
+			g := make([]float64, len(theta))
+			require.NoError(t, phase.Gradient(ctx, g, data, 0, 0))
+			return fmt.Sprintf("%T", phase), g
+		}
+		kind, got := gradient(p)
+		all, want := gradient(struct{ energy.Parametric }{p})
+		require.NotEqual(t, kind, all, name)
+		for k, v := range want {
+			require.InDelta(t, v, got[k], 1e-11, "%s: θ_%d", name, k)
+		}
+	}
+	p := exact.Must(exact.Must(model.NewIsing(model.Lattice{60}, 0.4, 0)).Learn())
+	data := make([]int32, 50*60)
+	for i := range data {
+		data[i] = int32(r.IntN(2))
+	}
+	f := exact.Must(fit.New(ctx, p, data, fit.Config{Objective: fit.Exact{}, L2: .1, Rate: dual.Constant(.05)}))
+	require.NoError(t, f.Run(ctx, 300))
+	require.NoError(t, p.SetParams(f.Params()))
+	g := make([]float64, len(f.Params()))
+	require.NoError(t, exact.Must(fit.Exact{}.Bind(ctx, p, data, nil)).Gradient(ctx, g, data, 0, 0))
+	for k, v := range f.Params() {
+		require.InDelta(t, 0, g[k]+.1*v, 1e-3)
 	}
 }
 
@@ -286,7 +355,7 @@ func TestErrors(t *testing.T) {
 		"len(Config.Penalty) = 1, want 8":              {p, data, fit.Config{Penalty: []float64{1}, Chains: good()}},
 		"Config.Penalty[7] = -1":                       {p, data, fit.Config{Penalty: []float64{1, 1, 1, 1, 1, 1, 1, -1}, Chains: good()}},
 		"len(Config.Fixed) = 1, want 8":                {p, data, fit.Config{Fixed: []bool{true}, Chains: good()}},
-		"Exact: 30 sites of 2 levels, want at most":    {big, make([]int32, 30), fit.Config{Objective: fit.Exact{}}},
+		"Exact: 30 sites of 2 levels, want at most":    {struct{ energy.Parametric }{big}, make([]int32, 30), fit.Config{Objective: fit.Exact{}}},
 		"the chains have 0 entries of states":          {p, data, fit.Config{Chains: nothing{}}},
 	} {
 		_, err := fit.New(context.Background(), c.p, c.data, c.cfg)

@@ -53,6 +53,16 @@ type Exponential interface {
 	Exponential() bool
 }
 
+// Factored is implemented by models whose energy at the present θ has factors. [Exact] sums over
+// the states of such a model by elimination if its graph has a low width.
+type Factored interface {
+	energy.Parametric
+
+	// Present returns a model with the energy at the present θ. It is valid until SetParams.
+	// The scopes of its factors do not depend on θ.
+	Present() energy.Factored
+}
+
 // moments computes means of ∂E/∂θ over rows of data.
 type moments struct {
 	p     energy.Parametric

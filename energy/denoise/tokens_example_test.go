@@ -36,6 +36,30 @@ func ExampleMarkov() {
 	// Output: P(x_1 = 1) = 0.0238
 }
 
+// Three corners of a square of spins that prefer to agree are known, two up and one down. The
+// fourth (level 2 is the mask) has one neighbour of each kind.
+func ExampleFactored() {
+	square, err := model.NewIsing(model.FreeLattice{2, 2}, 0.8, 0.2)
+	if err != nil {
+		panic(err)
+	}
+	d, err := denoise.NewFactored(context.Background(), square, denoise.Absorbing)
+	if err != nil {
+		panic(err)
+	}
+	v := make([]float32, 4*3)
+	err = d.Denoise(context.Background(), v, energy.Noised[int32]{
+		X: []int32{1, 1, 0, 2}, Time: []float64{0.5}, Alpha: []float64{0.5},
+		Sample: []int{0}, Src: []rand.Source{rand.NewPCG(1, 1)},
+	})
+	if err != nil {
+		panic(err)
+	}
+	row := v[3*3:] // 1/(1 + e^(−2·0.2)): only the field decides
+	fmt.Printf("P(x_3 = 1) = %.4f\n", 1/(1+math.Exp(float64(row[0]-row[1]))))
+	// Output: P(x_3 = 1) = 0.5987
+}
+
 // A casino switches between a fair die and one that shows a six every second
 // time. After six, six, ?, six it is probably the loaded one that is on the
 // table, and the unknown roll is a six with nearly even odds. Level 0 is another

@@ -194,6 +194,13 @@ func (l *quadraticLearner) SetParams(theta []float64) error {
 // to 2²⁴ are exact.
 const gradientBatch = 1024
 
+// Present returns the model at the present θ, until SetParams. It has factors (see fit.Factored).
+func (l *quadraticLearner) Present() energy.Factored {
+	own := *l.Quadratic
+	own.learned = false
+	return &own
+}
+
 // ParamGradient adds the gradient of the energy by θ, summed over weighted states, to g. The second
 // moments of a dense matrix are computed as matrix products in float32.
 func (l *quadraticLearner) ParamGradient(g []float64, x []int32, w []float64) {
@@ -377,6 +384,9 @@ func (l *isingLearner) Factors() (cards []int32, scopes [][]int32, tables [][]fl
 	return nil, nil, nil, false
 }
 
+// Present returns the model at the present θ, until SetParams. It has factors (see fit.Factored).
+func (l *isingLearner) Present() energy.Factored { return l.Ising }
+
 // ParamGradient adds the gradient of the energy by θ, summed over weighted states, to g.
 func (l *isingLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := l.graph.Sites()
@@ -467,6 +477,9 @@ func (l *pottsLearner) Factors() (cards []int32, scopes [][]int32, tables [][]fl
 	return nil, nil, nil, false
 }
 
+// Present returns the model at the present θ, until SetParams. It has factors (see fit.Factored).
+func (l *pottsLearner) Present() energy.Factored { return l.Potts }
+
 // ParamGradient adds the gradient of the energy by θ, summed over weighted states, to g.
 func (l *pottsLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := l.graph.Sites()
@@ -547,6 +560,9 @@ func (l *independentLearner) Factors() (cards []int32, scopes [][]int32, tables 
 	return nil, nil, nil, false
 }
 
+// Present returns the model at the present θ, until SetParams. It has factors (see fit.Factored).
+func (l *independentLearner) Present() energy.Factored { return l.Independent }
+
 // ParamGradient adds the gradient of the energy by θ, summed over weighted states, to g.
 func (l *independentLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := len(l.costs) / l.levels
@@ -619,6 +635,9 @@ func normalise(costs, theta []float64, number []int32) {
 func (l *markovLearner) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	return nil, nil, nil, false
 }
+
+// Present returns the model at the present θ, until SetParams. It has factors (see fit.Factored).
+func (l *markovLearner) Present() energy.Factored { return l.Markov }
 
 // ParamGradient adds the gradient of the energy by θ, summed over weighted states, to g. For an
 // entry of a row, the gradient is its probability times the number of visits to the row, minus the

@@ -49,6 +49,8 @@ func denoisers() []denoiser {
 		{"denoise.Table", replaced, diffusiontest.DenoiserOptions{Joint: whole}},
 		{"denoise.Markov", exact.Must(denoise.NewMarkov(chain, denoise.Absorbing)), diffusiontest.DenoiserOptions{Joint: listed(chain, true)}},
 		{"denoise.Markov", exact.Must(denoise.NewMarkov(chain, denoise.Noisy)), diffusiontest.DenoiserOptions{Joint: listed(chain, false)}},
+		{"denoise.Factored", exact.Must(denoise.NewFactored(context.Background(), chain, denoise.Absorbing)), diffusiontest.DenoiserOptions{Joint: listed(chain, true)}},
+		{"denoise.Factored", exact.Must(denoise.NewFactored(context.Background(), chain, denoise.Noisy)), diffusiontest.DenoiserOptions{Joint: listed(chain, false)}},
 		{"denoise.Independent", exact.Must(denoise.NewIndependent(alone, denoise.Absorbing)), diffusiontest.DenoiserOptions{Joint: listed(alone, true)}},
 		{"denoise.Independent", exact.Must(denoise.NewIndependent(alone, denoise.Noisy)), diffusiontest.DenoiserOptions{Joint: listed(alone, false)}},
 		{"denoise.HMM", exact.Must(denoise.NewHMM(3, start, trans, emit, denoise.Absorbing)), diffusiontest.DenoiserOptions{Joint: hidden(true)}},

@@ -46,6 +46,7 @@ var bounds = map[string]struct {
 	"fixedPairs":    {fixedPairs * fixedHeight * 2 * fixedColumns, 0.05},
 	"fixedHeight":   {fixedHeight * 2 * fixedColumns, 1},
 	"chainTerms":    {chainTerms, 0.5},
+	"forestTerms":   {forestTerms, 10},
 	"RowNear":       {RowNear, 5},
 	"sumTerms":      {sumTerms, 5},
 }

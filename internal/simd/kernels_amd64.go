@@ -184,6 +184,11 @@ const (
 	pickRowLevel        = avx2
 	pickRowsLevel       = avx2
 	argMaxRowsLevel     = avx2
+	forestOddsLevel     = avx512
+	forestUpLevel       = avx512
+	forestDrawLevel     = avx512
+	forestEnergiesLevel = avx512
+	spreadForestLevel   = avx512
 	addRowsLevel        = avx2
 	addRows64Level      = avx2
 	changesLevel        = avx512
@@ -929,6 +934,31 @@ func entropyRows(sum []float64, p, w, m []float32, cols int) {
 	} else {
 		entropyRowsAVX2(&sum[0], &p[0], &w[0], &m[0], len(sum), cols)
 	}
+}
+
+//go:noinline
+func forestOddsRun(odds []float64, own []uint8, field []float64, bonds []ForestBond, from []int32, lo, hi, first int) {
+	forestOddsAVX512(&odds[8*lo], &own[0], &field[lo], &bonds[from[lo]].Place, &from[lo], hi-lo, first)
+}
+
+//go:noinline
+func forestUpRun(odds []float64, links []ForestLink, lo, hi int) {
+	forestUpAVX512(&odds[0], &odds[8*lo], &links[lo].Site, hi-lo)
+}
+
+//go:noinline
+func forestDrawRun(own []uint8, u []float64, stride int, odds []float64, links []ForestLink, lo, hi int, live uint8, moved *[8]int64) {
+	forestDrawAVX512(&own[0], &u[0], 8*stride, &odds[8*(hi-1)], &links[hi-1].Site, hi-lo, int(live), &moved[0])
+}
+
+//go:noinline
+func forestEnergiesRun(sum *[8]float64, own []uint8, field []float64, bonds []ForestBond, from []int32, lo, hi int) {
+	forestEnergiesAVX512(&sum[0], &own[0], &own[lo], &field[lo], &bonds[from[lo]].Place, &from[lo], hi-lo)
+}
+
+//go:noinline
+func spreadForestRun(x []int32, own []uint8, n, chains, stride int) {
+	spreadForestAVX512(&x[0], &own[0], n, chains, 4*stride)
 }
 
 // sparse is refSparseField.
@@ -1819,6 +1849,26 @@ func foldMaxAVX2(dst *float64, m *float64, at *int32, coef *float64, count int, 
 //go:noescape
 func foldMaxAVX512(dst *float64, m *float64, at *int32, coef *float64, count int, n int)
 
+// forestDrawAVX512 is refForestDraw on n ≥ 1 places, beginning with the last.
+//
+//go:noescape
+func forestDrawAVX512(own *uint8, u *float64, stride int, odds *float64, links *int32, n int, live int, moved *int64)
+
+// forestEnergiesAVX512 is refForestEnergies on n ≥ 1 sites.
+//
+//go:noescape
+func forestEnergiesAVX512(sum *float64, own *uint8, at *uint8, field *float64, bonds *int32, from *int32, n int)
+
+// forestOddsAVX512 is refForestOdds on n ≥ 1 places.
+//
+//go:noescape
+func forestOddsAVX512(odds *float64, own *uint8, field *float64, bonds *int32, from *int32, n int, first int)
+
+// forestUpAVX512 is refForestUp on n ≥ 1 places.
+//
+//go:noescape
+func forestUpAVX512(odds *float64, at *float64, links *int32, n int)
+
 // fusedTile12AVX512 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a have the stride lda, the second sixteen columns with AVX-512 lie next entries further.
 //
 //go:noescape
@@ -2343,6 +2393,11 @@ func spreadChainsAVX2(x *int32, own *uint64, place *int32, n int, chains int, st
 //
 //go:noescape
 func spreadChainsAVX512(x *int32, own *uint64, place *int32, n int, chains int, stride int)
+
+// spreadForestAVX512 is refSpreadForest on n ≥ 1 sites and chains ≥ 1; stride is the bytes from a chain to the next.
+//
+//go:noescape
+func spreadForestAVX512(x *int32, own *uint8, n int, chains int, stride int)
 
 // squaresAVX2 is refSquares on count ≥ 1 rows of n = 16k ≥ 16 columns.
 //

@@ -54,6 +54,17 @@ func perturb(y, w, noise []float32, scale float32)           { refPerturb(y, w, 
 func pull(dst, y, d []float32, mean, scale float32)          { refPull(dst, y, d, mean, scale) }
 func entropy(lane *[16]float64, p, w []float32, m float32)   { refEntropy(lane, p, w, m) }
 func entropyRows(sum []float64, p, w, m []float32, cols int) { refEntropyRows(sum, p, w, m, cols) }
+func forestOddsRun([]float64, []uint8, []float64, []ForestBond, []int32, int, int, int) {
+	panic("simd: no assembly of forestOdds")
+}
+func forestUpRun([]float64, []ForestLink, int, int) { panic("simd: no assembly of forestUp") }
+func forestDrawRun([]uint8, []float64, int, []float64, []ForestLink, int, int, uint8, *[8]int64) {
+	panic("simd: no assembly of forestDraw")
+}
+func forestEnergiesRun(*[8]float64, []uint8, []float64, []ForestBond, []int32, int, int) {
+	panic("simd: no assembly of forestEnergies")
+}
+func spreadForestRun([]int32, []uint8, int, int, int) { panic("simd: no assembly of spreadForest") }
 func sparse(dst []float64, start, adj []int32, w []float64, x []int32) {
 	refSparseField(dst, start, adj, w, x)
 }
@@ -139,33 +150,38 @@ func sumRowsRun(*[ChainBits]int32, []Row) { panic("simd: no assembly of sumRows"
 
 // Levels from which there is assembly.
 const (
-	logisticWordsLevel = never
-	dotLevel           = never
-	sumLevel           = never
-	dot64Level         = never
-	innerLevel         = never
-	gapLevel           = never
-	weightsMarkedLevel = never
-	softplusLevel      = never
-	expGatherLevel     = never
-	torusInnerLevel    = never
-	squaresLevel       = never
-	argMaxRowsLevel    = never
-	addRowsLevel       = never
-	addRows64Level     = never
-	changesLevel       = never
-	quadsLevel         = never
-	addChosenLevel     = never
-	addChosen64Level   = never
-	foldLevel          = never
-	dotsLevel          = never
-	foldMaxLevel       = never
-	raiseLevel         = never
-	spreadBitsLevel    = never
-	unpackBitsLevel    = never
-	tallyBitsLevel     = never
-	spreadChainsLevel  = never
-	jointHeatLevel     = never
-	visitLevel         = never
-	sumRowsLevel       = never
+	logisticWordsLevel  = never
+	dotLevel            = never
+	sumLevel            = never
+	dot64Level          = never
+	innerLevel          = never
+	gapLevel            = never
+	weightsMarkedLevel  = never
+	softplusLevel       = never
+	expGatherLevel      = never
+	torusInnerLevel     = never
+	squaresLevel        = never
+	argMaxRowsLevel     = never
+	forestOddsLevel     = never
+	forestUpLevel       = never
+	forestDrawLevel     = never
+	forestEnergiesLevel = never
+	spreadForestLevel   = never
+	addRowsLevel        = never
+	addRows64Level      = never
+	changesLevel        = never
+	quadsLevel          = never
+	addChosenLevel      = never
+	addChosen64Level    = never
+	foldLevel           = never
+	dotsLevel           = never
+	foldMaxLevel        = never
+	raiseLevel          = never
+	spreadBitsLevel     = never
+	unpackBitsLevel     = never
+	tallyBitsLevel      = never
+	spreadChainsLevel   = never
+	jointHeatLevel      = never
+	visitLevel          = never
+	sumRowsLevel        = never
 )

@@ -320,7 +320,7 @@ func TestForestAgainstPlan(t *testing.T) {
 		pairs := m.Pairs(p.free)
 		require.NotNil(t, pairs)
 		g := OfScopes(len(p.cards), p.scopes, p.free)
-		set := g.Cover(1, r)[0]
+		set := pairs.byHeight(g.Cover(1, r)[0])
 		plan, forest := m.Compile(set), pairs.Forest(set)
 		require.Equal(t, plan.Sites(), forest.Sites())
 		require.Greater(t, plan.Entries()+forest.Edges(), 0)

@@ -1,6 +1,7 @@
 package mcmc
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 func TestSubgraphRefuses(t *testing.T) {
@@ -63,6 +65,57 @@ func TestSubgraphLanguages(t *testing.T) {
 				e += tables[k][at]
 			}
 			require.Equal(t, constraint.Accepts(a, x), e == 0, "%v", x)
+		}
+	}
+}
+
+// Chains that move eight at a time have the bits of chains that move alone, also after a checkpoint.
+func TestSubgraphEights(t *testing.T) {
+	const chains, steps = 11, 30
+	glass := sparse(300, 2.5, 1)
+	fixed := map[int]int32{7: 1, 200: 0}
+	for _, m := range []energy.Model{glass, exact.Must(energy.Clamp(glass, fixed)), exact.Must(energy.Scale(glass, .3))} {
+		sites, _ := m.Shape()
+		start := make([]int32, chains*sites)
+		for i := range start {
+			start[i] = int32(i % 3 & 1)
+			if v, ok := fixed[i%sites]; ok {
+				start[i] = v
+			}
+		}
+		stream := func(s int) sampler.Stream { return *sampler.NewStream(3, uint64(s)) }
+		kernel := func(n int) sampler.Kernel { return exact.Must(Subgraph{Width: 1}.Kernel(t.Context(), m, n)) }
+		all, x, info, r := kernel(chains), slices.Clone(start), make([]sampler.Info, chains), make([]sampler.Stream, chains)
+		for s := range r {
+			r[s] = stream(s)
+		}
+		require.NoError(t, all.Reset(sampler.Control{}, x))
+		moved := make([]int, chains)
+		for step := range steps {
+			if step == steps/2 {
+				saved := exact.Must(all.AppendBinary(nil))
+				all = kernel(chains)
+				require.NoError(t, all.UnmarshalBinary(saved))
+			}
+			require.Equal(t, 1, all.Step(sampler.Control{Unread: step%5 == 1}, info, x, r))
+			for s := range info {
+				moved[s] += info[s].Moved
+			}
+		}
+		for s := range chains {
+			one, y, own, q := kernel(1), slices.Clone(start[s*sites:(s+1)*sites]), make([]sampler.Info, 1), []sampler.Stream{stream(s)}
+			require.NoError(t, one.Reset(sampler.Control{}, y))
+			alone := 0
+			for range steps {
+				require.Equal(t, 1, one.Step(sampler.Control{}, own, y, q))
+				alone += own[0].Moved
+			}
+			require.Equal(t, y, x[s*sites:(s+1)*sites])
+			require.Equal(t, own[0], info[s])
+			require.Equal(t, alone, moved[s])
+			e := make([]float64, 1)
+			m.Energy(e, y)
+			require.InDelta(t, e[0], own[0].Energy, 1e-10)
 		}
 	}
 }

@@ -397,6 +397,32 @@ var table = []row{
 		doc: "stores, for each of rows ≥ 1 rows of cols ≥ 1, the sum of the lanes of refEntropy from 0; p is destroyed.",
 	},
 
+	// Forests of eight chains.
+	{
+		name: "forestOdds", on: "avx512", gate: true, of: "odds []float64, own []uint8, field []float64, bonds []ForestBond, from []int32, lo, hi, first int",
+		sig: "odds *float64 = &odds[8*lo], own []uint8, field *float64 = &field[lo], bonds *int32 = &bonds[from[lo]].Place, from *int32 = &from[lo], n = hi - lo, first int",
+		doc: "is refForestOdds on n ≥ 1 places.",
+	},
+	{
+		name: "forestUp", on: "avx512", gate: true, of: "odds []float64, links []ForestLink, lo, hi int",
+		sig: "odds []float64, at *float64 = &odds[8*lo], links *int32 = &links[lo].Site, n = hi - lo", doc: "is refForestUp on n ≥ 1 places.",
+	},
+	{
+		name: "forestDraw", on: "avx512", gate: true,
+		of:  "own []uint8, u []float64, stride int, odds []float64, links []ForestLink, lo, hi int, live uint8, moved *[8]int64",
+		sig: "own []uint8, u []float64, stride = 8*stride, odds *float64 = &odds[8*(hi-1)], links *int32 = &links[hi-1].Site, n = hi - lo, live = int(live), moved *int64 = &moved[0]",
+		doc: "is refForestDraw on n ≥ 1 places, beginning with the last.",
+	},
+	{
+		name: "forestEnergies", on: "avx512", gate: true, of: "sum *[8]float64, own []uint8, field []float64, bonds []ForestBond, from []int32, lo, hi int",
+		sig: "sum *float64 = &sum[0], own []uint8, at *uint8 = &own[lo], field *float64 = &field[lo], bonds *int32 = &bonds[from[lo]].Place, from *int32 = &from[lo], n = hi - lo",
+		doc: "is refForestEnergies on n ≥ 1 sites.",
+	},
+	{
+		name: "spreadForest", on: "avx512", gate: true, of: "x []int32, own []uint8, n, chains, stride int",
+		sig: "x []int32, own []uint8, n, chains int, stride = 4*stride", doc: "is refSpreadForest on n ≥ 1 sites and chains ≥ 1; stride is the bytes from a chain to the next.",
+	},
+
 	// Rows of matrices that states choose, and pieces of vectors.
 	{
 		name: "sparse", on: both, ref: "refSparseField", sig: "dst []float64, start, adj []int32, w []float64, x []int32, rows = len(dst)",

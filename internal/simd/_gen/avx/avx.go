@@ -41,6 +41,7 @@ var topics = []struct {
 	{"columns", columns},
 	{"choice", choice},
 	{"changes", changes},
+	{"forest", forest},
 	{"bits", bits},
 	{"chainbits", chainbits},
 	{"joint", joint},

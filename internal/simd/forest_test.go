@@ -1,0 +1,90 @@
+package simd
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestForest compares the backends with the references, bit for bit: forests with hubs, roots,
+// empty parts and several calls of assembly, and chains that keep their states.
+func TestForest(t *testing.T) {
+	if !HasForests() {
+		t.Skip("this backend moves one chain after the other")
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{1, 2, 15, 100, 3000} {
+		sites := n + 20
+		f := Forest{From: []int32{0}}
+		for k := range n {
+			l := ForestLink{Site: int32(k), Parent: int32(k), Place: int32(n), Couple: [2]float64{1, 1}}
+			if k+1 < n && r.IntN(10) > 0 {
+				l.Place = int32(k + 1 + r.IntN(min(n-k-1, 5)))
+				l.Parent, l.Couple[1] = l.Place, math.Exp(4*r.NormFloat64())
+			}
+			degree := r.IntN(4)
+			if k == n/2 {
+				degree = 2 * forestTerms / 3
+			}
+			for range degree {
+				f.Bonds = append(f.Bonds, ForestBond{Place: int32(k), To: int32(n + r.IntN(20)), Factor: [2]float64{1, math.Exp(.1 * r.NormFloat64())}})
+			}
+			f.Links, f.Field, f.From = append(f.Links, l), append(f.Field, math.Exp(r.NormFloat64())), append(f.From, int32(len(f.Bonds)))
+		}
+		f.Bonds = append(f.Bonds, ForestBond{})
+		own := make([]uint8, (sites+15)&^15)
+		for i := range sites {
+			own[i] = uint8(r.Uint32())
+		}
+		u := make([]float64, ForestChains*(n+3))
+		for i := range u {
+			u[i] = r.Float64()
+		}
+		field, energies, from := make([]float64, sites), make([]ForestBond, 0), []int32{0}
+		for i := range field {
+			field[i] = r.NormFloat64()
+			for range r.IntN(3) {
+				energies = append(energies, ForestBond{To: int32(r.IntN(sites)), Factor: [2]float64{0, r.NormFloat64()}})
+			}
+			from = append(from, int32(len(energies)))
+		}
+		energies = append(energies, ForestBond{})
+		type result struct {
+			odds  []float64
+			own   []uint8
+			moved [ForestChains]int64
+			sum   [ForestChains]float64
+			x     []int32
+		}
+		run := func(cuts ...int) (v result) {
+			v.odds, v.own, v.x = make([]float64, ForestChains*(n+1)), append([]uint8(nil), own...), make([]int32, 5*sites)
+			lo := 0
+			for _, hi := range append(cuts, n) {
+				f.Odds(v.odds, v.own, lo, hi)
+				lo = hi
+			}
+			f.Draw(v.own, u, n+3, v.odds, 0b10110111, &v.moved)
+			ForestEnergies(&v.sum, v.own, field, energies, from)
+			SpreadForest(v.x, v.own, sites)
+			return v
+		}
+		got := run()
+		defer func(l level) { best = l }(best)
+		was := best
+		best = purego
+		require.Equal(t, run(), got)
+		whole := run(n / 3)
+		best = was
+		require.Equal(t, whole, run(n/3))
+		for i, v := range got.own {
+			require.Zero(t, (v^own[i])&^0b10110111)
+		}
+		for c := range 5 {
+			for i := range sites {
+				require.Equal(t, int32(got.own[i]>>c&1), got.x[c*sites+i])
+			}
+		}
+	}
+}
