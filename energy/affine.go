@@ -269,13 +269,13 @@ func (a *Affine) finish() *Affine {
 // Shape returns the number of sites and levels, which all parts share.
 func (a *Affine) Shape() (sites, levels int) { return a.sites, a.levels }
 
-// Energy stores the energies of the states x in e; it implements [Model].
+// Energy stores in e the energies of the states x; it implements [Model].
 func (a *Affine) Energy(e []float64, x []int32) {
 	a.add64(e, a.offset, func(k int, e []float64) { a.parts[k].Energy(e, x) })
 	a.energies(e, x)
 }
 
-// add64 stores c·(Σ_k w_k d_k + offset) in d, where fill stores the values d_k of part k.
+// add64 sets d to c·(Σ_k w_k d_k + offset), where fill stores the values d_k of part k.
 func (a *Affine) add64(d []float64, offset float64, fill func(k int, d []float64)) {
 	fill(0, d)
 	a.begin(d, offset)
@@ -499,7 +499,7 @@ func some[T any](models []Model) (ts []T) {
 	return ts
 }
 
-// join stores wrap(parts) in p and returns true if all parts of a support T. Otherwise it returns
+// join sets *p to wrap(parts) and returns true if all parts of a support T. Otherwise it returns
 // false.
 func join[T any](a *Affine, p *T, wrap func([]T) T) bool {
 	parts := all[T](a.parts)
@@ -611,7 +611,7 @@ type affineProposals struct {
 	cheap affineChanges
 }
 
-// ProposalFrom stores the cheaper field in h; the arguments are those of FieldFrom.
+// ProposalFrom stores in h the cheaper field; the arguments are those of FieldFrom.
 func (a affineProposals) ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	a.cheap.FieldFrom(e, h, next, y, cache, x)
 }
@@ -622,7 +622,7 @@ type affineConditional[T Conditional] struct {
 	m []T
 }
 
-// Conditional stores the weighted sum of the parts' single-site differences in d.
+// Conditional stores in d the weighted sum of the parts' single-site differences.
 func (a affineConditional[T]) Conditional(d []float64, site int, x []int32) {
 	a.add64(d, 0, func(k int, d []float64) { a.m[k].Conditional(d, site, x) })
 	if a.fixed != nil && a.fixed[site] != free {
@@ -650,7 +650,7 @@ func newAffineLocal(a *Affine, m []Local) affineLocal {
 	return l
 }
 
-// Locals stores the weighted sum of the parts' single-site energies in d.
+// Locals stores in d the weighted sum of the parts' single-site energies.
 func (a affineLocal) Locals(d []float64, x []int32) {
 	a.add64(d, 0, func(k int, d []float64) { a.m[k].Locals(d, x) })
 	for _, i := range a.which {
@@ -777,7 +777,7 @@ func (a *Affine) asStochastic(p *Stochastic) bool {
 	return known && Give(p, Stochastic(s))
 }
 
-// Estimate stores the weighted sum of the parts' estimates in g. The parts draw from src one after
+// Estimate stores in g the weighted sum of the parts' estimates. The parts draw from src one after
 // the other, independently. The rows of fixed sites are exact.
 func (a affineEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 	b := scratch.Float32s.Get(len(g))
@@ -809,8 +809,8 @@ func (a affineEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 // certain implements [Stochastic] for a model with a table, by returning that table without noise.
 type certain struct{ Differentiable }
 
-// Estimate stores the exact table or, if len(g) = len(x) and there are two levels, the exact field
-// in g. It does not use the values of src.
+// Estimate stores in g the exact table or, if len(g) = len(x) and there are two levels, the exact
+// field. It does not use the values of src.
 func (m certain) Estimate(g []float32, x []int32, src []rand.Source) {
 	_, levels := m.Shape()
 	e, t := scratch.Float64s.Get(len(src)), scratch.Float32s.Get(len(x)*levels)
@@ -1302,10 +1302,10 @@ type affineLayers struct{ *Affine }
 // Hidden returns the number of hidden units of the bipartite part.
 func (a affineLayers) Hidden() int { return a.hidden.m.Hidden() }
 
-// HiddenField stores the log-odds of the hidden units in f. Only the bipartite part contributes.
+// HiddenField stores in f the log-odds of the hidden units. Only the bipartite part contributes.
 func (a affineLayers) HiddenField(f []float32, x []int32) { a.hidden.m.HiddenField(f, x) }
 
-// VisibleField stores the log-odds of the visible sites in f, including the terms of the other
+// VisibleField stores in f the log-odds of the visible sites, including the terms of the other
 // parts. They are ±Inf at a fixed site.
 func (a affineLayers) VisibleField(f []float32, h []int32) {
 	a.hidden.m.VisibleField(f, h)

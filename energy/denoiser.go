@@ -84,7 +84,7 @@ type Denoiser[S Site] interface {
 	// masked tokens the mask is one of the levels.
 	Shape() (sites, levels int)
 
-	// Denoise stores the prediction for every state of q in v, states × sites × levels, row-major.
+	// Denoise stores in v the prediction for every state of q, states × sites × levels, row-major.
 	// The prediction for a state depends only on that state and its entries of q, unless the
 	// denoiser documents how states of a batch interact. Diffusions call Denoise from one
 	// goroutine, once per step. An error ends the run.
@@ -102,7 +102,7 @@ type Denoiser[S Site] interface {
 type DenoiserFunc[S Site] struct {
 	Sites, Levels int
 
-	// F stores the predictions for the states of q in v; see [Denoiser]. Lengths have been checked
+	// F stores in v the predictions for the states of q; see [Denoiser]. Lengths have been checked
 	// when it is called.
 	F func(ctx context.Context, v []float32, q Noised[S]) error
 

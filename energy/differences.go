@@ -121,7 +121,7 @@ func newEvaluated(m Model) *evaluated {
 // As returns the interfaces that the wrapped model supports, before those of evaluated are tried.
 func (v *evaluated) As(target any) bool { return AsInto(v.Model, target) }
 
-// Conditional stores the exact differences between the levels of a site in d. It uses the
+// Conditional stores in d the exact differences between the levels of a site. It uses the
 // conditionals of the model or, if there are none, its energies at every level.
 func (v *evaluated) Conditional(d []float64, site int, x []int32) {
 	check.Len("energy", "d", len(d), v.levels)

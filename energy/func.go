@@ -29,7 +29,7 @@ type Func struct {
 	// the gradient at the one-hot code of x, minus the entry of the current level of each site.
 	Grad func(g []float32, x []int32) float64
 
-	// Field, if not nil, stores the compact field of [Binary] for one state x in h, one entry per
+	// Field, if not nil, stores in h the compact field of [Binary] for one state x, one entry per
 	// site, and returns E(x). It requires two levels.
 	Field func(h []float32, x []int32) float64
 
@@ -226,7 +226,7 @@ func (f funcEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 	}
 }
 
-// drawRows stores a uniformly drawn subset of 0 … n−1 in rows, in ascending order (Floyd's
+// drawRows stores in rows a uniformly drawn subset of 0 … n−1, in ascending order (Floyd's
 // algorithm; Bentley and Floyd 1987).
 func drawRows(rows []int32, n int, src rand.Source) {
 	r := rand.New(src)

@@ -42,7 +42,7 @@ type Model interface {
 //		return false // or energy.AsInto(c.Model, target) for the rest
 //	}
 type Capable interface {
-	// As stores a value that implements the requested interface in target and returns true. target
+	// As stores in target a value that implements the requested interface and returns true. target
 	// is a non-nil pointer to an interface, such as a *Differentiable. If the interface is not
 	// supported, As returns false and leaves target unchanged; the type of the model itself then
 	// decides. [Give] is the usual way to store the value.

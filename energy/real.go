@@ -24,7 +24,7 @@ type Real interface {
 type Scored interface {
 	Real
 
-	// Score stores the score −∇E in s, for every state of x; len(s) = len(x). Each row depends on
+	// Score stores in s the score −∇E, for every state of x; len(s) = len(x). Each row depends on
 	// its own state alone.
 	Score(s, x []float32)
 }

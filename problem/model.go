@@ -173,8 +173,8 @@ func (m *target) one(x []int32) float64 {
 	return e
 }
 
-// Conditional stores in d the energies of all levels of one site relative to its current level,
-// given the levels of the other sites in x; it implements [energy.Conditional].
+// Conditional stores in d the energy of every level of one site relative to its current level. The
+// levels of the other sites are those of x; it implements [energy.Conditional].
 func (m *target) Conditional(d []float64, site int, x []int32) {
 	check.Len("problem", "d", len(d), m.levels)
 	check.Len("problem", "x", len(x), len(m.p.vars))

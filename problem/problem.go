@@ -151,7 +151,7 @@ func (p *Problem) Objective(e Expr) {
 }
 
 // own reports whether an expression or condition of the problem q with the error err can be used in
-// p. If not, it stores the error in p.
+// p. If not, it stores in p the error.
 func (p *Problem) own(caller string, q *Problem, err error) bool {
 	switch {
 	case err != nil:

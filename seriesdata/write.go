@@ -213,7 +213,7 @@ func (f *Frame) longer(fresh map[int][]string, v []float64, e, r, last int) {
 	}
 }
 
-// put stores the line s in fresh. It is inserted after the row of the previous time or, if the file
+// put stores in fresh the line s. It is inserted after the row of the previous time or, if the file
 // has the newest row first, after the row of the next time.
 func (f *Frame) put(fresh map[int][]string, s string, before, after int) {
 	switch {

@@ -115,7 +115,7 @@ func (c *component) along(j int, x []float32, mean []float64) float64 {
 	return y
 }
 
-// posterior stores the mean of x_0 given x_t = x for one component with mean m in dst. alpha is the
+// posterior stores in dst the mean of x_0 given x_t = x for one component with mean m. alpha is the
 // signal level ᾱ. It returns the log-density of x under the component, up to a constant. work has
 // 2·sites entries.
 func (c *component) posterior(dst, m []float64, x []float32, alpha float64, work []float64) float64 {
@@ -153,7 +153,7 @@ func (c *component) posterior(dst, m []float64, x []float32, alpha float64, work
 	return logp
 }
 
-// condition stores the mean of the free entries given the known entries of x in dst. m is the mean
+// condition stores in dst the mean of the free entries given the known entries of x. m is the mean
 // of the component. It returns the log-density of the known entries, up to a constant.
 func (c *component) condition(dst, m []float64, x []float32) float64 {
 	for a, i := range c.free {

@@ -143,7 +143,7 @@ func (c *Conditional) diagonal(v, x []float32, alpha, mean, logw []float64) {
 	}
 }
 
-// shrunk stores the posterior mean of one state x in sum, for diagonal covariances v and means m.
+// shrunk stores in sum the posterior mean of one state x, for diagonal covariances v and means m.
 // The arguments are scaled = √ᾱ·m, inverse = 1/(ᾱv + 1 − ᾱ), gain = √ᾱ·v·inverse, and base, the
 // log-weights plus log-normalisers of the components. p is scratch for their probabilities.
 func shrunk(sum []float64, x []float32, mean, scaled, inverse, gain, base, p []float64) {

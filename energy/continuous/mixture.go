@@ -245,7 +245,7 @@ func (m *Mixture) Mean(dst []float64) {
 	}
 }
 
-// Draw stores one draw in x. It panics if len(x) ≠ Sites or src is nil. It uses the normal variates
+// Draw stores in x one draw. It panics if len(x) ≠ Sites or src is nil. It uses the normal variates
 // of math/rand/v2, whose last bits may differ between GOARCHs.
 func (m *Mixture) Draw(x []float32, src rand.Source) {
 	n := m.sites
@@ -269,7 +269,7 @@ func (m *Mixture) Draw(x []float32, src rand.Source) {
 	}
 }
 
-// drawFull stores a draw of component k in x, with a normal variate along each eigenvector.
+// drawFull stores in x a draw of component k, with a normal variate along each eigenvector.
 func (m *Mixture) drawFull(x []float32, k int, r *rand.Rand) {
 	b := scratch.Float64s.Get(m.sites)
 	defer scratch.Float64s.Put(b)
@@ -306,7 +306,7 @@ func (m *Mixture) density() density {
 
 func (d density) done() { scratch.Float64s.Put(d.from) }
 
-// Energy stores −log density of every state of x in e; it implements [energy.Real].
+// Energy stores in e the energy −log density of every state of x; it implements [energy.Real].
 func (m *Mixture) Energy(e []float64, x []float32) {
 	check.Len("continuous", "x", len(x), len(e)*m.sites)
 	d := m.density()
@@ -337,7 +337,8 @@ func (m *Mixture) logDensities(d density, x []float32) {
 	}
 }
 
-// Score stores Σ_k p(k|x)·C_k⁻¹(m_k − x) of every state of x in s; it implements [energy.Scored].
+// Score stores in s the score Σ_k p(k|x)·C_k⁻¹(m_k − x) of every state of x; it implements
+// [energy.Scored].
 func (m *Mixture) Score(s, x []float32) {
 	n := m.sites
 	check.Len("continuous", "s", len(s), len(x))
@@ -432,8 +433,8 @@ func newPadded(mean, v []float64, n int) padded {
 	return p
 }
 
-// Moments computes moments of x_0 given x_t = √ᾱ·x_0 + √(1−ᾱ)·ε. It stores the mean E[x_0 | x_t] in
-// mean and returns the trace of C = Cov[x_0 | x_t]. It stores the products C·r_j in product, where
+// Moments computes moments of x_0 given x_t = √ᾱ·x_0 + √(1−ᾱ)·ε. It stores in mean the mean E[x_0 |
+// x_t] and returns the trace of C = Cov[x_0 | x_t]. It stores in product the products C·r_j, where
 // r_j are the rows of rows (any number × Sites, row-major). product has the same length as rows. It
 // requires 0 ≤ ᾱ < 1 and panics if lengths do not fit. A call costs 2·Sites² operations per
 // component and row with full covariances, and Sites operations with diagonal ones.
@@ -512,7 +513,7 @@ func (m *Mixture) DrawPosterior(x0, x []float32, alpha []float64, src []rand.Sou
 	}
 }
 
-// explain stores the mean of x_0 given x_t and each component in centre, and the posterior
+// explain stores in centre the mean of x_0 given x_t and each component, and the posterior
 // probabilities of the components in p. work has 3·sites entries.
 func (m *Mixture) explain(centre, p []float64, x []float32, alpha float64, work []float64) {
 	n, signal := m.sites, math.Sqrt(alpha)

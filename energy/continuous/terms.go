@@ -56,7 +56,7 @@ func NewQuadratic(a, b []float64, c float64) (*Quadratic, error) {
 // Sites returns the number of coordinates.
 func (m *Quadratic) Sites() int { return len(m.b) }
 
-// Energy stores ½xᵀAx + bᵀx + c of every state of x in e; it implements [energy.Real].
+// Energy stores in e the energy ½xᵀAx + bᵀx + c of every state of x; it implements [energy.Real].
 func (m *Quadratic) Energy(e []float64, x []float32) {
 	n := len(m.b)
 	check.Len("continuous", "x", len(x), len(e)*n)
@@ -70,7 +70,7 @@ func (m *Quadratic) Energy(e []float64, x []float32) {
 	}
 }
 
-// Score stores −Ax − b of every state of x in s; it implements [energy.Scored].
+// Score stores in s the score −Ax − b of every state of x; it implements [energy.Scored].
 func (m *Quadratic) Score(s, x []float32) {
 	n := len(m.b)
 	check.Len("continuous", "s", len(s), len(x))
@@ -120,7 +120,7 @@ func (m *Linear) Sites() int { return len(m.w) }
 // Slope returns w. The slice is shared with the model; do not modify it.
 func (m *Linear) Slope() []float64 { return m.w }
 
-// Energy stores wᵀx + c of every state of x in e; it implements [energy.Real].
+// Energy stores in e the energy wᵀx + c of every state of x; it implements [energy.Real].
 func (m *Linear) Energy(e []float64, x []float32) {
 	n := len(m.w)
 	check.Len("continuous", "x", len(x), len(e)*n)
@@ -129,7 +129,7 @@ func (m *Linear) Energy(e []float64, x []float32) {
 	}
 }
 
-// Score stores −w for every state of x in s; it implements [energy.Scored].
+// Score stores in s the score −w of every state of x; it implements [energy.Scored].
 func (m *Linear) Score(s, x []float32) {
 	check.Len("continuous", "s", len(s), len(x))
 	check.Rows("continuous", "x", len(x), len(m.w))

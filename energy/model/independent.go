@@ -94,7 +94,7 @@ func (m *Independent) LogWeights() []float64 {
 	return w
 }
 
-// Energy stores −Σ_i w_i[x_i] for every state in e; it implements [energy.Model].
+// Energy stores in e the energy −Σ_i w_i[x_i] of every state; it implements [energy.Model].
 func (m *Independent) Energy(e []float64, x []int32) {
 	defer check.States("model", x, m.levels)
 	n := len(m.costs) / m.levels
@@ -120,7 +120,7 @@ func (m *Independent) Energy(e []float64, x []int32) {
 	}
 }
 
-// Gradient stores the table of exact differences in g; it implements [energy.Differentiable].
+// Gradient stores in g the table of exact differences; it implements [energy.Differentiable].
 func (m *Independent) Gradient(e []float64, g []float32, x []int32) {
 	defer check.States("model", x, m.levels)
 	m.Energy(e, x)
@@ -134,7 +134,7 @@ func (m *Independent) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Conditional stores the exact differences between the levels of one site in d.
+// Conditional stores in d the exact differences between the levels of one site.
 func (m *Independent) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, m.levels)
@@ -231,7 +231,7 @@ func (m binaryIndependent) Field(e []float64, h []float32, x []int32) {
 // site.
 type localIndependent struct{ *Independent }
 
-// Locals stores the cost of every level relative to level 0 in d.
+// Locals stores in d the cost of every level relative to level 0.
 func (m localIndependent) Locals(d []float64, x []int32) {
 	check.Len("model", "x", len(x), len(m.start)-1)
 	check.Len("model", "d", len(d), len(m.costs))

@@ -97,7 +97,7 @@ func (m *Ising) WithFields(h []float64) (*Ising, error) {
 // Shape returns the number of sites and the number of levels, which is 2.
 func (m *Ising) Shape() (sites, levels int) { return m.sites, 2 }
 
-// Energy stores the energies of the states x in e; it implements [energy.Model].
+// Energy stores in e the energies of the states x; it implements [energy.Model].
 func (m *Ising) Energy(e []float64, x []int32) {
 	n := m.sites
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))
@@ -144,7 +144,7 @@ func (m *Ising) Field(e []float64, h []float32, x []int32) {
 	}
 }
 
-// Gradient stores the table of exact differences in g; it implements [energy.Differentiable].
+// Gradient stores in g the table of exact differences; it implements [energy.Differentiable].
 func (m *Ising) Gradient(e []float64, g []float32, x []int32) {
 	check.Rows("model", "x", len(x), m.sites)
 	check.Len("model", "g", len(g), 2*len(x))
@@ -152,7 +152,7 @@ func (m *Ising) Gradient(e []float64, g []float32, x []int32) {
 	expandField(g, x)
 }
 
-// Conditional stores the exact differences between the levels of one site in d.
+// Conditional stores in d the exact differences between the levels of one site.
 func (m *Ising) Conditional(d []float64, site int, x []int32) {
 	check.Len("model", "d", len(d), 2)
 	check.Len("model", "x", len(x), m.sites)
@@ -166,7 +166,7 @@ func (m *Ising) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Locals stores the energy of level 1 relative to level 0 at every site in d. It implements
+// Locals stores in d the energy of level 1 relative to level 0 at every site. It implements
 // [energy.Local].
 func (m *Ising) Locals(d []float64, x []int32) {
 	check.Len("model", "x", len(x), m.sites)
@@ -250,7 +250,7 @@ func (m *Ising) Factors() (cards []int32, scopes [][]int32, tables [][]float64, 
 	return slices.Repeat([]int32{2}, m.sites), scopes, tables, true
 }
 
-// gridField stores the field of one state on a periodic lattice in h and returns its energy.
+// gridField stores in h the field of one state on a periodic lattice and returns its energy.
 func (m *Ising) gridField(h []float32, x []int32) float64 {
 	twice, up := m.grid.counts(h, m.table, x)
 	if m.fields != nil {
@@ -262,7 +262,7 @@ func (m *Ising) gridField(h []float32, x []int32) float64 {
 	return m.total(m.gridBonds(twice, up), up, x)
 }
 
-// graphField stores the field of one state on a general graph in h and returns its energy.
+// graphField stores in h the field of one state on a general graph and returns its energy.
 func (m *Ising) graphField(h []float32, x []int32) float64 {
 	g := m.bonds.graph()
 	bonds, up := 0.0, 0

@@ -609,7 +609,7 @@ func (l *markovLearner) SetParams(theta []float64) error {
 	return nil
 }
 
-// normalise stores −log softmax of a row of logits in costs. The logit of entry k is
+// normalise stores in costs the negative log-softmax of a row of logits. The logit of entry k is
 // theta[number[k]]; entries with number[k] = −1 are left unchanged.
 func normalise(costs, theta []float64, number []int32) {
 	top := math.Inf(-1)

@@ -150,7 +150,7 @@ func (m *Markov) LogProb(x []int32) float64 {
 	return 0 - m.cost(x)
 }
 
-// Energy stores −log p(x) of every state in e; it implements [energy.Model].
+// Energy stores in e the energy −log p(x) of every state; it implements [energy.Model].
 func (m *Markov) Energy(e []float64, x []int32) {
 	defer check.States("model", x, m.levels)
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), m.sites))
@@ -174,7 +174,7 @@ func (m *Markov) cost(x []int32) float64 {
 	return e
 }
 
-// Conditional stores the exact differences between the levels of one site in d.
+// Conditional stores in d the exact differences between the levels of one site.
 func (m *Markov) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, m.levels)
@@ -188,7 +188,7 @@ func (m *Markov) Conditional(d []float64, site int, x []int32) {
 	d[x[site]] = 0 // even if the difference was Inf − Inf = NaN
 }
 
-// Gradient stores the table of exact differences in g; it implements [energy.Differentiable].
+// Gradient stores in g the table of exact differences; it implements [energy.Differentiable].
 func (m *Markov) Gradient(e []float64, g []float32, x []int32) {
 	defer check.States("model", x, m.levels)
 	m.Energy(e, x)

@@ -82,7 +82,7 @@ func NewPotts(t Topology, levels int, coupling float64, field []float64) (*Potts
 // Shape returns the number of sites and the number of levels.
 func (m *Potts) Shape() (sites, levels int) { return m.graph.Sites(), m.levels }
 
-// Energy stores the energies of the states x in e; it implements [energy.Model].
+// Energy stores in e the energies of the states x; it implements [energy.Model].
 func (m *Potts) Energy(e []float64, x []int32) {
 	defer check.States("model", x, len(m.field))
 	n := m.graph.Sites()
@@ -106,7 +106,7 @@ func (m *Potts) Energy(e []float64, x []int32) {
 	}
 }
 
-// Gradient stores the table of exact differences in g; it implements [energy.Differentiable].
+// Gradient stores in g the table of exact differences; it implements [energy.Differentiable].
 func (m *Potts) Gradient(e []float64, g []float32, x []int32) {
 	defer check.States("model", x, len(m.field))
 	n, levels := m.graph.Sites(), m.levels
@@ -130,7 +130,7 @@ func (m *Potts) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Conditional stores the exact differences between the levels of one site in d.
+// Conditional stores in d the exact differences between the levels of one site.
 func (m *Potts) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, len(m.field))
@@ -140,7 +140,7 @@ func (m *Potts) Conditional(d []float64, site int, x []int32) {
 	m.differences(d, int(x[site]))
 }
 
-// Locals stores the energy of every level relative to level 0 at every site in d. It implements
+// Locals stores in d the energy of every level relative to level 0 at every site. It implements
 // [energy.Local].
 func (m *Potts) Locals(d []float64, x []int32) {
 	defer check.States("model", x, len(m.field))

@@ -185,7 +185,7 @@ func newQuadratic(caller string, a couplings, sum float64, square []float64, p P
 // Shape returns the number of sites and the number of levels.
 func (m *Quadratic) Shape() (sites, levels int) { return len(m.linear), len(m.values) }
 
-// Energy stores the energies of the states x in e; it implements [energy.Model].
+// Energy stores in e the energies of the states x; it implements [energy.Model].
 func (m *Quadratic) Energy(e []float64, x []int32) {
 	defer check.States("model", x, len(m.values))
 	n := len(m.linear)
@@ -204,7 +204,7 @@ func (m *Quadratic) Energy(e []float64, x []int32) {
 	}
 }
 
-// Gradient stores the table of exact differences in g; it implements [energy.Differentiable].
+// Gradient stores in g the table of exact differences; it implements [energy.Differentiable].
 func (m *Quadratic) Gradient(e []float64, g []float32, x []int32) {
 	defer check.States("model", x, len(m.values))
 	levels := len(m.values)
@@ -223,7 +223,7 @@ func (m *Quadratic) Gradient(e []float64, g []float32, x []int32) {
 	})
 }
 
-// Conditional stores the exact differences between the levels of one site in d.
+// Conditional stores in d the exact differences between the levels of one site.
 func (m *Quadratic) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, len(m.values))
@@ -235,7 +235,7 @@ func (m *Quadratic) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Locals stores the energy of every level relative to level 0 at every site in d. It implements
+// Locals stores in d the energy of every level relative to level 0 at every site. It implements
 // [energy.Local].
 func (m *Quadratic) Locals(d []float64, x []int32) {
 	defer check.States("model", x, len(m.values))
@@ -565,7 +565,7 @@ type ordinalQuadratic struct{ *Quadratic }
 // Values returns the numeric value of each level; it implements [energy.Ordinal].
 func (m ordinalQuadratic) Values() []float32 { return m.numbers }
 
-// Window stores the exact differences to levels within distance w in g; it implements
+// Window stores in g the exact differences to levels within distance w; it implements
 // [energy.Windowed].
 func (m ordinalQuadratic) Window(e []float64, g []float32, x []int32, w int) {
 	width := 2*w + 1

@@ -123,7 +123,7 @@ func (m *RBM) Shape() (sites, levels int) { return len(m.bias.visible), 2 }
 // Hidden returns the number of hidden units; it implements [energy.Bipartite].
 func (m *RBM) Hidden() int { return len(m.bias.hidden) }
 
-// Energy stores the energies of the states x in e; it implements [energy.Model].
+// Energy stores in e the energies of the states x; it implements [energy.Model].
 func (m *RBM) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, nil, x, nil, nil, nil) }
 
 // Field stores the energies in e and the first-order field −b_v − Wᵀσ(a) in h; it implements
@@ -143,7 +143,7 @@ func (m *RBM) Gradient(e []float64, g []float32, x []int32) {
 	expandField(g, x)
 }
 
-// Conditional stores the exact difference of the energies of both levels of a site in d. It
+// Conditional stores in d the exact difference of the energies of both levels of a site. It
 // implements [energy.Conditional].
 func (m *RBM) Conditional(d []float64, site int, x []int32) {
 	check.Len("model", "d", len(d), 2)
@@ -170,7 +170,7 @@ func (m *RBM) HiddenField(f []float32, x []int32) {
 	m.evaluate(*e, nil, f, nil, x, nil, nil, nil)
 }
 
-// VisibleField stores the log-odds b_v + Wᵀh of the visible units in f; it implements
+// VisibleField stores in f the log-odds b_v + Wᵀh of the visible units; it implements
 // [energy.Bipartite].
 func (m *RBM) VisibleField(f []float32, h []int32) {
 	n := len(m.bias.hidden)
@@ -294,7 +294,8 @@ func (m *RBM) evaluate(e []float64, h, f []float32, next []float64, y []int32, c
 	}
 }
 
-// field stores −b_v − Wᵀσ(a) in h for the n rows of activations in act, which it overwrites.
+// field stores in h the field −b_v − Wᵀσ(a) for the n rows of activations in act, which it
+// overwrites.
 func (m *RBM) field(h, act []float32, n int) {
 	hidden, stride := len(m.bias.hidden), len(m.panels.origin)
 	for k := range n { // in place: rows shrink from stride to hidden entries
@@ -307,7 +308,7 @@ func (m *RBM) field(h, act []float32, n int) {
 	simd.Scale(-1, h)
 }
 
-// project stores b_v + Wᵀh in f, for each row of h.
+// project stores in f the log-odds b_v + Wᵀh, for each row of h.
 func (m *RBM) project(f []float32, h []int32) {
 	buf := selections.Get(1)
 	defer selections.Put(buf)
@@ -334,7 +335,8 @@ type rough struct {
 // words is a pool of buffers for values of the logistic function in fixed point.
 var words scratch.Pool[int16]
 
-// fixedField stores in h the approximate field for proposals, for the n rows of activations in act.
+// fixedField computes the approximate field for proposals from the n rows of activations in act. It
+// stores the field in h.
 func fixedField(fixed *simd.Fixed, h, act []float32, n, hidden, stride int) {
 	size := fixed.Words()
 	buf := words.Get(n * size)

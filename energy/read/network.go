@@ -62,7 +62,7 @@ func (m *network) link() {
 // Shape returns the number of variables and the largest number of values of a variable.
 func (m *network) Shape() (sites, levels int) { return len(m.cards), m.levels }
 
-// Energy stores the energies of the states x in e; it implements [energy.Model].
+// Energy stores in e the energies of the states x; it implements [energy.Model].
 func (m *network) Energy(e []float64, x []int32) {
 	n := len(m.cards)
 	check.Len("read", "e", len(e), check.Rows("read", "x", len(x), n))
@@ -85,7 +85,7 @@ func (m *network) one(x []int32) float64 {
 	return sum
 }
 
-// Conditional stores the exact differences between the levels of one site in d; it implements
+// Conditional stores in d the exact differences between the levels of one site; it implements
 // [energy.Conditional].
 func (m *network) Conditional(d []float64, site int, x []int32) {
 	check.Len("read", "d", len(d), m.levels)

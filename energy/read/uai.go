@@ -148,7 +148,7 @@ func newFactor(cards, variables []int32) (f factor, ok bool) {
 	return f, true
 }
 
-// table reads the values of factor k and stores their energies in f.
+// table reads the values of factor k and stores in f their energies.
 func (w *words) table(f *factor, k int) error {
 	size, err := w.integer("the size of a table", 0, math.MaxInt32)
 	if err != nil {

@@ -83,8 +83,8 @@ func WCSP(r io.Reader) (energy.Model, error) {
 	return m, nil
 }
 
-// costs reads the default cost and the listed joint values of a cost function and stores their
-// energies in f.
+// costs reads the default cost and the listed joint values of a cost function and stores in f their
+// energies.
 func (w *words) costs(f *factor, all, cards []int32, top float64) error {
 	cost := func(name string) (float64, error) {
 		c, err := w.real(name)

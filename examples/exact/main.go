@@ -153,7 +153,7 @@ func run(ctx context.Context, o options) (*report, error) {
 	return r, nil
 }
 
-// answer runs the query and stores the result in r.
+// answer runs the query and stores in r the result.
 func (r *report) answer(ctx context.Context, d *junction.Distribution, cards []int32, o options) error {
 	sites := len(cards)
 	rows := func(x []int32) (rows [][]int32) {

@@ -69,7 +69,7 @@ func newSpace(n int) *space {
 	return p
 }
 
-// softmax stores the weights softmax(z) in x.
+// softmax stores in x the weights softmax(z).
 func softmax(x []float64, z []float32) {
 	top := slices.Max(z)
 	sum := 0.0

@@ -82,7 +82,7 @@ func (q *quadratic) solve(ctx context.Context, x []float64, gamma, mean float64)
 	return gap, nil
 }
 
-// gradient stores γΣx − mean·μ in g and returns the largest magnitude of an entry.
+// gradient stores in g the gradient γΣx − mean·μ and returns the largest magnitude of an entry.
 func (q *quadratic) gradient(g, x []float64, gamma, mean float64) (size float64) {
 	q.cov.times(g, x, nil, nil)
 	for i := range g {

@@ -110,7 +110,7 @@ func spreads(runs [][]figures, scale float64) (all []spread) {
 // feasible.
 const tolerance = 0.01
 
-// measure averages over portfolios and stores the results in f.
+// measure averages over portfolios and stores in f the results.
 func (p *problem) measure(f *figures, portfolios []float64) {
 	n := p.law.Sites()
 	s := make([]float64, n)

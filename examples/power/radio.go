@@ -133,7 +133,7 @@ func (b *sums) spread(x []float32, n int) int {
 	return size / n
 }
 
-// interfere stores the interference plus noise at receiver i in rest, for every sample.
+// interfere stores in rest the interference plus noise at receiver i, for every sample.
 func (b *sums) interfere(row []float32, i, samples int) {
 	n := len(row)
 	for s := range samples {
@@ -277,7 +277,7 @@ type shortfall struct{ *target }
 // Energy stores the norm of every sample. It implements energy.Scored.
 func (s shortfall) Energy(e []float64, x []float32) { s.missing(e, x) }
 
-// missing stores the norms in e and returns max(0, g).
+// missing stores in e the norms and returns max(0, g).
 func (s shortfall) missing(e []float64, x []float32) []float64 {
 	g := make([]float64, len(x))
 	s.Violation(g, x)

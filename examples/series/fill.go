@@ -1021,8 +1021,8 @@ func between(draws []float64, q float64) (low, median, high float64) {
 	return at(q), at(0.5), at(1 - q)
 }
 
-// summarise stores the medians in values, as they will be written. They satisfy the given
-// numbers and the relations of the row.
+// summarise stores in values the medians, as they will be written. They satisfy the given numbers
+// and the relations of the row.
 func (g *gapModel) summarise(values [][]float64, cells []*filled) {
 	for from := 0; from < len(cells); {
 		to := from

@@ -317,9 +317,9 @@ func (k *kernels) Denoise(ctx context.Context, v []float32, q energy.Noised[floa
 	return nil
 }
 
-// explain stores E[x_0 | x] in mean. If visit is not nil, it is called for every kernel with a
-// relevant weight. Its arguments are the weight, the kernel's posterior mean minus the overall
-// one in eigenvectors, and its posterior variances.
+// explain stores in mean the posterior mean E[x_0 | x]. If visit is not nil, it is called for every
+// kernel with a relevant weight. Its arguments are the weight, the kernel's posterior mean minus
+// the overall one in eigenvectors, and its posterior variances.
 func (k *kernels) explain(mean []float64, x []float32, alpha float64, visit func(weight float64, off, variance []float64)) (trace float64, err error) {
 	n := k.n
 	signal := math.Sqrt(alpha)

@@ -121,7 +121,7 @@ func (l *logistic) margin(x []float64) float64 {
 	return m
 }
 
-// standard stores the standardised inputs and the constant in dst.
+// standard stores in dst the standardised inputs and the constant.
 func (l *logistic) standard(dst *mat.VecDense, x []float64) {
 	for j, v := range x {
 		dst.SetVec(j, (v-l.mean[j])*l.scale[j])

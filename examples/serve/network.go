@@ -28,7 +28,7 @@ func newNetwork(tokens int, seed uint64) *network {
 	return n
 }
 
-// logits stores the log-weights of the next token in dst.
+// logits stores in dst the log-weights of the next token.
 func (n *network) logits(dst []float32, read []int32) {
 	h, next := make([]float32, n.width), make([]float32, n.width)
 	for _, t := range read[max(0, len(read)-n.context):] {
