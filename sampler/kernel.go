@@ -76,9 +76,9 @@ type Kernel = Transition[int32]
 //
 // A complete program with this kernel is in the example of Transition.
 //
-// Kernels may implement optional interfaces: [Adaptive], [Starter], [Tuned], [Costed], [Warner],
-// [Lazy], [Companion] and [Exchanger]. [As] finds them in a kernel or in the kernel that it
-// wraps.
+// Kernels may implement optional interfaces: [Adaptive], [Starter], [Confined], [Tuned],
+// [Costed], [Warner], [Lazy], [Companion] and [Exchanger]. [As] finds them in a kernel or in the
+// kernel that it wraps.
 type Transition[S energy.Site] interface {
 	// Reset evaluates the states x (chains × sites) and discards an interrupted step. It must be
 	// called before the first Step and after x or the target was changed from outside. If a state
@@ -251,6 +251,13 @@ type Starter interface {
 	// none, it returns an error that wraps constraint.ErrInfeasible. It is called before the
 	// first Reset, for chains whose initial state is not given.
 	Start(x []int32, r *Stream) error
+}
+
+// Confined kernels keep chains within a language. AIS and stepping stones sum over its states.
+type Confined interface {
+	// Allows reports whether a chain may be in the state x, whatever its energy. Reset rejects
+	// other states. Allows may be called by several goroutines at a time.
+	Allows(x []int32) bool
 }
 
 // Tuned kernels have a step size.

@@ -233,14 +233,17 @@ func (m *Masks) needs() (needs func(c configuration) int, most int, err error) {
 	return m.lengths.least, m.v.longest * m.lengths.most, nil
 }
 
-// each calls f for every token in mask that spells a text, with the configuration after the
-// token.
+// each calls f for every token in mask that spells a text or that an automaton allows, with the
+// configuration after the token.
 func (m *Masks) each(at configuration, mask bitset, f func(t int32, c configuration)) error {
 	for w, x := range mask {
 		for ; x != 0; x &= x - 1 {
 			t := int32(32*w + bits.TrailingZeros32(x))
-			if m.v.spell[t] || m.dfa != nil {
-				f(t, m.step(at, t))
+			if !m.v.spell[t] && m.dfa == nil {
+				continue
+			}
+			if c := m.step(at, t); c.state >= 0 { // not a token that only ends a text
+				f(t, c)
 			}
 		}
 	}

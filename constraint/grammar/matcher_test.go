@@ -257,6 +257,14 @@ func TestMasksOfAutomata(t *testing.T) {
 	}{{[]int32{'a', 256, 257}, 257}, {[]int32{'x', 258}, 'x'}, {[]int32{'y'}, 'y'}, {[]int32{258}, 258}, {[]int32{258}, 258}} {
 		require.NoError(t, at.Mask(mask))
 		require.Equal(t, step.allowed, allowed(mask))
+		require.NoError(t, at.MaskWithin(mask, 3))
+		require.Equal(t, step.allowed, allowed(mask))
+		groups, err := at.Groups()
+		require.NoError(t, err)
+		for _, g := range groups {
+			require.NotContains(t, g.Tokens, v.Padding[0], "after %v", step)
+			require.NoError(t, g.At.Mask(mask))
+		}
 		ok, err := at.Accept(step.token)
 		require.True(t, ok && err == nil)
 	}

@@ -285,6 +285,33 @@ func TestMethods(t *testing.T) {
 	}
 }
 
+// The kernels of methods within a language say which states are in it, whatever is around them.
+func TestConfinedKernels(t *testing.T) {
+	for _, e := range methodEntries() {
+		if e.opt.Support == nil {
+			continue
+		}
+		models := e.opt.Models
+		if models == nil {
+			models = samplertest.Models()
+		}
+		for _, outer := range outerEntries() {
+			for _, m := range models {
+				k, err := outer.make(e.method).Kernel(t.Context(), m, 2)
+				if err != nil {
+					continue
+				}
+				c, ok := sampler.As[sampler.Confined](k)
+				require.True(t, ok, "%s, %s", e.name, outer.name)
+				sites, levels := m.Shape()
+				for _, x := range exact.States(sites, levels) {
+					require.Equal(t, e.opt.Support(x), c.Allows(x), "%s, %s: %v", e.name, outer.name, x)
+				}
+			}
+		}
+	}
+}
+
 // A method that is not in the registry is named.
 func TestMethodsAreRegistered(t *testing.T) {
 	m := exact.Must(loaded())

@@ -69,7 +69,7 @@ type results struct {
 
 // pairings are the runners of the module and everything that they accept.
 func pairings(t *testing.T) []pairing {
-	return []pairing{chainPairing(), diffusionPairing(), projectionPairing(t), realPairing(), twistedPairing(), langevinPairing(), dualPairing(), pdiPairing(), unlearnPairing(), junctionPairing()}
+	return []pairing{chainPairing(), diffusionPairing(), projectionPairing(t), realPairing(), twistedPairing(), langevinPairing(), dualPairing(), pdiPairing(), unlearnPairing(), junctionPairing(), annealPairing(), groundPairing(), maskPairing(), problemPairing(), generatePairing()}
 }
 
 // Every combination of what a runner accepts is right or refused where it is made.

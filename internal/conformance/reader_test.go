@@ -399,7 +399,7 @@ func checkpoints(t *testing.T) []reader {
 			return exact.Must(train.New(net(), train.Masked{Mask: 2}, rows, train.Config{Steps: 3, Batch: 2}))
 		}, func(r *train.Trainer) error { return r.Run(ctx, 1) }),
 		saved(t, "finetune.Tuner", func() *finetune.Tuner[int32] {
-			f, _ := forgetting(1, func() {})
+			f, _ := forgetting(1, func() {}, func(*finetune.Config[int32]) {})
 			return f
 		}, func(f *finetune.Tuner[int32]) error { return f.Run(ctx) }),
 		saved(t, "network.Trainer", func() *network.Trainer {

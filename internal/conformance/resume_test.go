@@ -28,12 +28,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/dual/fit"
 	"github.com/gibbsite-go/gibbsite/dual/pdi"
+	"github.com/gibbsite-go/gibbsite/dual/pdi/network"
+	"github.com/gibbsite-go/gibbsite/dual/unlearn/finetune"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/continuous"
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/energy/neural/train"
+	"github.com/gibbsite-go/gibbsite/internal/conformance"
 	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/faulty"
@@ -206,6 +209,50 @@ func killSamples(c denoise.Corruption, p diffusion.Process[int32], edit func(*di
 	}
 }
 
+// killImportance is annealed importance sampling.
+func killImportance(m energy.Model, cfg anneal.AISConfig) func(string) resumable {
+	return killWalk(m, 250000, func(m energy.Model, path string) (durable.Checkpointer, func(context.Context) error, func() string) {
+		cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, 5
+		a := exact.Must(anneal.NewAIS(m, mcmc.Gibbs{}, cfg))
+		said := ""
+		return a, func(ctx context.Context) error {
+			res, err := a.Run(ctx)
+			if err == nil {
+				said = digestOf(res.LogZ, res.ESS, res.LogWeights, res.States)
+			}
+			return err
+		}, func() string { return said + digestOfSaved(a) }
+	})
+}
+
+// killSearch is a search for ground states.
+func killSearch(m energy.Model, rounds int) func(string) resumable {
+	return func(path string) resumable {
+		cfg := ground.Config{Seed: 2, Sweeps: 10}
+		cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, 7
+		s := exact.Must(ground.New(m, cfg))
+		run := func(ctx context.Context, to int) error { return s.Run(ctx, to-s.Len()) }
+		return resumable{s,
+			func(ctx context.Context) error { return run(ctx, min(rounds, s.Len()+rounds/resumePieces)) },
+			func(ctx context.Context) error { return run(ctx, rounds) },
+			func() string { x, e := s.Best(); return digestOf(x, e, s.Energies()) + digestOfSaved(s) },
+		}
+	}
+}
+
+// unitBonds are bonds of weight 1 or −1 between random sites.
+func unitBonds(sites, bonds int) []model.Edge {
+	r, seen, all := rand.New(rand.NewPCG(1, 2)), map[[2]int]bool{}, []model.Edge(nil)
+	for len(all) < bonds {
+		i, j := r.IntN(sites), r.IntN(sites)
+		if i < j && !seen[[2]int{i, j}] {
+			seen[[2]int{i, j}] = true
+			all = append(all, model.Edge{I: i, J: j, W: float64(2*r.IntN(2) - 1)})
+		}
+	}
+	return all
+}
+
 // keepAt asks for checkpoints: samples are kept for them only.
 func keepAt(cfg *diffusion.Config, path string) {
 	cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, 20
@@ -278,19 +325,8 @@ func resumables() map[string]func(path string) resumable {
 				return digestOf(x, e, a.Energies()) + digestOfSaved(a)
 			}
 		}),
-		"ais": killWalk(ising, 250000, func(m energy.Model, path string) (durable.Checkpointer, func(context.Context) error, func() string) {
-			cfg := anneal.AISConfig{Chains: 40, Stages: 200, Seed: 2}
-			cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, 5
-			a := exact.Must(anneal.NewAIS(m, mcmc.Gibbs{}, cfg))
-			said := ""
-			return a, func(ctx context.Context) error {
-				res, err := a.Run(ctx)
-				if err == nil {
-					said = digestOf(res.LogZ, res.ESS, res.LogWeights, res.States)
-				}
-				return err
-			}, func() string { return said + digestOfSaved(a) }
-		}),
+		"ais":        killImportance(ising, anneal.AISConfig{Chains: 40, Stages: 200, Seed: 2}),
+		"population": killImportance(ising, anneal.AISConfig{Chains: 40, Stages: 200, Seed: 2, Population: 8}),
 		"stepping stones": killWalk(ising, 200000, func(m energy.Model, path string) (durable.Checkpointer, func(context.Context) error, func() string) {
 			cfg := anneal.SteppingStoneConfig{Chains: 40, Stages: 6, Warmup: 20, Draws: 50, Seed: 2}
 			cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, 9
@@ -304,18 +340,8 @@ func resumables() map[string]func(path string) resumable {
 				return err
 			}, func() string { return said + digestOfSaved(a) }
 		}),
-		"ground states": func(path string) resumable {
-			const rounds = 400
-			cfg := ground.Config{Seed: 2}
-			cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, 7
-			s := exact.Must(ground.New(ising, cfg))
-			run := func(ctx context.Context, to int) error { return s.Run(ctx, to-s.Len()) }
-			return resumable{s,
-				func(ctx context.Context) error { return run(ctx, min(rounds, s.Len()+rounds/resumePieces)) },
-				func(ctx context.Context) error { return run(ctx, rounds) },
-				func() string { x, e := s.Best(); return digestOf(x, e, s.Energies()) + digestOfSaved(s) },
-			}
-		},
+		"ground states":          killSearch(ising, 400),
+		"ground states of words": killSearch(exact.Must(model.NewQuadratic(40, unitBonds(40, 120), model.Polynomial{})), 40),
 	}
 	maps.Copy(all, resumableLearners())
 	maps.Copy(all, resumableDiffusions())
@@ -373,19 +399,84 @@ func resumableLearners() map[string]func(path string) resumable {
 			i := exact.Must(dual.NewInference(context.Background(), l, c, cfg))
 			return stepwise(i, i.Len, i.Run, func() string { return digestOf(i.Lambda(), i.Average(), c.States()) + digestOfSaved(i) })
 		},
-		"training": func(path string) resumable {
-			net := exact.Must(neural.New(neural.Config{Length: 3, Levels: 4, Width: 16, Heads: 2, Blocks: 1, Hidden: 32, Positions: true}, rand.NewPCG(1, 7)))
-			var data []int32
-			r := rand.New(rand.NewPCG(5, 5))
-			for range 200 {
-				a := int32(r.IntN(3))
-				data = append(data, a, (a+1)%3, int32(r.IntN(3)))
+		"training":                 killTraining(0),
+		"training of low rank":     killTraining(2),
+		"forgetting":               killForgetting(0),
+		"forgetting of low rank":   killForgetting(1),
+		"distillation of networks": killDistillation,
+	}
+}
+
+// killTraining trains a network, or changes of a rank.
+func killTraining(rank int) func(string) resumable {
+	return func(path string) resumable {
+		net := exact.Must(neural.New(neural.Config{Length: 3, Levels: 4, Width: 16, Heads: 2, Blocks: 1, Hidden: 32, Positions: true}, rand.NewPCG(1, 7)))
+		var data []int32
+		r := rand.New(rand.NewPCG(5, 5))
+		for range 200 {
+			a := int32(r.IntN(3))
+			data = append(data, a, (a+1)%3, int32(r.IntN(3)))
+		}
+		cfg := train.Config{Steps: killSteps, Batch: 16, Seed: 1, Rank: rank}
+		cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, killEvery
+		t := exact.Must(train.New(net, train.Masked{Mask: 3}, data, cfg))
+		return stepwise(t, t.Step, t.Run, func() string { return digestOf(net.Weights(), t.Loss()) + digestOfSaved(t) })
+	}
+}
+
+// killForgetting makes a network forget.
+func killForgetting(rank int) func(string) resumable {
+	return func(path string) resumable {
+		var left atomic.Int64
+		stop := func() {}
+		look := func() {
+			if left.Add(-1) == 0 {
+				stop()
 			}
-			cfg := train.Config{Steps: killSteps, Batch: 16, Seed: 1}
+		}
+		f, net := forgetting(1, look, func(cfg *finetune.Config[int32]) {
+			cfg.Train.Steps, cfg.Train.Rank = killSteps, rank
 			cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, killEvery
-			t := exact.Must(train.New(net, train.Masked{Mask: 3}, data, cfg))
-			return stepwise(t, t.Step, t.Run, func() string { return digestOf(net.Weights(), t.Loss()) + digestOfSaved(t) })
-		},
+		})
+		goOn := func(ctx context.Context) error {
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			stop = cancel
+			left.Store(80)
+			err := f.Run(ctx)
+			if left.Store(0); errors.Is(err, context.Canceled) {
+				return nil
+			}
+			return err
+		}
+		return resumable{f, goOn, f.Run, func() string { return digestOf(net.Weights(), f.Lambda(), f.Share(), f.Drawn()) + digestOfSaved(f) }}
+	}
+}
+
+// killDistillation trains a network of primal–dual inference.
+func killDistillation(path string) resumable {
+	const rounds = 3 * resumePieces
+	t := distilling(1, func(cfg *network.Config) {
+		cfg.Rounds = rounds
+		cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, 2
+	})
+	return resumable{
+		t,
+		func(ctx context.Context) error { return t.Run(ctx, min(rounds/resumePieces, rounds-t.Round())) },
+		func(ctx context.Context) error { return t.Run(ctx, rounds-t.Round()) },
+		func() string { return digestOf(t.Loss(), t.Round()) + digestOfSaved(t) },
+	}
+}
+
+// Every type that can be saved is among the runs that are killed.
+func TestResumablesAreRegistered(t *testing.T) {
+	var names []string
+	for name, begin := range resumables() {
+		kind, _, _ := strings.Cut(strings.TrimPrefix(fmt.Sprintf("%T", begin(filepath.Join(t.TempDir(), name)).Checkpointer), "*"), "[")
+		names = append(names, kind)
+	}
+	for _, line := range conformance.Missing(exact.Must(loaded()).Having("Save", "Load"), names, "the methods of a run with checkpoints", "resume_test.go") {
+		t.Error(line)
 	}
 }
 

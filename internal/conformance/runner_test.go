@@ -62,16 +62,20 @@ var runnerEntries = []runnerEntry{
 	{"sampler.Runner of Tempering", true, chainsRun(mcmc.Tempering{Rungs: 3})},
 	{"sampler.Runner of reals", true, langevinRun},
 	{"anneal.Runner", true, annealRun},
-	{"anneal.AISRunner", true, importanceRun},
+	{"anneal.AISRunner", true, importanceRun(0)},
+	{"anneal.AISRunner of populations", true, importanceRun(4)},
 	{"anneal.SteppingStoneRunner", true, stonesRun},
-	{"ground.Search", false, searchRun},
+	{"ground.Search", false, searchRun(exact.Must(model.NewDenseQuadratic(12, reals[float64](144, 3), model.Polynomial{})))},
+	{"ground.Search of words", false, searchRun(exact.Must(model.NewQuadratic(12, unitBonds(12, 30), model.Polynomial{})))},
 	{"dual.Inference", true, inferenceRun},
 	{"dual.Resampler", true, resamplerRun},
 	{"unlearn.Rejection", true, rejectionRun},
 	{"fit.Fit", false, fitRun},
-	{"train.Trainer", false, trainingRun},
+	{"train.Trainer", false, trainingRun(0)},
+	{"train.Trainer of low rank", false, trainingRun(2)},
 	{"network.Trainer", false, distillationRun},
-	{"finetune.Tuner", true, forgettingRun},
+	{"finetune.Tuner", true, forgettingRun(0)},
+	{"finetune.Tuner of low rank", true, forgettingRun(1)},
 }
 
 // asked is a plain model whose evaluations are looked at.
@@ -120,10 +124,12 @@ func annealRun(workers int, look func()) run {
 		func() any { x, e := a.Best(); return []any{x, e, a.Energies()} }}
 }
 
-func importanceRun(workers int, look func()) run {
-	a := exact.Must(anneal.NewAIS(asked{exact.NewQuadratic(6, 1), look}, mcmc.Gibbs{}, anneal.AISConfig{Chains: 7, Stages: 9, Workers: workers}))
-	var last *anneal.AISResult
-	return run{func(ctx context.Context) (err error) { last, err = a.Run(ctx); return err }, a, func() any { return *last }}
+func importanceRun(population int) func(workers int, look func()) run {
+	return func(workers int, look func()) run {
+		a := exact.Must(anneal.NewAIS(asked{exact.NewQuadratic(6, 1), look}, mcmc.Gibbs{}, anneal.AISConfig{Chains: 8, Population: population, Stages: 9, Workers: workers}))
+		var last *anneal.AISResult
+		return run{func(ctx context.Context) (err error) { last, err = a.Run(ctx); return err }, a, func() any { return *last }}
+	}
 }
 
 func stonesRun(workers int, look func()) run {
@@ -133,11 +139,12 @@ func stonesRun(workers int, look func()) run {
 	return run{func(ctx context.Context) (err error) { last, err = a.Run(ctx); return err }, a, func() any { return last }}
 }
 
-func searchRun(workers int, _ func()) run {
-	m := exact.Must(model.NewDenseQuadratic(12, reals[float64](144, 3), model.Polynomial{}))
-	s := exact.Must(ground.New(m, ground.Config{Chains: 3, Sweeps: 5, Workers: workers}))
-	return run{func(ctx context.Context) error { return s.Run(ctx, runSteps-s.Len()) }, s,
-		func() any { x, e := s.Best(); return []any{x, e, s.Energies()} }}
+func searchRun(m energy.Model) func(workers int, _ func()) run {
+	return func(workers int, _ func()) run {
+		s := exact.Must(ground.New(m, ground.Config{Chains: 3, Sweeps: 5, Workers: workers}))
+		return run{func(ctx context.Context) error { return s.Run(ctx, runSteps-s.Len()) }, s,
+			func() any { x, e := s.Best(); return []any{x, e, s.Energies()} }}
+	}
 }
 
 func loop(workers int, seed uint64, look func()) (*dual.Inference[int32], *sampler.Chains) {
@@ -191,44 +198,58 @@ func fitRun(workers int, _ func()) run {
 		func() any { return []any{f.Params(), f.Average(), c.States()} }}
 }
 
-func trainingRun(workers int, _ func()) run {
-	net := exact.Must(neural.New(neural.Config{Length: 3, Levels: 4, Width: 8, Heads: 1, Blocks: 1, Hidden: 8, Positions: true}, rand.NewPCG(1, 7)))
-	rows := []int32{0, 1, 2, 1, 2, 0, 2, 0, 1, 2, 2, 2, 0, 0, 0, 1, 0, 1}
-	tr := exact.Must(train.New(net, train.Masked{Mask: 3}, rows, train.Config{Steps: runSteps, Batch: 4, Workers: workers}))
-	return run{func(ctx context.Context) error { return tr.Run(ctx, runSteps-tr.Step()) }, tr, func() any { return []any{tr.Loss(), tr.Step()} }}
+func trainingRun(rank int) func(workers int, _ func()) run {
+	return func(workers int, _ func()) run {
+		net := exact.Must(neural.New(neural.Config{Length: 3, Levels: 4, Width: 8, Heads: 1, Blocks: 1, Hidden: 8, Positions: true}, rand.NewPCG(1, 7)))
+		rows := []int32{0, 1, 2, 1, 2, 0, 2, 0, 1, 2, 2, 2, 0, 0, 0, 1, 0, 1}
+		tr := exact.Must(train.New(net, train.Masked{Mask: 3}, rows, train.Config{Steps: runSteps, Batch: 4, Rank: rank, Workers: workers}))
+		return run{func(ctx context.Context) error { return tr.Run(ctx, runSteps-tr.Step()) }, tr, func() any { return []any{tr.Loss(), tr.Step(), net.Weights()} }}
+	}
 }
 
 // forgetting is a small tuning of a network, and the network.
-func forgetting(workers int, look func()) (*finetune.Tuner[int32], *neural.Transformer) {
+func forgetting(workers int, look func(), edit func(cfg *finetune.Config[int32])) (*finetune.Tuner[int32], *neural.Transformer) {
 	net := exact.Must(neural.New(neural.Config{Length: 3, Levels: 4, Width: 8, Heads: 1, Blocks: 1, Hidden: 8, Positions: true}, rand.NewPCG(1, 7)))
 	rows := []int32{0, 1, 2, 1, 2, 0, 2, 0, 1, 2, 2, 2, 0, 0, 0, 1, 0, 1}
 	first := func(x []int32) float64 {
 		look()
 		return float64(x[0]) / 2
 	}
-	return exact.Must(finetune.New(context.Background(), net, rows, []finetune.Concept[int32]{{Has: first, Bound: 0.49}, {Tokens: []int32{1}, Bound: 0.65}}, finetune.Config[int32]{
+	cfg := finetune.Config[int32]{
 		Objective: train.Masked{Mask: 3}, Model: exact.Must(neural.NewMasked(net, 3, neural.Options{TimeFree: true, Workers: workers})),
 		Sample: func(ctx context.Context, m energy.Denoiser[int32], first int, x []int32) error {
 			return exact.Must(diffusion.New(ctx, m, diffusion.Process[int32](diffusion.Masked{Mask: 3, FirstHitting: true}), diffusion.Config{First: first, Workers: workers})).Sample(ctx, x)
 		},
 		Train: train.Config{Steps: runSteps, Batch: 4, Workers: workers}, Inner: 2, Draws: 8, Final: 16,
-	})), net
+	}
+	edit(&cfg)
+	return exact.Must(finetune.New(context.Background(), net, rows, []finetune.Concept[int32]{{Has: first, Bound: 0.49}, {Tokens: []int32{1}, Bound: 0.65}}, cfg)), net
 }
 
-func forgettingRun(workers int, look func()) run {
-	f, net := forgetting(workers, look)
-	return run{f.Run, f, func() any { return []any{net.Weights(), f.Lambda(), f.Share(), f.Drawn()} }}
+func forgettingRun(rank int) func(workers int, look func()) run {
+	return func(workers int, look func()) run {
+		f, net := forgetting(workers, look, func(cfg *finetune.Config[int32]) { cfg.Train.Rank = rank })
+		return run{f.Run, f, func() any { return []any{net.Weights(), f.Lambda(), f.Share(), f.Drawn()} }}
+	}
 }
 
 func distillationRun(workers int, _ func()) run {
+	tr := distilling(workers, func(*network.Config) {})
+	return run{func(ctx context.Context) error { return tr.Run(ctx, distillRounds-tr.Round()) }, tr, func() any { return []any{tr.Loss(), tr.Round()} }}
+}
+
+const distillRounds = 3
+
+// distilling trains a small network of primal–dual inference.
+func distilling(workers int, edit func(cfg *network.Config)) *network.Trainer {
 	base := exact.Must(continuous.NewDiagonal([]float64{2, 1}, []float64{-1, 0, 1.5, 0.5}, []float64{0.4, 0.3}))
 	teacher := exact.Must(pdi.NewMixture(base, 1, dual.AtMost(exact.Must(continuous.NewLinear([]float64{-1, 0}, 0.5)), 0)))
-	const rounds = 3
-	tr := exact.Must(network.New(context.Background(), teacher, network.Config{
-		Bounds: [][]float64{{0}}, Rounds: rounds, PerRound: 4, Width: 16, Blocks: 1, Cond: 16, Chains: 6, Path: 5,
+	cfg := network.Config{
+		Bounds: [][]float64{{0}}, Rounds: distillRounds, PerRound: 4, Width: 16, Blocks: 1, Cond: 16, Chains: 6, Path: 5,
 		Train: train.Config{Seed: 1, Batch: 8, Workers: workers},
-	}))
-	return run{func(ctx context.Context) error { return tr.Run(ctx, rounds-tr.Round()) }, tr, func() any { return []any{tr.Loss(), tr.Round()} }}
+	}
+	edit(&cfg)
+	return exact.Must(network.New(context.Background(), teacher, cfg))
 }
 
 // The bits that a run comes to do not depend on workers, nor on where it stopped, and was

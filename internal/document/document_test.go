@@ -81,6 +81,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(`{"a": [1, -2.5e1, "x", null], "b": true}`)
 	f.Add("[1,\n 2")
 	f.Add(`{"a": 1, "a": 2}`)
+	f.Add("\"\xff\"")
 	f.Fuzz(func(t *testing.T, in string) {
 		_, err := document.Parse(strings.NewReader(in))
 		if err == nil {
@@ -89,7 +90,7 @@ func FuzzParse(f *testing.F) {
 		}
 		require.ErrorContains(t, err, "line ")
 		if json.Valid([]byte(in)) {
-			require.Regexp(t, "a second time|nested more than", err.Error())
+			require.Regexp(t, "a second time|nested more than|is not Unicode", err.Error())
 		}
 	})
 }

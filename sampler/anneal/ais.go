@@ -95,6 +95,8 @@ type AISConfig struct {
 	// Exact, if not nil, holds independent exact draws from the model, one per chain of the part.
 	// AIS then runs backwards from these draws, and log Z is biased upwards. The results of both
 	// directions bracket log Z.
+	// The bias does not vanish with more chains if states have probability zero; see
+	// AISResult.LogWeights.
 	Exact []int32
 
 	// Checkpoint saves the run to the file Path, as SaveFile does, if Path is not empty. It saves
@@ -117,7 +119,9 @@ type AISResult struct {
 	LogZ
 
 	// LogWeights holds log w for each chain, with E[w] = Z exactly. It is −Inf for a chain that
-	// started at a state of probability zero. With Exact, E[w] = 1/Z.
+	// started at a state of probability zero. With Exact, E[w] = P_0/Z, where P_0 is the
+	// probability, under the base, of all states that have positive probability. P_0 is 1 if no
+	// state has probability zero.
 	LogWeights []float64
 
 	// ESS is (Σw)²/Σw², the effective number of chains. With a Population, it is the effective
@@ -297,6 +301,9 @@ func (a *AISRunner) Run(ctx context.Context) (*AISResult, error) {
 		return nil, err
 	}
 	defer a.life.End()
+	if err := a.confine(ctx); err != nil {
+		return nil, err
+	}
 	err := a.life.Advance(ctx, a.cfg.Stages-a.Stage(), func(to int) error { return a.advance(ctx, to) })
 	if err = a.life.Finish(ctx, err); err != nil {
 		return nil, err

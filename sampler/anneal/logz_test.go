@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
@@ -387,4 +388,57 @@ func TestBaseErrors(t *testing.T) {
 		}
 		assert.ErrorContains(t, err, want)
 	}
+}
+
+// Within a language, Z is the sum over its states, forward, backward from draws, in populations and
+// by stepping stones, even if no kernel makes a step.
+func TestLogZWithinALanguage(t *testing.T) {
+	m := exact.Must(model.NewIsing(model.Lattice{3, 3}, 0.3, 0.1))
+	within := constraint.Count{Levels: []int32{1}, Min: 1, Max: 4}
+	method := mcmc.DMALA{StepSize: 1, Within: within}
+	e := exact.Energies(m)
+	logZ, inside := math.Inf(-1), 0.0
+	p := make([]float64, len(e))
+	for k, x := range exact.States(9, 2) {
+		if p[k] = math.Inf(-1); constraint.Accepts(within, x) {
+			p[k] = -e[k]
+			inside += 1 / float64(len(e))
+			logZ = math.Max(logZ, -e[k]) + math.Log1p(math.Exp(-math.Abs(logZ+e[k])))
+		}
+	}
+	exact.Normalize(p)
+	const chains = 512
+	r, draws := rand.New(rand.NewPCG(1, 2)), make([]int32, 0, chains*9)
+	for range chains {
+		u, k := r.Float64(), 0
+		for k < len(p)-1 && u >= p[k] {
+			u -= p[k]
+			k++
+		}
+		draws = append(draws, exact.States(9, 2)[k]...)
+	}
+	for name, c := range map[string]struct {
+		cfg  AISConfig
+		want float64
+	}{
+		"forward":      {AISConfig{Stages: 10}, logZ},
+		"one stage":    {AISConfig{Stages: 1}, logZ},
+		"populations":  {AISConfig{Stages: 10, Population: 8}, logZ},
+		"backward":     {AISConfig{Stages: 10, Exact: draws}, logZ - math.Log(inside)},
+		"one backward": {AISConfig{Stages: 1, Exact: draws}, logZ - math.Log(inside)},
+	} {
+		c.cfg.Chains, c.cfg.Seed = chains, 1
+		got, err := AIS(t.Context(), m, method, c.cfg)
+		require.NoError(t, err, name)
+		require.InDelta(t, c.want, got.Value, 5*got.StdErr, "%s: ± %v", name, got.StdErr)
+		require.Less(t, got.StdErr, 0.2, name)
+		for s, w := range got.LogWeights {
+			require.True(t, math.IsInf(w, -1) || constraint.Accepts(within, got.States[s*9:(s+1)*9]), "%s: state %v", name, got.States[s*9:(s+1)*9])
+		}
+	}
+	z, err := SteppingStone(t.Context(), m, method, SteppingStoneConfig{Stages: 4, Warmup: 20, Draws: 100, Seed: 1})
+	require.NoError(t, err)
+	require.InDelta(t, logZ, z.Value, 5*z.StdErr, "± %v", z.StdErr)
+	_, err = AIS(t.Context(), m, mcmc.DMALA{Within: constraint.Count{Levels: []int32{1}, Min: 9, Max: 9}}, AISConfig{Chains: 4, Stages: 3})
+	require.ErrorIs(t, err, sampler.ErrZero)
 }

@@ -47,6 +47,9 @@ type path struct {
 	// cumulative probabilities, sites × levels, of a base of independent sites; otherwise nil
 	rows   []float64
 	drawer *drawer // draws from any other base; otherwise nil
+
+	// allows reports whether a state is in the language of the method; nil before confine.
+	allows func(x []int32) bool
 }
 
 // newPath checks the model, the method, the base (nil for none) and the schedule with the given
@@ -196,6 +199,26 @@ func (d *drawer) draw(x []int32, r *sampler.Stream) {
 	d.reduced.State(x, d.y, 1)
 }
 
+// confine finds the language of the method. States outside it have probability zero.
+func (p *path) confine(ctx context.Context) error {
+	if p.allows != nil {
+		return nil
+	}
+	m, err := p.at(1)
+	if err != nil {
+		return err
+	}
+	kernel, err := p.method.Kernel(ctx, m, 1)
+	if err != nil {
+		return err
+	}
+	p.allows = func([]int32) bool { return true }
+	if c, ok := sampler.As[sampler.Confined](kernel); ok {
+		p.allows = c.Allows
+	}
+	return nil
+}
+
 // at returns the model of stage k, where 0 < k < len(betas).
 func (p *path) at(k int) (energy.Model, error) {
 	m, err := p.part(k)
@@ -220,8 +243,28 @@ func (p *path) part(k int) (energy.Model, error) {
 }
 
 // increments returns a function that stores in d the differences E_k − E_{k−1} of the states x.
-// The function is safe for concurrent use.
+// For k = 1 the difference is +Inf outside the language of the method. The function is safe for
+// concurrent use.
 func (p *path) increments(k int) (func(d []float64, x []int32) error, error) {
+	f, err := p.differences(k)
+	if err != nil || k > 1 {
+		return f, err
+	}
+	return func(d []float64, x []int32) error {
+		if err := f(d, x); err != nil {
+			return err
+		}
+		for s := range d {
+			if !p.allows(x[s*p.sites : (s+1)*p.sites]) {
+				d[s] = math.Inf(1)
+			}
+		}
+		return nil
+	}, nil
+}
+
+// differences is increments without the language.
+func (p *path) differences(k int) (func(d []float64, x []int32) error, error) {
 	step := p.betas[k] - p.betas[k-1]
 	to, from := p.model, energy.Model(nil)
 	if p.tempered != nil {

@@ -127,7 +127,9 @@ func digest(v []float64) string {
 	return fmt.Sprintf("%v … %v by way of %v, digest %016x", v[0], v[len(v)-1], v[len(v)/2], h)
 }
 
-// LogZ is an estimate of log Z, where Z = Σ_x exp(−E(x)) over all levels^sites states.
+// LogZ is an estimate of log Z, where Z = Σ_x exp(−E(x)). The sum is over all levels^sites states,
+// or over the states of the method's language if it has one (a field Within; see
+// [sampler.Confined]).
 type LogZ struct {
 	Value float64 // estimate of log Z, in nats
 

@@ -174,6 +174,9 @@ func (r *SteppingStoneRunner) Run(ctx context.Context) (LogZ, error) {
 		return LogZ{}, err
 	}
 	defer r.life.End()
+	if err := r.confine(ctx); err != nil {
+		return LogZ{}, err
+	}
 	left := len(r.rows)*r.cfg.Draws - r.made()
 	if err := r.life.Finish(ctx, r.life.Advance(ctx, left, func(to int) error { return r.advance(ctx, to) })); err != nil {
 		return LogZ{}, err

@@ -90,7 +90,7 @@ func New(m energy.Model, cfg Config) (*Search, error) {
 	}
 	b := bonds.Of(m)
 	if err := cmp.Or(
-		check.If(b == nil, "ground: New: the model is %T, want one of pairs (ground.Pairwise)", m),
+		check.If(b == nil, "ground: New: the model is %T, want one of pairs (ground.Pairwise) without fixed sites; package anneal minimises others", m),
 		check.If(levels != 2, "ground: New: the model has %d levels, want 2", levels),
 	); err != nil {
 		return nil, err

@@ -55,6 +55,7 @@ var (
 	_ sampler.Adaptive = (*hastings)(nil)
 	_ sampler.Costed   = (*hastings)(nil)
 	_ sampler.Starter  = (*hastings)(nil)
+	_ sampler.Confined = (*hastings)(nil)
 	_ sampler.Tuned    = (*hastings)(nil)
 	_ sampler.Warner   = (*hastings)(nil)
 )
@@ -72,6 +73,9 @@ func (k *hastings) Warning() string {
 
 // Start implements [sampler.Starter] with the start method of the proposal.
 func (k *hastings) Start(x []int32, r *sampler.Stream) error { return k.proposal.start(x, r) }
+
+// Allows implements [sampler.Confined].
+func (k *hastings) Allows(x []int32) bool { return k.proposal.check(0, 1, x) == nil }
 
 // Reset implements [sampler.Transition]. It computes the energies, differences and weights at x.
 func (k *hastings) Reset(ctl sampler.Control, x []int32) error {

@@ -74,6 +74,9 @@ func (k *inLanguage) Reset(ctl sampler.Control, x []int32) error {
 // Start implements [sampler.Starter]. It draws a state of the language.
 func (k *inLanguage) Start(x []int32, r *sampler.Stream) error { return k.within.start(k.Model, x, r) }
 
+// Allows implements [sampler.Confined].
+func (k *inLanguage) Allows(x []int32) bool { return k.within.holds(x) }
+
 // startTrials is the maximum number of draws of an initial state until one has positive
 // probability. If one state in a hundred of the language has positive probability, 1000 draws miss
 // all such states with probability 5e-5.

@@ -311,6 +311,7 @@ var (
 	_ sampler.Costed      = (*tempering)(nil)
 	_ sampler.Lazy[int32] = (*tempering)(nil)
 	_ sampler.Starter     = (*tempering)(nil)
+	_ sampler.Confined    = (*tempering)(nil)
 )
 
 // phase is the next part of a step of [Tempering].
@@ -335,6 +336,12 @@ func (k *tempering) Start(x []int32, r *sampler.Stream) error {
 		return s.Start(x, r)
 	}
 	return nil
+}
+
+// Allows implements [sampler.Confined].
+func (k *tempering) Allows(x []int32) bool {
+	c, ok := sampler.As[sampler.Confined](k.kernels[0])
+	return !ok || c.Allows(x)
 }
 
 func (k *tempering) state(j, s int) []int32 { return k.states(j)[s*k.sites : (s+1)*k.sites] }

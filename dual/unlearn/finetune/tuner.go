@@ -131,6 +131,7 @@ type state struct {
 	stall  int     // consecutive rounds in which a share with a gap did not fall
 	least  float64 // smallest share so far of a concept with a gap; 0 if there is no gap
 	done   bool
+	along  float64 // in the end: the weights are start + along·(average − start)
 }
 
 // New returns a tuner for net, which must have been trained on rows like those of data. The tuner
@@ -393,11 +394,7 @@ func (t *Tuner[S]) settle(ctx context.Context) error {
 			copy(w, trained)
 		}
 	}()
-	at := func(along float64) {
-		for i, v := range t.start {
-			w[i] = v + float32(along*float64(average[i]-v))
-		}
-	}
+	at := func(along float64) { t.place(average, along) }
 	few := t.few()
 	most := t.cfg.Final - few
 	at(1)
@@ -440,7 +437,8 @@ func (t *Tuner[S]) settle(ctx context.Context) error {
 		looked[j].value = logit(mean(r), most)
 	}
 	last := further(looked, nearest)
-	at(1 + step + last)
+	t.along = 1 + step + last
+	at(t.along)
 	for j, l := range looked {
 		t.share[j] = simd.Sigmoid(l.value + float64(min(l.slope, 0)*last))
 	}
@@ -461,6 +459,14 @@ func (t *Tuner[S]) missed() error {
 		}
 	}
 	return nil
+}
+
+// place sets the weights to start + along·(average − start).
+func (t *Tuner[S]) place(average []float32, along float64) {
+	w := t.net.Weights()
+	for i, v := range t.start {
+		w[i] = v + float32(along*float64(average[i]-v))
+	}
 }
 
 const (
@@ -536,7 +542,7 @@ func (t *Tuner[S]) Drawn() int { return t.drawn }
 // magic starts a checkpoint of a tuner. A checkpoint holds three frames (see [session.Frames]),
 // which contain, in order, the settings, the state, and an end mark. The checkpoint of the training
 // follows.
-const magic = "gibbsite finetune 1\n"
+const magic = "gibbsite finetune 2\n"
 
 // settings returns the settings that must be equal in a checkpoint and in the tuner that loads the
 // checkpoint, except the settings of the training.
@@ -557,12 +563,16 @@ func (t *Tuner[S]) settings() *fingerprint.List {
 }
 
 func (t *Tuner[S]) frames(s *state) *session.Frames {
-	return &session.Frames{Magic: magic, Settings: t.settings(), Count: 1, Limit: 40 + 16*len(t.concepts), Frame: func(f *wire.Fields, _ int) {
+	return &session.Frames{Magic: magic, Settings: t.settings(), Count: 1, Limit: 48 + 16*len(t.concepts), Frame: func(f *wire.Fields, _ int) {
 		f.Counts("a number of rounds or draws", &s.rounds, &s.drawn, &s.stall)
 		f.Bool("the end", &s.done)
 		f.Float64(&s.least)
+		f.Float64(&s.along)
 		f.Float64s(s.lambda)
 		f.Float64s(s.share)
+		if !check.Finite(s.along) {
+			f.Fail(fmt.Errorf("the place of the weights in the checkpoint = %v, want a finite number", s.along))
+		}
 		for j, l := range s.lambda {
 			if !(l >= 0) || math.IsInf(l, 1) {
 				f.Fail(fmt.Errorf("λ[%d] in the checkpoint = %v, want a finite number ≥ 0", j, l))
@@ -586,7 +596,9 @@ func (t *Tuner[S]) read(ctx context.Context, r io.Reader) error {
 	if err := t.trainer.Load(ctx, r); err != nil {
 		return err
 	}
-	t.state = s
+	if t.state = s; t.done {
+		t.place(t.trainer.Average().Weights(), t.along)
+	}
 	return nil
 }
 

@@ -240,51 +240,62 @@ func TestCertificates(t *testing.T) {
 	require.LessOrEqual(t, gaps, *many/10)
 }
 
-// A run that was saved in the middle, or stopped, ends with the same bits.
+// A run that was saved in the middle, or stopped, ends with the same bits, and so does one that
+// was saved at its end.
 func TestResumes(t *testing.T) {
 	exact.SkipUnderRace(t)
 	concepts := []finetune.Concept[int32]{{Tokens: []int32{2}, Bound: 0.1}}
 	start := pretrained(t)
-	build := func(observe func(finetune.Round), path string) (*finetune.Tuner[int32], *neural.Transformer) {
-		net := start.Clone()
-		cfg := config(denoiser(net))
-		cfg.Draws, cfg.Final, cfg.Train.Steps, cfg.Observe = 32, 128, 40, observe
-		cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, 1
-		return exact.Must(finetune.New(t.Context(), net, words(), concepts, cfg)), net
-	}
-	whole, want := build(nil, "")
-	require.NoError(t, whole.Run(t.Context()))
-
-	path := filepath.Join(t.TempDir(), "run")
-	ctx, cancel := context.WithCancel(t.Context())
-	rounds := 0
-	cut, _ := build(func(finetune.Round) {
-		if rounds++; rounds == 2 {
-			cancel()
-		}
-	}, path)
-	require.ErrorIs(t, cut.Run(ctx), context.Canceled)
-	other, got := build(nil, "")
-	require.NoError(t, other.LoadFile(t.Context(), path))
-	require.NotEqual(t, want.Weights(), got.Weights())
 	var again bytes.Buffer
-	require.NoError(t, other.Save(&again))
-	require.NoError(t, other.Run(t.Context()))
-	require.Equal(t, want.Weights(), got.Weights())
-	require.Equal(t, whole.Lambda(), other.Lambda())
-	require.Equal(t, whole.Share(), other.Share())
+	for _, rank := range []int{0, 2} {
+		build := func(observe func(finetune.Round), path string) (*finetune.Tuner[int32], *neural.Transformer) {
+			net := start.Clone()
+			cfg := config(denoiser(net))
+			cfg.Draws, cfg.Final, cfg.Train.Steps, cfg.Observe = 32, 128, 40, observe
+			cfg.Train.Rank, cfg.Train.Rate = rank, 5e-3*float64(1+rank)
+			cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, 1
+			return exact.Must(finetune.New(t.Context(), net, words(), concepts, cfg)), net
+		}
+		path := filepath.Join(t.TempDir(), "run")
+		whole, want := build(nil, path)
+		require.NoError(t, whole.Run(t.Context()))
+		other, got := build(nil, "")
+		require.NoError(t, other.LoadFile(t.Context(), path))
+		require.Equal(t, want.Weights(), got.Weights(), "saved at the end, rank %d", rank)
+		require.NoError(t, other.Run(t.Context()))
+		require.Equal(t, want.Weights(), got.Weights(), "saved at the end and run, rank %d", rank)
+
+		ctx, cancel := context.WithCancel(t.Context())
+		rounds := 0
+		path = filepath.Join(t.TempDir(), "run")
+		cut, _ := build(func(finetune.Round) {
+			if rounds++; rounds == 2 {
+				cancel()
+			}
+		}, path)
+		require.ErrorIs(t, cut.Run(ctx), context.Canceled)
+		other, got = build(nil, "")
+		require.NoError(t, other.LoadFile(t.Context(), path))
+		require.NotEqual(t, want.Weights(), got.Weights())
+		again.Reset()
+		require.NoError(t, other.Save(&again))
+		require.NoError(t, other.Run(t.Context()))
+		require.Equal(t, want.Weights(), got.Weights(), "rank %d", rank)
+		require.Equal(t, whole.Lambda(), other.Lambda())
+		require.Equal(t, whole.Share(), other.Share())
+		require.NoError(t, whole.SaveFile(path))
+	}
 
 	// Another concept, and other weights before, are named.
 	net := start.Clone()
 	cfg := config(denoiser(net))
-	cfg.Draws, cfg.Final, cfg.Train.Steps = 32, 128, 40
+	cfg.Draws, cfg.Final, cfg.Train.Steps, cfg.Train.Rank, cfg.Train.Rate = 32, 128, 40, 2, 15e-3
 	wrong := exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept[int32]{{Tokens: []int32{2}, Bound: 0.2}}, cfg))
 	require.ErrorContains(t, wrong.Load(t.Context(), bytes.NewReader(again.Bytes())), "Bound of concepts[0] is 0.1 in the checkpoint and 0.2 here")
 	net.Weights()[0]++
 	wrong = exact.Must(finetune.New(t.Context(), net, words(), concepts, cfg))
 	require.ErrorContains(t, wrong.Load(t.Context(), bytes.NewReader(again.Bytes())), "weights before")
 	require.Error(t, wrong.Load(t.Context(), bytes.NewReader(again.Bytes()[:again.Len()-100])))
-	require.NoError(t, whole.SaveFile(path))
 }
 
 // A network whose samples do not follow what it is taught ends with an error that names it.

@@ -96,9 +96,10 @@ func run(j job) (took time.Duration, ended, err error) {
 	ended = work(ctx)
 	took = time.Since(begin)
 	var limit *constraint.LimitError
+	var width *energy.WidthError
 	var schema *grammar.SchemaError
 	var syntax *grammar.SyntaxError
-	if ended != nil && !errors.Is(ended, context.DeadlineExceeded) && !errors.As(ended, &limit) && !errors.As(ended, &schema) && !errors.As(ended, &syntax) {
+	if ended != nil && !errors.Is(ended, context.DeadlineExceeded) && !errors.As(ended, &limit) && !errors.As(ended, &width) && !errors.As(ended, &schema) && !errors.As(ended, &syntax) {
 		return took, ended, fmt.Errorf("ended with %v, want %v or a limit", ended, context.DeadlineExceeded)
 	}
 	return took, ended, nil

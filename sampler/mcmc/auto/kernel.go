@@ -20,6 +20,7 @@ type kernel struct {
 
 var (
 	_ sampler.Adaptive       = (*kernel)(nil)
+	_ sampler.Confined       = (*kernel)(nil)
 	_ sampler.Costed         = (*kernel)(nil)
 	_ sampler.Tuned          = (*kernel)(nil)
 	_ sampler.Warner         = (*kernel)(nil)
@@ -49,6 +50,16 @@ func (k *kernel) Unwrap() sampler.Kernel {
 		return nil
 	}
 	return k.now().kernel
+}
+
+// Allows implements [sampler.Confined]. It reports whether all candidates allow the state.
+func (k *kernel) Allows(x []int32) bool {
+	for _, c := range k.all {
+		if s, ok := sampler.As[sampler.Confined](c.kernel); ok && !s.Allows(x) {
+			return false
+		}
+	}
+	return true
 }
 
 // Cost implements [sampler.Costed] with the cost of the current kernel.

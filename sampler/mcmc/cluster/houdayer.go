@@ -111,6 +111,7 @@ var (
 	_ sampler.Adaptive = (*houdayer)(nil)
 	_ sampler.Costed   = (*houdayer)(nil)
 	_ sampler.Starter  = (*houdayer)(nil)
+	_ sampler.Confined = (*houdayer)(nil)
 	_ sampler.Warner   = (*houdayer)(nil)
 )
 
@@ -150,6 +151,12 @@ func (k *houdayer) Start(x []int32, r *sampler.Stream) error {
 		return s.Start(x, r)
 	}
 	return nil
+}
+
+// Allows implements [sampler.Confined].
+func (k *houdayer) Allows(x []int32) bool {
+	c, ok := sampler.As[sampler.Confined](k.base[0])
+	return !ok || c.Allows(x)
 }
 
 // Step implements [sampler.Transition]. It moves both replicas by Base and exchanges a cluster.
