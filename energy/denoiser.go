@@ -67,6 +67,21 @@ const (
 	RevealsOne
 )
 
+// String returns "otherwise", "each" or "one".
+func (r Reveals) String() string {
+	return check.Name("Reveals", r, "otherwise", "each", "one")
+}
+
+// MarshalText returns the name that String returns.
+func (r Reveals) MarshalText() ([]byte, error) {
+	return check.MarshalName("reveals", r, RevealsOne)
+}
+
+// UnmarshalText sets r to the value with the name, for flags and files.
+func (r *Reveals) UnmarshalText(name []byte) error {
+	return check.UnmarshalName("reveals", r, RevealsOne, name)
+}
+
 // Denoiser predicts the clean state x_0 from a corrupted one, x_t.
 //
 // For tokens (S = int32) the prediction is one row of log-weights per site,

@@ -42,8 +42,8 @@ type Model interface {
 //		return false // or energy.AsInto(c.Model, target) for the rest
 //	}
 type Capable interface {
-	// As stores in target a value that implements the requested interface and returns true. target
-	// is a non-nil pointer to an interface, such as a *Differentiable. If the interface is not
+	// If the model supports the requested interface, As stores a value that implements it in target
+	// and returns true. target is a non-nil pointer to an interface, such as a *Differentiable. If the interface is not
 	// supported, As returns false and leaves target unchanged; the type of the model itself then
 	// decides. [Give] is the usual way to store the value.
 	As(target any) bool

@@ -206,13 +206,7 @@ const (
 
 // String returns "forward" or "reverse".
 func (d Divergence) String() string {
-	switch d {
-	case Forward:
-		return "forward"
-	case Reverse:
-		return "reverse"
-	}
-	return fmt.Sprintf("Divergence(%d)", uint8(d))
+	return check.Name("Divergence", d, "forward", "reverse")
 }
 
 // MarshalText returns the name "forward" or "reverse". It returns an error for any other value.

@@ -26,10 +26,7 @@ const (
 
 // String returns "Philox4x32-10" or "ARS4x32-7".
 func (k Generator) String() string {
-	if k > ARS4x32 {
-		return fmt.Sprintf("sampler.Generator(%d)", uint8(k))
-	}
-	return [...]string{"Philox4x32-10", "ARS4x32-7"}[k]
+	return check.Name("sampler.Generator", k, "Philox4x32-10", "ARS4x32-7")
 }
 
 // Check returns an error if k is not a known generator.

@@ -16,7 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/gibbsite-go/gibbsite/site/engine"
+	"github.com/gibbsite-go/gibbsite/site/engine/repeat"
 )
 
 var (
@@ -183,8 +183,8 @@ func buildBits(ctx context.Context, dir string) error {
 	all := map[uint64]map[string]string{}
 	for _, seed := range shipped {
 		all[seed] = map[string]string{}
-		for _, name := range engine.Cases() {
-			r, err := engine.Run(ctx, engine.Case{Name: name, Seed: seed})
+		for _, name := range repeat.Cases() {
+			r, err := repeat.Run(ctx, repeat.Case{Name: name, Seed: seed})
 			if err != nil {
 				return err
 			}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -49,6 +50,9 @@ var gallery = []example{
 	},
 	{Name: "scale", Args: "-side 4 -chains 320 -draws 40", Text: "Many short chains, as an array job would run them."},
 }
+
+// pictures are the files that a page links to.
+var pictures = regexp.MustCompile(`href="([^"/]+\.svg)"`)
 
 // buildGallery runs the examples and writes the list of their pages.
 func buildGallery(ctx context.Context, dir string) error {
@@ -102,9 +106,9 @@ func (e *example) make(ctx context.Context, root, programs string) error {
 	if out, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s %s: %w\n%s", e.Name, e.Args, err, out)
 	}
-	pictures, err := filepath.Glob(filepath.Join(dir, "*.svg"))
-	if err == nil && len(pictures) > 0 {
-		e.Picture = filepath.Base(pictures[0])
+	b, err := os.ReadFile(filepath.Join(dir, "index.html"))
+	if m := pictures.FindSubmatch(b); m != nil {
+		e.Picture = string(m[1])
 	}
 	return err
 }

@@ -29,13 +29,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/gibbsite-go/gibbsite/site/engine"
+	"github.com/gibbsite-go/gibbsite/site/engine/pattern"
+	"github.com/gibbsite-go/gibbsite/site/engine/repeat"
 )
 
 var (
 	built = flag.String("site", "", "test the site in this `folder` instead of building one")
 	shots = flag.String("shots", "", "save a picture of every page in this `folder`")
 	first = flag.Duration("first", 0, "fail if the first frame takes longer; 0: print it only")
+	tries = flag.Int("tries", 1, "load the page this many `times`; the quickest first frame counts")
 
 	//go:embed audit.js
 	audit string
@@ -181,7 +183,7 @@ const (
 const settled = `/Digest|s\.e\.|sites per second|are equal/.test(document.getElementById('%s').textContent)`
 
 // Whichever tab a visitor comes for, the playground transfers at most 3 MB until it has
-// results, and a lattice is drawn within its budget of time.
+// results.
 func TestTransfer(t *testing.T) {
 	for _, name := range tabs {
 		s := open(t) // a server of its own, of which the browser has kept nothing
@@ -191,14 +193,27 @@ func TestTransfer(t *testing.T) {
 		t.Logf("%s: %d bytes transferred", name, s.sent)
 		assert.LessOrEqual(t, s.sent, int64(3_000_000), name)
 		s.mu.Unlock()
-		if name == "lattice" {
-			frame := time.Duration(evaluate[float64](t, tab, `performance.getEntriesByName('first-frame')[0].startTime`) * 1e6)
-			t.Logf("first frame after %v", frame.Round(time.Millisecond))
-			if *first > 0 {
-				assert.LessOrEqual(t, frame, *first)
-			}
-		}
 		require.NoError(t, chromedp.Cancel(tab))
+	}
+}
+
+// A lattice is drawn within its budget of time, by a browser that has kept nothing:
+//
+//	go -C site test -run TestFirstFrame -v -tries 10 -first 1.5s .
+func TestFirstFrame(t *testing.T) {
+	least := time.Hour
+	for range *tries {
+		s := open(t)
+		tab := s.visit(t, "playground.html", 1200, "light")
+		until(t, tab, `performance.getEntriesByName('first-frame').length > 0`)
+		marks := evaluate[map[string]float64](t, tab, `Object.fromEntries(performance.getEntriesByType('mark').map(m => [m.name, Math.round(m.startTime)]))`)
+		t.Logf("ms: %v", marks)
+		least = min(least, time.Duration(marks["first-frame"]*1e6))
+		require.NoError(t, chromedp.Cancel(tab))
+	}
+	t.Logf("first frame after %v", least)
+	if *first > 0 {
+		assert.LessOrEqual(t, least, *first)
 	}
 }
 
@@ -207,11 +222,11 @@ func TestSameBits(t *testing.T) {
 	s := open(t)
 	tab := s.visit(t, "playground.html#bits?seed=2", 1200, "light")
 	until(t, tab, `document.getElementById('bits-result').textContent !== ''`)
-	n := len(engine.Cases())
+	n := len(repeat.Cases())
 	assert.Equal(t, fmt.Sprintf("%d of %d digests are equal.", n, n), evaluate[string](t, tab, fmt.Sprintf(content, "bits-result")))
 	rows := evaluate[[][]string](t, tab, `[...document.querySelectorAll('#bits-table tbody tr')].map(r => [...r.cells].map(c => c.textContent))`)
 	for _, row := range rows { // of this process, not of the file that came with the page
-		r, err := engine.Run(t.Context(), engine.Case{Name: row[0], Seed: 2})
+		r, err := repeat.Run(t.Context(), repeat.Case{Name: row[0], Seed: 2})
 		require.NoError(t, err)
 		assert.Equal(t, r.Digest, row[2], row[0])
 	}
@@ -246,7 +261,7 @@ func TestStrings(t *testing.T) {
 	for _, x := range samples {
 		assert.Regexp(t, "^"+days+"$", x)
 	}
-	native, err := engine.Strings(t.Context(), engine.Pattern{Pattern: days, Length: 10, Model: "uniform", Seed: 1, Samples: 24})
+	native, err := pattern.Strings(t.Context(), pattern.Pattern{Pattern: days, Length: 10, Model: "uniform", Seed: 1, Samples: 24})
 	require.NoError(t, err)
 	assert.Equal(t, native.Samples, samples)
 
@@ -357,6 +372,7 @@ func TestSameInGo(t *testing.T) {
 				assert.Contains(t, string(out), x)
 			}
 		}
+		require.NoError(t, chromedp.Cancel(tab)) // what moves there would slow the next
 	}
 	out, err := exec.Command("go", "vet", "./"+filepath.ToSlash(tmp)+"/...").CombinedOutput()
 	assert.NoError(t, err, string(out))

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
@@ -50,6 +51,21 @@ const (
 	// order.
 	Canonical
 )
+
+// String returns "free" or "canonical".
+func (s Spelling) String() string {
+	return check.Name("Spelling", s, "free", "canonical")
+}
+
+// MarshalText returns the name that String returns.
+func (s Spelling) MarshalText() ([]byte, error) {
+	return check.MarshalName("spelling", s, Canonical)
+}
+
+// UnmarshalText sets s to the value with the name, for flags and files.
+func (s *Spelling) UnmarshalText(name []byte) error {
+	return check.UnmarshalName("spelling", s, Canonical, name)
+}
 
 // JSONSchema compiles a JSON Schema (drafts 4, 6, 7, 2019-09 and 2020-12). The error is a
 // [*SchemaError], a [*constraint.LimitError] or the cause of the context. A schema that no

@@ -132,7 +132,7 @@ type ScarceError struct {
 }
 
 func (e *ScarceError) Error() string {
-	return fmt.Sprintf("pdi: in %d of %d steps fewer than %d candidates count, %.1f at the least: give GibbsOptions a Center and Spread, or allow it by Config.Scarce", e.Few, e.Steps, scarceCandidates, e.Least)
+	return fmt.Sprintf("pdi: %d of %d steps rest on fewer than %d effective candidates (fewest: %.1f): give GibbsOptions a Center and Spread, or allow it by Config.Scarce", e.Few, e.Steps, scarceCandidates, e.Least)
 }
 
 // begin starts a batch with the given number of states.
@@ -351,7 +351,7 @@ func (d *Denoiser) scarce() string {
 	if few == 0 {
 		return ""
 	}
-	return fmt.Sprintf("pdi: in %d of %d steps fewer than %d candidates count, %.1f at the least", few, len(d.ess), scarceCandidates, least)
+	return fmt.Sprintf("pdi: %d of %d steps rest on fewer than %d effective candidates (fewest: %.1f)", few, len(d.ess), scarceCandidates, least)
 }
 
 // few returns the number of steps with fewer than two effective candidates. The result least is the

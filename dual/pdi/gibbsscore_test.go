@@ -113,7 +113,7 @@ func TestGibbsScoreEffective(t *testing.T) {
 	run := func(o pdi.GibbsOptions) (ess []float64, worst float64) {
 		d := exact.Must(pdi.New(context.Background(), exact.Must(pdi.NewGibbsScore(lag, o)), pdi.Config{Rule: quick, Domain: pdi.Box(-4, 4), Scarce: true}))
 		_, worst = p.judge(sample(t, d, 16, 16, 60, 0))
-		require.Regexp(t, "in [0-9]+ of 60 steps fewer than 2 candidates count, 1\\.[0-9] at the least", d.Warning())
+		require.Regexp(t, "[0-9]+ of 60 steps rest on fewer than 2 effective candidates \\(fewest: 1\\.[0-9]\\)", d.Warning())
 		return d.Effective(), worst
 	}
 	paper, worst := run(pdi.GibbsOptions{Score: true})

@@ -316,14 +316,19 @@ const (
 	DiscreteSafe
 )
 
-var formulations = [...]string{"reverse-kl", "forward-kl", "likelihood", "likelihood-ratio", "discrete-safe"}
-
-// String returns the name of the formulation in lower case with hyphens.
+// String returns the name of the formulation in lower case with hyphens, such as "reverse-kl".
 func (f Formulation) String() string {
-	if f < 0 || int(f) >= len(formulations) {
-		return fmt.Sprintf("Formulation(%d)", int(f))
-	}
-	return formulations[f]
+	return check.Name("Formulation", f, "reverse-kl", "forward-kl", "likelihood", "likelihood-ratio", "discrete-safe")
+}
+
+// MarshalText returns the name that String returns.
+func (f Formulation) MarshalText() ([]byte, error) {
+	return check.MarshalName("formulation", f, DiscreteSafe)
+}
+
+// UnmarshalText sets f to the value with the name, for flags and files.
+func (f *Formulation) UnmarshalText(name []byte) error {
+	return check.UnmarshalName("formulation", f, DiscreteSafe, name)
 }
 
 // Ascend makes n steps of a dual rule on a formulation, with the exact gradient and curvature of

@@ -29,13 +29,7 @@ const (
 
 // String returns "Absorbing" or "Noisy".
 func (c Corruption) String() string {
-	switch c {
-	case Absorbing:
-		return "Absorbing"
-	case Noisy:
-		return "Noisy"
-	}
-	return fmt.Sprintf("Corruption(%d)", uint8(c))
+	return check.Name("Corruption", c, "Absorbing", "Noisy")
 }
 
 // MarshalText returns the result of String as bytes.

@@ -250,7 +250,8 @@ func (m *Ising) Factors() (cards []int32, scopes [][]int32, tables [][]float64, 
 	return slices.Repeat([]int32{2}, m.sites), scopes, tables, true
 }
 
-// gridField stores in h the field of one state on a periodic lattice and returns its energy.
+// gridField stores in h the field of one state on a periodic lattice. It returns the energy of the
+// state.
 func (m *Ising) gridField(h []float32, x []int32) float64 {
 	twice, up := m.grid.counts(h, m.table, x)
 	if m.fields != nil {
@@ -262,7 +263,8 @@ func (m *Ising) gridField(h []float32, x []int32) float64 {
 	return m.total(m.gridBonds(twice, up), up, x)
 }
 
-// graphField stores in h the field of one state on a general graph and returns its energy.
+// graphField stores in h the field of one state on a general graph. It returns the energy of the
+// state.
 func (m *Ising) graphField(h []float32, x []int32) float64 {
 	g := m.bonds.graph()
 	bonds, up := 0.0, 0

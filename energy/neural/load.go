@@ -1,11 +1,14 @@
 package neural
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -36,12 +39,21 @@ func Open(path string, cfg Config) (*Transformer, error) {
 // OpenFile opens a .safetensors file, or the files that an index (.json) lists. Large models are
 // published with an index: a JSON object whose weight_map gives the file of every tensor, in the
 // folder of the index. The caller must close the File.
-func OpenFile(path string) (*File, error) {
-	if !strings.HasSuffix(path, ".json") {
-		return openFile(path)
+func OpenFile(path string) (*File, error) { return OpenFS(disk{}, filepath.ToSlash(path)) }
+
+// disk is the file system of the machine, with its paths as names.
+type disk struct{}
+
+func (disk) Open(path string) (fs.File, error) { return os.Open(path) }
+
+// OpenFS is [OpenFile] for a file system, such as one of package embed. Files that do not implement
+// io.ReaderAt are read into memory.
+func OpenFS(fsys fs.FS, name string) (*File, error) {
+	if !strings.HasSuffix(name, ".json") {
+		return openFile(fsys, name)
 	}
-	f := &File{name: path, entries: map[string]entry{}, meta: map[string]string{}}
-	if err := f.openParts(path); err != nil {
+	f := &File{name: name, entries: map[string]entry{}, meta: map[string]string{}}
+	if err := f.openParts(fsys, name); err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -192,8 +204,8 @@ func (f *File) shape(prefix string, cfg Config) (Config, error) {
 	return cfg, nil
 }
 
-func openFile(path string) (*File, error) {
-	r, err := os.Open(path)
+func openFile(fsys fs.FS, name string) (*File, error) {
+	r, err := fsys.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("neural: Open: %w", err)
 	}
@@ -202,7 +214,17 @@ func openFile(path string) (*File, error) {
 		r.Close()
 		return nil, fmt.Errorf("neural: Open: %w", err)
 	}
-	f, err := ReadFile(path, r, info.Size())
+	at, ok := r.(io.ReaderAt)
+	size := info.Size()
+	if !ok {
+		b, err := io.ReadAll(r)
+		if err != nil {
+			r.Close()
+			return nil, fmt.Errorf("neural: Open: %w", err)
+		}
+		at, size = bytes.NewReader(b), int64(len(b))
+	}
+	f, err := ReadFile(name, at, size)
 	if err != nil {
 		r.Close()
 		return nil, err
@@ -212,8 +234,8 @@ func openFile(path string) (*File, error) {
 }
 
 // openParts opens the files that an index lists and adds their tensors to f.
-func (f *File) openParts(path string) error {
-	b, err := os.ReadFile(path)
+func (f *File) openParts(fsys fs.FS, name string) error {
+	b, err := fs.ReadFile(fsys, name)
 	if err != nil {
 		return fmt.Errorf("neural: Open: %w", err)
 	}
@@ -221,30 +243,30 @@ func (f *File) openParts(path string) error {
 		Files map[string]string `json:"weight_map"`
 	}
 	if err := json.Unmarshal(b, &index); err != nil {
-		return fmt.Errorf("neural: %s: %w", path, err)
+		return fmt.Errorf("neural: %s: %w", name, err)
 	}
 	if len(index.Files) == 0 {
-		return fmt.Errorf("neural: %s: no weight_map, want the file of every tensor", path)
+		return fmt.Errorf("neural: %s: no weight_map, want the file of every tensor", name)
 	}
 	parts := map[string]*File{}
-	for _, name := range slices.Sorted(maps.Keys(index.Files)) {
-		shard := index.Files[name]
+	for _, key := range slices.Sorted(maps.Keys(index.Files)) {
+		shard := index.Files[key]
 		if !filepath.IsLocal(shard) {
-			return fmt.Errorf("neural: %s: tensor %q is in %q, want a file within the folder", path, name, shard)
+			return fmt.Errorf("neural: %s: tensor %q is in %q, want a file within the folder", name, key, shard)
 		}
 		if parts[shard] == nil {
-			p, err := openFile(filepath.Join(filepath.Dir(path), shard))
+			p, err := openFile(fsys, path.Join(path.Dir(name), filepath.ToSlash(shard)))
 			if err != nil {
 				return err
 			}
 			f.open, parts[shard] = append(f.open, p), p
 			maps.Copy(f.meta, p.meta)
 		}
-		e, ok := parts[shard].entries[name]
+		e, ok := parts[shard].entries[key]
 		if !ok {
-			return parts[shard].missing(name)
+			return parts[shard].missing(key)
 		}
-		f.entries[name] = e
+		f.entries[key] = e
 	}
 	return nil
 }

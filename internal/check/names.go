@@ -12,6 +12,14 @@ type named interface {
 	String() string
 }
 
+// Name returns the name of v for a String method. A value without a name becomes "kind(v)".
+func Name[E ~int | ~uint8](kind string, v E, names ...string) string {
+	if v < 0 || int(v) >= len(names) {
+		return fmt.Sprintf("%s(%d)", kind, int(v))
+	}
+	return names[v]
+}
+
 // MarshalName returns the name of v, for a MarshalText method. The argument last is the last
 // value of the enumeration.
 func MarshalName[E named](what string, v, last E) ([]byte, error) {

@@ -96,7 +96,7 @@ func (f *Forest) Draw(own []uint8, u []float64, stride int, odds []float64, live
 	n := len(f.Links)
 	checkLen("odds", len(odds), ForestChains*(n+1))
 	if stride < n || len(u) < (ForestChains-1)*stride+n {
-		panic(fmt.Sprintf("simd: Draw: len(u) = %d, stride = %d, want room for %d rows of %d", len(u), stride, ForestChains, n))
+		panic(fmt.Sprintf("simd: Draw: len(u) = %d, stride = %d, want %d rows of %d", len(u), stride, ForestChains, n))
 	}
 	for hi := n; hi > 0; {
 		lo := max(0, hi-forestTerms/4)

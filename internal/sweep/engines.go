@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -20,10 +21,7 @@ const (
 )
 
 func (s Scan) String() string {
-	if s < Automatic || s > Chromatic {
-		return fmt.Sprintf("Scan(%d)", int(s))
-	}
-	return [...]string{"automatic", "systematic", "random", "chromatic"}[s]
+	return check.Name("Scan", s, "automatic", "systematic", "random", "chromatic")
 }
 
 // Request describes the kernel of a method that sweeps over sites.

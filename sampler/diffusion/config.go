@@ -38,6 +38,21 @@ const (
 	DecodeGreedy
 )
 
+// String returns "last", "rows" or "greedy".
+func (d Decoding) String() string {
+	return check.Name("Decoding", d, "last", "rows", "greedy")
+}
+
+// MarshalText returns the name that String returns.
+func (d Decoding) MarshalText() ([]byte, error) {
+	return check.MarshalName("decoding", d, DecodeGreedy)
+}
+
+// UnmarshalText sets d to the value with the name, for flags and files.
+func (d *Decoding) UnmarshalText(name []byte) error {
+	return check.UnmarshalName("decoding", d, DecodeGreedy, name)
+}
+
 // Config holds the settings of a diffusion. The zero value runs 128 steps with seed 0 and without
 // constraints.
 type Config struct {

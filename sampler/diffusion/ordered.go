@@ -23,6 +23,21 @@ const (
 	ScoreEntropy // negative entropy of the row (Dream)
 )
 
+// String returns "probability", "margin" or "entropy".
+func (s OrderScore) String() string {
+	return check.Name("OrderScore", s, "probability", "margin", "entropy")
+}
+
+// MarshalText returns the name that String returns.
+func (s OrderScore) MarshalText() ([]byte, error) {
+	return check.MarshalName("score", s, ScoreEntropy)
+}
+
+// UnmarshalText sets s to the value with the name, for flags and files.
+func (s *OrderScore) UnmarshalText(name []byte) error {
+	return check.UnmarshalName("score", s, ScoreEntropy, name)
+}
+
 // Ordered reveals masked tokens in order of confidence and, if Block is set, block by block from
 // left to right. LLaDA and Dream decode in this way.
 //

@@ -33,6 +33,21 @@ const (
 	RemaskLoop
 )
 
+// String returns "cap", "rescale", "confidence" or "loop".
+func (r RemaskRule) String() string {
+	return check.Name("RemaskRule", r, "cap", "rescale", "confidence", "loop")
+}
+
+// MarshalText returns the name that String returns.
+func (r RemaskRule) MarshalText() ([]byte, error) {
+	return check.MarshalName("rule", r, RemaskLoop)
+}
+
+// UnmarshalText sets r to the value with the name, for flags and files.
+func (r *RemaskRule) UnmarshalText(name []byte) error {
+	return check.UnmarshalName("rule", r, RemaskLoop, name)
+}
+
 // Remask is masked diffusion in which tokens can be masked again and so corrected (ReMDM; Wang et
 // al. 2025). With a probability σ ≤ σ_max = min(1, (1−α_s)/α_t) and the mask m, the reverse step
 // given x_0 is

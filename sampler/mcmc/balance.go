@@ -1,11 +1,9 @@
 package mcmc
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
-
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -30,11 +28,19 @@ const (
 	Max
 )
 
+// String returns "sqrt", "barker", "min" or "max".
 func (b Balance) String() string {
-	if b < Sqrt || b > Max {
-		return fmt.Sprintf("Balance(%d)", int(b))
-	}
-	return [...]string{"sqrt", "barker", "min", "max"}[b]
+	return check.Name("Balance", b, "sqrt", "barker", "min", "max")
+}
+
+// MarshalText returns the name that String returns.
+func (b Balance) MarshalText() ([]byte, error) {
+	return check.MarshalName("balance", b, Max)
+}
+
+// UnmarshalText sets b to the value with the name, for flags and files.
+func (b *Balance) UnmarshalText(name []byte) error {
+	return check.UnmarshalName("balance", b, Max, name)
 }
 
 func (b Balance) check(method string) error {

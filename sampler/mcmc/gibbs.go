@@ -30,7 +30,18 @@ const (
 	Chromatic = Scan(sweep.Chromatic)
 )
 
+// String returns "automatic", "systematic", "random" or "chromatic".
 func (s Scan) String() string { return sweep.Scan(s).String() }
+
+// MarshalText returns the name that String returns.
+func (s Scan) MarshalText() ([]byte, error) {
+	return check.MarshalName("scan", s, Chromatic)
+}
+
+// UnmarshalText sets s to the value with the name, for flags and files.
+func (s *Scan) UnmarshalText(name []byte) error {
+	return check.UnmarshalName("scan", s, Chromatic, name)
+}
 
 func (s Scan) check(method string) error {
 	return check.If(s < Automatic || s > Chromatic, "mcmc: %s: Scan = %v, want Automatic, Systematic, Random or Chromatic", method, s)

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -11,6 +11,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/site/engine"
+	"github.com/gibbsite-go/gibbsite/site/engine/document"
+	"github.com/gibbsite-go/gibbsite/site/engine/minimum"
+	"github.com/gibbsite-go/gibbsite/site/engine/pattern"
 )
 
 var late = flag.Duration("late", 0, "fail if a call takes longer than this under a deadline of 50 ms; 0: the deadline has passed when it begins")
@@ -23,34 +28,40 @@ func TestDeadline(t *testing.T) {
 	for _, job := range []struct {
 		name, call string
 		args       any
-		before     func(e *Engine) // outside the deadline
+		before     func(e *engine.Engine) // outside the deadline
 	}{
-		{name: "a pattern of a million states", call: "strings", args: Pattern{Pattern: `(a|b)*a(a|b){19}`, Length: 40, Model: "uniform", Samples: 1}},
-		{name: "a text and a pattern", call: "strings", args: Pattern{Pattern: `.*(.*[aeiou].*){12}`, Length: 64, UpTo: true, Model: "text", Samples: 1000}},
-		{name: "draws of a pattern", call: "strings", args: Pattern{Pattern: `(.*[aeiou].*){20}`, Length: 64, UpTo: true, Model: "uniform", Samples: 1000}},
-		{name: "a schema with a long pattern", call: "json", args: Schema{Schema: `{"type": "string", "pattern": "^(a|b)*a(a|b){19}$"}`, Length: 60, Model: "uniform", Average: 8, Samples: 1}},
-		{name: "a schema of many members", call: "json", args: Schema{Schema: members(400), Length: 300, Model: "text", Average: 8, Samples: 100}},
-		{name: "a schema without a bound on depth", call: "json", args: Schema{Schema: `{}`, Length: 300, Model: "text", Average: 8, Samples: 100}},
-		{name: "draws of a person", call: "json", args: Schema{Schema: person, Length: 300, Model: "text", Average: 64, Samples: 100}},
+		{name: "a pattern of a million states", call: "strings", args: pattern.Pattern{Pattern: `(a|b)*a(a|b){19}`, Length: 40, Model: "uniform", Samples: 1}},
+		{name: "a text and a pattern", call: "strings", args: pattern.Pattern{Pattern: `.*(.*[aeiou].*){12}`, Length: 64, UpTo: true, Model: "text", Samples: 1000}},
+		{name: "draws of a pattern", call: "strings", args: pattern.Pattern{Pattern: `(.*[aeiou].*){20}`, Length: 64, UpTo: true, Model: "uniform", Samples: 1000}},
+		{name: "a schema with a long pattern", call: "json", args: document.Schema{Schema: `{"type": "string", "pattern": "^(a|b)*a(a|b){19}$"}`, Length: 60, Model: "uniform", Average: 8, Samples: 1}},
+		{name: "a schema of many members", call: "json", args: document.Schema{Schema: members(400), Length: 300, Model: "text", Average: 8, Samples: 100}},
+		{name: "a schema without a bound on depth", call: "json", args: document.Schema{Schema: `{}`, Length: 300, Model: "text", Average: 8, Samples: 100}},
+		{name: "draws of a person", call: "json", args: document.Schema{Schema: person, Length: 300, Model: "text", Average: 64, Samples: 100}},
 		{name: "Gibbs on 256 by 256 sites", call: "lattice/run", args: frames, before: start(256, "gibbs", 2)},
 		{name: "DMALA on 256 by 256 sites", call: "lattice/run", args: frames, before: start(256, "dmala", 2)},
 		{name: "Wolff on 256 by 256 sites", call: "lattice/run", args: frames, before: start(256, "wolff", 2)},
 		{name: "Hamming balls on 256 by 256 sites of seven levels", call: "lattice/run", args: frames, before: start(256, "hammingball", 7)},
 		{name: "tempering on 128 by 128 sites of seven levels", call: "lattice/run", args: frames, before: start(128, "tempering", 7)},
 		{name: "Hamming balls on 256 by 256 sites begin", call: "lattice/start", args: map[string]any{"Levels": 7, "Side": 256, "Method": "hammingball", "Seed": 1, "Temperature": 1}},
-		{name: "a search on a dense graph", call: "minimise/run", args: map[string]any{"Rounds": 1 << 14, "MS": 1e9}, before: func(e *Engine) {
-			_, err := e.startSearch(context.Background(), Problem{Text: rudy(700, 699), Seed: 1})
+		{name: "a search on a dense graph", call: "minimise/run", args: map[string]any{"Rounds": 1 << 14, "MS": 1e9}, before: func(e *engine.Engine) {
+			args, err := json.Marshal(minimum.Problem{Text: rudy(700, 699), Seed: 1})
+			require.NoError(t, err)
+			_, err = e.Call(context.Background(), "minimise/start", args)
 			require.NoError(t, err)
 		}},
-		{name: "a search on a sparse graph", call: "minimise/run", args: map[string]any{"Rounds": 1 << 14, "MS": 1e9}, before: func(e *Engine) {
-			_, err := e.startSearch(context.Background(), Problem{Text: rudy(5000, 4), Seed: 1})
+		{name: "a search on a sparse graph", call: "minimise/run", args: map[string]any{"Rounds": 1 << 14, "MS": 1e9}, before: func(e *engine.Engine) {
+			args, err := json.Marshal(minimum.Problem{Text: rudy(5000, 4), Seed: 1})
+			require.NoError(t, err)
+			_, err = e.Call(context.Background(), "minimise/start", args)
 			require.NoError(t, err)
 		}},
-		{name: "a bound for a sparse graph", call: "minimise/bound", args: struct{}{}, before: func(e *Engine) {
-			_, err := e.startSearch(context.Background(), Problem{Text: rudy(5000, 8), Seed: 1})
+		{name: "a bound for a sparse graph", call: "minimise/bound", args: struct{}{}, before: func(e *engine.Engine) {
+			args, err := json.Marshal(minimum.Problem{Text: rudy(5000, 8), Seed: 1})
+			require.NoError(t, err)
+			_, err = e.Call(context.Background(), "minimise/start", args)
 			require.NoError(t, err)
 		}},
-		{name: "a file of a quarter of a million edges", call: "minimise/start", args: Problem{Text: rudy(5000, 100), Seed: 1}},
+		{name: "a file of a quarter of a million edges", call: "minimise/start", args: minimum.Problem{Text: rudy(5000, 100), Seed: 1}},
 	} {
 		t.Run(job.name, func(t *testing.T) {
 			e := whole()
@@ -68,7 +79,7 @@ func TestDeadline(t *testing.T) {
 			defer cancel()
 			_, err = e.Call(ctx, job.call, args)
 			took := time.Since(began)
-			t.Logf("%.0f ms, %v", milliseconds(began), err)
+			t.Logf("%.0f ms, %v", engine.Milliseconds(began), err)
 			if *late == 0 || err != nil && took >= deadline {
 				assert.ErrorIs(t, err, context.DeadlineExceeded)
 			}
@@ -81,8 +92,8 @@ func TestDeadline(t *testing.T) {
 
 var frames = map[string]any{"Steps": 1_000_000, "MS": 1e9}
 
-func start(side int, method string, levels int) func(e *Engine) {
-	return func(e *Engine) {
+func start(side int, method string, levels int) func(e *engine.Engine) {
+	return func(e *engine.Engine) {
 		args := fmt.Sprintf(`{"Levels":%d,"Side":%d,"Method":%q,"Seed":1,"Temperature":1,"Anew":true}`, levels, side, method)
 		if _, err := e.Call(context.Background(), "lattice/start", []byte(args)); err != nil {
 			panic(err)

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -9,13 +9,22 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/site/engine"
+	"github.com/gibbsite-go/gibbsite/site/engine/document"
+	"github.com/gibbsite-go/gibbsite/site/engine/lattice"
+	"github.com/gibbsite-go/gibbsite/site/engine/minimum"
+	"github.com/gibbsite-go/gibbsite/site/engine/pattern"
+	"github.com/gibbsite-go/gibbsite/site/engine/repeat"
 )
 
 // whole has every tab.
-func whole() *Engine { return New(LatticeTab, StringsTab, JSONTab, MinimiseTab, BitsTab) }
+func whole() *engine.Engine {
+	return engine.New(lattice.Tab, pattern.Tab, document.Tab, minimum.Tab, repeat.Tab)
+}
 
 // call makes a call through JSON, as the browser does.
-func call[R any](t *testing.T, e *Engine, name, args string) (reply R, err error) {
+func call[R any](t *testing.T, e *engine.Engine, name, args string) (reply R, err error) {
 	t.Helper()
 	r, err := e.Call(t.Context(), name, []byte(args))
 	if err != nil {
@@ -30,7 +39,7 @@ func call[R any](t *testing.T, e *Engine, name, args string) (reply R, err error
 // A nested schema's documents are shorter if the text before the schema is.
 func TestFrequenciesFollowTheAverage(t *testing.T) {
 	entropy := func(average int) float64 {
-		r, err := Documents(t.Context(), Schema{Schema: `{"anyOf":[{"type":"string"},{"type":"array","items":{"$ref":"#"}}]}`, Length: 20, Model: "text", Average: average, Seed: 1, Samples: 1})
+		r, err := document.Documents(t.Context(), document.Schema{Schema: `{"anyOf":[{"type":"string"},{"type":"array","items":{"$ref":"#"}}]}`, Length: 20, Model: "text", Average: average, Seed: 1, Samples: 1})
 		require.NoError(t, err)
 		require.Equal(t, "frequencies", r.Drawn)
 		return r.Entropy
@@ -41,7 +50,7 @@ func TestFrequenciesFollowTheAverage(t *testing.T) {
 func TestStrings(t *testing.T) {
 	e := whole()
 	days := `"Pattern":"(19|20)(0[48]|[2468][048]|[13579][26])-02-29","Length":10,"Samples":24,"Seed":1`
-	r, err := call[Strung](t, e, "strings", `{`+days+`,"Model":"uniform"}`)
+	r, err := call[pattern.Strung](t, e, "strings", `{`+days+`,"Model":"uniform"}`)
 	require.NoError(t, err)
 	assert.Equal(t, "48", r.Count)
 	assert.InDelta(t, 5.585, r.Entropy, 1e-3)
@@ -55,14 +64,14 @@ func TestStrings(t *testing.T) {
 		}
 		assert.InDelta(t, 1, sum, 1e-9, i)
 	}
-	r, err = call[Strung](t, e, "strings", `{`+days+`,"Model":"uniform","Fixed":"···6"}`)
+	r, err = call[pattern.Strung](t, e, "strings", `{`+days+`,"Model":"uniform","Fixed":"···6"}`)
 	require.NoError(t, err)
 	assert.Equal(t, "10", r.Count)
-	_, err = call[Strung](t, e, "strings", `{`+days+`,"Model":"uniform","Fixed":"x"}`)
+	_, err = call[pattern.Strung](t, e, "strings", `{`+days+`,"Model":"uniform","Fixed":"x"}`)
 	assert.ErrorContains(t, err, "free one of them")
 
 	for _, upTo := range []string{"true", "false"} {
-		r, err = call[Strung](t, e, "strings", `{"Pattern":"[A-Z][a-z]+ [A-Z][a-z]+","Length":16,"UpTo":`+upTo+`,"Model":"text","Samples":8,"Seed":1}`)
+		r, err = call[pattern.Strung](t, e, "strings", `{"Pattern":"[A-Z][a-z]+ [A-Z][a-z]+","Length":16,"UpTo":`+upTo+`,"Model":"text","Samples":8,"Seed":1}`)
 		require.NoError(t, err)
 		for _, s := range r.Samples {
 			assert.Regexp(t, `^[A-Z][a-z]+ [A-Z][a-z]+$`, s)
@@ -112,9 +121,9 @@ const person = `{"type":"object","additionalProperties":false,"required":["name"
 func TestDocuments(t *testing.T) {
 	e := whole()
 	for _, model := range []string{"uniform", "text"} {
-		args, err := json.Marshal(Schema{Schema: person, Length: 110, Model: model, Average: 60, Seed: 1, Samples: 6})
+		args, err := json.Marshal(document.Schema{Schema: person, Length: 110, Model: model, Average: 60, Seed: 1, Samples: 6})
 		require.NoError(t, err)
-		r, err := call[Written](t, e, "json", string(args))
+		r, err := call[document.Written](t, e, "json", string(args))
 		require.NoError(t, err)
 		assert.False(t, r.Nested)
 		assert.Regexp(t, `^[0-9]{40,}$`, r.Count)
@@ -132,8 +141,8 @@ func TestDocuments(t *testing.T) {
 		t.Log(r.Entropy, r.Bits, r.MS, r.States)
 	}
 	tree := `{"$ref":"#/$defs/t","$defs":{"t":{"type":"object","additionalProperties":false,"required":["n"],"properties":{"n":{"type":"integer","minimum":0,"maximum":9},"kids":{"type":"array","items":{"$ref":"#/$defs/t"}}}}}}`
-	args, _ := json.Marshal(Schema{Schema: tree, Length: 40, Model: "text", Average: 40, Seed: 1, Samples: 6})
-	r, err := call[Written](t, e, "json", string(args))
+	args, _ := json.Marshal(document.Schema{Schema: tree, Length: 40, Model: "text", Average: 40, Seed: 1, Samples: 6})
+	r, err := call[document.Written](t, e, "json", string(args))
 	require.NoError(t, err)
 	assert.True(t, r.Nested)
 	assert.Equal(t, "frequencies", r.Drawn)
@@ -165,52 +174,19 @@ func TestPrograms(t *testing.T) {
 
 func TestCases(t *testing.T) {
 	seen := map[string]string{}
-	for _, name := range Cases() {
-		r, err := Run(t.Context(), Case{name, 1})
+	for _, name := range repeat.Cases() {
+		r, err := repeat.Run(t.Context(), repeat.Case{Name: name, Seed: 1})
 		require.NoError(t, err)
 		assert.Empty(t, seen[r.Digest], name)
 		seen[r.Digest] = name
-		again, err := Run(t.Context(), Case{name, 1})
+		again, err := repeat.Run(t.Context(), repeat.Case{Name: name, Seed: 1})
 		require.NoError(t, err)
 		assert.Equal(t, r.Digest, again.Digest, name)
-		other, err := Run(t.Context(), Case{name, 2})
+		other, err := repeat.Run(t.Context(), repeat.Case{Name: name, Seed: 2})
 		require.NoError(t, err)
 		assert.NotEqual(t, r.Digest, other.Digest, name)
 		t.Log(name, r.MS)
 	}
-}
-
-// Means of small lattices are those of the sum over all states, whatever the method.
-func TestLattice(t *testing.T) {
-	for method := range methods() {
-		e := whole()
-		for _, change := range []string{`"Temperature":3,"Field":0,"Anew":true`, `"Temperature":2.5,"Field":0`} {
-			start, err := call[LatticeStarted](t, e, "lattice/start", `{"Levels":2,"Side":4,"Method":"`+method+`","Seed":3,`+change+`}`)
-			require.NoError(t, err, method)
-			require.NotNil(t, start.Order)
-			f, err := call[LatticeFrame](t, e, "lattice/run", `{"Steps":3000,"MS":1e9}`)
-			require.NoError(t, err)
-			require.NotNil(t, f.MCSE, method)
-			assert.InDelta(t, start.Order.Value, *f.Mean, 5*(*f.MCSE), method)          // twice 16 figures: a
-			assert.InDelta(t, start.Energy.Value, *f.Energy, 5*(*f.EnergyMCSE), method) // false alarm in 10⁵
-			assert.Less(t, *f.RHat, 1.05, method)
-			assert.Len(t, e.Pixels(), 4*16)
-			if change[:15] == `"Temperature":3` {
-				assert.Equal(t, 3000, f.DigestOf)
-				assert.Len(t, f.Digest, 16)
-			} else {
-				assert.Empty(t, f.Digest, "sliders moved")
-			}
-		}
-	}
-	e := whole()
-	start, err := call[LatticeStarted](t, e, "lattice/start", `{"Levels":2,"Side":64,"Method":"sw","Seed":3,"Temperature":2.5}`)
-	require.NoError(t, err)
-	assert.Contains(t, start.Energy.Source, "Kaufman")
-	start, err = call[LatticeStarted](t, e, "lattice/start", `{"Levels":3,"Side":64,"Method":"sw","Seed":3,"Temperature":1}`)
-	require.NoError(t, err)
-	assert.Nil(t, start.Energy)
-	assert.InDelta(t, 0.99497, start.Critical, 1e-5)
 }
 
 func TestMinimise(t *testing.T) {
@@ -224,15 +200,15 @@ func TestMinimise(t *testing.T) {
 		"bqpjson": `{"version":"1.0.0","id":0,"metadata":{},"variable_ids":[0,1],"variable_domain":"boolean","scale":1,"offset":0,"linear_terms":[{"id":0,"coeff":-1},{"id":1,"coeff":-3}],"quadratic_terms":[{"id_head":1,"id_tail":0,"coeff":2}],"solutions":[]}`,
 	} {
 		e := whole()
-		args, err := json.Marshal(Problem{Text: text, Seed: 1})
+		args, err := json.Marshal(minimum.Problem{Text: text, Seed: 1})
 		require.NoError(t, err)
-		s, err := call[SearchStarted](t, e, "minimise/start", string(args))
+		s, err := call[minimum.SearchStarted](t, e, "minimise/start", string(args))
 		require.NoError(t, err, format)
 		assert.Equal(t, format, s.Format)
-		f, err := call[Found](t, e, "minimise/run", `{"Rounds":5,"MS":1e6}`)
+		f, err := call[minimum.Found](t, e, "minimise/run", `{"Rounds":5,"MS":1e6}`)
 		require.NoError(t, err, format)
 		assert.Equal(t, 5, f.Rounds)
-		b, err := call[Bounded](t, e, "minimise/bound", `{}`)
+		b, err := call[minimum.Bounded](t, e, "minimise/bound", `{}`)
 		require.NoError(t, err, format)
 		if s.Cut {
 			assert.Equal(t, 4.0, *f.Cut, format)

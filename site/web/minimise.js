@@ -50,7 +50,7 @@ async function update() {
     best = p.Cut ? f.Cut : f.Energy;
     curve.x.push(f.Spent); curve.y.push(best);
     $('best').textContent = best.toLocaleString('en', {maximumFractionDigits: 6});
-    found = `is the ${p.Cut ? 'largest cut' : 'lowest energy'} found in ${f.Rounds} rounds and ${figure(f.Spent / 1000, 2)} s.`;
+    found = `is the ${p.Cut ? 'largest cut' : 'lowest energy'} found in ${f.Rounds} ${f.Rounds === 1 ? 'round' : 'rounds'} and ${figure(f.Spent / 1000, 2)} s.`;
     $('minimise-note').textContent = found;
     $('minimise-state').textContent = state(f.State, p.Labels);
     $('minimise-facts').textContent = `Digest of the state: ${f.Digest}`;

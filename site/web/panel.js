@@ -9,7 +9,7 @@ export const figure = (v, digits = 4) => v === null || v === undefined ? '–' :
 // large groups the digits of a number written out, and shortens it from 40 digits on.
 export function large(s) {
   if (s.length > 40) return `${s[0]}.${s.slice(1, 4)} × 10^${s.length - 1}`;
-  return s.replace(/\B(?=(\d{3})+$)/g, '\u202f');
+  return s.replace(/\B(?=(\d{3})+$)/g, '\u2009');
 }
 
 export class Panel {

@@ -22,13 +22,7 @@ const (
 
 // String returns "GELU" or "SiLU".
 func (a Activation) String() string {
-	switch a {
-	case GELU:
-		return "GELU"
-	case SiLU:
-		return "SiLU"
-	}
-	return fmt.Sprintf("Activation(%d)", uint8(a))
+	return check.Name("Activation", a, "GELU", "SiLU")
 }
 
 // MarshalText returns the result of String as bytes.

@@ -54,7 +54,7 @@ func ExampleNetwork_Masked() {
 	if err := publish(dir); err != nil {
 		panic(err)
 	}
-	net, err := pretrained.Open(dir)
+	net, err := pretrained.OpenFS(os.DirFS(dir), ".")
 	if err != nil {
 		panic(err)
 	}

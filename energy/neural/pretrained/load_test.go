@@ -3,6 +3,7 @@ package pretrained
 import (
 	"context"
 	"encoding/json"
+	"io/fs"
 	"maps"
 	"math"
 	"os"
@@ -88,6 +89,35 @@ func TestRotaryParameters(t *testing.T) {
 	c, err := readMap(t, config)
 	require.NoError(t, err)
 	assert.Equal(t, 5e5, c.Base)
+}
+
+// plain is a file system whose files can only be read from their beginning, as in an archive.
+type plain struct{ fs.FS }
+
+func (p plain) Open(name string) (fs.File, error) {
+	f, err := p.FS.Open(name)
+	return struct{ fs.File }{f}, err
+}
+
+// A network is the same from a folder and from a file system, whatever its files can do.
+func TestOpenFS(t *testing.T) {
+	v := variants(t)[3]
+	dir := write(t, v.config(), v.tensors(), neural.F32)
+	whole, err := Open(dir)
+	require.NoError(t, err)
+	for _, fsys := range []fs.FS{os.DirFS(dir), plain{os.DirFS(dir)}} {
+		net, err := OpenFS(fsys, ".")
+		require.NoError(t, err)
+		assert.Equal(t, whole.Config(), net.Config())
+		a, err := whole.Masked(length, Options{})
+		require.NoError(t, err)
+		b, err := net.Masked(length, Options{})
+		require.NoError(t, err)
+		assert.Equal(t, predict(t, a, state), predict(t, b, state))
+	}
+	_, err = OpenFS(os.DirFS(dir), "elsewhere")
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+	assert.ErrorContains(t, err, "elsewhere/config.json")
 }
 
 // Weights that do not fit the configuration are refused, with the tensor's name.

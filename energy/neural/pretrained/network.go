@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -53,27 +54,35 @@ func (m matrix) rows(w []float32, from int) {
 //
 // The error names the file and the key or tensor. A key or tensor may be missing, have the wrong
 // shape or type, or not belong to the network.
-func Open(dir string) (*Network, error) {
-	path := filepath.Join(dir, "config.json")
-	r, err := os.Open(path)
+func Open(dir string) (*Network, error) { return OpenFS(disk{}, filepath.ToSlash(dir)) }
+
+// disk is the file system of the machine, with its paths as names.
+type disk struct{}
+
+func (disk) Open(path string) (fs.File, error) { return os.Open(path) }
+
+// OpenFS is [Open] for a folder of a file system, such as one of package embed. The root is ".".
+func OpenFS(fsys fs.FS, dir string) (*Network, error) {
+	name := path.Join(dir, "config.json")
+	r, err := fsys.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("pretrained: Open: %w", err)
 	}
 	defer r.Close()
-	cfg, err := readConfig(path, r)
+	cfg, err := readConfig(name, r)
 	if err != nil {
 		return nil, err
 	}
 	if cfg.Mask < 0 {
-		if cfg.Mask, err = tokenizerMask(dir, cfg.Vocabulary); err != nil {
+		if cfg.Mask, err = tokenizerMask(fsys, dir, cfg.Vocabulary); err != nil {
 			return nil, err
 		}
 	}
-	weights := filepath.Join(dir, "model.safetensors.index.json")
-	if _, err := os.Stat(weights); errors.Is(err, fs.ErrNotExist) {
-		weights = filepath.Join(dir, "model.safetensors")
+	weights := path.Join(dir, "model.safetensors.index.json")
+	if _, err := fs.Stat(fsys, weights); errors.Is(err, fs.ErrNotExist) {
+		weights = path.Join(dir, "model.safetensors")
 	}
-	f, err := neural.OpenFile(weights)
+	f, err := neural.OpenFS(fsys, weights)
 	if err != nil {
 		return nil, fmt.Errorf("pretrained: Open: %w", err)
 	}
@@ -86,20 +95,20 @@ func (n *Network) Config() Config { return n.cfg }
 
 // tokenizerMask returns the mask token that a tokenizer file in the folder names, or −1 if none
 // does.
-func tokenizerMask(dir string, tokens int) (int32, error) {
-	read := func(name string, v any) (path string, err error) {
-		path = filepath.Join(dir, name)
-		b, err := os.ReadFile(path)
+func tokenizerMask(fsys fs.FS, dir string, tokens int) (int32, error) {
+	read := func(file string, v any) (name string, err error) {
+		name = path.Join(dir, file)
+		b, err := fs.ReadFile(fsys, name)
 		if errors.Is(err, fs.ErrNotExist) {
-			return path, nil
+			return name, nil
 		}
 		if err == nil {
 			err = json.Unmarshal(b, v)
 		}
 		if err != nil {
-			return path, fmt.Errorf("pretrained: %s: %w", path, err)
+			return name, fmt.Errorf("pretrained: %s: %w", name, err)
 		}
-		return path, nil
+		return name, nil
 	}
 	var settings struct {
 		Mask json.RawMessage `json:"mask_token"`
@@ -123,7 +132,7 @@ func tokenizerMask(dir string, tokens int) (int32, error) {
 	if name == "" {
 		return -1, nil
 	}
-	path, err := read("tokenizer.json", &tokenizer)
+	file, err := read("tokenizer.json", &tokenizer)
 	if err != nil {
 		return -1, err
 	}
@@ -132,7 +141,7 @@ func tokenizerMask(dir string, tokens int) (int32, error) {
 			continue
 		}
 		if t.ID < 0 || int(t.ID) >= tokens {
-			return -1, fmt.Errorf("pretrained: %s: mask token %s has the number %d, want 0 … %d", path, check.Quote(name), t.ID, tokens-1)
+			return -1, fmt.Errorf("pretrained: %s: mask token %s has the number %d, want 0 … %d", file, check.Quote(name), t.ID, tokens-1)
 		}
 		return t.ID, nil
 	}

@@ -15,6 +15,7 @@ import (
 	"iter"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -139,9 +140,13 @@ func (o Output) settings() []page.Setting {
 	return all
 }
 
-// repeat returns a shell command that repeats the run.
+// repeat returns a shell command that repeats the run. The command names a published version if the
+// program belongs to one, and otherwise runs in a clone.
 func repeat(name string, args []string) string {
-	s := "go run github.com/gibbsite-go/gibbsite/examples/" + name + "@latest"
+	s := "go -C examples run ./" + name
+	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Sum != "" {
+		s = "go run " + b.Main.Path + "/" + name + "@" + b.Main.Version
+	}
 	for _, a := range args {
 		if a == "" || strings.ContainsFunc(a, func(r rune) bool {
 			return !strings.ContainsRune("-_./,:=+@%", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')

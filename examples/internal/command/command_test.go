@@ -95,7 +95,7 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"<svg", "too &lt;small&gt;", "value 3", "examples/test@latest -out &#39;", "end in an &#34;error&#34;", `class="given"`, "Nothing."} {
+	for _, want := range []string{"<svg", "too &lt;small&gt;", "value 3", "go -C examples run ./test -out &#39;", "end in an &#34;error&#34;", `class="given"`, "Nothing."} {
 		if !strings.Contains(string(html), want) {
 			t.Errorf("the page lacks %q", want)
 		}

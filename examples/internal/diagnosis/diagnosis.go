@@ -150,7 +150,7 @@ func binning(runs []Run) (low, wide float64, n int) {
 		for _, chain := range r.Draws {
 			for _, v := range chain {
 				if seen[v] = true; len(seen) > mostValues {
-					return low, (high - low) / bins, bins
+					return filled(runs, low, high)
 				}
 			}
 		}
@@ -164,12 +164,41 @@ func binning(runs []Run) (low, wide float64, n int) {
 	}
 	for _, v := range values {
 		if at := (v - low) / step; math.Abs(at-math.Round(at)) > 1e-6 {
-			return low, (high - low) / bins, bins // on no lattice
+			return filled(runs, low, high) // on no lattice
 		}
 	}
 	points := int(math.Round((high-low)/step)) + 1
 	each := (points + bins - 1) / bins
 	return low - step/2, float64(each) * step, (points + each - 1) / each
+}
+
+// filled chooses bins for a quantity that is not on a lattice. It takes the largest number of bins,
+// at most 30, for which none is empty among the middle 98 % of the draws. If even eight bins have an
+// empty one, the gap is real, and it takes 30.
+//
+// Some quantities are nearly on a lattice: the modularity of a partition is almost determined by
+// the number of cut edges. Bins narrower than the spacing would then be empty by chance.
+func filled(runs []Run, low, high float64) (from, wide float64, n int) {
+	var all []float64
+	for _, r := range runs {
+		all = append(all, slices.Concat(r.Draws...)...)
+	}
+	slices.Sort(all)
+	all = all[len(all)/100 : len(all)-len(all)/100]
+	const fewest = 8
+	for n := bins; n >= fewest; n-- {
+		wide, at := (high-low)/float64(n), -1
+		gap := false
+		for _, v := range all {
+			bin := min(int((v-low)/wide), n-1)
+			gap = gap || at >= 0 && bin > at+1
+			at = bin
+		}
+		if !gap {
+			return low, wide, n
+		}
+	}
+	return low, (high - low) / bins, bins
 }
 
 // mostValues is the maximum number of distinct values of a quantity that is treated as one on a

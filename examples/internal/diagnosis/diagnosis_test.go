@@ -29,7 +29,7 @@ func TestBinsOfALattice(t *testing.T) {
 
 	var real []float64
 	r := rand.New(rand.NewPCG(1, 1))
-	for range 100 {
+	for range 5000 {
 		real = append(real, r.NormFloat64())
 	}
 	low, wide, n = binning([]Run{{Name: "a", Draws: [][]float64{real}}})
@@ -40,4 +40,28 @@ func TestBinsOfALattice(t *testing.T) {
 
 	low, wide, n = binning([]Run{{Name: "a", Draws: [][]float64{{3, 3}}}})
 	assert.True(t, low < 3 && 3 < low+wide*float64(n) && !math.IsNaN(wide))
+}
+
+// A quantity that is nearly on a lattice has no empty bins, and one with two modes keeps its gap.
+func TestBinsHaveNoFalseGaps(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	var near, modes []float64
+	for range 10_000 {
+		near = append(near, float64(r.IntN(20))+0.02*r.Float64())
+		modes = append(modes, float64(r.IntN(2))+0.1*r.Float64())
+	}
+	count := func(draws []float64) (full, n int) {
+		low, wide, n := binning([]Run{{Name: "a", Draws: [][]float64{draws}}})
+		seen := map[int]bool{}
+		for _, v := range draws {
+			seen[min(int((v-low)/wide), n-1)] = true
+		}
+		return len(seen), n
+	}
+	full, n := count(near)
+	assert.Equal(t, n, full)
+	assert.GreaterOrEqual(t, n, 15)
+	full, n = count(modes)
+	assert.Equal(t, bins, n)
+	assert.Less(t, full, 8)
 }

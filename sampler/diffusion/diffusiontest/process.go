@@ -26,6 +26,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
@@ -48,6 +49,21 @@ const (
 	// Heuristic: no distribution is claimed or tested.
 	Heuristic
 )
+
+// String returns "converges", "steps", "exact" or "heuristic".
+func (c Claim) String() string {
+	return check.Name("Claim", c, "converges", "steps", "exact", "heuristic")
+}
+
+// MarshalText returns the name that String returns.
+func (c Claim) MarshalText() ([]byte, error) {
+	return check.MarshalName("claim", c, Heuristic)
+}
+
+// UnmarshalText sets c to the claim with the given name.
+func (c *Claim) UnmarshalText(name []byte) error {
+	return check.UnmarshalName("claim", c, Heuristic, name)
+}
 
 // ProcessOptions states what the documentation of a process promises.
 type ProcessOptions struct {

@@ -64,7 +64,16 @@ func ExampleCandidate() {
 }
 
 func ExampleReport() {
-	r := auto.Report{Chosen: 1, Candidates: []auto.Candidate{{Name: "gibbs"}, {Name: "dmala"}}}
+	r := auto.Report{Chosen: 1, Candidates: []auto.Candidate{
+		{Name: "wolff", Left: "the field is not the same at all sites"},
+		{Name: "gibbs", Steps: 100, Cost: 2000, Time: 5},
+		{Name: "dmala", Steps: 100, Cost: 8000, Time: 10},
+	}}
 	fmt.Println(r.Candidates[r.Chosen].Name)
-	// Output: dmala
+	fmt.Print(r)
+	// Output:
+	// gibbs
+	//   wolff: not tried: the field is not the same at all sites
+	// * gibbs: 1e+05 effective draws per counted second
+	//   dmala: 1.25e+04 effective draws per counted second
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -253,6 +254,26 @@ type Report struct {
 	// trials.
 	Chosen     int
 	Candidates []Candidate
+}
+
+// String lists the candidates, one per line, the chosen one marked by an asterisk.
+func (r Report) String() string {
+	var b strings.Builder
+	for i, c := range r.Candidates {
+		mark := ' '
+		if i == r.Chosen {
+			mark = '*'
+		}
+		switch {
+		case c.Left != "":
+			fmt.Fprintf(&b, "%c %s: not tried: %s\n", mark, c.Name, c.Left)
+		case c.Rate() > 0:
+			fmt.Fprintf(&b, "%c %s: %.3g effective draws per counted second\n", mark, c.Name, c.Rate())
+		default:
+			fmt.Fprintf(&b, "%c %s: unknown\n", mark, c.Name)
+		}
+	}
+	return b.String()
 }
 
 // Candidate is one of the methods of a [Report].

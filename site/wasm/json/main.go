@@ -5,7 +5,8 @@ package main
 
 import (
 	"github.com/gibbsite-go/gibbsite/site/engine"
+	"github.com/gibbsite-go/gibbsite/site/engine/document"
 	"github.com/gibbsite-go/gibbsite/site/wasm"
 )
 
-func main() { wasm.Serve(engine.New(engine.JSONTab)) }
+func main() { wasm.Serve(engine.New(document.Tab)) }

@@ -5,7 +5,8 @@ package main
 
 import (
 	"github.com/gibbsite-go/gibbsite/site/engine"
+	"github.com/gibbsite-go/gibbsite/site/engine/pattern"
 	"github.com/gibbsite-go/gibbsite/site/wasm"
 )
 
-func main() { wasm.Serve(engine.New(engine.StringsTab)) }
+func main() { wasm.Serve(engine.New(pattern.Tab)) }

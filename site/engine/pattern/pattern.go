@@ -1,20 +1,20 @@
-package engine
+// Package pattern is the tab of the playground with strings of a regular expression.
+package pattern
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/projection/prior"
 	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/site/engine"
 	"github.com/gibbsite-go/gibbsite/site/engine/letters"
 )
 
@@ -29,9 +29,6 @@ type Pattern struct {
 	Seed    uint64
 	Samples int
 }
-
-// free marks a position without a fixed rune.
-const free = '·'
 
 // Strung is the reply to a [Pattern].
 type Strung struct {
@@ -66,14 +63,14 @@ func (q Pattern) compile(ctx context.Context, alphabet []rune) (*language, error
 	k := len(l.vocabulary.Tokens)
 	var err error
 	if l.automaton, err = text.Regexp(ctx, q.Pattern, l.vocabulary, constraint.Limits{States: 1 << 14, Bytes: 1 << 27}); err != nil {
-		return nil, explain(err)
+		return nil, engine.Explain(err)
 	}
 	if l.path, err = (projection.Path{Language: l.automaton, Name: "the pattern"}).Compile(ctx, q.Length, k); err != nil {
-		return nil, explain(err)
+		return nil, engine.Explain(err)
 	}
 	l.weights = make([]float32, q.Length*k)
 	for i, r := range []rune(q.Fixed) {
-		if r == free || i >= q.Length {
+		if r == letters.Free || i >= q.Length {
 			continue
 		}
 		for t := range k {
@@ -85,26 +82,10 @@ func (q Pattern) compile(ctx context.Context, alphabet []rune) (*language, error
 	return l, nil
 }
 
-// runes returns the alphabet of a pattern, sorted: printable ASCII and the other runes that
-// occur in named.
-func runes(named string) []rune {
-	var a []rune
-	for r := ' '; r <= '~'; r++ {
-		a = append(a, r)
-	}
-	for _, r := range named {
-		if r > '~' && r != free && r != utf8.RuneError {
-			a = append(a, r)
-		}
-	}
-	slices.Sort(a)
-	return slices.Compact(a)
-}
-
 // narrow compiles the pattern over only the runes that occur in its strings, which makes sums
 // over runes shorter. The language and the order of its strings do not change.
 func (q Pattern) narrow(ctx context.Context) (*language, []rune, error) {
-	alphabet := runes(q.Pattern + q.Fixed)
+	alphabet := letters.Runes(q.Pattern + q.Fixed)
 	l, err := q.compile(ctx, alphabet)
 	if err != nil {
 		return nil, nil, err
@@ -116,7 +97,7 @@ func (q Pattern) narrow(ctx context.Context) (*language, []rune, error) {
 		if errors.As(err, &infeasible) {
 			return nil, nil, errors.New("no matching string agrees with the fixed characters: free one of them")
 		}
-		return nil, nil, explain(err)
+		return nil, nil, engine.Explain(err)
 	}
 	var used []rune
 	for t, r := range alphabet {
@@ -135,7 +116,13 @@ func (q Pattern) check() error {
 	if q.Model != "uniform" && q.Model != "text" {
 		return fmt.Errorf("no such model: %q", q.Model)
 	}
-	return errors.Join(within("length", q.Length, 1, 64), within("samples", q.Samples, 1, 1000))
+	return errors.Join(engine.Within("length", q.Length, 1, 64), engine.Within("samples", q.Samples, 1, 1000))
+}
+
+// Tab has strings of a regular expression.
+func Tab(e *engine.Engine) {
+	engine.Handle(e, "strings", Strings)
+	engine.HandleProgram(e, "strings", Pattern.program)
 }
 
 // Strings counts the matching strings, draws samples and computes the marginals.
@@ -150,12 +137,12 @@ func Strings(ctx context.Context, q Pattern) (*Strung, error) {
 	}
 	n, err := l.path.Count(ctx, l.weights)
 	if err != nil {
-		return nil, explain(err)
+		return nil, engine.Explain(err)
 	}
 	r := &Strung{Count: n.String(), States: l.automaton.States()}
 	logZ, err := l.path.LogZ(ctx, l.weights)
 	if err != nil {
-		return nil, explain(err)
+		return nil, engine.Explain(err)
 	}
 	r.Bits = logZ / math.Ln2
 
@@ -164,11 +151,11 @@ func Strings(ctx context.Context, q Pattern) (*Strung, error) {
 	marginals := l.path.Marginals
 	if q.Model == "uniform" {
 		if _, err := l.path.Sample(ctx, x, l.weights, source); err != nil {
-			return nil, explain(err)
+			return nil, engine.Explain(err)
 		}
 		h, err := l.path.Entropy(ctx, l.weights)
 		if err != nil {
-			return nil, explain(err)
+			return nil, engine.Explain(err)
 		}
 		r.Entropy = h / math.Ln2
 	} else {
@@ -177,18 +164,18 @@ func Strings(ctx context.Context, q Pattern) (*Strung, error) {
 			return nil, err
 		}
 		marginals, r.Estimated = p.Marginals, true
-		if r.Entropy, err = drawEach(ctx, p, x, l.weights, source); err != nil {
+		if r.Entropy, err = letters.Draw(ctx, p, x, l.weights, source); err != nil {
 			return nil, err
 		}
 	}
 	for s := range q.Samples {
 		r.Samples = append(r.Samples, l.vocabulary.Text(x[s*q.Length:(s+1)*q.Length]))
 	}
-	r.Digest = digest(x)
+	r.Digest = engine.Digest(x)
 
 	m := make([]float64, q.Length*k)
 	if err := marginals(ctx, m, l.weights); err != nil {
-		return nil, explain(err)
+		return nil, engine.Explain(err)
 	}
 	for _, a := range alphabet {
 		r.Alphabet = append(r.Alphabet, string(a))
@@ -199,7 +186,7 @@ func Strings(ctx context.Context, q Pattern) (*Strung, error) {
 			r.End = append(r.End, m[i*k+k-1])
 		}
 	}
-	r.MS = milliseconds(began)
+	r.MS = engine.Milliseconds(began)
 	return r, nil
 }
 
@@ -214,22 +201,71 @@ func (q Pattern) prior(ctx context.Context, l *language, alphabet []rune) (*prio
 		hmm = letters.WithoutEnd(hmm)
 	}
 	p, err := prior.Path{HMM: hmm, Language: l.automaton, Name: "the pattern", Limit: 1 << 25}.Compile(ctx, q.Length, len(l.vocabulary.Tokens))
-	return p, explain(err)
+	return p, engine.Explain(err)
 }
 
-// drawEach fills x with draws. It returns the mean of −log₂ P over the draws, an estimate of the
-// entropy in bits.
-func drawEach(ctx context.Context, p *prior.Conditional, x []int32, weights []float32, source *sampler.Stream) (bits float64, err error) {
-	sites, _ := p.Shape()
-	logs := make([]float64, len(x)/sites)
-	if _, err := p.Sample(ctx, x, weights, source); err != nil {
-		return 0, explain(err)
+func (q Pattern) program(ctx context.Context) (*engine.Source, error) {
+	if err := q.check(); err != nil {
+		return nil, err
 	}
-	if err := p.LogProbs(ctx, logs, x, weights); err != nil {
-		return 0, explain(err)
+	_, alphabet, err := q.narrow(ctx)
+	if err != nil {
+		return nil, err
 	}
-	for _, log := range logs {
-		bits -= log / math.Ln2 / float64(len(logs))
+	p := &engine.Source{}
+	p.Use("constraint", "constraint/text", "projection", "sampler")
+	p.Add("\tconst length = %d\n\talphabet := []rune(%q)\n\tv := text.Runes(string(alphabet))", q.Length, string(alphabet))
+	if q.UpTo {
+		p.Add(`
+	v.Padding = []int32{int32(len(alphabet))} // fills up shorter strings
+	v.Tokens = append(v.Tokens, "")`)
 	}
-	return bits, nil
+	p.Add(`
+	language, err := text.Regexp(ctx, %q, v, constraint.Limits{})
+	check
+	p, err := projection.Path{Language: language}.Compile(ctx, length, len(v.Tokens))
+	check
+	weights := make([]float32, length*len(v.Tokens)) // 0: all alike`, q.Pattern)
+	if strings.Trim(q.Fixed, string(letters.Free)) != "" {
+		p.Use(".math")
+		p.Add(`
+	// A character that is fixed forbids all others there; · is free.
+	for i, fixed := range []rune(%q) {
+		for t, token := range v.Tokens {
+			if i < length && fixed != '·' && token != string(fixed) {
+				weights[i*len(v.Tokens)+t] = float32(math.Inf(-1))
+			}
+		}
+	}`, q.Fixed)
+	}
+	p.Add(`
+	n, err := p.Count(ctx, weights)
+	check
+	fmt.Println(n, "strings")
+	source := sampler.NewStream(%d, 0)`, q.Seed)
+	from := "p"
+	if q.Model == "text" {
+		from = "c"
+		letters.AddTo(p)
+		lines, model := "English", "Learn(lines, alphabet, Fine, float64(max(2, length*2/3)))"
+		if strings.TrimSpace(q.Text) != "" {
+			lines = fmt.Sprintf(`strings.Split(%q, "\n")`, q.Text)
+		}
+		if !q.UpTo {
+			model = "WithoutEnd(" + model + ")"
+		}
+		p.Add(`
+	lines := %s
+	model := %s
+	c, err := prior.Path{HMM: model, Language: language, Limit: 1 << 25}.Compile(ctx, length, len(v.Tokens))
+	check`, lines, model)
+	}
+	p.Add(`
+	x := make([]int32, length)
+	for range %d {
+		_, err := %s.Draw(ctx, x, weights, source)
+		check
+		fmt.Printf("%%q\n", v.Text(x))
+	}`, q.Samples, from)
+	return p, nil
 }

@@ -1,10 +1,12 @@
-package engine
+// Package document is the tab of the playground with documents of a JSON Schema.
+package document
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
@@ -13,6 +15,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/projection/prior"
 	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/site/engine"
 	"github.com/gibbsite-go/gibbsite/site/engine/letters"
 )
 
@@ -45,11 +48,17 @@ type Written struct {
 // takes some seconds.
 const countable = 1 << 23
 
+// Tab registers the calls that count and draw documents matching a JSON Schema.
+func Tab(e *engine.Engine) {
+	engine.Handle(e, "json", Documents)
+	engine.HandleProgram(e, "json", Schema.program)
+}
+
 // Documents compiles the schema, counts the matching documents and draws samples. Every JSON
 // value is counted once, by its canonical text.
 func Documents(ctx context.Context, q Schema) (*Written, error) {
 	began := time.Now()
-	if err := errors.Join(within("length", q.Length, 2, 300), within("samples", q.Samples, 1, 100), within("average", q.Average, 2, 10000)); err != nil {
+	if err := errors.Join(engine.Within("length", q.Length, 2, 300), engine.Within("samples", q.Samples, 1, 100), engine.Within("average", q.Average, 2, 10000)); err != nil {
 		return nil, err
 	}
 	if q.Model != "uniform" && q.Model != "text" {
@@ -59,15 +68,15 @@ func Documents(ctx context.Context, q Schema) (*Written, error) {
 		Compact: true, Spelling: grammar.Canonical, Limits: constraint.Limits{States: 1 << 14, Bytes: 1 << 28},
 	})
 	if err != nil {
-		return nil, explain(err)
+		return nil, engine.Explain(err)
 	}
-	alphabet := runes(q.Schema)
+	alphabet := letters.Runes(q.Schema)
 	v := text.Runes(string(alphabet))
 	k := len(alphabet) + 1
 	v.Tokens, v.Padding = append(v.Tokens, ""), []int32{int32(k - 1)}
 	nested, err := g.Over(ctx, v)
 	if err != nil {
-		return nil, explain(err)
+		return nil, engine.Explain(err)
 	}
 	r := &Written{Drawn: q.Model}
 	var edges int
@@ -84,17 +93,17 @@ func Documents(ctx context.Context, q Schema) (*Written, error) {
 	}
 	p, err := projection.Path{Language: l, Name: "the schema"}.Compile(ctx, q.Length, k)
 	if err != nil {
-		return nil, explain(err)
+		return nil, engine.Explain(err)
 	}
 	z, err := p.LogZ(ctx, nil)
 	if err != nil {
-		return nil, explain(err)
+		return nil, engine.Explain(err)
 	}
 	r.Bits = z / math.Ln2
 	if !r.Nested || edges*q.Length*q.Length <= countable {
 		n, err := p.Count(ctx, nil)
 		if err != nil {
-			return nil, explain(err)
+			return nil, engine.Explain(err)
 		}
 		r.Count = n.String()
 	}
@@ -105,10 +114,10 @@ func Documents(ctx context.Context, q Schema) (*Written, error) {
 		hmm := letters.Learn(letters.English, alphabet, letters.Coarse, float64(q.Average))
 		c, err := prior.Path{HMM: hmm, Language: finite, Name: "the schema", Limit: 1 << 25}.Compile(ctx, q.Length, k)
 		if err != nil {
-			return nil, explain(err)
+			return nil, engine.Explain(err)
 		}
 		r.Estimated = true
-		if r.Entropy, err = drawEach(ctx, c, x, nil, source); err != nil {
+		if r.Entropy, err = letters.Draw(ctx, c, x, nil, source); err != nil {
 			return nil, err
 		}
 	} else {
@@ -118,19 +127,19 @@ func Documents(ctx context.Context, q Schema) (*Written, error) {
 			weights = frequencies(alphabet, q.Length, float64(q.Average))
 		}
 		if _, err := p.Sample(ctx, x, weights, source); err != nil {
-			return nil, explain(err)
+			return nil, engine.Explain(err)
 		}
 		h, err := p.Entropy(ctx, weights)
 		if err != nil {
-			return nil, explain(err)
+			return nil, engine.Explain(err)
 		}
 		r.Entropy = h / math.Ln2
 	}
 	for s := range q.Samples {
 		r.Samples = append(r.Samples, v.Text(x[s*q.Length:(s+1)*q.Length]))
 	}
-	r.Digest = digest(x)
-	r.MS = milliseconds(began)
+	r.Digest = engine.Digest(x)
+	r.MS = engine.Milliseconds(began)
 	return r, nil
 }
 
@@ -153,4 +162,47 @@ func frequencies(alphabet []rune, sites int, average float64) []float32 {
 		}
 	}
 	return w
+}
+
+func (q Schema) program(context.Context) (*engine.Source, error) {
+	p := &engine.Source{}
+	p.Use("constraint/grammar", "constraint/text", "sampler")
+	schema := "`" + q.Schema + "`"
+	if strings.ContainsAny(q.Schema, "`\r") {
+		schema = fmt.Sprintf("%q", q.Schema)
+	}
+	p.Add("\tconst length = %d\n\tconst schema = %s", q.Length, schema)
+	p.Add(`
+	g, err := grammar.JSONSchema(ctx, []byte(schema), grammar.SchemaConfig{Compact: true, Spelling: grammar.Canonical})
+	check
+	alphabet := []rune(%q)
+	v := text.Runes(string(alphabet))
+	v.Padding = []int32{int32(len(alphabet))} // fills up shorter documents
+	v.Tokens = append(v.Tokens, "")
+	language, err := g.Over(ctx, v)
+	check`, string(letters.Runes(q.Schema)))
+	if q.Model == "text" {
+		letters.AddTo(p)
+		p.Use("constraint")
+		p.Add(`
+	finite, err := constraint.Compile(ctx, language, len(v.Tokens), constraint.Limits{})
+	check
+	model := Learn(English, alphabet, Coarse, %d)
+	p, err := prior.Path{HMM: model, Language: finite, Limit: 1 << 25}.Compile(ctx, length, len(v.Tokens))
+	check`, q.Average)
+	} else {
+		p.Use("projection")
+		p.Add(`
+	p, err := projection.Path{Language: language}.Compile(ctx, length, len(v.Tokens))
+	check`)
+	}
+	p.Add(`
+	source := sampler.NewStream(%d, 0)
+	x := make([]int32, length)
+	for range %d {
+		_, err := p.Draw(ctx, x, nil, source)
+		check
+		fmt.Println(v.Text(x))
+	}`, q.Seed, q.Samples)
+	return p, nil
 }

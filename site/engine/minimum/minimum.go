@@ -1,4 +1,5 @@
-package engine
+// Package minimum is the tab of the playground with minima of a file's energy.
+package minimum
 
 import (
 	"context"
@@ -15,6 +16,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/read"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/sampler/ground"
+	"github.com/gibbsite-go/gibbsite/site/engine"
 )
 
 // Problem is an uploaded file that defines an energy to minimise.
@@ -24,6 +26,18 @@ type Problem struct {
 	Format string // key of formats; "" to detect the format
 	Seed   uint64
 }
+
+// Tab registers the calls that minimise the energy read from a file.
+func Tab(e *engine.Engine) {
+	t := &tab{}
+	engine.Handle(e, "minimise/start", t.start)
+	engine.Handle(e, "minimise/run", t.run)
+	engine.Handle(e, "minimise/bound", t.bound)
+	engine.HandleProgram(e, "minimise", Problem.program)
+}
+
+// tab holds the search that calls share.
+type tab struct{ search *search }
 
 // formats maps the name of a format to the Go statement that reads it from r.
 var formats = map[string]string{
@@ -140,8 +154,8 @@ type SearchStarted struct {
 	Cut          bool // whether the search maximises a cut
 }
 
-func (e *Engine) startSearch(ctx context.Context, p Problem) (*SearchStarted, error) {
-	if err := within("bytes of the file", len(p.Text), 0, largest); err != nil {
+func (t *tab) start(ctx context.Context, p Problem) (*SearchStarted, error) {
+	if err := engine.Within("bytes of the file", len(p.Text), 0, largest); err != nil {
 		return nil, err
 	}
 	m, graph, labels, err := p.open(ctx)
@@ -158,8 +172,19 @@ func (e *Engine) startSearch(ctx context.Context, p Problem) (*SearchStarted, er
 		_, adjacent, _, _, _ := pairs.Pairs()
 		r.Pairs = len(adjacent) / 2
 	}
-	e.search = s
+	t.search = s
 	return r, nil
+}
+
+// Best returns the best state of some rounds.
+func (p Problem) Best(ctx context.Context, rounds int) ([]int32, error) {
+	var t tab
+	if _, err := t.start(ctx, p); err != nil {
+		return nil, err
+	}
+	err := t.search.Run(ctx, rounds)
+	x, _ := t.search.Best()
+	return x, err
 }
 
 // Bounded is the reply to minimise/bound.
@@ -172,8 +197,8 @@ type Bounded struct {
 // proving is the time limit for computing a bound.
 const proving = 5 * time.Second
 
-func (e *Engine) bound(ctx context.Context, _ struct{}) (*Bounded, error) {
-	s := e.search
+func (t *tab) bound(ctx context.Context, _ struct{}) (*Bounded, error) {
+	s := t.search
 	if s == nil {
 		return nil, errNoFile
 	}
@@ -211,15 +236,15 @@ type Found struct {
 	Digest string
 }
 
-func (e *Engine) runSearch(ctx context.Context, q struct {
+func (t *tab) run(ctx context.Context, q struct {
 	Rounds int
 	MS     float64 // time limit in milliseconds; an unfinished round continues in the next call
 }) (*Found, error) {
-	s := e.search
+	s := t.search
 	if s == nil {
 		return nil, errNoFile
 	}
-	if err := within("rounds", q.Rounds, 0, 1_000_000); err != nil {
+	if err := engine.Within("rounds", q.Rounds, 0, 1_000_000); err != nil {
 		return nil, err
 	}
 	began := time.Now()
@@ -234,7 +259,7 @@ func (e *Engine) runSearch(ctx context.Context, q struct {
 		return nil, err
 	}
 	x, least := s.Best()
-	f := &Found{Rounds: s.Len(), Energy: least, Spent: float64(s.spent.Microseconds()) / 1000, Digest: digest(x)}
+	f := &Found{Rounds: s.Len(), Energy: least, Spent: float64(s.spent.Microseconds()) / 1000, Digest: engine.Digest(x)}
 	if s.graph != nil {
 		c := s.graph.Cut(x)
 		f.Cut = &c
@@ -245,4 +270,34 @@ func (e *Engine) runSearch(ctx context.Context, q struct {
 	}
 	f.State = string(state)
 	return f, nil
+}
+
+func (q Problem) program(context.Context) (*engine.Source, error) {
+	format := q.format()
+	read, ok := formats[format]
+	if !ok {
+		return nil, fmt.Errorf("no such format: %q", format)
+	}
+	p := &engine.Source{}
+	p.Use(".os", "energy/read", "sampler/ground")
+	p.Add(`
+	r, err := os.Open(os.Args[1]) // the file
+	check
+	defer r.Close()
+	%s
+	check`, read)
+	if strings.HasPrefix(read, "graph") {
+		p.Use("energy/model")
+		p.Add(`
+	m, err := model.MaxCut(graph)
+	check`)
+	}
+	p.Add(`
+	s, err := ground.New(m, ground.Config{Seed: %d})
+	check
+	err = s.Run(ctx, 100)
+	check
+	x, least := s.Best()
+	fmt.Println(least, x)`, q.Seed)
+	return p, nil
 }

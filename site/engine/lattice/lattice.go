@@ -1,10 +1,12 @@
-package engine
+// Package lattice is the tab of the playground with chains of one method on a lattice.
+package lattice
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -13,6 +15,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/cluster"
+	"github.com/gibbsite-go/gibbsite/site/engine"
 )
 
 // Lattice describes a run: chains of one sampler on a torus of Side×Side sites. With two levels
@@ -25,6 +28,23 @@ type Lattice struct {
 	Field       float64
 	Seed        uint64
 }
+
+// Tab registers the calls that run chains of one method on a lattice.
+func Tab(e *engine.Engine) {
+	t := &tab{}
+	engine.Handle(e, "lattice/start", t.start)
+	engine.Handle(e, "lattice/run", t.run)
+	engine.HandleProgram(e, "lattice", Lattice.program)
+	e.Pixels = func() []byte {
+		if t.lattice == nil {
+			return nil
+		}
+		return t.lattice.pixels
+	}
+}
+
+// tab holds the run that calls share.
+type tab struct{ lattice *lattice }
 
 // latticeChains is the number of chains in a run.
 const latticeChains = 4
@@ -60,7 +80,7 @@ func (l Lattice) warmup() int {
 }
 
 func (l Lattice) check() error {
-	if err := errors.Join(within("side", l.Side, 2, 512), within("levels", l.Levels, 2, 12)); err != nil {
+	if err := errors.Join(engine.Within("side", l.Side, 2, 512), engine.Within("levels", l.Levels, 2, 12)); err != nil {
 		return err
 	}
 	if !(l.Temperature >= 0.1 && l.Temperature <= 100) {
@@ -129,8 +149,12 @@ func (l Lattice) exact(ctx context.Context, m energy.Model, order func([]int32) 
 	if l.Levels > 2 || l.Field != 0 {
 		return nil, nil, nil
 	}
+	_, perSite, err := model.TorusIsing(l.Side, l.Side, 1/l.Temperature)
+	if err != nil {
+		return nil, nil, err
+	}
 	return &Known{spontaneous(1 / l.Temperature), "infinite lattice, Yang 1952"},
-		&Known{torusEnergy(l.Side, l.Side, 1/l.Temperature), fmt.Sprintf("torus of %d×%d, Kaufman 1949", l.Side, l.Side)}, nil
+		&Known{perSite * l.Temperature, fmt.Sprintf("torus of %d×%d, Kaufman 1949", l.Side, l.Side)}, nil
 }
 
 type lattice struct {
@@ -152,19 +176,19 @@ type lattice struct {
 // mark is the number of steps between two digests.
 const mark = 500
 
-// LatticeStarted is the reply to lattice/start.
-type LatticeStarted struct {
+// Started is the reply to lattice/start.
+type Started struct {
 	Critical      float64
 	Order, Energy *Known
 	MS            float64
 }
 
-// startLattice starts a run. If one exists and only the temperature or the field has changed, it
+// start starts a run. If a run exists and only the temperature or the field has changed, start
 // updates that run instead.
-func (e *Engine) startLattice(ctx context.Context, l struct {
+func (t *tab) start(ctx context.Context, l struct {
 	Lattice
 	Anew bool
-}) (*LatticeStarted, error) {
+}) (*Started, error) {
 	began := time.Now()
 	if err := l.check(); err != nil {
 		return nil, err
@@ -173,7 +197,7 @@ func (e *Engine) startLattice(ctx context.Context, l struct {
 	if err != nil {
 		return nil, err
 	}
-	s := e.lattice
+	s := t.lattice
 	if s != nil && !l.Anew && s.same(l.Lattice) {
 		if err := sampler.Retarget(ctx, s.chains, m); err != nil {
 			return nil, err
@@ -188,14 +212,28 @@ func (e *Engine) startLattice(ctx context.Context, l struct {
 	}
 	s.perSite = l.perSite(m)
 	s.trace, s.next = s.watch(), s.watch()
-	e.lattice = s
+	t.lattice = s
 	s.paint()
-	reply := &LatticeStarted{Critical: critical(l.Levels)}
+	reply := &Started{Critical: critical(l.Levels)}
 	if reply.Order, reply.Energy, err = l.exact(ctx, m, order); err != nil {
 		return nil, err
 	}
-	reply.MS = milliseconds(began)
+	reply.MS = engine.Milliseconds(began)
 	return reply, nil
+}
+
+// Run returns the states of the default number of chains after the given number of steps.
+func (l Lattice) Run(ctx context.Context, steps int) ([]int32, error) {
+	m, _, err := l.model()
+	if err != nil {
+		return nil, err
+	}
+	c, err := sampler.NewChains(ctx, m, methods()[l.Method].method, sampler.Config{Seed: l.Seed, Warmup: l.warmup()})
+	if err != nil {
+		return nil, err
+	}
+	err = c.Run(ctx, steps)
+	return c.States(), err
 }
 
 // same reports whether o differs from l at most in temperature and field.
@@ -228,8 +266,8 @@ func (s *lattice) paint() {
 	}
 }
 
-// LatticeFrame is the reply to lattice/run: the state of the run after some more steps.
-type LatticeFrame struct {
+// Frame is the reply to lattice/run: the state of the run after some more steps.
+type Frame struct {
 	Steps              int       // steps of each chain since the start
 	Order              []float64 // order parameter of each chain's current state
 	Mean, MCSE         *float64  // of |order|; nil if not defined
@@ -242,15 +280,15 @@ type LatticeFrame struct {
 	MS                 float64
 }
 
-func (e *Engine) runLattice(ctx context.Context, q struct {
+func (t *tab) run(ctx context.Context, q struct {
 	Steps int
 	MS    float64 // time limit in milliseconds; at least one step is always made
-}) (*LatticeFrame, error) {
-	s := e.lattice
+}) (*Frame, error) {
+	s := t.lattice
 	if s == nil {
 		return nil, errors.New("no lattice has been started")
 	}
-	if err := within("steps", q.Steps, 0, 1_000_000); err != nil {
+	if err := engine.Within("steps", q.Steps, 0, 1_000_000); err != nil {
 		return nil, err
 	}
 	began := time.Now()
@@ -258,7 +296,7 @@ func (e *Engine) runLattice(ctx context.Context, q struct {
 	if s.Side > 16 {
 		every = 5 // looking costs as much as a step, and neighbouring draws say little
 	}
-	for k := 0; k < q.Steps && (k == 0 || milliseconds(began) < q.MS); k++ {
+	for k := 0; k < q.Steps && (k == 0 || engine.Milliseconds(began) < q.MS); k++ {
 		if err := s.chains.Run(ctx, 1); err != nil {
 			return nil, err
 		}
@@ -266,11 +304,11 @@ func (e *Engine) runLattice(ctx context.Context, q struct {
 			s.look()
 		}
 		if s.original && s.chains.Len()%mark == 0 {
-			s.marked, s.digest = s.chains.Len(), digest(s.chains.States())
+			s.marked, s.digest = s.chains.Len(), engine.Digest(s.chains.States())
 		}
 	}
 	s.paint()
-	f := &LatticeFrame{Steps: s.chains.Len(), Draws: s.trace.Len() * s.trace.Chains(), MS: milliseconds(began)}
+	f := &Frame{Steps: s.chains.Len(), Draws: s.trace.Len() * s.trace.Chains(), MS: engine.Milliseconds(began)}
 	if f.Steps > 0 {
 		f.Accept = s.chains.Stats().Accept
 	}
@@ -295,4 +333,53 @@ func value(e diagnose.Estimate) *float64 {
 		return nil
 	}
 	return &e.Value
+}
+
+func (l Lattice) program(context.Context) (*engine.Source, error) {
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	method := methods()[l.Method].source
+	p := &engine.Source{}
+	kernels := "sampler/mcmc"
+	if strings.HasPrefix(method, "cluster") {
+		kernels = "sampler/mcmc/cluster"
+	}
+	p.Use(".math", "energy/model", "sampler", "sampler/diagnose", kernels)
+	p.Add("\tconst temperature, field = %v, %v", l.Temperature, l.Field)
+	p.Add("\ttorus := model.Lattice{%d, %d}", l.Side, l.Side)
+	if l.Levels == 2 {
+		p.Use("energy")
+		p.Add(`
+	m, err := model.NewIsing(torus, 1/temperature, field/temperature)
+	check
+	order := energy.Magnetization`)
+	} else {
+		p.Add(`
+	fields := make([]float64, %d)
+	fields[0] = field / temperature
+	m, err := model.NewPotts(torus, len(fields), 1/temperature, fields)
+	check
+	order := model.OrderParameter(len(fields))`, l.Levels)
+	}
+	p.Add(`
+	trace := diagnose.NewTrace(func(x []int32) float64 { return math.Abs(order(x)) }).Name("|m|")
+	chains, err := sampler.NewChains(ctx, m, %s, sampler.Config{
+		Chains: %d, Seed: %d, Warmup: %d, Observe: trace.Observe,
+	})
+	check
+	err = chains.Run(ctx, 2000)
+	check
+	fmt.Println(trace.Summary())`, method, latticeChains, l.Seed, l.warmup())
+	return p, nil
+}
+
+// spontaneous returns the magnetisation |m| of the infinite lattice without a field
+// (Yang, Phys. Rev. 85, 808, 1952).
+func spontaneous(k float64) float64 {
+	s := math.Sinh(2 * k)
+	if s <= 1 {
+		return 0
+	}
+	return math.Pow(1-math.Pow(s, -4), 1./8)
 }

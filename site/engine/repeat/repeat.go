@@ -1,4 +1,5 @@
-package engine
+// Package repeat is the tab of the playground with runs that anybody can repeat.
+package repeat
 
 import (
 	"context"
@@ -10,10 +11,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+	"github.com/gibbsite-go/gibbsite/site/engine"
+	"github.com/gibbsite-go/gibbsite/site/engine/lattice"
+	"github.com/gibbsite-go/gibbsite/site/engine/minimum"
 )
 
 // Case selects a reproducible run: the name of one of [Cases] and a seed.
@@ -42,18 +47,23 @@ func cases() []repeatable {
 	return []repeatable{
 		{"A million random words, Philox4x32-10", words(sampler.Philox4x32)},
 		{"A million random words, ARS4x32-7", words(sampler.ARS4x32)},
-		{"Ising 64×64, Gibbs, 300 sweeps", latticeRun(Lattice{Levels: 2, Side: 64, Method: "gibbs", Temperature: 2.3}, 300)},
-		{"Ising 64×64, Metropolis, 300 sweeps", latticeRun(Lattice{Levels: 2, Side: 64, Method: "metropolis", Temperature: 2.3}, 300)},
-		{"Ising 64×64 in a field, DMALA with warm-up, 200 steps", latticeRun(Lattice{Levels: 2, Side: 64, Method: "dmala", Temperature: 2.3, Field: 0.1}, 200)},
-		{"Ising 64×64, Swendsen–Wang, 50 steps", latticeRun(Lattice{Levels: 2, Side: 64, Method: "sw", Temperature: 2.3}, 50)},
-		{"Ising 16×16, Gibbs with parallel tempering, 50 steps", latticeRun(Lattice{Levels: 2, Side: 16, Method: "tempering", Temperature: 2}, 50)},
-		{"Potts 32×32 of 3 levels, Gibbs, 100 sweeps", latticeRun(Lattice{Levels: 3, Side: 32, Method: "gibbs", Temperature: 1}, 100)},
+		{"Ising 64×64, Gibbs, 300 sweeps", latticeRun(lattice.Lattice{Levels: 2, Side: 64, Method: "gibbs", Temperature: 2.3}, 300)},
+		{"Ising 64×64, Metropolis, 300 sweeps", latticeRun(lattice.Lattice{Levels: 2, Side: 64, Method: "metropolis", Temperature: 2.3}, 300)},
+		{"Ising 64×64 in a field, DMALA with warm-up, 200 steps", latticeRun(lattice.Lattice{Levels: 2, Side: 64, Method: "dmala", Temperature: 2.3, Field: 0.1}, 200)},
+		{"Ising 64×64, Swendsen–Wang, 50 steps", latticeRun(lattice.Lattice{Levels: 2, Side: 64, Method: "sw", Temperature: 2.3}, 50)},
+		{"Ising 16×16, Gibbs with parallel tempering, 50 steps", latticeRun(lattice.Lattice{Levels: 2, Side: 16, Method: "tempering", Temperature: 2}, 50)},
+		{"Potts 32×32 of 3 levels, Gibbs, 100 sweeps", latticeRun(lattice.Lattice{Levels: 3, Side: 32, Method: "gibbs", Temperature: 1}, 100)},
 		{"Ising 16×16, DMALA with 100 … 110 spins up, 100 steps", func(ctx context.Context, seed uint64) ([]int32, error) {
-			m, _, err := Lattice{Levels: 2, Side: 16, Temperature: 2}.model()
+			m, err := model.NewIsing(model.Lattice{16, 16}, 0.5, 0)
 			if err != nil {
 				return nil, err
 			}
-			return chains(ctx, m, mcmc.DMALA{Within: constraint.Count{Levels: []int32{1}, Min: 100, Max: 110}}, 50, seed, 100)
+			c, err := sampler.NewChains(ctx, m, mcmc.DMALA{Within: constraint.Count{Levels: []int32{1}, Min: 100, Max: 110}}, sampler.Config{Seed: seed, Warmup: 50})
+			if err != nil {
+				return nil, err
+			}
+			err = c.Run(ctx, 100)
+			return c.States(), err
 		}},
 		{"1,000 strings of a pattern", func(ctx context.Context, seed uint64) ([]int32, error) {
 			v := text.Runes("abcdefghijklmnopqrstuvwxyz0123456789-")
@@ -85,13 +95,7 @@ func cases() []repeatable {
 			return x, r.Sample(ctx, x)
 		}},
 		{"A cut of a random graph of 200 vertices, 8 rounds", func(ctx context.Context, seed uint64) ([]int32, error) {
-			var e Engine
-			if _, err := e.startSearch(ctx, Problem{Text: randomGraph(200), Seed: seed}); err != nil {
-				return nil, err
-			}
-			err := e.search.Run(ctx, 8)
-			x, _ := e.search.Best()
-			return x, err
+			return minimum.Problem{Text: randomGraph(200), Seed: seed}.Best(ctx, 8)
 		}},
 	}
 }
@@ -108,6 +112,9 @@ func (c composition) Denoise(_ context.Context, v []float32, _ energy.Noised[int
 	}
 	return nil
 }
+
+// Tab registers the call that runs a reproducible [Case].
+func Tab(e *engine.Engine) { engine.Handle(e, "bits", Run) }
 
 // Cases returns the names of all cases, for [Case].
 func Cases() []string {
@@ -127,7 +134,7 @@ func Run(ctx context.Context, c Case) (*Repeated, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", c.Name, err)
 			}
-			return &Repeated{digest(x), milliseconds(began)}, nil
+			return &Repeated{engine.Digest(x), engine.Milliseconds(began)}, nil
 		}
 	}
 	return nil, fmt.Errorf("no such case: %q", c.Name)
@@ -149,23 +156,11 @@ func words(g sampler.Generator) func(context.Context, uint64) ([]int32, error) {
 	}
 }
 
-func latticeRun(l Lattice, steps int) func(context.Context, uint64) ([]int32, error) {
+func latticeRun(l lattice.Lattice, steps int) func(context.Context, uint64) ([]int32, error) {
 	return func(ctx context.Context, seed uint64) ([]int32, error) {
-		m, _, err := l.model()
-		if err != nil {
-			return nil, err
-		}
-		return chains(ctx, m, methods()[l.Method].method, l.warmup(), seed, steps)
+		l.Seed = seed
+		return l.Run(ctx, steps)
 	}
-}
-
-func chains(ctx context.Context, m energy.Model, k sampler.Method, warmup int, seed uint64, steps int) ([]int32, error) {
-	c, err := sampler.NewChains(ctx, m, k, sampler.Config{Seed: seed, Warmup: warmup})
-	if err != nil {
-		return nil, err
-	}
-	err = c.Run(ctx, steps)
-	return c.States(), err
 }
 
 // randomGraph returns a fixed pseudorandom graph of n vertices and 3n edges with weights ±1, in
