@@ -207,6 +207,12 @@ func ExampleFile() {
 	// 12 blocks.0.attn_out.weight [8 8] true
 }
 
+func ExampleOpenFile() {
+	_, err := neural.OpenFile("model.safetensors")
+	fmt.Println(err)
+	// Output: neural: Open: open model.safetensors: no such file or directory
+}
+
 // One network predicts given a class and without: what classifier-free guidance
 // compares.
 func ExampleTransformer_Given() {
