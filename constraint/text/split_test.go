@@ -154,7 +154,7 @@ func TestMarks(t *testing.T) {
 	assert.NotContains(t, b.Encode(nil, "<|im_start|>"), start)
 }
 
-// What would change tokens and is not implemented is refused.
+// A setting that would change tokens and that ReadTokenizer does not support is refused.
 func TestTokenizersThatAreRefused(t *testing.T) {
 	change := func(at func(f object)) error {
 		f := published()["qwen"]

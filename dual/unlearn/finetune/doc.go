@@ -13,9 +13,9 @@
 // samples differ from the rows on which the network was trained. With the λ of the data alone, a
 // network of molecules kept up to 72 % more of a concept than was allowed.
 //
-// The steps proposed in the paper, signed losses with an unbounded gradient and bounds on
-// divergences of paths, are not implemented. In the same experiments they oscillated between all
-// and nothing, or were satisfied at once.
+// A Tuner does not take the steps that the paper proposes, with signed losses of unbounded gradient
+// and bounds on divergences of paths. In the same experiments these steps oscillated between all
+// and nothing, or their bounds were satisfied at once.
 //
 //	f, err := finetune.New(ctx, net, data, []finetune.Concept[int32]{{Has: ring, Bound: 0.1}}, finetune.Config[int32]{
 //		Objective: train.Masked{Mask: mask}, Model: model, Sample: sample, Train: train.Config{Steps: 200},

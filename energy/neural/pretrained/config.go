@@ -119,7 +119,7 @@ var (
 const most = 1 << 24
 
 // ReadConfig reads a config.json from r. The error names a key that is missing, is out of range,
-// or selects a computation that is not implemented.
+// or selects a computation that networks of this package do not make.
 func ReadConfig(r io.Reader) (Config, error) {
 	return readConfig("config.json", r)
 }
