@@ -50,5 +50,5 @@ func TestCanonical(t *testing.T) {
 	}
 	require.Greater(t, n, 30000)
 	_, err := JSONSchema(t.Context(), []byte(`{}`), SchemaConfig{Spelling: 7})
-	require.ErrorContains(t, err, "SchemaConfig.Spelling = 7, want Free or Canonical")
+	require.ErrorContains(t, err, "SchemaConfig.Spelling = Spelling(7), want Free or Canonical")
 }

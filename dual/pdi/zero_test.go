@@ -80,7 +80,7 @@ func TestScarce(t *testing.T) {
 		err := diff.Sample(t.Context(), make([]float32, 8*30))
 		if allowed {
 			require.NoError(t, err)
-			require.Contains(t, d.Warning(), "fewer than 2 candidates")
+			require.Contains(t, d.Warning(), "fewer than 2 effective candidates")
 			continue
 		}
 		var scarce *pdi.ScarceError

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Open reads a network from a .safetensors file, or from the files that an index (.json) lists.
@@ -49,6 +51,9 @@ func (disk) Open(path string) (fs.File, error) { return os.Open(path) }
 // OpenFS is [OpenFile] for a file system, such as one of package embed. Files that do not implement
 // io.ReaderAt are read into memory.
 func OpenFS(fsys fs.FS, name string) (*File, error) {
+	if check.Nil(fsys) {
+		return nil, fmt.Errorf("neural: Open: fsys = nil, want a file system")
+	}
 	if !strings.HasSuffix(name, ".json") {
 		return openFile(fsys, name)
 	}

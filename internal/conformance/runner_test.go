@@ -220,7 +220,7 @@ func forgetting(workers int, look func(), edit func(cfg *finetune.Config[int32])
 		Sample: func(ctx context.Context, m energy.Denoiser[int32], first int, x []int32) error {
 			return exact.Must(diffusion.New(ctx, m, diffusion.Process[int32](diffusion.Masked{Mask: 3, FirstHitting: true}), diffusion.Config{First: first, Workers: workers})).Sample(ctx, x)
 		},
-		Train: train.Config{Steps: runSteps, Batch: 4, Workers: workers}, Inner: 2, Draws: 8, Final: 16,
+		Train: train.Config{Steps: runSteps, Batch: 4, Workers: workers}, Inner: 2, Draws: 8, Final: 24,
 	}
 	edit(&cfg)
 	return exact.Must(finetune.New(context.Background(), net, rows, []finetune.Concept[int32]{{Has: first, Bound: 0.49}, {Tokens: []int32{1}, Bound: 0.65}}, cfg)), net

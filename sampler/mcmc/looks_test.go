@@ -93,7 +93,7 @@ func TestWorkBetweenLooks(t *testing.T) {
 
 // withoutBits lets the chains of a block move one by one for the rest of a test.
 func withoutBits(t *testing.T) {
-	bits, rows := sweep.FewestBits, sweep.FewestRows
-	sweep.FewestBits, sweep.FewestRows = sampler.BlockSize+1, sampler.BlockSize+1
-	t.Cleanup(func() { sweep.FewestBits, sweep.FewestRows = bits, rows })
+	bits, rows, forests := sweep.FewestBits, sweep.FewestRows, fewestForests
+	sweep.FewestBits, sweep.FewestRows, fewestForests = sampler.BlockSize+1, sampler.BlockSize+1, sampler.BlockSize+1
+	t.Cleanup(func() { sweep.FewestBits, sweep.FewestRows, fewestForests = bits, rows, forests })
 }

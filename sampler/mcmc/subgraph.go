@@ -147,7 +147,7 @@ func (g Subgraph) kernel(m energy.Model, chains int, within *support) (sampler.K
 	}
 	k.run = subgraph.NewRun(plans)
 	lanes := 1
-	if k.pairs != nil && chains > 1 && simd.HasForests() {
+	if k.pairs != nil && chains >= fewestForests && k.sets[0].forest != nil && simd.HasForests() {
 		lanes = simd.ForestChains
 		k.own = make([][]uint8, (chains+lanes-1)/lanes)
 		for g := range k.own {
@@ -363,7 +363,7 @@ func (k *subgraphs) eights(ctl sampler.Control, info []sampler.Info, x []int32, 
 			}
 			k.held[g] = true
 		}
-		if !k.forward(f.Sites(), func(from, to int) { f.Eight().Odds(k.odds[:simd.ForestChains*(f.Sites()+1)], own, from, to) }) {
+		if !k.forward(f.Sites(), hi-lo, func(from, to int) { f.Eight().Odds(k.odds[:simd.ForestChains*(f.Sites()+1)], own, from, to) }) {
 			return 0
 		}
 		var moved [simd.ForestChains]int64
@@ -394,6 +394,10 @@ func (k *subgraphs) eights(ctl sampler.Control, info []sampler.Info, x []int32, 
 	return 1
 }
 
+// fewestForests is the minimum number of chains in a block of which eight at a time move a forest.
+// Tests vary it.
+var fewestForests = 2
+
 // forestWork is the number of sites of a forest processed between two checks for a stop.
 const forestWork = 1 << 14
 
@@ -410,7 +414,7 @@ func (k *subgraphs) redraw(s *set, x []int32, r *sampler.Stream) bool {
 		return true
 	}
 	n := s.forest.Sites()
-	if !k.forward(n, func(lo, hi int) { s.forest.Forward(k.odds, x, lo, hi) }) {
+	if !k.forward(n, 1, func(lo, hi int) { s.forest.Forward(k.odds, x, lo, hi) }) {
 		return false
 	}
 	u := k.u[:n]
@@ -419,16 +423,16 @@ func (k *subgraphs) redraw(s *set, x []int32, r *sampler.Stream) bool {
 	return true
 }
 
-// forward calls part for the places of a forest, in order, or returns false if it was stopped; the
-// next call continues.
-func (k *subgraphs) forward(places int, part func(lo, hi int)) bool {
+// forward calls part for the places of a forest that moves the given number of chains, in order, or
+// returns false if it was stopped; the next call continues.
+func (k *subgraphs) forward(places, chains int, part func(lo, hi int)) bool {
 	for k.At.Part < places {
 		if k.At.Stopped {
 			return false
 		}
-		hi := min(k.At.Part+forestWork, places)
+		hi := min(k.At.Part+forestWork/chains, places)
 		part(k.At.Part, hi)
-		k.At.Done(16 * (hi - k.At.Part))
+		k.At.Done(16 * chains * (hi - k.At.Part))
 		k.At.Part = hi
 	}
 	k.At.Part = 0

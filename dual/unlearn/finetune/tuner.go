@@ -236,7 +236,7 @@ func (c *Config[S]) fill() error {
 // The update of λ measures the current weights. The average of the weights is a better network
 // but lags behind. So Run finally sets the weights to a point near the average, on the line
 // through the average and the weights before the run. At this point all shares have reached their
-// bounds, as measured by Final draws.
+// bounds, as measured by Final draws, and by up to four times as many if it is hard to find.
 //
 // If ctx ends, Run returns the error of ctx, and the next Run continues bit for bit. A [*GapError]
 // means that the network does not follow its data. Run also returns the errors of Sample and of the
@@ -385,7 +385,8 @@ func (t *Tuner[S]) gap(j int) error {
 // settle sets the final weights to start + along·(average − start). It measures the shares at
 // three points: at the average; further in the direction of the bounds, by the same draws, which
 // shows how fast the logits of the shares change along the line; and, by the other draws, where
-// the bounds should be reached. The final point is near the third.
+// the bounds should be reached. If a share at the third point is still far from its bound, settle
+// moves on and measures again, at most mostLooks times in all. The final point is near the last one.
 func (t *Tuner[S]) settle(ctx context.Context) error {
 	w := t.net.Weights()
 	trained, average := slices.Clone(w), t.trainer.Average().Weights()
@@ -427,23 +428,28 @@ func (t *Tuner[S]) settle(ctx context.Context) error {
 		}
 		l.value = (l.value + logit(mean(r), most) + float64(l.slope*step)) / 2
 	}
-	step += further(looked, farthest)
-	at(1 + step)
-	third, err := t.draw(ctx, most, t.drawn+few)
-	if err != nil {
-		return err
+	drawn, left := few, further(looked, farthest)
+	for n := 0; n == 0 || n < mostLooks && math.Abs(left) > nearest; n++ {
+		step += left
+		at(1 + step)
+		r, err := t.draw(ctx, most, t.drawn+drawn)
+		if err != nil {
+			return err
+		}
+		drawn += most
+		for j := range r {
+			looked[j].value = logit(mean(r[j]), most)
+		}
+		left = further(looked, farthest)
 	}
-	for j, r := range third {
-		looked[j].value = logit(mean(r), most)
-	}
-	last := further(looked, nearest)
+	last := min(max(left, -nearest), nearest)
 	t.along = 1 + step + last
 	at(t.along)
 	for j, l := range looked {
 		t.share[j] = simd.Sigmoid(l.value + float64(min(l.slope, 0)*last))
 	}
 	t.done = true
-	t.drawn += t.cfg.Final
+	t.drawn += drawn
 	t.rounds++
 	return t.missed()
 }
@@ -470,9 +476,10 @@ func (t *Tuner[S]) place(average []float32, along float64) {
 }
 
 const (
-	nearest  = 0.05 // smallest step along the line that reveals a slope, and largest unmeasured one
-	farthest = 0.3  // largest step for which a slope is trusted before it is measured again
-	steepest = 8.0  // limit of a slope, as a multiple of the first guess
+	nearest   = 0.05 // smallest step along the line that reveals a slope, and largest unmeasured one
+	farthest  = 0.3  // largest step for which a slope is trusted before it is measured again
+	mostLooks = 4    // largest number of points at which the bounds should be reached
+	steepest  = 8.0  // limit of a slope, as a multiple of the first guess
 )
 
 // slopeOf returns the slope of the logit of a share between two points of the line, a step apart,

@@ -63,6 +63,9 @@ func (disk) Open(path string) (fs.File, error) { return os.Open(path) }
 
 // OpenFS is [Open] for a folder of a file system, such as one of package embed. The root is ".".
 func OpenFS(fsys fs.FS, dir string) (*Network, error) {
+	if check.Nil(fsys) {
+		return nil, fmt.Errorf("pretrained: Open: fsys = nil, want a file system")
+	}
 	name := path.Join(dir, "config.json")
 	r, err := fsys.Open(name)
 	if err != nil {
