@@ -222,7 +222,7 @@ func TestNewRefuses(t *testing.T) {
 		"ProjectPower = -1, want finite and ≥ 0":    {p: Masked{}, cfg: Config{ProjectPower: -1}},
 		"ProjectPower = 2, want 0 without Project":  {p: Masked{}, cfg: Config{ProjectPower: 2}},
 		"Retries = -2":                              {p: Masked{}, cfg: Config{Retries: -2}},
-		"Decode = Decoding(9)":                             {p: Masked{}, cfg: Config{Decode: 9}},
+		"Decode = Decoding(9)":                      {p: Masked{}, cfg: Config{Decode: 9}},
 		"Clamp = (2 entries), want 3 entries":       {p: Masked{}, cfg: Config{Clamp: make([]int32, 2)}},
 		"ClampReal = (2 entries), want 3 entries":   {p: Masked{}, cfg: Config{ClampReal: make([]float32, 2)}},
 		"ClampReal is for reals":                    {p: Masked{}, cfg: Config{ClampReal: make([]float32, 3)}},
