@@ -12,18 +12,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Corruption is the kind of noise on tokens that an exact denoiser removes. K below is the number
-// of levels of the model.
+// Corruption is the kind of noise on tokens that an exact denoiser removes: masks or random tokens.
 type Corruption uint8
 
 const (
-	// Absorbing leaves a token intact with probability α and otherwise replaces it by the
-	// mask, level K. The denoiser has K+1 levels and never predicts the mask. Its prediction
-	// does not depend on time.
+	// Absorbing leaves a token intact with probability α and otherwise replaces it by the mask.
+	// For a model with K levels the mask is level K, so the denoiser has K+1 levels. It never
+	// predicts the mask. Its prediction does not depend on time.
 	Absorbing Corruption = iota
 
-	// Noisy leaves a token intact with probability α and otherwise draws it uniformly from
-	// the K levels.
+	// Noisy leaves a token intact with probability α and otherwise draws it uniformly from the
+	// levels of the model.
 	Noisy
 )
 
@@ -37,7 +36,8 @@ func (c Corruption) MarshalText() ([]byte, error) {
 	return check.MarshalName("corruption", c, Noisy)
 }
 
-// UnmarshalText sets c to the corruption with the given name, for flags and files.
+// UnmarshalText sets c to the corruption with the given name, as String returns it. It serves flags
+// and configuration files.
 func (c *Corruption) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("corruption", c, Noisy, name)
 }
