@@ -92,7 +92,7 @@ func (r *Rotary) turn(x []float32, sign float32) {
 // A position has a row of 3·Width entries: the queries of all heads, then their keys, then their
 // values.
 type Attention struct {
-	// Length is the number of positions and Width the number of entries per position. Width
+	// Length is the number of positions, and Width the number of features per position. Width
 	// is a multiple of Heads, and 1 ≤ Heads ≤ max(Width, 2²⁰).
 	Length, Width, Heads int
 
@@ -104,7 +104,7 @@ type Attention struct {
 	Rotary *Rotary
 }
 
-// Work returns the lengths of the scratch that Forward and Backward need.
+// Work returns the lengths of the scratch slices that Forward and Backward need.
 func (a Attention) Work() (forward, backward int) {
 	a.checkHeads()
 	head := a.Length * a.Width / a.Heads

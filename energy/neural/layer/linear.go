@@ -86,7 +86,7 @@ type Embedding struct {
 	Weight        []float32 // table, Levels × Width
 }
 
-// Forward stores row x_r of the table in row r of y.
+// Forward stores in each row r of y the row x_r of the table.
 func (e Embedding) Forward(y []float32, x []int32) {
 	check.Len("layer", "y", len(y), len(x)*e.Width)
 	e.check(e.Weight, x)

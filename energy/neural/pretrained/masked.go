@@ -23,7 +23,7 @@ type Options struct {
 
 	// Block is the number of positions in a block of a block diffusion (bd3lm; Arriola et al.
 	// 2025). A position attends to its own block and the blocks before it. Blocks begin at
-	// position 0. With Block 0 every position attends to all.
+	// position 0. If Block is 0, every position attends to all.
 	Block int
 
 	// Workers is the number of goroutines that share a pass; 0 means GOMAXPROCS. It affects

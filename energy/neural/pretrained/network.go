@@ -61,7 +61,8 @@ type disk struct{}
 
 func (disk) Open(path string) (fs.File, error) { return os.Open(path) }
 
-// OpenFS is [Open] for a folder of a file system, such as one of package embed. The root is ".".
+// OpenFS is [Open] for a folder of a file system, such as one of package embed. The root folder is
+// ".".
 func OpenFS(fsys fs.FS, dir string) (*Network, error) {
 	if check.Nil(fsys) {
 		return nil, fmt.Errorf("pretrained: Open: fsys = nil, want a file system")

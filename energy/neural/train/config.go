@@ -17,9 +17,9 @@ type Config struct {
 	// Batch is the number of states per step; 0 means 64.
 	Batch int
 
-	// Rate is the learning rate after Warmup steps. From there it falls along a cosine to a
-	// hundredth at the end (Loshchilov and Hutter 2017). A Rate of 0 means 1e-3. A Warmup of
-	// 0 means 5 % of Steps, and −1 means none.
+	// Rate is the learning rate after Warmup steps. After that the rate falls along a cosine to
+	// a hundredth of it at the end (Loshchilov and Hutter 2017). A Rate of 0 means 1e-3. A
+	// Warmup of 0 means 5 % of Steps, and −1 means none.
 	Rate   float64
 	Warmup int
 
@@ -42,12 +42,12 @@ type Config struct {
 	// every step. Usually Rate is then ten times that for training all weights.
 	Rank int
 
-	// Shards is the number of parts of a batch; 0 means 8. Their gradients are summed in
-	// order, so Shards affects the bits of the result. It is also the number of passes in
-	// memory. More workers than Shards do not help.
+	// Shards is the number of parts into which a batch is split; 0 means 8. The gradients of
+	// the parts are summed in order, so Shards affects the bits of the result. Each part takes
+	// the memory of a pass. More workers than Shards do not help.
 	Shards int
 
-	// Seed determines batches and corruptions.
+	// Seed determines the batches and the noise.
 	Seed uint64
 
 	// Workers is the number of goroutines; 0 means GOMAXPROCS. It affects only speed.

@@ -17,10 +17,10 @@ type Objective interface {
 	// Check returns an error unless the objective matches the network.
 	Check(c neural.Config) error
 
-	// Corrupt stores in x a corruption of the state clean, and in weight the weight of each
-	// position's loss. The weight is 0 where the prediction is not needed. Corrupt returns the
-	// noise level for the network. u in [0, 1) is the strength of the corruption, spread evenly
-	// over a batch.
+	// Corrupt stores in x a corruption of the state clean, and in weight the weight of the loss
+	// at each position. The weight is 0 where the prediction is not needed. Corrupt returns the
+	// noise level for the network. u in [0, 1) is the strength of the corruption; a batch has
+	// evenly spread values of u.
 	Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) (level float64)
 }
 
@@ -33,7 +33,7 @@ type RealObjective interface {
 
 	// Corrupt stores in x a corruption of the state clean, and in target the desired output of
 	// the network. It returns the noise level for the network. u in [0, 1) is the strength of
-	// the corruption, spread evenly over a batch.
+	// the corruption; a batch has evenly spread values of u.
 	Corrupt(x, target, clean []float32, u float64, r *rand.Rand) (level float64)
 }
 
@@ -74,10 +74,10 @@ func (o Masked) Corrupt(x []int32, weight []float64, clean []int32, u float64, r
 	return 0
 }
 
-// Noisy is the cross-entropy of uniform diffusion. A token is intact with probability α = 1 −
-// (1−10⁻³)·u and otherwise uniform over the levels. This is the log-linear schedule of MDLM and
-// UDLM. The network receives −log α as its noise level. At the minimum it predicts the full
-// posterior p(x_0,i | x_t): see [neural.Uniform].
+// Noisy is the cross-entropy objective of uniform diffusion. A token is intact with probability α =
+// 1 − (1−10⁻³)·u, where u is the strength of the corruption, and otherwise uniform over the levels.
+// This is the log-linear schedule of MDLM and UDLM. The network receives −log α as its noise level.
+// At the minimum it predicts the full posterior p(x_0,i | x_t); see [neural.Uniform].
 type Noisy struct {
 	// Levels is the number of levels of a token.
 	Levels int
