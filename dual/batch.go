@@ -21,8 +21,8 @@ type Batch struct {
 	Equal []bool
 }
 
-// SpreadError is the error of a rule that needs the variance of the violations when the batch has
-// neither G nor Cov.
+// SpreadError reports that a rule needs the variance of the violations, but its batch has neither G
+// nor Cov.
 type SpreadError struct{ Rule string }
 
 func (e *SpreadError) Error() string {
@@ -37,8 +37,8 @@ func (b *Batch) spread(rule string) error {
 	return nil
 }
 
-// Measure sets G to g and Mean to the means of g. g holds the violations of States states, a
-// row-major array of States × len(Mean); it must not be modified later. Measure returns an error if
+// Measure stores the violations g of the batch in the field G and their means in Mean. g is a
+// row-major array of States × len(Mean) and must not be modified later. Measure returns an error if
 // a mean is not finite.
 func (b *Batch) Measure(g []float64) error {
 	meanOf(b.Mean, g)

@@ -22,7 +22,7 @@ type Certificate struct {
 	ViolationSE []float64 // standard error of each Violation
 	Slack       []float64 // λ̄_j times the violation of row j, in units of f0; 0 at the optimum
 	SlackSE     []float64 // standard error of each Slack
-	RHat        []float64 // R-hat of the chains for each row: 1 if they agree, NaN if undefined
+	RHat        []float64 // R-hat of the chains for each row; 1 if they agree, NaN if undefined
 	// largest RHat of converged chains for each row; nil or +Inf if there is no limit
 	RHatLimit []float64
 	// effective sample size: number of independent draws with the same standard error; NaN
@@ -33,7 +33,7 @@ type Certificate struct {
 	States int  // number of states per step
 	Frozen bool // whether all samples were drawn at λ̄, instead of while λ moved
 
-	Rows []Row // description of each row
+	Rows []Row // description of each constraint
 
 	Max float64 // upper bound on every |λ_j|; +Inf if there is none
 
@@ -43,7 +43,8 @@ type Certificate struct {
 	HasDual bool
 }
 
-// Residual returns the largest violation or |slack| of any row, or 0 if all conditions hold.
+// Residual returns by how much the optimality conditions fail: the largest violation or |slack| of
+// all rows, or 0 if all conditions hold.
 func (c *Certificate) Residual() float64 {
 	r := 0.0
 	for j, v := range c.Violation {
@@ -135,9 +136,9 @@ func (c *Certificate) held() string {
 // give a one-sided confidence of 97.7 % per figure.
 const confidence = 2
 
-// Converged reports whether the chains agree on every row: R-hat is at most 1.01 plus the excess
-// that chance explains in a short run. If the chains disagree, each chain has seen only a part of
-// the distribution, and standard errors are unreliable.
+// Converged reports whether the chains agree on the mean of every g_j: R-hat is at most 1.01 plus
+// the excess that chance explains in a short run. If the chains disagree, each chain has seen only
+// a part of the distribution, and standard errors are unreliable.
 func (c *Certificate) Converged() bool {
 	for j := range c.Lambda {
 		if c.disagrees(j) {
@@ -148,8 +149,8 @@ func (c *Certificate) Converged() bool {
 }
 
 // Holds reports whether the optimality conditions hold within tol. The chains must agree, every
-// violation must be at most tol, and every slack within ±tol, after two standard errors are added
-// to each figure. For violations, a row's own tolerance replaces tol.
+// violation must be at most tol, and every slack within ±tol. Two standard errors are added to each
+// figure before the comparison. For violations, a constraint's own tolerance replaces tol.
 func (c *Certificate) Holds(tol float64) bool {
 	for j := range c.Lambda {
 		if !(c.over(j, tol) <= 0) {

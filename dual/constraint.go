@@ -95,7 +95,7 @@ func (c *Constraint[S]) coef(k int) float64 {
 	return c.Coef[k]
 }
 
-// Rows returns the rows of the constraint. It returns none if the constraint has no bound.
+// Rows returns a [Row] for each inequality of the constraint, or none if it has no bound.
 func (c Constraint[S]) Rows() []Row { return c.rows(nil) }
 
 // rows appends the rows of the constraint to rows.
@@ -115,14 +115,14 @@ func (c *Constraint[S]) rows(rows []Row) []Row {
 	return rows
 }
 
-// Len returns the number of rows, which is the number of multipliers.
+// Len returns the number of inequalities, which is the number of multipliers.
 func (c Constraint[S]) Len() int {
 	var list [2]Row
 	return len(c.rows(list[:0]))
 }
 
-// Violation stores in g the violation of every row by every state of x, a row-major array of states
-// × rows. It panics if the lengths of the slices do not match.
+// Violation stores in g the violations of every state of x, a row-major array of states × Len. It
+// panics if the lengths of the slices do not match.
 func (c Constraint[S]) Violation(g []float64, x []S) {
 	var list [2]Row
 	rows := c.rows(list[:0])
@@ -185,8 +185,8 @@ func (c *Constraint[S]) label(j int) string {
 	return "the constraint of " + Row{Name: c.Name}.label(j)
 }
 
-// Modelled is implemented by sets that can express their inequalities as constraints on models, for
-// states of the given shape. A [Lagrangian] of such a set is faster.
+// Modelled is implemented by constraint sets that can express their inequalities as constraints on
+// models, for states of the given shape. A [Lagrangian] of such a set is faster.
 type Modelled interface {
 	constraint.Set
 	Constraints(sites, levels int) ([]Constraint[int32], error)

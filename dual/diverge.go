@@ -33,7 +33,7 @@ type DivergedError struct {
 	Margin    float64
 	Steps     int
 	Proven    bool
-	Rows      []Row // description of each row
+	Rows      []Row // description of each constraint
 }
 
 func (e *DivergedError) Error() string {

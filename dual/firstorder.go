@@ -16,10 +16,10 @@ import (
 //	λ ← clip(λ + η_t ḡ, 0, max)
 //
 // Here ḡ is the mean violation of the batch of step t, and η_t is the step size Step(t), in units
-// of λ per unit of g. It must be tuned to the problem. If Step is nil, every multiplier j has its
-// own step size η_tj = β/(v_j·√(1+t)), where v_j is the mean variance of g_j over earlier batches.
-// This step size is that of Newton's method with a diagonal Hessian and does not depend on the
-// units of g.
+// of λ per unit of g, which must be tuned to the problem. If Step is nil, every multiplier j has
+// its own step size η_tj = β/(v_j·√(1+t)), where v_j is the mean variance of g_j over earlier
+// batches. This step size is that of Newton's method with a diagonal Hessian and does not depend on
+// the units of g.
 type Ascent struct {
 	Step Schedule // step size η_t; nil means β/(v_j·√(1+t))
 }
@@ -272,9 +272,9 @@ func (g *gains) fields(f *wire.Fields) {
 	f.Float64s(g.variance)
 }
 
-// Schedule returns the step size at dual step t = 0, 1, 2, …. The result must depend on t alone and
-// be finite and ≥ 0. Samples depend on the schedule, so its arithmetic should give the same bits on
-// every processor. That of [Constant] and [Power] does.
+// Schedule is a function that returns the step size at dual step t = 0, 1, 2, …. The result must
+// depend on t alone and be finite and ≥ 0. Samples depend on the schedule, so its arithmetic should
+// give the same bits on every processor, as that of [Constant] and [Power] does.
 type Schedule func(t int) float64
 
 // Constant returns the constant schedule η. With η = κ/√T over T steps, the mean of the

@@ -358,10 +358,10 @@ func (l *Lagrangian) Violation(g []float64, x []int32) {
 	l.set.Violation(g, x)
 }
 
-// Dual returns the dual value D(λ) = −β log Σ_x exp(−(f0(x) + λᵀg(x))/β) by enumeration. λ is the
-// argument, not the present multipliers. For every λ ≥ 0 the dual value is a lower bound on the
-// optimum of the constrained problem. Dual returns the same errors as energy.Enumerate and
-// SetLambda. After [Lagrangian.Within] it also returns an error for more than 2²² states.
+// Dual returns the dual value D(λ) = −β log Σ_x exp(−(f0(x) + λᵀg(x))/β) at the given λ, by
+// enumeration. For every λ ≥ 0 the dual value is a lower bound on the optimum of the constrained
+// problem. Dual returns the same errors as energy.Enumerate and SetLambda. After
+// [Lagrangian.Within] it also returns an error for more than 2²² states.
 func (l *Lagrangian) Dual(ctx context.Context, lambda []float64) (float64, error) {
 	at, err := l.AtTemperature(l.beta)
 	if err == nil {

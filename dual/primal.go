@@ -90,7 +90,7 @@ func (r *Resampler[S]) Run(ctx context.Context, n int) error {
 	})
 }
 
-// Reset does nothing, because no draw depends on earlier ones.
+// Reset does nothing, because no draw depends on earlier draws.
 func (r *Resampler[S]) Reset() error { return nil }
 
 // States returns the last draw, or zeros before the first draw. The slice is shared with the

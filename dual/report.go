@@ -124,7 +124,7 @@ func reported(rows []Row, line func(j int) Line) []Line {
 	return all
 }
 
-// Report returns the report on the optimum.
+// Report returns the solution as a report in the units of the constraints.
 func (s *Solution) Report() *Report {
 	return &Report{Status: "optimal", Dual: &s.Dual, Constraints: reported(s.Rows, func(j int) Line {
 		l := s.Rows[j].line(j, s.Violation[j], 0, s.Lambda[j])
@@ -136,9 +136,10 @@ func (s *Solution) Report() *Report {
 	})}
 }
 
-// Report returns the report on a certificate. tol is the largest violation and slack allowed. If a
-// constraint has its own tolerance, that replaces tol for the violation. With tol = 0, a constraint
-// counts as violated only if the standard errors exclude that it holds.
+// Report returns the certificate as a report in the units of the constraints. tol is the largest
+// violation and slack allowed. If a constraint has its own tolerance, that replaces tol for the
+// violation. With tol = 0, a constraint counts as violated only if the standard errors exclude that
+// it holds.
 func (c *Certificate) Report(tol float64) *Report {
 	r := &Report{Steps: c.Steps, States: c.States, Status: fmt.Sprintf("holds within %g", tol)}
 	switch {

@@ -16,7 +16,7 @@ type Solution struct {
 	Lambda    []float64 // optimal multipliers λ*
 	Dual      float64   // dual value D(λ*), equal to the optimum of the primal problem
 	Violation []float64 // mean violation E[g] at λ*; entry j is 0 where λ*_j ≠ 0
-	Rows      []Row     // description of each row
+	Rows      []Row     // description of each constraint
 }
 
 // Solve returns the exact optimum of the problem of the Lagrangian l, up to rounding. It maximises
@@ -108,7 +108,7 @@ type UndecidedError struct {
 	Violation []float64 // mean violation E[g] at Lambda
 	// standard deviation of each g, the unit in which the conditions are checked
 	Deviation []float64
-	Rows      []Row // description of each row
+	Rows      []Row // description of each constraint
 }
 
 // undecided returns the UndecidedError for the given multipliers. violation and curv are the

@@ -37,10 +37,10 @@ type Contrastive struct {
 	Draws int // draws per chain and step; 0 means 1
 }
 
-// Name returns the name of the objective in checkpoints.
+// Name returns the name by which checkpoints identify the objective.
 func (Persistent) Name() string { return "persistent" }
 
-// Name returns the name of the objective in checkpoints.
+// Name returns the name by which checkpoints identify the objective.
 func (Contrastive) Name() string { return "contrastive" }
 
 // Bind returns the [Phase] of the objective for the model p and its data; it implements

@@ -28,7 +28,7 @@ const (
 	fewStates  = 1 << 12 // largest number of states for which Exact always enumerates
 )
 
-// Name returns the name of the objective in checkpoints.
+// Name returns the name by which checkpoints identify the objective.
 func (Exact) Name() string { return "exact" }
 
 // Bind returns the [Phase] of the objective for the model p and its data; it implements

@@ -186,12 +186,12 @@ func (f *Fit) Len() int { return f.steps }
 // Params returns a copy of the present parameters, which are also those of the model.
 func (f *Fit) Params() []float64 { return slices.Clone(f.theta) }
 
-// Average returns the mean of the parameters over the steps, with weights ∝ t². It has
+// Average returns the mean of the parameters over the steps, with weights ∝ t² at step t. It has
 // less noise than the parameters of the last step.
 func (f *Fit) Average() []float64 { return slices.Clone(f.average) }
 
-// UseAverage sets the present parameters to the average over the steps. Call it at the end of a
-// fit.
+// UseAverage sets the parameters of the fit and its model to the average over the steps. Call it at
+// the end of a fit.
 func (f *Fit) UseAverage() error {
 	if err := f.p.SetParams(f.average); err != nil {
 		return fmt.Errorf("fit: UseAverage: %w", err)
@@ -317,8 +317,8 @@ func (f *Fit) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// Save writes a checkpoint, followed by the checkpoint of the chains if they are a
-// dual.Saver. After Load the fit continues bit for bit as if it had not stopped.
+// Save writes a checkpoint to w. If the chains are a dual.Saver, their checkpoint follows. A fit
+// that loads the checkpoint continues bit for bit.
 func (f *Fit) Save(w io.Writer) error { return f.life.Save(w) }
 
 // Load restores a checkpoint written by Save into a fit built with the same arguments. Observe and

@@ -91,7 +91,7 @@ func (c *conditionals) neighbours(ctx context.Context, g []float64, rows []int32
 // 1 states.
 type Pseudo struct{}
 
-// Name returns the name of the objective in checkpoints.
+// Name returns the name by which checkpoints identify the objective.
 func (Pseudo) Name() string { return "pseudo" }
 
 // Bind returns the [Phase] of the objective for the model p and its data; it implements

@@ -111,7 +111,7 @@ func (f *Fit) met(tol float64) bool {
 type Certificate struct {
 	LogLik float64 // mean log-likelihood: the mean of −E(x) − log Z
 
-	// standard error of LogLik; combines the errors of log Z and of the mean over states
+	// standard error of LogLik, from the errors of log Z and of the mean over states
 	StdErr float64
 
 	LogZ, LogZErr float64 // log Z and its standard error

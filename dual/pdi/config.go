@@ -45,8 +45,8 @@ type Config struct {
 	most float64 // the value of Max, or +Inf if Max is nil
 }
 
-// Box returns a function that projects x in place onto {lo ≤ x_i ≤ hi}, in the Euclidean sense.
-// The function is safe for concurrent use. Box panics unless lo ≤ hi.
+// Box returns a function that projects x in place onto the box lo ≤ x_i ≤ hi, in the Euclidean
+// sense. The function is safe for concurrent use. Box panics unless lo ≤ hi.
 func Box(lo, hi float32) func(x []float32) {
 	if !(lo <= hi) {
 		panic(fmt.Sprintf("pdi: Box: lo = %v, hi = %v, want lo ≤ hi", lo, hi))
@@ -58,10 +58,10 @@ func Box(lo, hi float32) func(x []float32) {
 	}
 }
 
-// Simplex returns a function that projects x in place onto {x_i ≥ 0, Σ x_i = total}, in the
-// Euclidean sense. The function is safe for concurrent use. It sets x_i ← max(0, x_i − τ), where it
-// finds τ from the sorted coordinates in O(n log n) time (Held, Wolfe and Crowder 1974). Simplex
-// panics unless total is positive and finite.
+// Simplex returns a function that projects x in place onto the simplex x_i ≥ 0, Σ x_i = total, in
+// the Euclidean sense. The function is safe for concurrent use. It sets x_i ← max(0, x_i − τ),
+// where it finds τ from the sorted coordinates in O(n log n) time (Held, Wolfe and Crowder 1974).
+// Simplex panics unless total is positive and finite.
 func Simplex(total float64) func(x []float32) {
 	if !(total > 0) || !check.Finite(total) {
 		panic(fmt.Sprintf("pdi: Simplex: total = %v, want a finite number > 0", total))

@@ -95,7 +95,7 @@ func (p *Mixture) Violation(g []float64, x []float32) {
 	}
 }
 
-// Law returns the tilted distribution μ_λ. λ must be finite.
+// Law returns the tilted distribution μ_λ at the given multipliers, which must be finite.
 func (p *Mixture) Law(lambda []float64) *continuous.Mixture {
 	t := make([]float64, p.Sites())
 	p.tilt(t, lambda)

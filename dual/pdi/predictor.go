@@ -7,9 +7,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/dual"
 )
 
-// Predictor computes posterior means under Gaussian noise, for states of reals with the
-// distribution μ_λ ∝ exp(−(f0 + λᵀg)/β). A [Denoiser] needs nothing else about an energy. A
-// Predictor may implement [dual.Described].
+// Predictor computes posterior means of states of reals under Gaussian noise. The distribution of
+// the states is μ_λ ∝ exp(−(f0 + λᵀg)/β), the base distribution tilted by multipliers λ. A
+// [Denoiser] needs nothing else about an energy. A Predictor may implement [dual.Described].
 type Predictor interface {
 	Sites() int
 	Len() int // number of multipliers

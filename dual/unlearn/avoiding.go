@@ -12,15 +12,15 @@ import (
 )
 
 // Avoiding is a denoiser whose samples never contain the tokens of a given set F. It also computes
-// how often the original model would avoid them. If h_k is the probability, under the original
-// model, that the k-th revealed token is in F, a sample of the original model contains none of F
+// how often the original model would avoid them. Let h_k be the probability, under the original
+// model, that the k-th revealed token is in F. A sample of the original model contains none of F
 // with probability
 //
-//	1 − p(F) = E ∏_k (1 − h_k),
+//	E ∏_k (1 − h_k),
 //
 // where the mean is over samples of Avoiding. [Avoiding.LogSurvival] returns the logarithm of the
-// product for each sample. The mean product is an unbiased estimate of the probability above, under
-// the same process. It has less noise than an estimate from counts.
+// product for each sample. The mean product is an unbiased estimate of the probability, under the
+// same process. It has less noise than an estimate from counts.
 //
 // An Avoiding must be used by one diffusion, whose process is diffusion.Masked, with or without
 // FirstHitting. It keeps a record for every sample, so make a new one after an interrupted run. It

@@ -22,15 +22,16 @@ import (
 // It also measures how far the diffusion with these predictions is from a diffusion with q̂_i, by
 // the path divergence
 //
-//	Σ_t E KL(p_λ(x_s|x_t) ‖ q_i(x_s|x_t)) = Σ_t E Σ_{i masked} (α_s−α_t)/(1−α_t)·KL(p̂_λ ‖ q̂_i),
+//	Σ_t E KL(p_λ(x_s|x_t) ‖ q_i(x_s|x_t)) = Σ_t E Σ_n (α_s−α_t)/(1−α_t)·KL(p̂_λ ‖ q̂_i),
 //
-// where step t goes from x_t to x_s and α is the signal level. The path divergence is an upper
-// bound on the divergence KL(p‖q_i) of the samples' distribution p. With exact denoisers and tokens
-// revealed one by one, the two are equal at λ = 0.
+// where step t goes from x_t to x_s, n runs over the masked sites, and α is the signal level. The
+// path divergence is an upper bound on the divergence KL(p‖q_i) of the samples' distribution p.
+// With exact denoisers and tokens revealed one by one, the two are equal at λ = 0.
 //
-// An Erasure is a [dual.Target] whose violations are b_i − path divergence, for each sample. With a
-// [dual.Resampler] around the diffusion, [dual.Inference] is the dual ascent of the paper. Use
-// [dual.Ascent], whose step η is 0.02 in the paper, and a Config.Max below 1.
+// An Erasure is a [dual.Target]. For each sample, its violations are b_i minus the path divergence,
+// where b_i are the bounds on KL(p‖q_i). With a [dual.Resampler] around the diffusion,
+// [dual.Inference] is the dual ascent of the paper. Use [dual.Ascent], whose step size is 0.02 in
+// the paper, and a Config.Max below 1.
 //
 // For λ ≠ 0 this is a heuristic. The path divergence exceeds the divergence and so never certifies
 // KL ≥ b_i. Its mean is not the dual gradient, and the site-wise combination is not the optimum. If
@@ -124,8 +125,8 @@ func (e *Erasure) Sites() int { return e.sites }
 // Len returns the number of distributions to move away from.
 func (e *Erasure) Len() int { return len(e.lambda) }
 
-// Beta returns 1. After [Erasure.Terminal] it returns 1 − Σλ_i, because the Hessian of the dual
-// function is then −Cov(g)/(1−Σλ_i).
+// Beta returns the temperature of the target, 1. After [Erasure.Terminal] it returns 1 − Σλ_i,
+// because the Hessian of the dual function is then −Cov(g)/(1−Σλ_i).
 func (e *Erasure) Beta() float64 {
 	if e.terminal {
 		return e.rest()

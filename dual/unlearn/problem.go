@@ -333,9 +333,8 @@ func (f *Formulation) UnmarshalText(name []byte) error {
 }
 
 // Ascend makes n steps of a dual rule on a formulation, with the exact gradient and curvature of
-// its dual function. It returns the multipliers after each step, an array of n × len(b). It shows
-// the course of the multipliers with a sampler, but without noise; they approach the optimum of
-// [Problem.Solve].
+// its dual function. It returns the multipliers after each step, an array of n × len(b). They move
+// as they would with a sampler, but without noise, and approach the optimum of [Problem.Solve].
 //
 // The bounds b are as in Solve. A nil rule means [dual.Auto], and a nil start means zeros. The
 // argument most ≥ 0 is an upper bound on every multiplier; +Inf means no bound. For ReverseKL it
@@ -429,9 +428,9 @@ func (e *CriticalError) Error() string {
 	return fmt.Sprintf("unlearn: reverse-kl: bounds %v are beyond what any λ reaches: the dual supremum %v is not attained", e.Bound, e.Supremum)
 }
 
-// Critical returns the critical bound b_crit of [CriticalError] for the first distribution. It
-// returns 0 if that distribution has probability 0 at a state where q > 0, because then no bound is
-// too large.
+// Critical returns the critical bound b_crit of ReverseKL (see [CriticalError]) for the first
+// distribution to move away from. It returns 0 if that distribution has probability 0 at a state
+// where q > 0, because then no bound is too large.
 func (u *Problem) Critical() float64 {
 	best, mass := math.Inf(-1), 0.0
 	for k, q := range u.q {

@@ -63,7 +63,7 @@ func (p *Predictor) Sites() int { return p.teacher.Sites() }
 // Len returns the number of multipliers.
 func (p *Predictor) Len() int { return p.teacher.Len() }
 
-// Beta returns the temperature of the teacher.
+// Beta returns the temperature of the teacher, the predictor from which the network learned.
 func (p *Predictor) Beta() float64 { return p.teacher.Beta() }
 
 // Violation stores in g the teacher's violations plus the shift given to [Trainer.Predictor].

@@ -34,9 +34,10 @@ type Trainer struct {
 	life   session.Session
 }
 
-// New returns a trainer of a new network that learns from the given teacher. It returns an error if
-// the teacher is nil, has no sites or no inequalities, has an equality, or has a temperature that
-// is not positive and finite. It also returns an error if a field of cfg is out of range.
+// New returns a trainer of a new network that learns from the teacher, another predictor. It
+// returns an error if the teacher is nil, has no sites or no inequalities, has an equality, or has
+// a temperature that is not positive and finite. It also returns an error if a field of cfg is out
+// of range.
 func New(ctx context.Context, teacher pdi.Predictor, cfg Config) (*Trainer, error) {
 	if check.Nil(teacher) {
 		return nil, fmt.Errorf("network: New: teacher is nil")
