@@ -17,11 +17,12 @@ import (
 
 // Affine is a weighted sum of models E_k, its parts, in which some sites can be held fixed:
 //
-//	E(x) = c·(Σ_k w_k E_k(x) + b)  if every fixed site has its fixed level, and +Inf otherwise.
+//	E(x) = c·(Σ_k w_k E_k(x) + b)  if every fixed site has its fixed level, and +Inf otherwise,
 //
-// Sum, Scale and Clamp return an Affine, and a dual.Lagrangian is one. Parts are added in order. A
-// state that has probability zero in one part has probability zero. When an Affine is built from
-// another, the parts of the other become its own parts unless this would change rounding.
+// with weights w_k, an offset b and a factor c. Sum, Scale and Clamp return an Affine, and a
+// dual.Lagrangian is one. Parts are added in order. A state that has probability zero in one part
+// has probability zero. When an Affine is built from another, the parts of the other become its own
+// parts unless this would change rounding.
 //
 // The optional interfaces that an Affine supports depend on its parts; [Affine.As] lists them. An
 // Affine is safe for concurrent use, except as [NewAffine] states.
@@ -538,7 +539,8 @@ type affineTable struct {
 	m []Differentiable
 }
 
-// Gradient stores the weighted sum of the parts' tables in g and the energies in e.
+// Gradient stores the weighted sum of the parts' tables of differences in g and the energies in e.
+// It implements [Differentiable].
 func (a affineTable) Gradient(e []float64, g []float32, x []int32) {
 	a.addTables(e, g, func(k int, e []float64, g []float32) { a.m[k].Gradient(e, g, x) })
 	a.energies(e, x)
@@ -551,7 +553,8 @@ type affineField struct {
 	m []Binary
 }
 
-// Field stores the weighted sum of the parts' fields in h and the energies in e.
+// Field stores the weighted sum of the parts' fields in h and the energies in e. It implements
+// [Binary].
 func (a affineField) Field(e []float64, h []float32, x []int32) {
 	a.addTables(e, h, func(k int, e []float64, h []float32) { a.m[k].Field(e, h, x) })
 	a.energies(e, x)
@@ -594,8 +597,9 @@ func changing[T Incremental](a *Affine, from func(T) changes) (c affineChanges, 
 // CacheLen returns the number of cached values per state, which is that of the incremental part.
 func (a affineChanges) CacheLen() int { return a.cache }
 
-// FieldFrom stores the energies of the states y in e and their fields in h. Only the incremental
-// part is updated from its cache; the other parts are evaluated anew. It implements [Incremental].
+// FieldFrom stores the energies of the states y in e and their fields in h, given the cache of
+// earlier states. The cache serves the incremental part; all other parts are evaluated anew. It
+// implements [Incremental].
 func (a affineChanges) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	if a.at > 0 && a.weight[a.at] == 0 { // addTables skips a part of weight 0
 		a.from(e, h, next, y, cache, x)
@@ -730,7 +734,7 @@ type affineGraph struct {
 }
 
 // Graph returns the union of the graphs of all parts, whatever their current weights. It is
-// computed on the first call.
+// computed on the first call. Graph implements [Graphical].
 func (a affineGraph) Graph() (start, adj []int32) {
 	g := a.graph
 	g.Do(func() {
@@ -746,7 +750,8 @@ func (a affineGraph) Graph() (start, adj []int32) {
 // affineOrdinal implements [Ordinal] for an Affine.
 type affineOrdinal struct{ *Affine }
 
-// Values returns the numeric values of the levels, which all Ordinal parts share.
+// Values returns the numeric values of the levels, which all Ordinal parts share. It implements
+// [Ordinal].
 func (a affineOrdinal) Values() []float32 { return a.values }
 
 // affineWindow implements [Windowed] for an Affine.
@@ -1346,7 +1351,8 @@ type affineLayerChanges struct {
 func (a affineLayerChanges) CacheLen() int { return a.m.CacheLen() }
 
 // HiddenFieldFrom stores in e the energies of the states y, and in f the log-odds of their hidden
-// units. Only the bipartite part is updated from its cache. It implements [IncrementalBipartite].
+// units, given the cache of earlier states. The cache serves the bipartite part; all other parts
+// are evaluated anew. It implements [IncrementalBipartite].
 func (a affineLayerChanges) HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32) {
 	a.add64(e, a.offset, func(k int, e []float64) {
 		if k == a.hidden.at {

@@ -11,8 +11,8 @@ import (
 type Differentiable interface {
 	Model
 
-	// Gradient stores the energy of each state of x in e. It stores the table of differences in
-	// g, row-major, with len(x)·levels entries. For state s, site i and level l,
+	// Gradient stores the energy of each state of x in e, and the table of differences in g, a
+	// row-major array of len(x)·levels entries. For state s, site i and level l,
 	//
 	//	g[s,i,l] ≈ E(x with x_i = l) − E(x).
 	//
@@ -27,8 +27,8 @@ type Differentiable interface {
 type Binary interface {
 	Model
 
-	// Field stores the energy of each state of x in e. It stores the field in h, which has
-	// len(x) entries. For state s and site i,
+	// Field stores the energy of each state of x in e, and the field in h, which has len(x)
+	// entries. For state s and site i,
 	//
 	//	h[s,i] ≈ E(x with x_i = 1) − E(x with x_i = 0),
 	//
@@ -77,10 +77,10 @@ type Local interface {
 	// +Inf. No entry is −Inf. The length of d is sites·levels.
 	Locals(d []float64, x []int32)
 
-	// Move updates the table d, which Locals stored for x, for a change of x_site to the level
-	// to. It must be called before x is changed, and does not modify x. It adds the differences
-	// to the rows of other sites, up to a constant per row. So d may be the sum of the tables
-	// of several models. The row of the changed site stays as it is.
+	// Move updates the table d, which Locals stored for the state x, for a change of x_site to
+	// the level to. It must be called before x is changed, and does not modify x. It adds the
+	// differences to the rows of the other sites, up to a constant per row. So d may be the sum
+	// of the tables of several models. The row of the changed site stays as it is.
 	Move(d []float64, site int, to int32, x []int32)
 }
 
@@ -167,7 +167,8 @@ type WidthError struct {
 	LowerBound float64 // lower bound on Width for all elimination orders
 	// log₂ of the number of entries of the largest table in the best elimination order found.
 	Width float64
-	// Memory for the messages of that order, in bytes; +Inf beyond the range of float64.
+	// Memory for the intermediate tables of that order, in bytes; +Inf beyond the range of
+	// float64.
 	Bytes float64
 	Limit int64 // memory allowed, in bytes
 }
@@ -187,9 +188,9 @@ type Clamped interface {
 	Unclamped() (m Model, fixed []int32)
 }
 
-// Varying is implemented by models whose numbers can change between the steps of a kernel. Examples
-// are the multipliers of a dual.Lagrangian. After a change the kernel must be Reset. A kernel that
-// reads some number of the model only once must read it from the copy that Now returns.
+// Varying is implemented by models with numbers that can change between the steps of a kernel, such
+// as the multipliers of a dual.Lagrangian. After a change the kernel must be Reset. A kernel that
+// reads a number only once must read it from the copy that Now returns.
 type Varying interface {
 	Model
 
@@ -244,12 +245,11 @@ type Incremental interface {
 	// CacheLen returns the number of intermediate results (float64s) per state.
 	CacheLen() int
 
-	// FieldFrom evaluates the states y from the earlier states x, of which there are equally
-	// many. It stores in e and h what Field would store for y, bit for bit. In next it stores
-	// the intermediate results for y, states × CacheLen() numbers. cache holds those of x,
-	// which earlier calls stored in their argument next. If x is nil, the evaluation starts
-	// from scratch and cache is ignored. x and cache are not modified and must not overlap
-	// next.
+	// FieldFrom evaluates the states y, given the same number of earlier states x. It stores in
+	// e and h what Field would store for y, bit for bit. In next it stores the intermediate
+	// results for y, states × CacheLen() numbers. The argument cache holds those of x, which
+	// earlier calls stored in next. If x is nil, the evaluation starts from scratch and cache
+	// is ignored. x and cache are not modified and must not overlap next.
 	FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 

@@ -24,12 +24,12 @@ type Noised[S Site] struct {
 	Time, Alpha []float64
 
 	// Sample holds the number of each state, which stays the same from noise to sample,
-	// whatever other states are in the batch. Runners set it. In a direct call it may be nil,
-	// unless the denoiser keeps data per sample.
+	// whatever other states are in the batch. Diffusions set it. In a direct call it may be
+	// nil, unless the denoiser keeps data per sample.
 	Sample []int
 
-	// Src holds the random source of each state, for denoisers that make random draws. Runners
-	// set it. It may be nil for other denoisers.
+	// Src holds the random source of each state, for denoisers that make random draws.
+	// Diffusions set it. It may be nil for other denoisers.
 	Src []rand.Source
 
 	// Clean, unless nil, marks the entries of X that are known without noise because they are
@@ -51,7 +51,7 @@ type Noised[S Site] struct {
 }
 
 // Reveals states how the caller of a [Denoiser] reveals masked tokens. It is for denoisers that
-// compute the probability of the path of a sample.
+// compute the probability of the steps by which a sample is made.
 type Reveals uint8
 
 const (

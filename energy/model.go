@@ -30,7 +30,7 @@ type Model interface {
 // they support. For wrappers this depends on the wrapped parts, and for some models on their
 // parameters. All other types support exactly the interfaces that they satisfy.
 //
-// A wrapper of your own must implement As. It passes on the interfaces that it leaves unchanged,
+// A wrapper of your own should implement As. It passes on the interfaces that it leaves unchanged,
 // and wraps those that it changes. This one counts evaluations:
 //
 //	func (c counted) As(target any) bool {

@@ -20,8 +20,8 @@ import (
 //
 // The denoiser conditions exactly on entries that are marked clean. Its predictions equal those of
 // [NewGaussian] with the same covariance. They take length·order² operations instead of length²,
-// where the order is the number of coefficients, because the inverse covariance of a channel is a
-// banded matrix. An Autoregressive is immutable and safe for concurrent use.
+// because the inverse covariance of a channel is a banded matrix; order is the number of
+// coefficients. An Autoregressive is immutable and safe for concurrent use.
 type Autoregressive struct {
 	length int
 	parts  []band

@@ -12,7 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Corruption is the kind of noise on tokens that an exact denoiser removes: masks or random tokens.
+// Corruption is the kind of noise on tokens that an exact denoiser removes, [Absorbing] or [Noisy].
 type Corruption uint8
 
 const (

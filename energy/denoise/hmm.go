@@ -16,8 +16,8 @@ import (
 //
 // The forward–backward algorithm computes the posterior of every token given the corrupted
 // sequence. For L sites, H hidden states and K tokens it takes 2·L·H·(H+K) multiplications. If a
-// corrupted sequence is impossible under the model, its rows are −Inf. An HMM is immutable and safe
-// for concurrent use.
+// corrupted sequence is impossible under the model, its prediction is −Inf everywhere. An HMM is
+// immutable and safe for concurrent use.
 type HMM struct {
 	sites, hidden, k   int
 	corruption         Corruption

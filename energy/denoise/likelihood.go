@@ -15,7 +15,7 @@ import (
 
 // Likelihood is the distribution of the samples that a masked diffusion generates with a denoiser
 // such as a network. The diffusion reveals one token at a time in random order (diffusion.Masked
-// with FirstHitting). If σ is the order of the sites and q̂ the prediction,
+// with FirstHitting). With the mean over orders σ of the sites and the prediction q̂,
 //
 //	q(x) = E_σ ∏_k q̂(x_σ(k) | x_σ(1), …, x_σ(k−1)).
 //
@@ -91,8 +91,8 @@ func (l *Likelihood) Energy(e []float64, x []int32) {
 
 // LogProb stores log q(x) of each state x in logp, in nats. If se is not nil, LogProb stores in it
 // the standard error due to the choice of orders, estimated from the spread of the probabilities
-// among the orders. The error is +Inf for a single order, and 0 for a state of probability 0. The
-// logarithms have a heavy lower tail, so errors above about 0.5 are unreliable.
+// among the orders. It is +Inf for a single order, and 0 for a state of probability 0. The
+// logarithms have a heavy lower tail, so a standard error above about 0.5 is unreliable.
 //
 // LogProb returns an error of ctx or of the denoiser, or if a row of a prediction has no weight. It
 // panics if the lengths do not match.

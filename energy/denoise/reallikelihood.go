@@ -100,9 +100,9 @@ func (l *RealLikelihood) predict(ctx context.Context, d energy.Denoiser[float32]
 
 // LogProb stores an estimate of log q(x) for each state x in logp, in nats. If se is not nil,
 // LogProb stores in it the standard error due to the random paths, estimated from the spread of
-// their ratios. The error is +Inf for a single path. The ratios have a heavy tail, so errors above
-// about 0.5 are unreliable. LogProb returns an error of ctx or of the denoiser. It panics if the
-// lengths do not match.
+// their ratios. It is +Inf for a single path. The ratios have a heavy tail, so a standard error
+// above about 0.5 is unreliable. LogProb returns an error of ctx or of the denoiser. It panics if
+// the lengths do not match.
 func (l *RealLikelihood) LogProb(ctx context.Context, logp, se []float64, x []float32) error {
 	n := check.Rows("denoise", "x", len(x), l.sites)
 	check.Len("denoise", "logp", len(logp), n)
@@ -166,8 +166,8 @@ func (l *RealLikelihood) ratio(clean, path, v []float32) (sum float64) {
 // where x̂_0 and x̂′_0 are the predictions of d and of the other denoiser, and μ_t and β̃_t are as
 // in [RealLikelihood]. If d is exact, the mean over samples is the divergence between the
 // distributions of whole paths (Khalafi, Ribeiro and Ding 2026, Lemma 3). It is an upper bound on
-// the divergence of the final samples. So a large value does not prove that the samples of the
-// denoisers differ.
+// the divergence of the final samples, so a large value does not prove that the final samples of
+// the denoisers differ.
 //
 // PathKL returns an error of ctx or of a denoiser, or if the other denoiser has another shape. It
 // panics if the lengths do not match.

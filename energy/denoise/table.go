@@ -20,7 +20,8 @@ const maxTable = 1 << 26
 //
 // where p is the model and q the probability of the corruption. A prediction costs one pass over
 // all states. A Table is the reference for samplers and other denoisers. If a corrupted state is
-// impossible under the model, its rows are −Inf. A Table is immutable and safe for concurrent use.
+// impossible under the model, its prediction is −Inf everywhere. A Table is immutable and safe for
+// concurrent use.
 type Table struct {
 	sites, k   int
 	corruption Corruption

@@ -12,7 +12,7 @@ import (
 
 // Velocity turns a predictor of velocities, such as a network trained by flow matching
 // (train.Flow), into a denoiser. The velocity û ≈ E[ε − x_0 | z] is that of a flow on straight
-// paths from data to noise. With
+// paths from data x_0 to noise ε. With
 //
 //	s = √(1−ᾱ)/(√ᾱ+√(1−ᾱ)),  z = x_t/(√ᾱ+√(1−ᾱ)) = (1−s)·x_0 + s·ε,
 //

@@ -99,7 +99,7 @@ func NewGraph(n int, edges []Edge) (*Graph, error) {
 	return g, nil
 }
 
-// Sites returns the number of sites.
+// Sites returns the number of sites of the graph.
 func (g *Graph) Sites() int { return len(g.upper) }
 
 // Len returns the number of edges.
