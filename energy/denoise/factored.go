@@ -21,7 +21,7 @@ import (
 //	p(x_0,i = l | x_t) ∝ Σ_{x_0: x_0,i = l} exp(−E(x_0)) Π_j q(x_t,j | x_0,j),
 //
 // where E is the energy of the model and q the probability of the corruption. For every state of a
-// batch, a prediction costs about three times as much as log Z of the model by elimination.
+// batch, a prediction costs about three times as much as the computation of log Z.
 //
 // If a corrupted state is impossible under the model, its prediction is −Inf everywhere. A Factored
 // is immutable and safe for concurrent use.

@@ -36,7 +36,8 @@ func (p *parameters) check(theta []float64) error {
 // exponential marks models whose energy is linear in θ; see dual/fit.
 type exponential struct{}
 
-// Exponential marks models whose energy is linear in θ, so that ParamGradient does not depend on θ.
+// Exponential returns true, because the energy is linear in θ, so ParamGradient does not depend on
+// θ. See fit.Exponential.
 func (exponential) Exponential() bool { return true }
 
 // weight returns the weight of state s, or 1 if w is nil.
@@ -147,8 +148,8 @@ func (m *Quadratic) Learn() (energy.Parametric, error) {
 	return l, nil
 }
 
-// SetParams replaces θ; it implements [energy.Parametric]. It returns an error if a number is not
-// finite or energies would overflow.
+// SetParams replaces the parameters θ; it implements [energy.Parametric]. It returns an error if a
+// number is not finite or energies would overflow.
 func (l *quadraticLearner) SetParams(theta []float64) error {
 	if err := l.check(theta); err != nil {
 		return err
@@ -195,8 +196,8 @@ func (l *quadraticLearner) SetParams(theta []float64) error {
 // to 2²⁴ are exact.
 const gradientBatch = 1024
 
-// Present returns the model at the present θ. It is valid until SetParams. It has factors (see
-// fit.Factored).
+// Present returns the model at the present θ, which has factors; it implements fit.Factored. The
+// result is valid until SetParams.
 func (l *quadraticLearner) Present() energy.Factored {
 	own := *l.Quadratic
 	own.learned = false
@@ -358,8 +359,8 @@ func (m *Ising) Learn() (energy.Parametric, error) {
 	return l, l.SetParams(l.theta)
 }
 
-// SetParams replaces θ; it implements [energy.Parametric]. It returns an error if a number is not
-// finite or energies would overflow.
+// SetParams replaces the parameters θ; it implements [energy.Parametric]. It returns an error if a
+// number is not finite or energies would overflow.
 func (l *isingLearner) SetParams(theta []float64) error {
 	if err := l.check(theta); err != nil {
 		return err
@@ -393,8 +394,8 @@ func (l *isingLearner) Factors() (cards []int32, scopes [][]int32, tables [][]fl
 	return nil, nil, nil, false
 }
 
-// Present returns the model at the present θ. It is valid until SetParams. It has factors (see
-// fit.Factored).
+// Present returns the model at the present θ, which has factors; it implements fit.Factored. The
+// result is valid until SetParams.
 func (l *isingLearner) Present() energy.Factored { return l.Ising }
 
 // ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
@@ -459,8 +460,8 @@ func (m *Potts) Learn() (energy.Parametric, error) {
 	return l, l.SetParams(l.theta)
 }
 
-// SetParams replaces θ; it implements [energy.Parametric]. It returns an error if a number is not
-// finite or energies would overflow.
+// SetParams replaces the parameters θ; it implements [energy.Parametric]. It returns an error if a
+// number is not finite or energies would overflow.
 func (l *pottsLearner) SetParams(theta []float64) error {
 	if err := l.check(theta); err != nil {
 		return err
@@ -491,8 +492,8 @@ func (l *pottsLearner) Factors() (cards []int32, scopes [][]int32, tables [][]fl
 	return nil, nil, nil, false
 }
 
-// Present returns the model at the present θ. It is valid until SetParams. It has factors (see
-// fit.Factored).
+// Present returns the model at the present θ, which has factors; it implements fit.Factored. The
+// result is valid until SetParams.
 func (l *pottsLearner) Present() energy.Factored { return l.Potts }
 
 // ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
@@ -550,8 +551,8 @@ func finite(theta, costs []float64) ([]float64, []int32) {
 	return theta, number
 }
 
-// SetParams replaces θ; it implements [energy.Parametric]. It returns an error if a number is not
-// finite or energies would overflow.
+// SetParams replaces the parameters θ; it implements [energy.Parametric]. It returns an error if a
+// number is not finite or energies would overflow.
 func (l *independentLearner) SetParams(theta []float64) error {
 	if err := l.check(theta); err != nil {
 		return err
@@ -577,8 +578,8 @@ func (l *independentLearner) Factors() (cards []int32, scopes [][]int32, tables 
 	return nil, nil, nil, false
 }
 
-// Present returns the model at the present θ. It is valid until SetParams. It has factors (see
-// fit.Factored).
+// Present returns the model at the present θ, which has factors; it implements fit.Factored. The
+// result is valid until SetParams.
 func (l *independentLearner) Present() energy.Factored { return l.Independent }
 
 // ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
@@ -614,8 +615,8 @@ func (m *Markov) Learn() (energy.Parametric, error) {
 	return l, nil
 }
 
-// SetParams replaces θ and normalises the rows; it implements [energy.Parametric]. It returns an
-// error if a number is not finite.
+// SetParams replaces the parameters θ and normalises the rows of probabilities; it implements
+// [energy.Parametric]. It returns an error if a number is not finite.
 func (l *markovLearner) SetParams(theta []float64) error {
 	if err := l.check(theta); err != nil {
 		return err
@@ -655,8 +656,8 @@ func (l *markovLearner) Factors() (cards []int32, scopes [][]int32, tables [][]f
 	return nil, nil, nil, false
 }
 
-// Present returns the model at the present θ. It is valid until SetParams. It has factors (see
-// fit.Factored).
+// Present returns the model at the present θ, which has factors; it implements fit.Factored. The
+// result is valid until SetParams.
 func (l *markovLearner) Present() energy.Factored { return l.Markov }
 
 // ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
@@ -728,8 +729,8 @@ func (m *RBM) Learn() (energy.Parametric, error) {
 	return l, nil
 }
 
-// SetParams replaces θ; it implements [energy.Parametric]. It returns an error if a number is not
-// finite or an activation could overflow.
+// SetParams replaces the parameters θ; it implements [energy.Parametric]. It returns an error if a
+// number is not finite or an activation could overflow.
 func (l *rbmLearner) SetParams(theta []float64) error {
 	if err := l.check(theta); err != nil {
 		return err

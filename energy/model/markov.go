@@ -176,7 +176,8 @@ func (m *Markov) cost(x []int32) float64 {
 	return e
 }
 
-// Conditional stores in d the exact differences between the levels of one site.
+// Conditional stores in d the exact differences between the levels of one site; it implements
+// [energy.Conditional].
 func (m *Markov) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, m.levels)
@@ -265,14 +266,14 @@ const maxFit = 1 << 27
 // would be lost.
 const maxSmoothing = 1 << 53
 
-// FitMarkov estimates a chain from sequences of tokens by counting:
+// FitMarkov estimates a chain from sequences of tokens by counting. With N(c, l) the number of
+// times that token l follows the context c, a sequence of order tokens, the estimate is
 //
-//	trans(c; l) = (N(c, l) + a) / Σ_l' (N(c, l') + a),  a = smoothing,
+//	trans(c; l) = (N(c, l) + a) / Σ_l' (N(c, l') + a),  a = smoothing.
 //
-// where N(c, l) is the number of times that token l follows c, and the context c is a sequence of
-// order tokens. start is estimated in the same way from the first order tokens of each sequence.
-// With a = 0 the result is the maximum-likelihood estimate; a = 1 is Laplace's rule. A context that
-// does not occur has a uniform row, the limit of small a.
+// start is estimated in the same way from the first order tokens of each sequence. With a = 0 the
+// result is the maximum-likelihood estimate; a = 1 is Laplace's rule. A context that does not occur
+// has a uniform row, the limit of small a.
 //
 // sites is the length of the states of the returned chain; the sequences may have other lengths.
 // Sequences with fewer than order tokens are ignored.
@@ -346,8 +347,8 @@ func share(counts []float64, a float64) {
 }
 
 // Repair changes as few tokens as possible so that each state has positive probability; it
-// implements [energy.Supported]. Ties are broken from left to right in favour of smaller tokens. A
-// state of positive probability stays as it is. Any other takes time sites·levels^(order+1).
+// implements [energy.Supported]. Ties are broken from left to right in favour of smaller tokens.
+// States of positive probability are not changed. All others take time sites·levels^(order+1).
 func (m *Markov) Repair(x []int32) {
 	defer check.States("model", x, m.levels)
 	check.Rows("model", "x", len(x), m.sites)

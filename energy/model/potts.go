@@ -133,7 +133,8 @@ func (m *Potts) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Conditional stores in d the exact differences between the levels of one site.
+// Conditional stores in d the exact differences between the levels of one site; it implements
+// [energy.Conditional].
 func (m *Potts) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, len(m.field))

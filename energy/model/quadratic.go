@@ -14,10 +14,10 @@ import (
 //
 //	E(x) = vᵀQv + bᵀv + c,  v_i = values[x_i],
 //
-// with a matrix Q, linear terms b and a constant c. With the values {0, 1} it is a QUBO or
-// Boltzmann machine, with {−1, 1} an Ising model, and with other values an integer or ordinal
-// problem. Q need not be symmetric, since only Q_ij + Q_ji matters. If the parameters are integers,
-// energies and differences are exact.
+// with a matrix Q, linear terms b, a constant c, and the numeric values of the levels. With the
+// values {0, 1} it is a QUBO or Boltzmann machine, with {−1, 1} an Ising model, and with other
+// values an integer or ordinal problem. Q need not be symmetric, since only Q_ij + Q_ji matters. If
+// the parameters are integers, energies and differences are exact.
 //
 // Quadratic is [energy.Differentiable], [energy.Local], [energy.Factored] and [energy.Learnable].
 // Its differences are exact, including the second-order term of the diagonal, and rounded to
@@ -224,7 +224,8 @@ func (m *Quadratic) Gradient(e []float64, g []float32, x []int32) {
 	})
 }
 
-// Conditional stores in d the exact differences between the levels of one site.
+// Conditional stores in d the exact differences between the levels of one site; it implements
+// [energy.Conditional].
 func (m *Quadratic) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, len(m.values))

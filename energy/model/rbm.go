@@ -176,8 +176,8 @@ func (m *RBM) HiddenField(f []float32, x []int32) {
 	m.evaluate(*e, nil, f, nil, x, nil, nil, nil)
 }
 
-// VisibleField stores in f the log-odds b_v + Wᵀh of the visible units; it implements
-// [energy.Bipartite].
+// VisibleField stores in f the log-odds b_v + Wᵀh of the visible units, given states h of the
+// hidden units; it implements [energy.Bipartite].
 func (m *RBM) VisibleField(f []float32, h []int32) {
 	n := len(m.bias.hidden)
 	if len(h)%n != 0 {
@@ -187,9 +187,9 @@ func (m *RBM) VisibleField(f []float32, h []int32) {
 	m.project(f, h)
 }
 
-// Factors returns one table per bias and per nonzero weight, with each hidden unit as a variable.
-// It implements [energy.Factored]. The tables are exact in float64, whereas energies round
-// activations to float32.
+// Factors returns one table per bias and per nonzero weight; it implements [energy.Factored]. Each
+// hidden unit is a variable. The tables are exact in float64, whereas energies round activations to
+// float32.
 func (m *RBM) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	visible, hidden := len(m.bias.visible), len(m.bias.hidden)
 	add := func(table []float64, v ...int32) {

@@ -188,8 +188,8 @@ func (d *Ratio) TimeFree() bool { return d.engine.timeFree() }
 // noise.
 func (d *Ratio) LeaveOneOut() bool { return !d.masked }
 
-// MaskLevel implements [energy.Masking]: it returns the level of the mask, or −1 under uniform
-// noise.
+// MaskLevel returns the level of the mask, or −1 under uniform noise; it implements
+// [energy.Masking].
 func (d *Ratio) MaskLevel() int32 { return d.engine.mask }
 
 // Denoise stores in v the log-weights; it implements [energy.Denoiser]. The error names a state

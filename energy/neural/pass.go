@@ -218,9 +218,9 @@ func (p *Pass) classify(class []int32) {
 	}
 }
 
-// Forward runs the network up to its last linear layer. It keeps a reference to in until the next
-// call. It panics if lengths do not match, there are more states than the pass was made for, or a
-// token is out of range.
+// Forward runs the network up to its last linear layer. It keeps a reference to its argument in
+// until the next call. It panics if lengths do not match, there are more states than the pass was
+// made for, or a token is out of range.
 func (p *Pass) Forward(in Input) {
 	p.take(in)
 	c, b := p.net.cfg, &p.net.body

@@ -94,9 +94,9 @@ func (m MLP) Forward(y, pre, act, x []float32) {
 	m.Down.Forward(y, act)
 }
 
-// Backward adds the gradients of the input to dx and of the weights to grad, given the gradient
-// dy. pre and act are those of Forward at x. dact and work are overwritten. dact has len(act)
-// entries, and work at least max(len(act), len(dy)).
+// Backward adds the gradients of the input to dx and of the weights to grad, given the gradient dy
+// of the output. pre and act are those of Forward at x. dact and work are overwritten. dact has
+// len(act) entries, and work at least max(len(act), len(dy)).
 func (m MLP) Backward(dx []float32, grad MLP, dy, x, pre, act, dact, work []float32) {
 	if len(work) < max(len(dy), len(dact)) {
 		panic(fmt.Sprintf("layer: MLP: len(work) = %d, want ≥ %d", len(work), max(len(dy), len(dact))))

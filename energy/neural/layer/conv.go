@@ -62,9 +62,9 @@ func (c Conv) Forward(y, windows, x []float32) {
 	c.linear().Forward(y, windows)
 }
 
-// Backward adds the gradients of the input to dx and of the weights to grad, given the gradient
-// dy and the windows that Forward stored. It overwrites windows. dx may be nil. work has the
-// length of dy.
+// Backward adds the gradients of the input to dx and of the weights to grad, given the gradient dy
+// of the output and the windows that Forward stored. It overwrites windows. dx may be nil. work has
+// the length of dy.
 func (c Conv) Backward(dx []float32, grad Conv, dy, windows, work []float32) {
 	l, g := c.linear(), grad.linear()
 	l.Backward(nil, g, dy, windows, work)

@@ -23,8 +23,8 @@ type Config struct {
 	Rate   float64
 	Warmup int
 
-	// Decay is the weight decay of matrices; in each step it is multiplied by the rate
-	// (AdamW; Loshchilov and Hutter 2019). 0 means none.
+	// Decay is the weight decay of matrices (AdamW; Loshchilov and Hutter 2019). Each step
+	// multiplies it by the rate. 0 means none.
 	Decay float64
 
 	// Clip is the largest norm of the gradient; larger gradients are scaled down. The

@@ -18,11 +18,12 @@ const evaluated = 16
 // mistake.
 const mostDraws = 1 << 30
 
-// Evaluate estimates the mean of the objective over data in nats per state. data holds rows of
-// Length tokens. Each row is corrupted draws times, with strengths that are spread evenly. draws is
-// at most 2³⁰; a value below 1 means 1. The standard error covers both the corruptions and the
-// choice of data. workers is the number of goroutines; a value below 1 means 1. The result does not
-// depend on workers. Evaluate ends early with an error if ctx ends.
+// Evaluate estimates the mean of the objective over data in nats per state, and the standard error
+// of the estimate. data holds rows of Length tokens. Each row is corrupted draws times, with
+// strengths that are spread evenly. draws is at most 2³⁰; a value below 1 means 1. The standard
+// error covers both the corruptions and the choice of data. workers is the number of goroutines; a
+// value below 1 means 1. The result does not depend on workers. Evaluate ends early with an error
+// if ctx ends.
 func Evaluate(ctx context.Context, net *neural.Transformer, objective Objective, data []int32, draws int, seed uint64, workers int) (mean, stderr float64, err error) {
 	p, err := tokenProblem(net, objective, data)
 	if err != nil {

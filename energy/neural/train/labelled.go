@@ -70,7 +70,7 @@ func (o Classes) Check(c neural.Config) error {
 // Rows returns the number of rows of data; it implements [Labelled].
 func (o Classes) Rows() int { return len(o.Labels) }
 
-// Corrupt corrupts the tokens in the way of the field Objective.
+// Corrupt corrupts the tokens as the field Objective does.
 func (o Classes) Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
 	check.Must("train: Classes", "Objective", o.Objective)
 	return o.Objective.Corrupt(x, weight, clean, u, r)
@@ -115,8 +115,8 @@ func (o Classify) Check(c neural.Config) error {
 // Rows returns the number of rows of data; it implements [Labelled].
 func (o Classify) Rows() int { return len(o.Labels) }
 
-// Corrupt corrupts the tokens in the way of the field Objective, or leaves them clean for one of
-// L+1 states of L tokens.
+// Corrupt corrupts the tokens as the field Objective does, or leaves them clean for one of L+1
+// states of L tokens.
 func (o Classify) Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
 	check.Must("train: Classify", "Objective", o.Objective)
 	return corruptOrNot(o.Objective, x, weight, clean, u, r)
@@ -141,7 +141,7 @@ type Regress struct {
 	// clean, for L tokens per state. nil means that all states are clean.
 	Objective
 
-	// Targets holds the number of each row of the data.
+	// Targets holds the number to predict for each row of the data.
 	Targets []float64
 }
 
@@ -168,8 +168,7 @@ func (o Regress) Check(c neural.Config) error {
 // Rows returns the number of rows of data; it implements [Labelled].
 func (o Regress) Rows() int { return len(o.Targets) }
 
-// Corrupt corrupts the tokens in the way of the field Objective, or copies them if Objective is
-// nil.
+// Corrupt corrupts the tokens as the field Objective does, or copies them if Objective is nil.
 func (o Regress) Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
 	if check.Nil(o.Objective) {
 		checkCorrupt("Regress", x, weight, clean, r)
