@@ -15,11 +15,11 @@ import (
 //
 //	λ ← clip(λ + η_t ḡ, 0, max)
 //
-// Here ḡ is the mean violation of the batch of step t, and η_t is the step size Step(t), in units
-// of λ per unit of g, which must be tuned to the problem. If Step is nil, every multiplier j has
-// its own step size η_tj = β/(v_j·√(1+t)), where v_j is the mean variance of g_j over earlier
-// batches. This step size is that of Newton's method with a diagonal Hessian and does not depend on
-// the units of g.
+// Here ḡ is the mean violation of the batch of step t. η_t is the step size Step(t), in units of λ
+// per unit of g, and must be tuned to the problem. If Step is nil, every multiplier j has its own
+// step size η_tj = β/(v_j·√(1+t)), where v_j is the mean variance of g_j over earlier batches. This
+// step size is that of Newton's method with a diagonal Hessian and does not depend on the units of
+// g.
 type Ascent struct {
 	Step Schedule // step size η_t; nil means β/(v_j·√(1+t))
 }
@@ -277,8 +277,8 @@ func (g *gains) fields(f *wire.Fields) {
 // give the same bits on every processor, as that of [Constant] and [Power] does.
 type Schedule func(t int) float64
 
-// Constant returns the constant schedule η. With η = κ/√T over T steps, the mean of the
-// multipliers is within O(1/√T) of the optimum (Hadou et al. 2026, theorem 1).
+// Constant returns the constant schedule η. If η = κ/√T over T steps, for some constant κ, the mean
+// of the multipliers is within O(1/√T) of the optimum (Hadou et al. 2026, theorem 1).
 func Constant(eta float64) Schedule { return func(int) float64 { return eta } }
 
 // Power returns the schedule κ/(1+t)^p, for loops whose number of steps is not known in advance.

@@ -95,14 +95,15 @@ type Graphical interface {
 	Graph() (start, adj []int32)
 }
 
-// Toroidal is implemented by models with two levels on a periodic two-dimensional lattice with the
-// same interaction everywhere, so that all sites of one chequerboard colour can be updated at once.
+// Toroidal is implemented by models with two levels on a periodic two-dimensional lattice that have
+// the same interaction everywhere. All sites of one chequerboard colour can then be updated at
+// once.
 type Toroidal interface {
 	Model
 
 	// Torus returns the number of columns of the row-major lattice, and the exact energy
-	// differences d[k] = E(x_i=1) − E(x_i=0) of a site i of which k = 0, …, 4 neighbours have
-	// level 1. ok is false if the model has no such description.
+	// differences d[k] = E(x_i=1) − E(x_i=0), where k = 0, …, 4 is the number of neighbours of
+	// site i that have level 1. ok is false if the model has no such description.
 	Torus() (cols int, d [5]float64, ok bool)
 }
 
@@ -253,9 +254,9 @@ type Incremental interface {
 	FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 
-// Bipartite is implemented by models with binary hidden units. The hidden units are independent
-// given the visible sites, and the visible sites, also binary, are independent given the hidden
-// units.
+// Bipartite is implemented by models with binary hidden units and binary sites, here called
+// visible. Given the visible sites, the hidden units are independent. Given the hidden units, the
+// visible sites are independent.
 type Bipartite interface {
 	Model
 

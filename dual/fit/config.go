@@ -45,10 +45,10 @@ type Config struct {
 	// gradient before the step, without penalties. It must not keep the slices.
 	Observe func(step int, theta, gradient []float64)
 
-	// Checkpoint saves the fit to the file Path, if that is set, and keeps the previous file
-	// as Path.old. It saves at the end of every Run, even if the context ended the Run.
-	// Within a Run it saves after every Every steps; 0 means only at the end. A failure to
-	// save ends the Run.
+	// Checkpoint saves the fit to the file Path, if that is set, and keeps the previous file as
+	// Path.old. It saves at the end of every Run, even if the context ended the Run. Every is
+	// the number of steps between saves within a Run; 0 means none. A failure to save ends the
+	// Run.
 	Checkpoint struct {
 		Path  string
 		Every int

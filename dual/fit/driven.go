@@ -20,9 +20,9 @@ type Persistent struct {
 	Draws int  // draws per chain and step; 0 means 1
 	Cold  bool // whether to start from the present states of the chains instead of rows of data
 
-	// Buffer, if positive, is the number of states in a replay buffer, at least one per
-	// chain. Every step takes states from the buffer at random, moves them and stores them
-	// again (Du and Mordatch 2019).
+	// Buffer, if positive, is the number of states in a replay buffer, at least one per chain.
+	// Every step takes states from the buffer at random, continues the chains from them and
+	// stores the new states in their place (Du and Mordatch 2019).
 	Buffer int
 
 	// Restart is the probability, 0 … 1, that a chain begins a step at a row of the data

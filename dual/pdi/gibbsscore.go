@@ -123,10 +123,10 @@ const (
 // [dual.RealLagrangian]. It keeps any other target, and every prediction sets its multipliers.
 //
 // NewGibbsScore returns an error if the target is nil, has no sites or no multipliers, or has a
-// temperature that is not positive and finite, or if an option is out of range. It also returns an
-// error unless the options set a guess, Score or Control. Without these, the mean of the candidates
-// around x_t/α would be biased for states in the tails of the noise, whatever the number of
-// candidates.
+// temperature that is not positive and finite. It also returns an error if an option is out of
+// range, or if the options set neither a guess nor Score nor Control. Without these, the mean of
+// the candidates around x_t/α would be biased for states in the tails of the noise, whatever the
+// number of candidates.
 func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 	target := l
 	if check.Nil(l) {
@@ -230,8 +230,9 @@ func rowsOf(l Tilted) []dual.Row {
 // Violation stores in v the target's violations at the states x; it implements [Predictor].
 func (g *GibbsScore) Violation(v []float64, x []float32) { g.l.Violation(v, x) }
 
-// Effective returns the effective number of candidates (Σw)²/Σw², between 1 and K, averaged over
-// the states of the last Predict. It returns 0 before the first Predict.
+// Effective returns the effective number of candidates (Σw)²/Σw², where w are their weights. It is
+// between 1 and K, averaged over the states of the last Predict. Effective returns 0 before the
+// first Predict.
 func (g *GibbsScore) Effective() float64 {
 	states := len(g.last.effective)
 	if states == 0 {

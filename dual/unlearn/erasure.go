@@ -66,10 +66,11 @@ type ErasureConfig struct {
 }
 
 // NewErasure returns the erasure at λ = 0 for the denoiser q, the denoisers of the distributions to
-// move away from, and the bounds b, one per distribution. It returns an error if a denoiser is nil,
-// shapes differ, or the mask is not a level or differs from the mask of a denoiser that reports one
-// ([energy.Masking]). It also returns an error if the number of bounds is wrong or a bound is
-// invalid.
+// move away from, and the bounds b, one per distribution.
+//
+// NewErasure returns an error if a denoiser is nil, shapes differ, the number of bounds is wrong,
+// or a bound is invalid. It also returns an error if the mask is not a level, or differs from the
+// mask of a denoiser that is [energy.Masking].
 func NewErasure(q energy.Denoiser[int32], away []energy.Denoiser[int32], b []float64, cfg ErasureConfig) (*Erasure, error) {
 	if check.Nil(q) || len(away) == 0 || len(b) != len(away) {
 		return nil, fmt.Errorf("unlearn: NewErasure: q set = %t, %d distributions, %d bounds, want q and as many bounds as distributions, ≥ 1", !check.Nil(q), len(away), len(b))

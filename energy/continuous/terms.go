@@ -102,8 +102,8 @@ type Linear struct {
 
 var _ energy.Scored = (*Linear)(nil)
 
-// NewLinear returns the energy wᵀx + c with a copy of w. It returns an error
-// if w is empty or a number is not finite.
+// NewLinear returns the energy wᵀx + c with a copy of w. It returns an error if w is empty or a
+// number is not finite.
 func NewLinear(w []float64, c float64) (*Linear, error) {
 	if len(w) == 0 {
 		return nil, fmt.Errorf("continuous: NewLinear: len(w) = 0, want ≥ 1")

@@ -54,8 +54,9 @@ type WindowsConfig struct {
 const leastWeight = -40
 
 // NewWindows returns the denoiser of the windows in data, a row-major array with sites entries per
-// window. It copies data. It returns an error if there is no window, the length of data is not a
-// multiple of sites, an entry is not finite, or an option is out of range.
+// window. It copies data. NewWindows returns an error if there is no window or the length of data
+// is not a multiple of sites. It also returns an error if an entry is not finite or an option is
+// out of range.
 func NewWindows(data []float32, sites int, c WindowsConfig) (*Windows, error) {
 	switch {
 	case sites < 1 || len(data) == 0 || len(data)%sites != 0:

@@ -278,10 +278,10 @@ type denseLearner struct{ *quadraticLearner }
 //
 //	Σ_x Σ_i −log p(x_i | the other sites),
 //
-// and returns that sum (see package dual/fit). The gradient of one state is (v_1 − v_0)·(r_i v_j +
-// r_j v_i) for the coupling of i and j, and (v_1 − v_0)·r_i for b_i. Here r_i = x_i − p(x_i = 1 |
-// the others), v_i and v_j are the values at the sites, and v_0 and v_1 in the factor are the
-// values of the two levels.
+// and returns that sum (see package dual/fit). With r_i = x_i − p(x_i = 1 | the others), the
+// gradient of one state is (v_1 − v_0)·(r_i v_j + r_j v_i) for the coupling of i and j, and (v_1 −
+// v_0)·r_i for b_i. In the factor, v_0 and v_1 are the values of the two levels; v_i and v_j are
+// the values at the sites.
 func (l denseLearner) PseudoGradient(g []float64, x []int32) float64 {
 	n := len(l.linear)
 	l.states(g, x, nil, n)

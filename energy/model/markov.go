@@ -37,11 +37,11 @@ type Markov struct {
 //
 // With order 1, start is the distribution of the first token and trans the usual row-stochastic
 // matrix. With order 0, start is {1} or nil. A probability of zero forbids the tokens: their energy
-// is +Inf.
+// is +Inf. The tables are copied and not normalised.
 //
-// NewMarkov returns an error if sites < max(1, order), levels < 1 or order < 0, if a length does
-// not fit, if an entry is negative or NaN, or if start or a row of trans does not sum to 1 within
-// 1e-6. The tables are copied and not normalised.
+// NewMarkov returns an error if sites < max(1, order), levels < 1, order < 0, or a length does not
+// fit. It also returns an error if an entry is negative or NaN, or if start or a row of trans does
+// not sum to 1 within 1e-6.
 func NewMarkov(sites, levels, order int, start, trans []float64) (*Markov, error) {
 	m, err := newMarkov("NewMarkov", sites, levels, order, len(trans))
 	if err != nil {

@@ -31,10 +31,10 @@ import (
 // A Quadratic is immutable and safe for concurrent use. After the first calls, its methods allocate
 // nothing.
 //
-// The couplings Q_ij + Q_ji of a dense matrix with two levels are rounded once, to multiples of
-// 2^(e−52), where 2^e is the power of two above the largest sum of their magnitudes in a row. Sums
-// of couplings are then exact in any order. So energies and fields depend on the state alone, not
-// on earlier states, and are the same on every machine.
+// With two levels and a dense matrix, the couplings Q_ij + Q_ji are rounded once, to multiples of
+// 2^(e−52). 2^e is the power of two above the largest sum of their magnitudes in a row. Sums of
+// couplings are then exact in any order. So energies and fields depend on the state alone, not on
+// earlier states, and are the same on every machine.
 type Quadratic struct {
 	couplings couplings
 	// Couplings for fast updates of a dense matrix with two levels; otherwise nil.
@@ -497,7 +497,7 @@ func (m pairwiseQuadratic) Pairs() (start, adj []int32, weight, field []float64,
 }
 
 // Factors returns one table per nonzero coupling and per site; it implements [energy.Factored]. ok
-// is false while the parameters are being learned.
+// is false if the parameters can change.
 func (m *Quadratic) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	if m.learned {
 		return nil, nil, nil, false

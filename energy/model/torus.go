@@ -16,9 +16,9 @@ import (
 //	Z = ½ (2 sinh 2k)^{mn/2} · (∏ 2cosh(mγ_odd/2) + ∏ 2sinh(mγ_odd/2)
 //		+ ∏ 2cosh(mγ_even/2) + ∏ 2sinh(mγ_even/2)).
 //
-// The products are over γ_l with l = 1, 3, …, 2n − 1 (odd) or l = 0, 2, …, 2n − 2 (even), where
-// cosh γ_l = cosh 2k·coth 2k − cos(πl/n) and γ_0 = 2k + ln tanh k. The energy is −k·(d log
-// Z/dk)/(mn).
+// The products over γ_odd are over γ_l with l = 1, 3, …, 2n − 1, those over γ_even with l = 0, 2,
+// …, 2n − 2. Here cosh γ_l = cosh 2k·coth 2k − cos(πl/n) and γ_0 = 2k + ln tanh k. The energy is
+// −k·(d log Z/dk)/(mn).
 //
 // Both sides must be at least 3, and k in (0, 100].
 func TorusIsing(m, n int, k float64) (logZ, perSite float64, err error) {

@@ -8,13 +8,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Masked is the denoiser of masked diffusion (MDLM; Sahoo et al. 2024, §3.2.3). The outputs of
-// the network are log-weights for masked positions, where the mask itself has probability zero.
-// Unmasked tokens are their own prediction (carry-over). Only the outputs of masked positions are
-// computed.
+// Masked is the denoiser of masked diffusion (MDLM; Sahoo et al. 2024, §3.2.3). At masked
+// positions, the outputs of the network are log-weights, and the mask itself has probability zero.
+// Only these outputs are computed. Unmasked tokens are their own prediction (carry-over).
 //
-// A Masked is safe for concurrent use. Concurrent calls run one after another, because all
-// workers serve one call. Calls allocate nothing after the largest batch has occurred once.
+// A Masked is safe for concurrent use. Concurrent calls run one after another, because all workers
+// serve one call. Calls allocate nothing after the largest batch has occurred once.
 type Masked struct{ engine *engine[int32] }
 
 // NewMasked returns the denoiser of a network whose levels include the mask. It returns an error
@@ -39,8 +38,9 @@ func (d *Masked) TimeFree() bool { return d.engine.timeFree() }
 // MaskLevel returns the level of the mask; it implements [energy.Masking].
 func (d *Masked) MaskLevel() int32 { return d.engine.mask }
 
-// Denoise stores in v the log-weights; it implements [energy.Denoiser]. The error names a state
-// whose noise level or outputs are not finite. A token out of range panics.
+// Denoise stores the log-weights in v; it implements [energy.Denoiser]. It returns an error that
+// names the state if its noise level or outputs are not finite. It panics if a token is out of
+// range.
 func (d *Masked) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return d.engine.denoise(ctx, v, q)
 }
@@ -58,9 +58,9 @@ type Uniform struct {
 	posterior bool
 }
 
-// NewUniform returns the denoiser of a network. posterior states that the network predicts from
-// all of x_t, not only from the other tokens. NewUniform returns an error if net is nil, is a
-// network of reals or does not have one output per level.
+// NewUniform returns the denoiser of a network. If posterior is true, the network predicts from all
+// tokens of the noisy state, not only from the other tokens. NewUniform returns an error if net is
+// nil, is a network of reals or does not have one output per level.
 func NewUniform(net *Transformer, posterior bool, opt Options) (*Uniform, error) {
 	if err := tokens("NewUniform", net); err != nil {
 		return nil, err
@@ -96,8 +96,9 @@ func (d *Uniform) LeaveOneOut() bool { return !d.posterior }
 // MaskLevel returns −1: the network has no mask (see [energy.Masking]).
 func (d *Uniform) MaskLevel() int32 { return -1 }
 
-// Denoise stores in v the log-weights; it implements [energy.Denoiser]. The error names a state
-// whose noise level or outputs are not finite. A token out of range panics.
+// Denoise stores the log-weights in v; it implements [energy.Denoiser]. It returns an error that
+// names the state if its noise level or outputs are not finite. It panics if a token is out of
+// range.
 func (d *Uniform) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return d.engine.denoise(ctx, v, q)
 }
@@ -192,8 +193,9 @@ func (d *Ratio) LeaveOneOut() bool { return !d.masked }
 // [energy.Masking].
 func (d *Ratio) MaskLevel() int32 { return d.engine.mask }
 
-// Denoise stores in v the log-weights; it implements [energy.Denoiser]. The error names a state
-// whose noise level or outputs are not finite. A token out of range panics.
+// Denoise stores the log-weights in v; it implements [energy.Denoiser]. It returns an error that
+// names the state if its noise level or outputs are not finite. It panics if a token is out of
+// range.
 func (d *Ratio) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return d.engine.denoise(ctx, v, q)
 }

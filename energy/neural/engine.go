@@ -15,8 +15,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Options holds the settings shared by all denoisers of the package. The zero value is right for
-// the public checkpoints with time conditioning.
+// Options holds the settings shared by all denoisers of the package. The zero value suits the
+// public checkpoints with time conditioning.
 type Options struct {
 	// Level returns the noise level that is an input of the network, given the diffusion time
 	// and the signal level. nil means the total noise σ = −log α of MDLM, UDLM and SEDD; for

@@ -56,15 +56,15 @@ func (d *Reals) Shape() (sites, levels int) { return d.engine.shape() }
 // TimeFree reports whether predictions depend only on the state, not on time.
 func (d *Reals) TimeFree() bool { return d.engine.timeFree() }
 
-// Denoise stores in v the predicted clean states; it implements [energy.Denoiser]. The error names
-// a state whose noise level or outputs are not finite.
+// Denoise stores the predicted clean states in v; it implements [energy.Denoiser]. It returns an
+// error that names the state if its noise level or outputs are not finite.
 func (d *Reals) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	return d.engine.denoise(ctx, v, q)
 }
 
 // Pullback stores predictions and vector–Jacobian products; it implements denoise.Differentiable.
-// It makes one forward pass per state and one backward pass per vector of the state. The error
-// names a state whose noise level or outputs are not finite.
+// It makes one forward pass per state and one backward pass per vector of the state. It returns an
+// error that names the state if its noise level or outputs are not finite.
 func (d *Reals) Pullback(ctx context.Context, v, dst, rows []float32, q energy.Noised[float32]) error {
 	e, p := d.engine, d.pull
 	sites, _ := e.shape()

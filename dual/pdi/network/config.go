@@ -46,7 +46,7 @@ type Config struct {
 	Width, Blocks, Cond int
 
 	// Center and Spread are the mean and the variances of a Gaussian that resembles the
-	// distribution without bounds. They hold one number per coordinate or one for all; nil
+	// distribution without constraints. They hold one number per coordinate or one for all; nil
 	// means 0 and 1. The network learns the difference between the teacher's prediction and
 	// that of the Gaussian. The difference is clipped to six posterior standard deviations,
 	// because Monte Carlo predictions at high noise are unbounded.
@@ -68,7 +68,7 @@ type Config struct {
 
 	// Checkpoint saves the whole training to the file Path, if that is set, and keeps the
 	// previous file as Path.old. It saves at the end of every Run, even if the context ended
-	// the Run. Within a Run it saves after every Every rounds; 0 means only at the end. A
+	// the Run. Every is the number of rounds between saves within a Run; 0 means none. A
 	// failure to save ends the Run.
 	Checkpoint struct {
 		Path  string

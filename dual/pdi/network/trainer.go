@@ -77,8 +77,8 @@ func New(ctx context.Context, teacher pdi.Predictor, cfg Config) (*Trainer, erro
 func (t *Trainer) Round() int { return t.train.Step() / t.buffer.cfg.PerRound }
 
 // Loss returns the mean squared error per coordinate of the last batch, in units of the posterior
-// variance of the Gaussian in Config. It returns NaN before the first batch. At the end of
-// training, most of the loss is the teacher's noise.
+// variance of the Gaussian given by Config.Center and Spread. It returns NaN before the first
+// batch. At the end of training, most of the loss is the teacher's noise.
 func (t *Trainer) Loss() float64 { return t.train.Loss() }
 
 // Run makes n rounds. If ctx ends, Run returns the error of ctx, and another Run continues bit for

@@ -8,8 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Rotary rotates pairs of entries of queries and keys by angles that grow with the position (Su
-// et al. 2021). With h half the entries of a head and position t,
+// Rotary rotates pairs of entries of queries and keys by angles that grow with the position (Su et
+// al. 2021). With the base θ, the position t, and h half the entries of a head,
 //
 //	(a_j, a_{h+j}) → (a_j·cos − a_{h+j}·sin, a_{h+j}·cos + a_j·sin),  angle t·θ^{−j/h}.
 //
@@ -124,8 +124,8 @@ func (a Attention) checkHeads() {
 	}
 }
 
-// Forward stores the output for one state, Length × Width, in o. probs receives the softmax,
-// Heads × Length × Length. If probs has only Length × Length entries, it holds the softmax of the
+// Forward stores the output for one state, Length × Width, in o. It stores the softmax, Heads ×
+// Length × Length, in probs. If probs has only Length × Length entries, it holds the softmax of the
 // last head, and Backward cannot be called. work is scratch of the length that Work returns.
 // Forward panics if a slice is too short.
 func (a Attention) Forward(o, probs, qkv, work []float32) {

@@ -118,8 +118,8 @@ var (
 // most is the largest value of each number of a Config, so that products do not overflow an int.
 const most = 1 << 24
 
-// ReadConfig reads a config.json from r. The error names a key that is missing, is out of range,
-// or selects a computation that networks of this package do not make.
+// ReadConfig reads a config.json from r. It returns an error that names the key if a key is missing
+// or out of range, or selects a computation that this package does not support.
 func ReadConfig(r io.Reader) (Config, error) {
 	return readConfig("config.json", r)
 }

@@ -38,8 +38,8 @@ type Config struct {
 
 	// Rank, if not 0, trains low-rank changes to the matrices of linear layers and nothing
 	// else: W = W_0 + B·A with A of Rank × inputs and B of outputs × Rank (LoRA; Hu et al.
-	// 2022). Decay then applies to A and B. The changes are merged into the weights after
-	// every step. Usually Rate is then ten times that for training all weights.
+	// 2022). Decay then applies to A and B. The changes are merged into the weights after every
+	// step. Rate should then be about ten times as large as for training all weights.
 	Rank int
 
 	// Shards is the number of parts into which a batch is split; 0 means 8. The gradients of
@@ -55,8 +55,8 @@ type Config struct {
 
 	// Checkpoint saves the training to the file Path, if that is set, and keeps the previous
 	// file as Path.old. It saves at the end of every Run, even if the context ended the Run.
-	// Within a Run it saves after every Every steps; 0 means only at the end. A failure to
-	// save ends the Run.
+	// Every is the number of steps between saves within a Run; 0 means none. A failure to save
+	// ends the Run.
 	Checkpoint struct {
 		Path  string
 		Every int

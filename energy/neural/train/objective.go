@@ -42,9 +42,10 @@ type RealObjective interface {
 //
 //	NELBO(x) = E_n E_S [ L/n · Σ_{i∈S} −log p(x_i | x without S) ],
 //
-// with n uniform over 1 … L and S a random set of n positions. The integral over time in the
-// continuous bound, ∫ dt/t, equals the sum over n with weights 1/n, for any schedule (Ou et al.
-// 2025). The sum avoids the variance of a random number of masks.
+// where n is uniform over 1 … L, S is a random set of n positions, and x without S has masks at
+// these positions. The integral over time in the continuous bound, ∫ dt/t, equals the sum over n
+// with weights 1/n, for any schedule (Ou et al. 2025). The sum avoids the variance of a random
+// number of masks.
 type Masked struct {
 	// Mask is the level of a masked token.
 	Mask int32
@@ -150,9 +151,9 @@ func (Flow) Corrupt(x, target, clean []float32, u float64, r *rand.Rand) float64
 	return 1000 * u
 }
 
-// Pairs holds inputs of a network of reals and the outputs to learn, row by row. The data are
-// corrupted or generated elsewhere. The loss is the squared error, averaged over the entries of a
-// target.
+// Pairs holds training data for a network of reals: inputs and the outputs to learn, one pair per
+// row. No noise is added to the inputs. The loss is the squared error, averaged over the entries of
+// a target.
 type Pairs struct {
 	X      []float32 // inputs, rows × Length × Channels
 	Level  []float64 // noise level of each row; nil means all 0
