@@ -27,9 +27,9 @@ type Path struct {
 // The standard error does not include the bias of the trapezoid rule, O(1/Points²). Raise Points
 // until the value no longer changes. When Thermodynamic returns, the target's multipliers are λ.
 //
-// −β times the result is D(λ) − D(0). If log Z(0) is known, as for a normalised q, the result also
-// gives the divergences of unlearning for targets that cannot be enumerated: KL(p_λ‖p_0) =
-// −λᵀE_λ[g]/β − (log Z(λ) − log Z(0)).
+// The dual function follows as D(λ) = D(0) − β·(log Z(λ) − log Z(0)). For unlearning, the result
+// gives the divergence of targets that cannot be enumerated: KL(p_λ‖p_0) = −λᵀE_λ[g]/β − (log Z(λ)
+// − log Z(0)).
 //
 // Thermodynamic returns an error if the target or the primal returns an error, or a field is out of
 // range.

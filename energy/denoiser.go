@@ -74,13 +74,13 @@ func (r Reveals) String() string {
 	return check.Name("Reveals", r, "otherwise", "each", "one")
 }
 
-// MarshalText returns the name that String returns.
+// MarshalText returns the result of String as bytes. It implements encoding.TextMarshaler.
 func (r Reveals) MarshalText() ([]byte, error) {
 	return check.MarshalName("reveals", r, RevealsOne)
 }
 
-// UnmarshalText sets r to the value with the given name, as String returns it. It serves flags and
-// configuration files.
+// UnmarshalText sets r to the value with the given name, as String returns it. It implements
+// encoding.TextUnmarshaler.
 func (r *Reveals) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("reveals", r, RevealsOne, name)
 }

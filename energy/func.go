@@ -18,9 +18,9 @@ import (
 // same holds for the other functions.
 //
 // A Func is [Differentiable]. Its table of differences comes from Grad or Field if one is set.
-// Otherwise it is exact and takes sites·(levels−1) + 1 calls of E. A Func is also [Conditional],
-// which is exact and calls E. It is [Binary] if Field is set, and [Stochastic] if Estimate is set.
-// Methods panic if Sites or Levels is < 1 or E is nil.
+// Otherwise it is exact and takes sites·(levels−1) + 1 calls of E. A Func is also [Conditional], by
+// calls of E. It is [Binary] if Field is set, and [Stochastic] if Estimate is set. Methods panic if
+// Sites or Levels is < 1 or E is nil.
 type Func struct {
 	Sites, Levels int                     // number of sites and of levels per site, both ≥ 1
 	E             func(x []int32) float64 // energy of one state, in nats

@@ -15,9 +15,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// Mixture is the exact [Predictor] for a base distribution exp(−f0/β) that is a Gaussian mixture
-// and for linear constraints. The tilted distribution μ_λ is then a mixture too. A Mixture is
-// immutable and safe for concurrent use.
+// Mixture is the exact [Predictor] if the base distribution exp(−f0/β) is a Gaussian mixture and
+// the constraints are linear. The tilted distribution μ_λ is then a Gaussian mixture, too. A
+// Mixture is immutable and safe for concurrent use.
 type Mixture struct {
 	mixture *continuous.Mixture
 	terms   []*continuous.Linear // linear energy of each row

@@ -275,11 +275,11 @@ func KL(p, q []float64) float64 {
 
 // Formulation is a precise form of "stay close to q, away from q_1 … q_m" (Khalafi, Ribeiro and
 // Ding 2026): a constrained minimisation over distributions p. Its optimum has the form p_λ with
-// multipliers λ.
+// multipliers λ_i, one for each q_i.
 type Formulation int
 
 const (
-	// ReverseKL minimises KL(p‖q) subject to KL(p‖q_i) ≥ b_i, solved by
+	// ReverseKL minimises KL(p‖q) subject to KL(p‖q_i) ≥ b_i. The optimum is
 	//
 	//	p_λ ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)},  s = Σλ_i < 1.
 	//
@@ -287,19 +287,20 @@ const (
 	// [CriticalError] and [DiscreteSafe].
 	ReverseKL Formulation = iota
 
-	// ForwardKL minimises KL(q‖p) subject to KL(q_i‖p) ≥ b_i, solved by
+	// ForwardKL minimises KL(q‖p) subject to KL(q_i‖p) ≥ b_i. The optimum is
 	//
 	//	p_λ = (q − Σλ_i q_i)/(1−s),  s = Σλ_i,
 	//
 	// if that is a distribution.
 	ForwardKL
 
-	// Likelihood minimises KL(p‖q) subject to E_p[q_i] ≤ ε_i, solved by
+	// Likelihood minimises KL(p‖q) subject to E_p[q_i] ≤ ε_i. The optimum is
 	//
 	//	p_λ ∝ q·exp(−Σλ_i q_i).
 	Likelihood
 
-	// LikelihoodRatio minimises KL(p‖q) subject to E_p[r_i] ≤ ε_i with r_i = q_i/q, solved by
+	// LikelihoodRatio minimises KL(p‖q) subject to E_p[r_i] ≤ ε_i with r_i = q_i/q. The optimum
+	// is
 	//
 	//	p_λ ∝ q·exp(−Σλ_i r_i).
 	//
@@ -307,12 +308,13 @@ const (
 	// is 1.
 	LikelihoodRatio
 
-	// DiscreteSafe minimises KL(p‖q) subject to E_p[log q/q_i] ≥ b_i, solved by
+	// DiscreteSafe minimises KL(p‖q) subject to E_p[log q/q_i] ≥ b_i. The optimum is
 	//
 	//	p_λ ∝ q^{1+s} ∏ q_i^{−λ_i},  s = Σλ_i.
 	//
 	// These are the distributions of ReverseKL at multipliers λ/(1+s), but the constraints are
-	// linear in p. On any space, λ exists if some distribution satisfies the bounds b strictly.
+	// linear in p. On any space, the optimal λ exists if some distribution satisfies the bounds
+	// strictly.
 	DiscreteSafe
 )
 
@@ -321,13 +323,13 @@ func (f Formulation) String() string {
 	return check.Name("Formulation", f, "reverse-kl", "forward-kl", "likelihood", "likelihood-ratio", "discrete-safe")
 }
 
-// MarshalText returns the name that String returns.
+// MarshalText returns the result of String as bytes. It implements encoding.TextMarshaler.
 func (f Formulation) MarshalText() ([]byte, error) {
 	return check.MarshalName("formulation", f, DiscreteSafe)
 }
 
-// UnmarshalText sets f to the formulation with the given name, as String returns it. It serves
-// flags and configuration files.
+// UnmarshalText sets f to the formulation with the given name, as String returns it. It implements
+// encoding.TextUnmarshaler.
 func (f *Formulation) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("formulation", f, DiscreteSafe, name)
 }
@@ -413,8 +415,8 @@ type CriticalError struct {
 	Supremum float64
 	Lambda   []float64 // multipliers at which the dual function approaches Supremum
 	Value    []float64 // divergences KL(q_i‖p_λ) at Lambda, for ForwardKL
-	// for ForwardKL: change of each Value caused by rounding λ; at least one change exceeds the
-	// error allowed in a solution
+	// for ForwardKL: change of each Value that rounding λ causes; at least one of them exceeds
+	// the error allowed in a solution
 	Blur []float64
 }
 
@@ -663,9 +665,9 @@ const maxFaces = 20
 // subset of the states. In the solution, Cost and Value are as for [ReverseKL], and Lambda is nil.
 //
 // The set {KL(p‖q_1) ≥ b} is not convex, so Global searches every face. Within a face, a stationary
-// point is q^{1/(1−λ)} q_1^{−λ/(1−λ)} restricted to the face. It is a minimum only if λ < 1, or on
-// a face of two states, where the bound alone leaves finitely many points. The search takes time
-// 2^n for n states with q > 0, at most 20.
+// point is q^{1/(1−λ)} q_1^{−λ/(1−λ)} restricted to the face, for some λ. It is a minimum only if λ
+// < 1. On a face of two states, the bound alone leaves finitely many points, and Global tries them
+// all. The search takes time 2^n for n states with q > 0, at most 20.
 //
 // Global returns an error if there are several distributions to move away from, more than 20
 // states, or a bound that no distribution satisfies. The largest possible KL is that of the

@@ -30,9 +30,10 @@ type Conditional struct {
 	parts []*component // conditioned covariance of each component; nil if covariances are diagonal
 }
 
-// Given returns the mixture conditioned on the coordinates that are marked as known. Their values
-// are an argument of [Conditional.Posterior]. Given panics unless there is one mark per coordinate.
-// It returns an error if a full covariance of the known coordinates is singular.
+// Given returns the mixture conditioned on the coordinates that are marked as known. The known
+// values are passed later, as entries of x in [Conditional.Posterior]. Given panics unless there is
+// one mark per coordinate. It returns an error if a full covariance of the known coordinates is
+// singular.
 func (m *Mixture) Given(known []bool) (*Conditional, error) {
 	check.Len("continuous", "known", len(known), m.sites)
 	c := &Conditional{m: m, known: slices.Clone(known)}

@@ -31,13 +31,13 @@ func (c Corruption) String() string {
 	return check.Name("Corruption", c, "Absorbing", "Noisy")
 }
 
-// MarshalText returns the result of String as bytes.
+// MarshalText returns the result of String as bytes. It implements encoding.TextMarshaler.
 func (c Corruption) MarshalText() ([]byte, error) {
 	return check.MarshalName("corruption", c, Noisy)
 }
 
-// UnmarshalText sets c to the corruption with the given name, as String returns it. It serves flags
-// and configuration files.
+// UnmarshalText sets c to the corruption with the given name, as String returns it. It implements
+// encoding.TextUnmarshaler.
 func (c *Corruption) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("corruption", c, Noisy, name)
 }

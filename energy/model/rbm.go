@@ -28,15 +28,16 @@ import (
 //
 // # Reproducibility
 //
-// NewRBM rounds the weights of a hidden unit, and the biases of the visible units, once: to
-// multiples of 2^(e−52), where 2^e is the power of two above the sum of their magnitudes (including
-// that of the hidden bias). Magnitudes above 2^(e−29) are already multiples. All sums for a and
-// b_vᵀv are then exact in float64, in any order. So they depend on the state alone, not on earlier
-// states, and are the same on every machine. The same holds for energies, which round a to float32
-// and continue in float64. It also holds for VisibleField, which adds weights to b_v in float32 in
-// a fixed order. Field, Gradient and FieldFrom add the products of Wᵀσ(a) in float32, and are
-// reproducible for each instruction set. [RBM.ProposalFrom] takes half the time and is reproducible
-// on every machine.
+// NewRBM rounds the weights of a hidden unit, and the biases of the visible units, once. They
+// become multiples of 2^(e−52), where 2^e is the power of two above the sum of their magnitudes
+// (including that of the hidden bias). Magnitudes above 2^(e−29) are already multiples. All sums
+// for a and b_vᵀv are then exact in float64, in any order. So they depend on the state alone, not
+// on earlier states, and are the same on every machine.
+//
+// The same holds for energies, which round a to float32 and continue in float64. It also holds for
+// VisibleField, which adds weights to b_v in float32 in a fixed order. Field, Gradient and
+// FieldFrom add the products of Wᵀσ(a) in float32, and are reproducible for each instruction set.
+// [RBM.ProposalFrom] takes half the time and is reproducible on every machine.
 type RBM struct {
 	w      []float32    // weights W, hidden × visible
 	packed *simd.Packed // weights W in the layout for matrix products
@@ -211,8 +212,8 @@ func (m *RBM) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok
 
 // Tempered returns the machine with all weights and biases multiplied by beta, which must be in [0,
 // 1]. This is the joint distribution of visible and hidden units at inverse temperature beta, as
-// anneal.AIS requires. At beta = 0 every state has the energy −hidden·log 2 for the given number of
-// hidden units.
+// anneal.AIS requires. At beta = 0 every state has the energy −hidden·log 2, where hidden is the
+// number of hidden units.
 func (m *RBM) Tempered(beta float64) (energy.Model, error) {
 	if !(beta >= 0 && beta <= 1) {
 		return nil, fmt.Errorf("model: Tempered: beta = %v, want 0 … 1", beta)

@@ -15,10 +15,11 @@ import (
 //
 //	E(θ) = (w/N) Σ_i (f_i − y_i)²,  f_i = σ(c + Σ_j v_j tanh(b_j + Σ_k W_kj x_ik)),
 //
-// where f_i is the output of the network and w a factor of the user. There is no prior. The energy
-// is that of Zhang, Liu and Liu (2022, section 6.4), whose code has w = 100; w = N gives the sum of
-// squares. Each site is a weight; level 0 means −1 and level 1 means 1. The d = (inputs + 2)·hidden
-// + 1 sites are W row by row (a row per input), b, v and c.
+// where f_i is the output of the network, with weights and biases W, b, v and c, and w is a factor
+// that you choose. There is no prior. The energy is that of Zhang, Liu and Liu (2022, section 6.4),
+// whose code has w = 100; w = N gives the sum of squares. Each site is a weight; level 0 means −1
+// and level 1 means 1. The d = (inputs + 2)·hidden + 1 sites are W row by row (a row per input), b,
+// v and c.
 //
 // Posterior implements [energy.Binary] and [energy.Differentiable] to first order by
 // backpropagation (twice the derivative at θ), and [energy.Conditional] by evaluating both

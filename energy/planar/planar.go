@@ -238,7 +238,7 @@ func (d *Distribution) HeatCapacity(ctx context.Context) (float64, error) {
 // left.
 //
 // The mean is a ratio of two partition functions. In the numerator, tanh K is replaced by coth K
-// along a path of edges from one site to the other.
+// for the couplings K along a path of edges from one site to the other.
 func (d *Distribution) Correlation(ctx context.Context, i, j int) (float64, error) {
 	for _, v := range []int{i, j} {
 		if v < 0 || v >= d.sites {

@@ -130,7 +130,7 @@ func FormatOf(name string, head []byte) string {
 //	qplib  the format of QPLIB: integer variables, quadratic objective and constraints
 //	mqlib  QUBOs of MQLib, which are maximised: the energy is −xᵀQx
 //	cnf    DIMACS clauses: each is a constraint
-//	wcnf   weighted clauses, with "p wcnf" or, as since 2022, with h for hard ones
+//	wcnf   weighted clauses, with "p wcnf" or, as since 2022, with h for hard clauses
 //	cqm    constrained quadratic models of dimod, version 2.0
 //	bqm    binary quadratic models of dimod, versions 1.0 and 2.0
 //	json   BQM and BQPJSON
@@ -139,10 +139,10 @@ func FormatOf(name string, head []byte) string {
 //	csv    CSV
 //	rudy   Rudy: the energy is minus the cut
 //
-// Continuous variables with more than one value are an error. So are integers that are not limited
-// by bounds or linear constraints. The constraints narrow the range of an integer with more than
-// 65,536 values. Errors name the line if the format has lines, what was found and what was
-// expected.
+// It returns an error for a continuous variable with more than one value, and for an integer that
+// no bounds or linear constraints limit. If an integer has more than 65,536 values, NewProgram
+// first uses the constraints to narrow its range. Errors name the line if the format has lines,
+// what was found and what was expected.
 func NewProgram(r io.Reader, format string) (*Program, error) {
 	f, ok := programs()[format]
 	if !ok {

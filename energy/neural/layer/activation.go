@@ -25,13 +25,13 @@ func (a Activation) String() string {
 	return check.Name("Activation", a, "GELU", "SiLU")
 }
 
-// MarshalText returns the result of String as bytes.
+// MarshalText returns the result of String as bytes. It implements encoding.TextMarshaler.
 func (a Activation) MarshalText() ([]byte, error) {
 	return check.MarshalName("activation", a, SiLU)
 }
 
-// UnmarshalText sets a to the activation with the given name, as String returns it. It serves flags
-// and configuration files.
+// UnmarshalText sets a to the activation with the given name, as String returns it. It implements
+// encoding.TextUnmarshaler.
 func (a *Activation) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("activation", a, SiLU, name)
 }

@@ -17,14 +17,14 @@ type Config struct {
 	// Batch is the number of states per step; 0 means 64.
 	Batch int
 
-	// Rate is the learning rate after Warmup steps. After that the rate falls along a cosine to
-	// a hundredth of it at the end (Loshchilov and Hutter 2017). A Rate of 0 means 1e-3. A
-	// Warmup of 0 means 5 % of Steps, and −1 means none.
+	// Rate is the learning rate after Warmup steps. It then falls along a cosine, to a
+	// hundredth at the end (Loshchilov and Hutter 2017). A Rate of 0 means 1e-3. A Warmup of 0
+	// means 5 % of Steps, and −1 means none.
 	Rate   float64
 	Warmup int
 
 	// Decay is the weight decay of matrices (AdamW; Loshchilov and Hutter 2019). Each step
-	// multiplies it by the rate. 0 means none.
+	// shrinks them by the factor 1 − rate·Decay. 0 means none.
 	Decay float64
 
 	// Clip is the largest norm of the gradient; larger gradients are scaled down. The

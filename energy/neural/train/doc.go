@@ -12,7 +12,7 @@
 // score. [NewReals] trains networks of reals: [Flow] is flow matching. [NewPairs] fits given pairs
 // of inputs and targets.
 //
-// Training is deterministic. The bits are the same for any number of workers, and for a training
-// that was saved and resumed, but only on processors with the same vector instructions (see the
-// package doc of sampler).
+// Training gives the same bits for any number of workers, and after saving and resuming. It is
+// reproducible only on processors with the same vector instructions (see the package doc of
+// sampler).
 package train

@@ -18,8 +18,8 @@ const evaluated = 16
 // mistake.
 const mostDraws = 1 << 30
 
-// Evaluate estimates the mean of the objective over data in nats per state, and the standard error
-// of the estimate. data holds rows of Length tokens. Each row is corrupted draws times, with
+// Evaluate returns an estimate of the mean of the objective over data, in nats per state, and its
+// standard error. data holds rows of Length tokens. Each row is corrupted draws times, with
 // strengths that are spread evenly. draws is at most 2³⁰; a value below 1 means 1. The standard
 // error covers both the corruptions and the choice of data. workers is the number of goroutines; a
 // value below 1 means 1. The result does not depend on workers. Evaluate ends early with an error
