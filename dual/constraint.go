@@ -16,12 +16,13 @@ import (
 //
 //	Low ≤ E[h(x)] ≤ High,  h(x) = Σ_k Coef[k]·E_k(x),
 //
-// where the E_k are the energies of the statistics in Of. −Inf and +Inf mean no bound. [AtMost],
-// [AtLeast] and [Between] make constraints.
+// where the E_k are the energies of the statistics in Of. [AtMost], [AtLeast] and [Between] make
+// constraints. −Inf and +Inf mean no bound. Low must be ≤ High, and at least one of them finite. At
+// least one statistic is required.
 //
 // A constraint has one multiplier, and one [Row] that describes it. If Low = High, it is an
-// equality, whose multiplier may have either sign. A range, with two finite bounds, has two rows,
-// first that of High.
+// equality, whose multiplier may have either sign. If Low < High and both are finite, the
+// constraint has two rows, first that of High, and two multipliers.
 //
 // On tokens (S = int32), a statistic may be any energy.Model or a function (see [Statistic]). If
 // all statistics are models, a [Lagrangian] supports the interfaces that the base and the models

@@ -31,9 +31,9 @@ type RealLagrangian struct {
 }
 
 // NewRealLagrangian returns the Lagrangian of base and constraints at λ = 0 and temperature beta.
-// It returns an error if base is nil, there are no constraints, or no distribution can satisfy one
-// of the constraints. It also returns an error if a statistic has no score, the numbers of sites
-// differ, or beta is not positive and finite.
+// It returns an error if base is nil, beta is not positive and finite, or there are no constraints.
+// It also returns an error if a constraint is invalid (see [Constraint]), if a statistic has no
+// score, or if the numbers of sites differ.
 func NewRealLagrangian(base energy.Scored, beta float64, constraints ...Constraint[float32]) (*RealLagrangian, error) {
 	if check.Nil(base) || len(constraints) == 0 {
 		return nil, fmt.Errorf("dual: NewRealLagrangian: base set = %t and %d constraints, want a base and ≥ 1", !check.Nil(base), len(constraints))

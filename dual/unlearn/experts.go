@@ -42,10 +42,10 @@ type Experts struct {
 }
 
 // NewExperts returns the product of experts at λ = 0, for the model q, the models to move away
-// from, and the bounds b, one per model. logZ(m) must return log Σ_x e^{−E_m(x)} for a model m with
-// the energy E_m. It may enumerate, use a dynamic program, or estimate it like
-// [dual.Thermodynamic]. NewExperts calls logZ once for every model in away, and every call of
-// SetLambda calls logZ once.
+// from, and the bounds b, one per model. For a model m with the energy E_m, logZ(m) must return log
+// Σ_x e^{−E_m(x)}. It may enumerate, use a dynamic program, or estimate log Z like
+// [dual.Thermodynamic]. NewExperts calls logZ once for every model to move away from, and every
+// call of SetLambda calls logZ once.
 //
 // NewExperts returns an error if an argument is nil, shapes differ, the bounds are invalid, or logZ
 // returns an error.

@@ -262,9 +262,9 @@ func (b *bonds) graph() *Graph {
 	return b.made
 }
 
-// Cut returns the weight Σ w_ij [x_i ≠ x_j] of the edges between sites of different levels, that
-// is, the weight of the cut defined by the two-level state x. The method value g.Cut can be used as
-// an observer of a sampler: it is safe for concurrent use and allocates nothing. Cut panics unless
+// Cut returns the weight of the cut defined by the two-level state x, Σ w_ij [x_i ≠ x_j] over the
+// edges ij, where [·] is 1 if true and 0 if false. The method value g.Cut can be used as an
+// observer of a sampler: it is safe for concurrent use and allocates nothing. Cut panics unless
 // len(x) is the number of sites.
 func (g *Graph) Cut(x []int32) float64 {
 	check.Len("model", "x", len(x), g.Sites())

@@ -14,9 +14,10 @@ import (
 //
 //	E(x) = −J Σ_{edges ij} w_ij δ(x_i, x_j) − Σ_i h[x_i],
 //
-// with the coupling J, edge weights w_ij, and the field h of each level. Each undirected edge is
-// counted once. With two levels it is an [Ising] model with half the coupling. If weights, fields
-// and coupling are integers, energies and differences are exact.
+// with the coupling J, edge weights w_ij, and the field h of each level. δ is 1 if the levels are
+// equal and 0 otherwise. Each undirected edge is counted once. With two levels it is an [Ising]
+// model with half the coupling. If weights, fields and coupling are integers, energies and
+// differences are exact.
 //
 // Potts is [energy.Differentiable] with exact differences (rounded to float32), [energy.Local],
 // [energy.Matching], [energy.Factored] and [energy.Learnable]. If it has two levels, it is also

@@ -12,11 +12,11 @@ import (
 type Activation uint8
 
 const (
-	// GELU is the tanh form of the Gaussian error linear unit (Hendrycks and
-	// Gimpel 2016), u = 2·√(2/π)·(x + 0.044715·x³): ½(1 + tanh(u/2)) = σ(u).
+	// GELU is the tanh form of the Gaussian error linear unit (Hendrycks and Gimpel 2016),
+	// x·½(1 + tanh(u/2)) = x·σ(u) with u = 2·√(2/π)·(x + 0.044715·x³).
 	GELU Activation = iota
 
-	// SiLU is the sigmoid linear unit, u = x (Elfwing, Uchibe and Doya 2018).
+	// SiLU is the sigmoid linear unit, x·σ(x) (Elfwing, Uchibe and Doya 2018).
 	SiLU
 )
 

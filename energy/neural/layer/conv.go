@@ -7,9 +7,9 @@ import "github.com/gibbsite-go/gibbsite/internal/check"
 //
 //	y[i, j] = b + Σ_{a,c} W_{a,c} · x[i + d·(a − A/2), j + d·(c − C/2)].
 //
-// Here a and c run over the taps of a Kernel × Kernel window, A = C = Kernel (halves rounded
-// down), and d is the Dilation. A grid of one row is a series. The window is then 1 × Kernel, a
-// temporal convolution. States are Rows·Cols·In entries each, channels last.
+// Here a and c run over the A × C taps of the window, A = C = Kernel, halves are rounded down, and
+// d is the Dilation. A grid of one row is a series. The window is then 1 × Kernel, a temporal
+// convolution. States have Rows·Cols·In entries each, channels last.
 type Conv struct {
 	Rows, Cols int // size of the grid; 0 rows mean 1
 	In, Out    int
