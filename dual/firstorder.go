@@ -50,7 +50,7 @@ func (a *ascent) Update(lambda []float64, b *Batch) error {
 // rule is slower than [Ascent] where Ascent works, but remains stable at step sizes at which Ascent
 // oscillates.
 type Extragradient struct {
-	Step Schedule // step size η_t; nil means β/(v_j·√(1+t)), as in [Ascent]
+	Step Schedule // step size η_t; nil means that of [Ascent]
 }
 
 // Bind returns an updater of n multipliers; it implements [Rule].
@@ -97,7 +97,7 @@ func (e *extragradient) fields(f *wire.Fields) {
 // oscillation of λ around the optimum. The clipped λ is itself the integral, so nothing accumulates
 // while a multiplier stays at a bound (no windup).
 type PI struct {
-	Integral     Schedule // step size η_t; nil means the step of [Ascent], β/(v_j·√(1+t))
+	Integral     Schedule // step size η_t; nil means that of [Ascent]
 	Proportional float64  // factor κ ≥ 0 of the damping term; 0 means 1, −1 means none
 	Smooth       float64  // smoothing weight ν in [0, 1)
 }

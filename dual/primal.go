@@ -19,7 +19,8 @@ type Primal[S energy.Site] interface {
 	// Run makes n draws per chain.
 	Run(ctx context.Context, n int) error
 
-	// Reset is called when the multipliers have changed. It discards what depends on them.
+	// Reset is called when the multipliers have changed. The next Run must draw at the new
+	// ones.
 	Reset() error
 
 	// States returns the present states, an array of states × sites. The caller must not modify

@@ -168,8 +168,8 @@ type WidthError struct {
 	LowerBound float64 // lower bound on Width for all elimination orders
 	// log₂ of the number of entries of the largest table in the best elimination order found.
 	Width float64
-	// Memory for the intermediate tables of that order, in bytes; +Inf beyond the range of
-	// float64.
+	// Memory for the intermediate tables of the best elimination order found, in bytes; +Inf
+	// beyond the range of float64.
 	Bytes float64
 	Limit int64 // memory allowed, in bytes
 }

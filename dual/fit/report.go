@@ -114,7 +114,7 @@ type Certificate struct {
 	// standard error of LogLik, from the errors of log Z and of the mean over states
 	StdErr float64
 
-	LogZ, LogZErr float64 // log Z and its standard error
+	LogZ, LogZErr float64 // log Z, and its standard error
 	States        int     // number of states in the mean
 }
 

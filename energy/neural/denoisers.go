@@ -87,7 +87,7 @@ func keepClean(v []float32, x []int32, clean []bool, _, _ float64) {
 // Shape returns the Length of the network as sites, and its Levels.
 func (d *Uniform) Shape() (sites, levels int) { return d.engine.shape() }
 
-// TimeFree reports whether predictions depend only on the tokens, not on time.
+// TimeFree reports whether predictions depend only on the tokens, not on the time.
 func (d *Uniform) TimeFree() bool { return d.engine.timeFree() }
 
 // LeaveOneOut reports whether the prediction of a site ignores the token at that site.

@@ -53,7 +53,7 @@ func NewReals(net *Transformer, opt Options) (*Reals, error) {
 // Shape returns Length × Channels as the number of sites, and 1 as the number of levels.
 func (d *Reals) Shape() (sites, levels int) { return d.engine.shape() }
 
-// TimeFree reports whether predictions depend only on the state, not on time.
+// TimeFree reports whether predictions depend only on the state, not on the time.
 func (d *Reals) TimeFree() bool { return d.engine.timeFree() }
 
 // Denoise stores the predicted clean states in v; it implements [energy.Denoiser]. It returns an

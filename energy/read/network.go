@@ -59,7 +59,8 @@ func (m *network) link() {
 	}
 }
 
-// Shape returns the number of variables and the largest number of values of a variable.
+// Shape returns the number of variables as sites, and the largest number of values of a variable as
+// levels.
 func (m *network) Shape() (sites, levels int) { return len(m.cards), m.levels }
 
 // Energy stores in e the energies of the states x; it implements [energy.Model].
