@@ -29,7 +29,7 @@ import (
 // such a distribution.
 type DivergedError struct {
 	Lambda    []float64 // multipliers when the search stopped
-	Direction []float64 // direction u = λ/Σ|λ|
+	Direction []float64 // direction u; usually that of Lambda
 	Margin    float64
 	Steps     int
 	Proven    bool

@@ -106,7 +106,8 @@ func (p *Mixture) Law(lambda []float64) *continuous.Mixture {
 // Solve returns the exact optimum λ*, which maximises the dual function D(λ) = −β log Z(λ). Z is
 // known in closed form, so this is a concave problem with one variable per constraint. If no
 // distribution satisfies the constraints, because a combination of them is a positive constant, the
-// error is a [*dual.DivergedError]. The only other error is that of the context.
+// error is a [*dual.DivergedError]. Its Margin is then the violation that remains, and Proven is
+// false, because states of reals cannot be enumerated. The only other error is that of the context.
 func (p *Mixture) Solve(ctx context.Context) (*dual.Solution, error) {
 	n := p.Len()
 	top, err := concave.Maximize(ctx, p.dual, make([]float64, n), concave.Unit{Value: p.beta}, p.equal)
