@@ -19,8 +19,9 @@ func given(function string, parts []Automaton) error {
 }
 
 // Union returns the language of the sequences that at least one part accepts. Without parts, it
-// is the empty language. The union is a lazy product. The error is a [*LimitError] if the
-// numbers of states multiply beyond 2⁶² (2³⁰ where int has 32 bits).
+// is the empty language. No table is built: a state of the union is a combination of one state
+// from each part. The error is a [*LimitError] if the number of possible combinations exceeds 2⁶²
+// (2³⁰ where int has 32 bits).
 func Union(parts ...Automaton) (Automaton, error) {
 	if len(parts) == 0 {
 		return Complement(Any{}), nil

@@ -19,7 +19,7 @@ type compiled interface{ Minimal() *DFA }
 // embeds it, Compile returns the result of that method and ignores the limits.
 //
 // The error wraps [ErrInfeasible] if the language is empty, is a [*LimitError] if a limit is
-// exceeded, or is the context's cause.
+// exceeded, or is the cause of the context's cancellation.
 func Compile(ctx context.Context, a Automaton, levels int, limits Limits) (*DFA, error) {
 	if levels < 1 {
 		return nil, &ArgumentError{"Compile", "levels", levels, "≥ 1"}

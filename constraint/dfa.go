@@ -10,16 +10,16 @@ import (
 )
 
 // DFA is the minimal deterministic automaton of a language, stored as a dense table over token
-// classes. No state is dead and the start state is 0. States are numbered in breadth-first
-// order, and classes in the order of their first tokens. Two DFAs over the same levels
-// therefore have the same language if and only if their tables are equal.
+// classes. From every state, an accepting state can be reached. The start state is 0. States are
+// numbered in breadth-first order, and classes in the order of their first tokens. Two DFAs over
+// the same levels therefore have the same language if and only if their tables are equal.
 type DFA struct {
 	table automata.Table
 	name  string
 }
 
-// Named returns the same language with a name, for instance the pattern it was compiled from.
-// The name appears only in messages.
+// Named returns the same language with a name, for instance the pattern it was compiled from. The
+// name appears in error messages and in the result of [DFA.String].
 func (d *DFA) Named(name string) *DFA {
 	n := *d
 	n.name = name

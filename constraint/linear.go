@@ -9,10 +9,10 @@ import (
 //
 //	g_j(v) = Σ_k A[j].Value[k]·v[A[j].Index[k]] − B[j].
 //
-// Linear is used as a literal. On reals (Levels = 0), v is the series itself. On tokens (Levels
-// ≥ 1), v is the row-major table of sites × Levels probabilities, and a token sequence is read
-// as its one-hot table: entry i·Levels + l is 1 if x_i = l and 0 otherwise. With Levels = 0, a
-// token is read as the number of its level.
+// Linear is used as a literal. On reals (Levels = 0), v is the series itself. On tokens (Levels ≥
+// 1), v is the row-major table of sites × Levels probabilities, and a token sequence is read as
+// its one-hot table: entry i·Levels + l is 1 if x_i = l and 0 otherwise. With Levels = 0, tokens
+// are used as numbers: v_i = x_i.
 //
 // Sums are accumulated in float64, in the order of the row, without fused multiply-add.
 type Linear struct {
@@ -24,7 +24,7 @@ type Linear struct {
 // Validate checks the system for vectors v of length n. Lengths must agree, indices must lie in
 // 0…n−1, and n must be a multiple of Levels. Numbers must be finite, except that a bound may be
 // +Inf, which means no bound. The error is an [*ArgumentError], or wraps [ErrInfeasible] for a
-// row 0 ≤ b with b < 0.
+// row without coefficients whose bound is negative.
 func (l Linear) Validate(n int) error {
 	switch {
 	case l.Levels < 0:

@@ -21,13 +21,13 @@ type Mask struct {
 	bits          []uint64 // bit l of row i is set if level l is allowed at site i
 }
 
-// Masked is implemented by languages that can be split into a mask and a remaining language,
-// such as [Mask] and [Intersection].
+// Masked is implemented by languages that can be split into a mask and a remaining language, such
+// as [Mask] and [Intersection].
 //
-// A mask is an automaton like any other: its state is the site. Code that has a weight for
-// every pair of site and level is faster if it sets the weights of forbidden levels to −Inf.
-// The reason is that a mask distinguishes tokens that the rest of the language does not, and
-// the cost of a trellis grows with the number of token classes.
+// A mask is an automaton like any other: its state is the site. Code that has a weight for every
+// pair of site and level is faster if it sets the weights of forbidden levels to −Inf. Without
+// the mask, the language often has fewer token classes, and the cost of a dynamic program over it
+// grows with their number.
 type Masked interface {
 	Automaton
 
@@ -37,8 +37,8 @@ type Masked interface {
 	Split() (rest Automaton, mask *Mask)
 }
 
-// Split separates a language into its mask and the rest by [Masked.Split]. If a is not Masked,
-// rest is a and mask is nil.
+// Split separates a language into its mask and the rest by [Masked.Split]. If a is not [Masked],
+// the result rest is a itself and mask is nil.
 func Split(a Automaton) (rest Automaton, mask *Mask) {
 	check.Must("constraint: Split", "a", a)
 	if m, ok := a.(Masked); ok {
@@ -126,7 +126,8 @@ func (m *Mask) States() int { return m.sites + 1 }
 // Start returns 0.
 func (m *Mask) Start() int { return 0 }
 
-// Next returns the next site, or −1 (dead) if the mask does not allow token at site state.
+// Next returns the number of the next site, or −1 (dead) if the mask does not allow token at the
+// current site, whose number is state.
 func (m *Mask) Next(state int, token int32) int {
 	if !m.Allows(state, token) {
 		return -1

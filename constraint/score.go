@@ -7,8 +7,9 @@ import "fmt"
 //	g(v) = F(v) − Threshold ≤ 0.
 //
 // It is evaluated, with its gradient, on one sample (see [Smooth] for the shape of v). If the
-// function of interest is not smooth, set Decide to evaluate it on tokens. A Score is used as a
-// literal. Its functions may be called from several goroutines at once.
+// function of interest is not smooth, set Decide to evaluate it on tokens, and F to a smooth
+// approximation of it. A Score is used as a literal. Its functions may be called from several
+// goroutines at once.
 type Score struct {
 	// F evaluates the score of one sample. NaN means that the evaluation failed.
 	F func(v []float32) float64
@@ -19,9 +20,9 @@ type Score struct {
 	// Threshold is the largest feasible score, in units of the score.
 	Threshold float64
 
-	// Decide evaluates the score that decides whether a token sequence is feasible. F is
-	// then a surrogate that only guides the search. Only Violation needs Decide or
-	// DecideAll.
+	// Decide evaluates the score of a token sequence, which decides whether the sequence is
+	// feasible. F is then only an approximation that guides the search. Only Violation needs
+	// Decide or DecideAll.
 	Decide func(x []int32) float64
 
 	// DecideAll, if not nil, is called instead of Decide. It stores the scores of len(dst)

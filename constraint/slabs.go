@@ -11,8 +11,8 @@ import (
 //
 //	Lower_j ≤ Σ_k A[j].Value[k]·v[A[j].Index[k]] ≤ Upper_j.
 //
-// An infinite bound means that the side is open, and equal bounds make an equation. Slabs is
-// used as a literal. As a [Smooth], the value of row j is the larger of its two violations,
+// An infinite bound means no bound on that side, and equal bounds make an equation. Slabs is used
+// as a literal. As a [Smooth], the value of row j is the larger of its two violations,
 //
 //	g_j(v) = max(a_j·v − Upper_j, Lower_j − a_j·v).
 //
@@ -32,10 +32,12 @@ func (l Linear) Slabs() Slabs {
 	return Slabs{A: l.A, Lower: lower, Upper: l.B}
 }
 
-// Split returns l as slabs. There are no curved inequalities, so the second result is nil.
+// Split returns l as slabs. The second result is nil, because a linear system has no curved
+// inequalities.
 func (l Linear) Split() (Slabs, Curved) { return l.Slabs(), nil }
 
-// Split returns s itself. There are no curved inequalities, so the second result is nil.
+// Split returns s itself. The second result is nil, because a linear system has no curved
+// inequalities.
 func (s Slabs) Split() (Slabs, Curved) { return s, nil }
 
 // Validate checks the system for vectors v of length n. Lengths must agree, indices must lie in

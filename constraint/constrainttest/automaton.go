@@ -22,13 +22,14 @@ type Options struct {
 	// reals. Levels^Sites must not exceed 2¹⁶.
 	Levels int
 
-	// Accepts, unless nil, returns the expected answer for a sequence: whether the language
-	// accepts x, or whether x satisfies every inequality of the set. It must be computed
-	// independently of the implementation under test. It must not keep x.
+	// Accepts, unless nil, reports whether the language should accept x, or whether x should
+	// satisfy every inequality of the set. It must be computed independently of the
+	// implementation under test. It must not keep x.
 	Accepts func(x []int32) bool
 
-	// Violation, unless nil, stores the expected values of a set for one state, computed
-	// independently of the set. Values must agree within 1e-9 times the largest absolute value.
+	// Violation, unless nil, stores in g the expected values of the inequalities of a set for
+	// the sequence x. They must be computed independently of the set and must agree with its
+	// values within 1e-9 times the largest absolute value.
 	Violation func(g []float64, x []int32)
 
 	// Count, unless nil, returns the number of sequences of exactly Sites tokens in the

@@ -9,9 +9,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Builder collects constraints on real-valued series, given in raw units, and compiles them
-// to rows on standardised series. Build returns the first error. Times and channels count
-// from 0.
+// Builder collects constraints on real-valued series, given in raw units, and compiles them to
+// inequalities on standardised series. The methods that add constraints return no errors: Build
+// returns the first one. Times and channels count from 0.
 //
 // A Builder is not safe for concurrent use.
 type Builder struct {
@@ -49,7 +49,7 @@ func NewBuilder(shape Shape) *Builder {
 }
 
 // Build returns the system, or the first error of the builder's methods. It does not detect
-// rows that exclude each other. The projection does: see proximal.Projector.
+// constraints that contradict each other; a proximal.Projector does.
 func (b *Builder) Build() (*System, error) {
 	if b.err != nil {
 		return nil, b.err
@@ -65,8 +65,8 @@ func (b *Builder) Mean(c int, value float64) {
 	}
 }
 
-// MeanChange fixes the mean difference of consecutive values of channel c,
-// which is (last − first)/(length − 1).
+// MeanChange fixes the mean difference of consecutive values of channel c, which is (last value −
+// first value)/(length − 1).
 func (b *Builder) MeanChange(c int, value float64) {
 	if last := b.shape.Length - 1; b.at("MeanChange", c, 1) {
 		b.equal(fmt.Sprintf("mean change of %s = %v", b.shape.channel(c), value), b.difference(c, last, c, 0, 1/float64(last)), value)
@@ -87,8 +87,8 @@ func (b *Builder) At(c, t int, value float64) {
 	}
 }
 
-// Impute fixes, without tolerance, all entries of the raw series x (length × channels) that
-// are not NaN.
+// Impute fixes every entry that is not NaN in x (length × channels, in raw units), without
+// tolerance. The NaN entries remain to be imputed.
 func (b *Builder) Impute(x []float64) {
 	if b.err == nil && len(x) != b.out.sites {
 		b.refuse("Impute: len(x)", len(x), fmt.Sprint(b.out.sites))
@@ -107,7 +107,8 @@ func (b *Builder) ArgMax(c, t int) { b.extreme("ArgMax", "largest", c, t, 1) }
 // ArgMin requires that channel c be smallest at time t.
 func (b *Builder) ArgMin(c, t int) { b.extreme("ArgMin", "smallest", c, t, -1) }
 
-// Bounds keeps channel c within lower … upper at all times; −Inf and +Inf mean no bound.
+// Bounds keeps the values of channel c between lower and upper at all times; −Inf and +Inf mean
+// no bound.
 func (b *Builder) Bounds(c int, lower, upper float64) {
 	if !b.at("Bounds", c, 0) {
 		return

@@ -7,10 +7,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Layered is a set of sequences that is stored in two parts. Base is large and does not change.
-// Top is small and receives the added sequences. Both must be set, and Base must not be closed
-// while the set is in use. A Layered may be read by several goroutines, but not while one of
-// them adds to it.
+// Layered is a set of sequences that is stored in two parts, and the language of these sequences.
+// Base is large and does not change. Top is small and receives the added sequences. Both must be
+// set, and Base must not be closed while the set is in use. A Layered may be read by several
+// goroutines, but not while one of them adds to it.
 type Layered struct {
 	Base *Lexicon
 	Top  *constraint.Lexicon

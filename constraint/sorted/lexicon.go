@@ -19,12 +19,12 @@ import (
 
 // Lexicon is a set of sequences in a file, mapped into memory. As an automaton, it accepts the
 // sequences of the set. A state is a prefix, identified by its length and by the first sequence
-// that begins with it. A transition is a binary search among the later sequences. A Lexicon is
-// immutable and safe for concurrent use until Close. The zero value is the empty set.
+// that begins with it. Every transition takes a binary search among the later sequences. A
+// Lexicon is immutable and safe for concurrent use until Close. The zero value is the empty set.
 //
 // If the file is truncated or written to while it is open, the process does not crash. Instead,
-// Err returns an error, and results that the methods returned before must not be used.
-// Replacing the file, as [Build] does, has no effect on an open Lexicon.
+// Err returns an error, and results that the methods returned before must not be used. Replacing
+// the file, as [Build] does, has no effect on an open Lexicon.
 type Lexicon struct {
 	head
 	file   mapped
@@ -111,8 +111,8 @@ func (l *Lexicon) Err() error {
 	return *l.failed.Load()
 }
 
-// Validate returns the error of [Lexicon.Err]. Code that compiles a language calls it before
-// and after.
+// Validate returns the error of [Lexicon.Err]. Code that compiles a language calls it before and
+// after the compilation.
 func (l *Lexicon) Validate() error { return l.Err() }
 
 // fail stores err for the method Err, unless an error is already stored.
