@@ -221,12 +221,12 @@ func one(is bool) float64 {
 	return 0
 }
 
-// Edges returns texts at the limits: the shortest, the longest, and those with the most
-// non-ASCII characters, escapes, nines and minus signs. If the generator was made from a
-// schema, the sequence continues with texts that meet one limit of the schema exactly. The
-// limits are each minimum and maximum of numbers, lengths and counts, the first and last value
-// of each enum, and each optional property, both missing and present. No text is repeated. If
-// the context ends, the sequence ends with its error.
+// Edges yields edge cases: the shortest text, the longest, and those with the most non-ASCII
+// characters, escapes, nines and minus signs. If the generator was made from a schema, the
+// sequence continues with texts that meet one limit of the schema exactly. The limits are each
+// minimum and maximum of numbers, lengths and counts, the first and last value of each enum, and
+// each optional property, both missing and present. No text is repeated. If the context ends, the
+// sequence ends with its error.
 func (x *Generator) Edges(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		seen := map[string]bool{}
@@ -275,10 +275,10 @@ type Instance struct {
 	Keyword string // JSON pointer to the keyword, for instance "#/properties/a/minimum"
 }
 
-// Invalid returns texts that the schema rejects, one for each keyword that can be violated
-// while the others hold. Other validators should reject these texts for the same reason. The
-// sequence is empty unless the generator was returned by [JSON]. If the context ends, the
-// sequence ends with its error.
+// Invalid yields texts that the schema rejects, one for each keyword that can be violated while
+// the others hold. Other validators should reject these texts for the same reason. The sequence
+// is empty unless the generator was returned by [JSON]. If the context ends, the sequence ends
+// with its error.
 func (x *Generator) Invalid(ctx context.Context) iter.Seq2[Instance, error] {
 	return func(yield func(Instance, error) bool) {
 		if x.schema == nil {

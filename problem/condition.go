@@ -30,9 +30,9 @@ type Condition struct {
 	err   error
 }
 
-// Between returns the condition lo ≤ e ≤ hi; lo may be −Inf and hi may be +Inf. If coefficients and
-// bounds are integers, the comparison is exact. Otherwise a sum may miss a bound by 2⁻⁴⁰ times the
-// sum of the magnitudes of all terms and bounds.
+// Between returns the condition lo ≤ e ≤ hi; lo may be −Inf and hi may be +Inf. If coefficients
+// and bounds are integers, the comparison is exact. Otherwise rounding may accept a sum that
+// misses a bound by up to 2⁻⁴⁰ times the sum of the magnitudes of all terms and bounds.
 func (e Expr) Between(lo, hi float64) Condition {
 	c := Condition{p: e.p, lo: lo, hi: hi, err: e.err}
 	if c.err != nil {

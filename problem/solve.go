@@ -45,12 +45,12 @@ type Config struct {
 
 	// Penalty, if positive, allows required conditions to be violated where no exact method
 	// applies. The energy of the chains then includes Penalty times the violation of each
-	// condition, and rows name the conditions they violate.
+	// condition, and every row of the result lists the conditions that it violates.
 	Penalty float64
 
 	// Steps is the length of an approximate solver's run. It is the number of steps of each
-	// annealing (0 means 1000), of rounds of ground.Search (0 means 200), or of steps between two
-	// draws of a chain (0 means 10).
+	// annealing (0 means 1000), the number of rounds of ground.Search (0 means 200), or the
+	// number of steps between two draws of a chain (0 means 10).
 	Steps int
 
 	Chains int // number of chains of annealing and of Sample; 0 means 16
@@ -194,14 +194,14 @@ func (p *Problem) count(ctx context.Context, d *junction.Distribution) (n float6
 	return n, false, nil
 }
 
-// Minimise returns the Config.Rows feasible states of lowest energy, or all if there are fewer. If
-// no exact method applies, annealing or an unfinished search finds the states, and their
-// neighbourhoods are searched for better ones. Exact of the set is then false, unless only one row
-// was requested and a bound, such as that of [ground.Bound], proves it optimal.
+// Minimise returns the Config.Rows feasible states of lowest energy, or all if there are fewer.
+// If no exact method applies, annealing or an unfinished search finds the states, and their
+// neighbourhoods are searched for better ones. The field Exact of the set is then false, unless
+// only one row was requested and a bound, such as that of [ground.Bound], proves it optimal.
 //
 // It returns an *[InfeasibleError] if no state is feasible. It returns an error that wraps the
-// reasons if all of this holds: no exact method applies, there are required conditions, no feasible
-// state was found, and Config.Penalty is 0.
+// reasons if all of this holds: no exact method applies, there are required conditions, no
+// feasible state was found, and Config.Penalty is 0.
 func (p *Problem) Minimise(ctx context.Context, c Config) (*SampleSet, error) {
 	if err := p.check("Minimise", &c); err != nil {
 		return nil, err
@@ -400,9 +400,9 @@ func (p *Problem) anneal(ctx context.Context, c *Config, s *SampleSet) error {
 }
 
 // Sample returns n draws from p(x) ∝ exp(−β·E(x)) on the feasible states; equal draws share one
-// row. The draws are independent if Exact of the set is true. Otherwise they come from Markov
-// chains, by a method that package auto chooses. Summary and Warnings of the set then show how far
-// the draws can be trusted.
+// row. The draws are independent if the field Exact of the set is true. Otherwise they come from
+// Markov chains, by a method that package auto chooses. Summary and Warnings of the set then show
+// how far the draws can be trusted.
 //
 // It returns an *[InfeasibleError] if no state is feasible. It returns an error that wraps the
 // reasons if no exact method applies, there are required conditions, and Config.Penalty is 0.

@@ -71,7 +71,7 @@ func (n *nested) classes() int { _, k, _ := n.graph.Size(); return k }
 
 func (n *nested) automaton() constraint.Automaton { return n.language }
 
-// Usable considers only the mask.
+// Usable reports whether the mask allows token at site. It does not ask the language.
 func (n *nested) Usable(site int, token int32) bool { return n.may(site, token) }
 
 func (n *nested) may(site int, token int32) bool { return n.allows == nil || n.allows(site, token) }
@@ -105,7 +105,7 @@ func (r *nestedRunner) Watch(ctx context.Context) {
 	r.run.Watch(ctx)
 }
 
-// Unwatch undoes Watch.
+// Unwatch ends the effect of Watch: later calls no longer look at the context.
 func (r *nestedRunner) Unwatch() {
 	r.ctx = nil
 	r.run.Unwatch()
@@ -265,11 +265,11 @@ func (r *nestedRunner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], e
 }
 
 // Nested is a language with unbounded nesting, such as brackets or JSON, which a pushdown
-// automaton decides. As a [constraint.Automaton], it has a state for every configuration of its
-// stack, which is numbered when it is first reached. Any code can therefore check and extend
-// sequences. [Path], which sums over all sequences, uses the pushdown automaton itself. Its
-// cost grows with the cube of the length and not with the number of configurations. If no part
-// may contain itself and there are few configurations, the cost is linear.
+// automaton recognises. As a [constraint.Automaton], it has a state for every configuration of
+// its stack, which is numbered when it is first reached. Any code can therefore check and extend
+// sequences. [Path], which sums over all sequences, uses the pushdown automaton itself. Its cost
+// grows with the cube of the length and not with the number of configurations. If no part may
+// contain itself and there are few configurations, the cost is linear.
 //
 // The languages of package constraint/grammar implement Nested, and so does a type that embeds
 // one.

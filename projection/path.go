@@ -48,8 +48,8 @@ type Path struct {
 	// that KL(x‖y) assigns to them. Otherwise, a log-weight of −Inf forbids a token.
 	Revive bool
 
-	// Limit bounds the number of edges of the unrolled automaton or, for a nested language, of
-	// sums over spans. 0 means 2²⁴.
+	// Limit bounds the number of edges of the automaton once it is unrolled over the sites
+	// or, for a nested language, the number of sums over parts of the sequence. 0 means 2²⁴.
 	Limit int
 }
 

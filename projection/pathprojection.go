@@ -97,9 +97,9 @@ func (e *PathProjection) Draw(ctx context.Context, x0 []int32, v []float32, src 
 	return e.Sample(ctx, x0, v, src)
 }
 
-// DrawGiven is [PathProjection.Draw] with some tokens fixed. On entry, x0 holds the fixed
-// tokens, and −1 at the other sites. The rows of v at fixed sites are not read and may be
-// overwritten. Each counts as 0 at the fixed token and −Inf elsewhere.
+// DrawGiven is [PathProjection.Draw] with some tokens fixed. On entry, x0 holds the fixed tokens,
+// and −1 at the other sites. The rows of v at fixed sites are not read and may be overwritten.
+// Such a row counts as 0 at the fixed token and −Inf elsewhere.
 func (e *PathProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), e.sites)
 	if v == nil {
@@ -123,8 +123,8 @@ func (e *PathProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32,
 	return logZ, nil
 }
 
-// Self returns e. A consumer of DrawGiven uses it to detect a type that embeds e and may define
-// its own Draw.
+// Self returns the receiver. A consumer of DrawGiven uses it to detect a type that embeds a
+// *PathProjection and may define its own Draw.
 func (e *PathProjection) Self() any { return e }
 
 // Sample fills dst, any number of sequences one after the other, with independent exact draws,
@@ -322,14 +322,14 @@ func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, f
 //	argmin_y Σ_i KL(p_i‖y_i)  (or Σ_i KL(y_i‖p_i) if the Divergence of the Path is Reverse)
 //
 // over the factorised distributions y for which there is a sequence x in the language with
-// y_i(x_i) ≥ κ·y_i(l) for all sites i and levels l ≠ x_i. It stores that sequence in x and
-// returns the divergence in nats. Rows that already satisfy the condition are unchanged. A NaN
-// or +Inf at a token that the language cannot use at that site counts as −Inf. If Nearest
-// returns an error, v is unchanged.
+// y_i(x_i) ≥ κ·y_i(l) for all sites i and levels l ≠ x_i, where κ is the Margin of the Path. It
+// stores that sequence in x and returns the divergence in nats. Rows that already satisfy the
+// condition are unchanged. A NaN or +Inf at a token that the language cannot use at that site
+// counts as −Inf. If Nearest returns an error, v is unchanged.
 //
-// The divergence is a sum over sites, so the problem is a shortest-path problem with one cost
-// per site and token. See Cardei et al. (2025) for the projection. Package lead computes each
-// row in closed form.
+// The divergence is a sum over sites, so the problem is a shortest-path problem with one cost per
+// site and token. See Cardei et al. (2025) for the projection. Package lead computes each row in
+// closed form.
 func (e *PathProjection) Nearest(ctx context.Context, x []int32, v []float32) (divergence float64, err error) {
 	check.Len("projection", "x", len(x), e.sites)
 	check.Len("projection", "v", len(v), e.sites*e.levels)

@@ -27,8 +27,8 @@ type Span struct {
 // direct use. Given tokens, such as those of a prompt, are clamped by the runner.
 type Spans []Span
 
-// Bind implements the projector interface of package sampler/diffusion. It compiles the spans,
-// and returns an error if samples < 1.
+// Bind compiles the spans for samples of the given shape. The result is a *[SpansProjection]. It
+// returns the errors of [Spans.Compile], and an error if samples < 1.
 func (s Spans) Bind(ctx context.Context, sites, levels, samples int) (Projection, error) {
 	if samples < 1 {
 		return nil, &constraint.ArgumentError{Func: "Spans.Bind", Arg: "samples", Value: samples, Want: "≥ 1"}
@@ -197,7 +197,8 @@ func (p *SpansProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.DrawGiven(ctx, x0[c.from:c.to], v, src) })
 }
 
-// Self returns p. Runners use it to detect a type that embeds p and may define its own Draw.
+// Self returns the receiver. Runners use it to detect a type that embeds a *SpansProjection and
+// may define its own Draw.
 func (p *SpansProjection) Self() any { return p }
 
 // LogZ returns the log of the total weight of all sequences whose spans are in their languages.

@@ -50,7 +50,7 @@ type Frame struct {
 	Entities []Entity
 	Channels []Channel
 	LeftOut  []Omission
-	Notes    []string // other decisions, including the lines that were left out
+	Notes    []string // decisions that no other field records, and the lines that were left out
 
 	doc    *document
 	layout layout

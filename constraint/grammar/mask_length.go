@@ -171,14 +171,14 @@ func (l *lengths) least(c configuration) int {
 	return int(d)
 }
 
-// MaskWithin stores in dst the set of tokens that may come next if at most left tokens are
-// still to come. Otherwise it is like [Matcher.Mask]. It allows a token if at most left−1
-// further bytes can complete the text. Every byte must be a token, so a text that follows the
-// masks always ends in time. A text that could end in time only by using longer tokens is
-// rejected. If no token qualifies, the mask is empty. The error is an
-// [*constraint.ArgumentError] if left is negative or the vocabulary lacks a byte. It wraps
-// [errors.ErrUnsupported] for schemas whose not, oneOf, if or dependencies have to be read side
-// by side.
+// MaskWithin is like [Matcher.Mask] for a text of limited length. It stores in dst the set of
+// tokens that may come next if the text may have at most left more tokens, including the next
+// one. It allows a token if at most left−1 further bytes can complete the text. Every byte must
+// be a token, so a text that follows the masks always ends in time. A text that could end in time
+// only by using longer tokens is rejected. If no token qualifies, the mask is empty. The error is
+// an [*constraint.ArgumentError] if left is negative or the vocabulary lacks a byte. It wraps
+// [errors.ErrUnsupported] for schemas in which not, oneOf, if or dependencies make several
+// automata read the text at the same time.
 func (p *Matcher) MaskWithin(dst []uint32, left int) error {
 	m := p.m
 	if left < 0 {

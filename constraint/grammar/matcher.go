@@ -21,8 +21,8 @@ func (m *Masks) Matcher() *Matcher {
 	return &Matcher{m: m, at: m.start()}
 }
 
-// Fork returns an independent matcher at the same position. It keeps the history, so it can be
-// rolled back equally far.
+// Fork returns an independent matcher at the same position. The copy keeps the history, so it can
+// be rolled back as far as the original.
 func (p *Matcher) Fork() *Matcher {
 	return &Matcher{m: p.m, at: p.at, past: slices.Clone(p.past)}
 }
@@ -98,14 +98,14 @@ func (p *Matcher) MayEnd() bool {
 // forced bounds the number of bytes of the text that Forced returns.
 const forced = 1 << 12
 
-// Forced returns the text with which every completion continues: the bytes that follow as long
-// as only one byte can come next, at most 4096 of them. It is empty if the text may end here.
+// Forced returns the text with which every completion continues: the bytes that follow as long as
+// only one byte can come next, at most 4096 of them. It is empty if the text may end here.
 //
-// tokens spell a prefix of the forced text, divided into the longest possible tokens. They stop
-// where a token might extend beyond the forced text. Accepting them therefore commits to
-// nothing beyond the text they spell. For masks over an automaton on tokens, tokens lists the
-// tokens that are, one after the other, the only possible next token, and text is the text they
-// spell.
+// The result tokens spells a prefix of the forced text, divided into the longest possible tokens.
+// It stops where a token might extend beyond the forced text, so accepting these tokens excludes
+// no completion. For the masks of an automaton over tokens (see [MasksOf]), a token is listed if
+// it is the only possible one after those listed before it, and text is the text of the listed
+// tokens.
 func (p *Matcher) Forced() (text string, tokens []int32, err error) {
 	m := p.m
 	if p.at.padded {

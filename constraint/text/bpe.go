@@ -140,8 +140,8 @@ func (b *BPE) cut(dst []int32, w *word, s string, splits []*split) []int32 {
 	return dst
 }
 
-// Mark returns the added token with the given name, such as <|endoftext|>. ok is false if there
-// is none.
+// Mark returns the added token with the given name, such as <|endoftext|>. The result ok is false
+// if there is none.
 func (b *BPE) Mark(name string) (token int32, ok bool) {
 	for _, m := range b.marks {
 		if m.name == name {

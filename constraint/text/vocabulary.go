@@ -26,7 +26,7 @@ type Vocabulary struct {
 	// Padding lists tokens that may follow a complete text, any number of them in any order.
 	// Only padding may follow a padding token. The text of these tokens does not matter. A
 	// language with padding over exactly L sites is therefore the language of the texts of at
-	// most L tokens. Leave it empty for texts that fill all sites.
+	// most L tokens. Leave Padding empty for texts that fill all sites.
 	Padding []int32
 }
 

@@ -15,11 +15,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
-// Factored is the part of energy.Factored that this package needs. The weight exp(−E(x)) is the sum
-// over hidden variables of exp(−Σ_k tables[k][…]). Table k holds energies in nats, possibly +Inf,
-// for the variables scopes[k]. The last variable of a scope varies fastest. Variable i has cards[i]
-// levels. Variables from index sites on are hidden. The result ok is false if the model has no
-// factors.
+// Factored is a model whose energy is a sum of tables over a few variables each, possibly with
+// hidden variables. It is the part of energy.Factored that this package needs.
+//
+// Variable i has cards[i] levels. Variables from index sites on are hidden. Table k holds
+// energies in nats, possibly +Inf, for the variables scopes[k]; the last variable of a scope
+// varies fastest. The weight exp(−E(x)) is the sum over the hidden variables of exp(−Σ_k
+// tables[k][…]). The result ok is false if the model has no factors.
 type Factored interface {
 	Shape() (sites, levels int)
 	Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool)
@@ -27,14 +29,16 @@ type Factored interface {
 
 // Config has the settings of [New]. The zero value is the recommended one.
 type Config struct {
-	// Bytes limits the memory for tables that are kept, in bytes; 0 means 1 GiB. Marginals need
-	// up to the same amount again. If not all tables fit, parts are computed twice.
+	// Bytes limits the memory for tables that are kept, in bytes; 0 means 1 GiB. Marginals
+	// need up to the same amount again. Tables that do not fit are computed again when they
+	// are needed.
 	Bytes int64
 
 	// Within restricts the states to a language, which reads the sites in the order of their
-	// numbers; nil allows all states. The state of its automaton between two sites is a separate
-	// variable. Number the sites along the graph, so that the largest table grows only by about
-	// the square of the number of automaton states in use at a site.
+	// numbers; nil allows all states. The state of its automaton between two sites becomes an
+	// additional variable. Number neighbouring sites of the graph consecutively where
+	// possible, so that the largest table grows only by about the square of the number of
+	// automaton states in use at a site.
 	Within constraint.Language
 }
 

@@ -26,28 +26,29 @@ import (
 //
 //	KL(x‖y) + Σ_j λ_j·Δ_j + (μ/2)·Σ_j Δ_j²,  Δ_j = max(0, g_j(ϕ)),
 //
-// where ϕ is the relaxed draw softmax((log y + noise)/Temperature). Then λ_j ← λ_j + μ·Δ_j and
-// μ ← min(2μ, 1000), starting from λ = 0 and μ = 1 as in the paper. (Replacing g by √c·g has
-// the same effect as multiplying μ by c.) The search ends as soon as the decoded sequence
-// satisfies the constraint. The divergence is then reduced. Tokens that the search changed
-// without need are changed back, and costly ones are exchanged for cheaper ones, together with
-// tokens at up to two other sites, as long as the constraint holds. The final rows are the
-// nearest ones whose likeliest tokens are this sequence, computed in closed form (see
+// where ϕ is the relaxed draw softmax((log y + noise)/Temperature). Then λ_j ← λ_j + μ·Δ_j and μ
+// ← min(2μ, 1000), starting from λ = 0 and μ = 1 as in the paper. (Replacing g by √c·g has the
+// same effect as multiplying μ by c.) The search ends as soon as the decoded sequence satisfies
+// the constraint. The divergence is then reduced. Tokens that the search changed without need are
+// changed back, and costly ones are exchanged for cheaper ones, together with tokens at up to two
+// other sites, as long as the constraint holds. The final rows are the nearest ones whose
+// likeliest tokens are this sequence, computed in closed form (see
 // [projection.PathProjection.Nearest]).
 //
-// In tests where the exact projection is known, the result equals it for counts and is on
-// average at most a twentieth further away for weighted sums (TestGrid, TestKLGap).
+// In tests where the exact projection is known, the result equals it for counts and is on average
+// at most a twentieth further away for weighted sums (TestGrid, TestKLGap).
 //
 // Algorithm 1 of the paper continues while the violation is *below* the tolerance, which is a
-// misprint. It does not specify the growth of μ, Temperature and the tolerance; the defaults
-// here come from TestGrid. This implementation adds four things. First, no step moves a logit
-// by more than 1. Multipliers grow without bound if the relaxation is stuck, and logits of 10⁶
-// would never recover. Second, the search restarts after 50 outer loops. Third, after every
-// third loop, tokens of the decoded sequence are changed one by one as long as the violation
-// decreases. This reaches rare sets that the relaxation circles around (TestGradients). Fourth,
-// ϕ may satisfy the constraint although the decoded sequence does not, because relaxations
-// differ from draws and surrogates from the functions they replace. In this case g is raised by
-// the decoded violation; otherwise the gradient of the constraint would stay zero.
+// misprint. It does not specify the growth of μ, Temperature and the tolerance; the defaults here
+// come from TestGrid. This implementation adds four things. First, no step moves a logit by more
+// than 1. Otherwise, multipliers that grow while the relaxation is stuck would move logits to
+// 10⁶, from where they never recover. Second, the search restarts after 50 outer loops. Third,
+// after every third loop, tokens of the decoded sequence are changed one by one as long as the
+// violation decreases. This reaches rare sets that the relaxation circles around (TestGradients).
+// Fourth, ϕ may satisfy the constraint although the decoded sequence does not, because
+// relaxations differ from draws and surrogates from the functions they replace. In this case the
+// violation of the decoded sequence is added to g(ϕ); otherwise the gradient of the constraint
+// would stay zero.
 //
 // A Projector is a recipe: the zero value of every field but Constraint is the recommended
 // setting. Bind and Compile return a [Projection].

@@ -13,9 +13,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projection is a [Projector] compiled for a shape. Log-weights v are sites × levels, and
-// errors and panics are those of [projection.PathProjection]. A Projection is safe for
-// concurrent use. Commit does not run at the same time as any other call.
+// Projection is a [Projector] compiled for a shape. In its methods, v holds log-weights (sites ×
+// levels), with the same meaning, errors and panics as in [projection.PathProjection]. A
+// Projection is safe for concurrent use. Commit does not run at the same time as any other call.
 type Projection struct {
 	name          string
 	sites, levels int
@@ -60,9 +60,10 @@ func (s *Projection) Project(ctx context.Context, sample int, v []float32, from,
 	return 0, err
 }
 
-// Nearest replaces v by the nearest distribution in which a new sequence leads every row by the
-// margin. It stores that sequence in x and returns its cost. The cost is the divergence in nats, or
-// the sum of gaps if Gap is set in the recipe. If Nearest returns an error, v is unchanged.
+// Nearest replaces v by the nearest distribution whose likeliest sequence is new and leads every
+// row by the margin of the recipe. It stores that sequence in x and returns its cost. The cost is
+// the divergence in nats, or the sum of gaps if Gap is set in the recipe. If Nearest returns an
+// error, v is unchanged.
 func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost float64, err error) {
 	check.Len("novelty", "x", len(x), s.sites)
 	check.Len("novelty", "v", len(v), s.sites*s.levels)

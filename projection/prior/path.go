@@ -15,8 +15,8 @@ import (
 type Path struct {
 	HMM HMM
 
-	// Language is the set of allowed sequences. Only its sequences of the length given to
-	// Compile count. Its automaton must be finite.
+	// Language is the set of allowed sequences. Only sequences of the length given to Compile
+	// matter. Its automaton must be finite.
 	Language constraint.Language
 
 	// Name is the name of the language in errors. The default is the name of its type.

@@ -12,15 +12,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projector moves real-valued predictions to a set given by linear rows and smooth
-// inequalities. For the posterior mean ẑ of a clean series it finds
+// Projector moves real-valued predictions to a set given by linear and smooth inequalities. For
+// the posterior mean ẑ of a clean series it finds
 //
 //	argmin_z ½‖z−ẑ‖² + (γ/2)·Σ_j max(0, f_j(z)).
 //
-// For large γ, and always if Gamma is nil, this is the nearest point with f(z) ≤ 0. It is the
-// projection of constrained posterior sampling (Narasimhan, Agarwal, Akcin, Shakkottai and
-// Chinchali 2025, equation 4). Instead of a general solver, Projector solves the dual problem
-// to a precision of 1e-12 and returns a [Certificate].
+// where f_j(z) ≤ 0 are the inequalities. This is the penalty form. For large γ, and always if
+// Gamma is nil, the solution is the nearest point with f(z) ≤ 0, which is the hard form. It is
+// the projection of constrained posterior sampling (Narasimhan, Agarwal, Akcin, Shakkottai and
+// Chinchali 2025, equation 4). Instead of a general solver, Projector solves the dual problem to
+// a precision of 1e-12 and returns a [Certificate].
 //
 // A Projector is a recipe, used as a literal; the zero value of every field but Set is the
 // recommended setting. Bind returns a [Projection] for a runner. Compile returns a [Solver] for
@@ -44,8 +45,8 @@ type Projector struct {
 	// vectors at every new t.
 	Metric func(dst, v []float64, t float64)
 
-	// Soften accepts rows that exclude each other. [Solver.Solve] then returns the solution of
-	// the penalty form with γ = [SoftGamma] instead of an error.
+	// Soften accepts linear inequalities that contradict each other. [Solver.Solve] then
+	// returns the solution of the penalty form with γ = [SoftGamma] instead of an error.
 	Soften bool
 }
 

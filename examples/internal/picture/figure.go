@@ -30,7 +30,7 @@ const Width = 16 * vg.Centimeter
 
 // Figure is one picture.
 type Figure struct {
-	Name    string       // base name of its files
+	Name    string       // base name of the files
 	Title   string       // title above the picture
 	Caption string       // caption below the picture on a page
 	Panels  []*plot.Plot // panels from top to bottom, with aligned axes

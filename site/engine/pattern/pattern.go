@@ -1,4 +1,5 @@
-// Package pattern is the tab of the playground with strings of a regular expression.
+// Package pattern is the tab of the playground that counts and draws strings matching a regular
+// expression.
 package pattern
 
 import (
@@ -22,7 +23,7 @@ import (
 type Pattern struct {
 	Pattern string
 	Length  int
-	UpTo    bool   // whether shorter strings are allowed, too
+	UpTo    bool   // whether shorter strings are allowed as well
 	Fixed   string // one rune per position, · where the position is free
 	Model   string // "uniform", or "text" for the distribution learned from Text
 	Text    string // lines of that text; "" for a built-in English text
@@ -119,7 +120,7 @@ func (q Pattern) check() error {
 	return errors.Join(engine.Within("length", q.Length, 1, 64), engine.Within("samples", q.Samples, 1, 1000))
 }
 
-// Tab has strings of a regular expression.
+// Tab registers the calls that count and draw strings matching a regular expression.
 func Tab(e *engine.Engine) {
 	engine.Handle(e, "strings", Strings)
 	engine.HandleProgram(e, "strings", Pattern.program)

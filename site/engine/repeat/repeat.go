@@ -1,4 +1,5 @@
-// Package repeat is the tab of the playground with runs that anybody can repeat.
+// Package repeat is the tab of the playground with runs that visitors can reproduce on their own
+// computers.
 package repeat
 
 import (
