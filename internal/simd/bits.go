@@ -12,8 +12,8 @@ import (
 // strings are multiples of it.
 const BitSites = 512
 
-// BitGroups is the number of groups of a random stream that are reserved for BitSites sites: 64
-// bits for each site. Few of them are ever computed.
+// BitGroups is the number of groups of a random stream (see [GroupWords]) that are reserved for
+// BitSites sites: 64 bits for each site. Most of them are never computed.
 const BitGroups = 16
 
 const (

@@ -5,14 +5,15 @@ import (
 	"math"
 )
 
-// Fold adds multiples of pieces of m to the rows of dst, n columns each:
+// Fold adds multiples of pieces of m to the rows of dst, which have n columns each. Piece i of m
+// begins at index at[i]:
 //
 //	dst[r·n + j] += Σ_i coef[r·len(at) + i] · m[at[i] + j].
 //
-// Terms are added in ascending order of i, every product and every sum rounded to float64. All rows
-// use the same pieces, so that several rows cost little more than one. It panics unless n ≥ 1,
-// len(dst) is a multiple of n, there is a coefficient for every row and term, and all pieces lie
-// within m.
+// Terms are added in ascending order of i, every product and every sum rounded to float64. All
+// rows use the same pieces, so that several rows cost little more than one. It panics unless n ≥
+// 1, len(dst) is a multiple of n, there is a coefficient for every row and term, and all pieces
+// lie within m.
 func Fold(dst []float64, n int, m []float64, at []int32, coef []float64) {
 	if n < 1 || len(dst)%n != 0 {
 		panic(fmt.Sprintf("simd: len(dst) = %d, n = %d, want n ≥ 1 and a multiple of it", len(dst), n))

@@ -16,11 +16,12 @@ type Row [ChainBits]byte
 // RowVisit describes the redraw of one site.
 type RowVisit struct {
 	Row int32 // index of the site's row
-	// Numbers of neighbours that are added, and of the following ones that are subtracted;
-	// multiples of 4.
+	// number of neighbours whose states are added, and number of those after them whose
+	// states are subtracted; multiples of 4
 	Plus, Minus int32
 	Bias        int32 // initial value of the sum over neighbours
-	Odds        int32 // offset in bytes of the table of odds: its index times RowTable
+	// offset in bytes of the table of odds, which is the index of the table times RowTable
+	Odds int32
 
 	// Eight is 0, or 1 … 8 for eight consecutive visits that can be made at once, to the same bits.
 	// Their sites have consecutive rows and are not neighbours of each other. They have the same
@@ -126,8 +127,8 @@ type RowScratch struct {
 	ties [2 * GroupWords]uint32
 }
 
-// RowGroups returns the number of groups of a random stream that are reserved for so many visits.
-// Few of them are ever computed.
+// RowGroups returns the number of groups of a random stream that are reserved for the given
+// number of visits. Most of them are never computed.
 func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + visits) }
 
 // HeatRows redraws sites in all chains given their neighbours by heat bath, one visit after the

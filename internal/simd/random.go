@@ -6,7 +6,8 @@ import (
 	"math/bits"
 )
 
-// Philox fills dst with words of a random stream, starting at a group of 64 words.
+// Philox fills dst with the words of a random stream from the given group on. A group is 64
+// consecutive words.
 //
 // Word j of the stream (key, stream) belongs to group G = j/64. With r = j mod 64, w = r/16 and
 // lane = r mod 16, it is output word w of Philox4x32-10 under the 64-bit key, at the 128-bit

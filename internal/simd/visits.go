@@ -5,8 +5,9 @@ import (
 	"math/bits"
 )
 
-// Visits redraws sites of a two-level model on a graph one after the other. The probability depends
-// on the number of neighbours in state 1. Only one goroutine at a time may use it.
+// Visits redraws sites of a two-level model on a graph one after the other. The probability of a
+// new state depends on the number of neighbours in state 1. Only one goroutine at a time may use
+// it.
 type Visits struct {
 	asm    visitsASM // data for the assembly; its counts are those of the last call
 	odds   []uint64
@@ -55,9 +56,9 @@ func NewVisits(start, adj, first []int32, odds, odds1 []uint64, accept [2][]uint
 	return v
 }
 
-// Visited reports the changes made by visits: the number of changed sites, the change in the number
-// of sites in state 1 and in the number of edges between equal states, and the sum of accept modulo
-// 2⁶⁴.
+// Visited reports the changes made by a call of [Visits.Visit]: the number of changed sites, the
+// change in the number of sites in state 1 and in the number of edges between equal states, and
+// the sum of accept modulo 2⁶⁴.
 type Visited struct {
 	Moved, Ones, Equal int
 	Accept             uint64

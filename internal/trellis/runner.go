@@ -166,11 +166,11 @@ func NewRunner(g *Graph) *Runner {
 	return r
 }
 
-// Watch makes later calls fail with the cause of ctx once ctx has ended. FilterUntil is an
-// exception, because it has its own stopper. After such an error, r has no results.
+// Watch makes later calls fail with the cause of ctx once ctx has ended. Only FilterUntil ignores
+// the context, because it has its own stopper. After such an error, r has no results.
 func (r *Runner) Watch(ctx context.Context) { r.meter.Watch(ctx) }
 
-// Unwatch undoes Watch.
+// Unwatch ends the effect of [Runner.Watch].
 func (r *Runner) Unwatch() { r.meter.Unwatch() }
 
 // watched returns the meter of the watched context as a Stopper, or nil if no context is
@@ -281,8 +281,8 @@ func (r *Runner) Cheapest(x []int32, cost []float64) (float64, error) {
 	return best(r, x, cost, 1, nil)
 }
 
-// Pricer sets the costs of tokens. At each site, the cost must not increase with the weight of
-// the token.
+// Pricer computes the costs of tokens for [Runner.CheapestBy]. At each site, a token of greater
+// weight must not cost more.
 type Pricer interface {
 	// Site is called before the first call of Price for site t.
 	Site(t int) error
@@ -402,13 +402,14 @@ func leastCosts[W float32 | float64](t int, l *layer, cost []float64, arg []int3
 	return nil
 }
 
-// Draw stores in x an exact draw from the distribution w(x)/Z of the last Filter. It uses one
-// value of src per site, a second one if the class of the token has other tokens, and a third
-// one if there are many of them. It panics unless a Filter succeeded and len(x) = sites.
+// Draw stores in x an exact draw from the distribution w(x)/Z, where w and Z are the weights and
+// their sum in the last Filter. It uses one value of src per site, a second one if the class of
+// the token has other tokens, and a third one if there are many of them. It panics unless a
+// Filter succeeded and len(x) = sites.
 //
 // Filter sums backward, so the draw runs forward. At site i it chooses token l with probability
-// proportional to exp(v[i,l]) times the sum over all continuations, by inverse CDF with 53
-// random bits.
+// proportional to exp(v[i,l]) times the sum over all continuations, by inverse CDF with 53 random
+// bits.
 func (r *Runner) Draw(x []int32, src rand.Source) {
 	r.g.checkSequence(x)
 	r.mustFilter()
@@ -532,9 +533,9 @@ func pickTerm(weights []float64, total float64, src rand.Source) (last int) {
 	return last
 }
 
-// LogProb returns log w(x)/Z under the last Filter, or −Inf if x is not accepted. w(x) is the
-// weight of x and Z the sum over all sequences. LogProb panics unless a Filter succeeded and
-// len(x) = sites.
+// LogProb returns the log-probability log(w(x)/Z) of x under the last Filter, or −Inf if x is not
+// accepted. Here w(x) is the weight of x, and Z the sum of the weights of all accepted sequences.
+// LogProb panics unless a Filter succeeded and len(x) = sites.
 func (r *Runner) LogProb(x []int32) float64 {
 	g := r.g
 	g.checkSequence(x)
@@ -643,9 +644,9 @@ func (r *Runner) FilterLogs(v []float32) (logZ float64, err error) {
 //
 //	dst[i,l] = log P(x_i = l) = log Σ_{x: x_i=l} w(x)/Z
 //
-// under the distribution of the last Filter, −Inf for tokens that cannot occur. If scaled
-// numbers lose tokens that are unlikely but possible, Marginals filters again with logarithms.
-// It uses separate scratch for this, so draws are not affected. It returns an error only if a
+// under the distribution of the last Filter, −Inf for tokens that cannot occur. If tokens that
+// are unlikely but possible would underflow to zero, Marginals filters again with logarithms. It
+// uses separate scratch for this, so draws are not affected. It returns an error only if a
 // context is watched, and panics unless a Filter succeeded and len(dst) = sites·levels.
 func (r *Runner) Marginals(dst []float64) error {
 	g := r.g
@@ -689,8 +690,8 @@ func (r *Runner) Marginals(dst []float64) error {
 // ErrStopped is returned by a FilterUntil that was stopped.
 var ErrStopped = errors.New("trellis: stopped")
 
-// FilterUntil is [Runner.Filter], except that stop can end it early with the error
-// [ErrStopped]. A nil stop never ends it. After ErrStopped, r has no results. If again is true,
+// FilterUntil is [Runner.Filter], except that stop can end it early with the error [ErrStopped].
+// With a nil stop, it runs to the end. After ErrStopped, r has no results. If again is true,
 // FilterUntil continues where it was stopped. v must then be unchanged.
 func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
