@@ -14,7 +14,7 @@ type Rows struct {
 	// variables of the entries; nil for dense rows, of which row j is j·N … (j+1)·N−1 of Value
 	Index  []int32
 	Value  []float64 // values of the entries
-	Lo, Hi []float64 // bounds, −Inf or +Inf where a side is open
+	Lo, Hi []float64 // bounds of each row; −Inf or +Inf means no bound on that side
 }
 
 // dense returns row j of a dense system.

@@ -15,7 +15,7 @@ const DefaultBytes = 1 << 30
 // Options holds the options of [New]. The zero value is the recommended one for sums.
 type Options struct {
 	Bytes int64  // bound on the messages of a Run; 0 means DefaultBytes
-	Late  []bool // variables eliminated after all others; nil for none
+	Late  []bool // variables to eliminate after all others; nil for none
 }
 
 // Plan is an elimination order for scopes, with the operations of each step. It is immutable and
@@ -31,7 +31,7 @@ type Plan struct {
 	bytes   int64
 
 	Width   float64 // log₂ of the number of entries of the largest clique
-	Entries float64 // number of entries of all cliques
+	Entries float64 // number of entries of all cliques together
 }
 
 // bucket is the elimination of one variable v: the product of its operands is summed over v and

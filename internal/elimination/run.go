@@ -89,8 +89,8 @@ func (a *sum) value() float64 {
 	return a.s + a.c
 }
 
-// Sum returns log Σ_x exp(−Σ_k tables[k]), where x ranges over the states of all variables. It
-// returns [ErrZero] if no state has a finite energy.
+// Sum returns log Σ_x exp(−E(x)), where x ranges over the states of all variables and E(x) is the
+// sum of the tables' entries at x. It returns [ErrZero] if no state has a finite energy.
 func (r *Run) Sum(ctx context.Context, tables [][]float64) (logZ float64, err error) {
 	return r.start(ctx, tables, linear, false)
 }

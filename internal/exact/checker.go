@@ -18,8 +18,8 @@ type Test interface {
 	FailNow()
 }
 
-// Checker compares a model, and every interface that it offers through [energy.As], with a plain
-// formula for its energy on every state.
+// Checker compares the methods of a model, including every interface that it offers through
+// [energy.As], with a plain formula for its energy on every state.
 type Checker struct {
 	Model energy.Model
 	Brute func(x []int32) float64
@@ -33,7 +33,7 @@ type Checker struct {
 	// checked elsewhere.
 	FirstOrder bool
 
-	// Slack is the permitted error of energy differences. Run sets it.
+	// Slack is the permitted error of energy differences. [Checker.Run] sets it.
 	Slack float64
 }
 
@@ -229,8 +229,8 @@ func (c *Checker) difference(x []int32, i int, to, from int32) float64 {
 	return a - c.Brute(y)
 }
 
-// Pairs checks that an energy.Pairwise model's pairs give its energies, up to a constant, on
-// every state.
+// Pairs checks, if the model is energy.Pairwise, that the couplings and fields that it returns
+// give its energies on every state, up to a constant.
 func (c *Checker) Pairs(t Test) {
 	t.Helper()
 	m, ok := energy.As[energy.Pairwise](c.Model)

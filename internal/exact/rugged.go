@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Rugged is a model with an arbitrary energy for every state. Its tables are deliberately wrong
-// by an amount that depends on the state, because a kernel must be exact for any table.
+// Rugged is a model with an arbitrary energy for every state. Its tables of energy differences
+// are deliberately wrong by an amount that depends on the state, because a kernel must be exact
+// for any table of proposals.
 type Rugged struct {
 	sites, levels int
 	E             []float64 // energies by [Index]
@@ -30,7 +31,7 @@ func NewRugged(sites, levels int, scale, noise float64, seed uint64) *Rugged {
 	return m
 }
 
-// Holed sets the probability of about a quarter of the states to zero and returns m.
+// Holed sets the probability of about a quarter of the states to zero and returns the same model.
 func (m *Rugged) Holed() *Rugged {
 	for k := range m.E {
 		if m.hash(k, 0, 0) > 0.5 {
@@ -55,8 +56,8 @@ func (m *Rugged) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Neighbour returns the index of the state that results from state k if the level of a site
-// changes from from to the level to.
+// Neighbour returns the index of the state that results from state k if the given site changes
+// from level from to level to.
 func (m *Rugged) Neighbour(k, site, from, to int) int {
 	step := 1
 	for range site {

@@ -47,20 +47,21 @@ const (
 	singles = 1e-6
 )
 
-// Doubles is a row of numbers for which [List.Add] calls [List.Doubles].
+// Doubles is a row of numbers. [List.Add] adds it by the method [List.Doubles], which compares
+// more strictly than [List.Numbers].
 type Doubles []float64
 
-// Text adds a setting that must agree exactly.
+// Text adds a setting whose text must agree exactly.
 func (l *List) Text(name, text string) { l.all = append(l.all, setting{name: name, text: text}) }
 
-// Numbers adds a row that must agree within 1e-6 of its largest finite number. NaN agrees
-// with NaN, and an infinity with itself.
+// Numbers adds a row of numbers that must agree within 1e-6 times the largest finite one. NaN
+// agrees with NaN, and an infinity with itself.
 func (l *List) Numbers(name string, v []float64) {
 	l.all = append(l.all, setting{name: name, numbers: v})
 }
 
-// Doubles adds a row that must agree within 1e-12 of its largest finite number. It is for
-// results of the same float64 computation from the same arguments.
+// Doubles adds a row of numbers that must agree within 1e-12 times the largest finite one. It is
+// for results of the same float64 computation from the same arguments.
 func (l *List) Doubles(name string, v []float64) {
 	l.all = append(l.all, setting{name: name, numbers: v, double: true})
 }
@@ -116,7 +117,7 @@ func Read(b []byte) (*List, error) {
 	return l, wire.ReadEnd(b)
 }
 
-// Mismatch is the error for a setting that differs.
+// Mismatch reports a setting that differs between a checkpoint and the run that loads it.
 type Mismatch struct {
 	Setting     string
 	Saved, Here string // values of the setting; "unset" if only the other side has it
@@ -159,10 +160,10 @@ func Compare(saved, here *List) error {
 	return nil
 }
 
-// Energies returns a *[Mismatch] for the first energy that differs from the one saved under the
-// name. Two energies may differ by 1e-6 of the largest finite energy, or of least if that is
-// larger. Pass least = 0, or 1 for sums that were updated as their terms changed, because these
-// may cancel.
+// Energies returns a *[Mismatch] for the first energy in here that differs from the one in saved.
+// Two energies may differ by 1e-6 times the largest finite energy, or times least if that is
+// larger. Pass least = 0, or least = 1 for running sums that were updated as their terms changed,
+// because their terms may have cancelled.
 func Energies(name string, saved, here []float64, least float64) error {
 	return rows(name, saved, here, singles, least)
 }

@@ -187,8 +187,8 @@ func (r Rule) compile() rule {
 }
 
 // Pool replaces the log-weights w of the loaded row by the log-probabilities of the nearest row
-// in which v is most likely by the margin (see [Row]). Skip rows that are [Row.Satisfied];
-// projecting a row twice then changes nothing, bit for bit.
+// in which v is most likely by the margin (see [Row]). Do not call it for rows for which
+// [Row.Satisfied] returns true; then projecting a row again does not change a bit of it.
 func (r *Row) Pool(w []float32, v int32) {
 	if r.Reverse {
 		r.poolReverse(w, v)
@@ -276,8 +276,8 @@ func (r *Row) lift(w []float32, v int32, logc float32) {
 	}
 }
 
-// At returns the token of the given rank by cost, and the token's cost. The result ok is false if
-// there is no such token or its cost is infinite.
+// At returns the token of the given rank in ascending order of cost, and the token's cost. The
+// result ok is false if there is no such token or its cost is infinite.
 func (r *Row) At(rank int) (token int32, cost float64, ok bool) {
 	if !r.find(rank) {
 		return -1, math.Inf(1), false

@@ -44,8 +44,9 @@ func Systematic(count []int, w []float64, u float64) {
 	count[last] += n - k // points lost to rounding at the end
 }
 
-// Spread makes count[j] copies of each particle j. For each particle with count 0 it calls replace
-// with that particle and a particle whose count is above 1. It modifies the slice count.
+// Spread replaces particles so that count[j] copies of each particle j exist. For each particle
+// with count 0 it calls replace(none, more), where none is that particle and more is a particle
+// of which another copy is needed. It modifies the slice count.
 func Spread(count []int, replace func(none, more int)) {
 	from := 0
 	for to, n := range count {
@@ -77,8 +78,9 @@ func ByWeight(w []float64, u float64) int {
 	return last
 }
 
-// LeastCap returns the log of the least c with Σ(W−c)₊ ≤ share·ΣW. logW holds the logarithms of
-// W, of which at least one must be finite. share must be in (0, 1).
+// LeastCap returns the logarithm of the smallest cap c on the weights W that removes at most the
+// given share of their sum: Σ max(0, W−c) ≤ share·ΣW. The slice logW holds the logarithms of W,
+// of which at least one must be finite. The share must be in (0, 1).
 func LeastCap(logW []float64, share float64) float64 {
 	w := slices.Sorted(slices.Values(logW))
 	top, total := w[len(w)-1], 0.0

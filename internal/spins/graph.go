@@ -13,11 +13,12 @@ import (
 // MostNear is the maximum number of neighbours of a site of a [Graph].
 const MostNear = 7
 
-// Layout describes the sites of a [Graph] and the probabilities with which they are redrawn.
+// Layout describes the sites of a [Graph] and the probabilities from which their states are
+// redrawn.
 type Layout struct {
 	Start, Adj []int32 // neighbours of each site, in compressed sparse rows
-	// per entry of Adj: the neighbour counts if it is in state 0 instead of 1; nil means none
-	// does
+	// per entry of Adj: whether the neighbour counts if it is in state 0 instead of 1; nil
+	// means none does
 	Against []bool
 	Colour  []int32      // per site: colour; sites of one colour are not neighbours
 	Kind    []int32      // per site: kind; sites of one kind have equally many neighbours
@@ -96,7 +97,8 @@ func NewGraph(from Layout) *Graph {
 	return g
 }
 
-// Fixes reports whether the layout has fixed sites. A [Joint] redraws fixed sites, too.
+// Fixes reports whether the layout has fixed sites. A [Joint] ignores this and redraws fixed
+// sites as well.
 func (g *Graph) Fixes() bool { return g.fixed != nil }
 
 // whole returns n rounded up to a multiple of registerLanes.
@@ -135,7 +137,8 @@ func (g *Graph) connect(from Layout) {
 // Lanes returns the number of lanes, including padding.
 func (g *Graph) Lanes() int { return g.lanes }
 
-// Parts returns the number of parts of a sweep.
+// Parts returns the number of parts of a sweep. A part is a range of sites of one colour and kind
+// that one call redraws.
 func (g *Graph) Parts() int { return len(g.parts) }
 
 // PartSites returns the number of sites of a part.
@@ -234,8 +237,8 @@ func (c *Chains) near(p *part, w *Scratch) (own []uint64) {
 	return c.bits[p.lane/2 : (p.lane+n)/2]
 }
 
-// Count adds the sites in state 1 to the tallies of their kinds, as if each site had just changed
-// from 0 to 1.
+// Count adds to the tallies in delta, one per kind, the sites in state 1, as if they had just
+// changed from 0 to 1, one after the other.
 func (c *Chains) Count(delta []simd.ChainTally, w *Scratch) {
 	for at := range c.parts {
 		p := &c.parts[at]
@@ -295,8 +298,8 @@ func (g *Graph) Share(h *Graph) bool {
 	return alike
 }
 
-// Swap exchanges the states of the given chains with the states of these chains in another value.
-// If moved is not nil, Swap adds to moved[s] the number of sites at which the two states of chain s
+// Swap exchanges the states of the given chains with the states of these chains in from. If moved
+// is not nil, Swap adds to moved[s] the number of sites at which the two states of chain s
 // differ.
 func (c *Chains) Swap(from *Chains, chains []int, moved []int) {
 	swapLanes(c.bits, from.bits, chains, moved)
@@ -336,7 +339,7 @@ func (g *Graph) NewJoint() *Joint {
 	return j
 }
 
-// Take copies the states of c to block b.
+// Take copies the states of c to block b of the Joint.
 func (j *Joint) Take(b int, c *Chains) {
 	for p := 0; p < j.lanes; p += 2 {
 		v := c.bits[p/2]

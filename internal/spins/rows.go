@@ -10,7 +10,7 @@ import (
 )
 
 // RowGraph arranges sites in rows of bytes, one byte per chain. It is immutable, except for
-// Share.
+// [RowGraph.Share].
 type RowGraph struct {
 	sites  int
 	free   int        // number of rows that redraws may change, which come first
@@ -117,8 +117,8 @@ func (g *RowGraph) Equal(h *RowGraph) bool {
 // Parts returns the number of parts of a sweep.
 func (g *RowGraph) Parts() int { return len(g.parts) }
 
-// PartSites returns the number of sites of a part and the number of neighbour rows that its
-// redraw adds.
+// PartSites returns the number of sites of a part and the number of neighbours' rows that a
+// redraw adds up.
 func (g *RowGraph) PartSites(part int) (sites, rows int) {
 	return g.parts[part].visits, g.parts[part].entries
 }
@@ -126,7 +126,7 @@ func (g *RowGraph) PartSites(part int) (sites, rows int) {
 // Free returns the number of sites that a sweep redraws.
 func (g *RowGraph) Free() int { return g.free }
 
-// Near returns the number of neighbour rows that a sweep adds.
+// Near returns the number of neighbours' rows that a sweep adds up.
 func (g *RowGraph) Near() int { return len(g.near) }
 
 // Groups returns the number of groups of 64 words of a random stream that a redraw of a part
@@ -199,7 +199,7 @@ func (c *RowChains) Keep(on bool) {
 	simd.CountRows(c.kept, c.rows, c.visits, c.near)
 }
 
-// Kept reports whether sums of neighbours are kept, see Keep.
+// Kept reports whether sums of neighbours are kept, see [RowChains.Keep].
 func (c *RowChains) Kept() bool { return c.kept != nil }
 
 // Ones stores in n, for every chain, the number of sites of a kind that are in state 1.
@@ -240,8 +240,8 @@ func (g *RowGraph) Share(h *RowGraph) bool {
 	return alike
 }
 
-// Swap exchanges the states of the given chains with the states of these chains in another value.
-// If moved is not nil, Swap adds to moved[s] the number of sites at which the two states of chain s
+// Swap exchanges the states of the given chains with the states of these chains in from. If moved
+// is not nil, Swap adds to moved[s] the number of sites at which the two states of chain s
 // differ. It switches Keep off.
 func (c *RowChains) Swap(from *RowChains, chains []int, moved []int) {
 	swapLanes(c.own, from.own, chains, moved)
@@ -305,7 +305,7 @@ func (c *RowChains) Sums(n *[simd.ChainBits]int) {
 // RowLayout describes the sites of a [RowGraph].
 type RowLayout struct {
 	Start, Adj []int32 // neighbours of each site, in compressed sparse rows
-	// per entry of Adj: the neighbour is subtracted from the sum; nil means none is
+	// per entry of Adj: whether the neighbour is subtracted from the sum; nil means none is
 	Against []bool
 	// sweep order of the free sites; nil means an order in which many sites are redrawn at once
 	Order []int32

@@ -28,6 +28,6 @@ func (f *Func) Signature() string {
 
 // Emitted is the output of an emitter.
 type Emitted struct {
-	Files map[string]string // assembly text of each topic
+	Files map[string]string // assembly text of each topic (file)
 	Names []string          // names of the functions, with the suffix for the instruction set
 }
