@@ -110,8 +110,8 @@ func (c Count) Len() int {
 	return n
 }
 
-// Violation stores, for each state, Min − count if there is a lower bound, then count − Max if
-// there is an upper bound.
+// Violation stores, for each sequence in x, Min − count if there is a lower bound, then count −
+// Max if there is an upper bound.
 func (c Count) Violation(g []float64, x []int32) {
 	upper, bounded := c.upper()
 	eachState(c.Len(), g, x, func(g []float64, x []int32) {

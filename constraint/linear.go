@@ -91,8 +91,8 @@ func (l Linear) Pull(dst, v []float32, w []float64) {
 	}
 }
 
-// Violation stores A·v − B for each state, where v is the state's one-hot table, or its
-// levels as numbers if Levels = 0.
+// Violation stores A·v − B for each sequence in x, where v is the one-hot table of the sequence,
+// or the sequence as numbers if Levels = 0.
 func (l Linear) Violation(g []float64, x []int32) {
 	eachState(len(l.A), g, x, func(g []float64, x []int32) {
 		for j, r := range l.A {

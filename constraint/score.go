@@ -26,7 +26,7 @@ type Score struct {
 	Decide func(x []int32) float64
 
 	// DecideAll, if not nil, is called instead of Decide. It stores the scores of len(dst)
-	// states, the rows of x, in one call, which is faster for networks.
+	// sequences, the rows of x, in one call, which is faster for networks.
 	DecideAll func(dst []float64, x []int32)
 }
 
@@ -79,8 +79,8 @@ func (s Score) Pull(dst, v []float32, w []float64) {
 	s.Gradient(dst, v, w[0])
 }
 
-// Violation stores Decide(x) − Threshold for every state x in g. It panics if neither Decide
-// nor DecideAll is set.
+// Violation stores in g the value Decide(s) − Threshold for every sequence s in x. It panics if
+// neither Decide nor DecideAll is set.
 func (s Score) Violation(g []float64, x []int32) {
 	switch {
 	case s.DecideAll != nil:

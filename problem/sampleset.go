@@ -66,7 +66,7 @@ func (s *SampleSet) broken(r Row) int {
 func (r Row) Feasible() bool { return r.feasible }
 
 // Number returns the value of the variable with the given name. For a category, the value is the
-// index of its label. ok is false if there is no such variable.
+// index of its label. The result ok is false if there is no such variable.
 func (r Row) Number(name string) (v float64, ok bool) {
 	i, ok := r.index(name)
 	if !ok {
@@ -76,7 +76,7 @@ func (r Row) Number(name string) (v float64, ok bool) {
 }
 
 // Label returns the label of the category with the given name, or the value of any other variable
-// as text. ok is false if there is no such variable.
+// as text. The result ok is false if there is no such variable.
 func (r Row) Label(name string) (label string, ok bool) {
 	i, ok := r.index(name)
 	if !ok {
@@ -203,8 +203,9 @@ func (s *SampleSet) WriteCSV(w io.Writer) error {
 	return c.Error()
 }
 
-// MarshalJSON implements json.Marshaler: {"exact", "method", "rows": [{"values": {name:
-// number or label, …}, "energy", "occurrences", "feasible", "violated"}], "warnings"}.
+// MarshalJSON returns the set as an object {"exact", "method", "rows": [{"values": {name: number
+// or label, …}, "energy", "occurrences", "feasible", "violated"}], "warnings"}. It implements
+// json.Marshaler.
 func (s *SampleSet) MarshalJSON() ([]byte, error) {
 	type row struct {
 		Values      json.RawMessage `json:"values"`

@@ -24,10 +24,11 @@
 // # Recipes
 //
 // A recipe is an immutable struct with useful zero values. Its Bind method compiles it for a
-// shape and returns a [Projection]: a [Path] becomes a [PathProjection], and the Projector of
-// novelty, lagrange or proximal becomes the Projection of that package. Package sampler/diffusion
-// declares the same interface and finds the optional ones (a joint draw, a commit after the last
-// step) by their methods. Neither package imports the other.
+// shape, which is a number of sites and of levels, and returns a [Projection]: a [Path] becomes a
+// [PathProjection], and the Projector of novelty, lagrange or proximal becomes the Projection of
+// that package. Package sampler/diffusion declares the same interface and finds the optional ones
+// (a joint draw, a commit after the last step) by their methods. Neither package imports the
+// other.
 //
 // # Errors
 //

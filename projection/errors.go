@@ -38,7 +38,7 @@ func explain(name string, err error) error {
 // NotConverged reports that an iteration ended before its stopping conditions were met. The
 // destination of the call then holds the best iterate.
 type NotConverged struct {
-	Method         string  // the iteration, for instance "proximal"
+	Method         string  // name of the iteration, for instance "proximal"
 	Residual, Want float64 // residual of the stopping conditions and its bound; Residual > Want
 	Iterations     int     // number of iterations made
 }

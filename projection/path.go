@@ -53,8 +53,8 @@ type Path struct {
 	Limit int
 }
 
-// Bind compiles the path for samples of the given shape. The result is a *[PathProjection]. It
-// returns the errors of [Path.Compile], and an error if samples < 1.
+// Bind compiles the path for samples with the given numbers of sites and levels. The result is a
+// *[PathProjection]. It returns the errors of [Path.Compile], and an error if samples < 1.
 func (p Path) Bind(ctx context.Context, sites, levels, samples int) (Projection, error) {
 	if samples < 1 {
 		return nil, fmt.Errorf("projection: Path: samples = %d, want ≥ 1", samples)
@@ -195,12 +195,13 @@ func (p Path) check() (margin float64, err error) {
 type Divergence uint8
 
 const (
-	// Forward is min_y KL(x‖y), where x is the given distribution and y the result. y covers
-	// all of the mass of x. This is the projection of Cardei et al. (2025).
+	// Forward minimises KL(x‖y), where x is the given distribution and y the result. The
+	// result y has positive probability wherever x has. This is the projection of Cardei et
+	// al. (2025).
 	Forward Divergence = iota
 
-	// Reverse is min_y KL(y‖x), where x is the given distribution and y the result. y stays
-	// within the support of x.
+	// Reverse minimises KL(y‖x), where x is the given distribution and y the result. The
+	// result y has probability zero wherever x has.
 	Reverse
 )
 

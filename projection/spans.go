@@ -27,8 +27,8 @@ type Span struct {
 // direct use. Given tokens, such as those of a prompt, are clamped by the runner.
 type Spans []Span
 
-// Bind compiles the spans for samples of the given shape. The result is a *[SpansProjection]. It
-// returns the errors of [Spans.Compile], and an error if samples < 1.
+// Bind compiles the spans for samples with the given numbers of sites and levels. The result is a
+// *[SpansProjection]. It returns the errors of [Spans.Compile], and an error if samples < 1.
 func (s Spans) Bind(ctx context.Context, sites, levels, samples int) (Projection, error) {
 	if samples < 1 {
 		return nil, &constraint.ArgumentError{Func: "Spans.Bind", Arg: "samples", Value: samples, Want: "≥ 1"}
@@ -79,9 +79,9 @@ func (s Spans) Compile(ctx context.Context, sites, levels int) (*SpansProjection
 	return p, nil
 }
 
-// SpansProjection is [Spans] compiled for a shape. Log-weights and errors are those of a
-// [PathProjection], except that errors name the span and the site within the whole sequence. A
-// SpansProjection is safe for concurrent use.
+// SpansProjection is [Spans] compiled for given numbers of sites and levels. Log-weights and
+// errors are as in a [PathProjection], except that errors name the span and the site within the
+// whole sequence. A SpansProjection is safe for concurrent use.
 type SpansProjection struct {
 	sites, levels int
 	parts         []*PathProjection // projections of the spans, in the order of the recipe
@@ -190,8 +190,8 @@ func (p *SpansProjection) Draw(ctx context.Context, x0 []int32, v []float32, src
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.Draw(ctx, x0[c.from:c.to], v, src) })
 }
 
-// DrawGiven is Draw with some tokens fixed. On entry, x0 holds the fixed tokens and −1 at the
-// other sites: see [PathProjection.DrawGiven].
+// DrawGiven is like [SpansProjection.Draw] with some tokens fixed. On entry, x0 holds the fixed
+// tokens and −1 at the other sites: see [PathProjection.DrawGiven].
 func (p *SpansProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), p.sites)
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.DrawGiven(ctx, x0[c.from:c.to], v, src) })

@@ -25,6 +25,6 @@
 // # JSON
 //
 // The documentation of [JSONSchema] states which spellings of a JSON value are in the language of
-// a schema. On these texts, the assertions of the standard are exact. An unknown feature is an
-// error that names its path.
+// a schema. Within these spellings, a schema's assertions mean exactly what the standard says. An
+// unknown feature is an error that names its path.
 package grammar

@@ -27,10 +27,10 @@ func (p *Matcher) Fork() *Matcher {
 	return &Matcher{m: p.m, at: p.at, past: slices.Clone(p.past)}
 }
 
-// Mask stores in dst the set of tokens that may come next. dst must have Words() words. Bit t
-// mod 32 of word t/32 is set if token t is allowed. This is the layout that llama.cpp,
-// llguidance, vLLM and XGrammar use. A token that ends the text is allowed if the text may end
-// here, or if it has already ended. If Mask returns an error, dst is unchanged.
+// Mask stores in dst the set of tokens that may come next. The slice dst must have [Masks.Words]
+// words. Bit t mod 32 of word t/32 is set if token t is allowed. This is the layout that
+// llama.cpp, llguidance, vLLM and XGrammar use. A token that ends the text is allowed if the text
+// may end here, or if it has already ended. If Mask returns an error, dst is unchanged.
 func (p *Matcher) Mask(dst []uint32) error {
 	if len(dst) != p.m.Words() {
 		return &constraint.ArgumentError{Func: "Matcher.Mask", Arg: "len(dst)", Value: len(dst), Want: fmt.Sprintf("%d, as Words returns it", p.m.Words())}

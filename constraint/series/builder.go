@@ -11,7 +11,7 @@ import (
 
 // Builder collects constraints on real-valued series, given in raw units, and compiles them to
 // inequalities on standardised series. The methods that add constraints return no errors: Build
-// returns the first one. Times and channels count from 0.
+// returns the first one. Times (time steps) and channels count from 0.
 //
 // A Builder is not safe for concurrent use.
 type Builder struct {
@@ -101,10 +101,10 @@ func (b *Builder) Impute(x []float64) {
 	}
 }
 
-// ArgMax requires that channel c be largest at time t.
+// ArgMax requires that channel c have its largest value at time t.
 func (b *Builder) ArgMax(c, t int) { b.extreme("ArgMax", "largest", c, t, 1) }
 
-// ArgMin requires that channel c be smallest at time t.
+// ArgMin requires that channel c have its smallest value at time t.
 func (b *Builder) ArgMin(c, t int) { b.extreme("ArgMin", "smallest", c, t, -1) }
 
 // Bounds keeps the values of channel c between lower and upper at all times; −Inf and +Inf mean

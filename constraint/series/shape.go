@@ -6,11 +6,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Shape describes the series of a [Builder]: their size, and the names and units of their
-// channels.
+// Shape describes the series that a [Builder] constrains: their length, and the names and units
+// of their channels.
 type Shape struct {
-	// Length is the number of times of every series and Channels the number of values per
-	// time. Both are at least 1, and their product is at most 2³¹ − 1.
+	// Length is the number of time steps of every series, and Channels the number of values
+	// at each of them. Both are at least 1, and their product is at most 2³¹ − 1.
 	Length, Channels int
 
 	// Names are the names of the channels in errors; nil means 0, 1, 2, ….

@@ -25,9 +25,9 @@ func Fold(dst []float64, n int, m []float64, at []int32, coef []float64) {
 	}
 }
 
-// FoldMax is [Fold] of one row in the (max, +) semiring: dst[j] becomes the maximum of itself and
-// all coef[i] + m[at[i] + j]. A NaN is not greater than any number. It panics unless len(coef) =
-// len(at) and all pieces lie within m.
+// FoldMax is like [Fold] for a single row, but in the (max, +) semiring: dst[j] becomes the
+// maximum of itself and all coef[i] + m[at[i] + j]. A NaN is not greater than any number. It
+// panics unless len(coef) = len(at) and all pieces lie within m.
 func FoldMax(dst, m []float64, at []int32, coef []float64) {
 	checkLen("coef", len(coef), len(at))
 	checkPieces(len(m), len(dst), at)

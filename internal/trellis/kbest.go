@@ -10,8 +10,8 @@ import (
 
 // Ascending yields the accepted sequences of finite cost with their costs, in ascending order.
 // The cost of a sequence x is Σ_i cost[i,x_i], as in [Runner.Cheapest]. The order of sequences of
-// equal cost is the same in every run. The yielded slice is overwritten by the next step. cost
-// must not change during the iteration. Errors are those of Cheapest.
+// equal cost is the same in every run. The yielded slice is overwritten by the next step. The
+// table cost must not change during the iteration. Errors are those of Cheapest.
 //
 // This is the recursive enumeration algorithm (Jiménez and Marzal 1999). Each node keeps a heap
 // of candidates for its next best suffix. It requests another suffix from a successor only when a

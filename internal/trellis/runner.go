@@ -291,10 +291,10 @@ type Pricer interface {
 	Price(token int32) float64
 }
 
-// CheapestBy is [Runner.Cheapest] for costs that decrease with the log-weights v (sites × levels).
-// For every class, it calls p only for the heaviest token. If several tokens are equally heavy, it
-// calls p for the first of them. It returns an error if p returns one or if a weight is NaN or
-// +Inf.
+// CheapestBy is like [Runner.Cheapest], but for costs that decrease with the log-weights v (sites
+// × levels). For every class, it calls p only for the heaviest token. If several tokens are
+// equally heavy, it calls p for the first of them. It returns an error if p returns one or if a
+// weight is NaN or +Inf.
 func (r *Runner) CheapestBy(x []int32, v []float32, p Pricer) (float64, error) {
 	r.g.checkTable("v", len(v))
 	return best(r, x, v, -1, p)
@@ -586,8 +586,8 @@ func (r *Runner) mustLogs() {
 //
 //	log Z = log Σ_{x accepted} ∏_i exp(v[i,x_i]).
 //
-// It returns a [*algebra.DeadError] if the sum is empty and a [*algebra.WeightError] for a NaN
-// or +Inf among the tokens that the automaton can use (others are not read). r keeps a
+// It returns a [*algebra.DeadError] if the sum is empty and a [*algebra.WeightError] for a NaN or
+// +Inf among the tokens that the automaton can use (others are not read). The runner keeps a
 // reference to v until the next Filter. It panics unless len(v) = sites·levels.
 func (r *Runner) Filter(v []float32) (logZ float64, err error) {
 	logZ, err = r.FilterUntil(v, r.watched(), false)
@@ -602,10 +602,10 @@ func (r *Runner) cause(err error) error {
 	return err
 }
 
-// FilterGiven is [Runner.Filter] for a v in which the row of every site i with given[i] ≥ 0 is
-// 0 at token given[i] and −Inf elsewhere. The rows of v at these sites are not read, and may be
-// overwritten. Of the methods that use a filter's results, only Draw may be called afterwards.
-// It panics unless len(given) = sites and its tokens are levels.
+// FilterGiven is like [Runner.Filter] with some tokens fixed: at every site i with given[i] ≥ 0,
+// the row of v counts as 0 at token given[i] and −Inf elsewhere. The rows of v at these sites are
+// not read, and may be overwritten. Of the methods that use a filter's results, only Draw may be
+// called afterwards. It panics unless len(given) = sites and its tokens are levels.
 func (r *Runner) FilterGiven(v []float32, given []int32) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
 	r.g.checkSequence(given)
@@ -629,8 +629,9 @@ func (r *Runner) FilterGiven(v []float32, given []int32) (logZ float64, err erro
 	return logZ, err
 }
 
-// FilterLogs is [Runner.Filter] with logarithms throughout. Every value keeps its precision,
-// however small its share of the total. [Runner.Ahead] and [Runner.DrawFrom] require it.
+// FilterLogs is like [Runner.Filter] but computes with logarithms throughout. Every value keeps
+// its precision, however small its share of the total. [Runner.Ahead] and [Runner.DrawFrom]
+// require it.
 func (r *Runner) FilterLogs(v []float32) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
 	r.begin(logarithm)
@@ -690,9 +691,9 @@ func (r *Runner) Marginals(dst []float64) error {
 // ErrStopped is returned by a FilterUntil that was stopped.
 var ErrStopped = errors.New("trellis: stopped")
 
-// FilterUntil is [Runner.Filter], except that stop can end it early with the error [ErrStopped].
-// With a nil stop, it runs to the end. After ErrStopped, r has no results. If again is true,
-// FilterUntil continues where it was stopped. v must then be unchanged.
+// FilterUntil is like [Runner.Filter], except that stop can end it early with the error
+// [ErrStopped]. With a nil stop, it runs to the end. After ErrStopped, r has no results. If again
+// is true, FilterUntil continues where it was stopped. The log-weights v must then be unchanged.
 func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
 	if !again || !r.paused {

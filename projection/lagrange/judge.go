@@ -45,8 +45,8 @@ type oneHot struct {
 	sites, levels int
 }
 
-// Violation implements [constraint.Set]. It stores the values of the constraint at the one-hot
-// rows of each sequence.
+// Violation stores in g the values of the constraint at the one-hot rows of each sequence in x.
+// It implements [constraint.Set].
 func (o oneHot) Violation(g []float64, x []int32) {
 	v := make([]float32, o.sites*o.levels)
 	m := o.Len()

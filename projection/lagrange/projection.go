@@ -9,11 +9,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// Projection is a [Projector] compiled for a shape. In its methods, v holds log-weights (sites ×
-// levels), with the same meaning and errors as in [projection.PathProjection]. If the functions
-// of the constraint are safe for concurrent use, different samples may be projected concurrently,
-// but each by only one goroutine at a time. Project allocates nothing after warm-up unless those
-// functions do.
+// Projection is a [Projector] compiled for given numbers of sites and levels. In its methods, v
+// holds log-weights (sites × levels), with the same meaning and errors as in
+// [projection.PathProjection]. If the functions of the constraint are safe for concurrent use,
+// different samples may be projected concurrently, but each by only one goroutine at a time.
+// Project allocates nothing after warm-up unless those functions do.
 type Projection struct {
 	target
 

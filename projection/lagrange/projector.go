@@ -162,9 +162,10 @@ func (k *Projector) fill() error {
 	return nil
 }
 
-// Bind compiles the recipe for samples of the given shape. The result is a *[Projection]. The
-// error names a field that is out of range, states what is wrong with the constraint, or is an
-// error of [projection.Path.Compile] for the language.
+// Bind compiles the recipe for a number of samples, each with the given numbers of sites and
+// levels. The result is a *[Projection]. The error names a field that is out of range, states
+// what is wrong with the constraint, or is an error of [projection.Path.Compile] for the
+// language.
 func (k Projector) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if samples < 1 {
 		return nil, fmt.Errorf("lagrange: samples = %d, want ≥ 1", samples)
@@ -176,8 +177,8 @@ func (k Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 	return a, nil
 }
 
-// Compile is Bind for direct use. It compiles the recipe for one sample, with number 0. Errors
-// are those of Bind.
+// Compile compiles the recipe for direct use, without a runner: for a single sample, which has
+// the number 0. Errors are those of [Projector.Bind].
 func (k Projector) Compile(ctx context.Context, sites, levels int) (*Projection, error) {
 	return k.compile(ctx, sites, levels, 1)
 }

@@ -13,9 +13,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projection is a [Projector] compiled for a shape. In its methods, v holds log-weights (sites ×
-// levels), with the same meaning, errors and panics as in [projection.PathProjection]. A
-// Projection is safe for concurrent use. Commit does not run at the same time as any other call.
+// Projection is a [Projector] compiled for given numbers of sites and levels. In its methods, v
+// holds log-weights (sites × levels), with the same meaning, errors and panics as in
+// [projection.PathProjection]. A Projection is safe for concurrent use. Commit does not run at
+// the same time as any other call.
 type Projection struct {
 	name          string
 	sites, levels int
@@ -76,8 +77,8 @@ func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost 
 
 // Commit adds the finished sequence x to the set. If the set already contains x, Commit first
 // replaces x by the cheapest new sequence under its last log-weights v. Call Commit for one
-// sample at a time. Results depend on the order of these calls, so the order should not depend
-// on scheduling. v is not modified. If Commit returns an error, the set is unchanged.
+// sample at a time. Results depend on the order of these calls, so the order should not depend on
+// scheduling. It does not modify v. If Commit returns an error, the set is unchanged.
 func (s *Projection) Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error {
 	check.Len("novelty", "x", len(x), s.sites)
 	v = s.weights(v)

@@ -48,10 +48,10 @@ type Projector struct {
 	Trials int
 }
 
-// Bind compiles the recipe for samples of the given shape. If the set is a [Corpus], as the
-// default set is, the result is a *[CorpusProjection], which can also draw jointly. Otherwise
-// it is a *[Projection]. The error names a field that is out of range, or is an error of
-// [projection.Path.Compile].
+// Bind compiles the recipe for samples with the given numbers of sites and levels. If the set is
+// a [Corpus], as the default set is, the result is a *[CorpusProjection], which can also draw
+// jointly. Otherwise it is a *[Projection]. The error names a field that is out of range, or is
+// an error of [projection.Path.Compile].
 func (n Projector) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if samples < 1 {
 		return nil, fmt.Errorf("novelty: samples = %d, want ≥ 1", samples)
@@ -66,8 +66,8 @@ func (n Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 	return s, nil
 }
 
-// Compile is Bind for direct use. It returns an error if the set is not a [Corpus]. The default set
-// is a Corpus.
+// Compile compiles the recipe for direct use, without a runner. It returns the errors of
+// [Projector.Bind], and an error if the set is not a [Corpus]. The default set is one.
 func (n Projector) Compile(ctx context.Context, sites, levels int) (*CorpusProjection, error) {
 	s, err := n.compile(ctx, sites, levels)
 	if err != nil {

@@ -11,16 +11,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Conditional is a [Path] compiled for a shape. In all methods, v holds log-weights (sites ×
-// levels, row-major) that multiply the model's probabilities, with −Inf for an impossible
-// token. Zeros, or a nil v, leave the model unchanged. P denotes the distribution of the
-// package documentation.
+// Conditional is a [Path] compiled for given numbers of sites and levels. In all methods, v holds
+// log-weights (sites × levels, row-major) that multiply the model's probabilities, with −Inf for
+// an impossible token. Zeros, or a nil v, leave the model unchanged. P denotes the distribution
+// of the package documentation.
 //
 // Methods return an *[projection.InfeasibleError] if no sequence has positive weight, a
 // *[projection.WeightError] for a NaN or +Inf among tokens of the model, and the cause of the
-// context if it ends. They panic if a slice has the wrong length. A Conditional is immutable
-// and safe for concurrent use. For L sites, V tokens in K classes, H hidden states and Q
-// automaton states, a sum over the language takes L·(V·H + H²·Q + H·Q·K) multiplications.
+// context if it ends. They panic if a slice has the wrong length. A Conditional is immutable and
+// safe for concurrent use. For L sites, V tokens in K classes, H hidden states and Q automaton
+// states, a sum over the language takes L·(V·H + H²·Q + H·Q·K) multiplications.
 type Conditional struct {
 	program
 
@@ -62,8 +62,8 @@ func (c *Conditional) LogZ(ctx context.Context, v []float32) (float64, error) {
 	return w.filter(v)
 }
 
-// Draw stores in x0 an exact draw from P and returns log Z, the result of [Conditional.LogZ]. v
-// is not modified. Draw uses three random numbers per site.
+// Draw stores in x0 an exact draw from P and returns log Z, the result of [Conditional.LogZ]. It
+// does not modify v. Draw uses three random numbers per site.
 func (c *Conditional) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("prior", "x0", len(x0), c.sites)
 	return c.Sample(ctx, x0, v, src)

@@ -29,8 +29,8 @@ type Path struct {
 
 const defaultLimit = 1 << 24
 
-// Bind compiles the path for samples of the given shape. The result is a *[Conditional]. It
-// returns the errors of [Path.Compile], and an error if samples < 1.
+// Bind compiles the path for samples with the given numbers of sites and levels. The result is a
+// *[Conditional]. It returns the errors of [Path.Compile], and an error if samples < 1.
 func (p Path) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if samples < 1 {
 		return nil, fmt.Errorf("prior: Path: samples = %d, want ≥ 1", samples)
@@ -42,8 +42,8 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (projection.
 	return c, nil
 }
 
-// Compile compiles the path for sequences of sites tokens. levels may exceed the number of
-// tokens of the model, for instance to include a mask token. The additional levels have
+// Compile compiles the path for sequences of sites tokens. The number of levels may exceed the
+// number of tokens of the model, for instance to include a mask token. The additional levels have
 // probability zero.
 //
 // The error names a field that is out of range. It wraps [constraint.ErrInfeasible] if no
@@ -129,8 +129,9 @@ type HMM struct {
 	Emit  []float64 // token probabilities, h × k, one row per hidden state
 }
 
-// Markov returns a Markov chain of order 1 as an HMM whose hidden state is the token. start
-// holds k probabilities, and trans is a k × k table with one row of probabilities per token.
+// Markov returns a Markov chain of order 1 as an HMM whose hidden state is the token. The slice
+// start holds k probabilities, and trans is a k × k table with one row of probabilities per
+// token.
 func Markov(start, trans []float64) HMM {
 	k := len(start)
 	emit := make([]float64, k*k)

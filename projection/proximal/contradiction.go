@@ -65,7 +65,7 @@ type ContradictionError struct {
 	// numbers of the rows that contradict each other, in the order of the system
 	Rows       []int
 	Multiplier []float64 // multipliers w of the rows in Rows
-	// slack of the proof, > 0, and bound on the rounding errors relative to ‖z‖
+	// Slack and Slope in the proof, see [ContradictionError]; Slack > 0
 	Slack, Slope float64
 	Names        []string // names of the rows; nil if the system does not name them
 }

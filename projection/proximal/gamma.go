@@ -14,8 +14,8 @@ import (
 type Gamma func(from, to float64) float64
 
 // ExpGamma returns the schedule γ = min(exp(1/(1−ᾱ(to))), limit) of Narasimhan et al. (2025). A
-// limit of 0 means their value, 1e5. alpha is the signal level ᾱ of the process at a given
-// time. The schedule starts near e and reaches its limit once ᾱ > 1 − 1/log limit.
+// limit of 0 means their value, 1e5. The function alpha returns the signal level ᾱ of the process
+// at a given time. The schedule starts near e and reaches its limit once ᾱ > 1 − 1/log limit.
 func ExpGamma(alpha func(t float64) float64, limit float64) Gamma {
 	if limit == 0 {
 		limit = SoftGamma

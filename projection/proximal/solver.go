@@ -49,12 +49,12 @@ func newSolver(rows *slabs, curved constraint.Curved, metric func(dst, v []float
 //
 //	argmin_z ½‖z−v‖²  over  f(z) ≤ 0,
 //
-// in the metric of the recipe if there is one. z and v may be the same slice.
+// in the metric of the recipe if there is one. The slices z and v may be the same.
 //
-// If the rows exclude each other, z is the solution of the penalty form with γ = [SoftGamma].
-// The error is then a *[ContradictionError] unless Soften is set. If the iteration fails, the
-// error is a *[projection.NotConverged] and z the best iterate. If v is not finite, Solve
-// returns an error and does not change z.
+// If the rows exclude each other, z is the solution of the penalty form with γ = [SoftGamma]. The
+// error is then a *[ContradictionError] unless Soften is set. If the iteration fails, the error
+// is a *[projection.NotConverged] and z the best iterate. If v is not finite, Solve returns an
+// error and does not change z.
 func (s *Solver) Solve(z, v []float64) (Certificate, error) { return s.Penalised(z, v, math.Inf(1)) }
 
 // Penalised stores in z the solution of the penalty form,
@@ -237,11 +237,12 @@ func (s *Solver) At(t float64) {
 // Reset sets all multipliers to zero.
 func (s *Solver) Reset() { clear(s.iter.y) }
 
-// Multipliers stores the multipliers of the last solution in y, one per row of the system as
-// given, so that z = v − P·Σ_j y_j·a_j. A positive multiplier belongs to the upper bound. Rows
+// Multipliers stores in y the multipliers of the last solution, one for every inequality of the
+// set. They satisfy z = v − P·Σ_j y_j·a_j, where a_j are the coefficients of row j and P is the
+// metric (the identity if there is none). A positive multiplier belongs to the upper bound. Rows
 // without bounds get 0. If the last Solve found a contradiction, no multipliers exist, and all
 // are set to 0. [Solver.Penalised] with [SoftGamma] computes the multipliers of the soft
-// solution. y has one entry for every inequality of the set.
+// solution.
 func (s *Solver) Multipliers(y []float64) {
 	clear(y)
 	w := s.iter

@@ -52,10 +52,12 @@ func validate(s constraint.Smooth, linear constraint.Slabs, n int) error {
 // float64. A value is not safe for concurrent use, so solvers clone it.
 type rounded struct{ constraint.Smooth }
 
-// Eval implements constraint.Curved. It evaluates the constraint at z rounded to float32.
+// Eval stores in g the values of the constraint at z rounded to float32. It implements
+// constraint.Curved.
 func (r rounded) Eval(g, z []float64) { r.Value(g, narrow(z)) }
 
-// Gradient implements constraint.Curved. It computes the gradient at z rounded to float32.
+// Gradient stores in dst the gradient of inequality j at z rounded to float32. It implements
+// constraint.Curved.
 func (r rounded) Gradient(dst []float64, j int, z []float64) {
 	w := make([]float64, r.Len())
 	w[j] = 1

@@ -100,8 +100,8 @@ func Observed(t *testing.T, m energy.Model, method sampler.Method, draws int, se
 	return ObservedKernel(t, m, k, func() {}, draws, seed)
 }
 
-// ObservedKernel is [Observed] for a kernel of a whole block of chains. It calls the function
-// before ahead of every step.
+// ObservedKernel is like [Observed], but takes a kernel of a whole block of chains. It calls the
+// function before ahead of every step.
 func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, before func(), draws int, seed uint64) [][]int {
 	t.Helper()
 	sites, levels := m.Shape()
