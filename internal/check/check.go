@@ -61,8 +61,7 @@ func Quote(s string) string {
 	return strconv.Quote(strings.TrimSuffix(c, "…")) + "…"
 }
 
-// Nil reports whether v is nil, or an interface that holds a nil pointer, map,
-// function, channel or slice.
+// Nil reports whether v is nil or holds a nil pointer, map, function, channel or slice.
 func Nil(v any) bool {
 	r := reflect.ValueOf(v)
 	switch r.Kind() {
@@ -162,7 +161,7 @@ type Setting struct {
 }
 
 // Number returns a setting whose smallest valid value is least. The value 0 selects the default,
-// which is usual.
+// the argument usual.
 func Number(name string, value *int, least, usual int) Setting {
 	return Setting{name, value, least, usual}
 }

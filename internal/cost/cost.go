@@ -8,11 +8,12 @@ import "github.com/gibbsite-go/gibbsite/energy"
 // Model holds the costs of evaluating one state of a model, in nanoseconds.
 type Model struct {
 	Sites, Levels int
-	// average number of neighbours of a site; all other sites if neighbours are not known
+	// average number of neighbours of a site; if the neighbours are not known, the number of
+	// other sites
 	Degree float64
 
 	Energy float64 // cost of E(x)
-	Table  float64 // cost of E(x) and the differences to all levels of all sites
+	Table  float64 // cost of E(x) and the differences to all levels of all sites (a table)
 	Row    float64 // cost of exact differences to the levels of one site
 	Move   float64 // cost of updating the exact table after changing one site
 

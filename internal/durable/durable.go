@@ -82,8 +82,8 @@ func replace(fs FS, path, tmp string, write func(io.Writer) error, then func() e
 	return fs.SyncDir(filepath.Dir(path))
 }
 
-// Files returns the paths that saving to path uses: path itself, the previous generation, the
-// temporary file, and the lock.
+// Files returns the paths of all files that saving to the given path uses: the file itself, its
+// previous generation, the temporary file, and the lock.
 func Files(path string) []string {
 	return []string{path, Previous(path), temporary(path), lockName(path)}
 }

@@ -59,8 +59,8 @@ func Looks(run func(ctx context.Context) error) (int, error) {
 	return math.MaxInt - left, err
 }
 
-// Steady asserts that f does not allocate after pools are filled. It measures several times,
-// because a garbage collection, which empties pools, or another goroutine may cause an
+// Steady asserts that f does not allocate once pools of buffers are filled. It measures several
+// times, because a garbage collection, which empties pools, or another goroutine may cause an
 // allocation. Under the race detector, which makes pools drop items, it only calls f.
 func Steady(t *testing.T, name string, f func()) {
 	t.Helper()

@@ -47,7 +47,7 @@ func (m *Matrix) At(x, y int) float64 { return m.p[x*m.n+y] }
 // Row returns the distribution of the next state after x. The slice is shared with the matrix.
 func (m *Matrix) Row(x int) []float64 { return m.p[x*m.n : (x+1)*m.n : (x+1)*m.n] }
 
-// Mul returns the matrix of one step of m followed by one step of b.
+// Mul returns the matrix product m·b: one step of m followed by one step of b.
 func (m *Matrix) Mul(b *Matrix) *Matrix {
 	if m.n != b.n {
 		panic(fmt.Sprintf("exact: Mul: %d states and %d states, want the same", m.n, b.n))

@@ -2,8 +2,8 @@ package exact
 
 import "testing"
 
-// SkipUnderRace skips a long test of arithmetic in a single goroutine. The race detector cannot
-// find anything there and takes ten times as long.
+// SkipUnderRace skips a test if the race detector is on. Use it for long tests of arithmetic in a
+// single goroutine, where the race detector cannot find anything and takes ten times as long.
 func SkipUnderRace(t *testing.T) {
 	t.Helper()
 	if Race {

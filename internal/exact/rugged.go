@@ -91,7 +91,7 @@ func (m *Rugged) hash(k, i, l int) float64 {
 	return 2*float64(r.Uint64()>>11)*0x1p-53 - 1
 }
 
-// Ordinal adds unevenly spaced numeric levels to a [Rugged] model.
+// Ordinal is a [Rugged] model whose levels have numeric values, which are unevenly spaced.
 type Ordinal struct{ *Rugged }
 
 func (m Ordinal) Values() []float32 {
@@ -117,7 +117,7 @@ func (m Ordinal) Window(e []float64, g []float32, x []int32, w int) {
 }
 
 // Quadratic is the energy E = −½ sᵀAs − bᵀs of spins, for which DULA's stationary distribution
-// has a closed form. Its field is exact.
+// has a closed form. Its method Field is exact.
 type Quadratic struct {
 	a [][]float64 // couplings A: symmetric, zero diagonal
 	b []float64

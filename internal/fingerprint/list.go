@@ -26,8 +26,8 @@ import (
 // List holds the settings of a run in the order in which they were added. A setting that
 // explains others (the method) comes before them (its fields). Names are unique.
 type List struct {
-	// Sites and Levels are the shape for which the digests of languages among the settings are
-	// computed. They are not settings themselves.
+	// Sites and Levels are the numbers of sites and levels for which languages among the
+	// settings are hashed. They are not settings themselves.
 	Sites, Levels int
 
 	all []setting
@@ -242,24 +242,21 @@ func isNil(v any) bool {
 // recorded by its length and a digest.
 const most = 8
 
-// Add adds a value in a form that depends on its type:
+// Add adds a value under the given name, in a form that depends on its type:
 //
-//   - numbers, texts and truth values as they are; a top-level []float64 by
-//     [List.Numbers] and a top-level [Doubles] by [List.Doubles];
+//   - numbers, texts and truth values as they are; a top-level []float64 by [List.Numbers] and a
+//     top-level [Doubles] by [List.Doubles];
 //   - a value with a method Settings by its name and what the method adds;
-//   - a language (States, Start, Next, Accepting) by content: equal sets of
-//     sequences of Sites tokens below Levels have equal digests, whatever
-//     their automata;
-//   - a function of an integer, such as a schedule, by its values at 0, 1, 2, 4,
-//     8 … 2²⁰;
-//   - a struct whose only field is an embedded value, and that has no name of its
-//     own, as that value;
-//   - any other struct by its name and its fields, prefixed by "name." (at the top
-//     level by the name of the struct: "dmala.StepSize"); fields of an embedded
-//     struct count as its own, a pointer as its target, and a long slice by a
-//     digest;
-//   - anything else (functions, maps, channels) by its name if it has a method
-//     Name, or else as "func", "map" or "chan", or "nil".
+//   - a language (States, Start, Next, Accepting) by content: equal sets of sequences of Sites
+//     tokens below Levels have equal digests, whatever their automata;
+//   - a function of an integer, such as a schedule, by its values at 0, 1, 2, 4, 8 … 2²⁰;
+//   - a struct whose only field is an embedded value, and that has no name of its own, as that
+//     value;
+//   - any other struct by its name and its fields, prefixed by "name." (at the top level by the
+//     name of the struct: "dmala.StepSize"); fields of an embedded struct count as its own, a
+//     pointer as its target, and a long slice by a digest;
+//   - anything else (functions, maps, channels) by its name if it has a method Name, or else as
+//     "func", "map" or "chan", or "nil".
 func (l *List) Add(name string, value any) {
 	switch v := value.(type) {
 	case []float64:

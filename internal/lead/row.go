@@ -57,8 +57,9 @@ func New(levels int, by Rule) *Row {
 	return r
 }
 
-// Load normalises a row of log-weights. It returns the index of a weight that is NaN or +Inf, or
-// −1. The result ok is false if there is such a weight or all weights are −Inf.
+// Load normalises a row of log-weights and prepares it for the other methods. It returns the
+// index of a weight that is NaN or +Inf, or −1. The result ok is false if there is such a weight
+// or all weights are −Inf.
 func (r *Row) Load(w []float32) (bad int, ok bool) {
 	top := float32(math.Inf(-1))
 	for l, x := range w {
@@ -162,8 +163,8 @@ func entropyTerm(p, logp float64) float64 {
 	return float64(p * logp)
 }
 
-// Rule defines which row is nearest, and the cost of making a token the most likely one. The zero
-// value is the forward divergence without a margin.
+// Rule defines which row counts as nearest, and the cost of making a token the most likely one.
+// The zero value is the forward divergence without a margin.
 type Rule struct {
 	Reverse bool    // minimise KL(y‖x) instead of KL(x‖y)
 	Margin  float64 // margin κ ≥ 1 of the most likely token over each other token; 0 means 1
@@ -307,7 +308,8 @@ func (r *Row) second() (cost float64, size int) {
 	return max(0, r.logs[2]-float64(total*c)), 1
 }
 
-// Cost returns the cost of the given rank. [Row.At] must have been called for this rank.
+// Cost returns the cost of the token of the given rank. [Row.At] must have been called for this
+// rank.
 func (r *Row) Cost(rank int) float64 { return r.cost[rank] }
 
 // Token returns the token of the given rank. [Row.At] must have been called for this rank.

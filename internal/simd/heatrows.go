@@ -209,7 +209,7 @@ func HeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []
 	}
 }
 
-// SumRows adds the rows to sum, for each chain.
+// SumRows adds to sum[c], for each chain c, the states of that chain in all rows.
 func SumRows(sum *[ChainBits]int32, rows []Row) {
 	if best < sumRowsLevel {
 		refSumRows(sum, rows)

@@ -29,7 +29,7 @@ type Layout struct {
 
 // Graph arranges sites in lanes of 32 bits, one bit per chain. Sites that are redrawn together
 // are in adjacent lanes: they are sorted by colour, then by kind, and each group is padded to
-// whole registers. A Graph is immutable, except for Share.
+// whole vector registers. A Graph is immutable, except for [Graph.Share].
 type Graph struct {
 	sites int
 	place []int32 // per site: index of its lane
@@ -134,7 +134,7 @@ func (g *Graph) connect(from Layout) {
 	}
 }
 
-// Lanes returns the number of lanes, including padding.
+// Lanes returns the number of lanes, one per site, including padding.
 func (g *Graph) Lanes() int { return g.lanes }
 
 // Parts returns the number of parts of a sweep. A part is a range of sites of one colour and kind
@@ -194,8 +194,8 @@ func (g *Graph) NewChains() *Chains {
 	return c
 }
 
-// Redraw redraws the sites of one part, given the other sites. It consumes Graph.Groups groups of
-// the source and adds the changes to the tally of the part's kind in delta.
+// Redraw redraws the sites of one part, given the other sites. It consumes [Graph.Groups] groups
+// of the source and adds the changes to the tally of the part's kind in delta.
 func (c *Chains) Redraw(at int, delta []simd.ChainTally, from Source, w *Scratch) {
 	now, old := c.drawn(at, from, w)
 	simd.TallyBits(&delta[c.parts[at].kind], now, old, &w.count)
@@ -258,7 +258,7 @@ func clearFrom(v []uint64, n int) {
 	clear(v[n/2:])
 }
 
-// Spread sets x to the states, one row per chain.
+// Spread stores in x the states, one row per chain.
 func (c *Chains) Spread(x []int32) { simd.SpreadChains(x, c.bits, c.place) }
 
 // Pack sets the states to x, which holds a row of levels 0 and 1 per chain.
@@ -286,8 +286,9 @@ func (c *Change) Add(t *simd.ChainTally, chain int) {
 	c.Near += int(t.Sum[chain]) - simd.TallyDown*down
 }
 
-// Share reports whether two graphs arrange states in the same way: the same sites in the same
-// lanes, with the same neighbours. If so, g releases its slices and uses those of h.
+// Share makes g use the slices of h, and release its own, if both graphs arrange states in the
+// same way: the same sites in the same lanes, with the same neighbours. It reports whether they
+// do.
 func (g *Graph) Share(h *Graph) bool {
 	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.parts, h.parts, func(a, b part) bool {
 		return a.lane == b.lane && a.sites == b.sites && a.kind == b.kind && slices.Equal(a.near, b.near)

@@ -114,7 +114,8 @@ func (g *RowGraph) Equal(h *RowGraph) bool {
 	return slices.Equal(g.place, h.place) && slices.Equal(g.visits, h.visits) && slices.Equal(g.near, h.near) && slices.Equal(g.odds, h.odds)
 }
 
-// Parts returns the number of parts of a sweep.
+// Parts returns the number of parts of a sweep. A part is a range of sites in sweep order that
+// one call redraws.
 func (g *RowGraph) Parts() int { return len(g.parts) }
 
 // PartSites returns the number of sites of a part and the number of neighbours' rows that a
@@ -175,8 +176,8 @@ func (g *RowGraph) NewChains(chains int) *RowChains {
 	return c
 }
 
-// Redraw redraws the sites of a part, one after the other. It consumes RowGraph.Groups groups of
-// the source and adds the changes to t.
+// Redraw redraws the sites of a part, one after the other. It consumes [RowGraph.Groups] groups
+// of the source and adds the changes to t.
 func (c *RowChains) Redraw(part int, t *simd.RowTally, from Source, w *simd.RowScratch) {
 	p := &c.parts[part]
 	simd.HeatRows(c.rows, c.own, c.visits[p.visit:p.visit+p.visits], c.near[p.near:p.near+p.entries], c.odds, c.valid, t, c.kept, w,
@@ -202,7 +203,7 @@ func (c *RowChains) Keep(on bool) {
 // Kept reports whether sums of neighbours are kept, see [RowChains.Keep].
 func (c *RowChains) Kept() bool { return c.kept != nil }
 
-// Ones stores in n, for every chain, the number of sites of a kind that are in state 1.
+// Ones stores in n, for every chain, the number of sites of the given kind that are in state 1.
 func (c *RowChains) Ones(n *[simd.ChainBits]int32, kind int) {
 	*n = [simd.ChainBits]int32{}
 	for _, run := range c.kinds[kind] {
@@ -210,10 +211,11 @@ func (c *RowChains) Ones(n *[simd.ChainBits]int32, kind int) {
 	}
 }
 
-// Spread sets x to the states, one row per chain.
+// Spread stores in x the states, one row per chain.
 func (c *RowChains) Spread(x []int32) { simd.SpreadChains(x, c.own, c.place) }
 
-// Pack sets the states to x, which holds a row of levels 0 and 1 per chain. It switches Keep off.
+// Pack sets the states to x, which holds a row of levels 0 and 1 per chain. It switches
+// [RowChains.Keep] off.
 func (c *RowChains) Pack(x []int32) {
 	c.kept = nil
 	clear(c.rows)
@@ -228,9 +230,9 @@ func (c *RowChains) Pack(x []int32) {
 	}
 }
 
-// Share reports whether two graphs arrange states in the same way: the same sites in the same
-// rows, of the same kinds, with the same neighbours. If so, g releases its slices and uses those
-// of h.
+// Share makes g use the slices of h, and release its own, if both graphs arrange states in the
+// same way: the same sites in the same rows, of the same kinds, with the same neighbours. It
+// reports whether they do.
 func (g *RowGraph) Share(h *RowGraph) bool {
 	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.kinds, h.kinds, func(a, b []rowRun) bool { return slices.Equal(a, b) }) &&
 		slices.Equal(g.visits, h.visits) && slices.Equal(g.near, h.near)
@@ -242,7 +244,7 @@ func (g *RowGraph) Share(h *RowGraph) bool {
 
 // Swap exchanges the states of the given chains with the states of these chains in from. If moved
 // is not nil, Swap adds to moved[s] the number of sites at which the two states of chain s
-// differ. It switches Keep off.
+// differ. It switches [RowChains.Keep] off for both.
 func (c *RowChains) Swap(from *RowChains, chains []int, moved []int) {
 	swapLanes(c.own, from.own, chains, moved)
 	mask := simd.Row{}
@@ -424,8 +426,8 @@ func (p *RowPair) Take(first, second *RowChains) {
 	}
 }
 
-// Give copies the states of the pair to the two blocks first and second. It switches their Keep
-// off.
+// Give copies the states of the pair to the two blocks first and second. It switches
+// [RowChains.Keep] off for both.
 func (p *RowPair) Give(first, second *RowChains) {
 	for at := range p.sites {
 		row, a, b := &p.rows[at], &first.rows[at], &second.rows[at]

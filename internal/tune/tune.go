@@ -8,9 +8,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Target is the default mean acceptance probability for adaptation. It is optimal for Langevin
-// proposals in continuous spaces (Roberts and Rosenthal 1998) and nearly so in discrete ones
-// (Sun, Dai and Schuurmans 2022).
+// Target is the mean acceptance probability to which step sizes are adapted by default. It is
+// optimal for Langevin proposals in continuous spaces (Roberts and Rosenthal 1998) and nearly so
+// in discrete ones (Sun, Dai and Schuurmans 2022).
 const Target = 0.574
 
 // Tuner adapts a step size α by Robbins and Monro's stochastic approximation on log α. After step
