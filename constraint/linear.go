@@ -173,7 +173,7 @@ func (c Count) Linear(sites, levels int) Linear {
 // Linear returns the bounds of s as bounds on the expected sum under a table of sites × levels
 // probabilities, in the order of [Sum.Violation]. On a one-hot table, these bounds hold exactly
 // if the bounds of s do. Levels without a weight count as 0. Linear panics if s has a fixed
-// number of sites other than sites.
+// number of sites that differs from the argument sites.
 func (s *Sum) Linear(sites, levels int) Linear {
 	if s.fixed && sites != len(s.rows) {
 		panic(fmt.Sprintf("constraint: sites = %d, want %d", sites, len(s.rows)))

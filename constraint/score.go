@@ -17,7 +17,7 @@ type Score struct {
 	// Gradient adds weight·∂F/∂v at v to dst.
 	Gradient func(dst, v []float32, weight float64)
 
-	// Threshold is the largest feasible score, in units of the score.
+	// Threshold is the largest score that counts as feasible, in the units of F.
 	Threshold float64
 
 	// Decide evaluates the score of a token sequence, which decides whether the sequence is

@@ -173,8 +173,8 @@ func (m *target) one(x []int32) float64 {
 	return e
 }
 
-// Conditional stores in d the energy of every level of one site relative to its current level. The
-// levels of the other sites are those of x; it implements [energy.Conditional].
+// Conditional stores in d the energy of every level of one site relative to its current level.
+// The other sites have their levels in x. It implements [energy.Conditional].
 func (m *target) Conditional(d []float64, site int, x []int32) {
 	check.Len("problem", "d", len(d), m.levels)
 	check.Len("problem", "x", len(x), len(m.p.vars))
@@ -233,8 +233,8 @@ func (m *target) valid(site int, x []int32) bool {
 	return true
 }
 
-// Graph returns, for each site, the sites that share a term or condition with it. It implements
-// [energy.Graphical].
+// Graph returns, for each site, the sites that share a term or condition with it, in compressed
+// rows. It implements [energy.Graphical].
 func (m *target) Graph() (start, adj []int32) { return m.start, m.adj }
 
 // penalised is a target with a finite penalty, so that every level of a variable is possible.

@@ -34,7 +34,8 @@ type SampleSet struct {
 
 // Row is one state of a [SampleSet].
 type Row struct {
-	// Level of each variable, in the order of Problem.Names; Problem.Model explains the levels.
+	// Level of each variable, in the order of [Problem.Names]. [Problem.Model] explains the
+	// levels.
 	Levels      []int32
 	Energy      float64  // energy E of the state, without any Config.Penalty
 	Occurrences int      // number of draws in this row
@@ -134,7 +135,7 @@ func (s *SampleSet) Values(e Expr) ([]float64, error) {
 	return v, nil
 }
 
-// Filter returns a new set of those rows for which keep returns true.
+// Filter returns a new set with the rows for which keep returns true.
 func (s *SampleSet) Filter(keep func(Row) bool) *SampleSet {
 	t := *s
 	t.Rows = nil

@@ -155,8 +155,8 @@ func (r *nestedRunner) MAP(x []int32, v []float32) (float64, error) {
 	})
 }
 
-// CheapestBy computes the prices of all tokens first, because the backward walk visits sites
-// out of order.
+// CheapestBy stores in x the cheapest sequence at the prices of p. It computes the prices of all
+// tokens first, because it visits sites out of order.
 func (r *nestedRunner) CheapestBy(x []int32, v []float32, p trellis.Pricer) (float64, error) {
 	n := r.of
 	if r.cost == nil {

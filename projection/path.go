@@ -25,8 +25,8 @@ import (
 // direct use. The zero value of every field but Language is the recommended setting.
 type Path struct {
 	// Language is the set of allowed sequences. Masks that were intersected with the language
-	// cost nothing. The depth of a [Nested] language is not bounded. Its cost grows with the
-	// cube of the length if parts may contain themselves, and otherwise linearly.
+	// cost nothing. A [Nested] language may have any depth. The cost then grows with the cube
+	// of the length if parts of the language may contain themselves, and otherwise linearly.
 	Language constraint.Language
 
 	// Name is the name of the language in errors. The default is the name of its type.
@@ -54,7 +54,7 @@ type Path struct {
 }
 
 // Bind compiles the path for samples with the given numbers of sites and levels. The result is a
-// *[PathProjection]. It returns the errors of [Path.Compile], and an error if samples < 1.
+// *[PathProjection]. Bind returns the errors of [Path.Compile], and an error if samples < 1.
 func (p Path) Bind(ctx context.Context, sites, levels, samples int) (Projection, error) {
 	if samples < 1 {
 		return nil, fmt.Errorf("projection: Path: samples = %d, want ≥ 1", samples)

@@ -28,7 +28,7 @@ type Span struct {
 type Spans []Span
 
 // Bind compiles the spans for samples with the given numbers of sites and levels. The result is a
-// *[SpansProjection]. It returns the errors of [Spans.Compile], and an error if samples < 1.
+// *[SpansProjection]. Bind returns the errors of [Spans.Compile], and an error if samples < 1.
 func (s Spans) Bind(ctx context.Context, sites, levels, samples int) (Projection, error) {
 	if samples < 1 {
 		return nil, &constraint.ArgumentError{Func: "Spans.Bind", Arg: "samples", Value: samples, Want: "≥ 1"}

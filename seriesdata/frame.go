@@ -60,11 +60,11 @@ type Frame struct {
 type Time struct {
 	// Name of the column of times in the file; two names are joined by +; "" if there is none.
 	Column string `json:"column"`
-	// Order of the rows in the file: oldest first, newest first, sorted, or as in the file.
+	// Order of the rows in the file, such as "oldest first", "newest first" or "sorted".
 	Order  string `json:"order"`
 	Dates  string `json:"dates,omitempty"` // order of the parts of a date, such as day/month/year
 	Zone   string `json:"zone,omitempty"`  // time zone of the file; "" if unknown
-	Step   string `json:"step"`            // step of the regular grid, or irregular
+	Step   string `json:"step"`            // step of the regular grid, or "irregular"
 	Gaps   int    `json:"gaps"`            // number of absent grid times, over all entities
 	Ranges []Gap  `json:"ranges,omitempty"`
 }
@@ -98,9 +98,10 @@ type place struct{ line, cell int }
 
 // Channel describes one quantity that is measured at every time.
 type Channel struct {
-	Name    string `json:"name"`
-	Unit    string `json:"unit"`
-	Kind    string `json:"kind"`    // price, volume, count, share, flag, constant or number
+	Name string `json:"name"`
+	Unit string `json:"unit"`
+	// kind of quantity: "price", "volume", "count", "share", "flag", "constant" or "number"
+	Kind    string `json:"kind"`
 	Missing int    `json:"missing"` // number of missing values in rows of the file
 
 	// Tick is the largest number of which all values are multiples, such as 0.01 for prices or 1

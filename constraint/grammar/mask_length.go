@@ -253,7 +253,7 @@ func (m *Masks) each(at configuration, mask bitset, f func(t int32, c configurat
 // Group is a set of tokens after which a text continues in the same way.
 type Group struct {
 	Tokens []int32
-	At     *Matcher // matcher after any one of the tokens
+	At     *Matcher // matcher in the position after any one of the tokens
 }
 
 // Groups returns the tokens that may come next, without those that end the text. Tokens that

@@ -150,7 +150,7 @@ func (d *Distribution) compile(ctx context.Context, scopes [][]int32, late []boo
 // Width returns log₂ of the number of entries of the largest table.
 func (d *Distribution) Width() float64 { return d.plan.Width }
 
-// Bytes returns the memory in bytes of the tables that marginals and draws keep.
+// Bytes returns the memory, in bytes, that the tables need for marginals and draws.
 func (d *Distribution) Bytes() int64 { return d.plan.Bytes() }
 
 // LogZ returns log Z = log Σ_x exp(−E(x)). It returns an error if every state has energy +Inf, or
@@ -192,9 +192,10 @@ func (d *Distribution) Marginals(ctx context.Context) (p []float64, logZ float64
 	return p, logZ, wrap("Marginals", err)
 }
 
-// Joint returns, for each scope, the joint probabilities of the states of its sites. A scope has
-// levels^len(scope) entries, and its last site varies fastest. A scope may contain any sites; sites
-// that share no table make the graph wider.
+// Joint returns, for each scope (a list of sites), the joint probabilities of the states of these
+// sites. The result for a scope has levels^len(scope) entries, and the last site of the scope
+// varies fastest. A scope may contain any sites, but a scope whose sites share no table of the
+// model increases the width, and so the cost.
 //
 // It returns an error if a site is out of range or occurs twice in a scope. It also returns the
 // errors of [New] and [Distribution.LogZ].
@@ -245,9 +246,9 @@ func (d *Distribution) tables(ctx context.Context, scopes [][]int32, f func(k in
 	}, nil)
 }
 
-// Mean returns the mean energy of each statistic under the distribution. A statistic is a sum of
-// terms over a few sites, such as another model with factors. The mean is +Inf if a state of
-// positive probability has energy +Inf.
+// Mean returns the mean of each statistic under the distribution. A statistic is the energy of
+// another model with factors, that is, a sum of terms over a few sites each. The mean is +Inf if
+// a state of positive probability has energy +Inf.
 //
 // It returns an error if a statistic is nil, has no factors, has hidden units or has another
 // shape. It also returns the errors of [New] and [Distribution.LogZ].

@@ -193,8 +193,8 @@ func (c *Conditional) Advance(ctx context.Context, dst []float64, prefix []int32
 }
 
 // Project replaces v by the logarithms of the marginals of P. They form the factorised
-// distribution y that minimises KL(P‖y). The likeliest sequence under y need not be in C, but
-// draws from P are. The returned violation is always 0.
+// distribution y that minimises KL(P‖y). The likeliest sequence under y need not be in the
+// language, but draws from P always are. The returned violation is always 0.
 func (c *Conditional) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	check.Len("prior", "v", len(v), c.sites*c.levels)
 	dst := make([]float64, len(v))

@@ -30,7 +30,7 @@ type Path struct {
 const defaultLimit = 1 << 24
 
 // Bind compiles the path for samples with the given numbers of sites and levels. The result is a
-// *[Conditional]. It returns the errors of [Path.Compile], and an error if samples < 1.
+// *[Conditional]. Bind returns the errors of [Path.Compile], and an error if samples < 1.
 func (p Path) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if samples < 1 {
 		return nil, fmt.Errorf("prior: Path: samples = %d, want ≥ 1", samples)
@@ -122,7 +122,9 @@ func (p Path) check(sites, levels int) (h, k int, err error) {
 
 // HMM is a hidden Markov model of tokens 0 … k−1 with h hidden states,
 //
-//	p(x) = Σ_z start(z_0)·emit(z_0; x_0)·∏_{i≥1} trans(z_{i−1}; z_i)·emit(z_i; x_i).
+//	p(x) = Σ_z start(z_0)·emit(z_0; x_0)·∏_{i≥1} trans(z_{i−1}; z_i)·emit(z_i; x_i),
+//
+// where z_i is the hidden state at site i, and start, trans and emit are entries of the fields.
 type HMM struct {
 	Start []float64 // initial probabilities of the h hidden states
 	Trans []float64 // transition probabilities, h × h, one row per hidden state

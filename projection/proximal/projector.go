@@ -51,8 +51,8 @@ type Projector struct {
 }
 
 // Bind compiles the recipe for real series of the given number of sites; levels must be 1. The
-// result is a *[Projection]. It returns the errors of [Projector.Compile], and an error if levels
-// ≠ 1 or samples < 1.
+// result is a *[Projection]. Bind returns the errors of [Projector.Compile], and an error if
+// levels ≠ 1 or samples < 1.
 func (p Projector) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if levels != 1 {
 		return nil, fmt.Errorf("proximal: levels = %d, want 1: it is for real-valued series", levels)

@@ -49,12 +49,13 @@ func newSolver(rows *slabs, curved constraint.Curved, metric func(dst, v []float
 //
 //	argmin_z ½‖z−v‖²  over  f(z) ≤ 0,
 //
-// in the metric of the recipe if there is one. The slices z and v may be the same.
+// where f(z) ≤ 0 are the inequalities. Distances are in the Metric of the [Projector], if it has
+// one. The slices z and v may be the same.
 //
-// If the rows exclude each other, z is the solution of the penalty form with γ = [SoftGamma]. The
-// error is then a *[ContradictionError] unless Soften is set. If the iteration fails, the error
-// is a *[projection.NotConverged] and z the best iterate. If v is not finite, Solve returns an
-// error and does not change z.
+// If the linear inequalities contradict each other, z is the solution of the penalty form with γ
+// = [SoftGamma]. The error is then a *[ContradictionError] unless Soften is set. If the iteration
+// fails, the error is a *[projection.NotConverged] and z holds the best iterate. If v is not
+// finite, Solve returns an error and does not change z.
 func (s *Solver) Solve(z, v []float64) (Certificate, error) { return s.Penalised(z, v, math.Inf(1)) }
 
 // Penalised stores in z the solution of the penalty form,

@@ -66,8 +66,9 @@ func (c *Flags) Path(name string) string {
 	return c.Checkpoint + "." + name
 }
 
-// Load calls load with the file of a part of the run, if the file exists and -resume is given.
-// Without -resume an existing file is an error, because the run would overwrite it.
+// Load calls the function load with the path of the file for a part of the run, if the file
+// exists and -resume is given. Without -resume an existing file is an error, because the run
+// would overwrite it.
 func (c *Flags) Load(ctx context.Context, name string, load func(ctx context.Context, path string) error) error {
 	path := c.Path(name)
 	if path == "" {

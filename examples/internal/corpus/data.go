@@ -223,7 +223,7 @@ const (
 	NoMolecules = "not all of the data are molecules that the judge reads (SMILES in Kekulé form without stereochemistry): brackets and ring digits are judged, not chemistry"
 )
 
-// Novel describes the condition of a run for novel strings.
+// Novel returns a phrase that describes the condition of a run for novel strings.
 func (c *Corpus) Novel() string {
 	if c.ofFile && c.Chemical {
 		return "a molecule that is not " + c.where
@@ -239,7 +239,7 @@ func (c *Corpus) Judge() string {
 	return BySyntax
 }
 
-// Judged returns the word for strings that the given kind of check accepts.
+// Judged returns the adjective for strings that the given kind of check accepts.
 func Judged(judge string) string {
 	if judge == BySMILES {
 		return "valid"

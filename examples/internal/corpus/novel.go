@@ -39,7 +39,8 @@ func (s *Seen) Bind(ctx context.Context, sites, levels, samples int) (diffusion.
 	return &unseen{p.(*novelty.CorpusProjection), s.corpus, make(map[string]bool)}, nil
 }
 
-// Judge returns a function that accepts each novel identity once.
+// Judge returns a function that reports whether a string is new. It accepts each identity that is
+// not among the known ones, but only once.
 func (s *Seen) Judge() func(string) bool {
 	made := make(map[string]bool)
 	return func(text string) bool {

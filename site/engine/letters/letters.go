@@ -72,8 +72,8 @@ func Learn(lines []string, alphabet []rune, groups []string, average float64) pr
 	return prior.HMM{Start: start, Trans: trans, Emit: emit}
 }
 
-// WithoutEnd removes the last hidden state and the last token, which mark the end of the text.
-// Texts of the returned model do not end.
+// WithoutEnd returns the model without its last hidden state and its last token, which mark the
+// end of the text. Its texts do not end.
 func WithoutEnd(m prior.HMM) prior.HMM {
 	h := len(m.Start)
 	k := len(m.Emit) / h

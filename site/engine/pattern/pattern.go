@@ -25,8 +25,9 @@ type Pattern struct {
 	Length  int
 	UpTo    bool   // whether shorter strings are allowed as well
 	Fixed   string // one rune per position, · where the position is free
-	Model   string // "uniform", or "text" for the distribution learned from Text
-	Text    string // lines of that text; "" for a built-in English text
+	Model   string // "uniform", or "text" for a distribution learned from the lines of Text
+	// text from which the model "text" is learned; "" for a built-in English text
+	Text    string
 	Seed    uint64
 	Samples int
 }
