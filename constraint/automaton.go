@@ -22,8 +22,8 @@ type Language interface {
 //
 //	s_0 = Start(), s_{i+1} = Next(s_i, x_i) ≥ 0, Accepting(s_n).
 //
-// Implementations are immutable and safe for concurrent use. For a token unknown to the
-// language, Next returns −1 or a state and must not panic. Package constrainttest checks this
+// Implementations are immutable and safe for concurrent use. Next must not panic for a token that
+// the language does not know; it may return −1 or a state. Package constrainttest checks this
 // contract.
 type Automaton interface {
 	// States returns a bound on the state numbers: every state is in 0…States()−1. The
@@ -56,7 +56,7 @@ var (
 
 // Finite is implemented by languages that may have infinitely many states. The method Finite
 // returns an error that explains why no table can hold the language, or nil if a table can.
-// [Compile] and all other code that builds a table calls it.
+// [Compile], like all code that builds a table, calls Finite first.
 type Finite interface{ Finite() error }
 
 var (
@@ -105,7 +105,7 @@ func Accepts(a Automaton, x []int32) bool {
 	return a.Accepting(s)
 }
 
-// Pushdown is a deterministic pushdown automaton over tokens, which decides a nested language.
+// Pushdown is a deterministic pushdown automaton over tokens, which recognises a nested language.
 // Only package constraint/grammar creates values of this type. Package projection computes sums
 // over the sequences that a Pushdown accepts.
 type Pushdown interface {

@@ -27,8 +27,8 @@ type Count struct {
 	Min, Max int
 }
 
-// Validate returns an [*ArgumentError] for a negative level or Max, and an error
-// that wraps [ErrInfeasible] if Min > Max.
+// Validate returns an [*ArgumentError] if a level or Max is negative, and an error that wraps
+// [ErrInfeasible] if Min > Max.
 func (c Count) Validate() error {
 	for _, l := range c.Levels {
 		if l < 0 {

@@ -43,7 +43,7 @@ func (d *DFA) States() int { return d.table.States() }
 // Start returns 0.
 func (d *DFA) Start() int { return 0 }
 
-// Levels returns the number of tokens in the table; all other tokens are dead.
+// Levels returns the number of tokens in the table. After any other token, Next returns −1.
 func (d *DFA) Levels() int { return d.table.Levels() }
 
 // Next returns the state after token, or −1 if there is none.

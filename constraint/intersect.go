@@ -152,7 +152,7 @@ func (p *Intersection) Accepting(state int) bool {
 	return true
 }
 
-// Classes returns the coarsest classes that refine the token classes of every part.
+// Classes puts two tokens into one class if every part does.
 func (p *Intersection) Classes(levels int) (of []int32, n int) {
 	return automata.Refine(p.parts, levels)
 }

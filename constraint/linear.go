@@ -204,15 +204,15 @@ func (l *Linear) atLeast(r Row, b float64) {
 	l.A, l.B = append(l.A, negative), append(l.B, -b)
 }
 
-// Row is a sparse row vector. Its product with v is Σ_k Value[k]·v[Index[k]]. An index may
-// occur twice.
+// Row is a sparse row vector. Its product with a vector v is Σ_k Value[k]·v[Index[k]]. An index
+// may occur twice.
 type Row struct {
 	Index []int32
 	Value []float64
 }
 
-// Rows returns the sparse rows of a dense row-major matrix. It panics unless
-// columns ≥ 1 divides len(a).
+// Rows returns the sparse rows of the dense row-major matrix a with the given number of columns.
+// It panics unless columns ≥ 1 divides len(a).
 func Rows(a []float64, columns int) []Row {
 	if columns < 1 || len(a)%columns != 0 {
 		panic(fmt.Sprintf("constraint: len(a) = %d, want a multiple of columns = %d ≥ 1", len(a), columns))

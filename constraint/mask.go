@@ -9,12 +9,12 @@ import (
 )
 
 // Mask restricts the levels of the first sites of a sequence: x_i ∈ allowed_i for every site i
-// that the mask covers. Later sites are unrestricted. For a sequence shorter than the mask,
-// only the existing sites are checked.
+// that the mask covers. Later sites are unrestricted. For a sequence shorter than the mask, only
+// the existing sites are checked.
 //
-// As an [Automaton], its state is the number of sites passed. Code that holds a weight for
-// every pair of site and level should separate the mask from the language with [Split] and use
-// [Mask.Apply].
+// As an [Automaton], a Mask counts sites: its state is the number of tokens read. Code that holds
+// a weight for every pair of site and level should separate the mask from the language with
+// [Split] and use [Mask.Apply].
 type Mask struct {
 	sites, levels int
 	words         int      // number of 64-bit words per site
@@ -48,9 +48,9 @@ func Split(a Automaton) (rest Automaton, mask *Mask) {
 }
 
 // NewMask returns the mask that allows the levels allowed[i] at site i. If allowed[i] is nil,
-// site i may take all levels. If it is empty but not nil, site i may take none. Tokens outside
-// 0…levels−1 are not allowed at any of the len(allowed) sites. The slices are not kept. The
-// error is an [*ArgumentError], or wraps [ErrInfeasible] if a site has no allowed level.
+// site i may take all levels. If allowed[i] is empty but not nil, site i may take none. Tokens
+// outside 0…levels−1 are not allowed at any of the len(allowed) sites. The slices are not kept.
+// The error is an [*ArgumentError], or wraps [ErrInfeasible] if a site has no allowed level.
 func NewMask(levels int, allowed [][]int32) (*Mask, error) {
 	if levels < 1 {
 		return nil, &ArgumentError{"NewMask", "levels", levels, "≥ 1"}

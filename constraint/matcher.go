@@ -31,7 +31,7 @@ func ContainsAny(words ...[]int32) (Automaton, error) {
 // complement of [ContainsAny] and has the same errors.
 func Avoids(words ...[]int32) (Automaton, error) { return newMatcher("Avoids", words, false) }
 
-// String returns the name of the function that builds the language, for errors.
+// String returns the name of the function that built the language, for error messages.
 func (w *matcher) String() string {
 	if w.until {
 		return "ContainsAny"

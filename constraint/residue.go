@@ -58,8 +58,7 @@ func newResidue(name string, rows [][]int, fixed bool, modulus int, residues []i
 	return r, nil
 }
 
-// States returns the modulus. If the number of sites is fixed, it returns the modulus times
-// sites + 1.
+// States returns the modulus or, if the number of sites is fixed, modulus·(sites + 1).
 func (r *Residue) States() int {
 	if r.fixed {
 		return r.modulus * (len(r.rows) + 1)

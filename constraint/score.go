@@ -44,11 +44,11 @@ func (s Score) Validate() error {
 	return nil
 }
 
-// Leads reports whether F is set. Value and Pull may be called only if it is.
+// Leads reports whether F is set. If it is not set, Value and Pull must not be called.
 func (s Score) Leads() bool { return s.F != nil }
 
-// Decides reports whether Decide or DecideAll is set. Violation may be called only if one of
-// them is.
+// Decides reports whether Decide or DecideAll is set. If neither is set, Violation must not be
+// called.
 func (s Score) Decides() bool { return s.Decide != nil || s.DecideAll != nil }
 
 // Len returns 1, the number of inequalities.

@@ -23,7 +23,8 @@ type Slabs struct {
 	Lower, Upper []float64
 }
 
-// Slabs returns the system as slabs without lower bounds. The slices A and B are shared.
+// Slabs returns the system A·v ≤ B as slabs without lower bounds. The result shares the slices A
+// and B.
 func (l Linear) Slabs() Slabs {
 	lower := make([]float64, len(l.A))
 	for j := range lower {
@@ -86,8 +87,8 @@ func (s Slabs) Value(g []float64, v []float32) {
 	}
 }
 
-// Pull adds the vector–Jacobian product Σ_j w_j·(±a_j) to dst, with + where the upper violation
-// is the larger and − where the lower is.
+// Pull adds the vector–Jacobian product Σ_j w_j·(±a_j) to dst. The sign is + for rows whose upper
+// violation is the larger one, and − for the others.
 func (s Slabs) Pull(dst, v []float32, w []float64) {
 	check.Len("constraint", "dst", len(dst), len(v))
 	check.Len("constraint", "w", len(w), len(s.A))

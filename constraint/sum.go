@@ -110,8 +110,8 @@ func NewSiteSum(weights [][]int, lower, upper int) (*Sum, error) {
 	return s, nil
 }
 
-// Finite returns an [*ArgumentError] if no table can hold the language. This is so for weights
-// of both signs if the length is not fixed, because partial sums then have no bound.
+// Finite returns an [*ArgumentError] if no table can hold the language. This is so if the length
+// is not fixed and there are weights of both signs, because partial sums are then unbounded.
 func (s *Sum) Finite() error {
 	if s.offset == nil && s.low == -maxSum && s.high == maxSum {
 		return &ArgumentError{"NewSum", "weights", "of both signs",
@@ -150,8 +150,8 @@ func side(v int) string {
 	return fmt.Sprint(v)
 }
 
-// States returns the number of partial sums that are distinguished, added up over all sites if
-// their number is fixed.
+// States returns the number of partial sums that must be distinguished. If the number of sites is
+// fixed, this is a sum over the sites.
 func (s *Sum) States() int {
 	if s.fixed {
 		return s.offset[len(s.offset)-1]

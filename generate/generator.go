@@ -131,11 +131,12 @@ func compile(ctx context.Context, x *Generator, l constraint.Language) (*Generat
 	return x, nil
 }
 
-// Count returns the number of texts that the generator can draw, before any weights.
+// Count returns the number of texts that the generator can draw, not counting the effect of
+// Config.Weight.
 func (x *Generator) Count(ctx context.Context) (*big.Int, error) { return x.path.Count(ctx, nil) }
 
-// Valid reports whether a text matches the description. JSON texts may have any spelling and
-// any order of members.
+// Valid reports whether a text matches the schema, expression or grammar from which the generator
+// was made. JSON texts may have any spelling and any order of members.
 func (x *Generator) Valid(text string) bool { return x.is(text) }
 
 // trials bounds the number of draws until one is accepted.
@@ -167,8 +168,8 @@ func (x *Generator) Draw(ctx context.Context, src rand.Source) (string, error) {
 	return "", &constraint.LimitError{What: "Draw: draws until Config.Weight keeps one", Value: trials, Bound: trials}
 }
 
-// Seeded returns the text for a seed. It panics if [Generator.Draw] returns an error, which
-// only Config.Weight can cause.
+// Seeded returns the text that is drawn with the given seed. It panics if [Generator.Draw]
+// returns an error, which only Config.Weight can cause.
 func (x *Generator) Seeded(seed uint64) string {
 	s, err := x.Draw(context.Background(), rand.NewPCG(seed, 0))
 	if err != nil {
@@ -177,8 +178,9 @@ func (x *Generator) Seeded(seed uint64) string {
 	return s
 }
 
-// Into decodes the JSON for a seed into the value that v points to. The error is an error of
-// encoding/json. It means that the type of v cannot hold a value that the schema describes.
+// Into decodes the JSON text that is drawn with the given seed into the value that v points to.
+// The error is an error of encoding/json. It means that the type of v cannot hold a value that
+// the schema describes.
 func (x *Generator) Into(v any, seed uint64) error { return json.Unmarshal([]byte(x.Seeded(seed)), v) }
 
 // Values generates the arguments of a function for testing/quick. Call it from quick.Config.Values

@@ -125,8 +125,8 @@ func combine(o op, parts []Condition) Condition {
 	return c
 }
 
-// Indicator returns the expression that is 1 where c holds and 0 elsewhere. It has one term for
-// each state of the variables of c in which c holds, at most 2¹⁶ terms.
+// Indicator returns the expression that is 1 in states in which c holds and 0 in all others. It
+// has one term for each state of the variables of c in which c holds, at most 2¹⁶ terms.
 func (c Condition) Indicator() Expr {
 	e := Expr{p: c.p, err: c.err}
 	if e.err == nil && c.p == nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/read"
 )
 
-// Read converts a program, for example one from [read.NewProgram], to a problem.
+// Read converts a program, for example one that [read.NewProgram] has read from a file, to a
+// problem.
 func Read(r *read.Program) (*Problem, error) {
 	if r == nil {
 		return nil, errors.New("problem: Read: r = nil")

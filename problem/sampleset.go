@@ -19,8 +19,8 @@ import (
 type SampleSet struct {
 	Rows []Row
 
-	// Exact reports whether the answer is certain: the rows of Minimise have the lowest energies,
-	// and the rows of Sample are independent draws.
+	// Exact is true if the answer is certain, that is, if the rows of Minimise have the
+	// lowest energies, or if the rows of Sample are independent draws.
 	Exact  bool
 	Method string // method that found the rows: elimination, search, annealing, chains, …
 

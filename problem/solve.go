@@ -38,9 +38,9 @@ type Config struct {
 	// Bytes bounds the memory of elimination, in bytes; 0 means 1 GiB.
 	Bytes int64
 
-	// Search bounds the evaluations of the search. It also bounds the evaluations in the
-	// neighbourhoods of states found by annealing or by an unfinished search. 0 means 2²⁶, and −1
-	// turns both off.
+	// Search bounds the number of evaluations of the search. It also bounds the number of
+	// evaluations in the improvement of states that annealing or an unfinished search has
+	// found, in which their neighbourhoods are searched. 0 means 2²⁶, and −1 turns both off.
 	Search int
 
 	// Penalty, if positive, allows required conditions to be violated where no exact method
@@ -137,8 +137,8 @@ func (p *Problem) search(c *Config, w way) bool {
 	return len(p.required) > 0 || states <= 1<<22
 }
 
-// Count returns the number of feasible states. The result is exact below 2⁴⁰ and has a relative
-// error of about 10⁻¹² above. Count returns the error stored in the problem, if any (see
+// Count returns the number of feasible states. The result is exact up to 2⁴⁰; a larger one has a
+// relative error of about 10⁻¹². Count returns the error stored in the problem, if any (see
 // [Problem.Err]). It also returns an error, which wraps the reasons, if neither elimination nor
 // search can count the states.
 func (p *Problem) Count(ctx context.Context, c Config) (float64, error) {

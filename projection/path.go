@@ -32,8 +32,8 @@ type Path struct {
 	// Name is the name of the language in errors. The default is the name of its type.
 	Name string
 
-	// Padded admits shorter sequences, which are filled with the token Pad. Pad is then not a
-	// token of the language.
+	// Padded admits shorter sequences of the language, which are filled up with the token
+	// Pad. The language itself must then not use the token Pad.
 	Padded bool
 	Pad    int32 // padding token, a level of the model; ignored unless Padded
 
@@ -66,10 +66,11 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (Projection,
 	return e, nil
 }
 
-// Compile unrolls the language over the sites. If no sequence of that length is in the
-// language, the error is an *[InfeasibleError]. It wraps [constraint.ErrInfeasible] and names
-// the parts of an intersection that clash. Otherwise the error names a field that is out of
-// range, is a *[constraint.LimitError] if the result is too large, or wraps the cause of ctx.
+// Compile compiles the path for direct use, without a runner, by unrolling the language over the
+// sites. If no sequence of that length is in the language, the error is an *[InfeasibleError]. It
+// wraps [constraint.ErrInfeasible] and names the parts of an intersection that clash. Otherwise
+// the error names a field that is out of range, is a *[constraint.LimitError] if the result is
+// too large, or wraps the cause of ctx.
 func (p Path) Compile(ctx context.Context, sites, levels int) (*PathProjection, error) {
 	margin, err := p.check()
 	if err != nil {

@@ -18,13 +18,13 @@ type Span struct {
 	Path     Path
 }
 
-// Spans projects parts of a sequence, such as the blanks of a form or the answer after a
-// prompt, each onto its own language. Sites outside all spans are free. The sites of a
-// factorised distribution are independent, so the spans are independent too. Draws and sums are
-// exact, and their cost is the total of those of the individual spans.
+// Spans projects parts of a sequence, such as the blanks of a form or the answer after a prompt,
+// each onto its own language. Sites outside all spans are free. The sites of a factorised
+// distribution are independent, so the spans are independent too. Draws and sums are exact, and
+// their cost is the total of those of the individual spans.
 //
 // Spans is a recipe: Bind returns a [SpansProjection] for a runner, and Compile returns one for
-// direct use. Given tokens, such as those of a prompt, are clamped by the runner.
+// direct use. The runner keeps given tokens, such as those of a prompt, fixed.
 type Spans []Span
 
 // Bind compiles the spans for samples with the given numbers of sites and levels. The result is a
@@ -183,8 +183,8 @@ func (p *SpansProjection) Project(ctx context.Context, sample int, v []float32, 
 	})
 }
 
-// Draw stores an exact joint draw of the whole sequence in x0 and returns log Z, which is the
-// sum of log Z over the parts: see [PathProjection.Draw].
+// Draw stores in x0 an exact joint draw of the whole sequence. It returns log Z, which is the sum
+// of the log Z of all spans and of the sites between them: see [PathProjection.Draw].
 func (p *SpansProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), p.sites)
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.Draw(ctx, x0[c.from:c.to], v, src) })
@@ -206,7 +206,8 @@ func (p *SpansProjection) LogZ(ctx context.Context, v []float32) (float64, error
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.LogZ(ctx, v) })
 }
 
-// MAP stores the likeliest sequence in x and returns its log-weight: see [PathProjection.MAP].
+// MAP stores in x the likeliest sequence whose spans are in their languages, and returns its
+// log-weight: see [PathProjection.MAP].
 func (p *SpansProjection) MAP(ctx context.Context, x []int32, v []float32) (logWeight float64, err error) {
 	check.Len("projection", "x", len(x), p.sites)
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.MAP(ctx, x[c.from:c.to], v) })

@@ -14,8 +14,8 @@ import (
 // Options sets the size of the space to enumerate, and the expected results if they are known.
 // The zero value enumerates all sequences of up to four tokens of three levels.
 type Options struct {
-	// Sites is the length of the sequences: 0 … Sites tokens for a language, exactly Sites
-	// for a set. 0 means 4.
+	// Sites is the length of the sequences. A language is tested on sequences of 0 … Sites
+	// tokens, a set on sequences of exactly Sites tokens. 0 means 4.
 	Sites int
 
 	// Levels is the number of tokens; 0 means 3. Set it to 1 for a [constraint.Smooth] on
@@ -71,8 +71,8 @@ func (o *Options) size() (int, error) {
 	return n, nil
 }
 
-// TestAutomaton checks a language against the laws of [constraint.Automaton] on every sequence
-// of up to Options.Sites tokens:
+// TestAutomaton checks a language against the laws of [constraint.Automaton] on every sequence of
+// up to Options.Sites tokens:
 //
 //   - concurrent: goroutines that walk the automaton at the same time get the same results as a
 //     single one;
@@ -80,9 +80,9 @@ func (o *Options) size() (int, error) {
 //   - range: Next is −1 or in 0…States()−1, also for tokens outside 0…Levels−1;
 //   - function: Next and Accepting return the same for the same arguments, regardless of the
 //     order of calls;
-//   - predicate: the accepted sequences are those of Options.Accepts, and none continues from a
-//     dead state;
-//   - count: the number of accepted sequences is that of Options.Count;
+//   - predicate: the accepted sequences are those for which Options.Accepts returns true, and no
+//     sequence is accepted after Next has returned −1;
+//   - count: the number of accepted sequences equals the result of Options.Count;
 //   - classes: tokens of one class of a [constraint.Classed] language lead from every state to
 //     the same state, and every class has a token;
 //   - table: the table of a [constraint.Tabled] language agrees with Next and Accepting.

@@ -40,8 +40,8 @@ type SchemaConfig struct {
 type Spelling uint8
 
 const (
-	// Free allows the spellings that are described at [JSONSchema]: white space, escapes and
-	// different orders of members, as far as JSON permits them.
+	// Free allows the spellings that are described at [JSONSchema]: white space, escapes, and
+	// different orders of members.
 	Free Spelling = iota
 
 	// Canonical allows only one text for a value whose members are all listed in the schema.
@@ -62,7 +62,7 @@ func (s Spelling) MarshalText() ([]byte, error) {
 	return check.MarshalName("spelling", s, Canonical)
 }
 
-// UnmarshalText sets s to the value with the name, for flags and files.
+// UnmarshalText sets s to the value with the given name, "free" or "canonical".
 func (s *Spelling) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("spelling", s, Canonical, name)
 }

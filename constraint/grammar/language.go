@@ -237,8 +237,8 @@ type Grammar struct {
 // String returns the name of the function that built the grammar, for error messages.
 func (g *Grammar) String() string { return g.name }
 
-// Annotations returns the JSON pointers of the keywords and formats that no draft defines. Only
-// parts of the schema that apply somewhere are considered. Annotations have no effect on the
+// Annotations returns the JSON pointers of the keywords and formats that no draft defines. Parts
+// of the schema that are never applied are not considered. Annotations have no effect on the
 // language.
 func (g *Grammar) Annotations() []string { return slices.Clone(g.annotations) }
 

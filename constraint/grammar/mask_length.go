@@ -256,9 +256,9 @@ type Group struct {
 	At     *Matcher // matcher in the position after any one of the tokens
 }
 
-// Groups returns the tokens that may come next, without those that end the text. Tokens that
-// lead to the same configuration form one group. The result is one row of an automaton over
-// tokens, computed on demand.
+// Groups returns the tokens that may come next, without those that end the text. Tokens after
+// which the text continues in the same way form one group. Code that explores an automaton over
+// tokens can thus compute its transitions on demand.
 func (p *Matcher) Groups() ([]Group, error) {
 	if p.at.padded {
 		return nil, nil

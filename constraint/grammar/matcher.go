@@ -7,9 +7,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// Matcher is a position in a text, before its next token. It occupies a few machine words,
-// so forking and stepping back are cheap. A single Matcher is not safe for concurrent use,
-// but different Matchers of the same [Masks] may be used concurrently.
+// Matcher follows a text from token to token and knows the position before the next token. It
+// occupies a few machine words, so forking and stepping back are cheap. A single Matcher is not
+// safe for concurrent use, but different Matchers of the same [Masks] may be used concurrently.
 type Matcher struct {
 	m    *Masks
 	at   configuration

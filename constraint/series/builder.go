@@ -21,7 +21,8 @@ type Builder struct {
 }
 
 // NewBuilder returns a builder with no constraints. If the shape is invalid, Build returns an
-// error. An example is a scale of 0, which a constant channel would have.
+// error. For example, a scale of 0, such as the standard deviation of a constant channel, is
+// invalid.
 func NewBuilder(shape Shape) *Builder {
 	b := &Builder{shape: shape, out: System{sites: shape.Length * shape.Channels}}
 	switch {
@@ -73,7 +74,7 @@ func (b *Builder) MeanChange(c int, value float64) {
 	}
 }
 
-// Sum fixes the sum of channel c over from ≤ t < to.
+// Sum fixes the sum of channel c over the times from ≤ t < to.
 func (b *Builder) Sum(c, from, to int, value float64) {
 	if b.within("Sum", c, from, to) {
 		b.equal(fmt.Sprintf("sum of %s, %s = %v", b.shape.channel(c), span(from, to), value), b.total(c, from, to, 1), value)
@@ -139,7 +140,8 @@ func (b *Builder) OHLC(open, high, low, close int) {
 	}
 }
 
-// Trend makes channel c non-decreasing over from ≤ t < to, or non-increasing if down is true.
+// Trend requires channel c to be non-decreasing over the times from ≤ t < to, or non-increasing
+// if down is true.
 func (b *Builder) Trend(c, from, to int, down bool) {
 	if !b.within("Trend", c, from, to) {
 		return
@@ -153,8 +155,8 @@ func (b *Builder) Trend(c, from, to int, down bool) {
 	}
 }
 
-// Autocorrelation keeps the autocorrelation r of channel c at the given lag within the
-// tolerance of value,
+// Autocorrelation fixes the autocorrelation r of channel c at the given lag to value, within the
+// tolerance of the [Shape],
 //
 //	r = Σ_t (x_t − x̄)(x_{t+lag} − x̄) / Σ_t (x_t − x̄)².
 //
@@ -176,8 +178,8 @@ func (b *Builder) Autocorrelation(c, lag int, value float64) {
 	b.out.names = append(b.out.names, fmt.Sprintf("autocorrelation of %s at lag %d = %v", b.shape.channel(c), lag, value))
 }
 
-// Row adds lower ≤ a·x ≤ upper on the raw series. name appears in errors. The violation of the
-// row is measured in units of the largest scale among its channels.
+// Row adds the inequality lower ≤ a·x ≤ upper on the raw series x. The name appears in errors.
+// The violation of the row is measured in units of the largest scale among its channels.
 func (b *Builder) Row(name string, a constraint.Row, lower, upper float64) {
 	if b.err != nil {
 		return

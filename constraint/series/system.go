@@ -19,8 +19,8 @@ type System struct {
 // Len returns the number of inequalities: one per row and two per autocorrelation.
 func (s *System) Len() int { return s.slabs.Len() + s.curves.Len() }
 
-// Split returns the linear rows and the autocorrelations. The results share memory with s and
-// must not be modified.
+// Split returns the linear rows and, as curved inequalities, the autocorrelations. The results
+// share memory with the system and must not be modified.
 func (s *System) Split() (constraint.Slabs, constraint.Curved) { return s.slabs, s.curves }
 
 // RowName returns a description of inequality j in raw units.
@@ -31,8 +31,9 @@ func (s *System) RowName(j int) string {
 	return s.names[j]
 }
 
-// Value stores g(v): for every row the larger of its two violations, in standardised units,
-// and for every autocorrelation its distance above the upper bound and below the lower one.
+// Value stores in g the violations at v. For every row, this is the larger of its two violations,
+// in standardised units. For every autocorrelation, these are two values: its distance above the
+// upper bound and its distance below the lower one.
 func (s *System) Value(g []float64, v []float32) {
 	check.Len("series", "g", len(g), s.Len())
 	check.Len("series", "v", len(v), s.sites)

@@ -269,8 +269,8 @@ func (l *Lexicon) after(i int, p prefix, token int32) int {
 	return i
 }
 
-// States returns a bound on the state numbers: the number of sequences times one more than the
-// length of the longest, and at least 1.
+// States returns a bound on the state numbers: n·(L+1) for n sequences with up to L tokens, and
+// at least 1.
 func (l *Lexicon) States() int { return max(1, l.count*(l.longest+1)) }
 
 // Start returns 0.

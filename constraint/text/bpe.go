@@ -94,8 +94,8 @@ func newBPE(who string, tokens []string, pairs [][2]string) (*BPE, error) {
 // end-of-text mark, are listed as Forbidden. The vocabulary must not be modified.
 func (b *BPE) Vocabulary() Vocabulary { return b.vocabulary }
 
-// Decode returns the text of tokens, skipping tokens that have none. It panics if a token
-// is out of range.
+// Decode returns the joined texts of the tokens in x. Tokens without a text are skipped. It
+// panics if a token is out of range.
 func (b *BPE) Decode(x []int32) string { return b.vocabulary.Text(x) }
 
 // Encode appends the tokens of s to dst. Names of added tokens in s, such as <|endoftext|>, are
@@ -152,9 +152,9 @@ func (b *BPE) Mark(name string) (token int32, ok bool) {
 }
 
 // EncodeMarked appends the tokens of s to dst, like Encode, but encodes the name of an added
-// token as that token. The templates of chat models contain such names. If several names begin
-// at the same place, the longest is used. Use it only for texts that you trust: anyone who
-// writes a name into the text inserts the token.
+// token as that token. The templates of chat models contain such names. If several names begin at
+// the same place, the longest is used. Use it only for texts that you trust, because a name that
+// somebody has written into the text becomes a token.
 func (b *BPE) EncodeMarked(dst []int32, s string) []int32 {
 	for len(s) > 0 {
 		at, m := len(s), mark{}

@@ -42,8 +42,8 @@ type Config struct {
 	Within constraint.Language
 }
 
-// Distribution is p(x) = exp(−E(x))/Z. It is safe for concurrent use; concurrent calls run one
-// after another.
+// Distribution is the distribution p(x) = exp(−E(x))/Z of a model, restricted to Config.Within.
+// It is safe for concurrent use; concurrent calls run one after another.
 type Distribution struct {
 	sites, levels int
 	hidden        int // number of hidden units, numbered from sites on; states of a language follow
@@ -63,9 +63,10 @@ type Distribution struct {
 // on the graph alone, and does not compute any tables yet.
 //
 // It returns an error if m is nil or has no factors, if c.Bytes < 0, or if a site has no level of
-// finite energy. If the language has no state of the model's shape, the error wraps
-// constraint.ErrInfeasible. If the language is too large, the error is a constraint.LimitError. If
-// the tables would not fit, the error is a *[energy.WidthError]. New also returns the error of ctx.
+// finite energy. If no state of the model is in the language, the error wraps
+// constraint.ErrInfeasible. If the language is too large, the error is a constraint.LimitError.
+// If the tables would not fit, the error is a *[energy.WidthError]. New also returns the error of
+// ctx.
 func New(ctx context.Context, m Factored, c Config) (*Distribution, error) {
 	if check.Nil(m) {
 		return nil, errors.New("junction: New: m is nil")
@@ -310,9 +311,9 @@ func (d *Distribution) Entropy(ctx context.Context) (float64, error) {
 	return max(0, logZ+mean), wrap("Entropy", err)
 }
 
-// Sample stores in x len(src) independent draws, one state per row. Draw s depends only on src[s].
-// With counter-based streams (sampler.Stream) the draws are therefore the same however they are
-// divided into calls. Larger calls take less time per draw.
+// Sample stores in x len(src) independent draws, one state per row. Draw s depends only on
+// src[s]. With one counter-based stream per draw (sampler.Stream), the draws are therefore the
+// same however they are divided into calls. Larger calls take less time per draw.
 //
 // It panics unless len(x) = len(src)·sites. It returns the same errors as [Distribution.LogZ].
 func (d *Distribution) Sample(ctx context.Context, x []int32, src []rand.Source) error {
@@ -344,9 +345,9 @@ func (d *Distribution) Sample(ctx context.Context, x []int32, src []rand.Source)
 // second-level cache.
 const batch = 1 << 10
 
-// Best returns the k states of lowest energy, best first, row by row, and their energies. It
-// returns fewer if fewer states have finite energy. The first state is the mode (MAP). The order
-// of states of equal energy depends on the graph.
+// Best returns the k states of lowest energy, best first, one after the other in x, and their
+// energies. It returns fewer if fewer states have finite energy. The first state is the mode
+// (MAP). The order of states of equal energy depends on the graph.
 //
 // It returns an error if k < 1. It also returns the errors of [Distribution.LogZ] and, if the
 // model has hidden units, those of [New].

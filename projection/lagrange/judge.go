@@ -14,7 +14,7 @@ type Validator interface {
 }
 
 // Partial is a constraint whose Value and Pull, or whose Violation, may be unusable. An example
-// is [constraint.Score]. For a constraint that is not Partial, all methods are usable.
+// is [constraint.Score]. All methods of a constraint that is not Partial may be used.
 type Partial interface {
 	// Leads reports whether the constraint has derivatives, so that Value and Pull may be
 	// called.

@@ -53,7 +53,8 @@ import (
 // A Projector is a recipe: the zero value of every field but Constraint is the recommended
 // setting. Bind and Compile return a [Projection].
 type Projector struct {
-	// Constraint guides the search, on sites × levels probability rows.
+	// Constraint is the constraint that guides the search. It is evaluated on tables of sites
+	// × levels probabilities.
 	Constraint constraint.Smooth
 
 	// Judge evaluates decoded sequences. The default is Constraint itself. If Constraint is a Set
@@ -61,9 +62,9 @@ type Projector struct {
 	// the default uses its Value at the one-hot rows of the sequence.
 	Judge constraint.Set
 
-	// Path holds the language to which sequences must also belong, if any, and the margin of
-	// the likeliest tokens over all others. Here the default margin is 1.001, so that rounding
-	// does not affect the decoded result. Divergence and Revive are ignored.
+	// Path holds the language to which sequences must also belong, if any, and the margin by
+	// which the chosen tokens are likelier than all others. Here the default margin is 1.001,
+	// so that rounding does not affect the decoded result. Divergence and Revive are ignored.
 	Path projection.Path
 
 	// Tolerance is δ ≥ 0. A violation of at most δ counts as satisfied.

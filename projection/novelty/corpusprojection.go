@@ -76,8 +76,8 @@ func (s *CorpusProjection) LogZ(ctx context.Context, v []float32) (float64, erro
 	return all + novel, err
 }
 
-// LogProb returns the exact log-probability that a draw is new: log(1 − P(D)), where D is the
-// set. If there is a language, P is the distribution restricted to the language.
+// LogProb returns the exact log-probability that a draw from the distribution P of v is new:
+// log(1 − P(D)), where D is the set. If there is a language, P is restricted to it.
 func (s *CorpusProjection) LogProb(ctx context.Context, v []float32) (float64, error) {
 	v = s.weights(v)
 	s.Projection.mu.RLock()

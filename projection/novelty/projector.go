@@ -34,7 +34,7 @@ type Projector struct {
 	// then a set of keys in memory, and Seen must be nil.
 	Key func(x []int32) string
 
-	// Path holds the language to which sequences must also belong, and the divergence and
+	// Path holds the language to which sequences must also belong, the divergence and the
 	// margin. A nil Language means all sequences.
 	Path projection.Path
 
@@ -43,8 +43,8 @@ type Projector struct {
 	Gap bool
 
 	// Trials is the maximum number of rejections of a joint draw; 0 means 64. After that many
-	// rejections, the draw sums over the places where sequences leave the set, and draws one of
-	// these places exactly.
+	// rejections, [CorpusProjection.Draw] instead sums over the places at which new sequences
+	// differ from all known ones, and draws one of these places.
 	Trials int
 }
 

@@ -69,8 +69,8 @@ func (c *Conditional) Draw(ctx context.Context, x0 []int32, v []float32, src ran
 	return c.Sample(ctx, x0, v, src)
 }
 
-// Sample fills dst, any number of sequences one after the other, with independent exact draws
-// from P, and returns log Z. The sums are computed only once.
+// Sample fills dst with independent exact draws from P, as many sequences as fit, one after the
+// other, and returns log Z. The sums are computed only once.
 func (c *Conditional) Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	if len(dst)%c.sites != 0 {
 		panic(fmt.Sprintf("prior: len(dst) = %d, want a multiple of %d", len(dst), c.sites))
@@ -102,8 +102,8 @@ func (c *Conditional) LogProb(ctx context.Context, x []int32, v []float32) (floa
 	return dst[0], err
 }
 
-// LogProbs stores in dst the log P of each of the sequences in x, which are concatenated. The
-// sums are computed only once for all sequences.
+// LogProbs stores in dst the log-probability log P of each sequence in x. The sequences are
+// stored one after the other. The sums are computed only once for all sequences.
 func (c *Conditional) LogProbs(ctx context.Context, dst []float64, x []int32, v []float32) error {
 	check.Len("prior", "x", len(x), len(dst)*c.sites)
 	v = c.weights(v)

@@ -70,7 +70,7 @@ type ContradictionError struct {
 	Names        []string // names of the rows; nil if the system does not name them
 }
 
-// Error returns a message with the rows that exclude each other.
+// Error returns a message with the rows that contradict each other.
 func (e *ContradictionError) Error() string {
 	names := e.Names
 	if names == nil {

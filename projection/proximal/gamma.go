@@ -61,6 +61,6 @@ func (g Gamma) at(from, to float64) float64 {
 	return g(from, to)
 }
 
-// SoftGamma is the weight γ of the soft solution if rows contradict each other. It is the bound
-// on γ in Narasimhan et al. (2025).
+// SoftGamma is the weight γ of the penalty form that is solved if rows contradict each other (see
+// [Projector]). It is the bound on γ in Narasimhan et al. (2025).
 const SoftGamma = 1e5

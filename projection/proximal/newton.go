@@ -417,8 +417,8 @@ type Certificate struct {
 	// violations outweigh the distance by more than that factor.
 	Gap float64
 
-	// Contradiction means that no z satisfies the rows. z then solves the penalty form with γ =
-	// SoftGamma instead.
+	// Contradiction is true if no z satisfies the linear inequalities. The solution is then
+	// that of the penalty form with γ = [SoftGamma].
 	Contradiction bool
 
 	// Steps counts the Newton steps, including those of the active-set method. Inner counts the

@@ -30,8 +30,9 @@ type Projector struct {
 	// Set is the feasible set, for series as the denoiser sees them. The linear rows of a
 	// [Splitter] are satisfied exactly. Examples are [constraint.Linear], [constraint.Slabs]
 	// and *series.System. The curved inequalities of a Splitter, and all inequalities of any
-	// other Smooth, are linearised repeatedly (a prox-linear method, Drusvyatskiy and Paquette
-	// 2019). This converges to a stationary point, which is not always the nearest point.
+	// other Smooth, are linearised repeatedly (a prox-linear method, Drusvyatskiy and
+	// Paquette 2019). This converges to a stationary point, which need not be the nearest
+	// feasible point.
 	Set constraint.Smooth
 
 	// Gamma is the schedule of the weight γ. Nil means the hard form.
@@ -68,8 +69,8 @@ func (p Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 }
 
 // Compile returns a solver for series of n ≥ 1 entries. The error states what is wrong with the
-// set, or wraps the cause of ctx. If linear rows exclude each other and Soften is not set, the
-// error is a *[ContradictionError].
+// set, or wraps the cause of ctx. If linear inequalities contradict each other and Soften is not
+// set, the error is a *[ContradictionError].
 func (p Projector) Compile(ctx context.Context, n int) (*Solver, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("proximal: n = %d, want ≥ 1", n)
@@ -133,11 +134,11 @@ func newProjection(s *Solver, gamma Gamma, samples int) *Projection {
 	}
 }
 
-// Project replaces the series v by its projection, with the γ and the metric of the step. It
-// returns the largest violation before rounding to float32, in the units of the rows. In all
-// steps but the last (to = 0), curved inequalities are linearised four times and hold only
-// approximately, up to the returned violation. In the last step they hold, or Project returns a
-// *[projection.NotConverged].
+// Project replaces the series v by its projection, with the γ and the metric that belong to the
+// diffusion step. It returns the largest violation before rounding to float32, in the units of
+// the rows. In all steps but the last (to = 0), curved inequalities are linearised four times and
+// hold only approximately, up to the returned violation. In the last step they hold, or Project
+// returns a *[projection.NotConverged].
 func (p *Projection) Project(_ context.Context, sample int, v []float32, from, to float64, _ rand.Source) (violation float64, err error) {
 	check.Len("proximal", "v", len(v), p.sites)
 	d := p.take()

@@ -6,8 +6,9 @@ import "github.com/gibbsite-go/gibbsite/constraint"
 // [constraint.Linear], [constraint.Slabs] and *series.System implement it. Linear inequalities
 // are satisfied exactly, and are checked for contradictions when the recipe is compiled.
 type Splitter interface {
-	// Split returns the linear rows, which come first in the numbering of the set, and the other
-	// inequalities, or nil if there are none. The caller does not modify the result.
+	// Split returns the linear inequalities, which come first in the numbering of the set,
+	// and the other inequalities, or nil if there are no others. The caller does not modify
+	// the result.
 	Split() (linear constraint.Slabs, curved constraint.Curved)
 }
 

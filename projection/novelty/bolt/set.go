@@ -56,7 +56,7 @@ func Open(ctx context.Context, path string, c Config) (*Set, error) {
 	return s, nil
 }
 
-// Close closes the file, so that other processes can open it. Later calls of methods fail.
+// Close closes the file, so that other processes can open it. Later calls of other methods fail.
 // Close returns the error of the operating system, if any.
 func (s *Set) Close() error {
 	if s.torn.Load() {
@@ -73,7 +73,7 @@ func (s *Set) Err() error {
 	return s.err
 }
 
-// Check returns the error of Err. A projector calls Check before a run.
+// Check returns the result of [Set.Err]. A projector calls Check before a run.
 func (s *Set) Check() error { return s.Err() }
 
 // named adds the name of the file to an error. It returns nil if err is nil.
