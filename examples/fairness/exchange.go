@@ -31,8 +31,8 @@ type exchange struct {
 	tired float64
 }
 
-// Kernel returns the kernel for a model that is the roster's energy plus sums over sites. It
-// implements [sampler.Method].
+// Kernel returns the kernel that redraws shifts. The model m is the roster's energy plus sums
+// over sites. It implements [sampler.Method].
 func (e exchange) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	c, ok := energy.As[energy.Conditional](m)
 	if !ok {

@@ -79,7 +79,7 @@ func (f *Gram) Refresh(first int) {
 	}
 }
 
-// Solve solves the problem with the same arguments and results as [Metric.Solve].
+// Solve does the same as [Metric.Solve].
 func (f *Gram) Solve(change, u, v, limit []float64, m int, least float64) Status {
 	for j, g := range f.norm[:m] {
 		t := f.a.dot(j, v)

@@ -34,7 +34,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Writer appends draws to a file. Append may be called concurrently.
+// Writer appends draws to a file. [Writer.Append] may be called concurrently.
 type Writer struct {
 	path string
 	head Head

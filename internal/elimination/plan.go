@@ -30,7 +30,7 @@ type Plan struct {
 	cuts    []int // first bucket of each segment, followed by the number of buckets
 	bytes   int64
 
-	Width   float64 // log₂ of the number of entries of the largest clique
+	Width   float64 // log₂ of the number of entries of the largest intermediate table (clique)
 	Entries float64 // number of entries of all cliques together
 }
 

@@ -63,7 +63,7 @@ type weights struct {
 	low int
 }
 
-// NewRun returns a Run, which one worker can use.
+// NewRun returns a new Run of the plan, for one worker.
 func (p *Plan) NewRun() *Run {
 	n := len(p.buckets)
 	return &Run{p: p, out: make([][]float64, n), scale: make([]int, n), low: make([]int, n), high: make([]int, n), free: map[int][][]float64{}}

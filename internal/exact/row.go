@@ -8,7 +8,7 @@ import (
 
 // NearestRow solves the row problem of a projection,
 //
-//	min_y KL(x‖y)  or, in reverse,  min_y KL(y‖x)  subject to  y_v ≥ κ·y_u for all u ≠ v.
+//	min_y KL(x‖y)  or, in reverse,  min_y KL(y‖x)  subject to  y_v ≥ κ·y_u for all u ≠ v,
 //
 // where n entries of x and y are probabilities, κ is kappa, and v is the leading entry. It uses a
 // logarithmic barrier with parameter t and Newton's method on dense matrices, and none of the

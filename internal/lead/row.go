@@ -14,7 +14,7 @@ import (
 //	min_y KL(x‖y)  or  min_y KL(y‖x)  subject to  y_v ≥ κ·y_u for all u ≠ v,
 //
 // in closed form, where κ ≥ 1 is the margin. Let S be the shortest prefix of the other entries,
-// sorted descending, after which the next entry is at most the common value
+// sorted in descending order, such that the next entry is at most the common value
 //
 //	c = (x_v + Σ_S x)/(κ+|S|)                       forward,
 //	c = exp[(κ·ln(x_v/κ) + Σ_S ln x)/(κ+|S|)]       reverse.

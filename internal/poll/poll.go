@@ -32,7 +32,7 @@ type Meter struct {
 // Watch makes m poll ctx from now on.
 func (m *Meter) Watch(ctx context.Context) { *m = Meter{ctx: ctx} }
 
-// Unwatch makes m stop polling and forget its last result.
+// Unwatch makes m stop polling the context and forget the result of the last poll.
 func (m *Meter) Unwatch() { *m = Meter{} }
 
 // Context returns the context that m polls, or nil if there is none.

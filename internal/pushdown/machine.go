@@ -98,8 +98,8 @@ type Config struct {
 // Begin returns the configuration before the first byte.
 func (m *Machine) Begin() Config { return Config{State: m.Start} }
 
-// Read reads text, starting in configuration c, and reports whether the run is still alive. It may
-// overwrite c.Stack.
+// Read reads text in configuration c. It returns the configuration after it, and whether the run
+// is still alive. It may overwrite c.Stack.
 func (m *Machine) Read(c Config, text string) (Config, bool) {
 	for i := range len(text) {
 		a := m.move(c.State, text[i])

@@ -48,7 +48,8 @@ type Checkpoint struct {
 	Every int
 }
 
-// Session controls one run. The fields are set when the run is created.
+// Session controls the life cycle of one run. Its exported fields are set when the run is
+// created.
 type Session struct {
 	Who        string // prefix of error messages, such as "anneal: AIS"
 	Checkpoint Checkpoint
@@ -76,8 +77,8 @@ type Session struct {
 // ErrDone is the error that a step returns to end its Run early and successfully.
 var ErrDone = errors.New("session: the run is done")
 
-// Begin begins a call that makes n steps. It returns an error if another call is under way. Every
-// successful Begin must be followed by an End.
+// Begin begins a call of a method of the run that makes n steps. It returns an error if another
+// call is under way. Every successful Begin must be followed by an End.
 func (s *Session) Begin(ctx context.Context, call string, n int) error {
 	if ctx == nil {
 		return fmt.Errorf("%s: %s: ctx = nil", s.Who, call)

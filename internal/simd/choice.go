@@ -81,9 +81,9 @@ func (p *Packed) AddChosen(c []float32, q *Choice) {
 //
 //	dst[s,j] = (Σ_g T_gj) + origin_j,  f[s,j] = dst[s,j] rounded to float32.
 //
-// T_gj are the sums of groups of four rows in [Packed.AddChosen], but in float64. w is sites ×
-// len(origin), and the rows of dst and f have the stride ld. It panics unless w has that length, ld
-// ≥ len(origin), and dst and f hold the last row.
+// T_gj are the sums of groups of four rows in [Packed.AddChosen], but in float64. The matrix w is
+// sites × len(origin), and the rows of dst and f have the stride ld. It panics unless w has that
+// length, ld ≥ len(origin), and dst and f hold the last row.
 func AddChosen64(dst []float64, f []float32, ld int, origin []float64, w []float32, q *Choice) {
 	n := len(origin)
 	checkLen("w", len(w), q.sites*n)

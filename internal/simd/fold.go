@@ -44,12 +44,14 @@ func FoldMax(dst, m []float64, at []int32, coef []float64) {
 	}
 }
 
-// Dots is the transpose of [Fold] in its coefficients. With rows of x, n columns each, it computes
+// Dots computes the inner products of the rows of x, n columns each, with the pieces of m, which
+// are as in [Fold]:
 //
 //	dst[r·len(at) + i] += Σ_j x[r·n + j] · m[at[i] + j],
 //
-// the sum in 16 lanes. It panics unless n is a positive multiple of 16, len(x) is a multiple of n,
-// there is an entry of dst for every row and piece, and all pieces lie within m.
+// where each sum is taken in 16 lanes. As a map of coefficients, this is the transpose of Fold.
+// It panics unless n is a positive multiple of 16, len(x) is a multiple of n, there is an entry
+// of dst for every row and piece, and all pieces lie within m.
 func Dots(dst []float64, n int, m []float64, at []int32, x []float64) {
 	if n < 1 || n%lanes != 0 || len(x)%n != 0 {
 		panic(fmt.Sprintf("simd: len(x) = %d, n = %d, want n ≥ 1, a multiple of 16, and len(x) one of n", len(x), n))
@@ -72,8 +74,9 @@ func Dots(dst []float64, n int, m []float64, at []int32, x []float64) {
 	}
 }
 
-// Raise multiplies the entries v ≥ 0 by a factor. Results that are below floor but not zero are
-// replaced by floor. Raise reports whether it replaced any result. NaNs are kept.
+// Raise multiplies the entries of v, which must be ≥ 0, by a factor, the argument by. It replaces
+// results that are below floor but not zero by floor. Raise reports whether it replaced any
+// result. NaNs are kept.
 func Raise(v []float64, by, floor float64) (low bool) {
 	for best >= raiseLevel && len(v) >= 16 {
 		n := min(len(v)&^15, foldTerms)

@@ -64,10 +64,10 @@ type Visited struct {
 	Accept             uint64
 }
 
-// Visit redraws the given sites of the state x. Each site takes two words of random bits, the lower
-// half first. look holds the table entry of each site and is updated. It panics unless words has
-// two entries for each site and len(look) = len(x) is the number of sites of the graph. It does not
-// check that sites are within x and that look is within the tables.
+// Visit redraws the given sites of the state x. Each site takes two words of random bits, the
+// lower half first. The slice look holds the table entry of each site and is updated. It panics
+// unless words has two entries for each site and len(look) = len(x) is the number of sites of the
+// graph. It does not check that sites are within x and that look is within the tables.
 func (v *Visits) Visit(look, x, sites []int32, words []uint32) Visited {
 	if len(words) != 2*len(sites) {
 		panic(fmt.Sprintf("simd: len(words) = %d, want 2·%d", len(words), len(sites)))

@@ -171,8 +171,9 @@ func Model[S energy.Site](who string, model energy.Denoiser[S]) (sites, levels i
 	return sites, levels, nil
 }
 
-// Leads reports whether a denoiser is guided at the posterior, by an unconditional denoiser or a
-// classifier. The type parameter G is diffusion.Guide, and C is the type of its classifier.
+// Leads reports whether a denoiser is guided at the posterior (see diffusion.Guide), by an
+// unconditional denoiser or by a classifier. The type parameter G is diffusion.Guide, and C is
+// the type of its classifier.
 func Leads[G interface {
 	Guidance() (scale float64, unconditional energy.Denoiser[int32], by C)
 }, C any](d any) bool {
@@ -227,8 +228,8 @@ func (e *Engine[S]) Start(i, number int, seed, chain uint64) {
 	e.Begin(i)
 }
 
-// Clamp clamps sites of slot i. The list every holds the values for all slots, and own holds the
-// values for this slot, which take precedence. Blank entries leave a site free.
+// Clamp fixes the states of sites of slot i. The list every holds the values for all slots, and
+// own holds the values for this slot, which take precedence. Blank entries leave a site free.
 func (e *Engine[S]) Clamp(i int, every, own []S) {
 	if i == 0 {
 		e.clamped = false
@@ -296,8 +297,8 @@ func MaxSteps(steps any, n int) int {
 	return n
 }
 
-// Goes returns an error if t, the time after the next step, is later than the time of the slot or
-// NaN.
+// Goes checks t, the time of the slot after the next step. It returns an error if t is NaN or
+// later than the slot's time, since times must not increase.
 func (s *Slot[S]) Goes(t float64) error {
 	if !(t <= s.Time) {
 		return fmt.Errorf("the process goes from time %v to %v, want one that is no later", s.Time, t)
@@ -359,8 +360,9 @@ func (e *Engine[S]) late(from, to int) {
 	}
 }
 
-// Each calls part concurrently for the slots in progress. It then calls Retry of the policy for
-// every slot that has ended. It returns an error of the context or of Retry.
+// Each calls part(w, i) for every slot i in progress, concurrently in several workers w. It then
+// calls Retry of the policy for every slot that has ended. It returns an error of the context or
+// of Retry.
 func (e *Engine[S]) Each(part func(w, i int) error) error {
 	e.part = part
 	e.Pool.Each(e.from, e.to, e.one)

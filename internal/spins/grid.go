@@ -93,9 +93,10 @@ func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Sou
 
 // Count counts, per site of a strip of s, the neighbours in state 1, and updates three tallies.
 //
-// Tally back counts the sites by their state and neighbours in s, and, as flips, the sites that
-// differ from the state from. Tally forth counts the same flips by state and neighbours in from,
-// which must have been counted already. Tally still counts those sites of back that are fixed.
+// The tally back counts the sites by their state and neighbours in s and, as flips, the sites
+// that differ from the state from. The tally forth counts the same flips by state and neighbours
+// in from, which must have been counted already. The tally still counts those sites of back that
+// are fixed.
 func (s *GridState) Count(forth, back, still *simd.FlipTally, from *GridState, job int) {
 	lo, hi := s.strip(job)
 	own, near := s.own(lo, hi), s.near[3*lo:3*hi]

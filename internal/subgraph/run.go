@@ -53,7 +53,8 @@ func NewRun(plans []*Plan) *Run {
 	}
 }
 
-// Begin discards the progress of a Forward that was stopped.
+// Begin discards the progress of a [Run.Forward] that was stopped, so that the next Forward
+// starts anew.
 func (r *Run) Begin() { r.at = 0 }
 
 // Forward computes the messages of plan p given the levels x of the sites outside the set. Unless

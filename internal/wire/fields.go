@@ -45,8 +45,8 @@ func read[T any](f *Fields, v []T, from func([]byte, []T) ([]byte, error)) {
 	f.body, f.err = from(f.body, v)
 }
 
-// Int appends or reads *v, eight bytes. A value that is read must be in [least, most], where least
-// ≥ 0. The argument what names the value in the error.
+// Int appends or reads *v in eight bytes. A value that is read must be in [least, most], where
+// least ≥ 0. The argument what names the value in the error.
 func (f *Fields) Int(what string, v *int, least, most int) {
 	*v = int(f.word(what, uint64(*v), uint64(least), uint64(most)))
 }

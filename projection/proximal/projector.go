@@ -15,7 +15,7 @@ import (
 // Projector moves real-valued predictions to a set given by linear and smooth inequalities. For
 // the posterior mean ẑ of a clean series it finds
 //
-//	argmin_z ½‖z−ẑ‖² + (γ/2)·Σ_j max(0, f_j(z)).
+//	argmin_z ½‖z−ẑ‖² + (γ/2)·Σ_j max(0, f_j(z)),
 //
 // where f_j(z) ≤ 0 are the inequalities. This is the penalty form. For large γ, and always if
 // Gamma is nil, the solution is the nearest point with f(z) ≤ 0, which is the hard form. It is

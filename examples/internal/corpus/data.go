@@ -184,7 +184,7 @@ func (c *Corpus) token(r rune) int32 {
 	return -1
 }
 
-// Tokens returns the tokens of a string, padded to c.Sites.
+// Tokens returns the tokens of a string, padded to the number of sites.
 func (c *Corpus) Tokens(s string) []int32 {
 	x := make([]int32, 0, c.Sites)
 	for _, r := range s {
@@ -231,7 +231,7 @@ func (c *Corpus) Novel() string {
 	return "not " + c.where
 }
 
-// Judge returns the kind of check that Valid applies.
+// Judge returns the kind of check that [Corpus.Valid] applies.
 func (c *Corpus) Judge() string {
 	if c.Chemical {
 		return BySMILES
