@@ -119,7 +119,7 @@ func (f *Forest) Draw(own []uint8, u []float64, stride int, odds []float64, live
 
 // ForestEnergies adds to sum, for each chain,
 //
-//	Σ_i x_i (field_i + Σ_b Factor_b[x_To])
+//	Σ_i x_i (field_i + Σ_b Factor_b[x_To]),
 //
 // where x_i is the level of site i in the chain, and b runs over the bonds from[i] … from[i+1]−1
 // of site i. Here Factor_b holds energies, and its entry 0 must be 0.
