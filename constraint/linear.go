@@ -21,10 +21,11 @@ type Linear struct {
 	Levels int
 }
 
-// Validate checks the system for vectors v of length n. Lengths must agree, indices must lie in
-// 0…n−1, and n must be a multiple of Levels. Numbers must be finite, except that a bound may be
-// +Inf, which means no bound. The error is an [*ArgumentError], or wraps [ErrInfeasible] for a
-// row without coefficients whose bound is negative.
+// Validate checks the system for vectors v of length n. The slices A and B must have equal
+// lengths, as must Index and Value in every row. Indices must lie in 0…n−1, and n must be a
+// multiple of Levels. Numbers must be finite, except that a bound may be +Inf, which means no
+// bound. The error is an [*ArgumentError], or wraps [ErrInfeasible] for a row without
+// coefficients whose bound is negative.
 func (l Linear) Validate(n int) error {
 	switch {
 	case l.Levels < 0:

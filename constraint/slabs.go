@@ -41,10 +41,10 @@ func (l Linear) Split() (Slabs, Curved) { return l.Slabs(), nil }
 // inequalities.
 func (s Slabs) Split() (Slabs, Curved) { return s, nil }
 
-// Validate checks the system for vectors v of length n. Lengths must agree, indices must lie in
-// 0…n−1, and entries must be finite. No bound may be NaN, no lower bound +Inf, and no upper
-// bound −Inf. The error is an [*ArgumentError], or wraps [ErrInfeasible] for a row whose bounds
-// contradict each other.
+// Validate checks the system for vectors v of length n. The slices A, Lower and Upper must have
+// equal lengths, as must Index and Value in every row. Indices must lie in 0…n−1, and entries
+// must be finite. No bound may be NaN, no lower bound +Inf, and no upper bound −Inf. The error is
+// an [*ArgumentError], or wraps [ErrInfeasible] for a row whose bounds contradict each other.
 func (s Slabs) Validate(n int) error {
 	if len(s.Lower) != len(s.A) || len(s.Upper) != len(s.A) {
 		return &ArgumentError{"Slabs", "len(Lower), len(Upper)",

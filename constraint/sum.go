@@ -151,7 +151,7 @@ func side(v int) string {
 }
 
 // States returns the number of partial sums that must be distinguished. If the number of sites is
-// fixed, this is a sum over the sites.
+// fixed, the partial sums at different sites count separately.
 func (s *Sum) States() int {
 	if s.fixed {
 		return s.offset[len(s.offset)-1]

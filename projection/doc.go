@@ -26,9 +26,9 @@
 // A recipe is an immutable struct with useful zero values. Its Bind method compiles it for a
 // shape, which is a number of sites and of levels, and returns a [Projection]: a [Path] becomes a
 // [PathProjection], and the Projector of novelty, lagrange or proximal becomes the Projection of
-// that package. Package sampler/diffusion declares the same interface and finds the optional ones
-// (a joint draw, a commit after the last step) by their methods. Neither package imports the
-// other.
+// that package. Package sampler/diffusion declares the same interface. It finds optional
+// abilities, such as a joint draw or a commit after the last step, by type assertions. Neither
+// package imports the other.
 //
 // # Errors
 //

@@ -17,12 +17,12 @@ import (
 )
 
 // Path projects a factorised categorical distribution onto a language, exactly. It finds the
-// nearest distribution over sites × levels whose likeliest sequence is in the language. Code
-// that can draw sequences jointly, such as package sampler/diffusion, should condition on the
-// language instead (see [PathProjection.Draw]).
+// nearest distribution over sites × levels whose likeliest sequence is in the language. Code that
+// can draw sequences jointly, such as package sampler/diffusion, should condition on the language
+// instead (see [PathProjection.Draw]).
 //
-// A Path is a recipe: Bind returns a [PathProjection] for a runner, and Compile returns one for
-// direct use. The zero value of every field but Language is the recommended setting.
+// A Path is used as a literal: Bind compiles it to a [PathProjection] for a runner, and Compile
+// does so for direct use. The zero value of every field but Language is the recommended setting.
 type Path struct {
 	// Language is the set of allowed sequences. Masks that were intersected with the language
 	// cost nothing. A [Nested] language may have any depth. The cost then grows with the cube

@@ -23,8 +23,8 @@ type Span struct {
 // distribution are independent, so the spans are independent too. Draws and sums are exact, and
 // their cost is the total of those of the individual spans.
 //
-// Spans is a recipe: Bind returns a [SpansProjection] for a runner, and Compile returns one for
-// direct use. The runner keeps given tokens, such as those of a prompt, fixed.
+// Spans is used as a literal: Bind compiles it to a [SpansProjection] for a runner, and Compile
+// does so for direct use. The runner keeps given tokens, such as those of a prompt, fixed.
 type Spans []Span
 
 // Bind compiles the spans for samples with the given numbers of sites and levels. The result is a

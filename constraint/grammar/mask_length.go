@@ -173,12 +173,12 @@ func (l *lengths) least(c configuration) int {
 
 // MaskWithin is like [Matcher.Mask] for a text of limited length. It stores in dst the set of
 // tokens that may come next if the text may have at most left more tokens, including the next
-// one. It allows a token if at most left−1 further bytes can complete the text. Every byte must
-// be a token, so a text that follows the masks always ends in time. A text that could end in time
-// only by using longer tokens is rejected. If no token qualifies, the mask is empty. The error is
-// an [*constraint.ArgumentError] if left is negative or the vocabulary lacks a byte. It wraps
-// [errors.ErrUnsupported] for schemas in which not, oneOf, if or dependencies make several
-// automata read the text at the same time.
+// one. It allows a token if at most left−1 further bytes can complete the text. Since every byte
+// must be a token of the vocabulary, a text that follows the masks can always end in time. A text
+// that could end in time only by using longer tokens is rejected. If no token qualifies, the mask
+// is empty. The error is an [*constraint.ArgumentError] if left is negative or the vocabulary
+// lacks a byte. It wraps [errors.ErrUnsupported] for schemas in which not, oneOf, if or
+// dependencies make several automata read the text at the same time.
 func (p *Matcher) MaskWithin(dst []uint32, left int) error {
 	m := p.m
 	if left < 0 {

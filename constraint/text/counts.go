@@ -10,10 +10,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// WordCount compiles the language of the token sequences whose text has a number of words in the
-// range that the argument words gives. A word is a maximal run of runes that are not in
-// separators. It may be divided into tokens in any way. Text that is not UTF-8 is not in the
-// language.
+// WordCount compiles the language of the token sequences whose text has as many words as the
+// argument words allows. A word is a maximal run of runes that are not in separators. It may be
+// divided into tokens in any way. Text that is not UTF-8 is not in the language.
 //
 // The error is an [*constraint.ArgumentError] for a negative Max or separators that are not
 // UTF-8. It wraps [constraint.ErrInfeasible] if Min > Max or no tokens spell such a text. Other
@@ -27,9 +26,9 @@ func WordCount(ctx context.Context, v Vocabulary, limits constraint.Limits, word
 	return k.compile(ctx, name, fmt.Sprintf("WordCount(%v, %s)", words, check.Quote(separators)), wordCount{c}, v, limits)
 }
 
-// Characters compiles the language of the token sequences whose text has a number of runes in the
-// range that the argument runes gives. Text that is not UTF-8 is not in the language. Errors are
-// those of [WordCount].
+// Characters compiles the language of the token sequences whose text has as many runes as the
+// argument runes allows. Text that is not UTF-8 is not in the language. Errors are those of
+// [WordCount].
 func Characters(ctx context.Context, v Vocabulary, limits constraint.Limits, runes Range) (*constraint.DFA, error) {
 	const name = "Characters"
 	c, err := runes.counter(name, limits)

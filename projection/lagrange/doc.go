@@ -3,7 +3,8 @@
 // searches for a sequence that satisfies the bounds. It then computes the nearest distribution
 // whose likeliest sequence is the one found.
 //
-// A [Projector] is the recipe. Where a constraint is a language, package projection is exact and
-// faster. A masked diffusion never changes a token once it is set. For such a model,
-// sampler/diffusion/scored finds sequences that this package does not find.
+// A [Projector] describes such a projection, as a literal. Where a constraint is a language,
+// package projection is exact and faster. A masked diffusion never changes a token once it is
+// set. For such a model, sampler/diffusion/scored finds sequences that this package does not
+// find.
 package lagrange

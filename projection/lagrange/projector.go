@@ -29,7 +29,7 @@ import (
 // where ϕ is the relaxed draw softmax((log y + noise)/Temperature). Then λ_j ← λ_j + μ·Δ_j and μ
 // ← min(2μ, 1000), starting from λ = 0 and μ = 1 as in the paper. (Replacing g by √c·g has the
 // same effect as multiplying μ by c.) The search ends as soon as the decoded sequence satisfies
-// the constraint. The divergence is then reduced. Tokens that the search changed without need are
+// the constraint. Then the divergence is reduced: tokens that the search changed without need are
 // changed back, and costly ones are exchanged for cheaper ones, together with tokens at up to two
 // other sites, as long as the constraint holds. The final rows are the nearest ones whose
 // likeliest tokens are this sequence, computed in closed form (see
@@ -50,8 +50,8 @@ import (
 // violation of the decoded sequence is added to g(ϕ); otherwise the gradient of the constraint
 // would stay zero.
 //
-// A Projector is a recipe: the zero value of every field but Constraint is the recommended
-// setting. Bind and Compile return a [Projection].
+// A Projector is used as a literal; the zero value of every field but Constraint is the
+// recommended setting. Bind and Compile return a [Projection], which does the work.
 type Projector struct {
 	// Constraint is the constraint that guides the search. It is evaluated on tables of sites
 	// × levels probabilities.
@@ -163,7 +163,7 @@ func (k *Projector) fill() error {
 	return nil
 }
 
-// Bind compiles the recipe for a number of samples, each with the given numbers of sites and
+// Bind compiles the Projector for a number of samples, each with the given numbers of sites and
 // levels. The result is a *[Projection]. The error names a field that is out of range, states
 // what is wrong with the constraint, or is an error of [projection.Path.Compile] for the
 // language.
@@ -178,7 +178,7 @@ func (k Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 	return a, nil
 }
 
-// Compile compiles the recipe for direct use, without a runner: for a single sample, which has
+// Compile compiles the Projector for direct use, without a runner: for a single sample, which has
 // the number 0. Errors are those of [Projector.Bind].
 func (k Projector) Compile(ctx context.Context, sites, levels int) (*Projection, error) {
 	return k.compile(ctx, sites, levels, 1)

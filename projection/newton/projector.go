@@ -16,8 +16,8 @@ import (
 // moves to the nearest solution. This is physics-constrained flow matching (Utkarsh, Cai,
 // Edelman, Gómez-Bombarelli and Rackauckas 2025).
 //
-// A Projector is a recipe, used as a literal. Bind compiles it for a runner. Compile returns a
-// [Solver] for direct use.
+// A Projector is used as a literal. Bind compiles it for a runner. Compile returns a [Solver] for
+// direct use.
 type Projector struct {
 	// Equations holds the functions h_j. A solution has h_j = 0, not h_j ≤ 0.
 	Equations constraint.Curved
@@ -28,7 +28,7 @@ type Projector struct {
 
 const defaultTolerance = 1e-10
 
-// Bind compiles the recipe for real states of the given number of sites; levels must be 1. In
+// Bind compiles the Projector for real states of the given number of sites; levels must be 1. In
 // every diffusion step but the last, which ends at time to > 0, Project moves a state by one
 // [Solver.Step] and returns max |h_j| before the step. In the last step, with to = 0, Project
 // replaces the state by the result of [Solver.Solve] and returns max |h_j| there, before rounding

@@ -71,7 +71,7 @@ func (s *Solver) Step(z, v []float64) (residual float64, err error) {
 	return residual, nil
 }
 
-// Solve stores in z a solution of h(z) = 0, to the tolerance of the recipe, that is locally
+// Solve stores in z a solution of h(z) = 0, to the Tolerance of the [Projector], that is locally
 // nearest to v,
 //
 //	argmin_z ½‖z−v‖²  over  h(z) = 0.

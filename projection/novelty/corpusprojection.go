@@ -22,8 +22,8 @@ import (
 // tokens without a transition cost nothing. Sums omit at most 1e-11 of the result; draws omit at
 // most 6e-11 of the weight of the new sequences.
 //
-// The field Path.Limit of the recipe bounds the number of transitions that are stored for draws.
-// They are stored only if most of the distribution's mass is in the set.
+// The field Path.Limit of the [Projector] bounds the number of transitions that are stored for
+// draws. They are stored only if most of the distribution's mass is in the set.
 type CorpusProjection struct {
 	*Projection
 	trials int
@@ -90,9 +90,9 @@ func (s *CorpusProjection) LogProb(ctx context.Context, v []float32) (float64, e
 }
 
 // Draw stores in x0 an exact draw from the distribution of v, restricted to new sequences, and
-// returns LogZ. It first draws without regard to novelty and rejects known sequences. After too
-// many rejections, it draws the site and token at which a new sequence leaves the corpus, and
-// then the rest.
+// returns the result of [CorpusProjection.LogZ]. It first draws without regard to novelty and
+// rejects known sequences. After too many rejections, it draws the site and token at which a new
+// sequence leaves the corpus, and then the rest.
 func (s *CorpusProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("novelty", "x0", len(x0), s.sites)
 	v = s.weights(v)

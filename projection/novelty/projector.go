@@ -25,7 +25,7 @@ import (
 //   - any set if there is also a language: sequences of the language in order of cost until one
 //     is new.
 //
-// A Projector is a recipe: the zero value is the recommended setting.
+// A Projector is used as a literal; the zero value is the recommended setting.
 type Projector struct {
 	// Seen is the set. The default is a new, empty Lexicon for every call of Bind.
 	Seen Seen
@@ -48,8 +48,8 @@ type Projector struct {
 	Trials int
 }
 
-// Bind compiles the recipe for samples with the given numbers of sites and levels. If the set is
-// a [Corpus], as the default set is, the result is a *[CorpusProjection], which can also draw
+// Bind compiles the Projector for samples with the given numbers of sites and levels. If the set
+// is a [Corpus], as the default set is, the result is a *[CorpusProjection], which can also draw
 // jointly. Otherwise it is a *[Projection]. The error names a field that is out of range, or is
 // an error of [projection.Path.Compile].
 func (n Projector) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
@@ -66,7 +66,7 @@ func (n Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 	return s, nil
 }
 
-// Compile compiles the recipe for direct use, without a runner. It returns the errors of
+// Compile compiles the Projector for direct use, without a runner. It returns the errors of
 // [Projector.Bind], and an error if the set is not a [Corpus]. The default set is one.
 func (n Projector) Compile(ctx context.Context, sites, levels int) (*CorpusProjection, error) {
 	s, err := n.compile(ctx, sites, levels)

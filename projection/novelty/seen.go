@@ -24,8 +24,8 @@ type Fallible interface {
 	Err() error
 }
 
-// Lasting is a set that outlives a run, such as one in a file. A resumed run finds the samples
-// of its checkpoint in the set.
+// Lasting is a set that outlives a run, such as one in a file. A resumed run therefore finds the
+// samples of its checkpoint already in the set.
 type Lasting interface {
 	Seen
 

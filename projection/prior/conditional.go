@@ -13,8 +13,8 @@ import (
 
 // Conditional is a [Path] compiled for given numbers of sites and levels. In all methods, v holds
 // log-weights (sites × levels, row-major) that multiply the model's probabilities, with −Inf for
-// an impossible token. Zeros, or a nil v, leave the model unchanged. P denotes the distribution
-// of the package documentation.
+// an impossible token. Zeros, or a nil v, leave the model unchanged. P is the distribution that
+// is defined in the package documentation.
 //
 // Methods return an *[projection.InfeasibleError] if no sequence has positive weight, a
 // *[projection.WeightError] for a NaN or +Inf among tokens of the model, and the cause of the

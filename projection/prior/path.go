@@ -10,8 +10,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Path is a hidden Markov model restricted to a language. It is a recipe: Bind returns a
-// [Conditional] for a runner, and Compile returns one for direct use.
+// Path is a hidden Markov model restricted to a language. It is used as a literal: Bind compiles
+// it to a [Conditional] for a runner, and Compile does so for direct use.
 type Path struct {
 	HMM HMM
 

@@ -23,9 +23,8 @@ import (
 // Chinchali 2025, equation 4). Instead of a general solver, Projector solves the dual problem to
 // a precision of 1e-12 and returns a [Certificate].
 //
-// A Projector is a recipe, used as a literal; the zero value of every field but Set is the
-// recommended setting. Bind returns a [Projection] for a runner. Compile returns a [Solver] for
-// direct use.
+// A Projector is used as a literal; the zero value of every field but Set is the recommended
+// setting. Bind returns a [Projection] for a runner. Compile returns a [Solver] for direct use.
 type Projector struct {
 	// Set is the feasible set, for series as the denoiser sees them. The linear rows of a
 	// [Splitter] are satisfied exactly. Examples are [constraint.Linear], [constraint.Slabs]
@@ -51,7 +50,7 @@ type Projector struct {
 	Soften bool
 }
 
-// Bind compiles the recipe for real series of the given number of sites; levels must be 1. The
+// Bind compiles the Projector for real series of the given number of sites; levels must be 1. The
 // result is a *[Projection]. Bind returns the errors of [Projector.Compile], and an error if
 // levels ≠ 1 or samples < 1.
 func (p Projector) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Solver solves a sequence of proximal problems with the same constraint, each starting from
+// Solver solves a sequence of projection problems with the same constraint, each starting from
 // the multipliers of the previous one. A Solver is not safe for concurrent use. After warm-up,
 // its methods do not allocate.
 type Solver struct {

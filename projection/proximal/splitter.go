@@ -4,7 +4,7 @@ import "github.com/gibbsite-go/gibbsite/constraint"
 
 // Splitter is a set that can separate its linear inequalities from the others.
 // [constraint.Linear], [constraint.Slabs] and *series.System implement it. Linear inequalities
-// are satisfied exactly, and are checked for contradictions when the recipe is compiled.
+// are satisfied exactly, and are checked for contradictions when the [Projector] is compiled.
 type Splitter interface {
 	// Split returns the linear inequalities, which come first in the numbering of the set,
 	// and the other inequalities, or nil if there are no others. The caller does not modify
@@ -18,8 +18,8 @@ type Named interface {
 	RowName(j int) string
 }
 
-// Validator is a set that can explain why it is invalid better than its linear rows can.
-// Validate is called if the rows are invalid.
+// Validator is a set whose method Validate explains what is wrong with the set more precisely
+// than a check of its linear inequalities does. Validate is called if these are invalid.
 type Validator interface {
 	// Validate checks the set for series of length n and returns an error that states what is
 	// wrong.
