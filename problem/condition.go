@@ -31,8 +31,8 @@ type Condition struct {
 }
 
 // Between returns the condition lo ≤ e ≤ hi; lo may be −Inf and hi may be +Inf. If coefficients
-// and bounds are integers, the comparison is exact. Otherwise rounding may accept a sum that
-// misses a bound by up to 2⁻⁴⁰ times the sum of the magnitudes of all terms and bounds.
+// and bounds are integers, the comparison is exact. Otherwise, to allow for rounding, a sum may
+// miss a bound by up to 2⁻⁴⁰ times the sum of the magnitudes of all terms and bounds.
 func (e Expr) Between(lo, hi float64) Condition {
 	c := Condition{p: e.p, lo: lo, hi: hi, err: e.err}
 	if c.err != nil {

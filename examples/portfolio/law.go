@@ -164,7 +164,8 @@ func (l *law) pull(p *space, z []float32, w []float64, part float64) {
 	}
 }
 
-// Violation stores by how much every asset exceeds its budget. It implements dual.Target.
+// Violation stores by how much every asset's contribution to the risk exceeds its budget. It
+// implements dual.Target.
 func (l *law) Violation(g []float64, z []float32) {
 	p := l.scratch.Get().(*space)
 	defer l.scratch.Put(p)

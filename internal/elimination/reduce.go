@@ -92,8 +92,8 @@ func (r *Reduced) Table(cards, scope []int32, table []float64) []float64 {
 	return left
 }
 
-// Spread returns the table over the whole original scope that has the entries of the reduced
-// table left at their original positions and 0 elsewhere.
+// Spread returns the table over the whole original scope. The entries of the reduced table, the
+// argument left, are at their original positions; all other entries are 0.
 func (r *Reduced) Spread(cards, scope []int32, left []float64) []float64 {
 	size := 1
 	for _, v := range scope {

@@ -48,8 +48,8 @@ func Cut(config string, chains, first, count *int, usual, size, k, n int) error 
 }
 
 // Share returns the element at which part k of n begins, if all elements are divided into blocks
-// of the given size. The first parts may have one extra block. For k = n, Share returns the
-// number of elements, all.
+// of the given size. The first parts may have one extra block. For k = n, it returns the argument
+// all, the number of elements.
 func Share(all, size, k, n int) int {
 	if k == n {
 		return all

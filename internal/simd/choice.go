@@ -42,8 +42,8 @@ func (q *Choice) Set(x []int32, sites int) {
 //
 // T_gj omits the rows that state s of q does not choose, and is 0 if s chooses none of the four.
 // Terms are added in ascending order of g, every sum rounded to float32, so the bits are the same
-// on every machine. It panics unless the number of sites of q is the number of rows of b and len(c)
-// = states·n.
+// on every machine. It panics unless the number of sites of q is the number of rows of b, and
+// len(c) = states·n, where n is the number of columns of b.
 func (p *Packed) AddChosen(c []float32, q *Choice) {
 	if q.sites != p.k {
 		panic(fmt.Sprintf("simd: states of %d sites, want %d", q.sites, p.k))
