@@ -1,9 +1,9 @@
 // Package projection makes a model's predictions satisfy constraints. It projects distributions
 // over sequences onto a feasible set, or conditions them on it.
 //
-// The distributions are factorised: given by sites × levels log-weights, such as a denoiser or a
-// proposal computes, they choose the token of each site independently. If the constraint is a
-// language, all results are exact.
+// The distributions are factorised: the token of each site is chosen independently, with
+// probabilities given by a table of sites × levels log-weights, such as a denoiser or a proposal
+// computes. If the constraint is a language, all results are exact.
 //
 // # What to use
 //

@@ -241,7 +241,7 @@ func (c *climb) probe(t float64) float64 {
 
 // Unit holds the scales against which [Residual] measures a function.
 type Unit struct {
-	Value float64 // the smallest difference in value that matters
+	Value float64 // order of magnitude of the differences in value that matter
 	Slope float64 // upper bound on the scale of a gradient; 0 means no bound
 }
 

@@ -56,8 +56,8 @@ func (m *Rugged) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Neighbour returns the index of the state that results from state k if the given site changes
-// from level from to level to.
+// Neighbour returns the index of the state that differs from state k only at the given site,
+// whose level changes from the argument from to the argument to.
 func (m *Rugged) Neighbour(k, site, from, to int) int {
 	step := 1
 	for range site {

@@ -161,9 +161,9 @@ func Compare(saved, here *List) error {
 }
 
 // Energies returns a *[Mismatch] for the first energy in here that differs from the one in saved.
-// Two energies may differ by 1e-6 times the largest finite energy, or times least if that is
-// larger. Pass least = 0, or least = 1 for running sums that were updated as their terms changed,
-// because their terms may have cancelled.
+// Two energies may differ by 1e-6 times the largest finite energy or the argument least,
+// whichever is larger. Pass least = 0, or least = 1 for running sums that were updated as their
+// terms changed, because their terms may have cancelled.
 func Energies(name string, saved, here []float64, least float64) error {
 	return rows(name, saved, here, singles, least)
 }

@@ -178,8 +178,8 @@ func (c *Locals) fields(f *wire.Fields) {
 
 // Visits estimates the time of a step in nanoseconds (see sampler.Costed). In the step, each
 // chain visits single sites; the argument updates is the number of these visits. Every visit
-// computes the given number of rows of single-site energies and takes each further nanoseconds.
-// The slice info reports the changes that the step made.
+// computes the given number of rows of single-site energies. The rest of a visit takes the number
+// of nanoseconds in the argument each. The slice info reports the changes that the step made.
 func (c *Locals) Visits(info []sampler.Info, updates, rows int, each float64) float64 {
 	m := c.Price.Of(c.Model)
 	visit := float64(float64(rows)*m.Row) + each

@@ -63,8 +63,8 @@ func (s *Projection) Project(ctx context.Context, sample int, v []float32, from,
 
 // Nearest replaces v by the nearest distribution whose likeliest sequence is new and leads every
 // row by the margin of the [Projector]. It stores that sequence in x and returns its cost. The
-// cost is the divergence in nats, or the sum of gaps if its field Gap is set. If Nearest returns
-// an error, v is unchanged.
+// cost is the divergence in nats, or the sum of gaps if the Projector's field Gap is set. If
+// Nearest returns an error, v is unchanged.
 func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost float64, err error) {
 	check.Len("novelty", "x", len(x), s.sites)
 	check.Len("novelty", "v", len(v), s.sites*s.levels)
