@@ -63,7 +63,7 @@ type Time struct {
 	// Order of the rows in the file: "oldest first", "newest first", "sorted" (they were in
 	// no order), or "as in the file".
 	Order string `json:"order"`
-	Dates string `json:"dates,omitempty"` // order of the parts of a date, such as day/month/year
+	Dates string `json:"dates,omitempty"` // order of a date's parts, such as day/month/year
 	Zone  string `json:"zone,omitempty"`  // time zone of the file; "" if unknown
 	// step of the regular grid; "irregular" if there is none, "1 row" if the file has no
 	// times

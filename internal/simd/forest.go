@@ -33,7 +33,7 @@ type Forest struct {
 	Links []ForestLink
 	Field []float64    // odds of level 1 of each place, before the factors of its neighbours
 	Bonds []ForestBond // bonds to neighbours outside the forest, followed by one unused bond
-	From  []int32      // the bonds of place k are Bonds[From[k]:From[k+1]]; their Factor[0] is 1
+	From  []int32      // bonds of place k: Bonds[From[k]:From[k+1]], whose Factor[0] is 1
 }
 
 // HasForests reports whether the backend draws forests of eight chains at once. Otherwise it is

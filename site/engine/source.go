@@ -28,8 +28,8 @@ func (p *Source) Add(lines string, args ...any) {
 	}
 }
 
-// Use adds imports of packages. A path that begins with a dot is imported as it is without the
-// dot; any other path is a package of this library.
+// Use adds imports of packages. A path that begins with a dot, such as ".fmt", is that of a
+// package of the standard library; any other path is relative to the module of this library.
 func (p *Source) Use(paths ...string) { p.imports = append(p.imports, paths...) }
 
 // Append adds the contents of a Go file after main, without its package clause and imports.

@@ -254,8 +254,9 @@ var themed = strings.NewReplacer(
 )
 
 // Themed returns the figure as an SVG element for a page. Its background is the page's; its ink,
-// axes and dark series use the variables --figure-ink, -axis, -grid, -blue, -brown and -violet.
-// The attribute data-panels holds the scales of its panels.
+// axes and dark series use the CSS variables --figure-ink, --figure-axis, --figure-grid,
+// --figure-blue, --figure-brown and --figure-violet. The attribute data-panels holds the scales
+// of its panels.
 func (f *Figure) Themed() ([]byte, error) {
 	svg, err := f.SVG()
 	if err != nil {
