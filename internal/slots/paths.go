@@ -369,8 +369,8 @@ func MaskOf(steps any, levels int) int32 {
 	return -1
 }
 
-// Condition turns a new prediction of slot s into the full posterior. Rows of clamped sites
-// become one-hot at the given values.
+// Condition turns a new prediction of slot s into the posterior distribution of each site's
+// token, given the state of the slot. Rows of clamped sites become one-hot at the given values.
 func Condition(j Renoiser, s *Slot[int32], leaveOneOut bool) {
 	s.Fresh = false
 	j.Condition(s.V, s.X, s.Time, leaveOneOut)

@@ -299,9 +299,9 @@ func (g *Graph) Share(h *Graph) bool {
 	return alike
 }
 
-// Swap exchanges the states of the given chains with the states of these chains in from. If moved
-// is not nil, Swap adds to moved[s] the number of sites at which the two states of chain s
-// differ.
+// Swap exchanges the states of the given chains with the states of the same chains in the
+// argument from. If moved is not nil, Swap adds to moved[s] the number of sites at which the two
+// states of chain s differ.
 func (c *Chains) Swap(from *Chains, chains []int, moved []int) {
 	swapLanes(c.bits, from.bits, chains, moved)
 }

@@ -242,9 +242,9 @@ func (g *RowGraph) Share(h *RowGraph) bool {
 	return alike
 }
 
-// Swap exchanges the states of the given chains with the states of these chains in from. If moved
-// is not nil, Swap adds to moved[s] the number of sites at which the two states of chain s
-// differ. It switches [RowChains.Keep] off for both.
+// Swap exchanges the states of the given chains with the states of the same chains in the
+// argument from. If moved is not nil, Swap adds to moved[s] the number of sites at which the two
+// states of chain s differ. It switches [RowChains.Keep] off for both.
 func (c *RowChains) Swap(from *RowChains, chains []int, moved []int) {
 	swapLanes(c.own, from.own, chains, moved)
 	mask := simd.Row{}

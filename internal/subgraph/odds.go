@@ -207,9 +207,9 @@ func (f *Forest) Forward(odds []float64, x []int32, lo, hi int) {
 	}
 }
 
-// Draw stores in x the levels of the forest, drawn with the odds of a completed Forward. The k-th
-// site in reverse order uses u[k], a number in [0, 1). Draw returns the number of sites whose level
-// changed.
+// Draw stores in x the levels of the forest, drawn with the odds that [Forest.Forward] has
+// computed. The k-th site in reverse order uses u[k], a number in [0, 1). Draw returns the number
+// of sites whose level changed.
 func (f *Forest) Draw(x []int32, u, odds []float64) (moved int) {
 	n := len(f.links)
 	odds, u = odds[:n], u[:n]

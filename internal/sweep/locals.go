@@ -85,7 +85,7 @@ type Walker interface {
 }
 
 // Make makes a step of every chain, which consists of Updates updates. It returns 1, or 0 if the
-// step was stopped before its end. Every refreshEvery steps it recomputes the caches.
+// step was stopped before its end. It recomputes the caches once in refreshEvery steps.
 func (c *Locals) Make(ctl sampler.Control, k Walker, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	c.At.Begin(ctl.Stop)
 	for ; c.At.Chain < len(info); c.At.Next() {

@@ -217,8 +217,8 @@ type bestState struct {
 	value []float64 // by node, the least cost of all continuations
 }
 
-// Stopper decides whether a long call is to stop early. Done is called every few sites with the
-// number of elementary operations since the last call. It returns true to stop.
+// Stopper decides whether a long call is to stop early. Its method Done is called every few sites
+// with the number of elementary operations since the last call, and returns true to stop.
 type Stopper interface{ Done(work int) bool }
 
 // phase is a pass of the filter over the sites.

@@ -14,7 +14,7 @@ type Func struct {
 // Param is a parameter of an assembly function.
 type Param struct{ Name, Type string }
 
-// Funcs maps names to functions.
+// Funcs maps the names of assembly functions to their descriptions.
 type Funcs map[string]*Func
 
 // Signature returns the parameters and results of f in Go syntax.
