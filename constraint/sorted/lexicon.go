@@ -42,9 +42,9 @@ type mapped interface {
 }
 
 // Open maps a file that [Build] has written. It reads only the header; use [Lexicon.Verify] to
-// check the contents. It returns a *[constraint.LimitError] if the number of sequences times
-// their length exceeds 2³¹ (2⁸ where int has 32 bits). Other errors are those of the operating
-// system, or describe what is wrong with the file.
+// check the contents. It returns a *[constraint.LimitError] if the number of states (see
+// [Lexicon.States]) exceeds 2³¹, or 2⁸ where int has 32 bits. Other errors are those of the
+// operating system, or describe what is wrong with the file.
 func Open(path string) (*Lexicon, error) {
 	opened, err := os.Open(path)
 	if err != nil {
