@@ -78,7 +78,7 @@ func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost 
 // Commit adds the finished sequence x to the set. If the set already contains x, Commit first
 // replaces x by the cheapest new sequence under its last log-weights v. Call Commit for one
 // sample at a time. Results depend on the order of these calls, so the order should not depend on
-// scheduling. It does not modify v. If Commit returns an error, the set is unchanged.
+// scheduling. Commit does not modify v. If it returns an error, the set is unchanged.
 func (s *Projection) Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error {
 	check.Len("novelty", "x", len(x), s.sites)
 	v = s.weights(v)

@@ -62,8 +62,8 @@ func (c *Conditional) LogZ(ctx context.Context, v []float32) (float64, error) {
 	return w.filter(v)
 }
 
-// Draw stores in x0 an exact draw from P and returns log Z, the result of [Conditional.LogZ]. It
-// does not modify v. Draw uses three random numbers per site.
+// Draw stores in x0 an exact draw from P and returns log Z, the result of [Conditional.LogZ].
+// Draw does not modify v. Draw uses three random numbers per site.
 func (c *Conditional) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("prior", "x0", len(x0), c.sites)
 	return c.Sample(ctx, x0, v, src)
