@@ -54,7 +54,7 @@ func Compile(ctx context.Context, a Automaton, levels int, limits Limits) (*DFA,
 }
 
 // NewDFA returns the minimal automaton equivalent to the given transition table. The entry
-// next[s·levels + t] is the state after token t in state s, or −1 if there is none, and
+// next[s·levels + t] is the state after token t in state s, or −1 if there is none. The entry
 // accepting[s] reports whether a sequence may end in state s. State 0 is the start. The slices
 // are not kept. The error is an [*ArgumentError], wraps [ErrInfeasible] if the language is empty,
 // or is the context's cause.

@@ -322,7 +322,7 @@ func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, f
 //	argmin_y Σ_i KL(p_i‖y_i)  (or Σ_i KL(y_i‖p_i) if the Divergence of the Path is Reverse)
 //
 // over the factorised distributions y for which there is a sequence x in the language with
-// y_i(x_i) ≥ κ·y_i(l) for all sites i and levels l ≠ x_i, where κ is the Margin of the Path. It
+// y_i(x_i) ≥ κ·y_i(l) for all sites i and levels l ≠ x_i. Here κ is the Margin of the Path. It
 // stores that sequence in x and returns the divergence in nats. Rows that already satisfy the
 // condition are unchanged. A NaN or +Inf at a token that the language cannot use at that site
 // counts as −Inf. If Nearest returns an error, v is unchanged.

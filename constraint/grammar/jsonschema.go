@@ -92,11 +92,11 @@ func (s *Spelling) UnmarshalText(name []byte) error {
 //
 // Schemas are rewritten as unions of conjunctions, and these rules apply to each conjunction. A
 // oneOf counts as a union if its schemas plainly exclude each other. Schemas that cannot be
-// rewritten, because of not, oneOf, if or dependencies, are read side by side, that is, one
-// automaton per schema reads the text at the same time. The rules then apply to all schemas at
-// one place of the value jointly: a property is listed if at least one of them lists it. The
-// schema of one property imposes no order on the members of another property's value, unless the
-// schemas that apply there have more than five patterns of names.
+// rewritten, because of not, oneOf, if or dependencies, are read side by side. This means that
+// one automaton per schema reads the text, all at the same time. The rules then apply to all
+// schemas at one place of the value jointly: a property is listed if at least one of them lists
+// it. The schema of one property imposes no order on the members of another property's value,
+// unless the schemas that apply there have more than five patterns of names.
 //
 // # Assertions
 //

@@ -105,8 +105,8 @@ const forced = 1 << 12
 // The result tokens spells a prefix of the forced text, divided into the longest possible tokens.
 // It stops where a token might extend beyond the forced text, so accepting these tokens excludes
 // no completion. For the masks of an automaton over tokens (see [MasksOf]), a token is listed if
-// it is the only possible one after those listed before it, and text is the text of the listed
-// tokens.
+// it is the only possible one after those listed before it. The result text is then the text of
+// the listed tokens.
 func (p *Matcher) Forced() (text string, tokens []int32, err error) {
 	m := p.m
 	if p.at.padded {

@@ -21,12 +21,17 @@ import (
 //	number  = /[0-9]+(\.[0-9]+)?/
 //
 // A rule is a name, = or ::=, and alternatives separated by |. An alternative is a sequence of
-// terms. A semicolon may end the rule. A term is a name, a text in double or single quotes with
-// Go's escapes, a regular expression of package regexp between slashes (which matches a whole
-// terminal), a class such as [^a-z], or a choice in parentheses. The suffixes *, +, ?, {m}, {m,}
-// and {m,n} repeat a term. # begins a comment. A minus sign after a regular expression or a class
-// excludes one text or, in parentheses, several texts separated by |. For example, /[a-z]+/ -
-// ("if" | "else") matches every word but if and else.
+// terms. A semicolon may end the rule. A term is one of these:
+//
+//   - a name;
+//   - a text in double or single quotes, with Go's escapes;
+//   - a regular expression of package regexp between slashes, which must match as a whole;
+//   - a character class such as [^a-z];
+//   - a choice in parentheses.
+//
+// The suffixes *, +, ?, {m}, {m,} and {m,n} repeat a term. # begins a comment. A minus sign after
+// a regular expression or a class excludes one text or, in parentheses, several texts separated
+// by |. For example, /[a-z]+/ - ("if" | "else") matches every word but if and else.
 //
 // The grammar must define a deterministic pushdown automaton that reads one byte at every move.
 // Rules that are not recursive are expanded in place and then determinised, so the requirement

@@ -16,13 +16,13 @@ import (
 
 // BPE is a byte-level byte-pair encoding (GPT-2; Radford et al. 2019). The text is split into
 // words, contractions, numbers, signs and white space, as GPT-2 does or as the patterns of a
-// tokenizer.json define. Within each piece, the adjacent pair of tokens that was learned first
-// is merged, repeatedly, until no learned pair is left. Every text has an encoding, whether it
-// is valid UTF-8 or not, and decoding the tokens returns the same text, or its normal form
-// (NFC) if the file requests normalisation.
+// tokenizer.json define. Within each piece, the adjacent pair of tokens that was learned first is
+// merged, repeatedly, until no learned pair is left. Every text has an encoding, whether it is
+// valid UTF-8 or not. Decoding the tokens returns the same text, or its normal form (NFC) if the
+// file requests normalisation.
 //
-// [ReadBPE] and [ReadTokenizer] read a BPE from files. Use its Vocabulary to compile languages.
-// A BPE is immutable and safe for concurrent use.
+// [ReadBPE] and [ReadTokenizer] read a BPE from files. Use its Vocabulary to compile languages. A
+// BPE is immutable and safe for concurrent use.
 type BPE struct {
 	vocabulary Vocabulary
 	bytes      [256]int32

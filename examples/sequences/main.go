@@ -1,7 +1,7 @@
 // Sequences learns a Markov chain from strings, by default from all small organic molecules in
 // SMILES, and generates new strings by diffusion. It compares a run without a constraint with
 // runs that constrain the syntax, the novelty, a count, a match of a regular expression, or a
-// score, for which a fitted model guides the search. For each it reports validity, novelty,
+// score. For the score, a fitted model guides the search. For each it reports validity, novelty,
 // uniqueness and violations.
 //
 //	go -C examples run ./sequences

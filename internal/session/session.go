@@ -1,6 +1,6 @@
-// Package session implements the life cycle that all runs share. It checks calls and allows one
-// call at a time, decides when a checkpoint is due, writes and reads checkpoints in streams and
-// files, and defines the state of a run after it was stopped.
+// Package session implements the life cycle that all runs share. It checks calls, and allows one
+// call at a time. It decides when a checkpoint is due, and writes and reads checkpoints in
+// streams and files. It also defines the state of a run after it was stopped.
 //
 // The rules:
 //

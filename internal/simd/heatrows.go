@@ -149,9 +149,9 @@ func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + vi
 //   - If this is the visit's only tie, the next eight bits are byte i of the group that follows
 //     the words of all visits. They decide unless they equal those of p as well.
 //   - If they do not decide, or if the visit has several ties, each of its ties takes the next
-//     two words of the groups after that, low word first, in the order of visits and of chains.
-//     The visit's first tie takes its last 48 bits, which follow the eight bits above, from the
-//     high end of the two words; all others take all 56 bits.
+//     two words of the groups after that, low word first. Ties take them in the order of visits
+//     and of chains. The visit's first tie takes its last 48 bits, which follow the eight bits
+//     above, from the high end of the two words; all others take all 56 bits.
 //
 // Bit c of lane v.Row of own equals byte c of the row, before and after the call.
 //

@@ -57,8 +57,8 @@ func NewVisits(start, adj, first []int32, odds, odds1 []uint64, accept [2][]uint
 }
 
 // Visited reports the changes made by a call of [Visits.Visit]: the number of changed sites, the
-// change in the number of sites in state 1 and in the number of edges between equal states, and
-// the sum of accept modulo 2⁶⁴.
+// change in the number of sites in state 1, the change in the number of edges between equal
+// states, and the sum of accept modulo 2⁶⁴.
 type Visited struct {
 	Moved, Ones, Equal int
 	Accept             uint64

@@ -28,12 +28,12 @@
 //
 // # Numerics
 //
-// Sums run in float64 on weights shifted by the greatest weight among the tokens that the
-// automaton can use at the site, each layer scaled by a power of two. The package bounds the loss
-// by underflow. If the bound is not far below the result, it repeats the sum with logarithms, so
-// that log-weights of −1e4 are not mistaken for zero. Sums over large classes are taken in
-// float32 (relative error about 1e-7 per site). A log-weight of −Inf means probability zero. NaN
-// and +Inf are errors at tokens that the automaton can use.
+// Sums run in float64. At every site, weights are shifted by the greatest weight among the tokens
+// that the automaton can use there, and sums are scaled by a power of two. The package bounds the
+// loss by underflow. If the bound is not far below the result, it repeats the sum with
+// logarithms, so that log-weights of −1e4 are not mistaken for zero. Sums over large classes are
+// taken in float32 (relative error about 1e-7 per site). A log-weight of −Inf means probability
+// zero. NaN and +Inf are errors at tokens that the automaton can use.
 //
 // # Caveats
 //

@@ -36,8 +36,8 @@ type Config struct {
 
 	// Within restricts the states to a language, which reads the sites in the order of their
 	// numbers; nil allows all states. The state of its automaton between two sites becomes an
-	// additional variable. Number neighbouring sites of the graph consecutively where
-	// possible, so that the largest table grows only by about the square of the number of
+	// additional variable. Where possible, number neighbouring sites of the graph
+	// consecutively. The largest table then grows only by about the square of the number of
 	// automaton states in use at a site.
 	Within constraint.Language
 }

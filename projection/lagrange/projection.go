@@ -26,7 +26,7 @@ type Projection struct {
 func (a *Projection) Shape() (sites, levels int) { return a.sites, a.levels }
 
 // Project replaces v by the nearest distribution that it finds whose likeliest sequence satisfies
-// the constraint, and returns the largest violation of that sequence, which is at most the
+// the constraint. It returns the largest violation of that sequence, which is at most the
 // tolerance. If the likeliest sequence already satisfies the constraint, v does not change. The
 // noise is drawn from src. The search starts from the multipliers of the sample's last projection
 // (see [Projection.Reset]).

@@ -29,9 +29,9 @@ import (
 // where ϕ is the relaxed draw softmax((log y + noise)/Temperature). Then λ_j ← λ_j + μ·Δ_j and μ
 // ← min(2μ, 1000), starting from λ = 0 and μ = 1 as in the paper. (Replacing g by √c·g has the
 // same effect as multiplying μ by c.) The search ends as soon as the decoded sequence satisfies
-// the constraint. Then the divergence is reduced: tokens that the search changed without need are
-// changed back, and costly ones are exchanged for cheaper ones, together with tokens at up to two
-// other sites, as long as the constraint holds. The final rows are the nearest ones whose
+// the constraint. Then the divergence is reduced, as long as the constraint holds: tokens that
+// the search changed without need are changed back, and costly tokens are exchanged for cheaper
+// ones, together with tokens at up to two other sites. The final rows are the nearest ones whose
 // likeliest tokens are this sequence, computed in closed form (see
 // [projection.PathProjection.Nearest]).
 //

@@ -16,11 +16,11 @@ import (
 // an impossible token. Zeros, or a nil v, leave the model unchanged. P is the distribution that
 // is defined in the package documentation.
 //
-// Methods return an *[projection.InfeasibleError] if no sequence has positive weight, a
-// *[projection.WeightError] for a NaN or +Inf among tokens of the model, and the cause of the
-// context if it ends. They panic if a slice has the wrong length. A Conditional is immutable and
-// safe for concurrent use. For L sites, V tokens in K classes, H hidden states and Q automaton
-// states, a sum over the language takes L·(V·H + H²·Q + H·Q·K) multiplications.
+// Methods return an *[projection.InfeasibleError] if no sequence has positive weight, and a
+// *[projection.WeightError] for a NaN or +Inf among tokens of the model. If the context ends,
+// they return its cause. They panic if a slice has the wrong length. A Conditional is immutable
+// and safe for concurrent use. For L sites, V tokens in K classes, H hidden states and Q
+// automaton states, a sum over the language takes L·(V·H + H²·Q + H·Q·K) multiplications.
 type Conditional struct {
 	program
 
