@@ -86,7 +86,7 @@ type Method struct {
 // Name implements [sampler.Named]. It returns "auto".
 func (Method) Name() string { return "auto" }
 
-// Kernel implements [sampler.Method].
+// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
 func (a Method) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	const who = "auto: Method"
 	sites, levels, err := check.Shape(who, m, chains, sampler.BlockSize)

@@ -47,7 +47,7 @@ type Houdayer struct {
 // Name implements [sampler.Named]. It returns "houdayer".
 func (Houdayer) Name() string { return "houdayer" }
 
-// Kernel implements [sampler.Method].
+// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
 func (h Houdayer) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, levels, err := check.Shape("cluster: Houdayer", m, chains, sampler.BlockSize)
 	if err != nil {

@@ -35,7 +35,7 @@ type SwendsenWang struct{}
 // Name implements [sampler.Named]. It returns "swendsen-wang".
 func (SwendsenWang) Name() string { return "swendsen-wang" }
 
-// Kernel implements [sampler.Method].
+// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
 func (SwendsenWang) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	b, err := newBonds("SwendsenWang", m, chains, 1)
 	if err != nil {

@@ -33,7 +33,7 @@ type Wolff struct {
 // Name implements [sampler.Named]. It returns "wolff".
 func (Wolff) Name() string { return "wolff" }
 
-// Kernel implements [sampler.Method].
+// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
 func (w Wolff) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	if w.Updates < 0 {
 		return nil, fmt.Errorf("cluster: Wolff: Updates = %d, want ≥ 0", w.Updates)
