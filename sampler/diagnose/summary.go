@@ -13,7 +13,7 @@ import (
 // Stan's, followed by warnings.
 type Summary struct {
 	Rows      []Row // one row per function
-	Chains    int   //
+	Chains    int   // number of chains
 	Draws     int   // number of draws per chain, see [Trace.Len]
 	Streaming bool  // whether the trace is from [NewStreamingTrace]
 	// whether it is of a [Tally], for which estimates that need ranks are undefined
