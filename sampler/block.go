@@ -187,7 +187,7 @@ func (t *turn[S]) reads(step int) bool {
 type Stats struct {
 	Steps   int     // number of steps, summed over all chains
 	Accept  float64 // acceptance probability, averaged over chains and steps
-	Moved   float64 // number of sites that a step of one chain changes, averaged
+	Moved   float64 // mean number of level changes in a step of one chain
 	Invalid int     // number of proposals rejected because their energy was NaN or −Inf
 }
 

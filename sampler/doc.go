@@ -32,6 +32,6 @@
 // # Failures
 //
 // An energy of +Inf means probability zero. An energy of NaN means that the evaluation failed.
-// Kernels with an acceptance step reject such a proposal and count it in [Info]. Kernels without
-// one stop the run with an error that names the chain and the step.
+// Kernels with an acceptance step reject a proposal whose energy is NaN and count it in [Info].
+// Kernels without one stop the run with an error that names the chain and the step.
 package sampler

@@ -105,14 +105,14 @@ type Transition[S energy.Site] interface {
 	AppendBinary(b []byte) ([]byte, error)
 
 	// UnmarshalBinary restores what AppendBinary saved. The saved kernel must be of the same
-	// method, model and number of chains. If it had been Reset, Step may follow without a Reset. If
-	// it was new, the restored kernel is as good as new.
+	// method, model and number of chains. If it had been Reset, Step may follow without a Reset;
+	// otherwise call Reset first, as for a new kernel.
 	UnmarshalBinary(b []byte) error
 }
 
-// Control tells a call of Step or Reset how many steps to make, when to stop early, and whether the
-// caller will read the resulting states. The zero value asks for one complete step whose results
-// are read.
+// Control tells a call of Step how many steps to make, when to stop early, and whether the caller
+// will read the resulting states. The zero value asks for one complete step whose results are read.
+// A call of Reset uses only Stop and Workers.
 type Control struct {
 	// Steps is the maximum number of steps to make; 0 means 1. If a call makes several steps, the
 	// reports change their meaning: Accept is the mean over the steps, Energy may be NaN, and Moved
@@ -309,23 +309,24 @@ type Companion interface {
 type Exchanger interface {
 	Lazy[int32]
 
-	// Exchanges reports whether this kernel can exchange states with the kernel with. The caller
-	// ensures that this kernel's target is proportional to the other target to the power beta. If
-	// both can exchange, this kernel can also exchange with every kernel with which the other one
-	// can. The methods below are called only for kernels that can exchange states.
+	// Exchanges reports whether this kernel can exchange states with the other kernel, the argument
+	// with. The caller ensures that this kernel's target is proportional to the other target to the
+	// power beta. If both can exchange, this kernel can also exchange with every kernel with which
+	// the other one can. The methods below are called only for kernels that can exchange states.
 	Exchanges(with Exchanger, beta float64) bool
 
 	// Hold makes the kernel keep the states itself, in its private format, until Show stores them
 	// in x. It reads the states from x unless the kernel already holds them.
 	Hold(x []int32)
 
-	// Exchange swaps the states of the listed chains with those of the kernel with. If moved is not
-	// nil, Exchange adds to moved[c] the number of sites at which the two states of chain c differ.
-	// Afterwards, Show on either kernel stores the states that this kernel then holds.
+	// Exchange swaps the states of the listed chains with those of the other kernel, the argument
+	// with. If moved is not nil, Exchange adds to moved[c] the number of sites at which the two
+	// states of chain c differ. Afterwards, Show on either kernel stores the states that this
+	// kernel then holds.
 	Exchange(with Exchanger, chains []int, moved []int)
 
-	// Energies stores in e the energies, under this kernel's model, of the states that the kernel
-	// of holds. That kernel may be this kernel itself.
+	// Energies stores in e the energies, under this kernel's model, of the states that another
+	// kernel holds, the argument of. That kernel may be this kernel itself.
 	Energies(e []float64, of Exchanger)
 }
 

@@ -879,7 +879,8 @@ func (c *Runner[S]) finish(ctx context.Context, err error) error {
 
 // Warm makes n steps of warm-up, in which the kernels tune themselves anew. Call it after Retarget,
 // which builds untuned kernels, because only the first Run warms up by itself. Warm-up steps do not
-// count as steps or draws, and observers do not see them. Stats starts over.
+// count as steps or draws, and observers do not see them. The statistics that Stats returns begin
+// again at zero.
 //
 // If the context ends, Warm returns the context's error. The next Run, Draws or Load of a
 // checkpoint finishes the warm-up first. If Warm is called before that, it starts a new warm-up.

@@ -16,9 +16,9 @@ import (
 //
 //	q_i(l|x) ∝ exp( −½ (E(x with x_i=l) − E(x)) − δ²(l, x_i)/(2α) ),
 //
-// where α is StepSize and δ is the distance between levels described there. The energy differences
-// come from the model's table, often a first-order approximation (see [DMALA]), unless Exact is
-// set.
+// where α is StepSize and δ is the distance between levels that StepSize describes. The energy
+// differences come from the model's table, often a first-order approximation (see [DMALA]), unless
+// Exact is set.
 //
 // DULA does not sample π ∝ e^{−E}. On log-quadratic two-level targets its stationary distribution
 // is

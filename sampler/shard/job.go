@@ -17,8 +17,8 @@ import (
 // Job identifies a [Run] by the name of a registered builder and the arguments of the builder.
 // Another process that has registered the same builder can then build the same run.
 type Job struct {
-	Target string          `json:"target"` // name of the registered builder
-	Args   json.RawMessage `json:"args"`   // arguments of the builder; empty means their zero value
+	Target string          `json:"target"` // name under which the builder is registered
+	Args   json.RawMessage `json:"args"`   // arguments of the builder in JSON; empty means their zero value
 }
 
 var (

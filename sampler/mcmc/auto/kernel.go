@@ -88,8 +88,8 @@ func (k *kernel) Warning() string {
 	return k.note
 }
 
-// Reset implements [sampler.Transition]. If a candidate is moving the chains, it restarts the
-// record of changes.
+// Reset implements [sampler.Transition]. It resets the current candidate's kernel and, during
+// trials, restarts the record of changes.
 func (k *kernel) Reset(ctl sampler.Control, x []int32) error {
 	k.look()
 	return k.now().kernel.Reset(ctl, x)
