@@ -115,8 +115,8 @@ type Transition[S energy.Site] interface {
 // A call of Reset uses only Stop and Workers.
 type Control struct {
 	// Steps is the maximum number of steps to make; 0 means 1. If a call makes several steps, the
-	// reports change their meaning: Accept is the mean over the steps, Energy may be NaN, and Moved
-	// and Invalid are correct only in their sums over the chains, not per chain.
+	// reports change their meaning. Accept is the mean over the steps, and Energy may be NaN. Moved
+	// and Invalid are correct only if summed over all chains of the block.
 	Steps int
 
 	// Stop is called about every millisecond. Once it returns true, the call returns early. If Stop

@@ -20,13 +20,13 @@ const MinDraws = 6
 //
 // For m half-chains of n draws, S = mn draws in all, the effective sample size is S/τ̂,
 //
-//	τ̂ = −1 + 2 Σ_{t<T} ρ̂_t + ρ̂_T,   ρ̂_t = 1 − (W − γ̂_t)/(B/n + W(n−1)/n),
+//	τ̂ = −1 + 2 Σ_{t<T} ρ̂_t + ρ̂_T,   ρ̂_t = 1 − (W − γ̂_t)/(B/n + W(n−1)/n).
 //
-// where γ̂_t is the mean autocovariance at lag t, W the mean of the variances of the half-chains,
-// B/n the variance of their means, and ρ̂ is truncated at a lag T and made monotone by pairs
-// (Vehtari et al. 2021, section 3.2, after Geyer 1992). For anticorrelated chains the effective
-// sample size may exceed S, but it is capped at S·log₁₀ S, as in Stan and in the R package
-// posterior.
+// Here γ̂_t is the mean autocovariance at lag t, W is the mean of the variances of the half-chains,
+// and B/n is the variance of their means. The ρ̂_t are truncated at a lag T and made monotone by
+// pairs (Vehtari et al. 2021, section 3.2, after Geyer 1992). For anticorrelated chains the
+// effective sample size may exceed S, but it is capped at S·log₁₀ S, as in Stan and in the R
+// package posterior.
 //
 // All chains must have the same length, at least 6 draws ([ErrTooFew]). Constant draws give
 // [ErrConstant], NaN and infinite draws a [*NotFinite]. The draws are not modified. ESSBulk takes
@@ -43,9 +43,9 @@ func ESSBulk(draws [][]float64) (float64, error) {
 }
 
 // ESSTail returns the tail effective sample size of draws[chain][draw] (Vehtari et al. 2021). It
-// measures how well the chains explored both tails: let q be the 5 % or the 95 % quantile of all
-// draws. For each, the indicator x ≤ q has an effective sample size, and the smaller one is the
-// result. The errors are the same as for [ESSBulk].
+// measures how well the chains explored both tails. For the 5 % and the 95 % quantile q of all
+// draws, the indicator x ≤ q has an effective sample size; the result is the smaller of the two.
+// The errors are the same as for [ESSBulk].
 //
 // ESSTail skips an indicator that is constant. If a twentieth or more of the draws have the largest
 // value, the 95 % quantile is that value, and every draw is ≤ q. (The R package posterior returns

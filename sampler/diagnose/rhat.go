@@ -39,9 +39,9 @@ func (e *NotFinite) Error() string {
 //
 //	max( R̂(z(split(x))), R̂(z(split(|x − median x|))) ).
 //
-// Here split cuts each chain in half (an odd length drops its middle draw), z replaces the draws by
-// normal scores of their ranks (ties get their average rank), and R̂ compares the variance between
-// and within the halves. See Vehtari, Gelman, Simpson, Carpenter and Bürkner 2021
+// Here split cuts each chain in half (an odd length drops its middle draw). The function z replaces
+// the draws by normal scores of their ranks (ties get their average rank). R̂ compares the variance
+// between and within the halves. See Vehtari, Gelman, Simpson, Carpenter and Bürkner 2021
 // (Rank-normalization, folding, and localization: an improved R-hat for assessing convergence of
 // MCMC, Bayesian Analysis 16, 667–718).
 //

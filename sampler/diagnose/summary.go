@@ -46,9 +46,12 @@ func (s Summary) ESSPerSecond(row int) Estimate {
 	return e
 }
 
-// Reasons returns the reasons not to use the draws, or nil if there are none. A reason is an
-// invalid evaluation, an R-hat above 1.01 or undefined, an effective sample size below 400 or at
-// its cap, or a function whose draws are all equal except for one stretch of one chain.
+// Reasons returns the reasons not to use the draws, or nil if there are none. They are
+//
+//   - an evaluation that returned NaN,
+//   - an R-hat above 1.01, or undefined,
+//   - an effective sample size below 400, or at its cap,
+//   - a function whose draws are all equal except for one stretch of one chain.
 func (s Summary) Reasons() []Reason {
 	var w []Reason
 	for _, r := range s.Rows {

@@ -76,9 +76,9 @@ type Weights struct {
 // projector.
 //
 // A [Runner] that conditions every step on C always ends in C but gives the members of C wrong
-// probabilities, because the prediction treats sites as independent and ignores the probability of
-// C given the present state. Particles correct this error. A particle moves from x_t to x_s by the
-// conditioned step, and its weight is multiplied by
+// probabilities. The reason is that the prediction treats sites as independent and ignores the
+// probability of C given the present state. Particles correct this error. A particle moves from x_t
+// to x_s by the conditioned step, and its weight is multiplied by
 //
 //	Z_C(p(·|x_s)) / Z_C(ρ),  ρ_i(v) ∝ p_i(v|x_t)·q(x_s,i | x_t,i, v),
 //
@@ -90,9 +90,10 @@ type Weights struct {
 // If the effective number of particles (Σw)²/Σw² falls below the threshold, particles are resampled
 // in proportion to their weights w (systematic resampling). In the end one particle is drawn by
 // weight and becomes the sample. A low effective number means that a few particles have most of the
-// weight, and then the samples are poor; see [Particles.Effective] and ParticlesConfig.Weighed. A
-// particle whose tokens exclude C has weight zero. If all particles of a sample have weight zero,
-// the sample fails with an error that wraps constraint.ErrInfeasible.
+// weight. Samples then share their past, and a particle that was not drawn may have most of the
+// weight; see [Particles.Effective] and ParticlesConfig.Weighed. A particle whose tokens exclude C
+// has weight zero. If all particles of a sample have weight zero, the sample fails with an error
+// that wraps constraint.ErrInfeasible.
 //
 // As the number of particles grows, the distribution of the samples tends to p(x_0 | C) or, with a
 // potential, to a distribution ∝ p·1[C]·G_0. [Particles.LogProb] estimates P(C) or, with a

@@ -24,7 +24,8 @@ import (
 //
 // The biased statistic, often reported instead, also counts pairs of a state with itself. For
 // samples of n and m states it is larger by about (1 − mean k)·(1/n + 1/m), and its mean does not
-// fall below this value, which is e^−6.5 for 500 and 500 samples of many independent sites.
+// fall below this value. For two samples of 500 states with many independent sites, the value is
+// e^−6.5.
 //
 // MMD takes n·m + (n² + m²)/2 comparisons. It returns an error if sites < 1 or if a sample does not
 // consist of at least two whole states.

@@ -43,17 +43,17 @@ import (
 // # Criterion
 //
 // The winner has the largest 1/(τ·cost), where cost is the cost of a step (see the package doc) and
-// τ is the number of steps per effective draw. τ is estimated for several functions of the state,
-// and the largest estimate counts: the energy, the number of sites at each level and, averaged,
-// eight fixed random projections of the state. Let V_t be the mean square of the change of a
-// function over t steps, σ² its variance, and ρ_t = 1 − V_t/(2σ²). Then
+// τ is the number of steps per effective draw. τ is computed for the energy, for the number of
+// sites at each level and, as an average, for eight fixed random projections of the state. The
+// largest of these values counts. For each of these functions, let V_t be the mean square of its
+// change over t steps, σ² its variance, and ρ_t = 1 − V_t/(2σ²). Then
 //
 //	τ = 1 + 2 Σ_t ρ_t.
 //
 // The sum ends at the first negligible ρ_t or at the longest lag; an exponential approximates the
-// remaining terms. σ² is the variance over all chains and candidates, which have the same target,
-// limited by the changes of the candidate that moves farthest. A candidate that does not move, or
-// does not leave a mode that another candidate leaves, therefore has ρ_t near 1.
+// remaining terms. σ² is the variance over all chains and candidates, which have the same target.
+// It is limited by the changes of the candidate that moves farthest. A candidate that does not
+// move, or does not leave a mode that another candidate leaves, therefore has ρ_t near 1.
 //
 // # Limits
 //
@@ -70,10 +70,13 @@ type Method struct {
 	// sampler.Costed, are not tried, see [Reports]. If none remains, Kernel returns their errors.
 	// All kernels of the library are Costed.
 	//
-	// If Candidates and Within are nil, the candidates are mcmc.Gibbs, DMALA, BlockGibbs (models of
-	// two layers), Subgraph (sparse graphs), Tempering of Gibbs (pairs of two levels with couplings
-	// of both signs), cluster.SwendsenWang and Wolff, mcmc.LocallyBalanced, Paths, DLMC and
-	// Metropolis, and momentum.DHAMS and PDHAMS.
+	// If Candidates and Within are nil, the candidates are
+	//
+	//   - mcmc.Gibbs, DMALA, LocallyBalanced, Paths, DLMC and Metropolis,
+	//   - mcmc.BlockGibbs (models of two layers) and Subgraph (sparse graphs),
+	//   - mcmc.Tempering of Gibbs (pairs of two levels with couplings of both signs),
+	//   - cluster.SwendsenWang and Wolff,
+	//   - momentum.DHAMS and PDHAMS.
 	Candidates []sampler.Method
 
 	// Within is a language (package constraint) of the allowed states; nil means that all states

@@ -9,9 +9,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// PDHAMS is preconditioned [DHAMS] (Zhou and Tan 2025, arXiv 2507.21982). With a momentum u for
-// every site, its proposal from x to x* uses not only the gradient ∇ of −E but also its curvature
-// W. If v and v* are the coordinates of x and x* (see DHAMS),
+// PDHAMS is preconditioned [DHAMS] (Zhou and Tan 2025, arXiv 2507.21982). Every site has a momentum
+// u_i. The proposal from x to x* uses not only the gradient ∇ of −E but also its curvature W. In
+// terms of the coordinates v and v* of x and x* (see DHAMS),
 //
 //	−E(x*) ≈ −E(x) + ∇ᵀ(v* − v) + ½(v* − v)ᵀW(v* − v).
 //
@@ -22,9 +22,9 @@ import (
 //	q_i(l|x, u) ∝ exp( −Δ_i(l) + (Lu)_i·d − ½(W + D)_ii·d² ),  d = v(l) − v_i,
 //	u* = −u + Lᵀ(v* − v) + φ·(G(x*) − G(x)).
 //
-// Δ, G and φ, and the acceptance probability, are those of DHAMS, which is the case W = 0, D =
+// Here Δ, G, φ and the acceptance probability are those of DHAMS, which is the case W = 0, D =
 // 1/δ². If E is quadratic, as for an Ising model or a Boltzmann machine, every proposal is
-// accepted, up to rounding of the proposal's probabilities. Any W leaves π invariant.
+// accepted, up to rounding of its probabilities. Any W leaves π invariant.
 //
 // D is c + 1/δ² at every site, where δ is StepSize. Here c is, to within a thousandth, the smallest
 // number for which W + c·I is positive semidefinite. Kernel takes a few times sites³ operations. A
