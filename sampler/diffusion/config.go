@@ -116,8 +116,8 @@ type Config struct {
 	ProjectState bool
 	ProjectPower float64
 
-	// ColdStart discards, before every step, the state that a [Warm] projection keeps between the
-	// steps of a sample. By default that state is discarded only at the start of a sample.
+	// ColdStart discards, before every step, the data that a [Warm] projection keeps between the
+	// steps of a sample. By default they are discarded only at the start of a sample.
 	ColdStart bool
 
 	// Decode selects how projected predictions are turned into tokens if the projection is not a

@@ -486,7 +486,7 @@ func (g ClassifierGuided) Check() error {
 	return cmp.Or(checkInside("ClassifierGuided", g.Denoiser), checkScale("ClassifierGuided", g.Scale))
 }
 
-// CheckInside does the checks of Check for a denoiser that another denoiser wraps. It rejects
+// CheckInside does the same as Check for a denoiser that is wrapped by another denoiser. It rejects
 // AtPosterior, because the guidance would ignore the changes made by the wrapper.
 func (g ClassifierGuided) CheckInside() error {
 	if g.AtPosterior {

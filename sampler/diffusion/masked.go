@@ -21,9 +21,9 @@ import (
 // that is, replaced by a draw from the prediction. Which masks are revealed is decided before any
 // token is drawn, so the prediction is not read at masks that remain.
 //
-// Sites revealed in the same step are drawn independently, which is an error if they depend on each
-// other. The samples therefore follow the denoiser's distribution exactly only in the limit of many
-// steps, or if dependent sites are never revealed together (see FirstHitting).
+// Sites revealed in the same step are drawn independently, although they may depend on each other.
+// The samples therefore follow the denoiser's distribution exactly only in the limit of many steps,
+// or if dependent sites are never revealed together (see FirstHitting).
 //
 // The [Steps] of Masked also implement [Joint] and [Absorbing]. With FirstHitting they implement
 // [Clocked], and otherwise [Factorised]. They keep no state of a sample.

@@ -34,8 +34,8 @@ import (
 type Cyclical struct {
 	// StepSize is α_max; see [DULA] for its unit. If it is 0, warm-up tunes both step sizes. In the
 	// first third of warm-up, β is ½ and α_min is tuned until the acceptance probability is Target.
-	// In the second third, β is β_0 and α_max is tuned until it is half of Target. If there is no
-	// warm-up, α_min is 0.2 and α_max is 2.
+	// In the second third, β is β_0 and α_max is tuned until the acceptance probability is half of
+	// Target. If there is no warm-up, α_min is 0.2 and α_max is 2.
 	StepSize float64
 
 	// MinStep is α_min. If StepSize is positive, 0 means that step sizes have no lower bound. If

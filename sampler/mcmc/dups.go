@@ -29,9 +29,9 @@ import (
 // 2⁻⁸ the total variation distance on the 3×3 Ising torus of [DULA] is .0068. With DULA it is
 // .0048, but DULA then moves half as much. [DMAPS] has no error.
 //
-// A step costs one evaluation of the model, at the noisy state. The energy of the state itself
-// remains unknown. Since noise can reach every state, use DUPS only for models without states of
-// probability zero. A run that reaches one stops with [sampler.ErrZero].
+// A step costs one evaluation of the model, at the noisy state. The energy of the new state remains
+// unknown. Since noise can reach every state, use DUPS only for models without states of
+// probability zero. A run that reaches such a state stops with [sampler.ErrZero].
 type DUPS struct {
 	// StepSize is the step size α, in the unit of [DULA]; 0 means 0.1.
 	StepSize float64

@@ -17,16 +17,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Paths is the path auxiliary fast sampler, PAFS (Sun, Dai, Xia and Ramamurthy 2022). It changes n
-// sites one after another. Each change, of a site i to a level l ≠ x_i, is drawn with the weights
-// at the initial state x,
+// Paths is the path auxiliary fast sampler, PAFS (Sun, Dai, Xia and Ramamurthy 2022). A step
+// changes n sites one after another, which is called a path. Each change, of a site i to a level l
+// ≠ x_i, is drawn with the weights at the initial state x,
 //
 //	q(i,l|x) ∝ g( exp(E(x) − E(x with x_i=l)) ),
 //
 // where g is Balance. A site that has changed is not drawn again. The state at the end of the path
-// is accepted with a Metropolis–Hastings probability. The reverse path in it changes the same sites
-// in reverse order back to their original levels, drawn with the weights at the end. A step costs
-// one evaluation of the model, however long the path.
+// is accepted with the Metropolis–Hastings probability. The reverse proposal is the path that
+// changes the same sites in reverse order back to their original levels, with the weights at the
+// end. A step costs one evaluation of the model, however long the path.
 //
 // The length n is drawn uniformly from 1 … 2·Length−1, at most the number of sites, independently
 // of the state. (If every path had the same even length, the parity of a two-level state could

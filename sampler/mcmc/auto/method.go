@@ -70,12 +70,14 @@ type Method struct {
 	// sampler.Costed, are not tried, see [Reports]. If none remains, Kernel returns their errors.
 	// All kernels of the library are Costed.
 	//
-	// If Candidates and Within are nil, the candidates are
+	// If Candidates and Within are nil, the candidates are, in this order,
 	//
-	//   - mcmc.Gibbs, DMALA, LocallyBalanced, Paths, DLMC and Metropolis,
-	//   - mcmc.BlockGibbs (models of two layers) and Subgraph (sparse graphs),
+	//   - mcmc.Gibbs and DMALA,
+	//   - mcmc.BlockGibbs (models of two layers),
+	//   - mcmc.Subgraph (sparse graphs),
 	//   - mcmc.Tempering of Gibbs (pairs of two levels with couplings of both signs),
 	//   - cluster.SwendsenWang and Wolff,
+	//   - mcmc.LocallyBalanced, Paths, DLMC and Metropolis,
 	//   - momentum.DHAMS and PDHAMS.
 	Candidates []sampler.Method
 
