@@ -17,8 +17,8 @@ import (
 )
 
 // Guide is a denoiser whose guidance can act on the reverse step of [Factorised] steps instead of
-// its prediction. A runner finds a Guide through energy.As, so a wrapper must forward As. A runner
-// that applies the guidance sets Noised.Guided.
+// its prediction. This is called guidance at the posterior. A runner finds a Guide through
+// energy.As, so a wrapper must forward As. A runner that applies the guidance sets Noised.Guided.
 type Guide interface {
 	// Guidance returns the weight γ of the guidance and its source. For [ClassifierFree] the source
 	// is unconditional, a denoiser without the condition. For [ClassifierGuided] it is the

@@ -11,7 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// RemaskRule selects with which probability σ the unmasked tokens are masked again in a step of
+// RemaskRule selects the probability σ with which the unmasked tokens are masked again in a step of
 // [Remask]. In the rules, η is Remask.Eta, and σ_max is the largest possible probability.
 type RemaskRule uint8
 

@@ -77,8 +77,9 @@ type Method struct {
 	//   - mcmc.Subgraph (sparse graphs),
 	//   - mcmc.Tempering of Gibbs (pairs of two levels with couplings of both signs),
 	//   - cluster.SwendsenWang and Wolff,
-	//   - mcmc.LocallyBalanced, Paths, DLMC and Metropolis,
-	//   - momentum.DHAMS and PDHAMS.
+	//   - mcmc.LocallyBalanced, Paths and DLMC,
+	//   - momentum.DHAMS and PDHAMS,
+	//   - mcmc.Metropolis.
 	Candidates []sampler.Method
 
 	// Within is a language (package constraint) of the allowed states; nil means that all states
