@@ -16,7 +16,7 @@ type Summary struct {
 	Chains    int   // number of chains
 	Draws     int   // number of draws per chain, see [Trace.Len]
 	Streaming bool  // whether the trace is from [NewStreamingTrace]
-	// whether it is of a [Tally], for which estimates that need ranks are undefined
+	// whether the summary is that of a [Tally], in which estimates that need ranks are undefined
 	Merged  bool
 	Seconds float64 // duration of the run in seconds, set by the caller; 0 means unknown
 

@@ -30,9 +30,10 @@ import (
 //	err = all.Merge(part) // for each part
 //	s, err := all.Summary()
 //
-// For every function, each chain adds these numbers to exact sums: the mean of each half of the
-// chain, its square and its autocovariances at lags below 64; the mean of the whole chain and its
-// square; and the variance of the chain. In the [Row] of the function, the sums give
+// For every function, each chain adds some numbers to exact sums. For each half of the chain these
+// are its mean, the square of the mean, and the autocovariances at lags below 64. For the whole
+// chain they are its mean, the square of the mean, and the variance. In the [Row] of the function,
+// the sums give
 //
 //   - Mean and SD of all draws,
 //   - RHat as the split R-hat without ranks (Gelman et al. 2013, section 11.4),

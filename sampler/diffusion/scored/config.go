@@ -50,7 +50,7 @@ type Config struct {
 	// violation of +Inf is worse than any other. A NaN makes the sample fail with an error.
 	Judge constraint.Set
 
-	// Guide, if not nil, is a cheaper set, such as a surrogate of Judge, that takes its place when
+	// Guide, if not nil, is a cheaper set, such as a surrogate of Judge, that replaces Judge when
 	// the sampler looks ahead. Judge still decides about the last token of a sample and about
 	// tokens that were masked again.
 	Guide constraint.Set

@@ -24,7 +24,7 @@ const (
 	tuningChains     = 1 << 63 // streams of the tuning run have numbers from 2⁶³
 )
 
-// ExactConfig holds the settings of [Exact]: those of a [Runner] and the ones below.
+// ExactConfig holds the settings of [Exact]: those of [Config] and the ones below.
 type ExactConfig struct {
 	Config
 
@@ -128,10 +128,9 @@ func (x *Exact) Excess() (share, bound float64) {
 // accepted for a sample, it stores the best of its paths instead.
 //
 // The error is a [diffusion.SampleErrors] if some samples are not feasible. Its entry for such a
-// sample is a *[NotConverged], or an error of the language, the denoiser or the judge. A path that
-// fails during the tuning run only gets weight 0. But if no path of the tuning run is feasible,
-// every sample gets its error. After the tuning run, the error of a path becomes that of its
-// sample.
+// sample is a *[NotConverged], or an error of the language, the denoiser or the judge. The error of
+// a path becomes that of its sample. In the tuning run, such a path merely has weight 0, but if no
+// path of that run is feasible, every sample gets its error.
 //
 // If ctx ends, Sample returns the error of ctx. The entries of unfinished samples are then −1, and
 // the next call begins again with the first sample of this call.
