@@ -85,9 +85,9 @@ type AISConfig struct {
 	// 1. Nil means Linear(0, 1).
 	Schedule Schedule
 
-	// Base is the distribution of the initial states; nil means uniform states. Stages are saved if
-	// it is close to the model. Base must give positive probability to every state that has
-	// positive probability under the model.
+	// Base is the distribution of the initial states; nil means uniform states. The closer it is to
+	// the model, the fewer stages are needed. Base must give positive probability to every state
+	// that has positive probability under the model.
 	//
 	// It can be a model of independent sites, such as a model.Independent fitted to data. It can
 	// also be an energy.Factored model whose graph is narrow enough for package

@@ -34,8 +34,8 @@ import (
 // derivatives. Samples are feasible, but their distribution is not exactly that of the denoiser
 // given that they are; for that, see [Exact].
 //
-// Some processes decide from drawn tokens which sites to reveal or mask: diffusion.Remask, with any
-// rule but RemaskConfidence, and diffusion.Ordered. The tokens found by looking ahead then replace
+// Some processes decide from drawn tokens which sites to reveal or mask: diffusion.Ordered, and
+// diffusion.Remask with the rule RemaskConfidence. The tokens found by looking ahead then replace
 // the tokens drawn for this decision.
 //
 // Sample i draws only from stream (Seed, i). Results do not depend on Workers. They do not depend
