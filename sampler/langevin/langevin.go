@@ -179,7 +179,7 @@ func (l *system) String() string {
 
 func (l *system) Sites() int { return l.sites }
 
-// Start fills x with standard normal states and projects them.
+// Start fills x with standard normal states and projects them if Config.Project is set.
 func (l *system) Start(x []float32, r []sampler.Stream, _ sampler.Transition[float32]) error {
 	for i := range r {
 		own := x[i*l.sites : (i+1)*l.sites]

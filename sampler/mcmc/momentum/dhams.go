@@ -36,9 +36,9 @@ import (
 // distribution of x given the auxiliary variable v + δu, and every proposal is accepted. A step
 // costs one evaluation of the model.
 //
-// An accepted move reverses the momentum. The centre of the next proposal, v + δu, then lies on the
-// other side of v*. If ρ is near 1, this is Adler's over-relaxation. The field Relaxation has the
-// same effect for the sites.
+// After an accepted move with φ = 0, v* + δu* is the mirror image of v + δu about v*. If ρ is near
+// 1, the centre of the next proposal therefore lies on the other side of v*, which is Adler's
+// over-relaxation. The field Relaxation has the same effect for the sites.
 //
 // The refresh, the correction and the acceptance probability are derived here from the construction
 // in the paper; details of the published algorithm may differ.

@@ -9,6 +9,6 @@
 //
 //	π(x, u) ∝ exp(−E(x) − ½|u|²)
 //
-// invariant, so that x has the distribution of the model. Neither is reversible: the momentum
-// continues in its direction after an accepted move and reverses after a rejected one.
+// invariant, so that x has the distribution of the model. Neither is reversible, because a part of
+// the momentum is kept from step to step. After a rejected move the momentum is reversed.
 package momentum
