@@ -129,13 +129,13 @@ type Config struct {
 	Retries int
 
 	// Checkpoint makes the runner keep its finished samples and save them to the file Path, unless
-	// Path is empty. The previous file is kept as Path.old. Of a failed sample, the file keeps the
+	// Path is empty. The previous file is kept as Path.old. For a failed sample, the file holds the
 	// text of the error and whether the error wrapped constraint.ErrInfeasible.
 	//
 	// Sample and Fill save when they end, even if the context ended. If Every is not 0, they also
-	// save each time Every more samples are finished. Each time the file is written with all
-	// samples, so Every should grow with their number. If saving fails, the call ends. New asks the
-	// model for two predictions, which are saved with the settings and identify the model.
+	// save each time Every more samples are finished. Every save writes all samples, so Every
+	// should grow with their number. If saving fails, the call ends. New asks the model for two
+	// predictions, which are saved with the settings and identify the model.
 	Checkpoint struct {
 		Path  string
 		Every int

@@ -9,9 +9,9 @@
 // and the probability of a feasible sample, and costs several times as much. [Potential] turns a
 // score into the weights of diffusion.Particles.
 //
-// Why not a projection? It changes predictions instead of drawing differently. With masks this
-// fails, because an unmasked token is never reconsidered. With uniform noise, where every token can
-// change until the end, use projection/lagrange.
+// A projection is no substitute under masks: it changes predictions, but an unmasked token is never
+// reconsidered. With uniform noise, where every token can change until the end, use
+// projection/lagrange.
 //
 // An error of one sample does not affect the others: Runner and Exact return
 // [diffusion.SampleErrors] and a [Report] for every sample.
