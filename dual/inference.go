@@ -219,7 +219,7 @@ func (i *Inference[S]) step(ctx context.Context) error {
 func (i *Inference[S]) draw(ctx context.Context) error {
 	c, counts := i.primal.(Counter)
 	if !i.open {
-		if err := i.target.SetLambda(i.lambda); err != nil {
+		if err := i.enter(); err != nil {
 			return err
 		}
 		if err := i.primal.Reset(); err != nil {
@@ -239,6 +239,27 @@ func (i *Inference[S]) draw(ctx context.Context) error {
 	}
 	return nil
 }
+
+// enter sets the target to the multipliers of the step. A target may reject multipliers that a rule
+// has chosen; then enter halves the step, several times if needed.
+func (i *Inference[S]) enter() error {
+	err := i.target.SetLambda(i.lambda)
+	if err == nil || i.steps == 0 {
+		return err
+	}
+	for range mostHalvings {
+		for j, last := range i.way.last {
+			i.lambda[j] = last + (i.lambda[j]-last)/2
+		}
+		if i.target.SetLambda(i.lambda) == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("dual: step %d: the multipliers are pressed against the limit of the target; relax the constraints, or take smaller steps: %w", i.steps, err)
+}
+
+// mostHalvings is the number of times that a step of the multipliers is halved.
+const mostHalvings = 20
 
 // measure computes the violations of the present states and stores their statistics in the batch.
 func (i *Inference[S]) measure() error {

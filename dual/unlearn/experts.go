@@ -26,9 +26,10 @@ import (
 //
 //	g_i(x) = b_i − (log p_λ(x) − log q_i(x)),
 //
-// whose mean is the dual gradient. Violations require log Z_λ. For m distributions, set Config.Max
-// < 1/m, so that no step of the rule can violate s < 1. A multiplier that stays at this bound while
-// its constraint is violated indicates that b exceeds b_crit (see [CriticalError]).
+// whose mean is the dual gradient. Violations require log Z_λ. [dual.Inference] halves a step that
+// would violate s < 1. A Config.Max below 1 makes its errors clearer: a multiplier that stays at
+// this bound while its constraint is violated indicates that b exceeds b_crit (see
+// [CriticalError]).
 type Experts struct {
 	sum           *energy.Affine                         // weighted sum of the energies of q and of the models in away
 	weigh         func(weight []float64, offset float64) // sets the weights of sum
