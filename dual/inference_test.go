@@ -376,7 +376,7 @@ func TestRejectedStepsAreHalved(t *testing.T) {
 		star += l
 	}
 	require.Greater(t, star, 0.1)
-	for _, most := range []float64{1.1 * star, 0.5 * star} {
+	for _, most := range []float64{1.005 * star, 0.5 * star} {
 		rejected := 0
 		chains := exact.Must(sampler.NewChains(context.Background(), lag, mcmc.Gibbs{}, sampler.Config{Chains: 64, Warmup: -1}))
 		inf := exact.Must(dual.NewInference[int32](context.Background(), picky{lag, most, &rejected}, chains, dual.Config{}))
