@@ -85,8 +85,8 @@ type Tabled interface {
 	Classed
 
 	// Table returns next[s·classes + c], the state after a token of class c in state s, or −1
-	// if there is none. Classes are numbered as by Classes(Levels()), and the number of
-	// states is len(next)/classes. The slice is shared with the automaton and must not be
+	// if there is none. A token has the same class c as in Classes(Levels()), and the number
+	// of states is len(next)/classes. The slice is shared with the automaton and must not be
 	// modified.
 	Table() (next []int32, classes int)
 

@@ -46,9 +46,8 @@ type Config struct {
 	Observe func(step int, theta, gradient []float64)
 
 	// Checkpoint saves the fit to the file Path, if that is set, and keeps the previous file as
-	// Path.old. It saves at the end of every Run, even if the context ended the Run. Every is
-	// the number of steps between saves within a Run; 0 means none. A failure to save ends the
-	// Run.
+	// Path.old. It saves when Run ends, even if the context ended it. If Every is not 0, Run also
+	// saves each time it has made Every more steps. If saving fails, Run returns the error.
 	Checkpoint struct {
 		Path  string
 		Every int

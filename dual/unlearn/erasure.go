@@ -65,8 +65,9 @@ type ErasureConfig struct {
 	Mask int32 // level of a masked token
 }
 
-// NewErasure returns the erasure at λ = 0 for the denoiser q, the denoisers of the distributions to
-// move away from, and the bounds b, one per distribution.
+// NewErasure returns an erasure whose multipliers λ are 0. The denoiser q predicts the distribution
+// to start from, away holds the denoisers of the distributions to move away from, and b holds one
+// bound for each of these.
 //
 // NewErasure returns an error if a denoiser is nil, shapes differ, the number of bounds is wrong,
 // or a bound is invalid. It also returns an error if the mask is not a level, or differs from the

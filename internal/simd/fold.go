@@ -12,7 +12,7 @@ import (
 //
 // Terms are added in ascending order of i, every product and every sum rounded to float64. All
 // rows use the same pieces, so that several rows cost little more than one. It panics unless n ≥
-// 1, len(dst) is a multiple of n, there is a coefficient for every row and term, and all pieces
+// 1, len(dst) is a multiple of n, there is a coefficient for every row and piece, and all pieces
 // lie within m.
 func Fold(dst []float64, n int, m []float64, at []int32, coef []float64) {
 	if n < 1 || len(dst)%n != 0 {

@@ -38,7 +38,7 @@ func (t *List) Append(f0 float64, g []float64) {
 // Len returns the number of states.
 func (t *List) Len() int { return len(t.f0) }
 
-// Beta returns the temperature β.
+// Beta returns the factor β of the list (see [New]).
 func (t *List) Beta() float64 { return t.beta }
 
 // row returns the values g of the inequalities in state k.

@@ -692,8 +692,8 @@ func (r *Runner) Marginals(dst []float64) error {
 var ErrStopped = errors.New("trellis: stopped")
 
 // FilterUntil is like [Runner.Filter], except that stop can end it early with the error
-// [ErrStopped]. With a nil stop, it runs to the end. After ErrStopped, r has no results. If again
-// is true, FilterUntil continues where it was stopped. The log-weights v must then be unchanged.
+// [ErrStopped]. With a nil stop, it runs to the end. After ErrStopped, r has no results. A call
+// with again = true continues where the last one was stopped; the log-weights v must be unchanged.
 func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
 	if !again || !r.paused {

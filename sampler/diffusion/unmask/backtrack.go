@@ -80,13 +80,13 @@ const (
 	defaultMoves  = 1000
 )
 
-// NewBacktrack returns a sampler that walks on the states of the model, given the language of
-// cfg.Projector. It binds the projector under ctx. A walk keeps a prediction for every site of its
+// NewBacktrack returns a sampler that walks on those states of the model that are in the language
+// of cfg.Projector. It binds the projector under ctx. A walk keeps a prediction for every site of its
 // path.
 //
 // NewBacktrack returns an error if the model is nil or guided at the posterior (see
 // diffusion.Guide), or if the mask is not a level. It also returns an error if a field is out of
-// range, or if the projection is not a diffusion.Drawer or remembers earlier samples.
+// range, or if the projector remembers earlier samples or is no diffusion.Drawer.
 func NewBacktrack(ctx context.Context, model energy.Denoiser[int32], cfg BacktrackConfig) (*Backtrack, error) {
 	const who = "unmask: NewBacktrack"
 	if err := check.Defaults(who+": ", check.Number("Visits", &cfg.Visits, 0, defaultVisits), check.Number("Moves", &cfg.Moves, 0, 0)); err != nil {
