@@ -2,7 +2,7 @@ import {Panel, $, color, figure} from './panel.js';
 import {plot} from './plot.js';
 
 let name = '';
-const args = v => ({Name: name, Text: v.text, Format: v.format, Seed: +v.seed});
+const args = v => ({Name: name, Text: v.text, Format: v.format, Seed: +v.seed, Rounds: 2 ** v.rounds});
 export const panel = new Panel('minimise', args, update);
 
 // examples are files small enough to write here.
