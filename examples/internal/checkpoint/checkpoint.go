@@ -31,7 +31,7 @@ var Every, _ = time.ParseDuration(interval)
 // Define defines the flags.
 func (c *Flags) Define(f *flag.FlagSet) {
 	f.StringVar(&c.Checkpoint, "checkpoint", "", "save each part of the run to `file`.<part>, periodically and on exit")
-	f.BoolVar(&c.Resume, "resume", false, "go on from -checkpoint")
+	f.BoolVar(&c.Resume, "resume", false, "resume from -checkpoint")
 }
 
 // Check returns an error for -resume without -checkpoint.
