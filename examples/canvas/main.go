@@ -75,9 +75,9 @@ func parse(args []string) (options, error) {
 	case o.model == "":
 		return o, fmt.Errorf("-model names no folder; it needs one with config.json, .safetensors files and tokenizer.json")
 	case kinds > 1:
-		return o, fmt.Errorf("-schema, -regex and -choice: %d of them, want one; several blanks go into the file of -canvas", kinds)
+		return o, fmt.Errorf("%d of -schema, -regex and -choice are given, want one; put several blanks into the file of -canvas", kinds)
 	case o.canvas != "" && (kinds > 0 || o.prompt != "" || o.chat):
-		return o, fmt.Errorf("-canvas %s has texts and blanks of its own, want neither -prompt, -chat, -schema, -regex nor -choice", o.canvas)
+		return o, fmt.Errorf("-canvas %s has texts and blanks of its own and excludes -prompt, -chat, -schema, -regex and -choice", o.canvas)
 	case o.tokens < 1:
 		return o, fmt.Errorf("-tokens = %d, want ≥ 1", o.tokens)
 	case o.block < 0:

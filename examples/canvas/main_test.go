@@ -207,8 +207,8 @@ func TestErrors(t *testing.T) {
 	odd := put(t, dir, "odd.json", []byte(`[{"txt": "a"}]`))
 	for want, args := range map[string][]string{
 		"-model names no folder":        {"-prompt", "a"},
-		"want one; several blanks":      {"-model", dir, "-regex", "a", "-choice", "b"},
-		"want neither":                  {"-model", dir, "-canvas", bad, "-regex", "a"},
+		"want one; put several blanks":  {"-model", dir, "-regex", "a", "-choice", "b"},
+		"excludes -prompt":              {"-model", dir, "-canvas", bad, "-regex", "a"},
 		"none of them a blank":          {"-model", dir, "-canvas", bad},
 		"piece 0 has 2 of text":         {"-model", dir, "-canvas", two},
 		"tokens = 0, want ≥ 1":          {"-model", dir, "-canvas", none},

@@ -99,9 +99,9 @@ func (o *options) check(table int) error {
 	case inputs > 1:
 		return fmt.Errorf("-protein = %q, -dna = %q, -genbank = %q, want one of them", o.protein, o.dna, o.genbank)
 	case o.gene != "" && o.genbank == "":
-		return fmt.Errorf("-gene = %q, want -genbank with it", o.gene)
+		return fmt.Errorf("-gene = %q needs -genbank", o.gene)
 	case o.source != "" && o.genbank == "" && o.dna == "":
-		return fmt.Errorf("-harmonise = %q, want -genbank or -dna with it: DNA whose codons are rare or not", o.source)
+		return fmt.Errorf("-harmonise = %q needs -genbank or -dna, whose rare codons it keeps rare", o.source)
 	case o.flank < 0 || o.flank > 1000:
 		return fmt.Errorf("-flank = %d, want 0 … 1000", o.flank)
 	case !(o.strength > 0 && o.strength <= 1000):

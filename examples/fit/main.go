@@ -58,7 +58,7 @@ func parse(args []string) (options, error) {
 	case f.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
 	case modes > 1:
-		return o, fmt.Errorf("-csv, -rbm and -deep are %d, want one of them at most", modes)
+		return o, fmt.Errorf("%d of -csv, -rbm and -deep are given, want at most one", modes)
 	case o.given != "" && o.csv == "":
 		return o, fmt.Errorf("-given = %q needs -csv", o.given)
 	case o.mmd && !o.rbm:

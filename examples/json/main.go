@@ -64,13 +64,13 @@ func parse(args []string) (options, error) {
 	case o.steps < 1:
 		return o, fmt.Errorf("-steps = %d, want ≥ 1", o.steps)
 	case o.masks && o.maskbench == "":
-		return o, fmt.Errorf("-masks judges the schemas of -maskbench, want that, too")
+		return o, fmt.Errorf("-masks needs -maskbench, whose schemas it checks")
 	case o.tools < 0:
 		return o, fmt.Errorf("-tools = %d, want ≥ 1", o.tools)
 	case o.tools > 0 && (o.maskbench != "" || o.schema != "" || o.check != ""):
-		return o, fmt.Errorf("-tools has a schema of its own, want neither -schema, -check nor -maskbench")
+		return o, fmt.Errorf("-tools has a schema of its own and excludes -schema, -check and -maskbench")
 	case o.maskbench != "" && (o.schema != "" || o.check != ""):
-		return o, fmt.Errorf("-maskbench has schemas and instances of its own, want neither -schema nor -check")
+		return o, fmt.Errorf("-maskbench has schemas and instances of its own and excludes -schema and -check")
 	}
 	return o, nil
 }

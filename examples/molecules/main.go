@@ -136,17 +136,17 @@ func parseFlags(args []string) (options, error) {
 	case o.forget != "" && o.train:
 		return o, fmt.Errorf("-forget with -train: -train -weights FILE first, then -forget with -weights FILE")
 	case o.forget != "" && !(o.share > 0 && o.share < 1):
-		return o, fmt.Errorf("-share = %v, want in (0, 1): a share of 0 takes a rule, such as -run count or -run regex, not a network", o.share)
+		return o, fmt.Errorf("-share = %v, want in (0, 1): a share of 0 needs a rule, such as -run count or -run regex, instead of a network", o.share)
 	case o.seeds < 1:
 		return o, fmt.Errorf("-seeds = %d, want ≥ 1", o.seeds)
 	case o.comparing() && (o.forget == "" || o.checkpoint != "" || o.save != "" || o.dump != ""):
-		return o, fmt.Errorf("-method = %s, -seeds = %d: a comparison takes -forget, and no -checkpoint, -save or -dump", *method, o.seeds)
+		return o, fmt.Errorf("-method = %s, -seeds = %d: a comparison needs -forget and excludes -checkpoint, -save and -dump", *method, o.seeds)
 	case o.rank < 0 || o.rank > 0 && (o.forget == "" || o.methods[0] != primalDual):
 		return o, fmt.Errorf("-rank = %d, want ≥ 0, and -forget with -method %s", o.rank, primalDual)
 	case o.judged < 0:
 		return o, fmt.Errorf("-judge = %d, want ≥ 0", o.judged)
 	case !o.train && o.weights == "" && (o.atoms != ownAtoms || o.lean != ownLean):
-		return o, fmt.Errorf("-atoms = %d, -lean = %v, want %d and %v, which the program's own networks are for: -train others, or read -weights", o.atoms, o.lean, ownAtoms, ownLean)
+		return o, fmt.Errorf("-atoms = %d, -lean = %v, want %d and %v, for which the program's own networks were trained; train others by -train, or read them by -weights", o.atoms, o.lean, ownAtoms, ownLean)
 	}
 	return o, nil
 }

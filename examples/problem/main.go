@@ -61,7 +61,7 @@ func parse(args []string) (options, error) {
 	case !(o.config.Beta > 0):
 		return o, fmt.Errorf("-beta = %v, want > 0", o.config.Beta)
 	case o.sample && o.count:
-		return o, errors.New("-sample and -count are two questions, want one")
+		return o, errors.New("-sample and -count exclude each other")
 	}
 	return o, nil
 }
@@ -77,7 +77,7 @@ func load(o options) (p *read.Program, err error) {
 	if format == "" {
 		head, _ := b.Peek(16) // of a shorter file what there is
 		if format = read.FormatOf(o.file, head); format == "" {
-			return nil, errors.Join(fmt.Errorf("%s: neither name nor beginning tells the format, give -format, one of %s", o.file, strings.Join(read.Formats(), ", ")), f.Close())
+			return nil, errors.Join(fmt.Errorf("%s: neither the name nor the beginning of the file identifies its format; state it by -format, one of %s", o.file, strings.Join(read.Formats(), ", ")), f.Close())
 		}
 	}
 	if p, err = read.NewProgram(b, format); err != nil {
@@ -141,7 +141,7 @@ func run(ctx context.Context, o options) (*report, error) {
 	if o.write != "" {
 		format := read.FormatOf(o.write, nil)
 		if format == "" {
-			return nil, fmt.Errorf("-write = %s: the name tells no format, one of %s", o.write, strings.Join(read.Formats(), ", "))
+			return nil, fmt.Errorf("-write = %s: the name implies no format, want one of %s", o.write, strings.Join(read.Formats(), ", "))
 		}
 		f, err := os.Create(o.write)
 		if err != nil {

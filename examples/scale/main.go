@@ -77,7 +77,7 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("unknown argument %q", f.Arg(0))
 	}
 	if o.dir == "" && (o.merge || o.states || o.tasks > 1) {
-		return o, fmt.Errorf("-merge, -states and -tasks want a -dir")
+		return o, fmt.Errorf("-merge, -states and -tasks need a -dir")
 	}
 	if o.population < 0 || o.stages < 1 {
 		return o, fmt.Errorf("-population = %d, -stages = %d, want ≥ 0 and ≥ 1", o.population, o.stages)

@@ -194,9 +194,9 @@ func parse(args []string) (options, error) {
 	case !(o.tick >= 0) || math.IsInf(o.tick, 1):
 		return o, fmt.Errorf("-tick = %v, want ≥ 0 and finite", o.tick)
 	case o.fill != "" && (o.csv == "" || o.impute || o.missing != "error"):
-		return o, fmt.Errorf("-fill = %q wants -csv, and neither -impute nor -missing", o.fill)
+		return o, fmt.Errorf("-fill = %q needs -csv and excludes -impute and -missing", o.fill)
 	case o.describe && o.csv == "":
-		return o, errors.New("-describe wants -csv, the file to describe")
+		return o, errors.New("-describe needs -csv, the file to describe")
 	case o.generate < 0:
 		return o, fmt.Errorf("-generate = %d, want ≥ 0", o.generate)
 	case o.draws < 1:

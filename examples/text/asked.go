@@ -88,7 +88,7 @@ func (a *asked) any() bool {
 func (a *asked) check() error {
 	for _, c := range a.separators {
 		if c >= utf8.RuneSelf {
-			return fmt.Errorf("-separators: %q, want characters of ASCII", c)
+			return fmt.Errorf("-separators: %q, want ASCII characters", c)
 		}
 	}
 	if a.separators == "" {

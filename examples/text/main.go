@@ -110,7 +110,7 @@ func run(ctx context.Context, o options) (*report, error) {
 	case wanted["words"] && !o.any():
 		return nil, fmt.Errorf("-run words, want an option of it: -words, -characters, -sentences, -word-lengths, -list, -at or -last")
 	case o.any() && !wanted["words"]:
-		return nil, fmt.Errorf("-run = %s and options of the words run, want that run, too", o.runs)
+		return nil, fmt.Errorf("-run = %s with options of the words run, want words among the runs", o.runs)
 	}
 	l, err := read(o)
 	if err != nil {

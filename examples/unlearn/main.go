@@ -59,7 +59,7 @@ func parse(args []string) (options, error) {
 	for _, s := range strings.Split(*levels, ",") {
 		v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 		if err != nil || !(v > 0 && v <= 1) {
-			return o, fmt.Errorf("-levels: %q, want numbers in (0, 1] and commas", s)
+			return o, fmt.Errorf("-levels: %q, want comma-separated numbers in (0, 1]", s)
 		}
 		o.levels = append(o.levels, v)
 	}
@@ -67,7 +67,7 @@ func parse(args []string) (options, error) {
 	case f.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
 	case !(o.goal > 0 && o.goal < 1):
-		return o, fmt.Errorf("-goal = %v, want one in (0, 1)", o.goal)
+		return o, fmt.Errorf("-goal = %v, want 0 < goal < 1", o.goal)
 	case o.training < 10:
 		return o, fmt.Errorf("-training = %d, want ≥ 10", o.training)
 	case o.length < 2 || o.length > 8:

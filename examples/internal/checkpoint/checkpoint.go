@@ -89,7 +89,7 @@ func (c *Flags) Load(ctx context.Context, name string, load func(ctx context.Con
 }
 
 func taken(path string) error {
-	return fmt.Errorf("%s is there already: -resume goes on from it; remove it to begin anew", path)
+	return fmt.Errorf("%s exists: resume from it with -resume, or remove it to start again", path)
 }
 
 // Open returns the checkpoint of a part of the run. With -resume it loads the file if it exists;
