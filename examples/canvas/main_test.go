@@ -220,7 +220,7 @@ func TestErrors(t *testing.T) {
 		"-steps = 0":                    {"-model", dir, "-steps", "0"},
 		"unexpected argument":           {"-model", dir, "x"},
 		"no such file":                  {"-model", filepath.Join(dir, "nothing")},
-		`no token of the name "<pad>"`:  {"-model", dir, "-pad", "<pad>"},
+		`no token named "<pad>"`:        {"-model", dir, "-pad", "<pad>"},
 		"infeasible":                    {"-model", dir, "-regex", "a{9}b", "-tokens", "3"},
 		"want 1 … 512":                  {"-model", dir, "-tokens", "600"},
 	} {

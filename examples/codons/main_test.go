@@ -322,7 +322,7 @@ func TestErrorsAreClear(t *testing.T) {
 		"\"GAATTC=0\", want a site and a number of 1 … 100":          {"-require", "GAATTC=0"},
 		"\"=2\", want a site before the number":                      {"-require", "=2"},
 		"-avoid and -require both have GAATTC":                       {"-require", "GAATTC", "-avoid", "GAATTC"},
-		"required GAATTC: no design of this protein":                 {"-require", "GAATTC", "-protein", write(t, "MKKK"), "-gc", "0,1"},
+		"required GAATTC: no complete design of this protein":        {"-require", "GAATTC", "-protein", write(t, "MKKK"), "-gc", "0,1"},
 		"-unique = 1, want 2 … 1000":                                 {"-unique", "1"},
 		"no 6 bases twice: no design of this protein gets":           {"-unique", "6", "-protein", write(t, "MWWWWW"), "-gc", "0,1"},
 		"-flank = 1001, want 0 … 1000":                               {"-flank", "1001"},

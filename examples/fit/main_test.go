@@ -31,7 +31,7 @@ func TestSurveyErrors(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	for want, args := range map[string]string{
-		"-given": "-given a=1", "-rbm and -deep are 2": "-rbm -deep", "-mmd needs -rbm": "-mmd", "-n = 1": "-n 1", "-seconds = 0": "-seconds 0", "-l1 = -1": "-l1 -1", `unexpected argument "x"`: "x",
+		"-given": "-given a=1", "2 of -csv, -rbm and -deep": "-rbm -deep", "-mmd needs -rbm": "-mmd", "-n = 1": "-n 1", "-seconds = 0": "-seconds 0", "-l1 = -1": "-l1 -1", `unexpected argument "x"`: "x",
 	} {
 		_, err := parse(strings.Fields(args))
 		assert.ErrorContains(t, err, want)

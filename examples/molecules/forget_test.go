@@ -107,7 +107,7 @@ func TestForgetErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, args := range map[string][]string{
-		"-share = 0, want in (0, 1): a share of 0 takes a rule": {"-share", "0"},
+		"-share = 0, want in (0, 1): a share of 0 needs a rule": {"-share", "0"},
 		"-share = 1, want in (0, 1)":                            {"-share", "1"},
 		"-share = 0.95, want less than 0.":                      {"-share", "0.95"},
 		`-forget = "gold": no string of the data has 'g'`:       {"-forget", "gold"},
