@@ -351,7 +351,7 @@ func TestSameInGo(t *testing.T) {
 	defer os.RemoveAll(tmp)
 	for name, address := range map[string]string{
 		"lattice": "lattice?side=4", "potts": "lattice?side=4&levels=3&method=sw", "strings": "strings?length=9&model=uniform", "letters": "strings?length=9&fixed=A",
-		"json": "json?example=order", "minimise": "minimise?example=cut",
+		"json": "json?example=order", "tree": "json?example=tree&length=60", "minimise": "minimise?example=cut",
 	} {
 		tab := s.visit(t, "playground.html#"+address, 1200, "light")
 		panel, _, _ := strings.Cut(address, "?")

@@ -101,7 +101,7 @@ func readTable(r io.Reader, target string) (names []string, x, y []float32, err 
 	for i, n := range head {
 		n = strings.TrimSpace(n)
 		if n == "" || slices.Contains(names, n) {
-			return nil, nil, nil, fmt.Errorf("column %d is called %q, want names that differ", i+1, n)
+			return nil, nil, nil, fmt.Errorf("column %d has the name %q of another column, want different names", i+1, n)
 		}
 		names = append(names, n)
 	}
@@ -162,7 +162,7 @@ func shuffle(x, y []float32, r *rand.Rand) {
 func split(name string, names []string, x, y []float32, train int) (*data, error) {
 	n := len(names)
 	if constant(y[:train], 1) {
-		return nil, fmt.Errorf("what to predict is %v in every row for training, want values that differ", y[0])
+		return nil, fmt.Errorf("the column to predict is %v in every training row, want values that differ", y[0])
 	}
 	for k, column := range names {
 		mean, square := 0.0, 0.0
@@ -174,7 +174,7 @@ func split(name string, names []string, x, y []float32, train int) (*data, error
 			square += d * d / float64(train)
 		}
 		if constant(x[k:train*n], n) {
-			return nil, fmt.Errorf("column %q is %v in every row for training: it says nothing; leave it out", column, x[k])
+			return nil, fmt.Errorf("column %q is %v in every training row and carries no information; leave it out", column, x[k])
 		}
 		for i := range y {
 			x[i*n+k] = float32((float64(x[i*n+k]) - mean) / math.Sqrt(square))

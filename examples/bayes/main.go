@@ -49,16 +49,16 @@ func (o options) recipe(name string) sampler.Method {
 func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("bayes", flag.ContinueOnError)
-	f.StringVar(&o.csv, "csv", "", "learn from this `file` of numbers with names in its first line, not from generated data")
-	f.StringVar(&o.target, "target", "", "the `column` of -csv to predict, of numbers from 0 to 1; \"\" means the last")
-	f.IntVar(&o.n, "n", 4888, "rows to generate for training; a quarter as many more are for testing")
+	f.StringVar(&o.csv, "csv", "", "learn from this CSV `file` of numbers, whose first line has names, instead of generated data")
+	f.StringVar(&o.target, "target", "", "`column` of -csv to predict, with numbers from 0 to 1; \"\" means the last")
+	f.IntVar(&o.n, "n", 4888, "training rows to generate; a quarter as many are added for testing")
 	f.IntVar(&o.hidden, "hidden", 500, "hidden units")
 	f.IntVar(&o.chains, "chains", 50, "number of chains; predictions are averaged over them")
 	f.IntVar(&o.steps, "steps", 1000, "steps of each sampler")
-	f.IntVar(&o.batch, "batch", 0, "rows of the data that DULA estimates from, 0 for all")
+	f.IntVar(&o.batch, "batch", 0, "rows per minibatch from which DULA estimates gradients; 0 means all rows")
 	f.Float64Var(&o.weight, "weight", 100, "weight of the mean squared error in the energy")
 	f.Float64Var(&o.step, "alpha", 0.1, "step size of DULA and DMALA; 0 lets each choose")
-	f.StringVar(&o.method, "method", strings.Join(methods, ","), "samplers, separated by commas")
+	f.StringVar(&o.method, "method", strings.Join(methods, ","), "comma-separated samplers")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
 	o.Define(f, "")
 	if err := f.Parse(args); err != nil {

@@ -21,18 +21,18 @@ func TestTableErrors(t *testing.T) {
 	rows := func(line string, n int) string { return strings.Repeat(line, n) }
 	both := rows("1,2,0\n2,1,1\n", 10)
 	for want, text := range map[string]string{
-		`line 22, column "b": no value, want a number`:       "a,b,y\n" + both + "1,,0\n",
-		`line 22, column "a": "old", want a finite number`:   "a,b,y\n" + both + "old,1,0\n",
-		`line 22, column "a": "NaN", want a finite number`:   "a,b,y\n" + both + "NaN,1,0\n",
-		`line 22, column "a": "1e39", want a finite number`:  "a,b,y\n" + both + "1e39,1,0\n",
-		`line 22, column "y": "2", want 0 … 1 in the column`: "a,b,y\n" + both + "1,1,2\n",
-		`column "b" is 3 in every row for training`:          "a,b,y\n" + rows("1,3,0\n2,3,1\n", 10),
-		`what to predict is 1 in every row for training`:     "a,b,y\n" + rows("1,3,1\n2,4,1\n", 10),
-		`9 rows, want at least 10`:                           "a,b,y\n" + rows("1,3,1\n2,4,0\n0,1,1\n", 3),
-		`column 2 is called "a", want names that differ`:     "\ufeffa,a,y\n" + both,
-		`wrong number of fields`:                             "a,b,y\n1,2\n",
-		`1 columns, want at least 2`:                         "y\n1\n",
-		`the names of the columns: EOF`:                      "",
+		`line 22, column "b": no value, want a number`:                      "a,b,y\n" + both + "1,,0\n",
+		`line 22, column "a": "old", want a finite number`:                  "a,b,y\n" + both + "old,1,0\n",
+		`line 22, column "a": "NaN", want a finite number`:                  "a,b,y\n" + both + "NaN,1,0\n",
+		`line 22, column "a": "1e39", want a finite number`:                 "a,b,y\n" + both + "1e39,1,0\n",
+		`line 22, column "y": "2", want 0 … 1 in the column`:                "a,b,y\n" + both + "1,1,2\n",
+		`column "b" is 3 in every training row`:                             "a,b,y\n" + rows("1,3,0\n2,3,1\n", 10),
+		`the column to predict is 1 in every training row`:                  "a,b,y\n" + rows("1,3,1\n2,4,1\n", 10),
+		`9 rows, want at least 10`:                                          "a,b,y\n" + rows("1,3,1\n2,4,0\n0,1,1\n", 3),
+		`column 2 has the name "a" of another column, want different names`: "\ufeffa,a,y\n" + both,
+		`wrong number of fields`:                                            "a,b,y\n1,2\n",
+		`1 columns, want at least 2`:                                        "y\n1\n",
+		`the names of the columns: EOF`:                                     "",
 	} {
 		path := filepath.Join(t.TempDir(), "table.csv")
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))

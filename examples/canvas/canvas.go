@@ -83,7 +83,7 @@ func tokenizer(o options) (*text.BPE, int32, error) {
 			return t, token, nil
 		}
 	}
-	return nil, 0, fmt.Errorf("-pad: no token of the name %q among the added tokens of %s; name one with -pad", strings.Join(names, ", "), path)
+	return nil, 0, fmt.Errorf("-pad: no token named %q among the added tokens of %s; name one with -pad", strings.Join(names, ", "), path)
 }
 
 // padding returns the names of the tokens that may fill the unused end of a blank, the preferred

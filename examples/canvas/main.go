@@ -49,13 +49,13 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.model, "model", "", "`folder` with config.json, the weights (.safetensors) and tokenizer.json")
 	f.StringVar(&o.prompt, "prompt", "", "`text` before the blank")
 	f.BoolVar(&o.chat, "chat", false, "put -prompt into the chat template of the model")
-	f.StringVar(&o.schema, "schema", "", "`file` with the JSON Schema of the blank")
-	f.StringVar(&o.regex, "regex", "", "regular `expression` of the blank")
-	f.StringVar(&o.choice, "choice", "", "`choices` for the blank, separated by commas")
-	f.StringVar(&o.canvas, "canvas", "", "`file` with texts and blanks in their order, instead of all of these; go doc ./examples/canvas shows its format")
-	f.StringVar(&o.pad, "pad", "", "`name` of the token that fills up a blank after its end, instead of the one that tokenizer_config.json names")
-	f.IntVar(&o.tokens, "tokens", 64, "most tokens in the blank")
-	f.IntVar(&o.block, "block", 0, "tokens of a block, for a block diffusion (bd3lm); 0: every token sees all")
+	f.StringVar(&o.schema, "schema", "", "`file` with the JSON Schema that the blank must fit")
+	f.StringVar(&o.regex, "regex", "", "regular `expression` that the blank must match")
+	f.StringVar(&o.choice, "choice", "", "comma-separated `choices` for the blank")
+	f.StringVar(&o.canvas, "canvas", "", "`file` with a sequence of texts and blanks, instead of the options for one blank; go doc ./examples/canvas shows its format")
+	f.StringVar(&o.pad, "pad", "", "`name` of the token that pads a blank, instead of the one named in tokenizer_config.json")
+	f.IntVar(&o.tokens, "tokens", 64, "maximum number of tokens in the blank")
+	f.IntVar(&o.block, "block", 0, "tokens per block, for block diffusion (bd3lm); 0 lets every token attend to all others")
 	f.IntVar(&o.n, "n", 1, "texts")
 	f.IntVar(&o.steps, "steps", 32, "steps of the diffusion")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
@@ -75,9 +75,9 @@ func parse(args []string) (options, error) {
 	case o.model == "":
 		return o, fmt.Errorf("-model names no folder; it needs one with config.json, .safetensors files and tokenizer.json")
 	case kinds > 1:
-		return o, fmt.Errorf("-schema, -regex and -choice: %d of them, want one; several blanks go into the file of -canvas", kinds)
+		return o, fmt.Errorf("%d of -schema, -regex and -choice are given, want one; put several blanks into the file of -canvas", kinds)
 	case o.canvas != "" && (kinds > 0 || o.prompt != "" || o.chat):
-		return o, fmt.Errorf("-canvas %s has texts and blanks of its own, want neither -prompt, -chat, -schema, -regex nor -choice", o.canvas)
+		return o, fmt.Errorf("-canvas %s has texts and blanks of its own and excludes -prompt, -chat, -schema, -regex and -choice", o.canvas)
 	case o.tokens < 1:
 		return o, fmt.Errorf("-tokens = %d, want ≥ 1", o.tokens)
 	case o.block < 0:

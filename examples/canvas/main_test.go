@@ -207,8 +207,8 @@ func TestErrors(t *testing.T) {
 	odd := put(t, dir, "odd.json", []byte(`[{"txt": "a"}]`))
 	for want, args := range map[string][]string{
 		"-model names no folder":        {"-prompt", "a"},
-		"want one; several blanks":      {"-model", dir, "-regex", "a", "-choice", "b"},
-		"want neither":                  {"-model", dir, "-canvas", bad, "-regex", "a"},
+		"want one; put several blanks":  {"-model", dir, "-regex", "a", "-choice", "b"},
+		"excludes -prompt":              {"-model", dir, "-canvas", bad, "-regex", "a"},
 		"none of them a blank":          {"-model", dir, "-canvas", bad},
 		"piece 0 has 2 of text":         {"-model", dir, "-canvas", two},
 		"tokens = 0, want ≥ 1":          {"-model", dir, "-canvas", none},
@@ -220,7 +220,7 @@ func TestErrors(t *testing.T) {
 		"-steps = 0":                    {"-model", dir, "-steps", "0"},
 		"unexpected argument":           {"-model", dir, "x"},
 		"no such file":                  {"-model", filepath.Join(dir, "nothing")},
-		`no token of the name "<pad>"`:  {"-model", dir, "-pad", "<pad>"},
+		`no token named "<pad>"`:        {"-model", dir, "-pad", "<pad>"},
 		"infeasible":                    {"-model", dir, "-regex", "a{9}b", "-tokens", "3"},
 		"want 1 … 512":                  {"-model", dir, "-tokens", "600"},
 	} {

@@ -77,13 +77,13 @@ func choose(records []record, name string) (*record, *feature, error) {
 	case len(all) == 0:
 		return nil, nil, fmt.Errorf("no CDS among the features of %d records", len(records))
 	case name == "" && len(all) > 1:
-		return nil, nil, fmt.Errorf("%d coding sequences, choose one by -gene: %s", len(all), list)
+		return nil, nil, fmt.Errorf("%d coding sequences; choose one by -gene: %s", len(all), list)
 	case name == "":
 		fit = all
 	case len(fit) == 0:
 		return nil, nil, fmt.Errorf("-gene = %q, want one of %s", name, list)
 	case len(fit) > 1:
-		return nil, nil, fmt.Errorf("-gene = %q is the coding sequences of lines %d and %d, choose by /locus_tag, /protein_id or /product", name, fit[0].f.line, fit[1].f.line)
+		return nil, nil, fmt.Errorf("-gene = %q names the coding sequences of lines %d and %d; choose one by /locus_tag, /protein_id or /product", name, fit[0].f.line, fit[1].f.line)
 	}
 	return fit[0].r, fit[0].f, nil
 }

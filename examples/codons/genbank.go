@@ -215,7 +215,7 @@ func (g *flatFile) quoted(q *qualifier, text string) error {
 		}
 		g.open = 0
 		if rest := text[i+1:]; rest != "" {
-			return fmt.Errorf("%.40q behind the closing quote of /%s", rest, q.name)
+			return fmt.Errorf("%.40q after the closing quote of /%s", rest, q.name)
 		}
 		return nil
 	}

@@ -113,9 +113,9 @@ func TestGenBankErrorsNameTheLine(t *testing.T) {
 		{"MKGW", "MKGY", "fwd", "line 25: CDS fwd: /translation has Y as amino acid 4, but codon TGG is W"},
 		{"MKGW", "MKG", "fwd", "line 25: CDS fwd: /translation has 3 amino acids, but there are 4 codons"},
 		{"/locus_tag=\"T_003\"", "/locus_tag=\"T_003\"\n                     /pseudo", "T_003", "line 34: CDS T_003: /pseudo"},
-		{"", "", "", "4 coding sequences, choose one by -gene: fwd, rev, T_003, a piece"},
+		{"", "", "", "4 coding sequences; choose one by -gene: fwd, rev, T_003, a piece"},
 		{"", "", "lacZ", "-gene = \"lacZ\", want one of fwd, rev"},
-		{"/gene=\"rev\"", "/gene=\"fwd\"", "fwd", "is the coding sequences of lines 16 and 26"},
+		{"/gene=\"rev\"", "/gene=\"fwd\"", "fwd", "names the coding sequences of lines 16 and 26"},
 		{"CDS  ", "ABC  ", "fwd", "no CDS among the features of 1 records"},
 		{"     misc_feature", "\tmisc_feature", "fwd", "line 38: \"\\tmisc_feature"},
 	} {

@@ -68,7 +68,7 @@ func (g *gene) translate(partial bool) error {
 		return fmt.Errorf("codon %d, %s, is a stop codon of translation table %d within the sequence of %d codons", at+1, g.native[3*at:3*at+3], g.code.table, len(g.letters))
 	}
 	if g.letters == "*" {
-		return fmt.Errorf("a coding sequence of a stop codon alone, want an amino acid")
+		return fmt.Errorf("a coding sequence with only a stop codon, want an amino acid")
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ type dies struct {
 
 func (e *dies) Error() string {
 	if e.end {
-		return fmt.Sprintf("%s: no design of this protein ends well: %v", e.name, constraint.ErrInfeasible)
+		return fmt.Sprintf("%s: no complete design of this protein meets it: %v", e.name, constraint.ErrInfeasible)
 	}
 	return fmt.Sprintf("%s: no design of this protein gets beyond codon %d: %v", e.name, e.site+1, constraint.ErrInfeasible)
 }

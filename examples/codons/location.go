@@ -21,7 +21,7 @@ func locate(text string, n int) (place, error) {
 	p := &locator{text: text, n: n}
 	all, err := p.read()
 	if err == nil && p.at < len(text) {
-		err = fmt.Errorf("%q behind its end", text[p.at:])
+		err = fmt.Errorf("%q after its end", text[p.at:])
 	}
 	if err != nil {
 		return place{}, fmt.Errorf("location %.60s: %w", text, err)
@@ -48,7 +48,7 @@ func (p *locator) read() (place, error) {
 	p.deep++
 	defer func() { p.deep-- }()
 	if p.deep > 100 {
-		return place{}, fmt.Errorf("more than 100 brackets within each other")
+		return place{}, fmt.Errorf("brackets are nested more than 100 deep")
 	}
 	switch {
 	case p.take("complement("):

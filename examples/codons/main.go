@@ -54,17 +54,17 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.genbank, "genbank", "", "read a coding sequence (CDS) and its flanks from this GenBank `file` instead of a protein")
 	f.StringVar(&o.gene, "gene", "", "the CDS of -genbank, by its /gene, /locus_tag, /protein_id or /product; needed if there are several")
 	f.IntVar(&o.flank, "flank", 30, "bases on each side of the CDS of -genbank that count for sites, windows and repeats, 0 … 1000")
-	f.StringVar(&o.before, "before", "", "`bases` before the design; default those of -genbank")
-	f.StringVar(&o.after, "after", "", "`bases` after the design; default those of -genbank")
-	f.IntVar(&table, "code", 11, "genetic code of the design, the number of an NCBI translation table; a -genbank file states its own, -dna is read with this one")
+	f.StringVar(&o.before, "before", "", "`bases` before the design; by default those of -genbank")
+	f.StringVar(&o.after, "after", "", "`bases` after the design; by default those of -genbank")
+	f.IntVar(&table, "code", 11, "genetic code of the design, as the number of an NCBI translation table; a -genbank file states its own, -dna is read with this one")
 	f.StringVar(&o.usage, "usage", "", "read codon usage from this `file`: codons followed by numbers, as the Codon Usage Database prints them; the default is E. coli K-12")
 	f.StringVar(&o.source, "harmonise", "", "choose codons as rare in the host as those of -genbank or -dna are in the organism of this usage `file`, instead of the common ones")
 	f.Float64Var(&o.strength, "strength", 20, "with -harmonise, the cost in nats of a relative adaptiveness that is off by 1")
 	f.StringVar(&gc, "gc", "0.45,0.55", "lowest and highest GC content of the design, `low,high`; with -windows the default is 0,1, which allows any")
 	f.StringVar(&windows, "windows", "", "lowest and highest GC content of every window of this many bases, `size,low,high` or size,low,high,step: windows begin at multiples of step, by default at every base")
-	f.StringVar(&avoid, "avoid", sites, "`sites` that occur on neither strand; IUPAC letters stand for several bases; the default omits those of -require")
+	f.StringVar(&avoid, "avoid", sites, "`sites` that occur on neither strand; an IUPAC letter may stand for several bases; the default omits sites of -require")
 	f.StringVar(&require, "require", "", "`sites` that must occur on one of the strands, any number of times, or exactly this often: GGATCC=1")
-	f.StringVar(&o.keep, "keep", "", "`codons` that stay as they are in -genbank or -dna, or are given: 1-10,25=CTG")
+	f.StringVar(&o.keep, "keep", "", "`codons` to keep as they are in -genbank or -dna, or to set: 1-10,25=CTG")
 	f.IntVar(&o.run, "homopolymer", 5, "longest run of one base; 0 for any")
 	f.IntVar(&o.unique, "unique", 0, "no sequence of this many bases occurs twice on the same strand, 2 … 1000; 0 allows any repeat")
 	f.IntVar(&o.designs, "designs", 100, "number of designs")
@@ -100,9 +100,9 @@ func (o *options) check(table int) error {
 	case inputs > 1:
 		return fmt.Errorf("-protein = %q, -dna = %q, -genbank = %q, want one of them", o.protein, o.dna, o.genbank)
 	case o.gene != "" && o.genbank == "":
-		return fmt.Errorf("-gene = %q, want -genbank with it", o.gene)
+		return fmt.Errorf("-gene = %q needs -genbank", o.gene)
 	case o.source != "" && o.genbank == "" && o.dna == "":
-		return fmt.Errorf("-harmonise = %q, want -genbank or -dna with it: DNA whose codons are rare or not", o.source)
+		return fmt.Errorf("-harmonise = %q needs -genbank or -dna, whose rare codons it keeps rare", o.source)
 	case o.flank < 0 || o.flank > 1000:
 		return fmt.Errorf("-flank = %d, want 0 … 1000", o.flank)
 	case !(o.strength > 0 && o.strength <= 1000):

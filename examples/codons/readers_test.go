@@ -70,7 +70,7 @@ func TestUsageTables(t *testing.T) {
 		plain()[:24]:               "are missing: ",
 		"AAA 1\nAAX 2\n":           `line 2: "AAX" is no codon`,
 		"AAA 1\nAAC x\n":           "line 2: codon AAC is not followed by a number",
-		"AAA 1\n\nAAA 2\n":         "line 3: codon AAA again, it was in line 1",
+		"AAA 1\n\nAAA 2\n":         "line 3: codon AAA is there twice, first in line 1",
 		"AAA 1\nAAC K 0.5\n":       "line 2: codon AAC stands for N, not for K",
 		"AAA -1\n":                 "line 1: codon AAA: frequency = -1",
 		"AAA 1 AAC Inf\n":          "line 1: codon AAC: frequency = INF",

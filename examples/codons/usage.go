@@ -107,7 +107,7 @@ func (u usage) scan(text string, line int, seen map[string]int, c *code) error {
 			return fmt.Errorf("%q is no codon, want three of A, C, G, T or U", fields[0])
 		}
 		if at := seen[codon]; at > 0 {
-			return fmt.Errorf("codon %s again, it was in line %d already", codon, at)
+			return fmt.Errorf("codon %s is there twice, first in line %d", codon, at)
 		}
 		seen[codon] = line
 		fields = fields[1:]

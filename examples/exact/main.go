@@ -45,9 +45,9 @@ func parse(args []string) (options, error) {
 	f := flag.NewFlagSet("exact", flag.ContinueOnError)
 	f.StringVar(&o.model, "model", "", "read the model from this `file`: .uai, .bif (a Bayesian network) or .wcsp (costs in nats)")
 	f.StringVar(&o.evidence, "evidence", "", "read observed values from this `file` in the UAI format")
-	f.StringVar(&o.query, "query", "pr", "pr: the partition function; mar: marginals as well; map: the likeliest state; sample: draws")
+	f.StringVar(&o.query, "query", "pr", "pr: partition function; mar: marginals as well; map: most likely state; sample: draws")
 	f.IntVar(&o.n, "n", 1, "number of draws")
-	f.Float64Var(&o.memory, "memory", 1, "most memory for tables, in `GiB`")
+	f.Float64Var(&o.memory, "memory", 1, "maximum memory for tables, in `GiB`")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed of draws")
 	o.Define(f, "")
 	if err := f.Parse(args); err != nil {

@@ -114,7 +114,7 @@ func scan(in io.Reader) (*roster, error) {
 			s.cost = append(s.cost, v)
 		}
 		if s.need, err = strconv.Atoi(row[2]); err != nil || s.need < 0 || s.need > can {
-			return nil, fmt.Errorf("line %d: need = %q, want 0 to %d, the nurses who can come", line, row[2], can)
+			return nil, fmt.Errorf("line %d: need = %q, want 0 to %d, the number of available nurses", line, row[2], can)
 		}
 		r.shifts = append(r.shifts, s)
 	}

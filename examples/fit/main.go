@@ -33,16 +33,16 @@ func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("fit", flag.ContinueOnError)
 	f.StringVar(&o.lattice, "lattice", "25,25", "learn the couplings of a periodic lattice with these `sides` from samples")
-	f.Float64Var(&o.sigma, "sigma", 0.25, "the couplings J = σ·A of xᵀJx, A the adjacency matrix: every bond counts twice")
-	f.IntVar(&o.n, "n", 2000, "number of samples to learn from, of a lattice or a machine")
-	f.Float64Var(&o.seconds, "seconds", 60, "time to learn")
-	f.Float64Var(&o.l1, "l1", 0, "the ℓ1 penalty; 0 means 0.02 on a lattice and none otherwise")
-	f.StringVar(&o.csv, "csv", "", "learn couplings between the 0/1 columns of this `file` with names in its first line")
-	f.StringVar(&o.given, "given", "", "conditional probabilities given these `answers`, as in smokes=1,age=0")
+	f.Float64Var(&o.sigma, "sigma", 0.25, "σ in the energy term xᵀJx, where J is σ times the adjacency matrix, so that every bond counts twice")
+	f.IntVar(&o.n, "n", 2000, "number of training samples from the lattice or the machine")
+	f.Float64Var(&o.seconds, "seconds", 60, "training time in seconds")
+	f.Float64Var(&o.l1, "l1", 0, "ℓ1 penalty; 0 means 0.02 on a lattice and none otherwise")
+	f.StringVar(&o.csv, "csv", "", "learn couplings between the 0/1 columns of this CSV `file`, whose first line has names")
+	f.StringVar(&o.given, "given", "", "print probabilities given these `answers`, such as smokes=1,age=0")
 	f.BoolVar(&o.rbm, "rbm", false, "learn a machine of 100 visible and 16 hidden units from samples of one")
-	f.BoolVar(&o.mmd, "mmd", false, "with -rbm: how far kernels are from the machine after 1, 10, 100, 1000 steps")
-	f.BoolVar(&o.deep, "deep", false, "learn a network from bars and stripes of 4×4, or from -images")
-	f.StringVar(&o.images, "images", "", "`file` .npy of images of 0 and 1 (rows × pixels) for -deep")
+	f.BoolVar(&o.mmd, "mmd", false, "with -rbm, measure how far each kernel is from the machine after 1, 10, 100 and 1000 steps")
+	f.BoolVar(&o.deep, "deep", false, "learn a network from 4×4 bars and stripes, or from -images")
+	f.StringVar(&o.images, "images", "", ".npy `file` of binary images (rows × pixels) for -deep")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
 	o.Define(f, "couplings.csv of a lattice or a table")
 	if err := f.Parse(args); err != nil {
@@ -58,7 +58,7 @@ func parse(args []string) (options, error) {
 	case f.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
 	case modes > 1:
-		return o, fmt.Errorf("-csv, -rbm and -deep are %d, want one of them at most", modes)
+		return o, fmt.Errorf("%d of -csv, -rbm and -deep are given, want at most one", modes)
 	case o.given != "" && o.csv == "":
 		return o, fmt.Errorf("-given = %q needs -csv", o.given)
 	case o.mmd && !o.rbm:

@@ -15,13 +15,13 @@ import (
 // Answers that are missing, neither 0 nor 1, or constant are errors that say where.
 func TestSurveyErrors(t *testing.T) {
 	for want, text := range map[string]string{
-		`line 3, column "b": no value, want 0 or 1`: "a,b\n0,1\n1,\n",
-		`line 2, column "a": "2", want 0 or 1`:      "a,b\n2,1\n1,0\n",
-		`column 2 is called "a", want names`:        "a,a\n0,1\n1,0\n",
-		`1 rows, want at least 2`:                   "a,b\n0,1\n",
-		`wrong number of fields`:                    "a,b\n0\n",
-		`the names of the columns: EOF`:             "",
-		`column "b" is 1 in every row`:              "a,b\n0,1\n1,1\n",
+		`line 3, column "b": no value, want 0 or 1`:                         "a,b\n0,1\n1,\n",
+		`line 2, column "a": "2", want 0 or 1`:                              "a,b\n2,1\n1,0\n",
+		`column 2 has the name "a" of another column, want different names`: "a,a\n0,1\n1,0\n",
+		`1 rows, want at least 2`:                                           "a,b\n0,1\n",
+		`wrong number of fields`:                                            "a,b\n0\n",
+		`the names of the columns: EOF`:                                     "",
+		`column "b" is 1 in every row`:                                      "a,b\n0,1\n1,1\n",
 	} {
 		path := filepath.Join(t.TempDir(), "answers.csv")
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
@@ -31,7 +31,7 @@ func TestSurveyErrors(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	for want, args := range map[string]string{
-		"-given": "-given a=1", "-rbm and -deep are 2": "-rbm -deep", "-mmd needs -rbm": "-mmd", "-n = 1": "-n 1", "-seconds = 0": "-seconds 0", "-l1 = -1": "-l1 -1", `unexpected argument "x"`: "x",
+		"-given": "-given a=1", "2 of -csv, -rbm and -deep": "-rbm -deep", "-mmd needs -rbm": "-mmd", "-n = 1": "-n 1", "-seconds = 0": "-seconds 0", "-l1 = -1": "-l1 -1", `unexpected argument "x"`: "x",
 	} {
 		_, err := parse(strings.Fields(args))
 		assert.ErrorContains(t, err, want)

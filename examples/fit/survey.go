@@ -31,7 +31,7 @@ func answers(r io.Reader) (names []string, data []int32, err error) {
 	for i, n := range names {
 		names[i] = strings.TrimSpace(n)
 		if names[i] == "" || slices.Contains(names[:i], names[i]) {
-			return nil, nil, fmt.Errorf("column %d is called %q, want names that differ", i+1, names[i])
+			return nil, nil, fmt.Errorf("column %d has the name %q of another column, want different names", i+1, names[i])
 		}
 	}
 	for {

@@ -28,7 +28,7 @@ type options struct {
 func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("infill", flag.ContinueOnError)
-	f.StringVar(&o.format, "format", "", "`format` of -record: date, plate (Singapore) or iban (DE, GB, NL, NO); without -record, show its samples only")
+	f.StringVar(&o.format, "format", "", "`format` of -record: date, plate (Singapore) or iban (DE, GB, NL, NO); without -record, show samples of this format only")
 	f.StringVar(&o.record, "record", "", "`record` to complete, with _ for every blank, instead of the program's own")
 	f.IntVar(&o.digitSum, "digitsum", -1, "also require that the digits of the record add up to this `number`")
 	f.IntVar(&o.n, "n", 1000, "completions per record")

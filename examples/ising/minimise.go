@@ -42,7 +42,7 @@ func minimise(ctx context.Context, o options, p *problem, name string) (*report,
 	var proof *ground.Certificate
 	if o.bound {
 		if !pairs {
-			return nil, errors.New("-bound: the model is not one of two levels and pairs")
+			return nil, errors.New("-bound: the model is not pairwise with two levels")
 		}
 		var err error
 		if proof, err = ground.Bound(ctx, p.model); err != nil {
@@ -193,7 +193,7 @@ func (o *options) reached(p *problem, m minimiser) bool {
 	return e <= o.target
 }
 
-var errTime = errors.New("-seconds are over")
+var errTime = errors.New("the time of -seconds is over")
 
 // within calls pass with a context that ends after -seconds of processor time.
 func (o *options) within(ctx context.Context, clock *stopwatch, p *problem, m minimiser, pass func(context.Context) error) error {

@@ -34,17 +34,17 @@ func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("json", flag.ContinueOnError)
 	f.StringVar(&o.schema, "schema", "", "`file` with a JSON Schema, instead of the program's own")
-	f.StringVar(&o.vocab, "vocab", "", "`file` with a vocabulary: a tokenizer.json, or a vocab.json as GPT-2 has it; without it, tokens are bytes")
-	f.StringVar(&o.check, "check", "", "only say whether the JSON in `file` is in the language")
-	f.StringVar(&o.maskbench, "maskbench", "", "only check the schemas in `file`, one JSON object a line with schema and tests")
-	f.BoolVar(&o.masks, "masks", false, "with -maskbench: read the instances token by token, and judge masks of next tokens")
-	f.IntVar(&o.tools, "tools", 0, "only measure the masks for calls of this many tools")
-	f.IntVar(&o.length, "length", 64, "most tokens in a sample")
+	f.StringVar(&o.vocab, "vocab", "", "vocabulary `file`: a tokenizer.json, or a vocab.json like that of GPT-2; without one, tokens are bytes")
+	f.StringVar(&o.check, "check", "", "only report whether the JSON in this `file` is in the language")
+	f.StringVar(&o.maskbench, "maskbench", "", "only check the schemas in this `file`; each line is a JSON object with schema and tests")
+	f.BoolVar(&o.masks, "masks", false, "with -maskbench, read the instances token by token and check the masks of allowed next tokens")
+	f.IntVar(&o.tools, "tools", 0, "only measure the masks for calls to this many tools")
+	f.IntVar(&o.length, "length", 64, "maximum number of tokens in a sample")
 	f.IntVar(&o.n, "n", 10, "samples")
 	f.IntVar(&o.steps, "steps", 4, "steps of the diffusion")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
 	spelling := f.String("spelling", "free", "spellings of a value: free (all that JSON allows) or canonical (one)")
-	f.BoolVar(&o.compact, "compact", false, "no white space between the tokens of JSON")
+	f.BoolVar(&o.compact, "compact", false, "draw JSON without white space between its tokens")
 	o.Define(f, "")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -64,13 +64,13 @@ func parse(args []string) (options, error) {
 	case o.steps < 1:
 		return o, fmt.Errorf("-steps = %d, want ≥ 1", o.steps)
 	case o.masks && o.maskbench == "":
-		return o, fmt.Errorf("-masks judges the schemas of -maskbench, want that, too")
+		return o, fmt.Errorf("-masks needs -maskbench, whose schemas it checks")
 	case o.tools < 0:
 		return o, fmt.Errorf("-tools = %d, want ≥ 1", o.tools)
 	case o.tools > 0 && (o.maskbench != "" || o.schema != "" || o.check != ""):
-		return o, fmt.Errorf("-tools has a schema of its own, want neither -schema, -check nor -maskbench")
+		return o, fmt.Errorf("-tools has a schema of its own and excludes -schema, -check and -maskbench")
 	case o.maskbench != "" && (o.schema != "" || o.check != ""):
-		return o, fmt.Errorf("-maskbench has schemas and instances of its own, want neither -schema nor -check")
+		return o, fmt.Errorf("-maskbench has schemas and instances of its own and excludes -schema and -check")
 	}
 	return o, nil
 }

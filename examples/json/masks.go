@@ -456,7 +456,7 @@ func tools(ctx context.Context, o options) (*toolResults, error) {
 	for i := 0; i < len(calls); i += max(1, len(calls)/40) {
 		list, ok := t.cut(calls[i])
 		if !ok {
-			return nil, errors.New("-vocab: no tokens for some bytes, want one for each")
+			return nil, errors.New("-vocab: some bytes have no token, want one for each")
 		}
 		if err := w.walk(calls[i], list, true, true, nil, nil); err != nil {
 			return nil, err

@@ -144,10 +144,10 @@ func TestLessons(t *testing.T) {
 
 func TestCompareErrors(t *testing.T) {
 	for want, args := range map[string][]string{
-		`-method = "magic"`:               {"-forget", "rings", "-method", "magic"},
-		"-seeds = 0":                      {"-forget", "rings", "-seeds", "0"},
-		"a comparison takes -forget, and": {"-forget", "rings", "-method", "all", "-save", "x"},
-		"-method = esd, -seeds = 1":       {"-method", "esd"},
+		`-method = "magic"`:              {"-forget", "rings", "-method", "magic"},
+		"-seeds = 0":                     {"-forget", "rings", "-seeds", "0"},
+		"a comparison needs -forget and": {"-forget", "rings", "-method", "all", "-save", "x"},
+		"-method = esd, -seeds = 1":      {"-method", "esd"},
 	} {
 		if _, err := parseFlags(args); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: error %v, want one that contains %q", args, err, want)

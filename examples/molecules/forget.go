@@ -83,14 +83,14 @@ func letters(c *corpus.Corpus, name string) (tokens []int32, has string, err err
 	for _, r := range has {
 		t := slices.Index(c.Letters, r)
 		if t < 0 && !named {
-			return nil, "", fmt.Errorf("-forget = %q: no string of the data has %q, want rings, nitrogen, triple, or letters of %q with commas", name, r, string(c.Letters))
+			return nil, "", fmt.Errorf("-forget = %q: no string of the data has %q, want rings, nitrogen, triple, or comma-separated letters of %q", name, r, string(c.Letters))
 		}
 		if t >= 0 {
 			tokens = append(tokens, int32(t))
 		}
 	}
 	if len(tokens) == 0 {
-		return nil, "", fmt.Errorf("-forget = %q: no string of the data has one of %q, want letters of %q with commas", name, has, string(c.Letters))
+		return nil, "", fmt.Errorf("-forget = %q: no string of the data has one of %q, want comma-separated letters of %q", name, has, string(c.Letters))
 	}
 	return tokens, has, nil
 }

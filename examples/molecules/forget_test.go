@@ -107,15 +107,15 @@ func TestForgetErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, args := range map[string][]string{
-		"-share = 0, want in (0, 1): a share of 0 takes a rule":     {"-share", "0"},
-		"-share = 1, want in (0, 1)":                                {"-share", "1"},
-		"-share = 0.95, want less than 0.":                          {"-share", "0.95"},
-		`-forget = "gold": no string of the data has 'g'`:           {"-forget", "gold"},
-		"-judge = -1, want ≥ 0":                                     {"-judge", "-1"},
-		"-forget with -train":                                       {"-train"},
-		"the program's own network for strings of a file is of QM9": {"-data", other},
-		"-atoms = 5, -lean = 0.2, want 6":                           {"-atoms", "5"},
-		"no such file":                                              {"-weights", filepath.Join(t.TempDir(), "none")},
+		"-share = 0, want in (0, 1): a share of 0 needs a rule": {"-share", "0"},
+		"-share = 1, want in (0, 1)":                            {"-share", "1"},
+		"-share = 0.95, want less than 0.":                      {"-share", "0.95"},
+		`-forget = "gold": no string of the data has 'g'`:       {"-forget", "gold"},
+		"-judge = -1, want ≥ 0":                                 {"-judge", "-1"},
+		"-forget with -train":                                   {"-train"},
+		"the program's own network for a file is for QM9":       {"-data", other},
+		"-atoms = 5, -lean = 0.2, want 6":                       {"-atoms", "5"},
+		"no such file":                                          {"-weights", filepath.Join(t.TempDir(), "none")},
 	} {
 		if _, err := fewSteps(t, args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: error %v, want one that contains %q", args, err, want)

@@ -69,36 +69,36 @@ const ownLean = 0.2
 func parseFlags(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("molecules", flag.ContinueOnError)
-	f.StringVar(&o.data, "data", "", "learn from the strings of this `file`, a line each (up to a comma, or the column smiles), instead of small molecules; without -train and -weights it is QM9, or a part of it")
+	f.StringVar(&o.data, "data", "", "learn from the strings in this `file`, one per line (up to a comma, or the column smiles), instead of small molecules; without -train and -weights it must be QM9 or a part of it")
 	f.IntVar(&o.atoms, "atoms", ownAtoms, "size of the largest molecules that the program makes itself, not counting hydrogen; each additional atom takes ten times as long")
 	f.BoolVar(&o.train, "train", false, "train a network")
-	f.IntVar(&o.steps, "steps", 2000, "total steps of training; -minutes may leave some of them to a later run")
-	f.IntVar(&o.guide, "guide", 0, "steps of the network of cfg runs, four times those of the classifier of cbg runs; 0: those of -steps")
-	f.Float64Var(&o.minutes, "minutes", 0, "stop training after this many `minutes`; 0: after -steps")
+	f.IntVar(&o.steps, "steps", 2000, "total number of training steps; -minutes may leave some of them for a later run")
+	f.IntVar(&o.guide, "guide", 0, "training steps of the network of cfg runs, four times as many as of the classifier of cbg runs; 0 means as many as -steps")
+	f.Float64Var(&o.minutes, "minutes", 0, "stop training after this many `minutes`; 0 means after -steps")
 	f.StringVar(&o.checkpoint, "checkpoint", "", "continue the training in this `file`, if there is one, and save it there")
-	f.StringVar(&o.weights, "weights", "", "with -train, write the weights to this `file`, else read them from it")
+	f.StringVar(&o.weights, "weights", "", "with -train, write the weights to this `file`; otherwise read them from it")
 	f.IntVar(&o.batch, "batch", 64, "strings per step")
 	f.IntVar(&o.width, "width", 64, "width of the network, a multiple of 32")
 	f.IntVar(&o.blocks, "blocks", 3, "blocks of the network")
 	f.Float64Var(&o.rate, "rate", 2e-3, "learning rate")
 	f.IntVar(&o.n, "n", 500, "samples per run")
 	f.StringVar(&o.runs, "run", "unconstrained,syntax,novel,count,regex,"+surface, "`runs` to make; others are "+free+" and "+led)
-	shares := f.String("surface", "0.5,0.2,0.05", "`shares` of the training molecules that reach the polar surface which a surface run asks for")
-	f.Float64Var(&o.lean, "lean", ownLean, "`share` of the training molecules that reach the polar surface which cfg and cbg runs lean towards")
-	f.Float64Var(&o.scale, "scale", 2, "`weight` of guidance; 1 leaves the condition as it is")
-	f.StringVar(&o.count, "count", "", "`letter=number` of the count run; default N=2, or the commonest letter if there is no N")
-	f.StringVar(&o.regex, "regex", "", "`pattern` of the regex run; default a carbonyl, or the commonest first letter if there can be none")
-	f.IntVar(&o.every, "every", 1, "project once in this many `steps` of the diffusion and in the last one; -1: in the last one only")
-	f.Float64Var(&o.start, "start", 1, "project from this `time` on: 1 is noise, 0 the sample")
-	f.Uint64Var(&o.seed, "seed", 1, "random seed, of the samples and, of networks that do not come with the program, of the split and the training")
-	f.StringVar(&o.forget, "forget", "", "have the network forget a `concept`: rings, nitrogen, triple (bonds), or letters of the strings with commas")
-	f.Float64Var(&o.share, "share", 0.1, "greatest `share` of the samples that may have the forgotten concept")
-	f.IntVar(&o.judged, "judge", 0, "samples that judge what was forgotten; 0: as many as give the share to 5 %")
-	method := f.String("method", primalDual, "`ways` to forget, with commas, or all, to compare: "+strings.Join(methodNames(), ", "))
-	f.IntVar(&o.seeds, "seeds", 1, "`number` of seeds, from -seed on, that ways to forget are compared by")
-	f.IntVar(&o.rank, "rank", 0, "forget by changes of this `rank` of the matrices of the network (LoRA), at ten times the rate; 0: of all weights")
-	f.StringVar(&o.save, "save", "", "write the weights of the network that has forgotten to this `file`")
-	f.StringVar(&o.dump, "dump", "", "write every generated string to this `file`, behind the name of its run and a tab")
+	shares := f.String("surface", "0.5,0.2,0.05", "a surface run asks for the polar surface that each of these `shares` of the training molecules reaches")
+	f.Float64Var(&o.lean, "lean", ownLean, "cfg and cbg runs favour the polar surface that this `share` of the training molecules reaches")
+	f.Float64Var(&o.scale, "scale", 2, "guidance `weight`; 1 adds no emphasis to the condition")
+	f.StringVar(&o.count, "count", "", "`letter=number` for the count run; by default N=2, or the most common letter if there is no N")
+	f.StringVar(&o.regex, "regex", "", "`pattern` of the regex run; by default a carbonyl, or the most common first letter where no carbonyl is possible")
+	f.IntVar(&o.every, "every", 1, "project every this many `steps` of the diffusion and in the last one; -1 projects in the last one only")
+	f.Float64Var(&o.start, "start", 1, "start projecting at this `time`: 1 is pure noise, 0 the sample")
+	f.Uint64Var(&o.seed, "seed", 1, "random seed of the samples and, for networks that do not come with the program, of the split and the training")
+	f.StringVar(&o.forget, "forget", "", "make the network forget a `concept`: rings, nitrogen, triple (bonds), or comma-separated letters of the strings")
+	f.Float64Var(&o.share, "share", 0.1, "maximum `share` of the samples that may show the forgotten concept")
+	f.IntVar(&o.judged, "judge", 0, "samples that measure what was forgotten; 0 means enough to know the share to within 5 %")
+	method := f.String("method", primalDual, "methods of forgetting to compare (`ways`), comma-separated, or all: "+strings.Join(methodNames(), ", "))
+	f.IntVar(&o.seeds, "seeds", 1, "`number` of seeds, starting with -seed, over which methods of forgetting are compared")
+	f.IntVar(&o.rank, "rank", 0, "forget by low-rank changes (LoRA) of this `rank`, at ten times the learning rate; 0 changes all weights")
+	f.StringVar(&o.save, "save", "", "write the weights of the network to this `file` once it has forgotten")
+	f.StringVar(&o.dump, "dump", "", "write every generated string to this `file`, one per line: the name of its run, a tab, the string")
 	o.Define(f, "")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -136,17 +136,17 @@ func parseFlags(args []string) (options, error) {
 	case o.forget != "" && o.train:
 		return o, fmt.Errorf("-forget with -train: -train -weights FILE first, then -forget with -weights FILE")
 	case o.forget != "" && !(o.share > 0 && o.share < 1):
-		return o, fmt.Errorf("-share = %v, want in (0, 1): a share of 0 takes a rule, such as -run count or -run regex, not a network", o.share)
+		return o, fmt.Errorf("-share = %v, want in (0, 1): a share of 0 needs a rule, such as -run count or -run regex, instead of a network", o.share)
 	case o.seeds < 1:
 		return o, fmt.Errorf("-seeds = %d, want ≥ 1", o.seeds)
 	case o.comparing() && (o.forget == "" || o.checkpoint != "" || o.save != "" || o.dump != ""):
-		return o, fmt.Errorf("-method = %s, -seeds = %d: a comparison takes -forget, and no -checkpoint, -save or -dump", *method, o.seeds)
+		return o, fmt.Errorf("-method = %s, -seeds = %d: a comparison needs -forget and excludes -checkpoint, -save and -dump", *method, o.seeds)
 	case o.rank < 0 || o.rank > 0 && (o.forget == "" || o.methods[0] != primalDual):
 		return o, fmt.Errorf("-rank = %d, want ≥ 0, and -forget with -method %s", o.rank, primalDual)
 	case o.judged < 0:
 		return o, fmt.Errorf("-judge = %d, want ≥ 0", o.judged)
 	case !o.train && o.weights == "" && (o.atoms != ownAtoms || o.lean != ownLean):
-		return o, fmt.Errorf("-atoms = %d, -lean = %v, want %d and %v, which the program's own networks are for: -train others, or read -weights", o.atoms, o.lean, ownAtoms, ownLean)
+		return o, fmt.Errorf("-atoms = %d, -lean = %v, want %d and %v, for which the program's own networks were trained; train others by -train, or read them by -weights", o.atoms, o.lean, ownAtoms, ownLean)
 	}
 	return o, nil
 }

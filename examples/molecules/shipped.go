@@ -60,7 +60,7 @@ func (o options) load() (*corpus.Corpus, *shipped, error) {
 		err = fmt.Errorf("%s has strings that are no molecules", c.Name)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("-data: the program's own network for strings of a file is of QM9: %w; -train a network on them, or read its -weights", err)
+		return nil, nil, fmt.Errorf("-data: the program's own network for a file is for QM9: %w; train one on the file by -train, or read one by -weights", err)
 	}
 	return c, qm9, nil
 }

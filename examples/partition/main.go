@@ -38,7 +38,7 @@ func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("partition", flag.ContinueOnError)
 	f.StringVar(&o.graph, "graph", "", "read the graph from this `file` in the rudy format; the default is Zachary's karate club")
-	f.IntVar(&o.size, "size", 0, "nodes of the first community; 0 means half of them")
+	f.IntVar(&o.size, "size", 0, "number of nodes in the first community; 0 means half of them")
 	f.Float64Var(&o.beta, "beta", 1.5, "inverse temperature per edge: p ∝ exp(beta · edges · modularity)")
 	f.StringVar(&o.methods, "method", "dmala,pairgibbs,swap", "`kernels` to run; figures and pictures are those of the first")
 	f.IntVar(&o.chains, "chains", 32, "number of chains")

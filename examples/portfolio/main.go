@@ -36,21 +36,21 @@ type options struct {
 func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("portfolio", flag.ContinueOnError)
-	f.StringVar(&o.csv, "csv", "", "read prices or returns from this `file`, one column per asset under its name, one row per period; the default is a market that the program makes")
+	f.StringVar(&o.csv, "csv", "", "read prices or returns from this `file`, one column per asset under its name, one row per period; the default is a generated market")
 	f.StringVar(&o.kind, "kind", "auto", "contents of the file: prices, returns, or auto, which detects them")
 	f.Float64Var(&o.holdout, "holdout", 0.25, "fraction of the file's periods, at its end, held out to report how weights perform")
 	f.IntVar(&o.rebalance, "rebalance", 21, "periods in the held-out part after which weights, which drift with prices, are restored")
 	f.Float64Var(&o.year, "year", 252, "periods per year in the file")
 	f.StringVar(&o.weights, "weights", "", "write every method's weight of every asset to this `file`, with the fraction of its risk budget that it uses")
-	f.IntVar(&o.assets, "assets", 500, "assets of that market")
-	f.Float64Var(&o.budget, "budget", 3, "share of the variance that an asset may take on average, in units of the mean share at equal weights")
+	f.IntVar(&o.assets, "assets", 500, "number of assets in the generated market")
+	f.Float64Var(&o.budget, "budget", 3, "share of the variance that an asset may contribute on average, in units of the mean share at equal weights")
 	f.Float64Var(&o.cold, "cold", 0, "inverse temperature: nats per mean return of an asset; 0 means 4 times the number of assets")
-	f.IntVar(&o.samples, "samples", 64, "portfolios, over which parts of the variance are averaged; the paper has 1024")
-	f.IntVar(&o.steps, "steps", 200, "steps of the diffusion, and of Langevin chains; the paper has 500")
+	f.IntVar(&o.samples, "samples", 64, "number of portfolios over which shares of the variance are averaged; 1024 in the paper")
+	f.IntVar(&o.steps, "steps", 200, "steps of the diffusion and of Langevin chains; 500 in the paper")
 	f.IntVar(&o.candidates, "candidates", 512, "candidates of the Monte Carlo score (pdi-mc)")
 	methods := f.String("method", "", "`methods` to run, of "+strings.Join(names, ", ")+"; the default is "+strings.Join(made, ",")+", and "+strings.Join(read, ",")+" for a file")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed of the market and of samples")
-	f.IntVar(&o.seeds, "seeds", 1, "number of seeds, from -seed on, each with a market (for a file: samples) of its own; with several, means and standard errors are reported, and details of the first")
+	f.IntVar(&o.seeds, "seeds", 1, "number of seeds, starting with -seed, each with its own market (with a file: its own samples); several seeds are reported as means and standard errors, with details of the first")
 	o.Define(f, "weights.csv")
 	if err := f.Parse(args); err != nil {
 		return o, err

@@ -202,7 +202,7 @@ func (t *table) sort(h *history) error {
 		slices.Reverse(t.rows)
 		slices.Reverse(t.lines)
 		slices.Reverse(t.dates)
-		h.notes = append(h.notes, "rows are from the newest to the oldest, and were turned round")
+		h.notes = append(h.notes, "rows ran from newest to oldest and were reversed")
 	}
 	for k := range days[1:] {
 		if !days[k].Before(days[k+1]) {
@@ -270,7 +270,7 @@ func (h *history) split(part float64) (*market, [][]float64, error) {
 // returns.
 func (h *history) rank(rows [][]float64) {
 	if len(rows) <= len(h.names) {
-		h.notes = append(h.notes, fmt.Sprintf("%d periods are fitted to, for %d assets: some portfolios seem to have no risk, and what the minimum variance or the convex optimum choose among them says little; give more periods or fewer assets", len(rows), len(h.names)))
+		h.notes = append(h.notes, fmt.Sprintf("only %d periods are fitted, for %d assets: some portfolios seem to have no risk, and the choice of minimum variance or the convex optimum among them means little; give more periods or fewer assets", len(rows), len(h.names)))
 	}
 	for i, name := range h.names {
 		still := true
@@ -278,7 +278,7 @@ func (h *history) rank(rows [][]float64) {
 			still = still && row[i] == rows[0][i]
 		}
 		if still {
-			h.notes = append(h.notes, fmt.Sprintf("%s has the same return in every period that is fitted to, %v: it counts as without risk", name, rows[0][i]))
+			h.notes = append(h.notes, fmt.Sprintf("%s has the same return, %v, in every fitted period: it counts as riskless", name, rows[0][i]))
 		}
 	}
 }

@@ -176,7 +176,7 @@ func TestSummary(t *testing.T) {
 
 // Networks as they are placed: receivers near their own transmitter, transmitters apart.
 func TestNetwork(t *testing.T) {
-	for spacing, want := range map[float64]string{1: "there is no place 50 m from all", 40: "-spacing = 40"} {
+	for spacing, want := range map[float64]string{1: "no place is 50 m from all", 40: "-spacing = 40"} {
 		if _, err := newRadio(30, 1, spacing, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("spacing %v: %v, want %q", spacing, err, want)
 		}

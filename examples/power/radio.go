@@ -57,7 +57,7 @@ func newRadio(n, fades int, spacing float64, seed uint64) (*radio, error) {
 			}
 		}
 		if !ok {
-			return nil, fmt.Errorf("-spacing = %g: after %d transmitters there is no place %g m from all, raise it", spacing, i, apart)
+			return nil, fmt.Errorf("-spacing = %g: after %d transmitters no place is %g m from all of them; raise -spacing", spacing, i, apart)
 		}
 	}
 	ambient := thermal + 10*math.Log10(bandwidth)
@@ -75,7 +75,7 @@ func newRadio(n, fades int, spacing float64, seed uint64) (*radio, error) {
 			}
 		}
 		if !ok {
-			return nil, fmt.Errorf("-spacing = %g: no receiver is nearest to transmitter %d, raise it", spacing, i)
+			return nil, fmt.Errorf("-spacing = %g: no receiver is nearest to transmitter %d; raise -spacing", spacing, i)
 		}
 	}
 	w := &radio{n: n, mean: mean}

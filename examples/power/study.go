@@ -17,9 +17,9 @@ type study struct {
 
 var studies = []study{
 	{"schedules", "primal–dual inference on four noise schedules", schedules},
-	{"multipliers", "multipliers that stay where a run of primal–dual inference ended, or at averages over its last steps", frozen},
+	{"multipliers", "multipliers fixed where a run of primal–dual inference ended, or at their averages over its last steps", frozen},
 	{"temperatures", "primal–dual inference at inverse temperatures of ¹⁄₁₀ to 10", temperatures},
-	{"bounds", "the networks of -least at higher least rates, which they were not trained for", outside},
+	{"bounds", "the networks trained for -least at higher minimum rates", outside},
 }
 
 // ratio is a schedule whose signal-to-noise ratio ᾱ/(1 − ᾱ) falls from 10³ to 10⁻³ as a power of

@@ -38,14 +38,14 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.file, "file", "", "read the problem from this `file`")
 	f.StringVar(&o.format, "format", "", "`format` of the file: "+strings.Join(read.Formats(), ", ")+"; detected by name and contents if not given")
 	f.StringVar(&o.write, "write", "", "only convert: write the problem to this `file`, in the format that its name implies")
-	f.IntVar(&o.n, "n", 1, "rows: states of lowest energy, or draws with -sample")
+	f.IntVar(&o.n, "n", 1, "number of rows: states of lowest energy or, with -sample, draws")
 	f.BoolVar(&o.sample, "sample", false, "draw states instead of minimising")
 	f.BoolVar(&o.count, "count", false, "count the feasible states instead")
 	f.Float64Var(&o.config.Beta, "beta", 1, "inverse temperature of -sample, > 0")
 	f.Float64Var(&o.config.Penalty, "penalty", 0, "cost of a violation where no exact method applies; 0 allows none")
-	f.IntVar(&o.config.Steps, "steps", 0, "steps of annealing, or between draws of a chain; 0: the default")
-	f.IntVar(&o.config.Search, "search", 0, "most evaluations of the search; 0: 2^26, −1: no search")
-	f.IntVar(&o.config.Workers, "workers", 0, "goroutines; 0: one per processor")
+	f.IntVar(&o.config.Steps, "steps", 0, "steps of annealing, or between draws of a chain; 0 means the default")
+	f.IntVar(&o.config.Search, "search", 0, "maximum number of evaluations of the search; 0 means 2^26, −1 no search")
+	f.IntVar(&o.config.Workers, "workers", 0, "number of goroutines; 0 means one per processor")
 	f.Uint64Var(&o.config.Seed, "seed", 1, "random seed")
 	o.Define(f, "")
 	if err := f.Parse(args); err != nil {
@@ -61,7 +61,7 @@ func parse(args []string) (options, error) {
 	case !(o.config.Beta > 0):
 		return o, fmt.Errorf("-beta = %v, want > 0", o.config.Beta)
 	case o.sample && o.count:
-		return o, errors.New("-sample and -count are two questions, want one")
+		return o, errors.New("-sample and -count exclude each other")
 	}
 	return o, nil
 }
@@ -77,7 +77,7 @@ func load(o options) (p *read.Program, err error) {
 	if format == "" {
 		head, _ := b.Peek(16) // of a shorter file what there is
 		if format = read.FormatOf(o.file, head); format == "" {
-			return nil, errors.Join(fmt.Errorf("%s: neither name nor beginning tells the format, give -format, one of %s", o.file, strings.Join(read.Formats(), ", ")), f.Close())
+			return nil, errors.Join(fmt.Errorf("%s: neither the name nor the beginning of the file identifies its format; state it by -format, one of %s", o.file, strings.Join(read.Formats(), ", ")), f.Close())
 		}
 	}
 	if p, err = read.NewProgram(b, format); err != nil {
@@ -141,7 +141,7 @@ func run(ctx context.Context, o options) (*report, error) {
 	if o.write != "" {
 		format := read.FormatOf(o.write, nil)
 		if format == "" {
-			return nil, fmt.Errorf("-write = %s: the name tells no format, one of %s", o.write, strings.Join(read.Formats(), ", "))
+			return nil, fmt.Errorf("-write = %s: the name implies no format, want one of %s", o.write, strings.Join(read.Formats(), ", "))
 		}
 		f, err := os.Create(o.write)
 		if err != nil {

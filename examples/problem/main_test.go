@@ -75,14 +75,14 @@ func TestRefusals(t *testing.T) {
 		require.Error(t, err)
 	}
 	for want, path := range map[string]string{
-		"no such file":                file(t, "a", "") + "b",
-		"neither name nor beginning":  file(t, "a", "hello"),
-		"read: QBSolv: line 1":        file(t, "c.qubo", "p qubo"),
-		"no state meets all required": file(t, "d.cnf", "p cnf 1 2\n1 0\n-1 0\n"),
+		"no such file":                       file(t, "a", "") + "b",
+		"neither the name nor the beginning": file(t, "a", "hello"),
+		"read: QBSolv: line 1":               file(t, "c.qubo", "p qubo"),
+		"no state meets all required":        file(t, "d.cnf", "p cnf 1 2\n1 0\n-1 0\n"),
 	} {
 		_, err := answer(t, "-file", path)
 		require.ErrorContains(t, err, want)
 	}
 	_, err := answer(t, "-file", file(t, "k.lp", knapsack), "-write", "x.unknown")
-	require.ErrorContains(t, err, "tells no format")
+	require.ErrorContains(t, err, "implies no format")
 }

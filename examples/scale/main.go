@@ -58,16 +58,16 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.side, "side", 10, "sites along each side of the square lattice")
 	f.Float64Var(&o.a, "a", 0.1, "coupling, see model.NewIsing")
 	f.Float64Var(&o.b, "b", 0.05, "field")
-	f.IntVar(&o.chains, "chains", 3200, "chains of the whole run")
+	f.IntVar(&o.chains, "chains", 3200, "number of chains in the whole run")
 	f.IntVar(&o.draws, "draws", 96, "draws per chain")
 	f.IntVar(&o.warmup, "warmup", 50, "warm-up steps of every chain, -1 for none")
-	f.IntVar(&o.population, "population", 0, "replicas of a population of annealing; 0: chains that draw")
-	f.IntVar(&o.stages, "stages", 50, "temperatures of annealing")
+	f.IntVar(&o.population, "population", 0, "number of replicas for population annealing; 0 runs Markov chains instead")
+	f.IntVar(&o.stages, "stages", 50, "number of annealing temperatures")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
-	f.IntVar(&o.workers, "workers", 0, "goroutines of a task; 0: all cores")
-	f.StringVar(&o.dir, "dir", "", "a `folder` that all tasks see; without one, the whole run is one task")
-	f.IntVar(&o.tasks, "tasks", 0, "tasks of the whole run; 0: what Slurm says")
-	f.BoolVar(&o.merge, "merge", false, "merge what the tasks left in -dir")
+	f.IntVar(&o.workers, "workers", 0, "number of goroutines per task; 0 means one per core")
+	f.StringVar(&o.dir, "dir", "", "`folder` shared by all tasks; without one, the whole run is one task")
+	f.IntVar(&o.tasks, "tasks", 0, "number of tasks in the whole run; 0 takes it from Slurm")
+	f.BoolVar(&o.merge, "merge", false, "merge the results that the tasks left in -dir")
 	f.BoolVar(&o.states, "states", false, "keep the last states of all chains in -dir, as states-….npy")
 	o.Define(f, "")
 	if err := f.Parse(args); err != nil {
@@ -77,7 +77,7 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("unknown argument %q", f.Arg(0))
 	}
 	if o.dir == "" && (o.merge || o.states || o.tasks > 1) {
-		return o, fmt.Errorf("-merge, -states and -tasks want a -dir")
+		return o, fmt.Errorf("-merge, -states and -tasks need a -dir")
 	}
 	if o.population < 0 || o.stages < 1 {
 		return o, fmt.Errorf("-population = %d, -stages = %d, want ≥ 0 and ≥ 1", o.population, o.stages)

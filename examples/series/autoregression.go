@@ -271,7 +271,7 @@ func (m *autoregression) sampler() (*sampler, error) {
 	return s, err
 }
 
-var errCovariance = errors.New("covariance of rows is not positive: columns that are functions of each other")
+var errCovariance = errors.New("the covariance of rows is not positive definite: columns are linearly dependent")
 
 // lowerRoot returns a Cholesky factor of a. It adds as much to the diagonal as rounding
 // requires.
@@ -360,7 +360,7 @@ func fitAutoregression(stretches [][][]seen, whole [][]float64, c, lags int) (*a
 		}
 	}
 	if count <= m.d {
-		return nil, errors.New("too few rows to learn how they follow each other")
+		return nil, errors.New("too few rows to learn how one follows another")
 	}
 	if err := m.maximise(sum, count); err != nil {
 		return nil, err

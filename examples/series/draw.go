@@ -238,7 +238,7 @@ func (r *generation) judge(ctx context.Context, f *seriesdata.Frame, o options, 
 	var ends []int
 	for _, p := range parts {
 		if len(p.held) < 2 || len(p.free) < leastTraining {
-			r.Notes = append(r.Notes, "too short to hold windows out: no discriminative score")
+			r.Notes = append(r.Notes, "too short to hold out windows: no discriminative score")
 			return nil
 		}
 		if err := ctx.Err(); err != nil {

@@ -79,7 +79,7 @@ func parseLimits(text string, t *table) ([]limits, error) {
 	return out, nil
 }
 
-// hidden returns the rows of a window that imputation fills, its middle third.
+// hidden returns the rows per window that imputation fills, its middle third.
 func hidden(length int) (from, to int) { return length / 3, length - length/3 }
 
 // limit returns the set of limits for samples of held-out window i.

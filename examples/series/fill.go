@@ -780,7 +780,7 @@ func (g *gapModel) learn(ctx context.Context, values [][]float64, r *filling) er
 	for round := range 2 {
 		hidden, cells := g.hide(values, random)
 		if len(cells) == 0 {
-			r.Notes = append(r.Notes, "too few numbers around the gaps to leave some out: intervals are those of the model, not calibrated")
+			r.Notes = append(r.Notes, "too few numbers around the gaps to leave some out: intervals come from the model and are not calibrated")
 			break
 		}
 		if err := g.fit(hidden); err != nil {

@@ -141,7 +141,7 @@ func (p *problem) generate(ctx context.Context, o options, m method, name string
 		return nil, err
 	}
 	if len(done.X) != len(out.x) {
-		return nil, fmt.Errorf("the checkpoint holds %d numbers, want %d: the data are others", len(done.X), len(out.x))
+		return nil, fmt.Errorf("the checkpoint holds %d numbers, want %d: it belongs to other data", len(done.X), len(out.x))
 	}
 	out.x = done.X
 	for done.Windows < len(p.sets) {

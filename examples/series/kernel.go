@@ -159,7 +159,7 @@ func (p *problem) newKernels() (*kernels, error) {
 	k.values, k.basis = eigen.Values(nil), &mat.Dense{}
 	eigen.VectorsTo(k.basis)
 	if !(k.values[0] > 0) {
-		return nil, errors.New("columns are functions of each other; leave some out (-columns), or give a -bandwidth")
+		return nil, errors.New("columns are linearly dependent; leave some out (-columns), or give a -bandwidth")
 	}
 	var centres, y mat.Dense
 	centres.Mul(&z, back.T())
@@ -301,7 +301,7 @@ func (k *kernels) Shape() (sites, levels int) { return k.n, 1 }
 // Denoise stores the posterior means. It implements energy.Denoiser.
 func (k *kernels) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	if slices.Contains(q.Clean, true) {
-		return errors.New("kernels of the shape of the data know no clean entries; give a -bandwidth")
+		return errors.New("kernels with the shape of the data cannot predict clean entries; give a -bandwidth")
 	}
 	mean := make([]float64, k.n)
 	for s, alpha := range q.Alpha {

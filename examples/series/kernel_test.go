@@ -74,7 +74,7 @@ func TestKernelsAreAMixture(t *testing.T) {
 		assert.InDeltaSlice(t, otherMean, mean, 1e-9)
 		assert.InDeltaSlice(t, otherProduct, product, 1e-9)
 	}
-	assert.ErrorContains(t, k.Denoise(context.Background(), make([]float32, 4), energy.Noised[float32]{X: make([]float32, 4), Alpha: []float64{0.5}, Clean: []bool{true, false, false, false}}), "no clean entries")
+	assert.ErrorContains(t, k.Denoise(context.Background(), make([]float32, 4), energy.Noised[float32]{X: make([]float32, 4), Alpha: []float64{0.5}, Clean: []bool{true, false, false, false}}), "cannot predict clean entries")
 }
 
 // Draws given equations meet them and have the mean and the spread of the mixture given

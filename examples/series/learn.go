@@ -50,7 +50,7 @@ type learning struct {
 func (l learning) check(o *options) error {
 	switch {
 	case l.train && l.load != "":
-		return fmt.Errorf("-train with -load = %q: train a network or read one", l.load)
+		return fmt.Errorf("-train with -load = %q, want one of them: train a network or read one", l.load)
 	case l.save != "" && !l.train:
 		return fmt.Errorf("-save = %q without -train", l.save)
 	case l.minutes != 0 && !l.train:
@@ -64,7 +64,7 @@ func (l learning) check(o *options) error {
 	case o.denoiser != trainedDenoiser && (l.train || l.load != ""):
 		return fmt.Errorf("-denoiser = %q with a network, want trained", o.denoiser)
 	case o.fill != "" && o.denoiser == trainedDenoiser:
-		return fmt.Errorf("-fill = %q draws from the windows of the file: it wants no network", o.fill)
+		return fmt.Errorf("-fill = %q draws from the windows of the file and uses no network", o.fill)
 	}
 	return nil
 }

@@ -182,7 +182,7 @@ func (t *table) fill(f *seriesdata.Frame, e *seriesdata.Entity, pick []int, miss
 		t.notes = append(t.notes, fmt.Sprintf("rows with %d missing numbers left out", gaps))
 		return nil
 	case "linear":
-		t.notes = append(t.notes, fmt.Sprintf("%d missing numbers filled in on straight lines", gaps))
+		t.notes = append(t.notes, fmt.Sprintf("%d missing numbers filled in by straight lines", gaps))
 		return t.interpolate(first)
 	}
 	return nil

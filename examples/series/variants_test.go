@@ -207,7 +207,7 @@ func TestCutOfSeveralSeries(t *testing.T) {
 		}
 		for _, s := range c.starts {
 			if s/120 != (s+9)/120 {
-				t.Errorf("%s: window %d … %d reaches over the end of a series", by, s, s+9)
+				t.Errorf("%s: window %d … %d extends beyond the end of a series", by, s, s+9)
 			}
 		}
 	}

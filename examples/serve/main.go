@@ -41,10 +41,10 @@ const (
 func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("serve", flag.ContinueOnError)
-	f.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` to listen at")
-	f.StringVar(&o.vocab, "vocab", "", "`file` with a vocabulary: a tokenizer.json, or a vocab.json as GPT-2 has it; without it, tokens are bytes")
+	f.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` to listen on")
+	f.StringVar(&o.vocab, "vocab", "", "vocabulary `file`: a tokenizer.json, or a vocab.json like that of GPT-2; without one, tokens are bytes")
 	f.IntVar(&o.load, "load", 0, "only test with this many requests, over the loopback interface")
-	f.IntVar(&o.clients, "clients", 8, "with -load: requests at a time")
+	f.IntVar(&o.clients, "clients", 8, "with -load, number of concurrent requests")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed of the network, and of requests without one")
 	o.Define(f, "")
 	if err := f.Parse(args); err != nil {

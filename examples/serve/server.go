@@ -395,7 +395,7 @@ func (s *server) mask(ctx context.Context, q *maskRequest) (*maskReport, error) 
 			return nil, err
 		}
 		if !ok {
-			return nil, problem{fmt.Errorf("text: nothing in response_format goes on with %.40q at byte %d", s.words.Tokens[t], at)}
+			return nil, problem{fmt.Errorf("text: nothing in response_format continues with %.40q at byte %d", s.words.Tokens[t], at)}
 		}
 		at += len(s.words.Tokens[t])
 	}

@@ -45,26 +45,26 @@ const head = 32
 func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("text", flag.ContinueOnError)
-	f.StringVar(&o.data, "data", "", "learn from the lines of this `file` instead of lines of a log that the program makes")
-	f.IntVar(&o.length, "length", 48, "most bytes in a line; longer ones are cut at a space")
+	f.StringVar(&o.data, "data", "", "learn from the lines of this `file` instead of a generated log")
+	f.IntVar(&o.length, "length", 48, "maximum number of bytes in a line; longer ones are cut at a space")
 	f.BoolVar(&o.train, "train", false, "train a network and write it to -weights")
-	f.IntVar(&o.steps, "steps", 600, "total steps of training; -minutes may leave some of them to a later run")
-	f.Float64Var(&o.minutes, "minutes", 0, "stop training after this many `minutes`; 0: after -steps")
+	f.IntVar(&o.steps, "steps", 600, "total number of training steps; -minutes may leave some of them for a later run")
+	f.Float64Var(&o.minutes, "minutes", 0, "stop training after this many `minutes`; 0 means after -steps")
 	f.StringVar(&o.checkpoint, "checkpoint", "", "continue the training in this `file`, if there is one, and save it there")
-	f.StringVar(&o.weights, "weights", "", "with -train, write the weights to this `file`, else read them from it")
+	f.StringVar(&o.weights, "weights", "", "with -train, write the weights to this `file`; otherwise read them from it")
 	f.IntVar(&o.batch, "batch", 32, "lines per step")
 	f.IntVar(&o.width, "width", 64, "width of the network, a multiple of 32")
 	f.IntVar(&o.blocks, "blocks", 2, "blocks of the network")
 	f.Float64Var(&o.rate, "rate", 3e-3, "learning rate")
-	f.StringVar(&o.regex, "regex", "", "`pattern` of the regex run, and of the words run, where a line matches it and has everything else; default, for the regex run alone, an error of the program's log, or a line that begins with a capital and ends with a full stop")
+	f.StringVar(&o.regex, "regex", "", "`pattern` of the regex run, which lines of the words run match, too; by default, only the regex run has one: an error of the generated log or, with -data, a line that begins with a capital and ends with a full stop")
 	f.StringVar(&o.schema, "schema", "", "`file` with the JSON Schema of the schema run; default an object with a level and a message")
-	f.StringVar(&o.runs, "run", "", "`runs` to make; default free,regex,schema, or free,words with options of the words run: those say what its lines have all at once")
+	f.StringVar(&o.runs, "run", "", "`runs` to make; default free,regex,schema, or free,words if an option of the words run is given. A line of the words run satisfies all of them at once")
 	f.IntVar(&o.n, "n", 20, "samples per run")
-	f.Float64Var(&o.temperature, "temperature", 1, "`temperature` of the predictions; less than 1 is more certain")
+	f.Float64Var(&o.temperature, "temperature", 1, "`temperature` of the predictions; below 1 they are more certain")
 	f.Float64Var(&o.hide, "hide", 0.25, "`share` of the bytes of held-out lines that the runs infill and dlp fill in")
-	f.IntVar(&o.moves, "moves", 50, "steps of a chain of the run dlp")
-	f.StringVar(&o.dump, "dump", "", "write every sample to this `file`, a line each: the name of its run, a tab, the sample")
-	f.Uint64Var(&o.seed, "seed", 1, "random seed, of the split, the training and the samples")
+	f.IntVar(&o.moves, "moves", 50, "steps of each chain of the dlp run")
+	f.StringVar(&o.dump, "dump", "", "write every sample to this `file`, one per line: the name of its run, a tab, the sample")
+	f.Uint64Var(&o.seed, "seed", 1, "random seed of the split, the training and the samples")
 	o.define(f)
 	o.Define(f, "")
 	if err := f.Parse(args); err != nil {
@@ -110,7 +110,7 @@ func run(ctx context.Context, o options) (*report, error) {
 	case wanted["words"] && !o.any():
 		return nil, fmt.Errorf("-run words, want an option of it: -words, -characters, -sentences, -word-lengths, -list, -at or -last")
 	case o.any() && !wanted["words"]:
-		return nil, fmt.Errorf("-run = %s and options of the words run, want that run, too", o.runs)
+		return nil, fmt.Errorf("-run = %s with options of the words run, want words among the runs", o.runs)
 	}
 	l, err := read(o)
 	if err != nil {

@@ -39,13 +39,13 @@ func parse(args []string) (options, error) {
 	f := flag.NewFlagSet("unlearn", flag.ContinueOnError)
 	levels := f.String("levels", "1,0.9,0.8,0.7,0.6,0.5,0.4,0.3,0.2,0.15,0.1,0.05,0.02",
 		"the unlearned likelihoods `r` of the curve, 1 before unlearning")
-	f.Float64Var(&o.goal, "goal", 0.2, "the unlearned likelihood of the words that are sampled")
+	f.Float64Var(&o.goal, "goal", 0.2, "unlearned likelihood of the sampled words")
 	f.IntVar(&o.length, "letters", 6, "letters per word, 2 to 8")
 	f.IntVar(&o.chains, "chains", 128, "number of chains")
-	f.IntVar(&o.steps, "steps", 2000, "draws per chain; four times as many steps before them move the multiplier")
+	f.IntVar(&o.steps, "steps", 2000, "draws per chain, after four times as many steps that adjust the multiplier")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
-	f.BoolVar(&o.network, "network", false, "have networks forget instead, one of the three Gaussians at levels 0.5, 0.2 and 0.05 unless -levels says otherwise, and one of words at -goal")
-	f.IntVar(&o.training, "training", 3000, "steps of the training of the network of points, one and a half times those of the one of words; it takes a tenth of them to forget")
+	f.BoolVar(&o.network, "network", false, "make networks forget instead: one of the three Gaussians, at the levels 0.5, 0.2 and 0.05 or those of -levels, and one of words, at -goal")
+	f.IntVar(&o.training, "training", 3000, "training steps of the network of points; the network of words takes two thirds of them, and forgetting a tenth")
 	o.Define(f, "")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -59,7 +59,7 @@ func parse(args []string) (options, error) {
 	for _, s := range strings.Split(*levels, ",") {
 		v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 		if err != nil || !(v > 0 && v <= 1) {
-			return o, fmt.Errorf("-levels: %q, want numbers in (0, 1] and commas", s)
+			return o, fmt.Errorf("-levels: %q, want comma-separated numbers in (0, 1]", s)
 		}
 		o.levels = append(o.levels, v)
 	}
@@ -67,7 +67,7 @@ func parse(args []string) (options, error) {
 	case f.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
 	case !(o.goal > 0 && o.goal < 1):
-		return o, fmt.Errorf("-goal = %v, want one in (0, 1)", o.goal)
+		return o, fmt.Errorf("-goal = %v, want 0 < goal < 1", o.goal)
 	case o.training < 10:
 		return o, fmt.Errorf("-training = %d, want ≥ 10", o.training)
 	case o.length < 2 || o.length > 8:

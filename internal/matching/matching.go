@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/internal/heap"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Edge joins the vertices U and V. Its weight W must be even, so that dual variables are integers.
@@ -108,7 +109,7 @@ func Perfect(ctx context.Context, n int, edges []Edge) (*Matching, error) {
 		return nil, err
 	}
 	for v := range int32(n) {
-		if ctx.Err() != nil {
+		if poll.Err(ctx) != nil {
 			return nil, context.Cause(ctx)
 		}
 		if s.mate[v] >= 0 {

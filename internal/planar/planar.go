@@ -4,6 +4,8 @@ package planar
 import (
 	"context"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Faces returns the faces of the two-connected parts of a planar graph with n vertices, each as a
@@ -134,7 +136,7 @@ func embed(ctx context.Context, part []int32, edges [][2]int32) (walks [][]int32
 	e.face(back)
 	e.draw(cycle, true)
 	for {
-		if ctx.Err() != nil {
+		if poll.Err(ctx) != nil {
 			return nil, false, context.Cause(ctx)
 		}
 		path, face, found, ok := e.next()

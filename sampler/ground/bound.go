@@ -12,6 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/heap"
 	"github.com/gibbsite-go/gibbsite/internal/matching"
 	"github.com/gibbsite-go/gibbsite/internal/planar"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -502,7 +503,7 @@ func (q *quantised) cycles(ctx context.Context) (*Certificate, error) {
 	}
 	last := 0.0
 	for round := range packRounds {
-		if ctx.Err() != nil {
+		if poll.Err(ctx) != nil {
 			return nil, context.Cause(ctx)
 		}
 		if p.generate() == 0 {
@@ -869,7 +870,7 @@ func (g *frame) solve(ctx context.Context, check func(context.Context, *matching
 				}
 				return true
 			})
-			if ctx.Err() != nil {
+			if poll.Err(ctx) != nil {
 				return 0, nil, context.Cause(ctx)
 			}
 		}
@@ -1025,7 +1026,7 @@ func (g *frame) checkDual(ctx context.Context, m *matching.Matching, face []int3
 		holds[k] = -1
 	}
 	for i, f := range face {
-		if ctx.Err() != nil {
+		if poll.Err(ctx) != nil {
 			return context.Cause(ctx)
 		}
 		for _, k := range sets[i] {
@@ -1119,7 +1120,7 @@ func (n *flow) levels(source int32) {
 func (n *flow) maximise(ctx context.Context, source, sink int32) error {
 	var way []int32
 	for {
-		if ctx.Err() != nil {
+		if poll.Err(ctx) != nil {
 			return context.Cause(ctx)
 		}
 		if n.levels(source); n.level[sink] < 0 {

@@ -140,7 +140,6 @@ func TestDocuments(t *testing.T) {
 		}
 		t.Log(r.Entropy, r.Bits, r.MS, r.States)
 	}
-	tree := `{"$ref":"#/$defs/t","$defs":{"t":{"type":"object","additionalProperties":false,"required":["n"],"properties":{"n":{"type":"integer","minimum":0,"maximum":9},"kids":{"type":"array","items":{"$ref":"#/$defs/t"}}}}}}`
 	args, _ := json.Marshal(document.Schema{Schema: tree, Length: 40, Model: "text", Average: 40, Seed: 1, Samples: 6})
 	r, err := call[document.Written](t, e, "json", string(args))
 	require.NoError(t, err)
@@ -157,10 +156,11 @@ func TestPrograms(t *testing.T) {
 		{"lattice", `{"Levels":3,"Side":4,"Method":"sw","Seed":1,"Temperature":2}`},
 		{"strings", `{` + words + `,"Model":"uniform","UpTo":true}`},
 		{"strings", `{` + words + `,"Model":"text","Fixed":"a","Text":"ab\nc"}`},
-		{"json", `{"Schema":"{\n\"const\": 1}","Length":3,"Model":"uniform","Samples":4,"Seed":1}`},
-		{"json", `{"Schema":"{\"enum\": [\"` + "`" + `\"]}","Length":3,"Model":"text","Samples":4,"Seed":1}`},
-		{"minimise", `{"Format":"rudy","Seed":1}`},
-		{"minimise", `{"Format":"bqm","Seed":1}`},
+		{"json", `{"Schema":"{\n\"const\": 1}","Length":3,"Model":"uniform","Average":40,"Samples":4,"Seed":1}`},
+		{"json", `{"Schema":"{}","Length":3,"Model":"text","Average":40,"Samples":4,"Seed":1}`},
+		{"json", `{"Schema":"{\"enum\": [\"` + "`" + `\"]}","Length":3,"Model":"text","Average":40,"Samples":4,"Seed":1}`},
+		{"minimise", `{"Format":"rudy","Seed":1,"Rounds":10}`},
+		{"minimise", `{"Format":"bqm","Seed":1,"Rounds":10}`},
 	} {
 		program, err := call[string](t, whole(), source.tab+"/program", source.args)
 		require.NoError(t, err, source)
@@ -190,15 +190,7 @@ func TestCases(t *testing.T) {
 }
 
 func TestMinimise(t *testing.T) {
-	for format, text := range map[string]string{
-		"rudy":    "# a square\n4 4\n1 2\n2 3\n3 4 1\n4 1\n",
-		"dimacs":  "c a square\np edge 4 4\ne 1 2\ne 2 3\ne 3 4\ne 4 1\n",
-		"coo":     "0 0 -1\n0 1 2\n1 1 -3\n",
-		"csv":     ",a,b\na,-1,2\nb,0,-3\n",
-		"qubo":    "p qubo 0 2 2 1\n0 0 -1\n1 1 -3\n0 1 2\n",
-		"bqm":     `{"type":"BinaryQuadraticModel","version":{"bqm_schema":"3.0.0"},"use_bytes":false,"index_type":"int32","bias_type":"float64","num_variables":2,"num_interactions":1,"variable_labels":["a","b"],"variable_type":"BINARY","offset":0,"info":{},"linear_biases":[-1,-3],"quadratic_biases":[2],"quadratic_head":[0],"quadratic_tail":[1]}`,
-		"bqpjson": `{"version":"1.0.0","id":0,"metadata":{},"variable_ids":[0,1],"variable_domain":"boolean","scale":1,"offset":0,"linear_terms":[{"id":0,"coeff":-1},{"id":1,"coeff":-3}],"quadratic_terms":[{"id_head":1,"id_tail":0,"coeff":2}],"solutions":[]}`,
-	} {
+	for format, text := range problems {
 		e := whole()
 		args, err := json.Marshal(minimum.Problem{Text: text, Seed: 1})
 		require.NoError(t, err)

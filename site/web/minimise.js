@@ -2,7 +2,7 @@ import {Panel, $, color, figure} from './panel.js';
 import {plot} from './plot.js';
 
 let name = '';
-const args = v => ({Name: name, Text: v.text, Format: v.format, Seed: +v.seed});
+const args = v => ({Name: name, Text: v.text, Format: v.format, Seed: +v.seed, Rounds: 2 ** v.rounds});
 export const panel = new Panel('minimise', args, update);
 
 // examples are files small enough to write here.
@@ -48,7 +48,7 @@ async function update() {
     const {reply: f} = await panel.engine.call('minimise/run', {Rounds: rounds, MS: 60});
     done = f.Rounds;
     best = p.Cut ? f.Cut : f.Energy;
-    curve.x.push(f.Spent); curve.y.push(best);
+    curve.x.push(Math.round(f.Spent)); curve.y.push(best);
     $('best').textContent = best.toLocaleString('en', {maximumFractionDigits: 6});
     found = `is the ${p.Cut ? 'largest cut' : 'lowest energy'} found in ${f.Rounds} ${f.Rounds === 1 ? 'round' : 'rounds'} and ${figure(f.Spent / 1000, 2)} s.`;
     $('minimise-note').textContent = found;

@@ -95,7 +95,7 @@ func Value(run string, v any) Saver {
 				return err
 			}
 			if of != run {
-				return fmt.Errorf("the checkpoint is of the run %q, this is %q", of, run)
+				return fmt.Errorf("the checkpoint belongs to the run %q, but this is %q", of, run)
 			}
 			return d.Decode(v)
 		},

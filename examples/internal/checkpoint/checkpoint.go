@@ -31,7 +31,7 @@ var Every, _ = time.ParseDuration(interval)
 // Define defines the flags.
 func (c *Flags) Define(f *flag.FlagSet) {
 	f.StringVar(&c.Checkpoint, "checkpoint", "", "save each part of the run to `file`.<part>, periodically and on exit")
-	f.BoolVar(&c.Resume, "resume", false, "go on from -checkpoint")
+	f.BoolVar(&c.Resume, "resume", false, "resume from -checkpoint")
 }
 
 // Check returns an error for -resume without -checkpoint.
@@ -90,7 +90,7 @@ func (c *Flags) Load(ctx context.Context, name string, load func(ctx context.Con
 }
 
 func taken(path string) error {
-	return fmt.Errorf("%s is there already: -resume goes on from it; remove it to begin anew", path)
+	return fmt.Errorf("%s exists: resume from it with -resume, or remove it to start again", path)
 }
 
 // Open returns the checkpoint of a part of the run. With -resume it loads the file if it exists.

@@ -104,7 +104,7 @@ type Output struct {
 // describes the files that -out writes in addition to the page, in the help text; "" means none.
 func (o *Output) Define(f *flag.FlagSet, also string) {
 	f.BoolVar(&o.JSON, "json", false, "print one JSON object and nothing else on standard output")
-	what := "write a page, index.html, and its pictures"
+	what := "write a page (index.html) and its pictures"
 	if also != "" {
 		what += " and " + also
 	}

@@ -68,11 +68,11 @@ func (p *parser) run() error {
 	case len(p.atoms) == 0:
 		return fmt.Errorf("no atom")
 	case len(p.stack) > 0:
-		return fmt.Errorf("a branch stays open")
+		return fmt.Errorf("a branch is not closed")
 	case len(p.open) > 0:
-		return fmt.Errorf("a ring stays open")
+		return fmt.Errorf("a ring is not closed")
 	case p.order != 0:
-		return fmt.Errorf("a bond leads nowhere")
+		return fmt.Errorf("a bond without a second atom")
 	}
 	return nil
 }
@@ -81,12 +81,12 @@ func (p *parser) step(c byte) error {
 	switch {
 	case strings.IndexByte("-=#", c) >= 0:
 		if p.at < 0 || p.order != 0 {
-			return fmt.Errorf("a bond from nowhere")
+			return fmt.Errorf("a bond without a first atom")
 		}
 		p.order = 1 + strings.IndexByte("-=#", c)
 	case c == '(':
 		if p.at < 0 || p.order != 0 || p.fresh {
-			return fmt.Errorf("a branch from nowhere")
+			return fmt.Errorf("a branch without an atom before it")
 		}
 		p.stack, p.fresh = append(p.stack, p.at), true
 	case c == ')':
@@ -127,7 +127,7 @@ func (p *parser) atom(a atom) {
 // ring opens or closes the ring of a digit.
 func (p *parser) ring(digit byte) error {
 	if p.at < 0 || p.fresh {
-		return fmt.Errorf("a ring from nowhere")
+		return fmt.Errorf("a ring without an atom")
 	}
 	order := p.order
 	p.order = 0
@@ -151,7 +151,7 @@ func (p *parser) ring(digit byte) error {
 func (p *parser) bracket() error {
 	end := strings.IndexByte(p.text[p.pos:], ']')
 	if end < 0 {
-		return fmt.Errorf("a bracket stays open")
+		return fmt.Errorf("a bracket is not closed")
 	}
 	inner := p.text[p.pos+1 : p.pos+end]
 	p.pos += end

@@ -61,38 +61,20 @@ func Tab(e *engine.Engine) {
 // value is counted once, by its canonical text.
 func Documents(ctx context.Context, q Schema) (*Written, error) {
 	began := time.Now()
-	if err := errors.Join(engine.Within("length", q.Length, 2, 300), engine.Within("samples", q.Samples, 1, 100), engine.Within("average", q.Average, 2, 10000)); err != nil {
+	if err := q.check(); err != nil {
 		return nil, err
 	}
-	if q.Model != "uniform" && q.Model != "text" {
-		return nil, fmt.Errorf("no such model: %q", q.Model)
-	}
-	g, err := grammar.JSONSchema(ctx, []byte(q.Schema), grammar.SchemaConfig{
-		Compact: true, Spelling: grammar.Canonical, Limits: constraint.Limits{States: 1 << 14, Bytes: 1 << 28},
-	})
+	d, err := q.compile(ctx)
 	if err != nil {
-		return nil, engine.Explain(err)
+		return nil, err
 	}
-	alphabet := letters.Runes(q.Schema)
-	v := text.Runes(string(alphabet))
-	k := len(alphabet) + 1
-	v.Tokens, v.Padding = append(v.Tokens, ""), []int32{int32(k - 1)}
-	nested, err := g.Over(ctx, v)
-	if err != nil {
-		return nil, engine.Explain(err)
-	}
-	r := &Written{Drawn: q.Model}
+	r := &Written{Drawn: q.Model, Nested: d.finite == nil}
+	alphabet, v, k := d.alphabet, d.vocabulary, len(d.alphabet)+1
 	var edges int
-	r.States, _, edges = nested.Size()
-	var l constraint.Language = nested
-	finite, err := constraint.Compile(ctx, nested, k, constraint.Limits{States: 1 << 12})
-	switch {
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case err != nil: // no finite automaton of that size
-		r.Nested = true
-	default:
-		r.States, l = finite.States(), finite
+	r.States, _, edges = d.nested.Size()
+	var l constraint.Language = d.nested
+	if d.finite != nil {
+		r.States, l = d.finite.States(), d.finite
 	}
 	p, err := projection.Path{Language: l, Name: "the schema"}.Compile(ctx, q.Length, k)
 	if err != nil {
@@ -115,7 +97,7 @@ func Documents(ctx context.Context, q Schema) (*Written, error) {
 	source := sampler.NewStream(q.Seed, 0)
 	if q.Model == "text" && !r.Nested {
 		hmm := letters.Learn(letters.English, alphabet, letters.Coarse, float64(q.Average))
-		c, err := prior.Path{HMM: hmm, Language: finite, Name: "the schema", Limit: 1 << 25}.Compile(ctx, q.Length, k)
+		c, err := prior.Path{HMM: hmm, Language: d.finite, Name: "the schema", Limit: 1 << 25}.Compile(ctx, q.Length, k)
 		if err != nil {
 			return nil, engine.Explain(err)
 		}
@@ -127,7 +109,7 @@ func Documents(ctx context.Context, q Schema) (*Written, error) {
 		var weights []float32
 		if q.Model == "text" {
 			r.Drawn = "frequencies" // of characters, one by one: sums over pairs need a finite automaton
-			weights = frequencies(alphabet, q.Length, float64(q.Average))
+			weights = letters.Frequencies(letters.English, alphabet, q.Length, float64(q.Average))
 		}
 		if _, err := p.Sample(ctx, x, weights, source); err != nil {
 			return nil, engine.Explain(err)
@@ -146,28 +128,53 @@ func Documents(ctx context.Context, q Schema) (*Written, error) {
 	return r, nil
 }
 
-// frequencies returns log-weights for sites × (len(alphabet) + 1) symbols, the same at every
-// site. Characters have their frequency in the English text, times 1 − 1/average, the probability
-// that the text goes on. The last symbol ends and pads the document, and costs nothing.
-func frequencies(alphabet []rune, sites int, average float64) []float32 {
-	n, sum := map[rune]float64{}, 0.0
-	for _, line := range letters.English {
-		for _, r := range line {
-			n[r]++
-			sum++
-		}
+func (q Schema) check() error {
+	if q.Model != "uniform" && q.Model != "text" {
+		return fmt.Errorf("no such model: %q", q.Model)
 	}
-	k := len(alphabet) + 1
-	w := make([]float32, sites*k)
-	for i := range sites {
-		for t, r := range alphabet {
-			w[i*k+t] = float32(math.Log((n[r]+0.5)/(sum+0.5*float64(k))) + math.Log1p(-1/average))
-		}
-	}
-	return w
+	return errors.Join(engine.Within("length", q.Length, 2, 300), engine.Within("samples", q.Samples, 1, 100), engine.Within("average", q.Average, 2, 10000))
 }
 
-func (q Schema) program(context.Context) (*engine.Source, error) {
+// documents is a compiled schema over the characters of an alphabet.
+type documents struct {
+	alphabet   []rune
+	vocabulary text.Vocabulary // one token per character, and a last one for padding
+	nested     *grammar.Language
+	finite     *constraint.DFA // nil if the schema has no small finite automaton, as one that nests without bound
+}
+
+func (q Schema) compile(ctx context.Context) (*documents, error) {
+	g, err := grammar.JSONSchema(ctx, []byte(q.Schema), grammar.SchemaConfig{
+		Compact: true, Spelling: grammar.Canonical, Limits: constraint.Limits{States: 1 << 14, Bytes: 1 << 28},
+	})
+	if err != nil {
+		return nil, engine.Explain(err)
+	}
+	d := &documents{alphabet: letters.Runes(q.Schema)}
+	v, k := text.Runes(string(d.alphabet)), len(d.alphabet)+1
+	v.Tokens, v.Padding = append(v.Tokens, ""), []int32{int32(k - 1)}
+	d.vocabulary = v
+	if d.nested, err = g.Over(ctx, v); err != nil {
+		return nil, engine.Explain(err)
+	}
+	finite, err := constraint.Compile(ctx, d.nested, k, constraint.Limits{States: 1 << 12})
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err == nil {
+		d.finite = finite
+	}
+	return d, nil
+}
+
+func (q Schema) program(ctx context.Context) (*engine.Source, error) {
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	d, err := q.compile(ctx)
+	if err != nil {
+		return nil, err
+	}
 	p := &engine.Source{}
 	p.Use("constraint/grammar", "constraint/text", "sampler")
 	schema := "`" + q.Schema + "`"
@@ -182,30 +189,40 @@ func (q Schema) program(context.Context) (*engine.Source, error) {
 	v := text.Runes(string(alphabet))
 	v.Padding = []int32{int32(len(alphabet))} // fills up shorter documents
 	v.Tokens = append(v.Tokens, "")
-	language, err := g.Over(ctx, v)
-	check`, string(letters.Runes(q.Schema)))
-	if q.Model == "text" {
-		letters.AddTo(p)
+	nested, err := g.Over(ctx, v)
+	check`, string(d.alphabet))
+	language, weights := "nested", "nil"
+	if d.finite != nil {
+		language = "finite"
 		p.Use("constraint")
 		p.Add(`
-	finite, err := constraint.Compile(ctx, language, len(v.Tokens), constraint.Limits{})
-	check
+	finite, err := constraint.Compile(ctx, nested, len(v.Tokens), constraint.Limits{})
+	check`)
+	}
+	if q.Model == "text" && d.finite != nil {
+		letters.AddTo(p)
+		p.Add(`
 	model := Learn(English, alphabet, Coarse, %d)
 	p, err := prior.Path{HMM: model, Language: finite, Limit: 1 << 25}.Compile(ctx, length, len(v.Tokens))
 	check`, q.Average)
 	} else {
 		p.Use("projection")
 		p.Add(`
-	p, err := projection.Path{Language: language}.Compile(ctx, length, len(v.Tokens))
-	check`)
+	p, err := projection.Path{Language: %s}.Compile(ctx, length, len(v.Tokens))
+	check`, language)
+		if q.Model == "text" {
+			letters.AddFrequenciesTo(p)
+			weights = "weights"
+			p.Add("\tweights := Frequencies(English, alphabet, length, %d)", q.Average)
+		}
 	}
 	p.Add(`
 	source := sampler.NewStream(%d, 0)
 	x := make([]int32, length)
 	for range %d {
-		_, err := p.Draw(ctx, x, nil, source)
+		_, err := p.Draw(ctx, x, %s, source)
 		check
 		fmt.Println(v.Text(x))
-	}`, q.Seed, q.Samples)
+	}`, q.Seed, q.Samples, weights)
 	return p, nil
 }

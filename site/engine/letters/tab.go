@@ -51,6 +51,9 @@ func Draw(ctx context.Context, p *prior.Conditional, x []int32, weights []float3
 //go:embed letters.go
 var learning string
 
+//go:embed frequencies.go
+var counting string
+
 //go:embed text.go
 var english string
 
@@ -58,5 +61,12 @@ var english string
 func AddTo(p *engine.Source) {
 	p.Use(".strings", "projection/prior")
 	p.Append(learning)
+	p.Append(english)
+}
+
+// AddFrequenciesTo adds Frequencies and the text to a program.
+func AddFrequenciesTo(p *engine.Source) {
+	p.Use(".math")
+	p.Append(counting)
 	p.Append(english)
 }

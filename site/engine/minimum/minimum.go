@@ -25,6 +25,7 @@ type Problem struct {
 	Text   string
 	Format string // name of the file format; "" to detect the format
 	Seed   uint64
+	Rounds int // number of rounds that the Go program runs
 }
 
 // Tab registers the calls that minimise the energy read from a file.
@@ -286,7 +287,9 @@ func (q Problem) program(context.Context) (*engine.Source, error) {
 	defer r.Close()
 	%s
 	check`, read)
+	least, best := "least", "least"
 	if strings.HasPrefix(read, "graph") {
+		least, best = "_", "graph.Cut(x)"
 		p.Use("energy/model")
 		p.Add(`
 	m, err := model.MaxCut(graph)
@@ -295,9 +298,9 @@ func (q Problem) program(context.Context) (*engine.Source, error) {
 	p.Add(`
 	s, err := ground.New(m, ground.Config{Seed: %d})
 	check
-	err = s.Run(ctx, 100)
+	err = s.Run(ctx, %d)
 	check
-	x, least := s.Best()
-	fmt.Println(least, x)`, q.Seed)
+	x, %s := s.Best()
+	fmt.Println(%s, x)`, q.Seed, q.Rounds, least, best)
 	return p, nil
 }
