@@ -66,7 +66,7 @@ func TestTablesHaveABudget(t *testing.T) {
 	_, err := p.Count(t.Context(), Config{Search: -1, Bytes: 1 << 26})
 	var large *tooLarge
 	require.ErrorAs(t, err, &large)
-	assert.ErrorContains(t, err, `counting for the condition "weight", beside the tables before it, takes a table of`)
+	assert.ErrorContains(t, err, `counting for the condition "weight", in addition to the tables before it, takes a table of`)
 }
 
 // A condition of very many variables makes a model without a graph, whose differences are right.

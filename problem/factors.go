@@ -50,7 +50,7 @@ func (f *factors) reserve(what string, size float64, most int) error {
 		return &tooLarge{what, size, most}
 	}
 	if f.left -= int64(size); f.left < 0 {
-		return &tooLarge{what + ", beside the tables before it,", size, int(min(f.left+int64(size), math.MaxInt))}
+		return &tooLarge{what + ", in addition to the tables before it,", size, int(min(f.left+int64(size), math.MaxInt))}
 	}
 	return nil
 }
