@@ -65,7 +65,7 @@ func JSON(ctx context.Context, schema []byte, config Config) (*Generator, error)
 		return nil, err
 	}
 	x.is = func(text string) bool { return free.Accepts(text) || g.Accepts(text) }
-	x.schema, err = parse(schema)
+	x.schema, err = parse(ctx, schema)
 	return x, err
 }
 
@@ -256,7 +256,7 @@ func (x *Generator) Edges(ctx context.Context) iter.Seq2[string, error] {
 		if x.schema == nil {
 			return
 		}
-		for m := range x.schema.mutations(limits) {
+		for m := range x.schema.mutations(ctx, limits) {
 			s, err := x.one(ctx, m)
 			if err != nil {
 				yield("", err)
@@ -267,6 +267,9 @@ func (x *Generator) Edges(ctx context.Context) iter.Seq2[string, error] {
 					return
 				}
 			}
+		}
+		if err := context.Cause(ctx); err != nil {
+			yield("", err)
 		}
 	}
 }
@@ -286,7 +289,7 @@ func (x *Generator) Invalid(ctx context.Context) iter.Seq2[Instance, error] {
 		if x.schema == nil {
 			return
 		}
-		for m := range x.schema.mutations(negations) {
+		for m := range x.schema.mutations(ctx, negations) {
 			s, err := x.one(ctx, m)
 			if err != nil {
 				yield(Instance{}, err)
@@ -295,6 +298,9 @@ func (x *Generator) Invalid(ctx context.Context) iter.Seq2[Instance, error] {
 			if s != "" && !x.is(s) && !yield(Instance{s, m.keyword}, nil) {
 				return
 			}
+		}
+		if err := context.Cause(ctx); err != nil {
+			yield(Instance{}, err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package generate
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // node is a JSON value whose object members keep their order.
@@ -20,47 +23,57 @@ type node struct {
 }
 
 // parse parses the JSON text of a schema.
-func parse(data []byte) (*node, error) {
-	d := json.NewDecoder(bytes.NewReader(data))
-	first, err := d.Token()
+func parse(ctx context.Context, data []byte) (*node, error) {
+	p := &parser{data: data, Decoder: json.NewDecoder(bytes.NewReader(data))}
+	p.meter.Watch(ctx)
+	return p.value()
+}
+
+type parser struct {
+	*json.Decoder
+	data  []byte
+	meter poll.Meter
+}
+
+// value reads the next value.
+func (p *parser) value() (*node, error) {
+	if p.meter.Done(256) {
+		return nil, p.meter.Err()
+	}
+	from := p.InputOffset()
+	first, err := p.Token()
 	if err != nil {
 		return nil, err
 	}
+	n := made()
 	switch first {
+	default:
+		raw := p.data[from:p.InputOffset()]
+		return &node{raw: bytes.TrimLeft(raw, " \t\r\n:,")}, nil
 	case json.Delim('['):
-		n := &node{items: []*node{}}
-		for d.More() {
-			x, err := next(d)
+		n = &node{items: []*node{}}
+		for p.More() {
+			x, err := p.value()
 			if err != nil {
 				return nil, err
 			}
 			n.items = append(n.items, x)
 		}
-		return n, nil
 	case json.Delim('{'):
-		n := made()
-		for d.More() {
-			key, err := d.Token()
+		for p.More() {
+			key, err := p.Token()
 			if err != nil {
 				return nil, err
 			}
-			x, err := next(d)
+			x, err := p.value()
 			if err != nil {
 				return nil, err
 			}
 			n.set(key.(string), x)
 		}
-		return n, nil
 	}
-	return &node{raw: bytes.TrimSpace(data)}, nil
-}
-
-func next(d *json.Decoder) (*node, error) {
-	var raw json.RawMessage
-	if err := d.Decode(&raw); err != nil {
-		return nil, err
-	}
-	return parse(raw)
+	_, err = p.Token() // ] or }
+	return n, err
 }
 
 // made returns an object with the given members. The slice pairs holds names and nodes in turn.
@@ -157,20 +170,25 @@ const deepest = 6
 // mutations returns the schemas in which one keyword is changed by c. So that the changed part
 // applies to every value, properties on the path to it are made required, and arrays get at least
 // one item.
-func (n *node) mutations(c change) iter.Seq[mutation] {
+//
+// If the context ends, so does the sequence.
+func (n *node) mutations(ctx context.Context, c change) iter.Seq[mutation] {
 	return func(yield func(mutation) bool) {
-		n.within(n, "#", 0, c, func(s *node, keyword string) bool {
+		n.within(ctx, n, "#", 0, c, func(s *node, keyword string) bool {
 			raw, err := s.MarshalJSON()
 			return err != nil || yield(mutation{raw, keyword})
 		})
 	}
 }
 
-// within yields copies of s with one change each, until the function yield returns false. The
-// argument at is the JSON pointer of s. References are resolved in root.
-func (s *node) within(root *node, at string, depth int, c change, yield func(s *node, keyword string) bool) bool {
+// within yields copies of s with one change each, until the function yield returns false or the
+// context ends. The argument at is the JSON pointer of s. References are resolved in root.
+func (s *node) within(ctx context.Context, root *node, at string, depth int, c change, yield func(s *node, keyword string) bool) bool {
 	if s.keys == nil || depth > deepest {
 		return true
+	}
+	if poll.Err(ctx) != nil {
+		return false
 	}
 	if ref := s.field["$ref"]; ref != nil {
 		target := root.follow(ref)
@@ -178,7 +196,7 @@ func (s *node) within(root *node, at string, depth int, c change, yield func(s *
 			return true
 		}
 		// What is referred to is changed in place, other references to it are not.
-		return target.within(root, at+"/$ref", depth+1, c, func(x *node, keyword string) bool { return yield(s.with("$ref", nil).and(x), keyword) })
+		return target.within(ctx, root, at+"/$ref", depth+1, c, func(x *node, keyword string) bool { return yield(s.with("$ref", nil).and(x), keyword) })
 	}
 	for _, k := range s.keys {
 		here := at + "/" + escape(k)
@@ -191,7 +209,7 @@ func (s *node) within(root *node, at string, depth int, c change, yield func(s *
 		switch {
 		case k == "properties" && x.keys != nil:
 			for _, name := range x.keys {
-				ok := x.field[name].within(root, here+"/"+escape(name), depth+1, c, func(y *node, keyword string) bool {
+				ok := x.field[name].within(ctx, root, here+"/"+escape(name), depth+1, c, func(y *node, keyword string) bool {
 					return yield(s.with(k, x.with(name, y)).and(typed("object", "required", list(scalar(name)))), keyword)
 				})
 				if !ok {
@@ -203,12 +221,12 @@ func (s *node) within(root *node, at string, depth int, c change, yield func(s *
 			if k != "items" {
 				some = typed("object", "required", list(scalar("other")))
 			}
-			if !x.within(root, here, depth+1, c, func(y *node, keyword string) bool { return yield(s.with(k, y).and(some), keyword) }) {
+			if !x.within(ctx, root, here, depth+1, c, func(y *node, keyword string) bool { return yield(s.with(k, y).and(some), keyword) }) {
 				return false
 			}
 		case (k == "prefixItems" || k == "allOf") && x.keys == nil:
 			for i, y := range x.items {
-				ok := y.within(root, here+"/"+strconv.Itoa(i), depth+1, c, func(y *node, keyword string) bool {
+				ok := y.within(ctx, root, here+"/"+strconv.Itoa(i), depth+1, c, func(y *node, keyword string) bool {
 					items := slices.Clone(x.items)
 					items[i] = y
 					changed := s.with(k, list(items...))

@@ -150,9 +150,9 @@ func (c Condition) Indicator() Expr {
 		e.terms = []term{{1, []factor{{v, u}}}}
 		return e
 	}
-	c.p.states(c.scope, func(x []int32) {
+	c.p.states(c.scope, func(x []int32) (more bool) {
 		if c.violation(x) > 0 {
-			return
+			return true
 		}
 		t := term{c: 1}
 		for _, v := range c.scope {
@@ -161,6 +161,7 @@ func (c Condition) Indicator() Expr {
 			t.f = append(t.f, factor{v, u})
 		}
 		e.terms = append(e.terms, t)
+		return true
 	})
 	return e
 }
@@ -174,12 +175,11 @@ func (p *Problem) size(scope []int) float64 {
 	return n
 }
 
-// states calls f with every joint state of the variables in scope, the last one varying fastest.
-// All other variables are at level 0. f must not keep x.
-func (p *Problem) states(scope []int, f func(x []int32)) {
+// states calls f with every joint state of the variables in scope, the last one varying fastest,
+// until f returns false. All other variables are at level 0. f must not keep x.
+func (p *Problem) states(scope []int, f func(x []int32) (more bool)) {
 	x := make([]int32, len(p.vars))
-	for {
-		f(x)
+	for f(x) {
 		i := len(scope) - 1
 		for ; i >= 0; i-- {
 			v := scope[i]
@@ -231,6 +231,18 @@ func (c *Condition) given(x []int32, known func(*Condition) (violation float64, 
 		return 1
 	}
 	return 0
+}
+
+// work returns the number of operations that [Condition.violation] takes.
+func (c *Condition) work() int {
+	n := 1
+	for _, t := range c.terms {
+		n += len(t.f) + 1
+	}
+	for i := range c.parts {
+		n += c.parts[i].work()
+	}
+	return n
 }
 
 // distance returns the violation of a comparison whose sum is s.

@@ -1,9 +1,12 @@
 package problem
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 const (
@@ -26,6 +29,8 @@ type factors struct {
 	levels int
 	scopes [][]int32
 	tables [][]float64
+	left   int64 // number of entries of further tables
+	meter  poll.Meter
 }
 
 func (f *factors) Shape() (sites, levels int) { return len(f.cards), f.levels }
@@ -36,6 +41,18 @@ func (f *factors) Factors() (cards []int32, scopes [][]int32, tables [][]float64
 
 func (f *factors) add(scope []int32, table []float64) {
 	f.scopes, f.tables = append(f.scopes, scope), append(f.tables, table)
+}
+
+// reserve takes size entries from the memory for tables, of which most are left for one table of
+// what.
+func (f *factors) reserve(what string, size float64, most int) error {
+	if size > float64(most) {
+		return &tooLarge{what, size, most}
+	}
+	if f.left -= int64(size); f.left < 0 {
+		return &tooLarge{what + ", in addition to the tables before it,", size, int(min(f.left+int64(size), math.MaxInt))}
+	}
+	return nil
 }
 
 func (f *factors) variable(card int) int32 {
@@ -55,9 +72,14 @@ func (e *tooLarge) Error() string {
 }
 
 // factors returns β times the energy as a sum of tables, with +Inf where a required condition does
-// not hold.
-func (p *Problem) factors(beta float64) (*factors, error) {
-	f := &factors{levels: 1}
+// not hold. The tables take at most half of the memory that elimination may use, or 8 MiB if that is
+// more.
+func (p *Problem) factors(ctx context.Context, beta float64, bytes int64) (*factors, error) {
+	if bytes == 0 {
+		bytes = 1 << 30
+	}
+	f := &factors{levels: 1, left: max(bytes/16, maxTable)}
+	f.meter.Watch(ctx)
 	for _, v := range p.vars {
 		f.variable(len(v.values))
 	}
@@ -111,18 +133,22 @@ func (p *Problem) objectiveFactors(f *factors, beta float64) error {
 		}
 		k, met := tables[string(key)]
 		if !met {
-			if size := p.size(vars); size > maxTable {
-				return &tooLarge{fmt.Sprintf("a product of %d variables", len(vars)), size, maxTable}
+			if err := f.reserve(fmt.Sprintf("a product of %d variables", len(vars)), p.size(vars), maxTable); err != nil {
+				return err
 			}
 			k = len(f.tables)
 			tables[string(key)] = k
 			f.add(sites(vars), make([]float64, int(p.size(vars))))
 		}
 		table, n := f.tables[k], 0
-		p.states(vars, func(x []int32) {
+		p.states(vars, func(x []int32) (more bool) {
 			table[n] += float64(beta * t.at(x))
 			n++
+			return !f.meter.Done(len(t.f) + 1)
 		})
+		if err := f.meter.Err(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -201,13 +227,13 @@ func (p *Problem) table(f *factors, s *statement, vars []int, counted []*Conditi
 		scope = append(scope, last)
 		size *= float64(len(values))
 	}
-	if size > maxTable {
-		return &tooLarge{fmt.Sprintf("the condition %q", s.name), size, maxTable}
+	if err := f.reserve(fmt.Sprintf("the condition %q", s.name), size, maxTable); err != nil {
+		return err
 	}
 	table := make([]float64, 0, int(size))
-	at := make([]int, len(counted))
-	p.states(vars, func(x []int32) {
-		for {
+	at, work := make([]int, len(counted)), s.c.work()
+	p.states(vars, func(x []int32) (more bool) {
+		for !f.meter.Done(work) {
 			table = append(table, cost(s.c.given(x, func(c *Condition) (float64, bool) {
 				for i, atom := range counted {
 					if atom == c {
@@ -224,10 +250,14 @@ func (p *Problem) table(f *factors, s *statement, vars []int, counted []*Conditi
 				at[i] = 0
 			}
 			if i < 0 {
-				return
+				return true
 			}
 		}
+		return false
 	})
+	if err := f.meter.Err(); err != nil {
+		return err
+	}
 	f.add(scope, table)
 	return nil
 }
@@ -251,7 +281,14 @@ func (p *Problem) counter(f *factors, s *statement, c *Condition, hard bool) (la
 		safe := -1 // index of the level that merges all partial sums that satisfy the bounds
 		card := len(u[i])
 		to := make([]int, len(sums)*card)
+		what := fmt.Sprintf("counting for the condition %q", s.name)
 		for k, before := range sums {
+			if f.meter.Done(16 * card) { // as a map takes
+				return 0, nil, f.meter.Err()
+			}
+			if size := float64(len(sums)) * float64(card) * float64(len(next)); size > maxCounts {
+				return 0, nil, &tooLarge{what, size, maxCounts}
+			}
 			for l, w := range u[i] {
 				v := before + w
 				n, met := 0, false
@@ -284,13 +321,20 @@ func (p *Problem) counter(f *factors, s *statement, c *Condition, hard bool) (la
 			next = append(next, constant)
 		}
 		size := float64(len(sums)) * float64(card) * float64(len(next))
-		if size > maxCounts {
-			return 0, nil, &tooLarge{fmt.Sprintf("counting for the condition %q", s.name), size, maxCounts}
+		if err := f.reserve(what, size, maxCounts); err != nil {
+			return 0, nil, err
 		}
-		table := slices.Repeat([]float64{math.Inf(1)}, int(size))
+		table := make([]float64, int(size))
 		for k, n := range to {
+			row := table[k*len(next) : (k+1)*len(next)]
+			for i := range row {
+				row[i] = math.Inf(1)
+			}
 			if n >= 0 {
-				table[k*len(next)+n] = 0
+				row[n] = 0
+			}
+			if f.meter.Done(len(row)) {
+				return 0, nil, f.meter.Err()
 			}
 		}
 		scope := []int32{int32(v)}

@@ -1,8 +1,8 @@
 package problem
 
 import (
+	"context"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -10,6 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Model returns the energy
@@ -22,10 +23,15 @@ import (
 // in the order of their list. Levels that a variable does not have are impossible.
 //
 // The model is a model.Quadratic if all variables have two values, no product has more than two
-// factors, and no conditions enter the energy. Otherwise it is energy.Conditional,
-// energy.Graphical and, with a finite penalty, energy.Supported. With penalty +Inf, start chains
-// from a feasible state, such as one returned by Minimise.
+// factors, and no conditions enter the energy. Otherwise it is energy.Conditional and, with a finite
+// penalty, energy.Supported. It is also energy.Graphical if at most 2²⁴ ordered pairs of variables
+// share a term or condition. With penalty +Inf, start chains from a feasible state, such as one
+// returned by Minimise.
 func (p *Problem) Model(penalty float64) (energy.Model, error) {
+	return p.model(context.Background(), penalty)
+}
+
+func (p *Problem) model(ctx context.Context, penalty float64) (energy.Model, error) {
 	switch {
 	case p.err != nil:
 		return nil, p.err
@@ -39,11 +45,18 @@ func (p *Problem) Model(penalty float64) (energy.Model, error) {
 			return m, err
 		}
 	}
-	m := p.target(penalty)
-	if math.IsInf(penalty, 1) {
+	m, err := p.target(ctx, penalty)
+	switch hard := math.IsInf(penalty, 1); {
+	case err != nil:
+		return nil, err
+	case hard && m.start == nil:
 		return m, nil
+	case hard:
+		return connected{m}, nil
+	case m.start == nil:
+		return penalised{m}, nil
 	}
-	return penalised{m}, nil
+	return penalisedConnected{penalised{m}}, nil
 }
 
 // quadratic returns the objective as a quadratic function of binary variables. ok is false if a
@@ -89,47 +102,80 @@ type target struct {
 	terms [][]int32 // for each variable, indices of the terms of the objective that contain it
 	// For each variable, its conditions: first the required ones, then the preferred ones.
 	conditions [][]int32
-	start, adj []int32
+	start, adj []int32   // graph, as in energy.Graphical; nil if it would be too large
 	scratch    sync.Pool // pool of states (*[]int32)
 }
 
-func (p *Problem) target(penalty float64) *target {
+// maxPairs is the largest number of entries of a graph.
+const maxPairs = 1 << 24
+
+func (p *Problem) target(ctx context.Context, penalty float64) (*target, error) {
 	n := len(p.vars)
 	m := &target{p: p, levels: 1, penalty: penalty, terms: make([][]int32, n), conditions: make([][]int32, n)}
 	m.scratch.New = func() any { x := make([]int32, n); return &x }
-	near := make([]map[int32]bool, n)
-	for i := range near {
+	var meter poll.Meter
+	meter.Watch(ctx)
+	for i := range p.vars {
 		m.levels = max(m.levels, len(p.vars[i].values))
-		near[i] = map[int32]bool{}
-	}
-	join := func(scope []int) {
-		for _, v := range scope {
-			for _, w := range scope {
-				if v != w {
-					near[v][int32(w)] = true
-				}
-			}
-		}
 	}
 	for i, t := range p.objective {
 		for _, f := range t.f {
 			m.terms[f.v] = append(m.terms[f.v], int32(i))
 		}
-		join(scope(p.objective[i : i+1]))
+		if meter.Done(len(t.f)) {
+			return nil, meter.Err()
+		}
 	}
 	for k := range len(p.required) + len(p.preferred) {
 		s := m.statement(int32(k))
 		for _, v := range s.c.scope {
 			m.conditions[v] = append(m.conditions[v], int32(k))
 		}
-		join(s.c.scope)
+		if meter.Done(len(s.c.scope)) {
+			return nil, meter.Err()
+		}
 	}
+	return m, m.connect(&meter)
+}
+
+// connect makes the graph, unless it would be too large.
+func (m *target) connect(meter *poll.Meter) error {
+	n := len(m.p.vars)
 	m.start = make([]int32, 1, n+1)
-	for i := range n {
-		m.adj = append(m.adj, slices.Sorted(maps.Keys(near[i]))...)
+	met := make([]int, n) // met[w] is v+1 if w is a neighbour of v
+	for v := range n {
+		met[v] = v + 1 // not its own neighbour
+		from := len(m.adj)
+		join := func(w int) {
+			if met[w] <= v {
+				met[w] = v + 1
+				m.adj = append(m.adj, int32(w))
+			}
+		}
+		for _, k := range m.terms[v] {
+			for _, f := range m.p.objective[k].f {
+				join(f.v)
+			}
+			meter.Done(len(m.p.objective[k].f))
+		}
+		for _, k := range m.conditions[v] {
+			scope := m.statement(k).c.scope
+			for _, w := range scope {
+				join(w)
+			}
+			meter.Done(len(scope))
+		}
+		switch {
+		case meter.Err() != nil:
+			return meter.Err()
+		case len(m.adj) > maxPairs:
+			m.start, m.adj = nil, nil
+			return nil
+		}
+		slices.Sort(m.adj[from:])
 		m.start = append(m.start, int32(len(m.adj)))
 	}
-	return m
+	return nil
 }
 
 func (m *target) statement(k int32) *statement {
@@ -223,8 +269,17 @@ func (m *target) Conditional(d []float64, site int, x []int32) {
 	d[here] = 0 // even if the difference was Inf − Inf = NaN
 }
 
-// valid reports whether every neighbour of the site has a level that its variable allows.
+// valid reports whether every neighbour of the site, or every site if there is no graph, has a level
+// that its variable allows.
 func (m *target) valid(site int, x []int32) bool {
+	if m.start == nil {
+		for j, l := range x {
+			if int(l) >= len(m.p.vars[j].values) && j != site {
+				return false
+			}
+		}
+		return true
+	}
 	for _, j := range m.adj[m.start[site]:m.start[site+1]] {
 		if int(x[j]) >= len(m.p.vars[j].values) {
 			return false
@@ -233,12 +288,21 @@ func (m *target) valid(site int, x []int32) bool {
 	return true
 }
 
+// connected is a target with a graph.
+type connected struct{ *target }
+
 // Graph returns, for each site, the sites that share a term or condition with it, in compressed
 // rows. It implements [energy.Graphical].
-func (m *target) Graph() (start, adj []int32) { return m.start, m.adj }
+func (m connected) Graph() (start, adj []int32) { return m.start, m.adj }
 
 // penalised is a target with a finite penalty, so that every level of a variable is possible.
 type penalised struct{ *target }
+
+// penalisedConnected is a penalised target with a graph.
+type penalisedConnected struct{ penalised }
+
+// Graph does the same as that of connected.
+func (m penalisedConnected) Graph() (start, adj []int32) { return m.start, m.adj }
 
 // Repair replaces each level that a variable does not have by one that it has. It implements
 // [energy.Supported].

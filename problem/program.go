@@ -35,11 +35,7 @@ func Read(r *read.Program) (*Problem, error) {
 	polynomial := func(sum []read.Monomial) Expr {
 		e := Expr{p: p}
 		for _, m := range sum {
-			t := term{c: m.W}
-			for _, i := range m.Of {
-				t.f = times(t.f, x[i].terms[0].f)
-			}
-			e.terms = append(e.terms, t)
+			e.terms = append(e.terms, term{m.W, product(x, m.Of)})
 		}
 		return e
 	}
@@ -56,6 +52,18 @@ func Read(r *read.Program) (*Problem, error) {
 		return nil, p.err
 	}
 	return p, nil
+}
+
+// product returns the factors of the product of the variables x[i] for the indices i in of, which
+// may repeat.
+func product(x []Expr, of []int) []factor {
+	switch len(of) {
+	case 0:
+		return nil
+	case 1:
+		return x[of[0]].terms[0].f
+	}
+	return times(product(x, of[:len(of)/2]), product(x, of[len(of)/2:]))
 }
 
 // Program converts the problem to a program that can be written to a file. A category becomes one

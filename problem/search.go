@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // checkUpTo is the largest number of joint states of a condition's variables that the search
@@ -20,7 +22,7 @@ var errEffort = errors.New("the search has made as many evaluations as Config.Se
 // (Consistency of domains and of bounds; Rossi, van Beek and Walsh 2006, chapter 3.)
 type search struct {
 	p     *Problem
-	ctx   context.Context
+	meter poll.Meter
 	left  int // number of evaluations that are left
 	hard  []constrained
 	soft  []constrained
@@ -60,21 +62,32 @@ type group struct {
 
 func (p *Problem) newSearch(ctx context.Context, effort int) *search {
 	n := len(p.vars)
-	s := &search{p: p, ctx: ctx, left: effort, watch: make([][]int32, n), alive: make([][]bool, n), count: make([]int32, n), x: make([]int32, n), order: make([][]int32, n)}
+	s := &search{p: p, left: effort, watch: make([][]int32, n), alive: make([][]bool, n), count: make([]int32, n), x: make([]int32, n), order: make([][]int32, n)}
+	s.meter.Watch(ctx)
+	_ = s.meter.Poll() // run returns the error
 	for v := range p.vars {
 		k := len(p.vars[v].values)
+		if s.meter.Done(k) {
+			return s
+		}
 		s.alive[v], s.count[v], s.order[v] = make([]bool, k), int32(k), make([]int32, k)
 		for l := range k {
 			s.alive[v][l], s.order[v][l] = true, int32(l)
 		}
 	}
 	for i := range p.required {
+		if s.meter.Done(p.required[i].c.work()) {
+			return s
+		}
 		s.hard = append(s.hard, constrain(&p.required[i]))
 		for _, v := range p.required[i].c.scope {
 			s.watch[v] = append(s.watch[v], int32(i))
 		}
 	}
 	for i := range p.preferred {
+		if s.meter.Done(p.preferred[i].c.work()) {
+			return s
+		}
 		s.soft = append(s.soft, constrain(&p.preferred[i]))
 	}
 	s.queued = make([]bool, len(s.hard))
@@ -101,6 +114,9 @@ func (s *search) bounded(minimise func() float64) {
 	}
 	for i := range s.p.objective {
 		t := s.p.objective[i]
+		if s.meter.Done(16 * len(t.f) * (len(t.f) + 1)) {
+			return
+		}
 		key = key[:0]
 		for j, f := range t.f {
 			key = appendBits(key, uint64(f.v))
@@ -180,6 +196,9 @@ func average(u []float64) float64 {
 // false. It returns errEffort if the evaluations are used up, and the cause of the context's end.
 func (s *search) run(leaf func(x []int32) (more bool)) error {
 	s.leaf = leaf
+	if err := s.meter.Err(); err != nil {
+		return err
+	}
 	for i := range s.hard {
 		s.enqueue(int32(i))
 	}
@@ -238,7 +257,8 @@ func (s *search) visit() (more bool, err error) {
 		for i := range s.x {
 			s.x[i] = int32(slices.Index(s.alive[i], true))
 		}
-		return s.leaf(s.x), nil
+		s.meter.Done(len(s.p.objective)) // that leaf sums
+		return s.leaf(s.x), s.meter.Err()
 	}
 	for _, level := range s.order[v] {
 		if !s.alive[v][level] {
@@ -262,10 +282,8 @@ func (s *search) visit() (more bool, err error) {
 // spend subtracts n from the evaluations that are left. It returns an error if none are left or the
 // context has ended.
 func (s *search) spend(n int) error {
-	if before := s.left; before>>16 != (before-n)>>16 {
-		if err := s.ctx.Err(); err != nil {
-			return context.Cause(s.ctx)
-		}
+	if s.meter.Done(n) {
+		return s.meter.Err()
 	}
 	if s.left -= n; s.left < 0 {
 		return errEffort
@@ -422,6 +440,9 @@ func roundingOf(tol float64) float64 {
 // bound returns a lower bound on the energy of the remaining states.
 func (s *search) bound() (float64, error) {
 	total := s.fixed
+	if err := s.meter.Err(); err != nil {
+		return 0, err
+	}
 	for _, i := range s.open {
 		if int(i) >= len(s.terms) {
 			c := &s.soft[int(i)-len(s.terms)]
@@ -440,9 +461,11 @@ func (s *search) bound() (float64, error) {
 		}
 		least := math.Inf(1)
 		if size <= 64 {
+			s.meter.Done(size * len(g.terms))
 			s.each(g.scope, func() { least = min(least, sum(g.terms, s.x)) })
 		} else {
 			least = 0
+			s.meter.Done(4 * len(g.terms))
 			for j := range g.terms {
 				lo, hi := g.terms[j].c, g.terms[j].c
 				for _, f := range g.terms[j].f {

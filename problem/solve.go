@@ -98,9 +98,12 @@ func (p *Problem) check(caller string, c *Config) error {
 // sites are the variables of p, the others are counter variables. If its tables would be too large,
 // d is nil and reason says why.
 func (p *Problem) distribution(ctx context.Context, beta float64, c *Config) (d *junction.Distribution, sites int, reason, err error) {
-	f, err := p.factors(beta)
+	f, err := p.factors(ctx, beta, c.Bytes)
+	if err != nil && ctx.Err() != nil {
+		return nil, 0, nil, context.Cause(ctx)
+	}
 	if err != nil {
-		return nil, 0, err, nil // the table of a single condition is too large
+		return nil, 0, err, nil // the tables of the conditions are too large
 	}
 	d, err = junction.New(ctx, f, junction.Config{Bytes: c.Bytes})
 	var wide *energy.WidthError
@@ -346,7 +349,7 @@ func (p *Problem) complete(ctx context.Context, c *Config, s *SampleSet, rest *P
 // anneal adds to s the best state found by ground.Search or, for a model that is not quadratic, by
 // annealing independent chains.
 func (p *Problem) anneal(ctx context.Context, c *Config, s *SampleSet) error {
-	m, err := p.Model(c.Penalty)
+	m, err := p.model(ctx, c.Penalty)
 	if err != nil {
 		return err
 	}
@@ -446,7 +449,15 @@ func (p *Problem) draw(ctx context.Context, d *junction.Distribution, sites, n i
 		return cmp.Or(err, error(&InfeasibleError{}))
 	}
 	const batch = 1 << 10
+	distinct := batch
 	for from := 0; from < n; from += batch {
+		if ctx.Err() != nil { // Sample polls after more work than that of a batch
+			return context.Cause(ctx)
+		}
+		if len(s.Rows) > 2*distinct { // merge equal draws
+			s.aggregate()
+			distinct = max(batch, len(s.Rows))
+		}
 		src := make([]rand.Source, min(batch, n-from))
 		for i := range src {
 			src[i] = sampler.NewStream(c.Seed, uint64(from+i))
@@ -464,8 +475,12 @@ func (p *Problem) draw(ctx context.Context, d *junction.Distribution, sites, n i
 	return nil
 }
 
-// maxListed is the largest number of feasible states that drawListed enumerates.
-const maxListed = 1 << 20
+// maxListed is the largest number of feasible states that drawListed enumerates, and maxListedLevels
+// the largest number of levels in them.
+const (
+	maxListed       = 1 << 20
+	maxListedLevels = 1 << 26
+)
 
 // drawListed enumerates the feasible states and fills s with n independent draws from them. done is
 // false if there are too many states.
@@ -474,7 +489,7 @@ func (p *Problem) drawListed(ctx context.Context, n int, c *Config, s *SampleSet
 	var w []float64
 	many := false
 	err = p.newSearch(ctx, c.Search).run(func(x []int32) bool {
-		if many = len(w) == maxListed; many {
+		if many = len(w) == maxListed || len(states)+len(x) > maxListedLevels; many {
 			return false
 		}
 		states, w = append(states, x...), append(w, p.energy(x))
@@ -495,14 +510,22 @@ func (p *Problem) drawListed(ctx context.Context, n int, c *Config, s *SampleSet
 		w[i] = total
 	}
 	sites := len(p.vars)
+	occurrences := make([]int, len(w))
 	for i := range n {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
 		r := sampler.NewStream(c.Seed, uint64(i))
 		k, _ := slices.BinarySearch(w, r.Float64()*total)
 		for k > 0 && k < len(w) && w[k] == w[k-1] {
 			k-- // skip states of weight 0
 		}
-		k = min(k, len(w)-1)
-		s.add(states[k*sites:(k+1)*sites], 1)
+		occurrences[min(k, len(w)-1)]++
+	}
+	for k, n := range occurrences {
+		if n > 0 {
+			s.add(states[k*sites:(k+1)*sites], n)
+		}
 	}
 	s.Exact, s.Method = true, "search"
 	s.aggregate()
@@ -511,7 +534,7 @@ func (p *Problem) drawListed(ctx context.Context, n int, c *Config, s *SampleSet
 
 // chains fills s with n draws of Markov chains and adds their diagnostics.
 func (p *Problem) chains(ctx context.Context, n int, c *Config, s *SampleSet) error {
-	m, err := p.Model(c.Penalty)
+	m, err := p.model(ctx, c.Penalty)
 	if err != nil {
 		return err
 	}

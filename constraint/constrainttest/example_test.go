@@ -2,10 +2,37 @@ package constrainttest_test
 
 import (
 	"fmt"
+	"log"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/constraint/constrainttest"
 )
+
+// pairwise accepts sequences in which every token stands an even number of times; a bit of its
+// state is 1 if its token has stood an odd number of times.
+type pairwise struct{ tokens int }
+
+func (p pairwise) States() int              { return 1 << p.tokens }
+func (p pairwise) Start() int               { return 0 }
+func (p pairwise) Accepting(state int) bool { return state == 0 }
+
+func (p pairwise) Next(state int, t int32) int {
+	if t < 0 || int(t) >= p.tokens {
+		return -1
+	}
+	return state ^ 1<<t
+}
+
+// Three lines check a language of your own. In a test, the middle one is t.Fatal(err).
+func Example() {
+	if err := constrainttest.TestAutomaton(ctx, pairwise{tokens: 3}, constrainttest.Options{Sites: 6, Levels: 3}); err != nil {
+		log.Fatal(err)
+	}
+
+	fmt.Println("the language obeys every law")
+	// Output:
+	// the language obeys every law
+}
 
 // noRepeat accepts sequences whose neighbours differ; its state is the last token,
 // counted from 1.

@@ -164,6 +164,9 @@ func (p *gbnf) term() (*expression, error) {
 				p.at++
 				return &expression{op: literal, text: b.String(), at: at}, nil
 			}
+			if p.meter.Done(1) {
+				return nil, p.meter.Err()
+			}
 			r, err := p.character()
 			if err != nil {
 				return nil, err
@@ -243,6 +246,9 @@ func (p *gbnf) class() (*expression, error) {
 		return r, err
 	}
 	for p.peek() != ']' {
+		if p.meter.Done(64) {
+			return nil, p.meter.Err()
+		}
 		low, err := char()
 		if err != nil {
 			return nil, err

@@ -93,6 +93,18 @@ func TestHostileInputs(t *testing.T) {
 			return err
 		}
 	}
+	for name, source := range hostileLark {
+		compile["Lark "+name] = func(ctx context.Context) error {
+			_, err := ParseLark(ctx, source, constraint.Limits{States: 1 << 14, Bytes: 1 << 26})
+			return err
+		}
+	}
+	for name, source := range hostileGBNF {
+		compile["GBNF "+name] = func(ctx context.Context) error {
+			_, err := ParseGBNF(ctx, source, constraint.Limits{States: 1 << 14, Bytes: 1 << 26})
+			return err
+		}
+	}
 	for name, f := range compile {
 		t.Run(name, func(t *testing.T) {
 			for _, ends := range []int{20, 0, 1, 100} {
@@ -134,6 +146,41 @@ var hostileGrammars = map[string]string{
 	"rule circle":  doubled(5000, "r%d = \"a\" r%d | \"b%d\"\n") + `r5000 = "c" r0 "d"`,
 	"long literal": `s = "` + strings.Repeat("a", 1<<20) + `"`,
 	"long pattern": `s = /` + strings.Repeat("a", 1<<18) + `{1000}/`,
+}
+
+// hostileLark are the same for ParseLark.
+var hostileLark = map[string]string{
+	"laughs":           "start: r0\n" + doubled(40, "r%d: r%d r%d\n") + `r40: "ha"`,
+	"terminals":        "start: R0\n" + doubled(40, "R%d: R%d R%d\n") + `R40: "ha"`,
+	"counts":           `start: (("a"~1000)~1000)~1000`,
+	"brackets":         "start: " + strings.Repeat("[", 100000),
+	"optional":         "start: " + strings.Repeat(`["a"] `, 1000),
+	"ignored":          "start: \"a\"+\n" + doubled(2000, "%%ignore \"i%d %d %d\"\n"),
+	"rule chain":       "start: r0\n" + doubled(20000, "r%d: \"a\" r%d | \"b%d\"\n") + `r20000: "c"`,
+	"characters":       "start: /" + distinctRunes(3000) + "/",
+	"many characters":  "start: /" + distinctRunes(20000) + "/",
+	"long pattern":     "start: /" + strings.Repeat("a", 1<<23) + "/",
+	"pattern of lists": "start: /(" + strings.Repeat("[a-c]|[b-d]*", 300) + "){40}/",
+}
+
+// hostileGBNF are the same for ParseGBNF.
+var hostileGBNF = map[string]string{
+	"laughs":     "root ::= r0\n" + doubled(40, "r%d ::= r%d r%d\n") + `r40 ::= "ha"`,
+	"counts":     `root ::= (("a"{1000}){1000}){1000}`,
+	"brackets":   "root ::= " + strings.Repeat("(", 100000),
+	"classes":    "root ::= " + strings.Repeat(`[^a-\U0010FFFF] `, 20000),
+	"class":      "root ::= [" + strings.Repeat(`\U00010000-\U00010001`, 100000) + "]",
+	"characters": "root ::= [" + distinctRunes(20000) + "]",
+	"rule chain": "root ::= r0\n" + doubled(20000, "r%d ::= \"a\" r%d | \"b%d\"\n") + `r20000 ::= "c"`,
+}
+
+// distinctRunes writes n different runes.
+func distinctRunes(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteRune(rune(0x4e00 + i))
+	}
+	return b.String()
 }
 
 // doubled writes rules, each of which names the next one twice.

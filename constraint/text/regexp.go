@@ -50,9 +50,16 @@ func Regexp(ctx context.Context, pattern string, v Vocabulary, limits constraint
 	return regexpOver(ctx, pattern, p, limits)
 }
 
+// maxPattern bounds the length of a pattern. Package regexp/syntax takes some 20 ns and 100 bytes
+// for each of its bytes, and cannot be interrupted.
+const maxPattern = 1 << 22
+
 // regexpOver implements Regexp for a prepared vocabulary.
 func regexpOver(ctx context.Context, pattern string, p *prepared, limits constraint.Limits) (*constraint.DFA, error) {
 	const name = "Regexp"
+	if len(pattern) > maxPattern {
+		return nil, &constraint.LimitError{What: name + ": bytes of the pattern", Value: len(pattern), Bound: maxPattern}
+	}
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
 		return nil, &PatternError{pattern, err}
@@ -61,7 +68,10 @@ func regexpOver(ctx context.Context, pattern string, p *prepared, limits constra
 	if err != nil {
 		return nil, &PatternError{pattern, err}
 	}
-	runes := newRuneClasses(prog)
+	runes, err := newRuneClasses(ctx, name, prog, limits)
+	if err != nil {
+		return nil, err
+	}
 	t, err := determinise(ctx, name, prog, runes, limits)
 	if err != nil {
 		return nil, err

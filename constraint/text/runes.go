@@ -1,9 +1,13 @@
 package text
 
 import (
+	"context"
 	"regexp/syntax"
 	"slices"
 	"unicode"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // runeClasses divides the runes that UTF-8 can encode into intervals, and the intervals into
@@ -22,9 +26,11 @@ const surrogateLow, surrogateHigh = 0xD800, 0xE000
 
 // newRuneClasses returns the classes of prog. If prog has assertions about positions, newline
 // and word characters are in separate classes.
-func newRuneClasses(prog *syntax.Prog) *runeClasses {
+func newRuneClasses(ctx context.Context, name string, prog *syntax.Prog, limits constraint.Limits) (*runeClasses, error) {
 	r := &runeClasses{}
 	distinct, of := consumers(prog)
+	var meter poll.Meter
+	meter.Watch(ctx)
 	low := []rune{0, surrogateLow, surrogateHigh, unicode.MaxRune + 1}
 	looks := false
 	for i := range prog.Inst {
@@ -46,6 +52,9 @@ func newRuneClasses(prog *syntax.Prog) *runeClasses {
 			r.class = append(r.class, -1)
 			continue
 		}
+		if meter.Done(len(distinct)) {
+			return nil, meter.Err()
+		}
 		for k, i := range distinct {
 			signature[k] = 0
 			if i.MatchRune(at) {
@@ -60,11 +69,17 @@ func newRuneClasses(prog *syntax.Prog) *runeClasses {
 			c = int32(len(seen))
 			seen[string(signature)] = c
 			r.rep = append(r.rep, at)
+			if err := limits.Check(name, 0, 0, 2*len(signature)*len(r.rep)); err != nil {
+				return nil, err
+			}
 		}
 		r.class = append(r.class, c)
 	}
 	matches := make([][]bool, len(distinct))
 	for k, i := range distinct {
+		if meter.Done(len(r.rep)) {
+			return nil, meter.Err()
+		}
 		for _, at := range r.rep {
 			matches[k] = append(matches[k], i.MatchRune(at))
 		}
@@ -75,7 +90,7 @@ func newRuneClasses(prog *syntax.Prog) *runeClasses {
 			r.inst[pc] = matches[k]
 		}
 	}
-	return r
+	return r, nil
 }
 
 // consumers returns the distinct instructions of prog that consume a rune. of holds, for every

@@ -3,10 +3,45 @@ package energytest_test
 import (
 	"context"
 	"fmt"
+	"log"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/energytest"
 )
+
+// necklace is a ring of beads of a few colours. Its energy is the number of beads whose next bead
+// has the same colour.
+type necklace struct{ beads, colours int }
+
+func (n necklace) Shape() (sites, levels int) { return n.beads, n.colours }
+
+func (n necklace) Energy(e []float64, x []int32) {
+	if len(x) != len(e)*n.beads {
+		panic("necklace: len(x) is not len(e)·beads")
+	}
+	for s := range e {
+		bead := x[s*n.beads : (s+1)*n.beads]
+		e[s] = 0
+		for i, colour := range bead {
+			if colour == bead[(i+1)%n.beads] {
+				e[s]++
+			}
+		}
+	}
+}
+
+// Three lines check a model of your own. In a test, the middle one is t.Fatal(err).
+func Example() {
+	var m energy.Model = necklace{beads: 6, colours: 3}
+
+	if err := energytest.TestModel(context.Background(), m, energytest.Options{}); err != nil {
+		log.Fatal(err)
+	}
+
+	fmt.Println("the model obeys every law")
+	// Output:
+	// the model obeys every law
+}
 
 // A field that forgets a factor of two is found.
 func ExampleTestModel() {

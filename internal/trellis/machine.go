@@ -53,6 +53,14 @@ func (c Config) check() error {
 	)
 }
 
+// limit returns the largest number of edges.
+func (c Config) limit() int {
+	if c.Limit == 0 {
+		return defaultLimit
+	}
+	return c.Limit
+}
+
 // tooLarge returns the error for an unrolled automaton with too many edges.
 func tooLarge(edges, limit int) error {
 	return &constraint.LimitError{What: "edges of the unrolled automaton", Value: edges, Bound: limit}
@@ -105,10 +113,7 @@ func explore(ctx context.Context, a constraint.Automaton, config Config) (*machi
 	m.kinds()
 	m.class = make([]int32, len(m.rep))
 	m.to = make([]int32, len(m.rep))
-	limit := config.Limit
-	if limit == 0 {
-		limit = defaultLimit
-	}
+	limit := config.limit()
 	m.discover(a.Start())
 	edges := 0
 	for depth, from := 0, 0; depth < config.Sites && from < len(m.state); depth++ {

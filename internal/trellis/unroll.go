@@ -111,10 +111,7 @@ func (u *unroller) forward(ctx context.Context) ([][]int32, error) {
 
 // backward removes the states that do not lead to acceptance, and stores the layers.
 func (u *unroller) backward(ctx context.Context, reach [][]int32) error {
-	limit := u.m.config.Limit
-	if limit == 0 {
-		limit = defaultLimit
-	}
+	limit := u.m.config.limit()
 	g, sites := u.g, len(reach)-1
 	var nodes []int32
 	for _, q := range reach[sites] {
@@ -277,6 +274,9 @@ func Unroll(ctx context.Context, who string, a constraint.Automaton, sites, leve
 func Compile(ctx context.Context, a constraint.Automaton, config Config) (*Graph, error) {
 	if err := config.check(); err != nil {
 		return nil, err
+	}
+	if most := max(config.limit(), defaultLimit) / 8; config.Sites > most { // a site takes the memory of 8 edges, even if sites share them
+		return nil, &constraint.LimitError{What: "sites of the unrolled automaton", Value: config.Sites, Bound: most}
 	}
 	if rest, mask := constraint.Split(a); mask != nil && config.Allows == nil {
 		a, config.Allows = rest, mask.Allows

@@ -3,10 +3,70 @@ package samplertest_test
 import (
 	"context"
 	"fmt"
+	"log"
+	"math"
 
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/samplertest"
 )
+
+// metropolis is a kernel of a user: it gives a random site a random other level.
+type metropolis struct{}
+
+func (metropolis) Name() string { return "metropolis" }
+
+func (metropolis) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
+	if m == nil || chains < 1 || chains > sampler.BlockSize {
+		return nil, fmt.Errorf("metropolis: model %v and %d chains, want a model and 1…%d chains", m, chains, sampler.BlockSize)
+	}
+	sites, levels := m.Shape()
+	return &walk{m: m, levels: levels, energy: make([]float64, chains), next: make([]float64, 1), y: make([]int32, sites)}, nil
+}
+
+type walk struct {
+	sampler.Base
+	m            energy.Model
+	levels       int
+	energy, next []float64 // of every chain, and of y
+	y            []int32   // the proposal
+}
+
+func (k *walk) Reset(_ sampler.Control, x []int32) error {
+	k.m.Energy(k.energy, x)
+	return sampler.CheckStart(k.energy)
+}
+
+func (k *walk) Step(_ sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	for s := range info {
+		row := x[s*len(k.y) : (s+1)*len(k.y)]
+		i := r[s].IntN(len(k.y))
+		copy(k.y, row)
+		k.y[i] = (row[i] + 1 + int32(r[s].IntN(k.levels-1))) % int32(k.levels)
+		k.m.Energy(k.next, k.y)
+		info[s] = sampler.Info{Accept: min(1, math.Exp(k.energy[s]-k.next[0]))}
+		if math.IsNaN(k.next[0]) || math.IsInf(k.next[0], -1) {
+			info[s] = sampler.Info{Invalid: 1} // rejected
+		}
+		if r[s].Float64() < info[s].Accept {
+			row[i], k.energy[s], info[s].Moved = k.y[i], k.next[0], 1
+		}
+		info[s].Energy = k.energy[s]
+	}
+	return 1
+}
+
+// Three lines check a method of your own, and so its kernel. In a test, the middle one is
+// t.Fatal(err).
+func Example() {
+	if err := samplertest.TestMethod(context.Background(), metropolis{}, samplertest.Options{Draws: 4096}); err != nil {
+		log.Fatal(err)
+	}
+
+	fmt.Println("the kernel obeys every law")
+	// Output:
+	// the kernel obeys every law
+}
 
 // A method of one's own, here one that forgets where it is when it is saved, is held
 // against every law.

@@ -92,6 +92,14 @@ func hostile() []job {
 			_, err := text.Regexp(ctx, "(.*("+strings.Join(repeated(900, func(i int) string { return fmt.Sprintf("%d.%d", i, i*i) }), "|")+").*){3}", text.Bytes(), unlimited())
 			return err
 		}),
+		compiler("Regexp of 20,000 distinct characters", func(ctx context.Context) error {
+			_, err := text.Regexp(ctx, strings.Join(repeated(20000, func(i int) string { return string(rune(0x4e00 + i)) }), ""), text.Bytes(), unlimited())
+			return err
+		}),
+		compiler("Regexp of 3000 overlapping classes", func(ctx context.Context) error {
+			_, err := text.Regexp(ctx, strings.Join(repeated(3000, func(i int) string { return fmt.Sprintf(`[\x{%x}-\x{%x}]`, 0x4e00+i, 0x5e00+2*i) }), ""), text.Bytes(), unlimited())
+			return err
+		}),
 		compiler("Parse of 100,000 rules", func(ctx context.Context) error {
 			_, err := grammar.Parse(ctx, rules, constraint.Limits{})
 			return err

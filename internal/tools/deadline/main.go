@@ -47,7 +47,7 @@ type job struct {
 
 func main() {
 	bad := false
-	for _, j := range append(jobs(), hostile()...) {
+	for _, j := range slices.Concat(jobs(), hostile(), notations(), generators(), problems()) {
 		if len(os.Args) > 1 && !slices.ContainsFunc(os.Args[1:], func(word string) bool { return strings.Contains(j.name, word) }) {
 			continue
 		}
