@@ -3,12 +3,15 @@ package finetune
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"hash/crc64"
 	"io"
 	"math"
+	"math/rand/v2"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/dual/unlearn"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
@@ -137,8 +140,8 @@ type state struct {
 // New returns a tuner for net, which must have been trained on rows like those of data. The tuner
 // modifies the weights of net. New solves for the initial λ on the data.
 //
-// New returns an error if a field is out of range or unset, or the Model has another shape. A
-// concept must occur in some but not all rows of the data, and a reweighting of the data must
+// New returns an error if a field is out of range or unset, if the Model has another shape, or if it
+// does not change with the weights of net. A concept must occur in some but not all rows of the data, and a reweighting of the data must
 // satisfy the bounds. Errors of train.New are returned too.
 func New[S energy.Site](ctx context.Context, net *neural.Transformer, data []S, concepts []Concept[S], cfg Config[S]) (*Tuner[S], error) {
 	chosen := cfg.Final != 0
@@ -185,10 +188,18 @@ func New[S energy.Site](ctx context.Context, net *neural.Transformer, data []S, 
 	}
 	s, err := u.Solve(ctx, unlearn.LikelihoodRatio, bounds)
 	if err != nil {
+		if d := (*dual.DivergedError)(nil); errors.As(err, &d) {
+			for j := range d.Rows {
+				d.Rows[j].Name = concepts[j].name(j)
+			}
+		}
 		return nil, fmt.Errorf("finetune: New: λ on the data: %w", err)
 	}
+	if err := t.follows(ctx, data); err != nil {
+		return nil, err
+	}
 	t.state = state{lambda: slices.Clone(s.Lambda), share: make([]float64, len(concepts))}
-	most := max(t.cfg.Draws, t.cfg.Final)
+	most := max(t.cfg.Draws, t.cfg.Final, probed)
 	t.weight, t.x = make([]float64, len(data)/t.sites), make([]S, most*t.sites)
 	t.life = session.Session{Who: "finetune", Checkpoint: session.Checkpoint{Path: cfg.Checkpoint.Path, Every: cfg.Checkpoint.Every}, Len: func() int { return t.rounds }, Write: t.write, Read: t.read}
 	return t, nil
@@ -201,6 +212,33 @@ func trainerOf[S energy.Site](net *neural.Transformer, data []S, cfg *Config[S])
 	}
 	tokens, _ := any(data).([]int32)
 	return train.New(net, cfg.Objective, tokens, cfg.Train)
+}
+
+// follows returns an error if the predictions of Config.Model stay the same when all weights of the
+// network change. It restores the weights.
+func (t *Tuner[S]) follows(ctx context.Context, data []S) error {
+	w, r := t.net.Weights(), rand.New(rand.NewPCG(0, 0))
+	x := slices.Clone(data[:t.sites])
+	if tokens, ok := any(x).([]int32); ok {
+		t.cfg.Objective.Corrupt(tokens, make([]float64, t.sites), slices.Clone(tokens), 0.5, r)
+	}
+	_, levels := t.cfg.Model.Shape()
+	defer copy(w, t.start)
+	var v [2][]float32
+	for k := range v {
+		v[k] = make([]float32, t.sites*levels)
+		q := energy.Noised[S]{X: x, Time: []float64{0.5}, Alpha: []float64{0.5}, Sample: []int{0}, Src: []rand.Source{rand.NewPCG(0, 0)}, Guided: true}
+		if t.cfg.Model.Denoise(ctx, v[k], q) != nil {
+			return nil // the model needs more than this state; Sample knows what
+		}
+		for i := range w {
+			w[i] += float32(0.1 * r.NormFloat64())
+		}
+	}
+	if slices.Equal(v[0], v[1]) {
+		return fmt.Errorf("finetune: New: Config.Model does not change with the weights of net: want a denoiser of this very network, such as neural.NewMasked(net, …)")
+	}
+	return nil
 }
 
 // fill checks the configuration and replaces zero fields by defaults.
@@ -238,16 +276,49 @@ func (c *Config[S]) fill() error {
 // through the average and the weights before the run. At this point all shares have reached their
 // bounds, as measured by Final draws, and by up to four times as many if it is hard to find.
 //
+// If the network satisfies all bounds before the first step, as measured by Draws and then Final
+// draws, Run does not train: the weights and λ = 0 remain.
+//
 // If ctx ends, Run returns the error of ctx, and the next Run continues bit for bit. A [*GapError]
 // means that the network does not follow its data. Run also returns the errors of Sample and of the
-// training.
+// training. After an error, the network has the weights of the training step that the error names,
+// and the next Run continues from there. To return to the weights before, keep a Clone of the
+// network.
 func (t *Tuner[S]) Run(ctx context.Context) error {
 	return t.life.Run(ctx, math.MaxInt, func(int) error {
 		if t.done {
 			return cmp.Or(t.missed(), session.ErrDone)
 		}
-		return t.next(ctx)
+		err := t.next(ctx)
+		if gap := (*GapError)(nil); err == nil || errors.As(err, &gap) || ctx.Err() != nil {
+			return err
+		}
+		return fmt.Errorf("%w; the network has the weights of step %d of %d", err, t.trainer.Step(), t.cfg.Train.Steps)
 	})
+}
+
+// begin measures the network before the first step. If all bounds are satisfied, the run is done.
+func (t *Tuner[S]) begin(ctx context.Context) error {
+	if err := t.repeats(ctx); err != nil {
+		return err
+	}
+	drawn, share := 0, make([]float64, len(t.concepts))
+	for _, n := range []int{t.cfg.Draws, t.cfg.Final} {
+		r, err := t.draw(ctx, n, drawn)
+		if err != nil {
+			return err
+		}
+		drawn += n
+		for j := range r {
+			if share[j] = mean(r[j]); share[j] > t.concepts[j].Bound {
+				t.drawn = drawn
+				return nil
+			}
+		}
+	}
+	clear(t.lambda)
+	t.drawn, t.share, t.done, t.rounds = drawn, share, true, 1
+	return nil
 }
 
 // next trains until the next round, then measures the network and updates λ. After the last
@@ -255,6 +326,11 @@ func (t *Tuner[S]) Run(ctx context.Context) error {
 func (t *Tuner[S]) next(ctx context.Context) error {
 	if t.trainer.Step() == t.cfg.Train.Steps {
 		return t.settle(ctx)
+	}
+	if t.drawn == 0 {
+		if err := t.begin(ctx); err != nil || t.done {
+			return err
+		}
 	}
 	t.reweight()
 	if err := t.trainer.Reweight(t.weight); err != nil {
