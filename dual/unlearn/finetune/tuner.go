@@ -135,6 +135,7 @@ type state struct {
 	least  float64 // smallest share so far of a concept with a gap; 0 if there is no gap
 	done   bool
 	along  float64 // in the end: the weights are start + along·(average − start)
+	missed int     // in the end: 1 + the number of a concept above its bound; 0 if there is none
 }
 
 // New returns a tuner for net, which must have been trained on rows like those of data. The tuner
@@ -287,7 +288,7 @@ func (c *Config[S]) fill() error {
 func (t *Tuner[S]) Run(ctx context.Context) error {
 	return t.life.Run(ctx, math.MaxInt, func(int) error {
 		if t.done {
-			return cmp.Or(t.missed(), session.ErrDone)
+			return cmp.Or(t.end(), session.ErrDone)
 		}
 		err := t.next(ctx)
 		if gap := (*GapError)(nil); err == nil || errors.As(err, &gap) || ctx.Err() != nil {
@@ -412,8 +413,8 @@ func (t *Tuner[S]) taught(j int) float64 {
 // GapError reports that the samples of the network do not follow its training rows. During the
 // run it means that the rows have the concept in at most a tenth of the bound, while the
 // network's share is above 1.5 times the bound and has not fallen for a quarter of the steps. Such
-// a run can be continued. At the end of the run it means that the network's share s is above the
-// bound by more than two standard errors, 2·√(s(1−s)/n), where n is three quarters of Final. Every later Run repeats that error.
+// a run can be continued. At the end of the run it means that the network's share is above the bound
+// by more than two standard errors of the final measurements. Every later Run repeats that error.
 //
 // More steps, a higher rate or a larger network may close the gap. A network cannot generate less
 // of a concept than its own errors produce: a small network of names, trained from the start
@@ -461,8 +462,9 @@ func (t *Tuner[S]) gap(j int) error {
 // settle sets the final weights to start + along·(average − start). It measures the shares at
 // three points: at the average; further in the direction of the bounds, by the same draws, which
 // shows how fast the logits of the shares change along the line; and, by the other draws, where
-// the bounds should be reached. If a share at the third point is still far from its bound, settle
-// moves on and measures again, at most mostLooks times in all. The final point is near the last one.
+// the bounds should be reached. If, by all measurements together, the bounds are still far from the
+// third point, settle moves on and measures again, at most mostLooks times in all. The final point
+// is near the last one.
 func (t *Tuner[S]) settle(ctx context.Context) error {
 	w := t.net.Weights()
 	trained, average := slices.Clone(w), t.trainer.Average().Weights()
@@ -471,76 +473,77 @@ func (t *Tuner[S]) settle(ctx context.Context) error {
 			copy(w, trained)
 		}
 	}()
-	at := func(along float64) { t.place(average, along) }
-	few := t.few()
+	few := (t.cfg.Final + 3) / 4
 	most := t.cfg.Final - few
-	at(1)
+	t.place(average, 1)
 	first, err := t.draw(ctx, few, t.drawn)
 	if err != nil {
 		return err
 	}
-	looked := make([]look, len(t.concepts))
+	lines := make([]line, len(t.concepts))
 	for j, r := range first {
-		l := look{bound: logit(t.concepts[j].Bound, most), value: logit(mean(r), most)}
 		// first guess: half the slope from the data to here
-		l.slope = (l.bound - logit(mean(t.parts[j]), most)) / 2
-		looked[j] = l
+		l := lookAt(1, r)
+		bound := logit(t.concepts[j].Bound, most)
+		lines[j] = line{bound, (bound - logit(mean(t.parts[j]), most)) / 2, []look{l}}
 	}
-	step := further(looked, farthest)
+	step := further(lines, 1)
 	if math.Abs(step) < nearest {
 		step = math.Copysign(nearest, step)
 	}
-	at(1 + step)
+	at := 1 + step
+	t.place(average, at)
 	second, err := t.draw(ctx, few, t.drawn)
 	if err != nil {
 		return err
 	}
 	for j, r := range second {
-		l := &looked[j]
+		l := &lines[j]
 		if l.slope < 0 {
 			m, variance := slopeOf(first[j], r, step)
 			slope := (float64(l.slope*variance) + float64(m*l.slope*l.slope)) / (variance + float64(l.slope*l.slope))
 			l.slope = min(max(slope, steepest*l.slope), l.slope/steepest)
 		}
-		l.value = (l.value + logit(mean(r), most) + float64(l.slope*step)) / 2
+		// The same draws at both points count as one measurement in the middle.
+		again := lookAt(at, r)
+		one := &l.looks[0]
+		*one = look{(one.at + at) / 2, (one.value + again.value) / 2, (one.variance + again.variance) / 2}
 	}
-	drawn, left := few, further(looked, farthest)
+	drawn, left := few, further(lines, at)
 	for n := 0; n == 0 || n < mostLooks && math.Abs(left) > nearest; n++ {
-		step += left
-		at(1 + step)
+		at += left
+		t.place(average, at)
 		r, err := t.draw(ctx, most, t.drawn+drawn)
 		if err != nil {
 			return err
 		}
 		drawn += most
 		for j := range r {
-			looked[j].value = logit(mean(r[j]), most)
+			lines[j].looks = append(lines[j].looks, lookAt(at, r[j]))
 		}
-		left = further(looked, farthest)
+		left = further(lines, at)
 	}
-	last := min(max(left, -nearest), nearest)
-	t.along = 1 + step + last
-	at(t.along)
-	for j, l := range looked {
-		t.share[j] = simd.Sigmoid(l.value + float64(min(l.slope, 0)*last))
+	t.along = at + min(max(left, -nearest), nearest)
+	t.place(average, t.along)
+	for j := range lines {
+		value, variance := lines[j].estimate(t.along)
+		t.share[j] = simd.Sigmoid(value)
+		if t.missed == 0 && value-2*math.Sqrt(variance) > lines[j].bound {
+			t.missed = j + 1
+		}
 	}
 	t.done = true
 	t.drawn += drawn
 	t.rounds++
-	return t.missed()
+	return t.end()
 }
 
-// few returns the number of draws that measure the first two points of the line.
-func (t *Tuner[S]) few() int { return (t.cfg.Final + 3) / 4 }
-
-// missed returns the error of a concept whose final share is above its bound by more than noise.
-func (t *Tuner[S]) missed() error {
-	for j, s := range t.share {
-		if s-2*math.Sqrt(float64(s*(1-s))/float64(t.cfg.Final-t.few())) > t.concepts[j].Bound {
-			return t.gap(j)
-		}
+// end returns the GapError of a run that is done, if the share of a concept is above its bound.
+func (t *Tuner[S]) end() error {
+	if t.missed == 0 {
+		return nil
 	}
-	return nil
+	return t.gap(t.missed - 1)
 }
 
 // place sets the weights to start + along·(average − start).
@@ -561,9 +564,8 @@ const (
 // slopeOf returns the slope of the logit of a share between two points of the line, a step apart,
 // and the variance of this slope. The estimates a and b are of the same draws at the two points.
 func slopeOf(a, b []float64, step float64) (slope, variance float64) {
-	p, n := (mean(a)+mean(b))/2, float64(len(a))
-	least := 0.5 / n
-	p = min(max(p, least), 1-least)
+	n := float64(len(a))
+	p := inside((mean(a)+mean(b))/2, len(a))
 	scale := float64(p*(1-p)) * step // of a difference of shares
 	d := mean(b) - mean(a)
 	for s := range a {
@@ -575,32 +577,69 @@ func slopeOf(a, b []float64, step float64) (slope, variance float64) {
 	return d / scale, variance / float64(scale*scale)
 }
 
-// look holds the bound and the measured share of a concept at a point of the line, as logits. It
-// also holds the slope of the share's logit along the line.
-type look struct{ bound, value, slope float64 }
+// look is a measurement of a share at a point of the line: its logit, with the variance.
+type look struct{ at, value, variance float64 }
 
-// further returns the step along the line at which all shares reach their bounds, between −limit
-// and limit. It ignores concepts whose bounds allow more than the data contain,
+// lookAt returns the measurement of a share by the estimates r of draws.
+func lookAt(at float64, r []float64) look {
+	n := len(r)
+	m, sum := mean(r), 1.0 // one more draw that differs: see slopeOf
+	for _, v := range r {
+		sum += float64((v - m) * (v - m))
+	}
+	p := inside(m, n)
+	scale := float64(n) * float64(p*(1-p))
+	return look{at, logit(m, n), sum / float64(scale*scale)}
+}
+
+// line holds what is known about a concept along the line: the logit of its bound, the slope of the
+// logit of its share, and measurements.
+type line struct {
+	bound, slope float64
+	looks        []look
+}
+
+// estimate returns the logit of the share at a point, and its variance, from all measurements. The
+// slope is taken to be uncertain by half of itself, so that distant measurements count less.
+func (l *line) estimate(at float64) (value, variance float64) {
+	sum := 0.0
+	for _, k := range l.looks {
+		move := float64(l.slope * (at - k.at))
+		w := 1 / (k.variance + float64(move*move)/4)
+		value += float64(w * (k.value + move))
+		sum += w
+	}
+	return value / sum, 1 / sum
+}
+
+// further returns the step from a point of the line at which all shares reach their bounds, between
+// −farthest and farthest. It ignores concepts whose bounds allow more than the data contain,
 // because training does not reduce them.
-func further(all []look, limit float64) float64 {
+func further(all []line, at float64) float64 {
 	to := math.Inf(-1)
-	for _, l := range all {
-		if l.slope < 0 {
-			to = max(to, (l.bound-l.value)/l.slope)
+	for j := range all {
+		if l := &all[j]; l.slope < 0 {
+			value, _ := l.estimate(at)
+			to = max(to, (l.bound-value)/l.slope)
 		}
 	}
 	if math.IsInf(to, -1) {
 		return 0
 	}
-	return min(max(to, -limit), limit)
+	return min(max(to, -farthest), farthest)
 }
 
 // logit returns log p/(1−p) of a share p estimated from n draws. p is first limited to at least
 // half a draw from 0 and 1.
 func logit(p float64, n int) float64 {
-	least := 0.5 / float64(n)
-	p = min(max(p, least), 1-least)
+	p = inside(p, n)
 	return simd.Log(p) - simd.Log1p(-p)
+}
+
+// inside returns p, limited to at least half of n draws from 0 and 1.
+func inside(p float64, n int) float64 {
+	least := 0.5 / float64(n)
+	return min(max(p, least), 1-least)
 }
 
 func mean(v []float64) float64 {
@@ -625,7 +664,7 @@ func (t *Tuner[S]) Drawn() int { return t.drawn }
 // magic starts a checkpoint of a tuner. A checkpoint holds three frames (see [session.Frames]),
 // which contain, in order, the settings, the state, and an end mark. The checkpoint of the training
 // follows.
-const magic = "gibbsite finetune 2\n"
+const magic = "gibbsite finetune 3\n"
 
 // settings returns the settings that must be equal in a checkpoint and in the tuner that loads the
 // checkpoint, except the settings of the training.
@@ -646,13 +685,16 @@ func (t *Tuner[S]) settings() *fingerprint.List {
 }
 
 func (t *Tuner[S]) frames(s *state) *session.Frames {
-	return &session.Frames{Magic: magic, Settings: t.settings(), Count: 1, Limit: 48 + 16*len(t.concepts), Frame: func(f *wire.Fields, _ int) {
-		f.Counts("a number of rounds or draws", &s.rounds, &s.drawn, &s.stall)
+	return &session.Frames{Magic: magic, Settings: t.settings(), Count: 1, Limit: 56 + 16*len(t.concepts), Frame: func(f *wire.Fields, _ int) {
+		f.Counts("a number of rounds, draws or concepts", &s.rounds, &s.drawn, &s.stall, &s.missed)
 		f.Bool("the end", &s.done)
 		f.Float64(&s.least)
 		f.Float64(&s.along)
 		f.Float64s(s.lambda)
 		f.Float64s(s.share)
+		if s.missed > len(t.concepts) {
+			f.Fail(fmt.Errorf("the concept above its bound in the checkpoint = %d, want at most %d", s.missed, len(t.concepts)))
+		}
 		if !check.Finite(s.along) {
 			f.Fail(fmt.Errorf("the place of the weights in the checkpoint = %v, want a finite number", s.along))
 		}
