@@ -46,9 +46,11 @@ type Config[S energy.Site] struct {
 	//	return d.Sample(ctx, x)
 	Sample func(ctx context.Context, m energy.Denoiser[S], first int, x []S) error
 
-	// Train holds the settings of the training. For the networks of the examples, a tenth of
-	// the steps of pre-training is enough. A Rate of 0 means 5e-4. Train.Checkpoint must be
-	// unset, because Config.Checkpoint includes the training.
+	// Train holds the settings of the training. Half the steps of the pre-training at its rate
+	// are a good start. If a network has much of a concept and should keep some, less is
+	// enough: networks of molecules in the examples take a tenth of the steps, with a Rate of
+	// 0, which means 5e-4. Train.Checkpoint must be unset, because Config.Checkpoint includes
+	// the training.
 	Train train.Config
 
 	// Freeze is the fraction of the training steps before λ first moves; 0 means 0.3.
@@ -61,11 +63,11 @@ type Config[S energy.Site] struct {
 	Draws int
 
 	// Final is the number of draws that fix the final weights (see [Tuner.Run]). A quarter of
-	// them are drawn from two sets of weights. Concepts that are counted (Has) need Final ≥
-	// 8/Bound. 0 means the larger of 1638 and 8/Bound. With 1638, all draws together take a
-	// tenth of the network passes of a pre-training with 2000 steps of 64 states of 14 tokens.
-	// The final shares are as close to their bounds as these draws can determine: to about
-	// √((1−ε)/(ε·Final)) of a bound ε.
+	// them are drawn from two sets of weights, and the others from one to four. Concepts that
+	// are counted (Has) need Final ≥ 8/Bound. 0 means the larger of 1638 and 8/Bound. With
+	// 1638, all draws together usually take a tenth of the network passes of a pre-training
+	// with 2000 steps of 64 states of 14 tokens. The final shares are as close to their bounds
+	// as these draws can determine: to about √((1−ε)/(ε·Final)) of a bound ε.
 	Final int
 
 	// Observe, if not nil, is called after every round. It must not keep the slices.
@@ -417,9 +419,9 @@ func (t *Tuner[S]) taught(j int) float64 {
 // by more than two standard errors of the final measurements. Every later Run repeats that error.
 //
 // More steps, a higher rate or a larger network may close the gap. A network cannot generate less
-// of a concept than its own errors produce: a small network of names, trained from the start
-// without doubled letters, still doubled a letter in 4.8 % of them. Fine-tuning took it from 18 %
-// to 5 %, in half as many steps as pre-training and at the same rate.
+// of a concept than its own errors produce. For instance, a small network of names, trained from
+// the start without double letters, still doubled a letter in 4.8 % of them. Fine-tuning took it
+// from 18 % to 5 %, in half as many steps as pre-training and at the same rate.
 type GapError struct {
 	Concept string
 	Step    int
