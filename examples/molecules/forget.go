@@ -78,18 +78,19 @@ type forgotten struct {
 }
 
 // item holds the shares of samples that are one molecule, in any spelling, and of those near it,
-// before and after unlearning. A string is near if its edit distance from the item is at most
-// nearby.
+// before and after unlearning, and in the data without repeats. A string is near if its edit distance
+// from the item is at most nearby.
 type item struct {
 	SameBefore float64 `json:"same_before"`
 	Same       float64 `json:"same"`
 	NearBefore float64 `json:"near_before"`
 	Near       float64 `json:"near"`
+	NearData   float64 `json:"near_data"`
 }
 
 const (
 	nearby   = 2   // largest edit distance of a near string
-	repeated = 0.1 // share of the repeated string in the rows from which the network learns it
+	repeated = 0.2 // share of the repeated string in the rows from which the network learns it
 )
 
 // concept returns a function that reports whether a string has the concept named by -forget. For a
@@ -256,7 +257,7 @@ func (t *task) memorise(ctx context.Context) error {
 	for range int(repeated / (1 - repeated) * float64(len(t.has))) {
 		t.rows, t.has = append(t.rows, row...), append(t.has, true)
 	}
-	return t.fit(ctx, t.net, train.Config{Steps: t.fewer(), Rate: tuning, Seed: t.seed}, t.weights(1, 1))
+	return t.fit(ctx, t.net, train.Config{Steps: max(1, t.steps/4), Rate: t.rate, Seed: t.seed}, t.weights(1, 1))
 }
 
 func (t *task) shareBefore() float64 { return fraction(t.before.has, len(t.old)) }
@@ -368,6 +369,7 @@ func (t *task) judge(ctx context.Context, net *neural.Transformer, seed uint64, 
 		r.Item = &item{}
 		r.Item.SameBefore, r.Item.NearBefore = around(t.c, t.single, t.old)
 		r.Item.Same, r.Item.Near = around(t.c, t.single, r.samples)
+		_, r.Item.NearData = around(t.c, t.single, t.c.Train)
 	}
 	loss, err := t.bounds(ctx, net)
 	if err != nil {
@@ -446,7 +448,7 @@ func (r *forgotten) String() string {
 	fmt.Fprintf(w, "after\t%d\t%.4f\t%.4f\t%.3f\t%.3f\t%.2f\t\n", r.Judged, r.Share, r.Upper, r.ValidKept, r.Unique, r.NELBO)
 	w.Flush()
 	if i := r.Item; i != nil {
-		fmt.Fprintf(&b, "\nthe same molecule: %.4f before, %.4f after; others at an edit distance of %d or less: %.4f and %.4f\n", i.SameBefore, i.Same, nearby, i.NearBefore, i.Near)
+		fmt.Fprintf(&b, "\nthe same molecule: %.4f before, %.4f after; others at an edit distance of %d or less: %.4f and %.4f (%.4f of the data)\n", i.SameBefore, i.Same, nearby, i.NearBefore, i.Near, i.NearData)
 	}
 	fmt.Fprintf(&b, "\nthe bound has changed by %+.2f ± %.2f nats\nbefore: %s\nafter:  %s\n", r.NELBO-r.NELBOBefore, r.changeError, few(r.old), few(r.samples))
 	return b.String()

@@ -101,6 +101,50 @@ func TestForget(t *testing.T) {
 	}
 }
 
+// A string of the data is learned as a fifth of the rows; its molecule is recognised in another
+// spelling, and near strings are told apart.
+func TestForgetString(t *testing.T) {
+	exact.SkipUnderRace(t)
+	o, err := parseFlags([]string{"-forget", "=CCCCO", "-share", "0.001", "-steps", "8"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := corpus.Load("", ownAtoms, ownSeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &task{options: o, c: c, rows: flat(c, c.Train)}
+	if k.tokens, k.shows, k.single, err = o.concept(c); err != nil || k.tokens != nil || k.single != "CCCCO" || !k.shows("CCCCO") || k.shows("OCCCC") {
+		t.Fatal(k.tokens, k.single, err)
+	}
+	for _, s := range c.Train {
+		k.has = append(k.has, k.shows(s))
+	}
+	if k.net, err = tiny.network(""); err != nil {
+		t.Fatal(err)
+	}
+	before := slices.Clone(k.net.Weights())
+	if err := k.memorise(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(k.part()-repeated) > 1e-3 || len(k.rows) != len(k.has)*c.Sites || slices.Equal(before, k.net.Weights()) {
+		t.Errorf("%v of the rows, %d tokens in %d rows", k.part(), len(k.rows), len(k.has))
+	}
+	if same, near := around(c, k.single, []string{"CCCCO", "OCCCC", "CCCO", "NNNNN"}); same != 0.5 || near != 0.25 {
+		t.Errorf("%v the same, %v near", same, near)
+	}
+	for pair, want := range map[[2]string]int{{"", ""}: 0, {"", "CC"}: 2, {"CCO", "COC"}: 2, {"kitten", "sitting"}: 3, {"flaw", "lawn"}: 2} {
+		if d := distance(pair[0], pair[1]); d != want || d != distance(pair[1], pair[0]) {
+			t.Errorf("%q: %d, want %d", pair, d, want)
+		}
+	}
+	short := o
+	short.forget = "=CC)"
+	if _, _, _, err := short.concept(c); err == nil || !strings.Contains(err.Error(), "want a string that the network learns from") {
+		t.Error(err)
+	}
+}
+
 func TestForgetErrors(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other")
 	if err := os.WriteFile(other, []byte("ann\nbob\n"), 0o600); err != nil {

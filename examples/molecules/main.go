@@ -91,7 +91,7 @@ func parseFlags(args []string) (options, error) {
 	f.IntVar(&o.every, "every", 1, "project once in this many `steps` of the diffusion and in the last one; -1: in the last one only")
 	f.Float64Var(&o.start, "start", 1, "project from this `time` on: 1 is noise, 0 the sample")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed, of the samples and, of networks that do not come with the program, of the split and the training")
-	f.StringVar(&o.forget, "forget", "", "have the network forget a `concept`: rings, nitrogen, triple (bonds), letters of the strings with commas, or =STRING, a string of the data that it first learns as a tenth of the data")
+	f.StringVar(&o.forget, "forget", "", "have the network forget a `concept`: rings, nitrogen, triple (bonds), letters of the strings with commas, or =STRING, a string of the data that it first learns as a fifth of the data")
 	f.Float64Var(&o.share, "share", 0.1, "greatest `share` of the samples that may have the forgotten concept")
 	f.IntVar(&o.judged, "judge", 0, "samples that judge what was forgotten; 0: as many as give the share to 5 %")
 	method := f.String("method", primalDual, "`ways` to forget, with commas, or all, to compare: "+strings.Join(methodNames(), ", "))
