@@ -20,6 +20,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"gonum.org/v1/gonum/stat"
@@ -70,11 +71,12 @@ type forgotten struct {
 	// concepts.
 	Item *item `json:"item,omitempty"`
 
-	before      tally
-	changeError float64 // standard error of NELBO − NELBOBefore
-	has         int     // number of samples with the concept
-	old         []string
-	samples     []string
+	picture.Album `json:"-"`
+	before        tally
+	changeError   float64 // standard error of NELBO − NELBOBefore
+	has           int     // number of samples with the concept
+	old           []string
+	samples       []string
 }
 
 // item holds the shares of samples that are one molecule, in any spelling, and of those near it,
@@ -400,6 +402,11 @@ func forget(ctx context.Context, o options) (*forgotten, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Dir != "" {
+		if err := r.draw(); err != nil {
+			return nil, err
+		}
+	}
 	if o.save != "" {
 		if err := checkpoint.Write(o.save, func(w io.Writer) error { return net.Write(w, neural.F16) }); err != nil {
 			return nil, err
@@ -415,6 +422,21 @@ func forget(ctx context.Context, o options) (*forgotten, error) {
 		})
 	}
 	return r, nil
+}
+
+// draw adds a plot of the samples before and after unlearning.
+func (r *forgotten) draw() error {
+	n := len(r.old)
+	f, err := picture.Shares("forget", "Samples before and after", "% of samples", []string{r.Concept, "valid, of the others", "different"}, []picture.Group{
+		{Name: "before", Height: []float64{100 * fraction(r.before.has, n), 100 * r.ValidBefore, 100 * fraction(r.before.different, n)}},
+		{Name: "after", Height: []float64{100 * r.Share, 100 * r.ValidKept, 100 * r.Unique}},
+	})
+	if err != nil {
+		return err
+	}
+	f.Caption = fmt.Sprintf("At most %g %% were wanted to have the concept.", 100*r.Wanted)
+	r.Add(f)
+	return nil
 }
 
 // network returns the network of -weights, or the embedded one.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
@@ -30,12 +31,15 @@ func TestForget(t *testing.T) {
 	exact.SkipUnderRace(t)
 	dir := t.TempDir()
 	dump, saved, check := filepath.Join(dir, "samples.tsv"), filepath.Join(dir, "forgot.safetensors"), filepath.Join(dir, "run.ckpt")
-	r, err := fewSteps(t, "-share", "0.3", "-seed", "3", "-dump", dump, "-save", saved, "-checkpoint", check)
+	r, err := fewSteps(t, "-share", "0.3", "-seed", "3", "-dump", dump, "-save", saved, "-checkpoint", check, "-out", filepath.Join(dir, "page"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r.Steps != 4 || r.Pretraining != 40 || r.Judged != 200 || r.Wanted != 0.3 || !(r.Lambda > 0.5) {
 		t.Errorf("%+v", r)
+	}
+	if all := r.Figures(); len(all) != 1 || len(picture.Faults(all[0])) > 0 {
+		t.Errorf("figures: %v", all)
 	}
 	b, err := os.ReadFile(dump)
 	if err != nil {
