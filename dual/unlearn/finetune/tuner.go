@@ -193,7 +193,7 @@ func New[S energy.Site](ctx context.Context, net *neural.Transformer, data []S, 
 	if err != nil {
 		if d := (*dual.DivergedError)(nil); errors.As(err, &d) {
 			for j := range d.Rows {
-				d.Rows[j].Name = concepts[j].name(j)
+				d.Rows[j].Name, d.Rows[j].Bound = concepts[j].name(j), bounds[j]
 			}
 		}
 		return nil, fmt.Errorf("finetune: New: λ on the data: %w", err)

@@ -509,8 +509,8 @@ func TestImpossibleBounds(t *testing.T) {
 		{Name: "twos", Has: two, Bound: 0.3}, {Has: not, Bound: 0.3},
 	}, config(denoiser(net))))
 	require.ErrorIs(t, err, constraint.ErrInfeasible)
-	require.ErrorContains(t, err, "twos")
-	require.ErrorContains(t, err, "concepts[1]")
+	require.ErrorContains(t, err, `"twos" ≤ 0.3`)
+	require.ErrorContains(t, err, `"concepts[1]" ≤ 0.3`)
 	require.NotContains(t, err.Error(), "row 0")
 }
 
