@@ -128,6 +128,9 @@ func (t *Tuner[S]) estimate(ctx context.Context, j int, r []float64, x []S, firs
 
 // sample fills x with draws from the model m, numbered first, first+1, …, and checks them.
 func (t *Tuner[S]) sample(ctx context.Context, m energy.Denoiser[S], first int, x []S) error {
+	for i := range x {
+		x[i] = t.never
+	}
 	if err := t.cfg.Sample(ctx, m, first, x); err != nil {
 		return err
 	}
@@ -140,7 +143,7 @@ func (t *Tuner[S]) sample(ctx context.Context, m energy.Denoiser[S], first int, 
 			}
 		default:
 			if v < 0 || int(v) >= levels {
-				return fmt.Errorf("Config.Sample: draw %d has the token %v, want 0 … %d", first+i/t.sites, v, levels-1)
+				return fmt.Errorf("Config.Sample: draw %d has the token %v at site %d, want 0 … %d at every site", first+i/t.sites, v, i%t.sites, levels-1)
 			}
 		}
 	}

@@ -123,6 +123,7 @@ type Tuner[S energy.Site] struct {
 
 	weight []float64 // scratch: weights of the rows of data
 	x      []S
+	never  S // fills x before Sample, and shows entries that Sample does not set
 }
 
 // state is the part of a checkpoint that does not belong to the training.
@@ -203,6 +204,10 @@ func New[S energy.Site](ctx context.Context, net *neural.Transformer, data []S, 
 	}
 	t.state = state{lambda: slices.Clone(s.Lambda), share: make([]float64, len(concepts))}
 	most := max(t.cfg.Draws, t.cfg.Final, probed)
+	t.never = S(-1)
+	if v, ok := any(&t.never).(*float32); ok {
+		*v = float32(math.NaN())
+	}
 	t.weight, t.x = make([]float64, len(data)/t.sites), make([]S, most*t.sites)
 	t.life = session.Session{Who: "finetune", Checkpoint: session.Checkpoint{Path: cfg.Checkpoint.Path, Every: cfg.Checkpoint.Every}, Len: func() int { return t.rounds }, Write: t.write, Read: t.read}
 	return t, nil

@@ -570,16 +570,20 @@ func TestNotFinite(t *testing.T) {
 	require.Equal(t, 20, gap.Step)
 }
 
-// Tokens that the network does not have are errors.
+// Tokens that the network does not have are errors, and so are entries that Sample does not set.
 func TestSampleOutOfRange(t *testing.T) {
 	net := pretrained(t)
 	cfg := config(denoiser(net))
-	cfg.Sample = func(_ context.Context, _ energy.Denoiser[int32], _ int, x []int32) error {
-		for i := range x {
-			x[i] = -1
+	for token, want := range map[int32]string{-1: "Config.Sample: draw 0 has the token -1 at site 0, want 0 … 3 at every site", 4: "draw 0 has the token 4", 7: "draw 0 has the token -1"} {
+		cfg.Sample = func(_ context.Context, _ energy.Denoiser[int32], _ int, x []int32) error {
+			for i := range x {
+				if token != 7 { // nothing
+					x[i] = token
+				}
+			}
+			return nil
 		}
-		return nil
+		f := exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept[int32]{{Has: two, Bound: 0.1}}, cfg))
+		require.ErrorContains(t, f.Run(t.Context()), want)
 	}
-	f := exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept[int32]{{Has: two, Bound: 0.1}}, cfg))
-	require.ErrorContains(t, f.Run(t.Context()), "Config.Sample: draw 0 has the token -1, want 0 … 3")
 }
