@@ -612,7 +612,8 @@ func (l *line) estimate(at float64) (value, variance float64) {
 	sum := 0.0
 	for _, k := range l.looks {
 		move := float64(l.slope * (at - k.at))
-		w := 1 / (k.variance + float64(move*move)/4)
+		spread := move / 2
+		w := 1 / (k.variance + float64(spread*spread))
 		value += float64(w * (k.value + move))
 		sum += w
 	}
