@@ -106,7 +106,7 @@ func TestForget(t *testing.T) {
 }
 
 // A string of the data is learned as a fifth of the rows; its molecule is recognised in another
-// spelling, and near strings are told apart.
+// spelling, and near strings are counted without it.
 func TestForgetString(t *testing.T) {
 	exact.SkipUnderRace(t)
 	o, err := parseFlags([]string{"-forget", "=CCCCO", "-share", "0.001", "-steps", "8"})
