@@ -19,8 +19,9 @@ func given(function string, parts []Automaton) error {
 }
 
 // Union returns the language of the sequences that at least one part accepts. Without parts, it
-// is the empty language. The union is a lazy product. The error is a [*LimitError] if the
-// numbers of states multiply beyond 2⁶² (2³⁰ where int has 32 bits).
+// is the empty language. No table is built: a state of the union is a combination of one state
+// from each part. The error is a [*LimitError] if the number of possible combinations exceeds 2⁶²
+// (2³⁰ where int has 32 bits).
 func Union(parts ...Automaton) (Automaton, error) {
 	if len(parts) == 0 {
 		return Complement(Any{}), nil
@@ -50,9 +51,9 @@ func Union(parts ...Automaton) (Automaton, error) {
 type complemented interface{ Complement() Automaton }
 
 // Complement returns the language of the sequences that a does not accept. The complement of a
-// [Lexicon] contains every sequence that is not in the lexicon, and stays correct as the
-// lexicon grows. If a has a method Complement() Automaton, Complement returns the result of
-// that method. The complement of a complement is therefore the original language.
+// [Lexicon] contains every sequence that is not in the lexicon, and stays correct as the lexicon
+// grows. If a has a method Complement() Automaton, the result is that of the method. Complements
+// have this method, so the complement of a complement is the original automaton.
 func Complement(a Automaton) Automaton {
 	check.Must("constraint: Complement", "a", a)
 	if c, ok := a.(complemented); ok {

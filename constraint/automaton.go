@@ -5,14 +5,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Language is a set of token sequences. It is the form of constraint that projection.Path and
-// the constrained kernels accept. A Language is either a finite [Automaton] or a nested
-// language from package constraint/grammar. The Automaton methods of a nested language number
-// the configurations of its stack.
+// Language is a set of token sequences. It is the kind of constraint that projection.Path and the
+// constrained samplers accept. A Language is either a finite [Automaton] or a nested language,
+// such as the texts with balanced brackets, from package constraint/grammar. In the Automaton
+// methods of a nested language, a state number stands for a state together with the contents of
+// the stack.
 //
 // A type that users write as a literal, such as [Count], may hold values out of range. Such a
-// type implements [Validated], and its Validate method is called before the value is compiled
-// or combined.
+// type implements [Validated], and its Validate method is called before the value is compiled or
+// combined.
 type Language interface {
 	Automaton
 }
@@ -22,8 +23,8 @@ type Language interface {
 //
 //	s_0 = Start(), s_{i+1} = Next(s_i, x_i) ≥ 0, Accepting(s_n).
 //
-// Implementations are immutable and safe for concurrent use. For a token unknown to the
-// language, Next returns −1 or a state and must not panic. Package constrainttest checks this
+// Implementations are immutable and safe for concurrent use. Next must not panic for a token that
+// the language does not know; it may return −1 or a state. Package constrainttest checks this
 // contract.
 type Automaton interface {
 	// States returns a bound on the state numbers: every state is in 0…States()−1. The
@@ -35,7 +36,7 @@ type Automaton interface {
 	Start() int
 
 	// Next returns the state after token, or −1 (dead) if no sequence of the language
-	// continues with token. state must have been returned by Start or Next.
+	// continues with token. The argument state must have been returned by Start or Next.
 	Next(state int, token int32) int
 
 	// Accepting reports whether the sequence may end in state.
@@ -56,7 +57,7 @@ var (
 
 // Finite is implemented by languages that may have infinitely many states. The method Finite
 // returns an error that explains why no table can hold the language, or nil if a table can.
-// [Compile] and all other code that builds a table calls it.
+// [Compile], like all code that builds a table, calls Finite first.
 type Finite interface{ Finite() error }
 
 var (
@@ -64,27 +65,29 @@ var (
 	_ automata.Finite = Finite(nil)
 )
 
-// Classed is implemented by automata that can report classes of tokens with equal transitions. A
-// vocabulary of 32,768 tokens often has only a few dozen classes. Every automaton of this package
-// with fewer classes than tokens is Classed.
+// Classed is implemented by automata that can group tokens into classes. Tokens of one class are
+// interchangeable: from any state, they lead to the same state. A vocabulary of 32,768 tokens
+// often has only a few dozen classes. Every automaton of this package with fewer classes than
+// tokens is Classed.
 type Classed interface {
 	Automaton
 
-	// Classes returns the class of[t] ∈ 0…n−1 of every token t < levels. From any state, all
-	// tokens of one class lead to the same state. No class is empty. The slice may be shared
-	// with the automaton and must not be modified.
+	// Classes divides the tokens 0…levels−1 into n classes and returns the class of[t] ∈
+	// 0…n−1 of every token t. From any state, all tokens of one class lead to the same state.
+	// No class is empty. The slice may be shared with the automaton and must not be modified.
 	Classes(levels int) (of []int32, n int)
 }
 
-// Tabled is implemented by automata with a dense table over their classes, whose start state is
-// 0. [Compile] reads the table instead of exploring the automaton, so a custom compiler can
-// return a table and leave minimisation to Compile.
+// Tabled is implemented by automata that store their transitions in a dense table over token
+// classes and start in state 0. [Compile] reads the table instead of exploring the automaton. A
+// custom compiler can therefore return a Tabled automaton and leave minimisation to Compile.
 type Tabled interface {
 	Classed
 
 	// Table returns next[s·classes + c], the state after a token of class c in state s, or −1
-	// if it is dead. Classes are numbered as in Classes(Levels()), and the number of states is
-	// len(next)/classes. The slice is shared with the automaton and must not be modified.
+	// if there is none. Classes are numbered as by Classes(Levels()), and the number of
+	// states is len(next)/classes. The slice is shared with the automaton and must not be
+	// modified.
 	Table() (next []int32, classes int)
 
 	// Levels returns the number of tokens in the table.
@@ -103,7 +106,7 @@ func Accepts(a Automaton, x []int32) bool {
 	return a.Accepting(s)
 }
 
-// Pushdown is a deterministic pushdown automaton over tokens, which decides a nested language.
+// Pushdown is a deterministic pushdown automaton over tokens, which recognises a nested language.
 // Only package constraint/grammar creates values of this type. Package projection computes sums
 // over the sequences that a Pushdown accepts.
 type Pushdown interface {

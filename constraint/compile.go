@@ -19,7 +19,7 @@ type compiled interface{ Minimal() *DFA }
 // embeds it, Compile returns the result of that method and ignores the limits.
 //
 // The error wraps [ErrInfeasible] if the language is empty, is a [*LimitError] if a limit is
-// exceeded, or is the context's cause.
+// exceeded, or is the cause of the context's cancellation.
 func Compile(ctx context.Context, a Automaton, levels int, limits Limits) (*DFA, error) {
 	if levels < 1 {
 		return nil, &ArgumentError{"Compile", "levels", levels, "≥ 1"}
@@ -53,11 +53,11 @@ func Compile(ctx context.Context, a Automaton, levels int, limits Limits) (*DFA,
 	return finish(ctx, "Compile", table)
 }
 
-// NewDFA returns the minimal automaton equivalent to the given transition table. next[s·levels
-// + t] is the state after token t in state s, or −1 if there is none. accepting[s] reports
-// whether a sequence may end in state s. State 0 is the start. The slices are not kept. The
-// error is an [*ArgumentError], wraps [ErrInfeasible] if the language is empty, or is the
-// context's cause.
+// NewDFA returns the minimal automaton equivalent to the given transition table. The entry
+// next[s·levels + t] is the state after token t in state s, or −1 if there is none. The entry
+// accepting[s] reports whether a sequence may end in state s. State 0 is the start. The slices
+// are not kept. The error is an [*ArgumentError], wraps [ErrInfeasible] if the language is empty,
+// or is the context's cause.
 func NewDFA(ctx context.Context, levels int, next []int32, accepting []bool) (*DFA, error) {
 	states := len(accepting)
 	switch {

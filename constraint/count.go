@@ -12,23 +12,23 @@ import (
 // leave a sum without a lower bound, use math.MinInt.
 const Unbounded = math.MaxInt
 
-// Count bounds the number of sites whose level is in a given set:
+// Count bounds the number of sites (positions in the sequence) whose level (token) is in a given
+// set:
 //
 //	Min ≤ #{i : x_i ∈ Levels} ≤ Max.
 //
-// Count is used as a literal. It is both a [Set] and a language ([Counting]) of sequences of
-// any length.
+// Count is used as a literal. It is both a [Set] and a [Language] of sequences of any length.
 //
 // Count{Levels: l, Min: 2, Max: Unbounded} means "at least two", Count{Levels: l, Max: 3} means
-// "at most three", and Count{Levels: l} means "none". There is no lower bound if Min ≤ 0, and
-// no upper bound if Max is [Unbounded].
+// "at most three", and Count{Levels: l} means "none". There is no lower bound if Min ≤ 0, and no
+// upper bound if Max is [Unbounded].
 type Count struct {
-	Levels   []int32 // levels that are counted; a duplicate level counts once
+	Levels   []int32 // levels to be counted; a duplicate level counts once
 	Min, Max int
 }
 
-// Validate returns an [*ArgumentError] for a negative level or Max, and an error
-// that wraps [ErrInfeasible] if Min > Max.
+// Validate returns an [*ArgumentError] if a level or Max is negative, and an error that wraps
+// [ErrInfeasible] if Min > Max.
 func (c Count) Validate() error {
 	for _, l := range c.Levels {
 		if l < 0 {
@@ -73,9 +73,9 @@ func (c Count) States() int {
 // Start returns the count 0.
 func (c Count) Start() int { return 0 }
 
-// Next returns the count after token. A count beyond Max is dead; if Max is Unbounded, the
-// count stops at Min. Next takes O(len(Levels)) steps. For large level sets, call it once
-// per class: see [Count.Classes].
+// Next returns the count after token, or −1 (dead) if it exceeds Max. If Max is Unbounded, counts
+// above Min are not distinguished, so the count stays at Min once it has reached Min. Next takes
+// O(len(Levels)) steps. For large level sets, call it once per class: see [Count.Classes].
 func (c Count) Next(state int, token int32) int {
 	if !slices.Contains(c.Levels, token) {
 		return state
@@ -110,8 +110,8 @@ func (c Count) Len() int {
 	return n
 }
 
-// Violation stores, for each state, Min − count if there is a lower bound, then count − Max if
-// there is an upper bound.
+// Violation stores, for each sequence in x, Min − count if there is a lower bound, then count −
+// Max if there is an upper bound.
 func (c Count) Violation(g []float64, x []int32) {
 	upper, bounded := c.upper()
 	eachState(c.Len(), g, x, func(g []float64, x []int32) {
@@ -144,10 +144,10 @@ func (c Count) membership(levels int) []bool {
 	return in
 }
 
-// Counting is implemented by languages that depend only on the number of sites whose level is
-// in a given set. [Count] implements it, whether used by value, by pointer or embedded in a
-// struct. A consumer of a Counting language need not walk an automaton, since the effect of one
-// site on the count does not depend on the other sites.
+// Counting is implemented by languages that depend only on the number of sites whose level is in
+// a given set. [Count] implements it, whether used by value, by pointer or embedded in a struct.
+// Code that receives a Counting language can count instead of walking an automaton, since the
+// effect of one site on the count does not depend on the other sites.
 type Counting interface {
 	Automaton
 
@@ -156,8 +156,8 @@ type Counting interface {
 	//
 	//	least ≤ #{i : x_i ∈ levels} ≤ most.
 	//
-	// levels may contain duplicates, and levels beyond those of the model. least is 0 if there
-	// is no lower bound, and most is [Unbounded] if there is no upper bound. The slice must not
-	// be modified.
+	// The slice levels may contain duplicates and levels that the model does not have; it
+	// must not be modified. The bound least is 0 if there is no lower bound, and the bound
+	// most is [Unbounded] if there is no upper bound.
 	Counts() (levels []int32, least, most int)
 }

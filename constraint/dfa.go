@@ -10,16 +10,16 @@ import (
 )
 
 // DFA is the minimal deterministic automaton of a language, stored as a dense table over token
-// classes. No state is dead and the start state is 0. States are numbered in breadth-first
-// order, and classes in the order of their first tokens. Two DFAs over the same levels
-// therefore have the same language if and only if their tables are equal.
+// classes. From every state, an accepting state can be reached. The start state is 0. States are
+// numbered in breadth-first order, and classes in the order of their first tokens. Two DFAs over
+// the same levels therefore have the same language if and only if their tables are equal.
 type DFA struct {
 	table automata.Table
 	name  string
 }
 
-// Named returns the same language with a name, for instance the pattern it was compiled from.
-// The name appears only in messages.
+// Named returns the same language with a name, for instance the pattern it was compiled from. The
+// name appears in error messages and in the result of [DFA.String].
 func (d *DFA) Named(name string) *DFA {
 	n := *d
 	n.name = name
@@ -43,7 +43,7 @@ func (d *DFA) States() int { return d.table.States() }
 // Start returns 0.
 func (d *DFA) Start() int { return 0 }
 
-// Levels returns the number of tokens in the table; all other tokens are dead.
+// Levels returns the number of tokens in the table. After any other token, Next returns −1.
 func (d *DFA) Levels() int { return d.table.Levels() }
 
 // Next returns the state after token, or −1 if there is none.
@@ -63,8 +63,8 @@ func (d *DFA) Table() (next []int32, classes int) { return d.table.Table() }
 // dfaMagic is the prefix of the binary form of a DFA.
 const dfaMagic = "gibbsite.dfa.1\n"
 
-// AppendBinary implements encoding.BinaryAppender. It writes the table and a checksum in a
-// format that every version since v0.1 can read.
+// AppendBinary appends the table and a checksum to b, in a format that every version since v0.1
+// can read. It implements encoding.BinaryAppender.
 func (d *DFA) AppendBinary(b []byte) ([]byte, error) {
 	t := &d.table
 	body := wire.AppendInts(nil, len(t.Class), t.Width, len(t.Final), len(d.name))
@@ -84,11 +84,12 @@ func flag(b bool) byte {
 	return 0
 }
 
-// MarshalBinary implements encoding.BinaryMarshaler. The format is that of [DFA.AppendBinary].
+// MarshalBinary returns the table in the format of [DFA.AppendBinary]. It implements
+// encoding.BinaryMarshaler.
 func (d *DFA) MarshalBinary() ([]byte, error) { return d.AppendBinary(nil) }
 
-// UnmarshalBinary implements encoding.BinaryUnmarshaler on a zero DFA. It calls [ReadDFA] with
-// the default [Limits]. If it returns an error, d is unchanged.
+// UnmarshalBinary decodes into d, which must be a zero DFA, like [ReadDFA] with the default
+// [Limits]. If it returns an error, d is unchanged. It implements encoding.BinaryUnmarshaler.
 func (d *DFA) UnmarshalBinary(b []byte) error {
 	m, err := ReadDFA(context.Background(), b, Limits{})
 	if err != nil {
@@ -146,16 +147,15 @@ type dfaJSON struct {
 	Accepting []bool  `json:"accepting"`
 }
 
-// MarshalJSON implements json.Marshaler. The object has the members "name", "class"
-// (indexed by token), "classes", "next" (states × classes, with −1 for dead) and
-// "accepting".
+// MarshalJSON returns an object with the members "name", "class" (indexed by token), "classes",
+// "next" (states × classes, with −1 for dead) and "accepting". It implements json.Marshaler.
 func (d *DFA) MarshalJSON() ([]byte, error) {
 	t := &d.table
 	return json.Marshal(dfaJSON{d.name, t.Class, t.Width, t.To, t.Final})
 }
 
-// UnmarshalJSON implements json.Unmarshaler on a zero DFA, within the default [Limits]. The
-// error states what is out of range. On an error d is unchanged.
+// UnmarshalJSON decodes into d, which must be a zero DFA, within the default [Limits]. The error
+// states what is out of range. On an error d is unchanged. It implements json.Unmarshaler.
 func (d *DFA) UnmarshalJSON(b []byte) error {
 	var j dfaJSON
 	if err := json.Unmarshal(b, &j); err != nil {

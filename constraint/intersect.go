@@ -6,9 +6,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/automata"
 )
 
-// Intersection is the language of the sequences that all parts accept. It is a lazy
-// product: a state is the tuple of the parts' states, encoded as one number in mixed radix,
-// and no table is built.
+// Intersection is the language of the sequences that all parts accept. No table is built: a state
+// is the tuple of the parts' states, encoded as one number in mixed radix.
 type Intersection struct {
 	parts  []Automaton
 	radix  []int
@@ -27,10 +26,11 @@ type Product interface {
 }
 
 // Intersect returns the language of the sequences that every part accepts; without parts, it is
-// the language of all sequences. Products of products are flattened, and masks are kept
-// separate from the other parts (see [Split]). If the Validate method of a part returns an
-// error, Intersect returns that error. If the product of the numbers of states exceeds 2⁶² (2³⁰
-// where int has 32 bits), the error is a [*LimitError]. In that case, [Compile] a part first.
+// the language of all sequences. A part that is a [Product] is replaced by its own parts, and
+// masks are kept separate from the other parts (see [Split]). If the Validate method of a part
+// returns an error, Intersect returns that error. If the product of the numbers of states exceeds
+// 2⁶² (2³⁰ where int has 32 bits), the error is a [*LimitError]. In that case, [Compile] a part
+// first.
 func Intersect(parts ...Automaton) (*Intersection, error) {
 	if err := given("Intersect", parts); err != nil {
 		return nil, err
@@ -94,12 +94,13 @@ func flatten(flat []Automaton, parts ...Automaton) []Automaton {
 	return flat
 }
 
-// Parts returns the automata that are intersected. The slice is shared with p and must not be
-// modified.
+// Parts returns the automata that are intersected. The slice is shared with the intersection and
+// must not be modified.
 func (p *Intersection) Parts() []Automaton { return p.parts }
 
 // Split returns the intersection of the parts without their masks, and the combined mask, which
-// allows a level only if the mask of every part allows it. mask is nil if no part has a mask.
+// allows a level only if the mask of every part allows it. The result mask is nil if no part has
+// one.
 func (p *Intersection) Split() (rest Automaton, mask *Mask) { return p.rest, p.mask }
 
 // String returns the names of the parts, joined by " ∩ ".
@@ -111,7 +112,7 @@ func (p *Intersection) String() string {
 	return strings.Join(names, " ∩ ")
 }
 
-// States returns the product of the parts' bounds.
+// States returns the product of the bounds that the States methods of the parts return.
 func (p *Intersection) States() int { return p.states }
 
 // Start returns the tuple of start states.
@@ -151,7 +152,7 @@ func (p *Intersection) Accepting(state int) bool {
 	return true
 }
 
-// Classes returns the coarsest classes that refine the token classes of every part.
+// Classes puts two tokens into one class if every part does.
 func (p *Intersection) Classes(levels int) (of []int32, n int) {
 	return automata.Refine(p.parts, levels)
 }

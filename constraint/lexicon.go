@@ -28,8 +28,8 @@ type Lexicon struct {
 	path  []int32
 }
 
-// Add adds x to the set and reports whether it was new. It takes O(len(x)) steps and does
-// not keep x. It panics on a negative token, or if more than States() states are needed.
+// Add adds x to the set and reports whether x was new. It takes O(len(x)) steps and does not keep
+// x. It panics on a negative token, or if more than States() states are needed.
 func (l *Lexicon) Add(x []int32) bool {
 	for i, t := range x {
 		if t < 0 {
@@ -176,13 +176,14 @@ func (l *Lexicon) each(s int32, x []int32, yield func([]int32) bool) bool {
 	return true
 }
 
-// States returns 2³⁰, or 2²² where int has 32 bits, whatever the size of the set.
+// States returns 2³⁰, or 2²² where int has 32 bits. This bound does not depend on the size of the
+// set, so a product with the lexicon stays valid as the lexicon grows.
 func (l *Lexicon) States() int { return maxNodes }
 
 // Start returns 0.
 func (l *Lexicon) Start() int { return 0 }
 
-// Next returns the state that the edge labelled token leads to, or −1 if there is no such edge.
+// Next returns the state after token, or −1 if no sequence of the set continues in this way.
 func (l *Lexicon) Next(state int, token int32) int {
 	if uint(state) >= uint(len(l.node)) {
 		return -1

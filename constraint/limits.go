@@ -10,14 +10,14 @@ import (
 // of operations, whatever the input. The zero value is the recommended setting.
 type Limits struct {
 	// States bounds the states of every intermediate automaton, before minimisation. 0 means
-	// 2¹⁸ = 262144. That is seven times the number of states of the minimal automaton of 134
-	// 000 short strings (BenchmarkLexicon). A pattern whose number of states explodes reaches
-	// it in a fraction of a second (TestRegexpExplosion).
+	// 2¹⁸ = 262,144, which is seven times as many states as the minimal automaton of 134,000
+	// short strings has (BenchmarkLexicon). A pattern whose number of states grows
+	// exponentially exceeds the limit in a fraction of a second (TestRegexpExplosion).
 	States int
 
 	// Bytes bounds the memory for tables, state sets and minimisation. Together these take 36
-	// bytes for each entry (state, token class). 0 means 2²⁹ (512 MiB), enough for 2¹⁸ states
-	// with 56 token classes.
+	// bytes for each table entry, that is, for each pair of a state and a token class. 0
+	// means 2²⁹ (512 MiB), enough for 2¹⁸ states with 56 token classes.
 	Bytes int
 }
 
@@ -30,10 +30,11 @@ const (
 	bytesPerEntry = 36
 )
 
-// Check returns a [*LimitError] if an automaton under construction has more states than l
-// allows. It also returns one if the table entries (state, token class) and the other bytes
-// take more memory than l allows. For a negative limit, it returns an [*ArgumentError]. The
-// error begins with name, the name of the function that builds the automaton.
+// Check returns a [*LimitError] if an automaton under construction exceeds the limits l. This is
+// so if the number of states is too large, or if the given number of table entries (see
+// [Limits.Bytes]) and other bytes take too much memory. For a negative limit, it returns an
+// [*ArgumentError]. The error begins with name, the name of the function that builds the
+// automaton.
 func (l Limits) Check(name string, states, entries, other int) error {
 	switch {
 	case l.States < 0:

@@ -9,10 +9,10 @@ import (
 //
 //	g_j(v) = Σ_k A[j].Value[k]·v[A[j].Index[k]] − B[j].
 //
-// Linear is used as a literal. On reals (Levels = 0), v is the series itself. On tokens (Levels
-// ≥ 1), v is the row-major table of sites × Levels probabilities, and a token sequence is read
-// as its one-hot table: entry i·Levels + l is 1 if x_i = l and 0 otherwise. With Levels = 0, a
-// token is read as the number of its level.
+// Linear is used as a literal. On reals (Levels = 0), v is the series itself. On tokens (Levels ≥
+// 1), v is the row-major table of sites × Levels probabilities, and a token sequence is read as
+// its one-hot table: entry i·Levels + l is 1 if x_i = l and 0 otherwise. With Levels = 0, tokens
+// are used as numbers: v_i = x_i.
 //
 // Sums are accumulated in float64, in the order of the row, without fused multiply-add.
 type Linear struct {
@@ -21,10 +21,11 @@ type Linear struct {
 	Levels int
 }
 
-// Validate checks the system for vectors v of length n. Lengths must agree, indices must lie in
-// 0…n−1, and n must be a multiple of Levels. Numbers must be finite, except that a bound may be
-// +Inf, which means no bound. The error is an [*ArgumentError], or wraps [ErrInfeasible] for a
-// row 0 ≤ b with b < 0.
+// Validate checks the system for vectors v of length n. The slices A and B must have equal
+// lengths, as must Index and Value in every row. Indices must lie in 0…n−1, and n must be a
+// multiple of Levels. Numbers must be finite, except that a bound may be +Inf, which means no
+// bound. The error is an [*ArgumentError], or wraps [ErrInfeasible] for a row without
+// coefficients whose bound is negative.
 func (l Linear) Validate(n int) error {
 	switch {
 	case l.Levels < 0:
@@ -91,8 +92,8 @@ func (l Linear) Pull(dst, v []float32, w []float64) {
 	}
 }
 
-// Violation stores A·v − B for each state, where v is the state's one-hot table, or its
-// levels as numbers if Levels = 0.
+// Violation stores A·v − B for each sequence in x, where v is the one-hot table of the sequence,
+// or the sequence as numbers if Levels = 0.
 func (l Linear) Violation(g []float64, x []int32) {
 	eachState(len(l.A), g, x, func(g []float64, x []int32) {
 		for j, r := range l.A {
@@ -173,7 +174,7 @@ func (c Count) Linear(sites, levels int) Linear {
 // Linear returns the bounds of s as bounds on the expected sum under a table of sites × levels
 // probabilities, in the order of [Sum.Violation]. On a one-hot table, these bounds hold exactly
 // if the bounds of s do. Levels without a weight count as 0. Linear panics if s has a fixed
-// number of sites other than sites.
+// number of sites that differs from the argument sites.
 func (s *Sum) Linear(sites, levels int) Linear {
 	if s.fixed && sites != len(s.rows) {
 		panic(fmt.Sprintf("constraint: sites = %d, want %d", sites, len(s.rows)))
@@ -204,15 +205,15 @@ func (l *Linear) atLeast(r Row, b float64) {
 	l.A, l.B = append(l.A, negative), append(l.B, -b)
 }
 
-// Row is a sparse row vector. Its product with v is Σ_k Value[k]·v[Index[k]]. An index may
-// occur twice.
+// Row is a sparse row vector. Its product with a vector v is Σ_k Value[k]·v[Index[k]]. An index
+// may occur twice.
 type Row struct {
 	Index []int32
 	Value []float64
 }
 
-// Rows returns the sparse rows of a dense row-major matrix. It panics unless
-// columns ≥ 1 divides len(a).
+// Rows returns the sparse rows of the dense row-major matrix a with the given number of columns.
+// It panics unless columns ≥ 1 divides len(a).
 func Rows(a []float64, columns int) []Row {
 	if columns < 1 || len(a)%columns != 0 {
 		panic(fmt.Sprintf("constraint: len(a) = %d, want a multiple of columns = %d ≥ 1", len(a), columns))

@@ -9,36 +9,36 @@ import (
 )
 
 // Mask restricts the levels of the first sites of a sequence: x_i ∈ allowed_i for every site i
-// that the mask covers. Later sites are unrestricted. For a sequence shorter than the mask,
-// only the existing sites are checked.
+// that the mask covers. Later sites are unrestricted. For a sequence shorter than the mask, only
+// the existing sites are checked.
 //
-// As an [Automaton], its state is the number of sites passed. Code that holds a weight for
-// every pair of site and level should separate the mask from the language with [Split] and use
-// [Mask.Apply].
+// As an [Automaton], a Mask counts sites: its state is the number of tokens read. Code that holds
+// a weight for every pair of site and level should separate the mask from the language with
+// [Split] and use [Mask.Apply].
 type Mask struct {
 	sites, levels int
 	words         int      // number of 64-bit words per site
 	bits          []uint64 // bit l of row i is set if level l is allowed at site i
 }
 
-// Masked is implemented by languages that can be split into a mask and a remaining language,
-// such as [Mask] and [Intersection].
+// Masked is implemented by languages that can be split into a mask and a remaining language, such
+// as [Mask] and [Intersection].
 //
-// A mask is an automaton like any other: its state is the site. Code that has a weight for
-// every pair of site and level is faster if it sets the weights of forbidden levels to −Inf.
-// The reason is that a mask distinguishes tokens that the rest of the language does not, and
-// the cost of a trellis grows with the number of token classes.
+// A mask is an automaton like any other: its state is the site. Code that has a weight for every
+// pair of site and level is faster if it sets the weights of forbidden levels to −Inf. Without
+// the mask, the language often has fewer token classes, and the cost of a dynamic program over it
+// grows with their number.
 type Masked interface {
 	Automaton
 
-	// Split returns the language without its mask, and the mask. A sequence is in the language
-	// if and only if it is in rest and mask allows each of its tokens. mask is nil if the
-	// language has no mask.
+	// Split returns the language without its mask, and the mask. A sequence is in the
+	// language if and only if it is in rest and mask allows each of its tokens. The result
+	// mask is nil if the language has none.
 	Split() (rest Automaton, mask *Mask)
 }
 
-// Split separates a language into its mask and the rest by [Masked.Split]. If a is not Masked,
-// rest is a and mask is nil.
+// Split separates a language into its mask and the rest by [Masked.Split]. If a is not [Masked],
+// the result rest is a itself and mask is nil.
 func Split(a Automaton) (rest Automaton, mask *Mask) {
 	check.Must("constraint: Split", "a", a)
 	if m, ok := a.(Masked); ok {
@@ -48,9 +48,9 @@ func Split(a Automaton) (rest Automaton, mask *Mask) {
 }
 
 // NewMask returns the mask that allows the levels allowed[i] at site i. If allowed[i] is nil,
-// site i may take all levels. If it is empty but not nil, site i may take none. Tokens outside
-// 0…levels−1 are not allowed at any of the len(allowed) sites. The slices are not kept. The
-// error is an [*ArgumentError], or wraps [ErrInfeasible] if a site has no allowed level.
+// site i may take all levels. If allowed[i] is empty but not nil, site i may take none. Tokens
+// outside 0…levels−1 are not allowed at any of the len(allowed) sites. The slices are not kept.
+// The error is an [*ArgumentError], or wraps [ErrInfeasible] if a site has no allowed level.
 func NewMask(levels int, allowed [][]int32) (*Mask, error) {
 	if levels < 1 {
 		return nil, &ArgumentError{"NewMask", "levels", levels, "≥ 1"}
@@ -117,7 +117,7 @@ func (m *Mask) Apply(w []float32) {
 	}
 }
 
-// Split returns [Any] as the rest and m as the mask.
+// Split returns [Any] as the rest, and the mask itself as the mask.
 func (m *Mask) Split() (rest Automaton, mask *Mask) { return Any{}, m }
 
 // States returns one more than the number of sites.
@@ -126,7 +126,8 @@ func (m *Mask) States() int { return m.sites + 1 }
 // Start returns 0.
 func (m *Mask) Start() int { return 0 }
 
-// Next returns the next site, or −1 (dead) if the mask does not allow token at site state.
+// Next returns the number of the next site, or −1 (dead) if the mask does not allow token at the
+// current site, whose number is state.
 func (m *Mask) Next(state int, token int32) int {
 	if !m.Allows(state, token) {
 		return -1

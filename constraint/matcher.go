@@ -17,11 +17,12 @@ type matcher struct {
 	until bool
 }
 
-// ContainsAny returns the language of the sequences in which at least one of the words
-// occurs as consecutive tokens. Words may overlap and contain each other. Without words,
-// the language is empty. The error is an [*ArgumentError] for an empty word, and a
-// [*LimitError] if the table needs more than 2²⁶ entries (nodes × distinct tokens). Time
-// and memory are O(nodes·distinct tokens).
+// ContainsAny returns the language of the sequences in which at least one of the words occurs as
+// consecutive tokens. Words may overlap and contain each other. Without words, the language is
+// empty. The language is stored as a table with a row for each node of the trie of the words and
+// a column for each distinct token. Time and memory are proportional to the size of the table.
+// The error is an [*ArgumentError] for an empty word, and a [*LimitError] if the table needs more
+// than 2²⁶ entries.
 func ContainsAny(words ...[]int32) (Automaton, error) {
 	return newMatcher("ContainsAny", words, true)
 }
@@ -30,7 +31,7 @@ func ContainsAny(words ...[]int32) (Automaton, error) {
 // complement of [ContainsAny] and has the same errors.
 func Avoids(words ...[]int32) (Automaton, error) { return newMatcher("Avoids", words, false) }
 
-// String returns the name of the function that builds the language, for errors.
+// String returns the name of the function that built the language, for error messages.
 func (w *matcher) String() string {
 	if w.until {
 		return "ContainsAny"
@@ -128,14 +129,16 @@ func (w *matcher) link() {
 	}
 }
 
-// States returns the number of nodes plus one, for the state "found".
+// States returns one more than the number of nodes of the trie of the words. The additional state
+// is for sequences in which a word has been found.
 func (w *matcher) States() int { return len(w.found) + 1 }
 
-// Start returns the state of the empty suffix, 0.
+// Start returns 0, the state before the first token.
 func (w *matcher) Start() int { return 0 }
 
-// Next returns the state of the longest suffix after token. Once a word is found, Avoids
-// returns −1 (dead) and ContainsAny stays in its last state.
+// Next returns the state after token, which stands for the longest suffix of the sequence that is
+// a prefix of a word. Once a word is found, Avoids returns −1 (dead) and ContainsAny stays in its
+// last state.
 func (w *matcher) Next(state int, token int32) int {
 	if state == len(w.found) {
 		return state
@@ -188,9 +191,9 @@ type contains struct {
 const maxWords = 20
 
 // Contains returns the language of the sequences in which every one of the words occurs as
-// consecutive tokens; words may overlap. Without words, it is the language of all sequences.
-// The error is a [*LimitError] for more than 20 words, because a state records the set of words
-// seen. Other errors are those of [ContainsAny].
+// consecutive tokens; words may overlap. Without words, it is the language of all sequences. The
+// error is a [*LimitError] for more than 20 words, because each state records which of the words
+// have occurred. Other errors are those of [ContainsAny].
 func Contains(words ...[]int32) (Automaton, error) {
 	if len(words) > maxWords {
 		return nil, &LimitError{"Contains: words", len(words), maxWords}

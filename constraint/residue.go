@@ -4,9 +4,10 @@ import "fmt"
 
 // Residue is the language of the sequences whose weighted sum has one of the given residues,
 //
-//	Σ_i w_i(x_i) mod m ∈ residues.
+//	Σ_i w_i(x_i) mod m ∈ residues,
 //
-// Many check digits have this form. An IBAN, for example, is 1 modulo 97.
+// where w_i(l) is the weight of level l at site i. Many check digits have this form. An IBAN, for
+// example, is 1 modulo 97.
 type Residue struct {
 	weights
 	modulus int
@@ -17,18 +18,18 @@ type Residue struct {
 const maxModulus = 1 << 24
 
 // NewResidue returns the language of the sequences of any length with Σ_i weights[x_i] mod
-// modulus among residues. The residue lies in 0…modulus−1, even for negative sums. Tokens
-// beyond the weights are dead. weights is copied.
+// modulus among residues. The residue lies in 0…modulus−1, even for negative sums. Tokens without
+// a weight are not allowed. The slice weights is copied.
 //
-// The error is an [*ArgumentError] unless 1 ≤ modulus ≤ 2²⁴, residues lie in 0…modulus−1
-// and weights within ±2²⁰. It wraps [ErrInfeasible] if residues is empty.
+// The error is an [*ArgumentError] unless 1 ≤ modulus ≤ 2²⁴, residues lie in 0…modulus−1 and
+// weights within ±2²⁰. It wraps [ErrInfeasible] if residues is empty.
 func NewResidue(weights []int, modulus int, residues ...int) (*Residue, error) {
 	return newResidue("NewResidue", [][]int{weights}, false, modulus, residues)
 }
 
-// NewSiteResidue returns the language of the sequences of exactly len(weights) tokens with
-// Σ_i weights[i][x_i] mod modulus among residues. Tokens beyond the weights of a site are
-// dead. Arguments and errors are those of [NewResidue].
+// NewSiteResidue returns the language of the sequences of exactly len(weights) tokens with Σ_i
+// weights[i][x_i] mod modulus among residues. Tokens without a weight at their site are not
+// allowed. Arguments and errors are those of [NewResidue].
 func NewSiteResidue(weights [][]int, modulus int, residues ...int) (*Residue, error) {
 	return newResidue("NewSiteResidue", weights, true, modulus, residues)
 }
@@ -57,8 +58,7 @@ func newResidue(name string, rows [][]int, fixed bool, modulus int, residues []i
 	return r, nil
 }
 
-// States returns the modulus. If the number of sites is fixed, it returns the modulus times
-// sites + 1.
+// States returns the modulus or, if the number of sites is fixed, modulus·(sites + 1).
 func (r *Residue) States() int {
 	if r.fixed {
 		return r.modulus * (len(r.rows) + 1)

@@ -7,8 +7,9 @@ import "fmt"
 //	g(v) = F(v) − Threshold ≤ 0.
 //
 // It is evaluated, with its gradient, on one sample (see [Smooth] for the shape of v). If the
-// function of interest is not smooth, set Decide to evaluate it on tokens. A Score is used as a
-// literal. Its functions may be called from several goroutines at once.
+// function of interest is not smooth, set Decide to evaluate it on tokens, and F to a smooth
+// approximation of it. A Score is used as a literal. Its functions may be called from several
+// goroutines at once.
 type Score struct {
 	// F evaluates the score of one sample. NaN means that the evaluation failed.
 	F func(v []float32) float64
@@ -16,16 +17,16 @@ type Score struct {
 	// Gradient adds weight·∂F/∂v at v to dst.
 	Gradient func(dst, v []float32, weight float64)
 
-	// Threshold is the largest feasible score, in units of the score.
+	// Threshold is the largest score that counts as feasible, in the units of F.
 	Threshold float64
 
-	// Decide evaluates the score that decides whether a token sequence is feasible. F is
-	// then a surrogate that only guides the search. Only Violation needs Decide or
-	// DecideAll.
+	// Decide evaluates the score of a token sequence, which decides whether the sequence is
+	// feasible. F is then only an approximation that guides the search. Only Violation needs
+	// Decide or DecideAll.
 	Decide func(x []int32) float64
 
 	// DecideAll, if not nil, is called instead of Decide. It stores the scores of len(dst)
-	// states, the rows of x, in one call, which is faster for networks.
+	// sequences, the rows of x, in one call, which is faster for networks.
 	DecideAll func(dst []float64, x []int32)
 }
 
@@ -43,11 +44,11 @@ func (s Score) Validate() error {
 	return nil
 }
 
-// Leads reports whether F is set. Value and Pull may be called only if it is.
+// Leads reports whether F is set. If it is not set, Value and Pull must not be called.
 func (s Score) Leads() bool { return s.F != nil }
 
-// Decides reports whether Decide or DecideAll is set. Violation may be called only if one of
-// them is.
+// Decides reports whether Decide or DecideAll is set. If neither is set, Violation must not be
+// called.
 func (s Score) Decides() bool { return s.Decide != nil || s.DecideAll != nil }
 
 // Len returns 1, the number of inequalities.
@@ -78,8 +79,8 @@ func (s Score) Pull(dst, v []float32, w []float64) {
 	s.Gradient(dst, v, w[0])
 }
 
-// Violation stores Decide(x) − Threshold for every state x in g. It panics if neither Decide
-// nor DecideAll is set.
+// Violation stores in g the value Decide(s) − Threshold for every sequence s in x. It panics if
+// neither Decide nor DecideAll is set.
 func (s Score) Violation(g []float64, x []int32) {
 	switch {
 	case s.DecideAll != nil:

@@ -2,22 +2,22 @@ package constraint
 
 import "fmt"
 
-// Set is a system of inequalities g_j(x) ≤ 0 on token sequences. g is signed: a negative value
-// is the margin by which x satisfies the inequality. Package constrainttest checks that an
-// implementation keeps this contract.
+// Set is a system of inequalities g_j(x) ≤ 0 on token sequences. The values g_j are signed: if
+// g_j(x) is negative, −g_j(x) is the margin by which x satisfies the inequality. Package
+// constrainttest checks that an implementation keeps this contract.
 type Set interface {
 	// Len returns the number of inequalities.
 	Len() int
 
-	// Violation stores g[s,j] = g_j(x[s]) for one or more states: g has states·Len()
-	// entries, row-major, and x has states rows of equal length, so the number of states is
-	// len(g)/Len(). It panics if the lengths do not divide evenly.
+	// Violation evaluates all inequalities on one or more sequences of equal length, which x
+	// holds one after the other. It stores g_j of sequence s in g[s·Len() + j]. The number of
+	// sequences is len(g)/Len(). It panics if the lengths do not divide evenly.
 	Violation(g []float64, x []int32)
 }
 
 // Smooth is a system of inequalities g_j(v) ≤ 0 with derivatives, evaluated on one sample v. A
-// sample is either a row-major table of sites × levels probabilities, or a series of sites real
-// numbers.
+// sample is either a row-major table of sites × levels probabilities, or a series with one real
+// number per site.
 type Smooth interface {
 	// Len returns the number of inequalities.
 	Len() int

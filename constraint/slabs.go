@@ -11,8 +11,8 @@ import (
 //
 //	Lower_j ≤ Σ_k A[j].Value[k]·v[A[j].Index[k]] ≤ Upper_j.
 //
-// An infinite bound means that the side is open, and equal bounds make an equation. Slabs is
-// used as a literal. As a [Smooth], the value of row j is the larger of its two violations,
+// An infinite bound means no bound on that side, and equal bounds make an equation. Slabs is used
+// as a literal. As a [Smooth], the value of row j is the larger of its two violations,
 //
 //	g_j(v) = max(a_j·v − Upper_j, Lower_j − a_j·v).
 //
@@ -23,7 +23,8 @@ type Slabs struct {
 	Lower, Upper []float64
 }
 
-// Slabs returns the system as slabs without lower bounds. The slices A and B are shared.
+// Slabs returns the system A·v ≤ B as slabs without lower bounds. The result shares the slices A
+// and B.
 func (l Linear) Slabs() Slabs {
 	lower := make([]float64, len(l.A))
 	for j := range lower {
@@ -32,16 +33,18 @@ func (l Linear) Slabs() Slabs {
 	return Slabs{A: l.A, Lower: lower, Upper: l.B}
 }
 
-// Split returns l as slabs. There are no curved inequalities, so the second result is nil.
+// Split returns l as slabs. The second result is nil, because a linear system has no curved
+// inequalities.
 func (l Linear) Split() (Slabs, Curved) { return l.Slabs(), nil }
 
-// Split returns s itself. There are no curved inequalities, so the second result is nil.
+// Split returns s itself. The second result is nil, because a linear system has no curved
+// inequalities.
 func (s Slabs) Split() (Slabs, Curved) { return s, nil }
 
-// Validate checks the system for vectors v of length n. Lengths must agree, indices must lie in
-// 0…n−1, and entries must be finite. No bound may be NaN, no lower bound +Inf, and no upper
-// bound −Inf. The error is an [*ArgumentError], or wraps [ErrInfeasible] for a row whose bounds
-// contradict each other.
+// Validate checks the system for vectors v of length n. The slices A, Lower and Upper must have
+// equal lengths, as must Index and Value in every row. Indices must lie in 0…n−1, and entries
+// must be finite. No bound may be NaN, no lower bound +Inf, and no upper bound −Inf. The error is
+// an [*ArgumentError], or wraps [ErrInfeasible] for a row whose bounds contradict each other.
 func (s Slabs) Validate(n int) error {
 	if len(s.Lower) != len(s.A) || len(s.Upper) != len(s.A) {
 		return &ArgumentError{"Slabs", "len(Lower), len(Upper)",
@@ -84,8 +87,8 @@ func (s Slabs) Value(g []float64, v []float32) {
 	}
 }
 
-// Pull adds the vector–Jacobian product Σ_j w_j·(±a_j) to dst, with + where the upper violation
-// is the larger and − where the lower is.
+// Pull adds the vector–Jacobian product Σ_j w_j·(±a_j) to dst. The sign is + for rows whose upper
+// violation is the larger one, and − for the others.
 func (s Slabs) Pull(dst, v []float32, w []float64) {
 	check.Len("constraint", "dst", len(dst), len(v))
 	check.Len("constraint", "w", len(w), len(s.A))

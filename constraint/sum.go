@@ -10,9 +10,9 @@ import (
 //
 //	lower ≤ Σ_i w_i(x_i) ≤ upper,
 //
-// with integer weights. It is both a language and a [Set]. [NewSum] is for sequences of any
-// length, [NewSiteSum] for a fixed number of sites. For weights of both signs use NewSiteSum,
-// which takes into account how much the remaining sites can add.
+// where w_i(l) is the integer weight of level l at site i. It is both a language and a [Set].
+// [NewSum] is for sequences of any length, [NewSiteSum] for a fixed number of sites. For weights
+// of both signs use NewSiteSum, which takes into account how much the remaining sites can add.
 type Sum struct {
 	weights
 	lower, upper int
@@ -33,12 +33,12 @@ type Sum struct {
 const maxSum = 1<<29 - 1
 
 // NewSum returns the language of the sequences of any length with lower ≤ Σ_i weights[x_i] ≤
-// upper; use math.MinInt or math.MaxInt for no bound. Tokens beyond the weights are dead.
-// weights is copied.
+// upper; use math.MinInt or math.MaxInt for no bound. Tokens without a weight are not allowed.
+// The slice weights is copied.
 //
-// With weights of both signs, a partial sum beyond ±(2²⁹−1) is dead. Reaching such a sum takes
-// at least 512 sites. All partial sums within this range must be distinguished, so the language
-// cannot be compiled to a table.
+// With weights of both signs, the automaton must distinguish all partial sums within ±(2²⁹−1), so
+// the language cannot be compiled to a table. A sequence whose partial sum leaves this range,
+// which takes at least 512 sites, is rejected.
 //
 // The error is an [*ArgumentError] if a weight exceeds 2²⁰ or a finite bound exceeds 2²⁹−1 in
 // absolute value. It wraps [ErrInfeasible] if lower > upper.
@@ -67,8 +67,8 @@ func NewSum(weights []int, lower, upper int) (*Sum, error) {
 }
 
 // NewSiteSum returns the language of the sequences of exactly len(weights) tokens with lower ≤
-// Σ_i weights[i][x_i] ≤ upper; use math.MinInt or math.MaxInt for no bound. Tokens beyond the
-// weights of a site are dead. The rows are copied and may share memory.
+// Σ_i weights[i][x_i] ≤ upper; use math.MinInt or math.MaxInt for no bound. Tokens without a
+// weight at their site are not allowed. The rows are copied and may share memory.
 //
 // Weights and bounds have the same ranges as in [NewSum]. The error wraps [ErrInfeasible] if
 // lower > upper or if no sequence reaches the bounds. It is a [*LimitError] if more than 2²⁹−1
@@ -110,8 +110,8 @@ func NewSiteSum(weights [][]int, lower, upper int) (*Sum, error) {
 	return s, nil
 }
 
-// Finite returns an [*ArgumentError] if no table can hold the language. This is so for weights
-// of both signs if the length is not fixed, because partial sums then have no bound.
+// Finite returns an [*ArgumentError] if no table can hold the language. This is so if the length
+// is not fixed and there are weights of both signs, because partial sums are then unbounded.
 func (s *Sum) Finite() error {
 	if s.offset == nil && s.low == -maxSum && s.high == maxSum {
 		return &ArgumentError{"NewSum", "weights", "of both signs",
@@ -150,8 +150,8 @@ func side(v int) string {
 	return fmt.Sprint(v)
 }
 
-// States returns the number of partial sums that are distinguished, added up over all sites if
-// their number is fixed.
+// States returns the number of partial sums that must be distinguished. If the number of sites is
+// fixed, the partial sums at different sites count separately.
 func (s *Sum) States() int {
 	if s.fixed {
 		return s.offset[len(s.offset)-1]
@@ -235,9 +235,9 @@ func (s *Sum) Len() int {
 	return n
 }
 
-// Violation stores, for each state, lower − sum if there is a lower bound, then sum − upper if
-// there is an upper bound, in units of the weights. It panics if a token has no weight, or if
-// the number of sites is fixed and a state has a different number.
+// Violation stores, for each sequence in x, lower − sum if there is a lower bound, then sum −
+// upper if there is an upper bound. Both are in units of the weights. It panics if a token has no
+// weight, or if the number of sites is fixed and a sequence has a different number.
 func (s *Sum) Violation(g []float64, x []int32) {
 	eachState(s.Len(), g, x, func(g []float64, x []int32) {
 		if s.fixed && len(x) != len(s.rows) {

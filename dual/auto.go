@@ -11,23 +11,23 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Auto is the default rule, a stochastic Newton method that needs no settings. It uses the
-// Hessian −Cov(g)/β of the dual function. Let ḡ be the mean violation, and C the mean of the
-// batch covariances of g, weighted towards recent batches. Auto adds to λ the solution of
+// Auto is the default [Rule], a stochastic Newton method that needs no settings. It uses the
+// Hessian −Cov(g)/β of the dual function. Let ḡ be the mean violation, and C the mean of the batch
+// covariances of g, weighted towards recent batches. Auto adds to λ the solution of
 //
 //	max_δ ḡᵀδ − δᵀ(C + diag h)δ/(2sβ)  over the δ that keep λ within its bounds,
 //	  with |δ_j| ≤ 2β/sd(g_j) and |δ_j| ≤ 4β/max |g_j − E g_j| over all samples so far.
 //
-// The vector h shrinks C towards its diagonal, less and less as samples accumulate. The gain s
-// starts at 1 and falls as 2/(2+k), where k counts the steps. A step in the same direction as
-// recent steps adds only a fifth to k (Kesten 1958). k restarts at 0 when an eighth of all steps
-// were in one direction. A step changes the distribution by at most one nat.
+// The vector h shrinks C towards its diagonal, by less as samples accumulate. The gain s starts at
+// 1 and falls as 2/(2+k), where k counts the steps. A step in the same direction as recent steps
+// adds only a fifth to k (Kesten 1958). k restarts at 0 when an eighth of all steps were in one
+// direction. A step changes the distribution by at most one nat.
 //
 // C is computed from earlier batches only. The covariance of the present batch is correlated with
-// its mean ḡ, so using it would bias the result. For rare events the bias is to the unsafe side.
+// its mean ḡ, so using it would bias the result. For rare events the bias would favour violations.
 //
-// The rule does not depend on the units of g and accepts dependent constraints. It needs batches
-// of at least two states. An update takes O(n²) time and memory for n multipliers.
+// The rule does not depend on the units of g and accepts dependent constraints. It needs batches of
+// at least two states. An update takes O(n²) time and memory for n multipliers.
 type Auto struct{}
 
 // Constants of Auto, chosen in a study of problems with 1 to 500 multipliers. TestRareEvents,

@@ -6,23 +6,23 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Batch holds the violations of the present samples for one dual step. It has the mean violations,
-// and either the violations of all samples or their covariance. Inside a diffusion (package pdi)
-// the mean is a forecast, and G and Cov are both nil: see [SpreadError].
+// Batch holds the violations of the present samples, the input of a [Rule] in one dual step. It has
+// the mean violations, and either the violations of all samples or their covariance. Inside a
+// diffusion (package pdi) the mean is a forecast, and G and Cov are both nil: see [SpreadError].
 type Batch struct {
 	Step   int       // number of dual steps before this one
 	States int       // number of samples in the batch
 	Beta   float64   // temperature β of the target
-	Mean   []float64 // mean violation ḡ over the batch, one per row
-	G      []float64 // violations of the states, States × n, row-major; nil if unknown
-	Cov    []float64 // exact covariance of g, n × n; nil to compute it from G
-	Max    float64   // upper bound on multipliers; +Inf if there is none
-	// marks rows E[g_j] = 0, whose multipliers may have either sign; nil means none
+	Mean   []float64 // mean violation ḡ_j over the batch, one number per multiplier
+	G      []float64 // violations of each state, a row-major array of States × n; nil if unknown
+	Cov    []float64 // exact covariance of the violations, n × n; nil to compute it from G
+	Max    float64   // upper bound on every |λ_j|; +Inf if there is none
+	// marks the equalities E[g_j] = 0, whose multipliers may have either sign; nil means none
 	Equal []bool
 }
 
-// SpreadError is the error of a rule that needs the variance of the violations when the batch has
-// neither G nor Cov.
+// SpreadError reports that a rule needs the variance of the violations, but its batch has neither G
+// nor Cov.
 type SpreadError struct{ Rule string }
 
 func (e *SpreadError) Error() string {
@@ -37,9 +37,9 @@ func (b *Batch) spread(rule string) error {
 	return nil
 }
 
-// Measure stores the slice g as G and its mean in Mean. g holds the violations of States states,
-// States × len(Mean), row-major; it must not be modified later. Measure returns an error if a
-// mean is not finite.
+// Measure stores the violations g of the batch in the field G and their means in Mean. g is a
+// row-major array of States × len(Mean) and must not be modified later. Measure returns an error if
+// a mean is not finite.
 func (b *Batch) Measure(g []float64) error {
 	meanOf(b.Mean, g)
 	for j, v := range b.Mean {
@@ -51,9 +51,8 @@ func (b *Batch) Measure(g []float64) error {
 	return nil
 }
 
-// Variance stores in v the variance of each row's violations. If Cov is nil, the variance is
-// computed from G with the divisor States − 1,
-// or is zero if States = 1 or G is nil.
+// Variance stores in v the variance of each violation g_j. If Cov is nil, the variances are
+// computed from G with the divisor States − 1, or are zero if States = 1 or G is nil.
 func (b *Batch) Variance(v []float64) {
 	n := len(b.Mean)
 	clear(v)
@@ -78,9 +77,8 @@ func (b *Batch) Variance(v []float64) {
 }
 
 // Covariance stores in c, n × n, the covariance of the violations. If Cov is nil, the covariance is
-// computed from G with the divisor States − 1,
-// or is zero if States = 1 or G is nil.
-// The cost is O(States·n²).
+// computed from G with the divisor States − 1, or is zero if States = 1 or G is nil. The cost is
+// O(States·n²).
 func (b *Batch) Covariance(c []float64) {
 	n := len(b.Mean)
 	clear(c)

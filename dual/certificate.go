@@ -13,34 +13,38 @@ import (
 )
 
 // Certificate measures how well multipliers satisfy the optimality conditions of Karush, Kuhn and
-// Tucker. Every figure has a Monte Carlo error.
+// Tucker. The slices hold one entry per row, that is, per constraint g_j ≤ 0 and its multiplier λ_j
+// (see [Row]). All numbers are estimates with Monte Carlo errors.
 type Certificate struct {
-	Lambda      []float64 // mean multipliers λ̄
-	Violation   []float64 // mean of every g_j: feasible if ≤ 0, or if 0 for an equality
+	Lambda []float64 // mean multipliers λ̄
+	// mean of each g_j; the constraint holds if it is ≤ 0, or 0 for an equality
+	Violation   []float64
 	ViolationSE []float64 // standard error of each Violation
-	Slack       []float64 // λ̄_j times the violation of row j, in units of f0: 0 at the optimum
+	Slack       []float64 // λ̄_j times the violation of row j, in units of f0; 0 at the optimum
 	SlackSE     []float64 // standard error of each Slack
-	RHat        []float64 // R-hat of the chains for each row: 1 if they agree, NaN if undefined
-	// largest RHat of converged chains for each row; nil if no row has one
+	RHat        []float64 // R-hat of the chains for each row; 1 if they agree, NaN if undefined
+	// largest RHat of converged chains for each row; nil or +Inf if there is no limit
 	RHatLimit []float64
-	// number of independent draws with the same standard error; NaN where RHat is NaN
+	// effective sample size: number of independent draws with the same standard error; NaN
+	// where RHat is NaN
 	ESS []float64
 
-	Steps  int  // dual steps in the certificate, or draws per chain if Frozen
+	Steps  int  // number of dual steps in the certificate, or of draws per chain if Frozen
 	States int  // number of states per step
-	Frozen bool // whether all samples were drawn at λ̄, not along the trajectory
+	Frozen bool // whether all samples were drawn at λ̄, instead of while λ moved
 
-	Rows []Row // description of each row
+	Rows []Row // description of each constraint
 
 	Max float64 // upper bound on every |λ_j|; +Inf if there is none
 
-	// Dual is D(λ̄), a lower bound on the optimum. It is set only if HasDual is true, which
-	// requires a frozen certificate and a target that can be enumerated.
+	// Dual is the dual value D(λ̄), a lower bound on the optimum. It is set only if HasDual is
+	// true, which requires a frozen certificate and a target that can be enumerated.
 	Dual    float64
 	HasDual bool
 }
 
-// Residual returns the largest violation or |slack| of any row, or 0 if all conditions hold.
+// Residual returns by how much the optimality conditions fail: the largest violation or |slack| of
+// all rows, or 0 if all conditions hold.
 func (c *Certificate) Residual() float64 {
 	r := 0.0
 	for j, v := range c.Violation {
@@ -132,9 +136,9 @@ func (c *Certificate) held() string {
 // give a one-sided confidence of 97.7 % per figure.
 const confidence = 2
 
-// Converged reports whether the chains agree on every row: R-hat is at most 1.01 plus the excess
-// that chance explains in a short run. If the chains disagree, each chain has seen only a part of
-// the distribution, and standard errors mean little.
+// Converged reports whether the chains agree on the mean of every g_j: R-hat is at most 1.01 plus
+// the excess that chance explains in a short run. If the chains disagree, each chain has seen only
+// a part of the distribution, and standard errors are unreliable.
 func (c *Certificate) Converged() bool {
 	for j := range c.Lambda {
 		if c.disagrees(j) {
@@ -144,9 +148,9 @@ func (c *Certificate) Converged() bool {
 	return true
 }
 
-// Holds reports whether the chains agree, every violation is at most tol and every slack is
-// within ±tol. Two standard errors are added to each figure first. For violations, a row's own
-// tolerance replaces tol.
+// Holds reports whether the optimality conditions hold within tol. The chains must agree, every
+// violation must be at most tol, and every slack within ±tol. Two standard errors are added to each
+// figure before the comparison. For violations, a constraint's own tolerance replaces tol.
 func (c *Certificate) Holds(tol float64) bool {
 	for j := range c.Lambda {
 		if !(c.over(j, tol) <= 0) {
@@ -156,10 +160,10 @@ func (c *Certificate) Holds(tol float64) bool {
 	return true
 }
 
-// Gap returns −Σ_j λ̄_j E[g_j] and its standard error. The error is an upper bound that treats the
-// errors of the slacks as fully correlated. If the certificate is frozen and its means are
-// feasible, the objective at λ̄ exceeds the optimum by at most the gap. The reason is that the
-// objective at λ̄ is D(λ̄) + Gap, and D(λ̄) does not exceed the optimum.
+// Gap returns −Σ_j λ̄_j E[g_j] and its standard error. If the certificate is frozen and the mean
+// violations satisfy the constraints, the objective at λ̄ exceeds the optimum by at most the gap.
+// The reason is that the objective at λ̄ is D(λ̄) + Gap, and D(λ̄) does not exceed the optimum. The
+// standard error is an upper bound: it treats the errors of the slacks as fully correlated.
 func (c *Certificate) Gap() (gap, se float64) {
 	for j, v := range c.Slack {
 		gap -= v
@@ -216,13 +220,13 @@ func (c *Certificate) set(j int, violation, se float64) {
 	}
 }
 
-// Judge returns the certificate of independent samples x, states × sites, such as the output of a
-// diffusion. The samples were drawn at the multipliers lambda or on the way to them. The target
-// is any type that computes violations: a [Target], or the predictor of a diffusion. Standard
-// errors assume independent draws. They are too large if the samples shared multipliers while
-// they were drawn.
+// Judge returns the certificate of independent samples x, an array of states × sites, such as the
+// output of a diffusion. lambda holds the multipliers at which the samples were drawn, or those
+// that the diffusion reached. The target is any type that computes violations: a [Target], or the
+// predictor of a diffusion. Standard errors assume independent draws. They are too large if the
+// samples shared multipliers while they were drawn.
 //
-// Judge returns an error if x holds fewer than two states or an incomplete one, or if the number
+// Judge returns an error if x holds fewer than two states or an incomplete state, or if the number
 // of multipliers is wrong. Multipliers must be finite, and ≥ 0 for inequalities.
 func Judge[S energy.Site](target interface {
 	Len() int

@@ -16,53 +16,57 @@ import (
 //
 //	Low ≤ E[h(x)] ≤ High,  h(x) = Σ_k Coef[k]·E_k(x),
 //
-// where E_k are the energies in Of. −Inf and +Inf mean no bound. Low = High is an equality, whose
-// multiplier may have either sign. A range has two rows, first the one for High; every other
-// constraint has one row. [AtMost], [AtLeast] and [Between] make constraints.
+// where the E_k are the energies of the statistics in Of. [AtMost], [AtLeast] and [Between] make
+// constraints. −Inf and +Inf mean no bound. Low must be ≤ High, and at least one of them finite. At
+// least one statistic is required.
 //
-// On tokens (S = int32), any energy.Model may serve as a statistic, and so may a function (see
-// [Statistic]). If all statistics are models, a [Lagrangian] offers every interface that the base
-// and the models offer: fields, exact conditionals, cached tables, a graph. Energies must be
-// finite wherever the base has positive probability. On reals (S = float32), statistics are
-// energies with scores (energy.Scored).
+// A constraint has one multiplier, and one [Row] that describes it. If Low = High, it is an
+// equality, whose multiplier may have either sign. If Low < High and both are finite, the
+// constraint has two rows, first that of High, and two multipliers.
 //
-// A Constraint is also a constraint.Set. For a single state, the one row of an equality means g(x)
-// ≤ 0.
+// On tokens (S = int32), a statistic may be any energy.Model or a function (see [Statistic]). If
+// all statistics are models, a [Lagrangian] supports the interfaces that the base and the models
+// support: fields, exact conditionals, cached tables, a graph. Energies must be finite wherever the
+// base has positive probability. On reals (S = float32), statistics are energies with scores
+// (energy.Scored).
+//
+// A Constraint is also a constraint.Set. As a set of single states, an equality is only the
+// inequality g(x) ≤ 0.
 type Constraint[S energy.Site] struct {
 	Name      string  // name in errors, certificates and reports
 	Unit      string  // unit of h
-	Tolerance float64 // largest amount by which the mean may miss a bound, see [Row]
+	Tolerance float64 // largest amount by which the mean may miss a bound (see [Row])
 	Of        []Energetic[S]
-	Coef      []float64 // one finite number per entry of Of; nil means all 1
+	Coef      []float64 // one finite coefficient per entry of Of; nil means all 1
 	Low, High float64
 }
 
-// AtMost returns the constraint E[h] ≤ b on the energies h of m.
+// AtMost returns the constraint E[h] ≤ b, where h is the energy of m.
 func AtMost[S energy.Site](m Energetic[S], b float64) Constraint[S] {
 	return Between(m, math.Inf(-1), b)
 }
 
-// AtLeast returns the constraint E[h] ≥ b on the energies h of m.
+// AtLeast returns the constraint E[h] ≥ b, where h is the energy of m.
 func AtLeast[S energy.Site](m Energetic[S], b float64) Constraint[S] {
 	return Between(m, b, math.Inf(1))
 }
 
-// Between returns the constraint low ≤ E[h] ≤ high on the energies h of m. If low = high, it is
-// the equality E[h] = low.
+// Between returns the constraint low ≤ E[h] ≤ high, where h is the energy of m. If low = high, it
+// is the equality E[h] = low.
 func Between[S energy.Site](m Energetic[S], low, high float64) Constraint[S] {
 	return Constraint[S]{Of: []Energetic[S]{m}, Low: low, High: high}
 }
 
-// Named returns a copy of c with a name, a unit ("" for none) and a tolerance. A tolerance of 0
-// means the tolerance given in the call.
+// Named returns a copy of c with a name, a unit ("" for none) and a tolerance. If the tolerance is
+// 0, the tolerance passed to methods such as [Certificate.Report] applies.
 func (c Constraint[S]) Named(name, unit string, tolerance float64) Constraint[S] {
 	c.Name, c.Unit, c.Tolerance = name, unit, tolerance
 	return c
 }
 
-// Statistic makes a statistic from a function f of one state, for a base of any shape. f must
-// depend on x alone, be safe for concurrent calls, and not modify or keep x. Statistic returns
-// nil if f is nil.
+// Statistic returns the function f of one state as a statistic of a [Constraint], for states of any
+// shape. f must depend on x alone, be safe for concurrent calls, and not modify or keep x.
+// Statistic returns nil if f is nil.
 func Statistic(f func(x []int32) float64) Energetic[int32] {
 	if f == nil {
 		return nil
@@ -72,7 +76,7 @@ func Statistic(f func(x []int32) float64) Energetic[int32] {
 
 type statistic func(x []int32) float64
 
-// Energy implements [Energetic].
+// Energy stores f(x) for every state x of the batch in e; it implements [Energetic].
 func (f statistic) Energy(e []float64, x []int32) {
 	if len(e) == 0 {
 		return
@@ -92,7 +96,7 @@ func (c *Constraint[S]) coef(k int) float64 {
 	return c.Coef[k]
 }
 
-// Rows returns the rows of the constraint. It returns none if the constraint has no bound.
+// Rows returns a [Row] for each inequality of the constraint, or none if it has no bound.
 func (c Constraint[S]) Rows() []Row { return c.rows(nil) }
 
 // rows appends the rows of the constraint to rows.
@@ -112,14 +116,14 @@ func (c *Constraint[S]) rows(rows []Row) []Row {
 	return rows
 }
 
-// Len returns the number of rows.
+// Len returns the number of inequalities, which is the number of multipliers.
 func (c Constraint[S]) Len() int {
 	var list [2]Row
 	return len(c.rows(list[:0]))
 }
 
-// Violation stores the violations g of the states x, states × rows, row-major. It panics if the
-// lengths of the slices do not match.
+// Violation stores in g the violations of every state of x, a row-major array of states × Len. It
+// panics if the lengths of the slices do not match.
 func (c Constraint[S]) Violation(g []float64, x []S) {
 	var list [2]Row
 	rows := c.rows(list[:0])
@@ -182,14 +186,14 @@ func (c *Constraint[S]) label(j int) string {
 	return "the constraint of " + Row{Name: c.Name}.label(j)
 }
 
-// Modelled is implemented by sets that can express their inequalities as constraints made of
+// Modelled is implemented by constraint sets that can express their inequalities as constraints on
 // models, for states of the given shape. A [Lagrangian] of such a set is faster.
 type Modelled interface {
 	constraint.Set
 	Constraints(sites, levels int) ([]Constraint[int32], error)
 }
 
-// Constraints returns a list that holds only c. A constraint on tokens is thereby [Modelled].
+// Constraints returns a list that holds only c. It implements [Modelled] for constraints on tokens.
 func (c Constraint[S]) Constraints(_, _ int) ([]Constraint[S], error) {
 	return []Constraint[S]{c}, nil
 }
@@ -321,8 +325,8 @@ func (j joined) Len() int {
 	return n
 }
 
-// Violation stores the violations of the states x, states × inequalities; it implements
-// constraint.Set.
+// Violation stores in g the violations of the states x, a row-major array of states × inequalities;
+// it implements constraint.Set.
 func (j joined) Violation(g []float64, x []int32) {
 	n := j.Len()
 	if n == 0 {
@@ -355,7 +359,7 @@ type values struct {
 // Shape returns the shape of the states.
 func (m *values) Shape() (sites, levels int) { return m.sites, m.levels }
 
-// Energy implements energy.Model.
+// Energy stores in e the energies of the states x; it implements energy.Model.
 func (m *values) Energy(e []float64, x []int32) {
 	n := len(m.weight)
 	g := scratch.Float64s.Get(len(e) * n)
@@ -372,7 +376,7 @@ type evaluated struct {
 	levels int
 }
 
-// As offers energy.Binary if there are two levels.
+// As implements energy.Capable. It adds energy.Binary if there are two levels.
 func (m evaluated) As(target any) bool {
 	return m.levels == 2 && energy.Give[energy.Binary](target, evaluatedField{m}) || energy.AsInto(m.Differentiable, target)
 }
@@ -380,8 +384,8 @@ func (m evaluated) As(target any) bool {
 // evaluatedField adds energy.Binary to an evaluated model of two levels.
 type evaluatedField struct{ evaluated }
 
-// Field implements energy.Binary. It sets h[i] to the energy with level 1 at site i minus the
-// energy with level 0.
+// Field stores the energies in e, and in h[i] the energy with level 1 at site i minus the energy
+// with level 0. It implements energy.Binary.
 func (m evaluatedField) Field(e []float64, h []float32, x []int32) {
 	check.Len("dual", "h", len(h), len(x))
 	g := scratch.Float32s.Get(2 * len(h))

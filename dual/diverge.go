@@ -11,29 +11,29 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// DivergedError reports that the multipliers diverge, usually because no distribution satisfies
-// the constraints on average. Its evidence is a direction u, with Σ_j |u_j| = 1 and u_j ≥ 0 for
+// DivergedError reports that the multipliers diverge, usually because no distribution satisfies the
+// constraints on average. Its evidence is a direction u, with Σ_j |u_j| = 1 and u_j ≥ 0 for
 // inequalities, such that
 //
-//	Σ_j u_j g_j(x) ≥ Margin > 0.
+//	Σ_j u_j g_j(x) ≥ Margin.
 //
-// If Proven is true, this holds for every state x of the support. Then no distribution has E[g] ≤
-// 0 (Gordan's alternative), and the error wraps constraint.ErrInfeasible.
+// If Proven is true, Margin > 0 and this holds for every state x of positive probability. Then no
+// distribution has E[g] ≤ 0 (Gordan's alternative), and the error wraps constraint.ErrInfeasible.
 //
 // If Proven is false and Margin > 0, the inequality holds for every sample of the last Steps dual
-// steps. Meanwhile the multipliers grew beyond Config.Diverge. A distribution may still satisfy
-// the constraints, but the loop could not reach it.
+// steps, while the multipliers grew beyond Config.Diverge. A distribution may still satisfy the
+// constraints, but the loop could not reach it.
 //
 // Margin = 0 occurs only in errors of [Solve] and [SolveStates]. The constraints can then be
-// satisfied, but only by distributions on the part of the support where Σ_j u_j g_j = 0. No
-// finite λ gives such a distribution.
+// satisfied, but only by distributions on the states with Σ_j u_j g_j(x) = 0. No finite λ gives
+// such a distribution.
 type DivergedError struct {
 	Lambda    []float64 // multipliers when the search stopped
-	Direction []float64 // direction u = λ/Σ|λ|
+	Direction []float64 // direction u; usually that of Lambda
 	Margin    float64
 	Steps     int
 	Proven    bool
-	Rows      []Row // description of each row
+	Rows      []Row // description of each constraint
 }
 
 func (e *DivergedError) Error() string {

@@ -11,14 +11,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Ascent is projected dual ascent, the rule of Hadou, Uslu and Ribeiro 2026:
+// Ascent is projected dual ascent, the [Rule] of Hadou, Uslu and Ribeiro (2026):
 //
 //	λ ← clip(λ + η_t ḡ, 0, max)
 //
-// Here ḡ is the mean violation of the batch of step t. Step is in units of λ per unit of g and
-// must be tuned to the problem. If Step is nil, every multiplier j has its own step, η_tj =
-// β/(v_j·√(1+t)). Here v_j is the mean variance of g_j over earlier batches. This step is the
-// diagonal of Newton's method and does not depend on the units of g.
+// Here ḡ is the mean violation of the batch of step t. η_t is the step size Step(t), in units of λ
+// per unit of g, and must be tuned to the problem. If Step is nil, every multiplier j has its own
+// step size η_tj = β/(v_j·√(1+t)), where v_j is the mean variance of g_j over earlier batches. This
+// step size is that of Newton's method with a diagonal Hessian and does not depend on the units of
+// g.
 type Ascent struct {
 	Step Schedule // step size η_t; nil means β/(v_j·√(1+t))
 }
@@ -41,14 +42,15 @@ func (a *ascent) Update(lambda []float64, b *Batch) error {
 	return nil
 }
 
-// Extragradient is ascent along the gradient at a look-ahead point λ' (Korpelevich 1976):
+// Extragradient is dual ascent along the gradient at a look-ahead point λ' (Korpelevich 1976):
 //
 //	λ' = clip(λ + η_t ḡ(λ), 0, max),  λ ← clip(λ + η_t ḡ(λ'), 0, max)
 //
-// It takes two dual steps, and both start from the same λ. It is slower than [Ascent] where
-// Ascent works, but it remains stable at step sizes at which Ascent oscillates.
+// Each update of λ takes two dual steps, one for each mean violation ḡ. η_t is the step size. The
+// rule is slower than [Ascent] where Ascent works, but remains stable at step sizes at which Ascent
+// oscillates.
 type Extragradient struct {
-	Step Schedule // step size η_t; nil means β/(v_j·√(1+t)), as in [Ascent]
+	Step Schedule // step size η_t; nil means that of [Ascent]
 }
 
 // Bind returns an updater of n multipliers; it implements [Rule].
@@ -86,15 +88,16 @@ func (e *extragradient) fields(f *wire.Fields) {
 }
 
 // PI is a proportional–integral controller with smoothed errors (νPI: Sohrabi, Ramirez, Zhang,
-// Lacoste-Julien and Gallego-Posada 2024), in the form without a separate integral:
+// Lacoste-Julien and Gallego-Posada 2024). In the form without a separate integral it is
 //
 //	ξ_t = ν ξ_{t−1} + (1−ν) ḡ,  λ ← clip(λ + η_t(ḡ + κ(ξ_t − ξ_{t−1})), 0, max)
 //
-// It is dual ascent with an extra term. The term responds at once to a change in the violation
-// and damps the oscillation of λ around the optimum. The clipped λ is itself the integral, so
-// nothing accumulates while a multiplier stays at a bound (no windup).
+// where ḡ is the mean violation, η_t the step size, ν the smoothing weight and κ a factor. PI is
+// dual ascent with an extra term, which responds at once to a change in the violation and damps the
+// oscillation of λ around the optimum. The clipped λ is itself the integral, so nothing accumulates
+// while a multiplier stays at a bound (no windup).
 type PI struct {
-	Integral     Schedule // step size η_t; nil means the step of [Ascent], β/(v_j·√(1+t))
+	Integral     Schedule // step size η_t; nil means that of [Ascent]
 	Proportional float64  // factor κ ≥ 0 of the damping term; 0 means 1, −1 means none
 	Smooth       float64  // smoothing weight ν in [0, 1)
 }
@@ -144,16 +147,17 @@ func (c *controller) fields(f *wire.Fields) {
 	c.gains.fields(f)
 }
 
-// AdaGrad is ascent whose steps shrink with the gradients seen so far (Duchi, Hazan and Singer
+// AdaGrad is dual ascent whose steps shrink with the gradients seen so far (Duchi, Hazan and Singer
 // 2011):
 //
 //	λ_j ← clip(λ_j + Rate·(β/sd_j)·ḡ_j/√Σ ḡ_j², 0, max)
 //
-// The sum is over all steps so far, and sd_j² is the mean variance of g_j over earlier batches.
-// The rule does not depend on the units of g. It takes O(n) time and memory for n multipliers. It
-// is the default for more than 2000 multipliers, where the covariance of [Auto] is too large.
+// Here ḡ_j is the mean violation, the sum is over all steps so far, and sd_j² is the mean variance
+// of g_j over earlier batches. The rule does not depend on the units of g. It takes O(n) time and
+// memory for n multipliers. It is the default for more than 2000 multipliers, for which the
+// covariance of [Auto] is too large.
 type AdaGrad struct {
-	Rate float64 // factor of every step; 0 means 1
+	Rate float64 // factor of every step size; 0 means 1
 }
 
 // Bind returns an updater of n multipliers; it implements [Rule]. It returns an error if the rate
@@ -268,17 +272,17 @@ func (g *gains) fields(f *wire.Fields) {
 	f.Float64s(g.variance)
 }
 
-// Schedule returns the step size at dual step t = 0, 1, 2, …. The result must depend on t alone
-// and be finite and ≥ 0. Samples depend on the schedule, so its arithmetic should give the same
-// bits on every processor. That of [Constant] and [Power] does.
+// Schedule is a function that returns the step size at dual step t = 0, 1, 2, …. The result must
+// depend on t alone and be finite and ≥ 0. Samples depend on the schedule, so its arithmetic should
+// give the same bits on every processor, as that of [Constant] and [Power] does.
 type Schedule func(t int) float64
 
-// Constant returns the constant schedule η. With η = κ/√T over T steps, the mean of the
-// multipliers is within O(1/√T) of the optimum (Hadou et al. 2026, theorem 1).
+// Constant returns the constant schedule η. If η = κ/√T over T steps, for some constant κ, the mean
+// of the multipliers is within O(1/√T) of the optimum (Hadou et al. 2026, theorem 1).
 func Constant(eta float64) Schedule { return func(int) float64 { return eta } }
 
-// Power returns the schedule κ/(1+t)^p, for runs whose length is not known in advance. The
-// classical range for stochastic approximation is ½ < p ≤ 1.
+// Power returns the schedule κ/(1+t)^p, for loops whose number of steps is not known in advance.
+// The classical range for stochastic approximation is ½ < p ≤ 1.
 func Power(kappa, p float64) Schedule {
 	return func(t int) float64 {
 		return float64(kappa * simd.Exp(0-float64(p*simd.Log(float64(1+t)))))

@@ -20,23 +20,23 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Config holds the settings of an [Inference]. The zero value is one primal draw per dual
-// step, [Auto] from λ = 0, and no bound on λ.
+// Config holds the settings of an [Inference]. With the zero value, a dual step makes one draw per
+// chain, the rule is [Auto] and starts from λ = 0, and λ is not bounded.
 type Config struct {
 	// rule that updates λ; nil means Auto{}, or AdaGrad{} for more than 2000 multipliers
 	Rule  Rule
-	Inner int       // primal draws per dual step; 0 means 1
+	Inner int       // number of draws per chain in a dual step; 0 means 1
 	Start []float64 // initial λ, for instance of an earlier run; nil means zeros
 	Max   *float64  // upper bound on every |λ_j|, ≥ 0; nil means no bound; see [Inference.Run]
 
-	// Uniform makes λ̄ and the certificate plain means over all steps, as in theorem 1 of
-	// Hadou et al. 2026. By default λ̄ has weights ∝ t², and the certificate omits the first
-	// quarter of the steps.
+	// Uniform makes the average λ̄ of the multipliers, and the certificate, plain means over
+	// all steps, as in theorem 1 of Hadou et al. 2026. By default λ̄ has weights ∝ t² at step
+	// t, and the certificate omits the first quarter of the steps.
 	Uniform bool
 
-	// Diverge is the sum of the multipliers at which a run gives up if no sample has
-	// satisfied the constraints; 0 means 10⁴. It ends the run even if infeasibility is not
-	// proven. See [DivergedError].
+	// Diverge is the sum of |λ_j| at which a run gives up if no sample has satisfied the
+	// constraints; 0 means 10⁴. The run then ends even if it is not proven that no distribution
+	// satisfies them. See [DivergedError].
 	Diverge float64
 
 	// Observe, if not nil, is called after every dual step. It receives the multipliers at
@@ -45,9 +45,9 @@ type Config struct {
 	Observe func(step int, lambda, mean []float64)
 
 	// Checkpoint saves the loop to the file Path, if that is set, and keeps the previous file
-	// as Path.old. It saves at the end of every Run, even if the context ended the Run.
-	// Within a Run it saves after every Every steps; 0 means only at the end. A failure to
-	// save ends the Run.
+	// as Path.old. It saves at the end of every Run, even if the context ended the Run. Every
+	// is the number of steps between saves within a Run; 0 means none. A failure to save ends
+	// the Run.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -58,14 +58,15 @@ type Config struct {
 
 const defaultDiverge = 1e4 // default of Config.Diverge, checked by TestDiverges
 
-// Inference is the primal–dual loop. Each dual step sets the multipliers λ of the target, resets
-// the primal and lets it draw. It then measures the mean violation of the present states and
-// updates λ by the rule. All states share λ. To have separate multipliers for groups of chains,
-// run one Inference per group, each with its own target and chains.
+// Inference is the primal–dual loop, which finds the multipliers λ of a [Target]. Each dual step
+// sets the multipliers of the target, resets the [Primal] and lets it draw. It then measures the
+// mean violation of the present states and updates λ by the [Rule]. All states share λ. To have
+// separate multipliers for groups of chains, run one Inference per group, each with its own target
+// and chains.
 //
 // The result of a run depends on the configuration and the primal, not on the number of workers.
-// Memory does not grow with the number of steps. Methods must not be called concurrently with
-// each other.
+// Memory does not grow with the number of steps. Methods must not be called concurrently with each
+// other.
 type Inference[S energy.Site] struct {
 	cfg    Config
 	target Target[S]
@@ -101,11 +102,11 @@ func (c *Config) newState(ctx context.Context, lambda []float64, states int) (s 
 
 // NewInference returns a loop over the target t and the primal p, which must draw from t. A primal
 // on another model would not follow the multipliers. If p is [Energetic], such as the chains of
-// package sampler, NewInference detects this mistake, and rejects p if its energies do not change
+// package sampler, NewInference detects this mistake: it rejects p if its energies do not change
 // with λ.
 //
-// It returns an error if an argument is nil, a field is out of range, the rule returns an error,
-// or p is rejected.
+// NewInference returns an error if an argument is nil, a field is out of range, the rule returns an
+// error, or p is rejected.
 func NewInference[S energy.Site](ctx context.Context, t Target[S], p Primal[S], cfg Config) (*Inference[S], error) {
 	if check.Nil(t) || check.Nil(p) {
 		return nil, fmt.Errorf("dual: NewInference: target or primal is nil")
@@ -165,10 +166,11 @@ func (c *Config) fill(n int, equal []bool) error {
 // Run makes n dual steps. With n = math.MaxInt it continues until the context ends.
 //
 // If the context ends, Run returns the context's error, and a later Run continues the interrupted
-// step. If no distribution satisfies the constraints, Run returns a [*DivergedError]. Run also ends
-// on a violation that is NaN or infinite, and on an error of the primal or the rule. If after n
-// steps a constraint whose mean multiplier is at Config.Max is still violated, the error is a
-// [*NotConverged] with Tolerance 0. The loop keeps its state after every error.
+// step. If no distribution satisfies the constraints, Run returns a [*DivergedError]. Run also
+// returns an error if a violation is NaN or infinite, or if the primal or the rule returns an
+// error. If a multiplier is at Config.Max on average after n steps and its constraint is still
+// violated, the error is a [*NotConverged] with Tolerance 0. The loop keeps its state after every
+// error.
 func (i *Inference[S]) Run(ctx context.Context, n int) error {
 	if err := i.run(ctx, n); err != nil || math.IsInf(i.cfg.most, 1) || i.steps == 0 {
 		return err
@@ -217,7 +219,7 @@ func (i *Inference[S]) step(ctx context.Context) error {
 func (i *Inference[S]) draw(ctx context.Context) error {
 	c, counts := i.primal.(Counter)
 	if !i.open {
-		if err := i.target.SetLambda(i.lambda); err != nil {
+		if err := i.enter(); err != nil {
 			return err
 		}
 		if err := i.primal.Reset(); err != nil {
@@ -237,6 +239,27 @@ func (i *Inference[S]) draw(ctx context.Context) error {
 	}
 	return nil
 }
+
+// enter sets the target to the multipliers of the step. A target may reject multipliers that a rule
+// has chosen; then enter halves the step, several times if needed.
+func (i *Inference[S]) enter() error {
+	err := i.target.SetLambda(i.lambda)
+	if err == nil || i.steps == 0 {
+		return err
+	}
+	for range mostHalvings {
+		for j, last := range i.way.last {
+			i.lambda[j] = last + (i.lambda[j]-last)/2
+		}
+		if i.target.SetLambda(i.lambda) == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("dual: step %d: the multipliers are pressed against the limit of the target; relax the constraints, or take smaller steps: %w", i.steps, err)
+}
+
+// mostHalvings is the number of times that a step of the multipliers is halved.
+const mostHalvings = 20
 
 // measure computes the violations of the present states and stores their statistics in the batch.
 func (i *Inference[S]) measure() error {
@@ -298,9 +321,9 @@ func belongs[S energy.Site](t Target[S], p Primal[S], start []float64) error {
 	return nil
 }
 
-// Average returns λ̄, the mean of the multipliers over the trajectory, with weights ∝ t². If
+// Average returns λ̄, the mean of the multipliers over all steps, with weights ∝ t² at step t. If
 // Config.Uniform is set, the weights are equal. The convergence theory holds for λ̄, not for the
-// last iterate. Before the first step, Average returns the initial multipliers.
+// multipliers of the last step. Before the first step, Average returns the initial multipliers.
 func (i *Inference[S]) Average() []float64 {
 	if i.steps == 0 {
 		return i.Lambda()
@@ -308,10 +331,11 @@ func (i *Inference[S]) Average() []float64 {
 	return slices.Clone(i.way.average)
 }
 
-// Certificate returns the certificate of the trajectory, with λ̄ and the mean violations of the
-// samples that the loop has drawn. Unless Config.Uniform is set, it omits the first quarter of the
-// steps. Use Certificate if the samples of the loop itself are the result. It returns nil before
-// the first step.
+// Certificate returns the certificate of the samples that the loop has drawn while λ moved. It
+// holds λ̄ (see [Inference.Average]) and the mean violations of these samples. Unless
+// Config.Uniform is set, it omits the first quarter of the steps. Use Certificate if the samples of
+// the loop itself are the result, and [Inference.Certify] for the distribution at λ̄. Certificate
+// returns nil before the first step.
 func (i *Inference[S]) Certificate() *Certificate {
 	if i.steps == 0 {
 		return nil
@@ -330,14 +354,14 @@ func (i *Inference[S]) Certificate() *Certificate {
 	return c
 }
 
-// Certify certifies fixed multipliers: lambda, or [Inference.Average] if lambda is nil. It first
-// runs the primal for discard draws per chain, which are not counted. It then makes the given
-// number of draws per chain and returns their certificate. The certificate includes the dual
-// value if the target can be enumerated and has at most 2²² states. The next dual step uses the
-// multipliers of the loop again.
+// Certify returns the certificate of fixed multipliers: of lambda, or of [Inference.Average] if
+// lambda is nil. It draws new samples at these multipliers. The primal first makes discard draws
+// per chain that are not counted, and then the given number of draws per chain. The certificate
+// includes the dual value if the target can be enumerated and has at most 2²² states. The next dual
+// step uses the multipliers of the loop again.
 //
-// Certify returns an error of the primal or of SetLambda. It also returns an error if draws < 1
-// or a step was interrupted.
+// Certify returns an error of the primal or of SetLambda. It also returns an error if draws < 1 or
+// a step was interrupted.
 func (i *Inference[S]) Certify(ctx context.Context, lambda []float64, discard, draws int) (*Certificate, error) {
 	if err := i.life.Begin(ctx, "Certify", 0); err != nil {
 		return nil, err
@@ -412,7 +436,7 @@ func (i *Inference[S]) dualValue(ctx context.Context, c *Certificate) error {
 }
 
 // NotConverged is the error of a loop whose optimality conditions do not hold after the allowed
-// steps. The loop keeps its state. Certificate describes the trajectory so far.
+// steps. The loop keeps its state. The field Certificate describes all samples so far.
 type NotConverged struct {
 	Steps int // total number of steps made
 	// requested tolerance; 0 if Run returned the error because multipliers are at Config.Max
@@ -432,10 +456,11 @@ func (e *NotConverged) Error() string {
 // because a check costs a pass over the trajectory.
 const firstCheck = 256
 
-// Solve makes dual steps until the certificate of the trajectory holds within tol, an absolute
-// tolerance on violations and slacks. This certificate describes the samples drawn on the way. For
-// the distribution at λ̄ use [Inference.Certify]. If the certificate does not hold after the given
-// number of further steps, the error is a [*NotConverged]. Solve also returns the same errors as
+// Solve makes at most the given number of further dual steps, until the certificate of
+// [Inference.Certificate] holds. tol is the absolute tolerance on violations and slacks (see
+// [Certificate.Holds]). This certificate describes the samples drawn while λ moved; for the
+// distribution at the average λ̄ use [Inference.Certify]. If the certificate does not hold after
+// these steps, the error is a [*NotConverged]. Solve also returns the same errors as
 // [Inference.Run].
 func (i *Inference[S]) Solve(ctx context.Context, steps int, tol float64) error {
 	if err := cmp.Or(check.If(!(tol > 0), "dual: Solve: tol = %v, want > 0", tol), check.If(steps < 0, "dual: Solve: steps = %d, want ≥ 1", steps)); err != nil {
@@ -528,9 +553,9 @@ func (i *Inference[S]) read(ctx context.Context, r io.Reader) error {
 }
 
 // Save writes a checkpoint of the loop to w. If the primal has a method Save, the primal's
-// checkpoint follows. After Load the loop continues bit for bit as if it had not stopped. Save
-// first sets the target to the multipliers of the last dual step, because other calls such as
-// [Inference.Certify] may have changed them.
+// checkpoint follows. A loop that loads the checkpoint continues bit for bit. Save first sets the
+// target to the multipliers of the last dual step, because other calls such as [Inference.Certify]
+// may have changed them.
 func (i *Inference[S]) Save(w io.Writer) error { return i.life.Save(w) }
 
 // Load restores a checkpoint written by Save into a loop built with the same arguments. Start,

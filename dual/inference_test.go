@@ -3,6 +3,7 @@ package dual_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -345,4 +346,55 @@ func TestWrongModel(t *testing.T) {
 			require.Equal(t, []float64{1, 0}, lag.Lambda())
 		}
 	}
+}
+
+// picky rejects multipliers that sum to more than a limit.
+type picky struct {
+	*dual.Lagrangian
+	most     float64
+	rejected *int
+}
+
+func (p picky) SetLambda(lambda []float64) error {
+	sum := 0.0
+	for _, l := range lambda {
+		sum += l
+	}
+	if sum > p.most {
+		*p.rejected++
+		return fmt.Errorf("%v sums to more than %v", lambda, p.most)
+	}
+	return p.Lagrangian.SetLambda(lambda)
+}
+
+// Steps to multipliers that the target rejects are halved. The loop finds λ* within the limit, and
+// returns the error of the target if the limit excludes λ*.
+func TestRejectedStepsAreHalved(t *testing.T) {
+	lag := ring(t, 0.3)
+	star := 0.0
+	for _, l := range exact.Must(dual.Solve(ctx, lag)).Lambda {
+		star += l
+	}
+	require.Greater(t, star, 0.1)
+	for _, most := range []float64{1.005 * star, 0.5 * star} {
+		rejected := 0
+		chains := exact.Must(sampler.NewChains(context.Background(), lag, mcmc.Gibbs{}, sampler.Config{Chains: 64, Warmup: -1}))
+		inf := exact.Must(dual.NewInference[int32](context.Background(), picky{lag, most, &rejected}, chains, dual.Config{}))
+		err := inf.Run(ctx, 2000)
+		require.Positive(t, rejected)
+		sum := 0.0
+		for _, l := range inf.Average() {
+			sum += l
+		}
+		require.LessOrEqual(t, sum, most)
+		if most < star {
+			require.ErrorContains(t, err, "pressed against the limit of the target")
+			continue
+		}
+		require.NoError(t, err)
+		require.InEpsilon(t, star, sum, 0.05)
+	}
+	chains := exact.Must(sampler.NewChains(context.Background(), lag, mcmc.Gibbs{}, sampler.Config{Chains: 4, Warmup: -1}))
+	_, err := dual.NewInference[int32](context.Background(), picky{lag, -1, new(int)}, chains, dual.Config{})
+	require.ErrorContains(t, err, "sums to more than -1")
 }

@@ -18,26 +18,25 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// Lagrangian is the model of the tilted distribution, with the energy
+// Lagrangian is the energy model of a base distribution that is tilted to satisfy constraints,
 //
 //	E(x, λ) = (f0(x) + Σ_j λ_j g_j(x)) / β.
 //
-// Here f0 is the energy of the base model and g_j are the rows of the constraints. β is the
-// temperature, 1 unless set by [Lagrangian.AtTemperature]. λ ≥ 0 are the multipliers, initially
-// 0. At λ = 0 and β = 1 the energy equals that of the base model, bit for bit.
+// Here f0 is the energy of the base model and g_j ≤ 0 are the inequalities of the constraints. β is
+// the temperature, 1 unless set by [Lagrangian.AtTemperature]. λ ≥ 0 are the multipliers, initially
+// 0. At λ = 0 and β = 1 the energy equals that of the base model, bit for bit. g must be finite
+// wherever the base has positive probability.
 //
-// A Lagrangian is an energy.Affine of the base and the inequalities, with changing weights, and
-// supports what energy.Affine supports. Inequalities made of models ([Constraint],
-// constraint.Count, a [Modelled] set) support what the models support. For instance, a torus
-// under a constraint.Count is a torus at every λ, and kernels for tori accept it: see
-// energy.Varying. Any other set only has values. Its differences are computed exactly, by one
-// evaluation per level at each site, without a cache.
+// A Lagrangian is an energy.Affine of the base and the inequalities with changing weights (see
+// energy.Varying), and supports the interfaces that the Affine supports. Inequalities made of
+// models ([Constraint], constraint.Count, a [Modelled] set) support what the models support. For
+// instance, a torus under a constraint.Count is a torus at every λ, and kernels for tori accept it.
+// All other sets only compute values. Their differences are computed exactly, by one evaluation per
+// level at each site, without a cache.
 //
-// g must be finite wherever the base has probability.
-//
-// A Lagrangian is safe for concurrent use, except that SetLambda must not run concurrently with
-// any other method. Kernels on the Lagrangian must be Reset after SetLambda. [Inference] takes
-// care of both. Two loops must not share a Lagrangian.
+// A Lagrangian is safe for concurrent use, except that SetLambda must not run concurrently with any
+// other method. Kernels on the Lagrangian must be Reset after SetLambda. [Inference] takes care of
+// both. Two loops must not share a Lagrangian.
 type Lagrangian struct {
 	tilted
 	levels int
@@ -78,16 +77,16 @@ func (t *tilted) Sites() int { return t.sites }
 // Beta returns the temperature.
 func (t *tilted) Beta() float64 { return t.beta }
 
-// Rows returns a description of every row, one per multiplier.
+// Rows returns a description of every inequality, one per multiplier.
 func (t *tilted) Rows() []Row { return slices.Clone(t.rows) }
 
 // Lambda returns a copy of the multipliers.
 func (t *tilted) Lambda() []float64 { return slices.Clone(t.lambda) }
 
-// NewLagrangian returns the Lagrangian of a base model and all rows of the given sets, in order,
-// at β = 1 and λ = 0. It returns an error if an argument is nil or there are no rows. It also
-// returns an error if a set does not fit the shape of the base. Examples are a constraint.Count
-// that no state satisfies and a model of another shape.
+// NewLagrangian returns the Lagrangian of a base model and the inequalities of all the given sets,
+// in order, at β = 1 and λ = 0. It returns an error if an argument is nil or there are no
+// inequalities. It also returns an error if a set does not fit the shape of the base, or if no
+// state of this shape satisfies a constraint.Count.
 func NewLagrangian(base energy.Model, sets ...constraint.Set) (*Lagrangian, error) {
 	sites, levels, err := check.Model("dual", "NewLagrangian", "base", base)
 	if err != nil {
@@ -229,10 +228,10 @@ func (w *sitewise) update(weight []float64, levels int) error {
 	return err
 }
 
-// Version returns the number of updates; it implements [energy.Varying].
+// Version returns the number of changes of the multipliers; it implements [energy.Varying].
 func (w *sitewise) Version() uint64 { return w.version }
 
-// Now returns a copy of the current sum; it implements [energy.Varying].
+// Now returns an immutable copy at the present multipliers; it implements [energy.Varying].
 func (w *sitewise) Now() energy.Model {
 	m := *w.Independent
 	return &m
@@ -253,11 +252,11 @@ func (l *Lagrangian) AtTemperature(beta float64) (*Lagrangian, error) {
 	return n, n.SetLambda(l.lambda)
 }
 
-// Within declares that all samples are in a language, as they are for kernels of package mcmc
-// with the same Within. [Lagrangian.Margin], [Lagrangian.Dual] and [Solve] then consider only
-// states of the language. So they can prove that no mixture of these states has the required
-// means. The energy does not change. Within returns an error for a nil language, or
-// constraint.ErrInfeasible if the language has no sequence of the base's shape.
+// Within declares that all samples are in a language, a set of allowed sequences, as enforced by
+// the option Within of kernels in package mcmc. [Lagrangian.Margin], [Lagrangian.Dual] and [Solve]
+// then consider only states of the language. So they can prove that no distribution on these states
+// satisfies the constraints. The energy does not change. Within returns an error for a nil
+// language, or constraint.ErrInfeasible if the language has no sequence of the base's shape.
 func (l *Lagrangian) Within(ctx context.Context, a constraint.Language) error {
 	g, err := trellis.Unroll(ctx, "dual: Within", a, l.sites, l.levels)
 	if err == nil {
@@ -279,19 +278,20 @@ func (l *Lagrangian) each(ctx context.Context, who string, f func(f0 float64, g 
 // Shape returns the shape of the base model.
 func (l *Lagrangian) Shape() (sites, levels int) { return l.sites, l.levels }
 
-// Energy implements energy.Model at the present multipliers.
+// Energy stores in e the energies of the states x at the present multipliers; it implements
+// energy.Model.
 func (l *Lagrangian) Energy(e []float64, x []int32) { l.sum.Energy(e, x) }
 
-// As implements energy.Capable. It offers the capabilities of the sum of the base and the
-// inequalities.
+// As implements energy.Capable. It offers the interfaces that the weighted sum of the base and the
+// inequalities supports (see energy.Affine).
 func (l *Lagrangian) As(target any) bool { return l.sum.As(target) }
 
 // Base returns the model whose energy is f0.
 func (l *Lagrangian) Base() energy.Model { return l.base }
 
-// SetLambda sets the multipliers. Kernels on l must be Reset afterwards. SetLambda returns an
-// error and changes nothing if a multiplier is not finite, or is negative and not that of an
-// equality. It panics unless len(lambda) is the number of inequalities.
+// SetLambda sets the multipliers. Kernels on the Lagrangian must be Reset afterwards. SetLambda
+// returns an error and changes nothing if a multiplier is not finite, or if it is negative and not
+// that of an equality. It panics unless len(lambda) is the number of inequalities.
 func (l *Lagrangian) SetLambda(lambda []float64) error {
 	check.Len("dual", "lambda", len(lambda), len(l.lambda))
 	if err := multiplier.Check("dual: SetLambda", lambda, l.equal); err != nil {
@@ -351,17 +351,17 @@ func (l *Lagrangian) update() error {
 	return nil
 }
 
-// Violation stores in g the value g_j of every state of x, states × inequalities, row-major. It
-// panics if the lengths do not match.
+// Violation stores in g the violations g_j of every state of x, a row-major array of states ×
+// inequalities. It panics if the lengths do not match.
 func (l *Lagrangian) Violation(g []float64, x []int32) {
 	check.Len("dual", "g", len(g), len(x)/l.sites*len(l.lambda))
 	l.set.Violation(g, x)
 }
 
-// Dual returns the dual value D(λ) = −β log Σ_x exp(−(f0 + λᵀg)/β) by enumeration. For every λ ≥ 0
-// it is a lower bound on the optimum of the constrained problem. Unlike other methods, Dual uses
-// the given λ, not the present one. It returns the same errors as energy.Enumerate and SetLambda.
-// After [Lagrangian.Within] it also returns an error for more than 2²² states.
+// Dual returns the dual value D(λ) = −β log Σ_x exp(−(f0(x) + λᵀg(x))/β) at the given λ, by
+// enumeration. For every λ ≥ 0 the dual value is a lower bound on the optimum of the constrained
+// problem. Dual returns the same errors as energy.Enumerate and SetLambda. After
+// [Lagrangian.Within] it also returns an error for more than 2²² states.
 func (l *Lagrangian) Dual(ctx context.Context, lambda []float64) (float64, error) {
 	at, err := l.AtTemperature(l.beta)
 	if err == nil {
@@ -392,13 +392,13 @@ func (l *Lagrangian) dualWithin(ctx context.Context) (float64, error) {
 	return -l.beta * tilt.Normalize(w), nil
 }
 
-// Margin returns min_x uᵀg(x) or a lower bound on it, where u_j ≥ 0 for inequalities. A positive
-// margin proves that no distribution satisfies the constraints.
+// Margin returns min_x uᵀg(x) or a lower bound on it, where u is a direction with u_j ≥ 0 for
+// inequalities. A positive margin proves that no distribution satisfies the constraints.
 //
-// If the inequalities are sums over sites, the result is the minimum over all states, or over the
-// language of [Lagrangian.Within], which is a lower bound. If not, and the base has at most 2²²
-// states, the result is the minimum over the states in both the support and the language. In all
-// other cases, the result ok is false.
+// If the inequalities are sums over sites, the result is the minimum over all states or, after
+// [Lagrangian.Within], over the language. This is a lower bound, because it includes states of
+// probability zero. Otherwise, if the base has at most 2²² states, the result is the minimum over
+// the states of positive probability (and in the language). In all other cases ok is false.
 //
 // Margin returns an error if an evaluation gives NaN or the context ends.
 func (l *Lagrangian) Margin(ctx context.Context, u []float64) (margin float64, ok bool, err error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
-// Primal draws samples from the target at its present multipliers. The chains of package sampler
+// Primal draws samples from a [Target] at its present multipliers. The chains of package sampler
 // are primals. [Resampler] turns any other sampler into a primal.
 //
 // A primal may also implement [Counter], [Energetic] and [Saver].
@@ -19,29 +19,30 @@ type Primal[S energy.Site] interface {
 	// Run makes n draws per chain.
 	Run(ctx context.Context, n int) error
 
-	// Reset is called when the multipliers have changed.
+	// Reset is called when the multipliers have changed. The next Run must draw at the new
+	// ones.
 	Reset() error
 
-	// States returns the present states, states × sites. The caller must not modify the
-	// slice.
+	// States returns the present states, an array of states × sites. The caller must not modify
+	// the slice.
 	States() []S
 
 	// SetStates replaces the present states by a copy of x, which has the same length. The next
-	// Run continues from these states as after Reset. The states may come from a replay buffer,
-	// or from data for contrastive divergence. If the length or a level is wrong, SetStates
-	// returns an error and changes nothing.
+	// Run continues from these states as after Reset. Package fit uses it for states from a
+	// replay buffer or from data. If the length or a level is wrong, SetStates returns an error
+	// and changes nothing.
 	SetStates(x []S) error
 }
 
 // Counter is a [Primal] that counts its draws per chain. If the context ends in the middle of a
-// dual step, the count lets the step continue where it stopped.
+// dual step, [Inference] uses the count to continue the step where it stopped.
 type Counter interface{ Len() int }
 
-// Energetic is implemented by types that compute energies: Energy stores in e[s] the energy of the
+// Energetic is implemented by types that compute energies. Energy stores in e[s] the energy of the
 // state x[s·sites : (s+1)·sites]. Every energy.Model and energy.Real is Energetic and can serve as
 // a statistic of a [Constraint]. A primal may be Energetic too and report the energies of its
-// model. [NewInference] then rejects a primal whose energies do not change with the target's
-// multipliers, because such a primal runs on another model.
+// model. [NewInference] then rejects the primal if its energies do not change with the target's
+// multipliers, because it draws from another model.
 type Energetic[S energy.Site] interface{ Energy(e []float64, x []S) }
 
 // Saver is a [Primal] with checkpoints. [Inference.Save] appends the primal's checkpoint to that of
@@ -52,9 +53,8 @@ type Saver interface {
 	Load(ctx context.Context, r io.Reader) error
 }
 
-// Resampler is a [Primal] that draws all its states afresh each time. It adapts samplers that
-// keep no state between draws, for instance a diffusion whose denoiser reads the target's
-// multipliers:
+// Resampler is a [Primal] that draws all its states anew each time. It adapts samplers that keep no
+// state between draws. An example is a diffusion whose denoiser reads the target's multipliers:
 //
 //	p, err := dual.NewResampler(sites, 256, diffusion.Sample)
 type Resampler[S energy.Site] struct {
@@ -64,9 +64,9 @@ type Resampler[S energy.Site] struct {
 	life   session.Session
 }
 
-// NewResampler returns a primal with the given number of states. sample fills x, states × sites,
-// with draws from the target at its present multipliers. NewResampler returns an error if sites
-// or states is below 1 or sample is nil.
+// NewResampler returns a primal with the given number of states. The function sample fills x, an
+// array of states × sites, with draws from the target at its present multipliers. NewResampler
+// returns an error if sites or states is below 1 or sample is nil.
 func NewResampler[S energy.Site](sites, states int, sample func(ctx context.Context, x []S) error) (*Resampler[S], error) {
 	if err := cmp.Or(
 		check.If(sites < 1 || states < 1 || sample == nil, "dual: NewResampler: sites = %d, states = %d, sample set = %t, want ≥ 1, ≥ 1 and true", sites, states, sample != nil),
@@ -91,7 +91,7 @@ func (r *Resampler[S]) Run(ctx context.Context, n int) error {
 	})
 }
 
-// Reset does nothing, because every draw starts afresh.
+// Reset does nothing, because no draw depends on earlier draws.
 func (r *Resampler[S]) Reset() error { return nil }
 
 // States returns the last draw, or zeros before the first draw. The slice is shared with the

@@ -16,12 +16,13 @@ import (
 //
 //	E(x, λ) = (f0(x) + Σ_j λ_j g_j(x)) / β,
 //
-// where f0 and the statistics of the constraints are energies with scores. It is an energy.Scored
-// and a [Target]. With langevin.Chains as the primal, [Inference] is primal–dual Langevin (a
-// baseline of Hadou et al. 2026) with λ shared by all chains.
+// where f0 is the base energy, g_j ≤ 0 are the constraints, λ the multipliers and β the
+// temperature. f0 and the statistics of the constraints have scores. A RealLagrangian is an
+// energy.Scored and a [Target]. With langevin.Chains as the primal, [Inference] is primal–dual
+// Langevin (a baseline of Hadou et al. 2026) in which all chains share λ.
 //
-// As with [Lagrangian.SetLambda], the multipliers must not change while another goroutine uses
-// the RealLagrangian.
+// As with [Lagrangian.SetLambda], the multipliers must not change while another goroutine uses the
+// RealLagrangian.
 type RealLagrangian struct {
 	tilted
 	base  energy.Scored
@@ -30,9 +31,9 @@ type RealLagrangian struct {
 }
 
 // NewRealLagrangian returns the Lagrangian of base and constraints at λ = 0 and temperature beta.
-// It returns an error if base is nil, there are no constraints, or a constraint is impossible. It
-// also returns an error if a statistic has no score, the numbers of sites differ, or beta is not
-// positive and finite.
+// It returns an error if base is nil, beta is not positive and finite, or there are no constraints.
+// It also returns an error if a constraint is invalid (see [Constraint]), if a statistic has no
+// score, or if the numbers of sites differ.
 func NewRealLagrangian(base energy.Scored, beta float64, constraints ...Constraint[float32]) (*RealLagrangian, error) {
 	if check.Nil(base) || len(constraints) == 0 {
 		return nil, fmt.Errorf("dual: NewRealLagrangian: base set = %t and %d constraints, want a base and ≥ 1", !check.Nil(base), len(constraints))
@@ -107,10 +108,10 @@ type combined struct {
 	offset float64
 }
 
-// Sites implements energy.Real.
+// Sites returns the number of coordinates; it implements energy.Real.
 func (c *combined) Sites() int { return c.of[0].Sites() }
 
-// Energy stores in e the energy of each state.
+// Energy stores in e the energy of each state; it implements energy.Real.
 func (c *combined) Energy(e []float64, x []float32) {
 	b := scratch.Float64s.Get(len(e))
 	defer scratch.Float64s.Put(b)
@@ -123,7 +124,7 @@ func (c *combined) Energy(e []float64, x []float32) {
 	}
 }
 
-// Score stores in s the score of each state.
+// Score stores in s the score of each state; it implements energy.Scored.
 func (c *combined) Score(s, x []float32) {
 	b := scratch.Float32s.Get(len(s))
 	defer scratch.Float32s.Put(b)
@@ -137,12 +138,13 @@ func (c *combined) Score(s, x []float32) {
 // Base returns the energy f0.
 func (l *RealLagrangian) Base() energy.Scored { return l.base }
 
-// Terms returns the energies g_j, one per row.
+// Terms returns the energies g_j, one per multiplier.
 func (l *RealLagrangian) Terms() []energy.Scored { return slices.Clone(l.terms) }
 
-// SetLambda replaces the multipliers by a copy of lambda. It returns an error and changes
-// nothing if a multiplier is not finite, or is negative and not that of an equality. It panics
-// unless there is one multiplier per row. Chains on l must be Reset afterwards.
+// SetLambda replaces the multipliers by a copy of lambda. Chains on the RealLagrangian must be
+// Reset afterwards. SetLambda returns an error and changes nothing if a multiplier is not finite,
+// or if it is negative and not that of an equality. It panics if the number of multipliers is
+// wrong.
 func (l *RealLagrangian) SetLambda(lambda []float64) error {
 	check.Len("dual", "lambda", len(lambda), len(l.lambda))
 	if err := multiplier.Check("dual: SetLambda", lambda, l.equal); err != nil {
@@ -152,7 +154,8 @@ func (l *RealLagrangian) SetLambda(lambda []float64) error {
 	return nil
 }
 
-// Energy stores in e the energy of each state at the present multipliers.
+// Energy stores in e the energy of each state at the present multipliers; it implements
+// energy.Real.
 func (l *RealLagrangian) Energy(e []float64, x []float32) {
 	l.base.Energy(e, x)
 	weighted.Scale(e, 1/l.beta)
@@ -166,7 +169,8 @@ func (l *RealLagrangian) Energy(e []float64, x []float32) {
 	}
 }
 
-// Score stores in s the score of each state at the present multipliers.
+// Score stores in s the score of each state at the present multipliers; it implements
+// energy.Scored.
 func (l *RealLagrangian) Score(s, x []float32) {
 	l.base.Score(s, x)
 	weighted.Scale(s, 1/l.beta)
@@ -180,8 +184,8 @@ func (l *RealLagrangian) Score(s, x []float32) {
 	}
 }
 
-// Violation stores in g the value g_j of every state of x, states × rows, row-major. It panics if
-// the lengths do not match.
+// Violation stores in g the violations g_j of every state of x, a row-major array of states × Len.
+// It panics if the lengths do not match.
 func (l *RealLagrangian) Violation(g []float64, x []float32) {
 	n := len(l.terms)
 	states := len(x) / l.sites

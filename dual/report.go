@@ -10,17 +10,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Report is a solution or a certificate in the user's terms. String formats it as a table with
-// one line per constraint, like the log of a solver. encoding/json can encode it.
+// Report presents a [Solution] or a [Certificate] in the units of the constraints. String formats
+// it as a table with one line per constraint, like the log of a solver. encoding/json can encode
+// it.
 type Report struct {
 	Status      string   `json:"status"`
 	Constraints []Line   `json:"constraints"`
 	Dual        *float64 `json:"dual,omitempty"`   // value of the dual function; nil if unknown
-	Steps       int      `json:"steps,omitempty"`  // number of steps in the means
+	Steps       int      `json:"steps,omitempty"`  // number of steps over which means are taken
 	States      int      `json:"states,omitempty"` // number of states per step
 }
 
-// Line is the report on one constraint. The two rows of a range share one line.
+// Line reports on one constraint. A range, which has two rows, has one line.
 type Line struct {
 	Name   string
 	Unit   string  // unit of Value, SE, Low and High
@@ -34,11 +35,11 @@ type Line struct {
 	// unit. For a range it is the price of the binding bound.
 	Price float64
 
-	RHat, ESS float64 // R-hat and effective number of draws of the chains; NaN if undefined
+	RHat, ESS float64 // R-hat and effective sample size of the chains; NaN if undefined
 
-	// Status is one of the following: "binding"; "slack"; "violated"; "undecided", if the
-	// mean is within two standard errors of the limit set by the tolerance; "not settled", if
-	// λ is larger than the slack allows; or "not converged", if the chains disagree.
+	// Status is "binding", "slack" or "violated"; "undecided" if the mean is within two
+	// standard errors of the limit set by the tolerance; "not settled" if λ is larger than the
+	// slack allows; or "not converged" if the chains disagree.
 	Status string
 }
 
@@ -123,7 +124,7 @@ func reported(rows []Row, line func(j int) Line) []Line {
 	return all
 }
 
-// Report returns the report on the optimum.
+// Report returns the solution as a report in the units of the constraints.
 func (s *Solution) Report() *Report {
 	return &Report{Status: "optimal", Dual: &s.Dual, Constraints: reported(s.Rows, func(j int) Line {
 		l := s.Rows[j].line(j, s.Violation[j], 0, s.Lambda[j])
@@ -135,9 +136,10 @@ func (s *Solution) Report() *Report {
 	})}
 }
 
-// Report returns the report on a certificate. tol is the largest violation and slack allowed. If a
-// row has its own tolerance, that replaces tol for the violation. With tol = 0, a row counts as
-// violated only if the standard errors exclude that the constraint holds.
+// Report returns the certificate as a report in the units of the constraints. tol is the largest
+// violation and slack allowed. If a constraint has its own tolerance, that replaces tol for the
+// violation. With tol = 0, a constraint counts as violated only if the standard errors exclude that
+// it holds.
 func (c *Certificate) Report(tol float64) *Report {
 	r := &Report{Steps: c.Steps, States: c.States, Status: fmt.Sprintf("holds within %g", tol)}
 	switch {

@@ -8,26 +8,28 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Row relates row g_j of a target to the quantity h whose mean the user bounds:
+// Row describes one inequality E[g] ≤ 0 of a target, or one equality E[g] = 0 if Equal, in terms of
+// the quantity h whose mean the user bounds:
 //
 //	g = h − Bound,  or  g = Bound − h if AtLeast.
 //
-// The constraint is E[g] ≤ 0, or E[g] = 0 if Equal. Errors, certificates and reports print the
-// row in terms of h. The zero value is a row E[g] ≤ 0 without a name.
+// Each row has one multiplier. Errors, certificates and reports print rows in terms of h. The zero
+// value is an inequality E[g] ≤ 0 without a name.
 type Row struct {
-	Name    string // name to print; "" prints the number of the row
+	Name    string // name to print; "" means the number of the row
 	Unit    string // unit of h, Bound and Tolerance
 	Bound   float64
 	AtLeast bool
-	Equal   bool // the constraint is an equality; its multiplier may have either sign
+	Equal   bool // whether it is an equality; the multiplier may then have either sign
 
-	// Tolerance is the largest amount by which the mean may miss the bound before
-	// certificates count it as violated; 0 means the tolerance given in the call.
+	// Tolerance is the largest amount by which the mean may miss the bound before certificates
+	// count it as violated. 0 means the tolerance passed to methods such as
+	// [Certificate.Report].
 	Tolerance float64
 }
 
-// Described is implemented by targets, predictors and constraint sets that describe their rows.
-// Rows returns one Row for every multiplier.
+// Described is implemented by targets, predictors and constraint sets that describe their
+// inequalities. Rows returns one Row for every multiplier.
 type Described interface{ Rows() []Row }
 
 var (

@@ -12,16 +12,16 @@ import (
 // Ascent{Step: Constant(0.1)}, whose zero value is the recommended setting. Package dualtest
 // checks rules.
 type Rule interface {
-	// Bind returns an updater of n ≥ 1 multipliers with a state of its own. If the context
-	// ends, Bind returns the context's error.
+	// Bind returns an updater of n ≥ 1 multipliers. Every updater has its own state. If the
+	// context ends, Bind returns the context's error.
 	Bind(ctx context.Context, n int) (Updater, error)
 }
 
 // Updater updates multipliers and keeps its state between steps.
 type Updater interface {
-	// Update replaces λ by its next value. The value is within [0, b.Max], or within [−b.Max,
-	// b.Max] for the rows of b.Equal. Update must not keep the slices or allocate. On an
-	// error λ is unchanged.
+	// Update replaces the multipliers λ by their next values, given the batch b. The values are
+	// within [0, b.Max], or within [−b.Max, b.Max] for the equalities marked in b.Equal. Update
+	// must not keep the slices or allocate. On an error λ is unchanged.
 	Update(lambda []float64, b *Batch) error
 
 	// AppendBinary appends the state of the updater to data. An updater restored from this
@@ -51,9 +51,10 @@ func checkCount(rule string, n int) error {
 	return cmp.Or(check.If(n < 1, "dual: %s: n = %d, want ≥ 1", rule, n), check.Entries("dual: "+rule, "n", n))
 }
 
-// Decay shrinks the multipliers before every step of another rule: λ ← (1 − Rate)·λ. This keeps
-// them bounded when the constraints cannot be satisfied, at the price of a bias. With [Ascent] of
-// step size η as the other rule, the mean violation ḡ converges to Rate·λ/η instead of 0.
+// Decay is a rule that shrinks the multipliers before every step of another rule: λ ← (1 − Rate)·λ.
+// This keeps them bounded when the constraints cannot be satisfied, at the price of a bias. With
+// [Ascent] of step size η as the other rule, the mean violation ḡ converges to Rate·λ/η instead of
+// 0.
 type Decay struct {
 	Rule Rule    // rule that updates the shrunken multipliers; nil means Auto{}
 	Rate float64 // fraction removed from λ at every step, in [0, 1)

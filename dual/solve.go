@@ -15,22 +15,22 @@ import (
 type Solution struct {
 	Lambda    []float64 // optimal multipliers λ*
 	Dual      float64   // dual value D(λ*), equal to the optimum of the primal problem
-	Violation []float64 // mean violation E[g] at λ*; 0 where λ*_j ≠ 0
-	Rows      []Row     // description of each row
+	Violation []float64 // mean violation E[g] at λ*; entry j is 0 where λ*_j ≠ 0
+	Rows      []Row     // description of each constraint
 }
 
-// Solve returns the exact optimum of the problem l, up to rounding. It maximises D(λ) = −β log
-// Σ_x exp(−(f0 + λᵀg)/β) over λ ≥ 0. The multipliers of equalities may have either sign. After
-// [Lagrangian.Within] the sum is over the states in the language only. Solve starts from the
-// present multipliers of l and does not change l.
+// Solve returns the exact optimum of the problem of the Lagrangian l, up to rounding. It maximises
+// D(λ) = −β log Σ_x exp(−(f0(x) + λᵀg(x))/β) over λ ≥ 0. The multipliers of equalities may have
+// either sign. After [Lagrangian.Within] the sum is over the states in the language only. Solve
+// starts from the present multipliers of l and does not change l.
 //
-// If the base model has more than 2²² states, it cannot be enumerated. The base and the
-// inequalities must then have tables ([energy.Factored]) that form a graph of low width. The number
-// of sites is not limited in this case.
+// A base model with more than 2²² states cannot be enumerated. The base and the inequalities must
+// then have tables ([energy.Factored]) that form a graph of low tree-width. The number of sites is
+// not limited in this case.
 //
-// Solve returns an error if there are more than 2²² states and no tables, or if the graph is too
-// wide (see package projection/junction). It also returns an error if every state has energy +Inf
-// or a value is NaN, and the same errors as [SolveStates].
+// Solve returns an error if there are more than 2²² states and no tables, or if the tree-width is
+// too large (see package projection/junction). It also returns an error if every state has energy
+// +Inf or a value is NaN, and the same errors as [SolveStates].
 func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 	if l == nil {
 		return nil, fmt.Errorf("dual: Solve: l = nil")
@@ -55,18 +55,18 @@ func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 }
 
 // SolveStates returns the optimum over the distributions on a list of states, exact up to rounding.
-// f0[k] is the energy of state k, and h[k·m+j] is the value of row j at state k, for m rows. beta
-// is the temperature. rows[j] states the constraint on the mean of row j; a nil rows means that
-// every mean must be at most 0. With f0 = 0 and the states of a sample, SolveStates finds weights
-// under which the sample satisfies the constraints on average.
+// For state k, f0[k] is the energy, and h[k·m+j] is the value of the constrained quantity j, of
+// which there are m. beta is the temperature. rows[j] states the constraint on the mean of quantity
+// j; a nil rows means that every mean must be at most 0. If f0 is 0 and the states are a sample,
+// SolveStates finds weights under which the sample satisfies the constraints on average.
 //
 // SolveStates returns an error if there are no states, or if len(h) is not a multiple m ≥ 1 of
 // len(f0). It also returns an error if len(rows) ≠ m, a number is not finite, or beta is not
 // positive and finite.
 //
 // If no distribution satisfies the constraints, the error is a proven [*DivergedError] that wraps
-// constraint.ErrInfeasible. If the constraints hold only for distributions on part of the states,
-// λ* is infinite. The error is then a *DivergedError that is not proven, with Margin 0.
+// constraint.ErrInfeasible. If only distributions on part of the states satisfy the constraints, λ*
+// is infinite. The error is then a *DivergedError that is not proven, with Margin 0.
 func SolveStates(ctx context.Context, f0, h []float64, beta float64, rows []Row) (*Solution, error) {
 	if len(f0) == 0 || len(h) == 0 || len(h)%len(f0) != 0 {
 		return nil, fmt.Errorf("dual: SolveStates: len(f0) = %d and len(h) = %d, want ≥ 1 and a positive multiple of it", len(f0), len(h))
@@ -101,14 +101,14 @@ func allFinite(v []float64) bool {
 	return !slices.ContainsFunc(v, func(x float64) bool { return !check.Finite(x) })
 }
 
-// UndecidedError reports that a search found no optimum and no proof that no optimum exists. The
-// multipliers found do not satisfy the optimality conditions up to rounding.
+// UndecidedError reports that a search for multipliers found neither an optimum nor a proof that
+// there is none. The multipliers found do not satisfy the optimality conditions up to rounding.
 type UndecidedError struct {
 	Lambda    []float64 // the best multipliers found
 	Violation []float64 // mean violation E[g] at Lambda
 	// standard deviation of each g, the unit in which the conditions are checked
 	Deviation []float64
-	Rows      []Row // description of each row
+	Rows      []Row // description of each constraint
 }
 
 // undecided returns the UndecidedError for the given multipliers. violation and curv are the

@@ -6,8 +6,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// Target is an energy with multipliers: a [Lagrangian] on tokens, or a [RealLagrangian] on reals.
-// Its methods have the meaning documented at [Lagrangian]. A target may also implement
+// Target is a distribution with multipliers, such as a [Lagrangian] on tokens or a [RealLagrangian]
+// on reals. Its methods have the meaning documented at [Lagrangian]. A target may also implement
 // [Described], [Prover] and [Enumerable].
 type Target[S energy.Site] interface {
 	Len() int
@@ -17,17 +17,17 @@ type Target[S energy.Site] interface {
 	Violation(g []float64, x []S)
 }
 
-// Prover is a target that can minimise uᵀg over all states of its support, where u_j ≥ 0 for
-// inequalities. A positive minimum proves that no distribution satisfies the constraints;
-// [Inference] then returns a [DivergedError]. Margin returns ok = false if the target has no exact
-// method.
+// Prover is a target that can minimise uᵀg(x) over all states x of positive probability, for a
+// direction u with u_j ≥ 0 for inequalities. A positive minimum proves that no distribution
+// satisfies the constraints; [Inference] then returns a [DivergedError]. Margin returns ok = false
+// if the target has no exact method.
 type Prover interface {
 	Margin(ctx context.Context, u []float64) (margin float64, ok bool, err error)
 }
 
-// Enumerable is a target on levels^sites states that can compute its dual function by a sum over
-// all states. [Inference.Certify] adds the dual value to the certificate if there are at most 2²²
-// states.
+// Enumerable is a target whose states are tokens and that can compute its dual function by a sum
+// over all levels^sites states. [Inference.Certify] adds the dual value to the certificate if there
+// are at most 2²² states.
 type Enumerable interface {
 	Shape() (sites, levels int)
 	Dual(ctx context.Context, lambda []float64) (float64, error)

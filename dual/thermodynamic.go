@@ -13,23 +13,23 @@ import (
 
 // Path holds the settings of [Thermodynamic]. The zero value is the recommended setting.
 type Path struct {
-	Points  int // values of λ on the line from 0, at least 2; 0 means 16
-	Discard int // discarded draws per chain at each value; 0 means 50, −1 means none
-	Draws   int // counted draws per chain at each value; 0 means 200
+	Points  int // number of values of λ on the line from 0, at least 2; 0 means 16
+	Discard int // number of discarded draws per chain at each value; 0 means 50, −1 means none
+	Draws   int // number of counted draws per chain at each value; 0 means 200
 }
 
-// Thermodynamic estimates log Z(λ) − log Z(0) of a target with the energy (f0 + λᵀg)/β, and its
-// standard error. It integrates along the straight line from 0 to λ,
+// Thermodynamic estimates log Z(λ) − log Z(0) of a target with the energy (f0 + λᵀg)/β. It returns
+// the estimate and its standard error. It integrates along the straight line from 0 to λ with the
+// trapezoid rule (Kirkwood 1935),
 //
-//	log Z(λ) − log Z(0) = −(1/β) ∫₀¹ λᵀE_{tλ}[g] dt,
+//	log Z(λ) − log Z(0) = −(1/β) ∫₀¹ λᵀE_{tλ}[g] dt.
 //
-// with the trapezoid rule (Kirkwood 1935). The standard error does not include the bias of the
-// rule, O(1/Points²). Raise Points until the value no longer changes. On return the target's
-// multipliers are λ.
+// The standard error does not include the bias of the trapezoid rule, O(1/Points²). Raise Points
+// until the value no longer changes. When Thermodynamic returns, the target's multipliers are λ.
 //
-// −β times the result is D(λ) − D(0). If log Z(0) is known, as for a normalised q, the result
-// gives the divergences of unlearning for targets that cannot be enumerated: KL(p_λ‖p_0) =
-// −λᵀE_λ[g]/β − (log Z(λ) − log Z(0)).
+// The dual function follows as D(λ) = D(0) − β·(log Z(λ) − log Z(0)). For unlearning, the result
+// gives the divergence of targets that cannot be enumerated: KL(p_λ‖p_0) = −λᵀE_λ[g]/β − (log Z(λ)
+// − log Z(0)).
 //
 // Thermodynamic returns an error if the target or the primal returns an error, or a field is out of
 // range.

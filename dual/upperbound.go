@@ -6,16 +6,16 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// UpperBound returns the upper confidence limit for the probability of an event. In n independent
-// draws, the event occurred hits times. The limit is the p at which the probability of at most that
-// many events is delta (δ),
+// UpperBound returns the upper confidence limit for the probability of an event that occurred hits
+// times in n independent draws. The limit is the p at which the probability of at most that many
+// events is delta (δ),
 //
 //	P(X ≤ hits | n, p) = δ,  X binomial.
 //
-// So the limit is too low with probability at most δ, whatever the true probability is (Clopper
-// and Pearson 1934). It certifies a constraint on the mean of an indicator, E[1_F] ≤ ε, from
-// draws that were not used to find the multipliers. With hits = 0 the limit is about 3/n at δ =
-// 0.05. With hits = n it is 1.
+// So the limit is too low with probability at most δ, whatever the true probability is (Clopper and
+// Pearson 1934). It certifies a constraint on the probability of an event F, E[1_F] ≤ ε, from draws
+// that were not used to find the multipliers. With hits = 0 the limit is about 3/n at δ = 0.05.
+// With hits = n it is 1.
 //
 // UpperBound returns an error unless 0 ≤ hits ≤ n, n ≥ 1 and 0 < δ < 1.
 func UpperBound(hits, n int, delta float64) (float64, error) {

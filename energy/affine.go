@@ -15,16 +15,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// Affine is a weighted sum of models with optional fixed sites,
+// Affine is a weighted sum of models E_k, its parts, in which some sites can be held fixed:
 //
-//	E(x) = c·(Σ_k w_k E_k(x) + b)  where x_i = l_i at all fixed sites i, +Inf elsewhere.
+//	E(x) = c·(Σ_k w_k E_k(x) + b)  if every fixed site has its fixed level, and +Inf otherwise,
 //
-// Sum, Scale and Clamp return an Affine, and a dual.Lagrangian is one. Parts are added in order,
-// and a state that has probability zero in one part has probability zero. An Affine built from
-// another Affine absorbs its parts where this does not change rounding.
+// with weights w_k, an offset b and a factor c. Sum, Scale and Clamp return an Affine, and a
+// dual.Lagrangian is one. Parts are added in order. A state that has probability zero in one part
+// has probability zero. When an Affine is built from another, the parts of the other become its own
+// parts unless this would change rounding.
 //
-// [Affine.As] lists the interfaces that an Affine supports, depending on its parts. It is safe for
-// concurrent use, except as [NewAffine] states.
+// The optional interfaces that an Affine supports depend on its parts; [Affine.As] lists them. An
+// Affine is safe for concurrent use, except as [NewAffine] states.
 type Affine struct {
 	sites, levels int
 	parts         []Model
@@ -47,12 +48,12 @@ type Affine struct {
 // free marks a site that is not fixed, in Affine.fixed.
 const free = -1
 
-// Sum returns the model with E(x) = Σ_k E_k(x). Its density is proportional to the product of the
-// densities of the given models. Energies are added in the given order. The sum of one model is
-// that model itself. [Affine.As] lists the interfaces that the result supports.
+// Sum returns the model with the energy E(x) = Σ_k E_k(x), where E_k are the energies of the given
+// models, added in order. Its density is proportional to the product of their densities. The sum of
+// one model is that model itself. [Affine.As] lists the interfaces that the result supports.
 //
-// Sum returns an error if there is no model, one is nil, shapes differ, or two Ordinal parts have
-// different values.
+// Sum returns an error if there is no model, a model is nil, shapes differ, or two [Ordinal] models
+// have different values.
 func Sum(models ...Model) (Model, error) {
 	if len(models) == 0 {
 		return nil, fmt.Errorf("energy: Sum: no models, want ≥ 1")
@@ -82,12 +83,12 @@ func Sum(models ...Model) (Model, error) {
 	return a.finish(), nil
 }
 
-// Scale returns the model with the energy β·E(x), which is the distribution of m at inverse
-// temperature β. States of probability zero keep probability zero, also at β = 0. With β = 1 it
-// returns m itself. [Affine.As] lists the interfaces that the result supports. β·E must not
-// overflow.
+// Scale returns the model with the energy β·E(x), where E is the energy of m. This is the
+// distribution of m at the inverse temperature β. States of probability zero keep probability zero,
+// also at β = 0. With β = 1, Scale returns m itself. The caller must ensure that β·E does not
+// overflow. [Affine.As] lists the interfaces that the result supports.
 //
-// Scale returns an error if m is nil or β is negative, infinite or NaN.
+// Scale returns an error if m is nil, or if β is negative, infinite or NaN.
 func Scale(m Model, beta float64) (Model, error) {
 	_, _, err := check.Model("energy", "Scale", "m", m)
 	if err = cmp.Or(err, check.If(!(beta >= 0 && check.Finite(beta)), "energy: Scale: beta = %v, want 0 ≤ beta < ∞", beta)); err != nil {
@@ -104,13 +105,14 @@ func Scale(m Model, beta float64) (Model, error) {
 	return a.finish(), nil
 }
 
-// Clamp returns the distribution of m given that x_i = fixed[i] for every site i in fixed. Its
-// shape is that of m, and the energy of every other state is +Inf. In a table, the row of a fixed
-// site is +Inf except at the current level. In a field, the entry of a fixed site is ±Inf.
+// Clamp returns the distribution of m given that x_i = fixed[i] for every site i in the map fixed.
+// The result has the shape of m. All states that violate a fixed level have energy +Inf. In a table
+// of differences ([Differentiable]), the row of a fixed site is +Inf except at the current level.
+// In a field ([Binary]), the entry of a fixed site is ±Inf.
 //
-// The result is [Supported]: Repair calls the Repair of m, if m has one, and then sets the fixed
-// sites, which may undo that repair. [Affine.As] lists the other interfaces that the result
-// supports. Clamp keeps no reference to fixed.
+// The result is [Supported]. Its method Repair calls the Repair of m, if m has one, and then sets
+// the fixed sites, which may undo that repair. [Affine.As] lists the other interfaces that the
+// result supports. Clamp keeps no reference to fixed.
 //
 // Clamp returns an error if m is nil or a site or level is out of range.
 func Clamp(m Model, fixed map[int]int32) (Model, error) {
@@ -137,14 +139,16 @@ func Clamp(m Model, fixed map[int]int32) (Model, error) {
 	return a.finish(), nil
 }
 
-// NewAffine returns the model Σ_k w_k E_k(x) + b, whose part 0 is base and whose parts 1, 2, … are
-// statistics of the same shape. It also returns the function set, which copies weight into w and
-// sets b to offset. Initially w is 1, 0, 0, … and b is 0, so the model equals the base bit for bit.
-// Values of levels, support and parameters are those of the base alone. Statistics must be finite
-// wherever the base has positive probability.
+// NewAffine returns the model Σ_k w_k E_k(x) + b with weights that can change. Its part 0 is base;
+// its parts 1, 2, … are the statistics, models of the same shape. Initially w is 1, 0, 0, … and b
+// is 0, so the model equals the base bit for bit. The returned function set copies its argument
+// weight to w and sets b to its argument offset. It panics unless there is one weight per part.
 //
-// The model is [Varying]. It is safe for concurrent use except while set is called, and kernels
-// that work on it must be Reset afterwards. set panics unless there is one weight per part.
+// The numeric values of levels, the support and the parameters of the model are those of the base.
+// Statistics must be finite wherever the base has positive probability.
+//
+// The model is [Varying]. It is safe for concurrent use except while set is called. Afterwards,
+// kernels that work on it must be Reset.
 //
 // NewAffine returns an error if a model is nil or shapes differ.
 func NewAffine(base Model, statistics ...Model) (a *Affine, set func(weight []float64, offset float64), err error) {
@@ -406,39 +410,43 @@ func unite(graphs []graph) graph {
 	return u
 }
 
-// As implements [Capable]. An Affine supports each of [Binary], [Conditional], [Local], [Graphical]
-// and [Windowed] if all of its parts do. In addition,
+// As implements [Capable]: it finds the optional interfaces that the Affine supports. These depend
+// on its parts. An Affine supports each of [Binary], [Conditional], [Local], [Graphical] and
+// [Windowed] if all of its parts do. In addition, an Affine is
 //
-//   - it is [Differentiable] if all of its parts are; if there are several parts, any of them may
-//     have fields or windows instead of tables;
-//   - it is [Ordinal] if one part is;
-//   - it is [Supported] if one part is or sites are fixed. Repair calls the Repair of each such
-//     part in turn and then sets the fixed sites. With several parts it does so twice. Conflicting
-//     demands may leave a state of probability zero;
-//   - it is [Stochastic] if one part is and the others have tables;
-//   - it is [Incremental] if exactly one part is and all parts are Binary;
-//   - it is [Parametric] if one part is: θ holds the parameters of all such parts, one part after
-//     the other;
-//   - it is [Learnable] if one part is; the other parts are then kept as they are.
+//   - [Differentiable] if all of its parts are. If there are several parts, a part with fields
+//     or windows instead of tables also counts;
+//   - [Ordinal] if one part is;
+//   - [Supported] if one part is or sites are fixed. Repair calls the Repair of each such part
+//     in turn and then sets the fixed sites. With several parts it does so twice. If their
+//     demands conflict, a state may still have probability zero;
+//   - [Stochastic] if one part is and the others have tables;
+//   - [Incremental] if exactly one part is and all parts are Binary;
+//   - [Parametric] if one part is. The parameters θ are those of all such parts, concatenated;
+//   - [Learnable] if one part is. The other parts do not change.
 //
-// Below, a single-site model is one whose energy is a sum of terms of one site each: it has
-// conditionals and a graph without edges. Without fixed sites an Affine is also
+// In the following lists, a single-site model is a model whose energy is a sum of terms of one site
+// each. It has exact conditionals, and its graph has no edges. Without fixed sites an Affine is
+// also
 //
-//   - [Toroidal] if each part is Toroidal on the same lattice or is a single-site model with the
+//   - [Toroidal] if each part is Toroidal on the same lattice or is a single-site model with
+//     the same term at every site;
+//   - [Matching] if each part is Matching on the same graph or is a single-site model with the
 //     same term at every site;
-//   - [Matching] if each part is Matching on the same graph or is a single-site model with the same
-//     term at every site;
-//   - [Pairwise] if each part is Pairwise, is Matching with two levels, or is a single-site model
-//     with two levels;
-//   - [Bipartite] and [IncrementalBipartite] if one part is, with weight 1, and the others are
-//     single-site models with two levels; this also holds with fixed sites. The weight must be 1
-//     because a scaled free energy is not that of binary hidden units.
+//   - [Pairwise] if each part is Pairwise, is Matching with two levels, or is a single-site
+//     model with two levels.
 //
-// It is [Factored] if each part is Factored or is a single-site model; a part with hidden units
-// must have weight 1. A fixed site has a table that forbids its other levels.
+// With or without fixed sites, an Affine is
 //
-// With fixed sites it is [Clamped], and [Clamped.Unclamped] returns the model without them. With
-// weights that change it is [Varying].
+//   - [Bipartite] or [IncrementalBipartite] if one part is, with weight 1, and the others are
+//     single-site models with two levels. The weight must be 1 because a scaled free energy is
+//     not that of binary hidden units;
+//   - [Factored] if each part is Factored or is a single-site model. A part with hidden units
+//     must have weight 1. The factors then include a table for each fixed site that forbids its
+//     other levels.
+//
+// With fixed sites an Affine is [Clamped], and its method Unclamped returns the model without them.
+// With weights that can change ([NewAffine]) it is [Varying].
 func (a *Affine) As(target any) bool {
 	switch p := target.(type) {
 	case *Differentiable:
@@ -531,7 +539,8 @@ type affineTable struct {
 	m []Differentiable
 }
 
-// Gradient stores the weighted sum of the parts' tables in g and the energies in e.
+// Gradient stores the weighted sum of the parts' tables of differences in g and the energies in e.
+// It implements [Differentiable].
 func (a affineTable) Gradient(e []float64, g []float32, x []int32) {
 	a.addTables(e, g, func(k int, e []float64, g []float32) { a.m[k].Gradient(e, g, x) })
 	a.energies(e, x)
@@ -544,7 +553,8 @@ type affineField struct {
 	m []Binary
 }
 
-// Field stores the weighted sum of the parts' fields in h and the energies in e.
+// Field stores the weighted sum of the parts' fields in h and the energies in e. It implements
+// [Binary].
 func (a affineField) Field(e []float64, h []float32, x []int32) {
 	a.addTables(e, h, func(k int, e []float64, h []float32) { a.m[k].Field(e, h, x) })
 	a.energies(e, x)
@@ -584,11 +594,12 @@ func changing[T Incremental](a *Affine, from func(T) changes) (c affineChanges, 
 	return c, ok && a.levels == 2 && fields != nil
 }
 
-// CacheLen returns the CacheLen of the incremental part.
+// CacheLen returns the number of cached values per state, which is that of the incremental part.
 func (a affineChanges) CacheLen() int { return a.cache }
 
-// FieldFrom stores the energies and fields of the states y in e and h, updating only the
-// incremental part from its cache. It implements [Incremental].
+// FieldFrom stores the energies of the states y in e and their fields in h, given the cache of
+// earlier states. The cache serves the incremental part; all other parts are evaluated anew. It
+// implements [Incremental].
 func (a affineChanges) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	if a.at > 0 && a.weight[a.at] == 0 { // addTables skips a part of weight 0
 		a.from(e, h, next, y, cache, x)
@@ -611,7 +622,8 @@ type affineProposals struct {
 	cheap affineChanges
 }
 
-// ProposalFrom stores in h the cheaper field; the arguments are those of FieldFrom.
+// ProposalFrom is FieldFrom with the cheaper field that the incremental part offers for proposals.
+// It implements mcmc.Proposing.
 func (a affineProposals) ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	a.cheap.FieldFrom(e, h, next, y, cache, x)
 }
@@ -622,7 +634,8 @@ type affineConditional[T Conditional] struct {
 	m []T
 }
 
-// Conditional stores in d the weighted sum of the parts' single-site differences.
+// Conditional stores in d the weighted sum of the parts' single-site energy differences. It
+// implements the interface [Conditional].
 func (a affineConditional[T]) Conditional(d []float64, site int, x []int32) {
 	a.add64(d, 0, func(k int, d []float64) { a.m[k].Conditional(d, site, x) })
 	if a.fixed != nil && a.fixed[site] != free {
@@ -650,7 +663,7 @@ func newAffineLocal(a *Affine, m []Local) affineLocal {
 	return l
 }
 
-// Locals stores in d the weighted sum of the parts' single-site energies.
+// Locals stores in d the weighted sum of the parts' single-site energies; it implements [Local].
 func (a affineLocal) Locals(d []float64, x []int32) {
 	a.add64(d, 0, func(k int, d []float64) { a.m[k].Locals(d, x) })
 	for _, i := range a.which {
@@ -658,8 +671,9 @@ func (a affineLocal) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move updates d for a change of x_site to the level to, by the weighted sum of the parts' updates.
-// In the row of a fixed site, an update only adds a constant to the one finite entry.
+// Move updates d, the table stored by Locals, for a change of x_site to the level to. It adds the
+// weighted sum of the parts' updates. In the row of a fixed site, an update only adds a constant to
+// the one finite entry.
 func (a affineLocal) Move(d []float64, site int, to int32, x []int32) {
 	if a.factor == 1 {
 		a.move(d, site, to, x)
@@ -720,7 +734,7 @@ type affineGraph struct {
 }
 
 // Graph returns the union of the graphs of all parts, whatever their current weights. It is
-// computed on the first call.
+// computed on the first call. Graph implements [Graphical].
 func (a affineGraph) Graph() (start, adj []int32) {
 	g := a.graph
 	g.Do(func() {
@@ -736,7 +750,8 @@ func (a affineGraph) Graph() (start, adj []int32) {
 // affineOrdinal implements [Ordinal] for an Affine.
 type affineOrdinal struct{ *Affine }
 
-// Values returns the numeric values of the levels, which all Ordinal parts share.
+// Values returns the numeric values of the levels, which all Ordinal parts share. It implements
+// [Ordinal].
 func (a affineOrdinal) Values() []float32 { return a.values }
 
 // affineWindow implements [Windowed] for an Affine.
@@ -745,7 +760,8 @@ type affineWindow struct {
 	m []Windowed
 }
 
-// Window stores the weighted sum of the parts' windows in g and the energies in e.
+// Window stores the weighted sum of the parts' windows in g and the energies in e; it implements
+// [Windowed].
 func (a affineWindow) Window(e []float64, g []float32, x []int32, w int) {
 	a.addTables(e, g, func(k int, e []float64, g []float32) { a.m[k].Window(e, g, x, w) })
 	a.energies(e, x)
@@ -777,8 +793,9 @@ func (a *Affine) asStochastic(p *Stochastic) bool {
 	return known && Give(p, Stochastic(s))
 }
 
-// Estimate stores in g the weighted sum of the parts' estimates. The parts draw from src one after
-// the other, independently. The rows of fixed sites are exact.
+// Estimate stores in g the weighted sum of the parts' estimates of the table of differences. The
+// parts draw from src one after the other, so their estimates are independent. The rows of fixed
+// sites are exact. It implements [Stochastic].
 func (a affineEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 	b := scratch.Float32s.Get(len(g))
 	defer scratch.Float32s.Put(b)
@@ -809,8 +826,8 @@ func (a affineEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 // certain implements [Stochastic] for a model with a table, by returning that table without noise.
 type certain struct{ Differentiable }
 
-// Estimate stores in g the exact table or, if len(g) = len(x) and there are two levels, the exact
-// field. It does not use the values of src.
+// Estimate implements [Stochastic] for a model that has an exact table. It stores that table in g,
+// or the exact field if len(g) = len(x) and there are two levels. It draws nothing from src.
 func (m certain) Estimate(g []float32, x []int32, src []rand.Source) {
 	_, levels := m.Shape()
 	e, t := scratch.Float64s.Get(len(src)), scratch.Float32s.Get(len(x)*levels)
@@ -856,7 +873,7 @@ func (a affineSupport) Repair(x []int32) {
 // affineCost implements Cost for an Affine from the costs of its parts.
 type affineCost []teller
 
-// Cost returns the sums of the parts' costs of an energy and of a table.
+// Cost returns the cost of an energy and of a table of differences, summed over the parts.
 func (c affineCost) Cost() (energy, table float64) {
 	for _, m := range c {
 		e, t := m.Cost()
@@ -893,8 +910,8 @@ func (a affineParams) Params() (theta []float64) {
 	return theta
 }
 
-// ParamGradient adds the parameter gradients of the parts, times their coefficients, to g. It
-// implements [Parametric].
+// ParamGradient adds to g the parameter gradients of the parts, each multiplied by the weight of
+// its part. It implements [Parametric].
 func (a affineParams) ParamGradient(g []float64, x []int32, w []float64) {
 	n := 0
 	for i, m := range a.m {
@@ -917,7 +934,7 @@ func (a affineParams) ParamGradient(g []float64, x []int32, w []float64) {
 }
 
 // SetParams sets the parameters of all parametric parts. If one part returns an error, all parts
-// get their previous parameters back.
+// keep their previous parameters.
 func (a affineParams) SetParams(theta []float64) error {
 	before := a.Params()
 	check.Len("energy", "theta", len(theta), len(before))
@@ -945,8 +962,8 @@ func (a affineParams) set(theta []float64) error {
 // affineLearn implements [Learnable] for an Affine.
 type affineLearn struct{ *Affine }
 
-// Learn returns a copy of the Affine in which every Learnable part is replaced by its own learnable
-// copy. Other parts are shared.
+// Learn returns a copy of the Affine whose parameters can change. In it, every Learnable part is
+// replaced by the result of its Learn method; other parts are shared.
 func (a affineLearn) Learn() (Parametric, error) {
 	c := *a.Affine
 	c.parts, c.weight, c.varies = slices.Clone(a.parts), slices.Clone(a.weight), false
@@ -972,7 +989,7 @@ type affineVarying struct {
 	changing []Varying // parts that are Varying themselves
 }
 
-// Version returns a number that differs after every change of the weights or of a varying part.
+// Version returns a number that differs after every change of the weights or of a [Varying] part.
 func (a affineVarying) Version() uint64 {
 	v := a.version
 	for _, m := range a.changing {
@@ -981,7 +998,8 @@ func (a affineVarying) Version() uint64 {
 	return v
 }
 
-// Now returns an immutable copy of the current model, without the parts of weight 0.
+// Now returns an immutable copy of the model with its current weights. Parts of weight 0 are
+// omitted.
 func (a affineVarying) Now() Model {
 	c := *a.Affine
 	c.parts, c.weight, c.own, c.varies = nil, nil, 0, false
@@ -1117,8 +1135,8 @@ func (a *Affine) uniform(of func(m Model) (uniform, bool), site func(row []float
 // affineTorus implements [Toroidal] for an Affine.
 type affineTorus struct{ *Affine }
 
-// Torus returns the number of columns and the weighted sum of the parts' energy differences. It
-// implements [Toroidal].
+// Torus returns the number of columns of the lattice and the weighted sum of the parts' energy
+// differences. It implements [Toroidal].
 func (a affineTorus) Torus() (cols int, d [5]float64, ok bool) {
 	u, ok := a.uniform(torus, func(row []float64) []float64 { return slices.Repeat([]float64{row[1] - row[0]}, len(d)) })
 	if !ok || len(u.edges.adj) == 0 {
@@ -1142,7 +1160,8 @@ func torus(m Model) (u uniform, ok bool) {
 // affineMatching implements [Matching] for an Affine.
 type affineMatching struct{ affineGraph }
 
-// Matching returns the weighted sums of the parts' couplings and fields. It implements [Matching].
+// Matching returns the weighted sums of the parts' couplings and fields. It implements the
+// interface [Matching].
 func (a affineMatching) Matching() (coupling float64, field []float64, ok bool) {
 	u, ok := a.uniform(matching, func(row []float64) []float64 {
 		v := make([]float64, 1+len(row))
@@ -1210,9 +1229,11 @@ func pairsOf(m Model) (p pairs, ok bool) {
 	return p, true
 }
 
-// PairsOf returns the result of Pairs if m is [Pairwise]. Otherwise it computes the same arrays
-// from a [Matching] model with two levels or from a model whose energy is a sum of single-site
-// terms. ok is false for all other models and for nil. The slices must not be modified.
+// PairsOf returns the pair weights and fields of m in the form of [Pairwise]. If m is Pairwise,
+// they are the result of its method Pairs. PairsOf also computes them for a [Matching] model with
+// two levels, and for a model with two levels that is not [Parametric] and whose energy is a sum of
+// single-site terms. For all other models and for nil, ok is false. The slices must not be
+// modified.
 func PairsOf(m Model) (start, adj []int32, weight, field []float64, ok bool) {
 	if check.Nil(m) || !two(m) {
 		return nil, nil, nil, nil, false
@@ -1302,11 +1323,12 @@ type affineLayers struct{ *Affine }
 // Hidden returns the number of hidden units of the bipartite part.
 func (a affineLayers) Hidden() int { return a.hidden.m.Hidden() }
 
-// HiddenField stores in f the log-odds of the hidden units. Only the bipartite part contributes.
+// HiddenField stores in f the log-odds of the hidden units, to which only the bipartite part
+// contributes. It implements [Bipartite].
 func (a affineLayers) HiddenField(f []float32, x []int32) { a.hidden.m.HiddenField(f, x) }
 
 // VisibleField stores in f the log-odds of the visible sites, including the terms of the other
-// parts. They are ±Inf at a fixed site.
+// parts. The log-odds of a fixed site are ±Inf. It implements [Bipartite].
 func (a affineLayers) VisibleField(f []float32, h []int32) {
 	a.hidden.m.VisibleField(f, h)
 	if a.hidden.offset != nil {
@@ -1325,11 +1347,12 @@ type affineLayerChanges struct {
 	m IncrementalBipartite
 }
 
-// CacheLen returns the CacheLen of the bipartite part.
+// CacheLen returns the number of cached values per state, which is that of the bipartite part.
 func (a affineLayerChanges) CacheLen() int { return a.m.CacheLen() }
 
-// HiddenFieldFrom stores the energies of y in e and the log-odds of the hidden units in f, updating
-// only the bipartite part from its cache. It implements [IncrementalBipartite].
+// HiddenFieldFrom stores in e the energies of the states y, and in f the log-odds of their hidden
+// units, given the cache of earlier states. The cache serves the bipartite part; all other parts
+// are evaluated anew. It implements [IncrementalBipartite].
 func (a affineLayerChanges) HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32) {
 	a.add64(e, a.offset, func(k int, e []float64) {
 		if k == a.hidden.at {
@@ -1344,7 +1367,8 @@ func (a affineLayerChanges) HiddenFieldFrom(e []float64, f []float32, next []flo
 // affineClamp implements [Clamped] for an Affine.
 type affineClamp struct{ *Affine }
 
-// Unclamped returns the model without fixed sites, and the fixed levels (−1 for a free site).
+// Unclamped returns the model without fixed sites, and the fixed level of each site (−1 for a free
+// site). It implements [Clamped].
 func (a affineClamp) Unclamped() (m Model, fixed []int32) { return a.unclamped(), a.fixed }
 
 // affineFactors implements [Factored] for an Affine.
@@ -1369,8 +1393,9 @@ func (a *Affine) factored() (parts []Factored, ok bool) {
 	return parts, true
 }
 
-// Factors returns the scaled factors of all parts, a table for every fixed site that forbids its
-// other levels, and the offset. It implements [Factored].
+// Factors returns the factors of all parts, multiplied by their weights. It adds a table for every
+// fixed site, which forbids the site's other levels, and a constant for the offset. It implements
+// [Factored].
 func (a affineFactors) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	cards = slices.Repeat([]int32{int32(a.levels)}, a.sites)
 	own := make([][]int32, len(a.parts)) // numbers of levels of the factors of each part

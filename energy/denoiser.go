@@ -12,58 +12,60 @@ import (
 // Site is the type of one entry of a state: a token or a real number.
 type Site interface{ int32 | float32 }
 
-// Noised is a batch of corrupted states, the input of a [Denoiser]. The slices belong
-// to the caller and must not be modified or kept.
+// Noised is a batch of noisy states, the input of a [Denoiser]. The slices belong to the caller and
+// must not be modified or kept.
 type Noised[S Site] struct {
-	// X holds the states, states × sites, row-major.
+	// X holds the states as a row-major array of states × sites.
 	X []S
 
-	// Time and Alpha hold, per state, the diffusion time in [0,1] (1 is pure
-	// noise) and the signal level there: the probability that a token is
-	// intact, or ᾱ of x_t = √ᾱ·x_0 + √(1−ᾱ)·noise for reals.
+	// Time and Alpha hold one number per state. Time is the diffusion time in [0, 1], where 1
+	// is pure noise. Alpha is the signal level at that time. For tokens it is the probability
+	// that a token is intact; for reals it is ᾱ in x_t = √ᾱ·x_0 + √(1−ᾱ)·noise.
 	Time, Alpha []float64
 
-	// Sample identifies each state throughout a run. A state keeps its number from noise to sample,
-	// whichever other states are in its batch. Runners set it. In a direct call it may be nil,
-	// unless the denoiser keeps data per sample.
+	// Sample holds the number of each state, which stays the same from noise to sample,
+	// whatever other states are in the batch. Diffusions set it. In a direct call it may be
+	// nil, unless the denoiser keeps data per sample.
 	Sample []int
 
-	// Src holds the random source of each state, for denoisers that sample. Runners set it; it may
-	// be nil for other denoisers.
+	// Src holds the random source of each state, for denoisers that make random draws.
+	// Diffusions set it. It may be nil for other denoisers.
 	Src []rand.Source
 
-	// Clean, unless nil, marks the entries of X that are known to be x_0, because they are clamped.
-	// Under masking a token needs no such mark. Under uniform corruption, or for real numbers, the
-	// value of an entry does not show whether it is noise.
+	// Clean, unless nil, marks the entries of X that are known without noise because they are
+	// clamped. Under masking, tokens need no such mark. Under uniform noise, or for reals, the
+	// value of an entry does not show whether it is noisy.
 	Clean []bool
 
-	// Guided reports whether the caller applies, in its reverse steps, the guidance that the
-	// denoiser requires (see diffusion.Guide). A denoiser that relies on guidance must return an
-	// error if Guided is false.
+	// Guided reports whether the caller's reverse steps apply the guidance that the denoiser
+	// requires (see diffusion.Guide). A denoiser that relies on guidance must return an error
+	// if Guided is false.
 	Guided bool
 
-	// Reveals tells how the caller reveals masked tokens.
+	// Reveals states how the caller reveals masked tokens.
 	Reveals Reveals
 
-	// Meta is the conditioning of the run, which is passed through unchanged.
+	// Meta is data of the user for the denoiser, such as a prompt. Diffusions pass it on
+	// unchanged.
 	Meta any
 }
 
-// Reveals tells how the caller of a [Denoiser] reveals masked tokens. Denoisers that need the
-// probability of the path of a sample use it.
+// Reveals states how the caller of a [Denoiser] reveals masked tokens. It is for denoisers that
+// compute the probability of the steps by which a sample is made.
 type Reveals uint8
 
 const (
-	// RevealsOtherwise is any way other than RevealsEach and RevealsOne: with a projection, with
-	// guidance, by particles, in a chosen order, or under another corruption.
+	// RevealsOtherwise is any way other than RevealsEach and RevealsOne. Examples are a
+	// projection, guidance, particles, a chosen order and another kind of noise.
 	RevealsOtherwise Reveals = iota
 
-	// RevealsEach replaces each masked token, independently with probability (α_s − α_t)/(1 − α_t),
-	// by a draw from its predicted row. α_t and α_s are the signal levels before and after the
-	// step.
+	// RevealsEach means that each masked token is revealed independently with probability (α_s
+	// − α_t)/(1 − α_t), as a draw from its predicted row. α_t and α_s are the signal levels
+	// before and after the step.
 	RevealsEach
 
-	// RevealsOne replaces one masked token, chosen uniformly, by a draw from its predicted row.
+	// RevealsOne means that a step reveals one masked token, chosen uniformly, as a draw from
+	// its predicted row.
 	RevealsOne
 )
 
@@ -72,62 +74,64 @@ func (r Reveals) String() string {
 	return check.Name("Reveals", r, "otherwise", "each", "one")
 }
 
-// MarshalText returns the name that String returns.
+// MarshalText returns the result of String as bytes. It implements encoding.TextMarshaler.
 func (r Reveals) MarshalText() ([]byte, error) {
 	return check.MarshalName("reveals", r, RevealsOne)
 }
 
-// UnmarshalText sets r to the value with the name, for flags and files.
+// UnmarshalText sets r to the value with the given name, as String returns it. It implements
+// encoding.TextUnmarshaler.
 func (r *Reveals) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("reveals", r, RevealsOne, name)
 }
 
-// Denoiser predicts the clean state x_0 from a corrupted one, x_t.
+// Denoiser predicts the clean state x_0 from a noisy state x_t.
 //
-// For tokens (S = int32) the prediction is one row of log-weights per site,
+// For tokens (S = int32), the prediction for state s is one row of log-weights per site i,
 //
 //	v[s,i,l] = log p(x_0,i = l | x_t) + c_{s,i},
 //
-// the full posterior of the site given all of x_t, including x_t,i. A denoiser may predict p(x_0,i
-// = l | x_t without site i) instead if it is [SelfExcluding]; diffusions convert the rows. For
-// reals (S = float32) levels is 1 and the prediction is the posterior mean E[x_0 | x_t].
+// where c_{s,i} may be any constant. It is the posterior of the site given all of x_t, including
+// the site itself. A [SelfExcluding] denoiser may instead predict from the other sites only;
+// diffusions convert such rows. For reals (S = float32), levels is 1 and the prediction is the
+// posterior mean E[x_0 | x_t].
 //
-// A denoiser whose prediction does not depend on Time, Alpha and Src should be [Timeless];
-// diffusions then reuse predictions while a state does not change.
+// If predictions do not depend on Time, Alpha and Src, implement [Timeless]. Diffusions then reuse
+// the prediction while a state does not change.
 type Denoiser[S Site] interface {
-	// Shape returns the number of sites and of levels (1 for reals). For
-	// masked tokens the mask is one of the levels.
+	// Shape returns the number of sites and of levels (1 for reals). For masked tokens the mask
+	// is one of the levels.
 	Shape() (sites, levels int)
 
-	// Denoise stores in v the prediction for every state of q, states × sites × levels, row-major.
-	// The prediction for a state depends only on that state and its entries of q, unless the
-	// denoiser documents how states of a batch interact. Diffusions call Denoise from one
-	// goroutine, once per step. An error ends the run.
+	// Denoise stores in v the prediction for every state of q, a row-major array of states ×
+	// sites × levels. The prediction for a state depends only on that state and its entries of
+	// q, unless the denoiser documents how states of a batch interact. Diffusions call Denoise
+	// from one goroutine, once per step. An error ends the run.
 	Denoise(ctx context.Context, v []float32, q Noised[S]) error
 }
 
-// DenoiserFunc is a denoiser given by a function of a batch; a struct literal is ready for use. It
-// is the adapter for neural networks. F should
+// DenoiserFunc is a denoiser given by a function F of a batch, for instance around a neural
+// network. A struct literal is ready for use. For a network, F should
 //
-//   - convert q.X (token ids, row-major), and Time or Alpha if the network
-//     needs them (σ = −log α), to the network's input;
+//   - convert q.X (token ids, row-major), and Time or Alpha if the network needs them (σ = −log
+//     α), to the network's input;
 //   - run the whole batch at once and return the network's error, if any;
-//   - copy the logits to v, one row of levels per site. A constant may be added to each row, so no
-//     softmax is needed.
+//   - copy the logits to v, one row of levels per site. A constant may be added to each row, so
+//     no softmax is needed.
 type DenoiserFunc[S Site] struct {
 	Sites, Levels int
 
-	// F stores in v the predictions for the states of q; see [Denoiser]. Lengths have been checked
-	// when it is called.
+	// F stores in v the predictions for the states of q (see [Denoiser]). The lengths of the
+	// slices are checked before F is called.
 	F func(ctx context.Context, v []float32, q Noised[S]) error
 
-	// IgnoresTime states that predictions depend on the states alone, as is usual for masked
-	// diffusion; see [TimeFree].
+	// IgnoresTime states that predictions depend on the states alone, as usual in masked
+	// diffusion (see [TimeFree]).
 	IgnoresTime bool
 
-	// ExcludesSelf states that F predicts each site from the other sites only; see [LeaveOneOut].
-	// It is true for networks trained on the objective of uniform diffusion (UDLM), whose reverse
-	// step puts the prediction into the posterior.
+	// ExcludesSelf states that F predicts each site from the other sites only (see
+	// [LeaveOneOut]). It must be set for networks trained on the objective of uniform diffusion
+	// (UDLM). The reverse step of UDLM combines such a prediction with the site's own token.
 	ExcludesSelf bool
 }
 
@@ -144,53 +148,51 @@ func (f DenoiserFunc[S]) Denoise(ctx context.Context, v []float32, q Noised[S]) 
 	return f.F(ctx, v, q)
 }
 
-// TimeFree returns IgnoresTime.
+// TimeFree returns IgnoresTime; it implements [Timeless].
 func (f DenoiserFunc[S]) TimeFree() bool { return f.IgnoresTime }
 
-// LeaveOneOut returns ExcludesSelf.
+// LeaveOneOut returns ExcludesSelf; it implements [SelfExcluding].
 func (f DenoiserFunc[S]) LeaveOneOut() bool { return f.ExcludesSelf }
 
-// SelfExcluding is implemented by a denoiser that may predict every token from the other sites
-// only.
+// SelfExcluding is implemented by denoisers that may predict each token from the other sites only.
 type SelfExcluding interface {
-	// LeaveOneOut reports whether rows are p(x_0,i = l | x_t without site i) instead of
-	// full posteriors.
+	// LeaveOneOut reports whether the rows are p(x_0,i = l | x_t without site i). If not, they
+	// are the posteriors given all of x_t.
 	LeaveOneOut() bool
 }
 
-// Timeless is implemented by a denoiser whose predictions may depend on the states alone, that is,
-// on X and Clean.
+// Timeless is implemented by denoisers whose predictions may depend on the states alone, that is,
+// on the fields X and Clean of [Noised].
 type Timeless interface {
 	// TimeFree reports whether predictions depend on X and Clean alone.
 	TimeFree() bool
 }
 
-// Masking is implemented by a denoiser of tokens that knows how tokens were corrupted. A diffusion
+// Masking is implemented by denoisers of tokens that know which level is the mask. A diffusion
 // returns an error if its own process uses another mask.
 type Masking interface {
-	// MaskLevel returns the level that stands for a masked token, or −1 if the corruption replaces
-	// tokens by other tokens.
+	// MaskLevel returns the level that stands for a masked token, or −1 if the noise replaces
+	// tokens by other tokens instead.
 	MaskLevel() int32
 }
 
-// LeaveOneOut reports whether the denoiser d predicts every token from the other sites only. It
-// calls the method LeaveOneOut if d, or what it wraps (see [As]), is [SelfExcluding]. It returns
-// false for all others, which predict full posteriors.
+// LeaveOneOut reports whether the denoiser d predicts each token from the other sites only. If d
+// supports [SelfExcluding] (see [As]), its method LeaveOneOut decides. Otherwise d predicts the
+// posterior given all sites, and LeaveOneOut returns false.
 func LeaveOneOut(d any) bool {
 	l, ok := As[SelfExcluding](d)
 	return ok && !check.Nil(l) && l.LeaveOneOut()
 }
 
-// TimeFree reports whether predictions of the denoiser d depend on the states alone. It calls the
-// method TimeFree if d, or what it wraps (see [As]), is [Timeless]. It returns false for all
-// others.
+// TimeFree reports whether the predictions of the denoiser d depend on the states alone. If d
+// supports [Timeless] (see [As]), its method TimeFree decides. Otherwise TimeFree returns false.
 func TimeFree(d any) bool {
 	t, ok := As[Timeless](d)
 	return ok && !check.Nil(t) && t.TimeFree()
 }
 
-// States returns the number of states of q, each with the given number of sites. It
-// panics unless the lengths of all slices fit; Sample, Src and Clean may be nil. A denoiser
+// States checks the lengths of all slices of q and returns the number of states, each of the given
+// number of sites. It panics if a length does not fit; Sample, Src and Clean may be nil. A denoiser
 // should call it first.
 func (q Noised[S]) States(sites int) int {
 	n := check.Rows("energy", "X", len(q.X), sites)
@@ -208,13 +210,13 @@ func (q Noised[S]) States(sites int) int {
 	return n
 }
 
-// NoisePredictor turns a predictor of the noise ε̂, such as most networks for reals, into a
-// denoiser:
+// NoisePredictor turns a predictor of the noise into a denoiser. Most networks for reals predict
+// the noise. From the predicted noise ε̂ it computes the prediction of the clean state,
 //
 //	x̂_0 = (x_t − √(1−ᾱ)·ε̂)/√ᾱ.
 //
-// The prediction for a clean entry is the entry itself. For all others ᾱ must be > 0: at ᾱ = 0 the
-// state is pure noise, and the prediction is not finite.
+// A clean entry is its own prediction. For all others ᾱ must be > 0, because at ᾱ = 0 the state is
+// pure noise and the prediction would not be finite.
 type NoisePredictor struct{ Denoiser[float32] }
 
 // Shape returns the shape of the wrapped denoiser.
@@ -223,7 +225,8 @@ func (p NoisePredictor) Shape() (sites, levels int) {
 	return p.Denoiser.Shape()
 }
 
-// Denoise converts the predicted noise of the wrapped denoiser to predictions of the clean states.
+// Denoise stores in v the predictions of the clean states, converted from the noise that the
+// wrapped predictor returns. It implements [Denoiser].
 func (p NoisePredictor) Denoise(ctx context.Context, v []float32, q Noised[float32]) error {
 	if err := check.Given("energy: NoisePredictor", "Denoiser", p.Denoiser); err != nil {
 		return err

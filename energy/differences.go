@@ -5,11 +5,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// Differences returns m as a Differentiable if it is one. Otherwise it returns a wrapper that makes
-// the table from the field ([Binary]) or windows ([Windowed]) of m. This costs one evaluation, and
-// the table is as exact as they are. If m has neither a field nor windows, the table is exact: the
-// wrapper computes it from the conditionals of m, or by evaluating sites·(levels−1) neighbouring
-// states. The wrapper supports all other interfaces that m supports.
+// Differences returns m as a [Differentiable]: m itself if it is one, or a wrapper that computes
+// the table of differences. If m has a field ([Binary]) or windows ([Windowed]), the wrapper takes
+// the table from one evaluation of these, and the table is as exact as they are. Otherwise the
+// table is exact: the wrapper computes it from the conditionals of m ([Conditional]), or by
+// evaluating sites·(levels−1) neighbouring states. The wrapper supports all other interfaces that m
+// supports.
 func Differences(m Model) Differentiable {
 	check.Must("energy: Differences", "m", m)
 	if d, ok := tableOf(m); ok {
@@ -18,9 +19,8 @@ func Differences(m Model) Differentiable {
 	return newEvaluated(m)
 }
 
-// Conditionals returns m as a Conditional if it is one. Otherwise it returns a wrapper that
-// evaluates m at every level of the site. The wrapper supports all other interfaces that m
-// supports.
+// Conditionals returns m as a [Conditional]: m itself if it is one, or a wrapper that evaluates m
+// at every level of the site. The wrapper supports all other interfaces that m supports.
 func Conditionals(m Model) Conditional {
 	check.Must("energy: Conditionals", "m", m)
 	if c, ok := As[Conditional](m); ok {
@@ -54,7 +54,7 @@ func two(m Model) bool {
 // interfaces of the model.
 type derived struct{ Model }
 
-// As returns the interfaces that the wrapped model supports.
+// As implements [Capable]: the wrapper supports all interfaces that the wrapped model supports.
 func (d derived) As(target any) bool { return AsInto(d.Model, target) }
 
 // fieldTable implements [Differentiable] for a model with a field ([Binary]).
@@ -63,7 +63,8 @@ type fieldTable struct {
 	m Binary
 }
 
-// Gradient computes the field of the wrapped model and expands it to the table g.
+// Gradient stores the table of differences in g, computed from the field of the wrapped model. It
+// implements [Differentiable].
 func (f fieldTable) Gradient(e []float64, g []float32, x []int32) {
 	check.Len("energy", "g", len(g), 2*len(x))
 	b := scratch.Float32s.Get(len(x))
@@ -90,8 +91,9 @@ type windowTable struct {
 	m Windowed
 }
 
-// Gradient computes windows of half-width levels−1, which include every level. It copies row i of
-// the table from the window's column levels−1−x_i on.
+// Gradient stores the table of differences in g, computed from windows of half-width levels−1,
+// which include every level. Row i of the table is the part of the window of site i that begins at
+// column levels−1−x_i. It implements [Differentiable].
 func (t windowTable) Gradient(e []float64, g []float32, x []int32) {
 	_, levels := t.m.Shape()
 	check.Len("energy", "g", len(g), len(x)*levels)
@@ -118,7 +120,8 @@ func newEvaluated(m Model) *evaluated {
 	return v
 }
 
-// As returns the interfaces that the wrapped model supports, before those of evaluated are tried.
+// As implements [Capable]. The wrapper supports all interfaces that the wrapped model supports,
+// which are preferred to its own.
 func (v *evaluated) As(target any) bool { return AsInto(v.Model, target) }
 
 // Conditional stores in d the exact differences between the levels of a site. It uses the

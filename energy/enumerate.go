@@ -12,7 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 )
 
-// Enumeration holds exact sums over all states of a model.
+// Enumeration holds the result of [Enumerate]: exact sums over all states of a model.
 type Enumeration struct {
 	LogZ  float64   // log Σ_x e^{−E(x)}, in nats
 	Means []float64 // expectation Σ_x p(x) f(x) of each function f
@@ -45,12 +45,12 @@ func size(m Model) (int, bool) {
 	return n, true
 }
 
-// Enumerate evaluates every state of a small model. It returns log Z and the exact mean of each
-// f(x), as a reference for samplers. It uses all processors; f must be safe for concurrent use and
-// must not keep its argument.
+// Enumerate evaluates every state of a small model. It returns log Z and the exact mean of each of
+// the functions f, as a reference for samplers. It runs on all processors. Each f must be safe for
+// concurrent use and must not keep its argument.
 //
-// It returns an error if there are more than 2²⁸ states, an energy is NaN or −Inf, or no state has
-// a finite energy. If ctx ends, it evaluates few more states and returns the cause.
+// Enumerate returns an error if there are more than 2²⁸ states, an energy is NaN or −Inf, or no
+// state has a finite energy. When ctx ends, it stops soon and returns the cause.
 func Enumerate(ctx context.Context, m Model, f ...func(x []int32) float64) (Enumeration, error) {
 	if err := check.Given("energy: Enumerate", "m", m); err != nil {
 		return Enumeration{}, err

@@ -9,36 +9,39 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// Func is a model given by a function of one state; a struct literal is ready for use:
+// Func is a model given by a function E of one state. A struct literal is ready for use:
 //
 //	m := energy.Func{Sites: 8, Levels: 3, E: func(x []int32) float64 { … }}
 //
-// E returns the energy in nats, +Inf for a state of probability zero, NaN for failure. It must be a
-// function of x alone, must be safe for concurrent calls, and must not modify or keep x.
+// E returns the energy in nats, +Inf for a state of probability zero, or NaN for a failure. It must
+// be a function of x alone, must be safe for concurrent calls, and must not modify or keep x. The
+// same holds for the other functions.
 //
-// A Func is [Conditional] (exact, by evaluation) and [Differentiable]. The table comes from Grad or
-// Field if one is set; otherwise it is exact and takes sites·(levels−1) + 1 calls of E. With Field
-// it is [Binary], with Estimate [Stochastic]. The requirements on E hold for the other functions,
-// too. Methods panic if Sites or Levels is < 1 or E is nil.
+// A Func is [Differentiable]. Its table of differences comes from Grad or Field if one is set.
+// Otherwise it is exact and takes sites·(levels−1) + 1 calls of E. A Func is also [Conditional], by
+// calls of E. It is [Binary] if Field is set, and [Stochastic] if Estimate is set. Methods panic if
+// Sites or Levels is < 1 or E is nil.
 type Func struct {
 	Sites, Levels int                     // number of sites and of levels per site, both ≥ 1
 	E             func(x []int32) float64 // energy of one state, in nats
 
 	// Grad, if not nil, stores the table of [Differentiable] for one state x in g (sites·levels
-	// entries) and returns E(x). The table may be first order, as from automatic differentiation:
-	// the gradient at the one-hot code of x, minus the entry of the current level of each site.
+	// entries) and returns E(x). The table may be a first-order approximation, for instance
+	// from automatic differentiation: the gradient with respect to the one-hot encoding of x,
+	// minus the entry of the current level of each site.
 	Grad func(g []float32, x []int32) float64
 
-	// Field, if not nil, stores in h the compact field of [Binary] for one state x, one entry per
-	// site, and returns E(x). It requires two levels.
+	// Field, if not nil, stores in h the field of [Binary] for one state x, one entry per site,
+	// and returns E(x). It requires two levels.
 	Field func(h []float32, x []int32) float64
 
-	// Estimate, if not nil, stores in g an unbiased estimate of the result of Field or, if Field is
-	// nil, of Grad. It uses only the given rows of the data and multiplies their terms by
-	// Rows/Batch. For every state of every call the Func draws Batch of the Rows rows uniformly
-	// without replacement and passes them in ascending order. Estimate must not keep the slice.
+	// Estimate, if not nil, stores in g an unbiased estimate of the result of Field or, if
+	// Field is nil, of Grad. It computes the terms of the given rows of the data only, and
+	// multiplies them by Rows/Batch. For every state of every call, the Func draws Batch of the
+	// Rows row numbers uniformly without replacement and passes them in ascending order.
+	// Estimate must not keep the slice.
 	Estimate    func(g []float32, x []int32, rows []int32)
-	Rows, Batch int // number of data rows and of rows per estimate; with Estimate, 1 ≤ Batch ≤ Rows
+	Rows, Batch int // data rows, and rows per estimate; with Estimate, 1 ≤ Batch ≤ Rows
 }
 
 // Shape returns Sites and Levels.
@@ -141,8 +144,8 @@ func (f Func) check() {
 	}
 }
 
-// As reports [Binary] if Field is set and there are two levels, and [Stochastic] if Estimate is
-// set.
+// As implements [Capable]. It adds [Binary] if Field is set and there are two levels, and
+// [Stochastic] if Estimate is set.
 func (f Func) As(target any) bool {
 	switch p := target.(type) {
 	case *Binary:
@@ -160,7 +163,8 @@ type teller = interface {
 	Cost() (energy, table float64)
 }
 
-// Cost returns estimated costs, assuming that E takes one operation per site.
+// Cost returns the estimated cost of an energy and of a table of differences. It assumes that E
+// takes one operation per site.
 func (f Func) Cost() (energy, table float64) {
 	energy = 30 + float64(3*float64(f.Sites))
 	if f.Grad != nil || f.Field != nil {
@@ -172,7 +176,7 @@ func (f Func) Cost() (energy, table float64) {
 // funcField implements [Binary] for a [Func] with Field.
 type funcField struct{ Func }
 
-// Field calls the function Field for every state of x.
+// Field calls the user's function Field for every state of x. It implements [Binary].
 func (f funcField) Field(e []float64, h []float32, x []int32) {
 	f.check()
 	check.Len("energy", "e", len(e), check.Rows("energy", "x", len(x), f.Sites))
@@ -183,8 +187,8 @@ func (f funcField) Field(e []float64, h []float32, x []int32) {
 // funcEstimate implements [Stochastic] for a [Func] with Estimate.
 type funcEstimate struct{ Func }
 
-// Estimate draws rows of the data for every state and passes them to the user's function
-// f.Func.Estimate.
+// Estimate draws rows of the data for every state and passes them to the user's function Estimate.
+// It implements [Stochastic].
 func (f funcEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 	f.check()
 	if f.Batch < 1 || f.Batch > f.Rows {

@@ -13,9 +13,9 @@ type Shaped interface{ Shape() (sites, levels int) }
 
 var _ Shaped = Model(nil)
 
-// Model is an unnormalised distribution on {0,…,levels−1}^sites, p(x) ∝ exp(−E(x)).
+// Model is an unnormalised distribution p(x) ∝ exp(−E(x)) on {0,…,levels−1}^sites.
 //
-// A model of your own needs only these two methods; [Func] makes a model of a function.
+// These two methods are all that a model of your own needs; [Func] makes a model of a function.
 // Implementations must be safe for concurrent use.
 type Model interface {
 	// Shape returns the number of sites and of levels per site, both ≥ 1.
@@ -26,12 +26,12 @@ type Model interface {
 	Energy(e []float64, x []int32)
 }
 
-// Capable is implemented by models and denoisers that decide at run time which interfaces they
-// support. For wrappers this depends on the wrapped parts, and for some models on their parameters.
-// All other types support exactly the interfaces that they satisfy.
+// Capable is implemented by models and denoisers that decide at run time which optional interfaces
+// they support. For wrappers this depends on the wrapped parts, and for some models on their
+// parameters. All other types support exactly the interfaces that they satisfy.
 //
-// A wrapper of your own, here one that counts evaluations, passes the request on where it changes
-// nothing and answers for what it changes:
+// A wrapper of your own should implement As. It passes on the interfaces that it leaves unchanged,
+// and wraps those that it changes. This one counts evaluations:
 //
 //	func (c counted) As(target any) bool {
 //		if d, ok := energy.As[energy.Differentiable](c.Model); ok {
@@ -42,16 +42,17 @@ type Model interface {
 //		return false // or energy.AsInto(c.Model, target) for the rest
 //	}
 type Capable interface {
-	// If the model supports the requested interface, As stores a value that implements it in target
-	// and returns true. target is a non-nil pointer to an interface, such as a *Differentiable. If the interface is not
-	// supported, As returns false and leaves target unchanged; the type of the model itself then
-	// decides. [Give] is the usual way to store the value.
+	// As stores in target a value that implements the requested interface, if the model
+	// supports it, and returns true. target is a non-nil pointer to a variable of an interface
+	// type, such as a *Differentiable. If As returns false, it leaves target unchanged, and the
+	// interface is supported if the type of the model itself implements it. [Give] is the usual
+	// way to store the value.
 	As(target any) bool
 }
 
-// As returns m, a model or a denoiser, as a T if m supports T. If m is [Capable], its method As is
-// asked first. If it returns false or there is none, the type of m decides. Nil, also in an
-// interface, supports nothing.
+// As returns the model or denoiser m as a value of the interface type T, if m supports T. If m is
+// [Capable], its method As is asked first. If that returns false, or m is not Capable, m supports T
+// if its type implements T. A nil m, or a nil pointer in an interface, supports nothing.
 func As[T any](m any) (t T, ok bool) {
 	if check.Nil(m) {
 		return t, false
@@ -65,9 +66,9 @@ func As[T any](m any) (t T, ok bool) {
 	return t, ok
 }
 
-// AsInto does the same as [As] for a target whose type is not known at compile time. target points
-// to a variable of the requested interface type; otherwise AsInto panics. A wrapper that changes
-// nothing about m can use it as its method As.
+// AsInto does the same as [As] for an interface type that is not known at compile time. target must
+// point to a variable of that type, or AsInto panics. A wrapper that changes nothing about m can
+// implement its own method As by calling AsInto(m, target).
 func AsInto(m, target any) bool {
 	if p := reflect.ValueOf(target); p.Kind() != reflect.Pointer || p.IsNil() {
 		panic(fmt.Sprintf("energy: AsInto: target = %T, want a pointer to a variable", target))
@@ -87,8 +88,9 @@ func AsInto(m, target any) bool {
 	return true
 }
 
-// Give stores v in target and returns true if target is a *T. Otherwise it returns false. The
-// method As of a [Capable] model calls it for each interface it offers.
+// Give stores v in the variable that target points to if target is a *T, and returns true.
+// Otherwise it returns false. The method As of a [Capable] model calls Give for each interface that
+// it offers.
 func Give[T any](target any, v T) bool {
 	p, ok := target.(*T)
 	if ok {
@@ -97,9 +99,9 @@ func Give[T any](target any, v T) bool {
 	return ok
 }
 
-// Magnetization returns the mean spin (1/n) Σ (2x_i − 1) of one two-level
-// state, in [−1, 1]. It panics if the state is empty or has a level other than 0
-// and 1; for more levels see model.OrderParameter.
+// Magnetization returns the mean spin (1/n) Σ_i (2x_i − 1) of one two-level state x of n sites, in
+// [−1, 1]. It panics if the state is empty or has a level other than 0 and 1. For more levels see
+// model.OrderParameter.
 func Magnetization(x []int32) float64 {
 	if len(x) == 0 {
 		panic("energy: Magnetization: len(x) = 0, want ≥ 1")

@@ -14,9 +14,8 @@ type Real interface {
 	// Sites returns the number of coordinates, ≥ 1.
 	Sites() int
 
-	// Energy stores in e[s] the energy in nats of the state
-	// x[s·sites : (s+1)·sites], for every s. It panics unless
-	// len(x) = len(e)·sites.
+	// Energy stores in e[s] the energy in nats of the state x[s·sites : (s+1)·sites], for every
+	// s. It panics unless len(x) = len(e)·sites.
 	Energy(e []float64, x []float32)
 }
 
@@ -24,15 +23,15 @@ type Real interface {
 type Scored interface {
 	Real
 
-	// Score stores in s the score −∇E, for every state of x; len(s) = len(x). Each row depends on
-	// its own state alone.
+	// Score stores the score −∇E of every state of x in s, which has the length of x. The score
+	// of a state depends on that state alone.
 	Score(s, x []float32)
 }
 
-// RealFunc is a [Real] given by functions of one state; a struct literal is ready for use. E
-// returns the energy in nats, +Inf for density zero, NaN for failure. Grad may be nil if no score
-// is needed. Both must be safe for concurrent calls and must not modify or keep x. Methods panic if
-// Dim < 1 or the function they call is nil.
+// RealFunc is a [Real] given by functions of one state x; a struct literal is ready for use. E
+// returns the energy in nats, +Inf for density zero, or NaN for a failure. Grad may be nil if no
+// score is needed. Both must be safe for concurrent calls and must not modify or keep x. Methods
+// panic if Dim < 1 or the function they call is nil.
 type RealFunc struct {
 	Dim  int                       // number of coordinates, ≥ 1
 	E    func(x []float32) float64 // energy of one state, in nats
@@ -52,7 +51,7 @@ func (f RealFunc) Energy(e []float64, x []float32) {
 	}
 }
 
-// Score calls Grad for every state and stores −∇E; it implements [Scored].
+// Score calls Grad for every state and stores −∇E in s; it implements [Scored].
 func (f RealFunc) Score(s, x []float32) {
 	f.check()
 	check.Len("energy", "s", len(s), len(x))

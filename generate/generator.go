@@ -22,9 +22,9 @@ type Config struct {
 	// Bytes is the maximum length of a text in bytes. 0 means 64.
 	Bytes int
 
-	// Weight returns the relative probability of a text, in (0, 1]. A draw is accepted with
-	// this probability and otherwise repeated, so small weights make drawing slow. nil means 1
-	// for all texts.
+	// Weight returns the relative probability of a text, from 0 to 1. A draw is accepted with
+	// this probability and otherwise repeated, so small weights make drawing slow, and a text
+	// of weight 0 is never drawn. nil means 1 for all texts.
 	Weight func(text string) float64
 
 	// Annotations treats unknown formats of a schema as annotations instead of errors.
@@ -131,11 +131,12 @@ func compile(ctx context.Context, x *Generator, l constraint.Language) (*Generat
 	return x, nil
 }
 
-// Count returns the number of texts that the generator can draw, before any weights.
+// Count returns the number of texts that the generator can draw, not counting the effect of
+// Config.Weight.
 func (x *Generator) Count(ctx context.Context) (*big.Int, error) { return x.path.Count(ctx, nil) }
 
-// Valid reports whether a text matches the description. JSON texts may have any spelling and
-// any order of members.
+// Valid reports whether a text matches the schema, expression or grammar from which the generator
+// was made. JSON texts may have any spelling and any order of members.
 func (x *Generator) Valid(text string) bool { return x.is(text) }
 
 // trials bounds the number of draws until one is accepted.
@@ -167,8 +168,8 @@ func (x *Generator) Draw(ctx context.Context, src rand.Source) (string, error) {
 	return "", &constraint.LimitError{What: "Draw: draws until Config.Weight keeps one", Value: trials, Bound: trials}
 }
 
-// Seeded returns the text for a seed. It panics if [Generator.Draw] returns an error, which
-// only Config.Weight can cause.
+// Seeded returns the text that is drawn with the given seed. It panics if [Generator.Draw]
+// returns an error, which only Config.Weight can cause.
 func (x *Generator) Seeded(seed uint64) string {
 	s, err := x.Draw(context.Background(), rand.NewPCG(seed, 0))
 	if err != nil {
@@ -177,8 +178,9 @@ func (x *Generator) Seeded(seed uint64) string {
 	return s
 }
 
-// Into decodes the JSON for a seed into the value that v points to. The error is an error of
-// encoding/json. It means that the type of v cannot hold a value that the schema describes.
+// Into decodes the JSON text that is drawn with the given seed into the value that v points to.
+// The error is an error of encoding/json. It means that the type of v cannot hold a value that
+// the schema describes.
 func (x *Generator) Into(v any, seed uint64) error { return json.Unmarshal([]byte(x.Seeded(seed)), v) }
 
 // Values generates the arguments of a function for testing/quick. Call it from quick.Config.Values
@@ -221,12 +223,12 @@ func one(is bool) float64 {
 	return 0
 }
 
-// Edges returns texts at the limits: the shortest, the longest, and those with the most
-// non-ASCII characters, escapes, nines and minus signs. If the generator was made from a
-// schema, the sequence continues with texts that meet one limit of the schema exactly. The
-// limits are each minimum and maximum of numbers, lengths and counts, the first and last value
-// of each enum, and each optional property, both missing and present. No text is repeated. If
-// the context ends, the sequence ends with its error.
+// Edges yields edge cases: the shortest text, the longest, and those with the most non-ASCII
+// characters, escapes, nines and minus signs. If the generator was made from a schema, the
+// sequence continues with texts that meet one limit of the schema exactly. The limits are each
+// minimum and maximum of numbers, lengths and counts, the first and last value of each enum, and
+// each optional property, both missing and present. No text is repeated. If the context ends, the
+// sequence ends with its error.
 func (x *Generator) Edges(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		seen := map[string]bool{}
@@ -275,10 +277,10 @@ type Instance struct {
 	Keyword string // JSON pointer to the keyword, for instance "#/properties/a/minimum"
 }
 
-// Invalid returns texts that the schema rejects, one for each keyword that can be violated
-// while the others hold. Other validators should reject these texts for the same reason. The
-// sequence is empty unless the generator was returned by [JSON]. If the context ends, the
-// sequence ends with its error.
+// Invalid yields texts that the schema rejects, one for each keyword that can be violated while
+// the others hold. Other validators should reject these texts for the same reason. The sequence
+// is empty unless the generator was returned by [JSON]. If the context ends, the sequence ends
+// with its error.
 func (x *Generator) Invalid(ctx context.Context) iter.Seq2[Instance, error] {
 	return func(yield func(Instance, error) bool) {
 		if x.schema == nil {

@@ -30,9 +30,9 @@ type Condition struct {
 	err   error
 }
 
-// Between returns the condition lo ≤ e ≤ hi; lo may be −Inf and hi may be +Inf. If coefficients and
-// bounds are integers, the comparison is exact. Otherwise a sum may miss a bound by 2⁻⁴⁰ times the
-// sum of the magnitudes of all terms and bounds.
+// Between returns the condition lo ≤ e ≤ hi; lo may be −Inf and hi may be +Inf. If coefficients
+// and bounds are integers, the comparison is exact. Otherwise, to allow for rounding, a sum may
+// miss a bound by up to 2⁻⁴⁰ times the sum of the magnitudes of all terms and bounds.
 func (e Expr) Between(lo, hi float64) Condition {
 	c := Condition{p: e.p, lo: lo, hi: hi, err: e.err}
 	if c.err != nil {
@@ -125,8 +125,8 @@ func combine(o op, parts []Condition) Condition {
 	return c
 }
 
-// Indicator returns the expression that is 1 where c holds and 0 elsewhere. It has one term for
-// each state of the variables of c in which c holds, at most 2¹⁶ terms.
+// Indicator returns the expression that is 1 in states in which c holds and 0 in all others. It
+// has one term for each state of the variables of c in which c holds, at most 2¹⁶ terms.
 func (c Condition) Indicator() Expr {
 	e := Expr{p: c.p, err: c.err}
 	if e.err == nil && c.p == nil {

@@ -16,15 +16,15 @@ import (
 //
 //	E(x) + penalty·Σ_k violation_k(x)
 //
-// of the problem, where the sum is over the required conditions, for use with any sampler. penalty
-// must be ≥ 0; +Inf makes infeasible states impossible. Site i is variable i of [Problem.Names].
-// Its levels are the values of the variable in ascending order, or the labels in the order of their
-// list. Levels that a variable does not have are impossible.
+// of the problem, where the sum is over the required conditions, for use with any sampler. The
+// penalty must be ≥ 0; a penalty of +Inf makes infeasible states impossible. Site i is variable i
+// of [Problem.Names]. Its levels are the values of the variable in ascending order, or the labels
+// in the order of their list. Levels that a variable does not have are impossible.
 //
 // The model is a model.Quadratic if all variables have two values, no product has more than two
-// factors, and no conditions enter the energy. Otherwise it is energy.Conditional, energy.Graphical
-// and, with a finite penalty, energy.Supported. With penalty +Inf, start chains from a feasible
-// state, such as one returned by Minimise.
+// factors, and no conditions enter the energy. Otherwise it is energy.Conditional,
+// energy.Graphical and, with a finite penalty, energy.Supported. With penalty +Inf, start chains
+// from a feasible state, such as one returned by Minimise.
 func (p *Problem) Model(penalty float64) (energy.Model, error) {
 	switch {
 	case p.err != nil:
@@ -173,8 +173,8 @@ func (m *target) one(x []int32) float64 {
 	return e
 }
 
-// Conditional stores in d the energy of every level of one site relative to its current level. The
-// levels of the other sites are those of x; it implements [energy.Conditional].
+// Conditional stores in d the energy of every level of one site relative to its current level.
+// The other sites have their levels in x. It implements [energy.Conditional].
 func (m *target) Conditional(d []float64, site int, x []int32) {
 	check.Len("problem", "d", len(d), m.levels)
 	check.Len("problem", "x", len(x), len(m.p.vars))
@@ -233,8 +233,8 @@ func (m *target) valid(site int, x []int32) bool {
 	return true
 }
 
-// Graph returns, for each site, the sites that share a term or condition with it. It implements
-// [energy.Graphical].
+// Graph returns, for each site, the sites that share a term or condition with it, in compressed
+// rows. It implements [energy.Graphical].
 func (m *target) Graph() (start, adj []int32) { return m.start, m.adj }
 
 // penalised is a target with a finite penalty, so that every level of a variable is possible.

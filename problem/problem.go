@@ -166,7 +166,8 @@ func (p *Problem) own(caller string, q *Problem, err error) bool {
 	return false
 }
 
-// Require adds a condition that must hold. Several conditions may share a name.
+// Require adds a condition that every feasible state must satisfy. Several conditions may share a
+// name.
 func (p *Problem) Require(name string, c Condition) {
 	if !p.own("Require: "+check.Quote(name), c.p, c.err) {
 		return
@@ -181,9 +182,10 @@ func (p *Problem) Require(name string, c Condition) {
 }
 
 // Prefer adds weight times the violation of c to the energy. The violation is 0 if c holds.
-// Otherwise it depends on the kind of condition. For a comparison it is the distance of the sum
-// from its bounds. For [All] it is the sum of the parts' violations, and for [Any] the smallest of
-// them. For [Not] and [NotEqual] it is 1. weight must be positive and finite.
+// Otherwise it depends on the kind of condition. For a comparison it is the distance of the
+// compared expression from its bounds. For [All] it is the sum of the parts' violations, and for
+// [Any] the smallest of them. For [Not] and [NotEqual] it is 1. The weight must be positive and
+// finite.
 func (p *Problem) Prefer(name string, c Condition, weight float64) {
 	p.prefer(statement{name: name, c: c, weight: weight})
 }

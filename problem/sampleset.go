@@ -19,8 +19,8 @@ import (
 type SampleSet struct {
 	Rows []Row
 
-	// Exact reports whether the answer is certain: the rows of Minimise have the lowest energies,
-	// and the rows of Sample are independent draws.
+	// Exact is true if the answer is certain, that is, if the rows of Minimise have the
+	// lowest energies, or if the rows of Sample are independent draws.
 	Exact  bool
 	Method string // method that found the rows: elimination, search, annealing, chains, …
 
@@ -34,7 +34,8 @@ type SampleSet struct {
 
 // Row is one state of a [SampleSet].
 type Row struct {
-	// Level of each variable, in the order of Problem.Names; Problem.Model explains the levels.
+	// Level of each variable, in the order of [Problem.Names]. [Problem.Model] explains the
+	// levels.
 	Levels      []int32
 	Energy      float64  // energy E of the state, without any Config.Penalty
 	Occurrences int      // number of draws in this row
@@ -66,7 +67,7 @@ func (s *SampleSet) broken(r Row) int {
 func (r Row) Feasible() bool { return r.feasible }
 
 // Number returns the value of the variable with the given name. For a category, the value is the
-// index of its label. ok is false if there is no such variable.
+// index of its label. The result ok is false if there is no such variable.
 func (r Row) Number(name string) (v float64, ok bool) {
 	i, ok := r.index(name)
 	if !ok {
@@ -76,7 +77,7 @@ func (r Row) Number(name string) (v float64, ok bool) {
 }
 
 // Label returns the label of the category with the given name, or the value of any other variable
-// as text. ok is false if there is no such variable.
+// as text. The result ok is false if there is no such variable.
 func (r Row) Label(name string) (label string, ok bool) {
 	i, ok := r.index(name)
 	if !ok {
@@ -134,7 +135,7 @@ func (s *SampleSet) Values(e Expr) ([]float64, error) {
 	return v, nil
 }
 
-// Filter returns a new set of those rows for which keep returns true.
+// Filter returns a new set with the rows for which keep returns true.
 func (s *SampleSet) Filter(keep func(Row) bool) *SampleSet {
 	t := *s
 	t.Rows = nil
@@ -203,8 +204,9 @@ func (s *SampleSet) WriteCSV(w io.Writer) error {
 	return c.Error()
 }
 
-// MarshalJSON implements json.Marshaler: {"exact", "method", "rows": [{"values": {name:
-// number or label, …}, "energy", "occurrences", "feasible", "violated"}], "warnings"}.
+// MarshalJSON returns the set as an object {"exact", "method", "rows": [{"values": {name: number
+// or label, …}, "energy", "occurrences", "feasible", "violated"}], "warnings"}. It implements
+// json.Marshaler.
 func (s *SampleSet) MarshalJSON() ([]byte, error) {
 	type row struct {
 		Values      json.RawMessage `json:"values"`

@@ -35,12 +35,14 @@ func explain(name string, err error) error {
 	return fmt.Errorf("projection: %s: %w", name, err)
 }
 
-// NotConverged reports that an iteration ended before its stopping conditions were met. The
-// destination of the call then holds the best iterate.
+// NotConverged reports that an iteration ended before its stopping conditions were met. The slice
+// in which the call stores its result then holds the best iterate.
 type NotConverged struct {
-	Method         string  // the iteration, for instance "proximal"
-	Residual, Want float64 // residual of the stopping conditions and its bound; Residual > Want
-	Iterations     int     // number of iterations made
+	Method string // name of the iteration, for instance "proximal"
+	// residual of the stopping conditions, and the bound that it should have met; Residual >
+	// Want
+	Residual, Want float64
+	Iterations     int // number of iterations made
 }
 
 // Error returns a message with the method, the residual, its bound and the number of

@@ -71,7 +71,7 @@ func (n *nested) classes() int { _, k, _ := n.graph.Size(); return k }
 
 func (n *nested) automaton() constraint.Automaton { return n.language }
 
-// Usable considers only the mask.
+// Usable reports whether the mask allows token at site. It does not ask the language.
 func (n *nested) Usable(site int, token int32) bool { return n.may(site, token) }
 
 func (n *nested) may(site int, token int32) bool { return n.allows == nil || n.allows(site, token) }
@@ -105,7 +105,7 @@ func (r *nestedRunner) Watch(ctx context.Context) {
 	r.run.Watch(ctx)
 }
 
-// Unwatch undoes Watch.
+// Unwatch ends the effect of Watch: later calls no longer look at the context.
 func (r *nestedRunner) Unwatch() {
 	r.ctx = nil
 	r.run.Unwatch()
@@ -155,8 +155,8 @@ func (r *nestedRunner) MAP(x []int32, v []float32) (float64, error) {
 	})
 }
 
-// CheapestBy computes the prices of all tokens first, because the backward walk visits sites
-// out of order.
+// CheapestBy stores in x the cheapest sequence at the prices of p. It computes the prices of all
+// tokens first, because it visits sites out of order.
 func (r *nestedRunner) CheapestBy(x []int32, v []float32, p trellis.Pricer) (float64, error) {
 	n := r.of
 	if r.cost == nil {
@@ -265,11 +265,11 @@ func (r *nestedRunner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], e
 }
 
 // Nested is a language with unbounded nesting, such as brackets or JSON, which a pushdown
-// automaton decides. As a [constraint.Automaton], it has a state for every configuration of its
-// stack, which is numbered when it is first reached. Any code can therefore check and extend
-// sequences. [Path], which sums over all sequences, uses the pushdown automaton itself. Its
-// cost grows with the cube of the length and not with the number of configurations. If no part
-// may contain itself and there are few configurations, the cost is linear.
+// automaton recognises. As a [constraint.Automaton], it has a state for every configuration of
+// its stack, which is numbered when it is first reached. Any code can therefore check and extend
+// sequences. [Path], which sums over all sequences, uses the pushdown automaton itself. Its cost
+// grows with the cube of the length and not with the number of configurations. If no part may
+// contain itself and there are few configurations, the cost is linear.
 //
 // The languages of package constraint/grammar implement Nested, and so does a type that embeds
 // one.

@@ -17,23 +17,23 @@ import (
 )
 
 // Path projects a factorised categorical distribution onto a language, exactly. It finds the
-// nearest distribution over sites × levels whose likeliest sequence is in the language. Code
-// that can draw sequences jointly, such as package sampler/diffusion, should condition on the
-// language instead (see [PathProjection.Draw]).
+// nearest distribution over sites × levels whose likeliest sequence is in the language. Code that
+// can draw sequences jointly, such as package sampler/diffusion, should condition on the language
+// instead (see [PathProjection.Draw]).
 //
-// A Path is a recipe: Bind returns a [PathProjection] for a runner, and Compile returns one for
-// direct use. The zero value of every field but Language is the recommended setting.
+// A Path is used as a literal: Bind compiles it to a [PathProjection] for a runner, and Compile
+// does so for direct use. The zero value of every field but Language is the recommended setting.
 type Path struct {
 	// Language is the set of allowed sequences. Masks that were intersected with the language
-	// cost nothing. The depth of a [Nested] language is not bounded. Its cost grows with the
-	// cube of the length if parts may contain themselves, and otherwise linearly.
+	// cost nothing. A [Nested] language may have any depth. The cost then grows with the cube
+	// of the length if parts of the language may contain themselves, and otherwise linearly.
 	Language constraint.Language
 
 	// Name is the name of the language in errors. The default is the name of its type.
 	Name string
 
-	// Padded admits shorter sequences, which are filled with the token Pad. Pad is then not a
-	// token of the language.
+	// Padded admits shorter sequences of the language, which are filled up with the token
+	// Pad. The language itself must then not use the token Pad.
 	Padded bool
 	Pad    int32 // padding token, a level of the model; ignored unless Padded
 
@@ -48,13 +48,13 @@ type Path struct {
 	// that KL(x‖y) assigns to them. Otherwise, a log-weight of −Inf forbids a token.
 	Revive bool
 
-	// Limit bounds the number of edges of the unrolled automaton or, for a nested language, of
-	// sums over spans. 0 means 2²⁴.
+	// Limit bounds the number of edges of the automaton once it is unrolled over the sites
+	// or, for a nested language, the number of sums over parts of the sequence. 0 means 2²⁴.
 	Limit int
 }
 
-// Bind compiles the path for samples of the given shape. The result is a *[PathProjection]. It
-// returns the errors of [Path.Compile], and an error if samples < 1.
+// Bind compiles the path for samples with the given numbers of sites and levels. The result is a
+// *[PathProjection]. Bind returns the errors of [Path.Compile], and an error if samples < 1.
 func (p Path) Bind(ctx context.Context, sites, levels, samples int) (Projection, error) {
 	if samples < 1 {
 		return nil, fmt.Errorf("projection: Path: samples = %d, want ≥ 1", samples)
@@ -66,10 +66,11 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (Projection,
 	return e, nil
 }
 
-// Compile unrolls the language over the sites. If no sequence of that length is in the
-// language, the error is an *[InfeasibleError]. It wraps [constraint.ErrInfeasible] and names
-// the parts of an intersection that clash. Otherwise the error names a field that is out of
-// range, is a *[constraint.LimitError] if the result is too large, or wraps the cause of ctx.
+// Compile compiles the path for direct use, without a runner, by unrolling the language over the
+// sites. If no sequence of that length is in the language, the error is an *[InfeasibleError]. It
+// wraps [constraint.ErrInfeasible] and names the parts of an intersection that clash. Otherwise
+// the error names a field that is out of range, is a *[constraint.LimitError] if the result is
+// too large, or wraps the cause of ctx.
 func (p Path) Compile(ctx context.Context, sites, levels int) (*PathProjection, error) {
 	margin, err := p.check()
 	if err != nil {
@@ -195,12 +196,13 @@ func (p Path) check() (margin float64, err error) {
 type Divergence uint8
 
 const (
-	// Forward is min_y KL(x‖y), where x is the given distribution and y the result. y covers
-	// all of the mass of x. This is the projection of Cardei et al. (2025).
+	// Forward minimises KL(x‖y), where x is the given distribution and y the result. The
+	// result y has positive probability wherever x has. This is the projection of Cardei et
+	// al. (2025).
 	Forward Divergence = iota
 
-	// Reverse is min_y KL(y‖x), where x is the given distribution and y the result. y stays
-	// within the support of x.
+	// Reverse minimises KL(y‖x), where x is the given distribution and y the result. The
+	// result y has probability zero wherever x has.
 	Reverse
 )
 

@@ -17,15 +17,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// PathProjection is a [Path] compiled for a shape. In all methods, v holds log-weights (sites ×
-// levels, row-major). Adding a constant to a row changes nothing, and −Inf marks an impossible
-// token. The log-weights define the factorised distribution
+// PathProjection is a [Path] compiled for given numbers of sites and levels. In all methods, v
+// holds log-weights (sites × levels, row-major). Adding a constant to a row changes nothing, and
+// −Inf marks an impossible token. The log-weights define the factorised distribution
 //
 //	p(x) = ∏_i p_i(x_i),  p_i = softmax(v_i).
 //
-// Methods return an *[InfeasibleError] if no sequence of the language has positive probability,
-// a *[WeightError] for a NaN or +Inf, and the cause of the context if it ends. A nil v means
-// zeros, which is the uniform distribution. Methods panic if a slice has the wrong length. A
+// Methods return an *[InfeasibleError] if no sequence of the language has positive probability, a
+// *[WeightError] for a NaN or +Inf, and the cause of the context if it ends. A nil v means zeros,
+// which is the uniform distribution. Methods panic if a slice has the wrong length. A
 // PathProjection is safe for concurrent use. After warm-up only KBest, Ascending and Count
 // allocate, except that draws and sums over nested languages allocate a little.
 type PathProjection struct {
@@ -90,16 +90,16 @@ func (e *PathProjection) Shape() (sites, levels int) { return e.sites, e.levels 
 //	P(x) = p(x)·1[x ∈ C] / P(C),
 //
 // where C is the language, and returns log Z, the log of the total weight of the language under
-// the unnormalised weights exp(v). log Z equals log P(C) if the rows are normalised. v is not
-// modified.
+// the unnormalised weights exp(v). If the rows of v are normalised, log Z equals log P(C). Draw
+// does not modify v.
 func (e *PathProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), e.sites)
 	return e.Sample(ctx, x0, v, src)
 }
 
-// DrawGiven is [PathProjection.Draw] with some tokens fixed. On entry, x0 holds the fixed
+// DrawGiven is like [PathProjection.Draw] with some tokens fixed. On entry, x0 holds the fixed
 // tokens, and −1 at the other sites. The rows of v at fixed sites are not read and may be
-// overwritten. Each counts as 0 at the fixed token and −Inf elsewhere.
+// overwritten. Such a row counts as 0 at the fixed token and −Inf elsewhere.
 func (e *PathProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), e.sites)
 	if v == nil {
@@ -123,12 +123,12 @@ func (e *PathProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32,
 	return logZ, nil
 }
 
-// Self returns e. A consumer of DrawGiven uses it to detect a type that embeds e and may define
-// its own Draw.
+// Self returns the receiver. A consumer of DrawGiven uses it to detect a type that embeds a
+// *PathProjection and may define its own Draw.
 func (e *PathProjection) Self() any { return e }
 
-// Sample fills dst, any number of sequences one after the other, with independent exact draws,
-// each distributed as in [PathProjection.Draw]. The sums are computed only once.
+// Sample fills dst with independent exact draws, as many sequences as fit, one after the other.
+// Each is distributed as in [PathProjection.Draw]. The sums are computed only once.
 func (e *PathProjection) Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	if len(dst)%e.sites != 0 {
 		panic(fmt.Sprintf("projection: len(dst) = %d, want a multiple of %d", len(dst), e.sites))
@@ -151,10 +151,10 @@ func (e *PathProjection) Sample(ctx context.Context, dst []int32, v []float32, s
 	return logZ, nil
 }
 
-// DrawUntil makes independent draws, like those of [PathProjection.Draw], until accept returns true
-// for one, but makes at most the given number of trials. The result ok reports whether accept
-// returned true. DrawUntil stores the last draw in x0. The sums over the language are computed only
-// once. accept must not keep its argument.
+// DrawUntil makes independent draws, like those of [PathProjection.Draw], until accept returns
+// true for one, but makes at most the given number of trials. The result ok reports whether
+// accept returned true. DrawUntil stores the last draw in x0. The sums over the language are
+// computed only once. The function accept must not keep its argument.
 func (e *PathProjection) DrawUntil(ctx context.Context, x0 []int32, v []float32, src rand.Source, trials int, accept func(x []int32) bool) (logZ float64, ok bool, err error) {
 	check.Len("projection", "x0", len(x0), e.sites)
 	v = e.weights(v)
@@ -234,8 +234,8 @@ func (e *PathProjection) LogMarginals(ctx context.Context, dst []float64, v []fl
 }
 
 // KBest yields the sequences of the language that have positive probability, with their
-// log-weights, in descending order. The yielded slice is overwritten by the next step. v must
-// not change during the iteration. The iteration stops early if ctx ends.
+// log-weights, in descending order. The yielded slice is overwritten by the next step. The table
+// v must not change during the iteration. The iteration stops early if ctx ends.
 func (e *PathProjection) KBest(ctx context.Context, v []float32) (iter.Seq2[[]int32, float64], error) {
 	v = e.weights(v)
 	w, err := e.take(ctx)
@@ -263,7 +263,7 @@ func until(ctx context.Context, seq iter.Seq2[[]int32, float64]) iter.Seq2[[]int
 
 // Ascending yields the sequences of the language with their total costs Σ_i cost[i,x_i], in
 // ascending order. Costs of tokens are arbitrary numbers, and +Inf forbids a token. The yielded
-// slice is overwritten by the next step. cost must not change during the iteration. The
+// slice is overwritten by the next step. The table cost must not change during the iteration. The
 // iteration stops early if ctx ends.
 func (e *PathProjection) Ascending(ctx context.Context, cost []float64) (iter.Seq2[[]int32, float64], error) {
 	check.Len("projection", "cost", len(cost), e.sites*e.levels)
@@ -301,8 +301,8 @@ func (e *PathProjection) Accepts(x []int32) bool {
 }
 
 // Project replaces v by the nearest factorised distribution whose likeliest sequence is in the
-// language: see [PathProjection.Nearest]. The returned violation is always 0. sample, from, to
-// and src are ignored.
+// language: see [PathProjection.Nearest]. The returned violation is always 0. The arguments
+// sample, from, to and src are ignored.
 func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	check.Len("projection", "v", len(v), e.sites*e.levels)
 	w, err := e.take(ctx)
@@ -322,14 +322,14 @@ func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, f
 //	argmin_y Σ_i KL(p_i‖y_i)  (or Σ_i KL(y_i‖p_i) if the Divergence of the Path is Reverse)
 //
 // over the factorised distributions y for which there is a sequence x in the language with
-// y_i(x_i) ≥ κ·y_i(l) for all sites i and levels l ≠ x_i. It stores that sequence in x and
-// returns the divergence in nats. Rows that already satisfy the condition are unchanged. A NaN
-// or +Inf at a token that the language cannot use at that site counts as −Inf. If Nearest
-// returns an error, v is unchanged.
+// y_i(x_i) ≥ κ·y_i(l) for all sites i and levels l ≠ x_i. Here κ is the Margin of the Path. It
+// stores that sequence in x and returns the divergence in nats. Rows that already satisfy the
+// condition are unchanged. A NaN or +Inf at a token that the language cannot use at that site
+// counts as −Inf. If Nearest returns an error, v is unchanged.
 //
-// The divergence is a sum over sites, so the problem is a shortest-path problem with one cost
-// per site and token. See Cardei et al. (2025) for the projection. Package lead computes each
-// row in closed form.
+// The divergence is a sum over sites, so the problem is a shortest-path problem with one cost per
+// site and token. See Cardei et al. (2025) for the projection. Package lead computes each row in
+// closed form.
 func (e *PathProjection) Nearest(ctx context.Context, x []int32, v []float32) (divergence float64, err error) {
 	check.Len("projection", "x", len(x), e.sites)
 	check.Len("projection", "v", len(v), e.sites*e.levels)
@@ -387,8 +387,8 @@ func (w *work) load(i int) (row []float32, bad int, ok bool) {
 	return w.clean, bad, ok
 }
 
-// Site implements [trellis.Pricer]. It normalises row i. If many tokens will be priced, it
-// computes the costs of all tokens at once.
+// Site normalises row i. If many tokens will be priced, it computes the costs of all tokens at
+// once. It implements [trellis.Pricer].
 func (w *work) Site(i int) error {
 	row, bad, ok := w.load(i)
 	switch {
@@ -403,8 +403,8 @@ func (w *work) Site(i int) error {
 	return &algebra.DeadError{Site: i}
 }
 
-// Price implements [trellis.Pricer]. It returns the divergence that results from making token
-// lead in the current row.
+// Price returns the divergence that results from making token the most likely one in the current
+// row. It implements [trellis.Pricer].
 func (w *work) Price(token int32) float64 {
 	if w.table != nil {
 		return w.table[token]

@@ -18,17 +18,17 @@ type Span struct {
 	Path     Path
 }
 
-// Spans projects parts of a sequence, such as the blanks of a form or the answer after a
-// prompt, each onto its own language. Sites outside all spans are free. The sites of a
-// factorised distribution are independent, so the spans are independent too. Draws and sums are
-// exact, and their cost is the total of those of the individual spans.
+// Spans projects parts of a sequence, such as the blanks of a form or the answer after a prompt,
+// each onto its own language. Sites outside all spans are free. The sites of a factorised
+// distribution are independent, so the spans are independent too. Draws and sums are exact, and
+// their cost is the total of those of the individual spans.
 //
-// Spans is a recipe: Bind returns a [SpansProjection] for a runner, and Compile returns one for
-// direct use. Given tokens, such as those of a prompt, are clamped by the runner.
+// Spans is used as a literal: Bind compiles it to a [SpansProjection] for a runner, and Compile
+// does so for direct use. The runner keeps given tokens, such as those of a prompt, fixed.
 type Spans []Span
 
-// Bind implements the projector interface of package sampler/diffusion. It compiles the spans,
-// and returns an error if samples < 1.
+// Bind compiles the spans for samples with the given numbers of sites and levels. The result is a
+// *[SpansProjection]. Bind returns the errors of [Spans.Compile], and an error if samples < 1.
 func (s Spans) Bind(ctx context.Context, sites, levels, samples int) (Projection, error) {
 	if samples < 1 {
 		return nil, &constraint.ArgumentError{Func: "Spans.Bind", Arg: "samples", Value: samples, Want: "≥ 1"}
@@ -79,9 +79,9 @@ func (s Spans) Compile(ctx context.Context, sites, levels int) (*SpansProjection
 	return p, nil
 }
 
-// SpansProjection is [Spans] compiled for a shape. Log-weights and errors are those of a
-// [PathProjection], except that errors name the span and the site within the whole sequence. A
-// SpansProjection is safe for concurrent use.
+// SpansProjection is [Spans] compiled for given numbers of sites and levels. Log-weights and
+// errors are as in a [PathProjection], except that errors name the span and the site within the
+// whole sequence. A SpansProjection is safe for concurrent use.
 type SpansProjection struct {
 	sites, levels int
 	parts         []*PathProjection // projections of the spans, in the order of the recipe
@@ -183,21 +183,22 @@ func (p *SpansProjection) Project(ctx context.Context, sample int, v []float32, 
 	})
 }
 
-// Draw stores an exact joint draw of the whole sequence in x0 and returns log Z, which is the
-// sum of log Z over the parts: see [PathProjection.Draw].
+// Draw stores in x0 an exact joint draw of the whole sequence. It returns log Z, which is the sum
+// of the log Z of all spans and of the sites between them: see [PathProjection.Draw].
 func (p *SpansProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), p.sites)
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.Draw(ctx, x0[c.from:c.to], v, src) })
 }
 
-// DrawGiven is Draw with some tokens fixed. On entry, x0 holds the fixed tokens and −1 at the
-// other sites: see [PathProjection.DrawGiven].
+// DrawGiven is like [SpansProjection.Draw] with some tokens fixed. On entry, x0 holds the fixed
+// tokens and −1 at the other sites: see [PathProjection.DrawGiven].
 func (p *SpansProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), p.sites)
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.DrawGiven(ctx, x0[c.from:c.to], v, src) })
 }
 
-// Self returns p. Runners use it to detect a type that embeds p and may define its own Draw.
+// Self returns the receiver. Runners use it to detect a type that embeds a *SpansProjection and
+// may define its own Draw.
 func (p *SpansProjection) Self() any { return p }
 
 // LogZ returns the log of the total weight of all sequences whose spans are in their languages.
@@ -205,7 +206,8 @@ func (p *SpansProjection) LogZ(ctx context.Context, v []float32) (float64, error
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.LogZ(ctx, v) })
 }
 
-// MAP stores the likeliest sequence in x and returns its log-weight: see [PathProjection.MAP].
+// MAP stores in x the likeliest sequence whose spans are in their languages, and returns its
+// log-weight: see [PathProjection.MAP].
 func (p *SpansProjection) MAP(ctx context.Context, x []int32, v []float32) (logWeight float64, err error) {
 	check.Len("projection", "x", len(x), p.sites)
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.MAP(ctx, x[c.from:c.to], v) })

@@ -182,12 +182,13 @@ func (t *turn[S]) reads(step int) bool {
 	return done > 0 && done%t.run.cfg.Thin == 0 && (t.page != nil || t.observe != nil)
 }
 
-// Stats summarises the steps since the last warm-up. Counts saturate at math.MaxInt.
+// Stats summarises the steps of all chains since the last warm-up. A count that would overflow
+// stays at math.MaxInt.
 type Stats struct {
-	Steps   int     // steps summed over all chains
-	Accept  float64 // mean acceptance probability
-	Moved   float64 // mean number of sites changed per chain step
-	Invalid int     // proposals rejected because their energy was NaN or −Inf
+	Steps   int     // number of steps, summed over all chains
+	Accept  float64 // acceptance probability, averaged over chains and steps
+	Moved   float64 // mean number of level changes in a step of one chain
+	Invalid int     // number of proposals rejected because their energy was NaN or −Inf
 }
 
 // add accumulates the info of a block of chains after the given number of steps.

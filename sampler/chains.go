@@ -11,14 +11,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/probe"
 )
 
-// Chains runs Markov chains of one method on one model.
+// Chains runs Markov chains on states of integer levels, with one [Method] on one energy.Model.
+// Create it with [NewChains].
 type Chains = Runner[int32]
 
-// NewChains returns chains of the method on the model, ready to run.
+// NewChains returns chains that sample from the model with the given method, ready to Run.
 //
-// It returns an error if the model or the method is nil, a Config field is out of range, or the
-// method does not support the model. An initial state of probability zero is reported by the
-// first Run.
+// It returns an error if the model or the method is nil, if a Config field is out of range, or if
+// the method does not support the model. An initial state of probability zero is an error of the
+// first Run, not of NewChains.
 func NewChains(ctx context.Context, m energy.Model, method Method, cfg Config) (*Chains, error) {
 	t, err := newTokens(m, method)
 	if err != nil {
@@ -32,13 +33,13 @@ func NewChains(ctx context.Context, m energy.Model, method Method, cfg Config) (
 	return NewRunner(ctx, System[int32](t), cfg, cfg.Init, cfg.Observe)
 }
 
-// Retarget replaces the model of the chains by another one of the same shape. It builds new,
-// untuned kernels of the method. The warm-up of Config does not run again, so call Warm to tune
-// the new kernels. States, random streams and counts are kept.
+// Retarget replaces the model by another one with the same numbers of sites and levels. States,
+// random streams and counts are kept. The kernels are built anew and therefore untuned. The
+// automatic warm-up does not run again, so call Warm to tune them.
 //
-// If a chain cannot start from its state, the new model is in place all the same, and Retarget
-// returns the error that Reset returns. On any other error, for instance if another call on the
-// chains is under way, nothing changes.
+// Retarget returns an error and changes nothing if it cannot build the kernels or if another call
+// on the chains is under way. If a chain cannot start from its state under the new model, the model
+// is replaced nevertheless, and Retarget returns the error that Reset returns.
 func Retarget(ctx context.Context, c *Chains, m energy.Model) error {
 	if c == nil {
 		return fmt.Errorf("sampler: Retarget: chains = nil")
@@ -69,40 +70,42 @@ func Retarget(ctx context.Context, c *Chains, m energy.Model) error {
 	})
 }
 
-// System defines what a [Runner] moves: the states, of tokens or of reals, their initial values,
-// and the transitions that move them. [NewChains] builds a System from a model and a method;
-// package langevin provides one for real-valued targets.
+// System tells a [Runner] what it runs: the shape of a state, the initial states, and the kernels
+// that move the chains. S is int32 for states of levels and float32 for states of reals.
+// [NewChains] builds a System from a model and a method. Package langevin provides one for
+// real-valued targets.
 type System[S energy.Site] interface {
-	// Name returns the prefix of the runner's error messages. String returns the name of the
-	// method.
+	// Name returns the prefix of the runner's error messages, such as "sampler". String returns the
+	// name of the method.
 	Name() string
 	String() string
 
-	// Sites returns the number of entries of a state.
+	// Sites returns the number of entries of one state.
 	Sites() int
 
-	// Kernel returns a new transition for a block of chains (1 … BlockSize).
+	// Kernel returns a new kernel that moves the given number of chains (1 … BlockSize) together.
 	Kernel(ctx context.Context, chains int) (Transition[S], error)
 
-	// Start fills x with initial states for a block of chains that kernel will move. State i is
-	// drawn from stream r[i].
+	// Start fills x with initial states for the chains that kernel will move, one state per stream
+	// in r. It draws state i from stream r[i].
 	Start(x []S, r []Stream, kernel Transition[S]) error
 
-	// Check returns an error if an entry of x is outside the range of a state. x holds the states
-	// of chains first, first+1, ….
+	// Check returns an error if an entry of x is not a possible value of a site. x holds the states
+	// of the chains numbered first, first+1, and so on; the error names the chain.
 	Check(x []S, first int) error
 
-	// Energy stores in e the energies of the states x, one per state.
+	// Energy stores the energies of the states x in e, one per state.
 	Energy(e []float64, x []S)
 
-	// Settings calls add with every name and value that must equal those of a checkpoint, besides
-	// the number of sites and Config. These are the method (see [Method]) and data that identify
-	// the target. A []float64 is compared up to rounding, anything else exactly.
+	// Settings calls add with each name and value that identifies the system in a checkpoint: the
+	// method (see [Method]) and data that identify the target. Load refuses a checkpoint in which
+	// one of them differs. A []float64 is compared up to rounding, any other value exactly. The
+	// runner itself adds the number of sites and its Config.
 	Settings(add func(name string, value any))
 }
 
-// CheckStart returns a *[StartError] for the first energy that is not finite, or nil if all
-// energies are finite. Kernels return this error from Reset.
+// CheckStart returns a *[StartError] for the first energy that is not finite, or nil if every
+// energy is finite. A kernel returns this error from Reset.
 func CheckStart(e []float64) error {
 	for s, v := range e {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -140,8 +143,9 @@ func (t *tokens) Kernel(ctx context.Context, chains int) (Transition[int32], err
 	return t.method.Kernel(ctx, t.model, chains)
 }
 
-// Start draws every level uniformly. If the model is energy.Supported, it then repairs states of
-// probability zero. If the kernel is a [Starter], the kernel then chooses the state.
+// Start draws the level of every site uniformly. If the model is an energy.Supported, Start then
+// repairs states of probability zero. If the kernel is a [Starter], the kernel finally replaces the
+// state.
 func (t *tokens) Start(x []int32, r []Stream, kernel Transition[int32]) error {
 	for i := range r {
 		for j := range t.sites {
@@ -182,15 +186,16 @@ func (t *tokens) claims(ctx context.Context, x []int32, seed uint64) error {
 
 func (t *tokens) Energy(e []float64, x []int32) { t.model.Energy(e, x) }
 
-// Named is a recipe with a name such as "dmala", used in checkpoints and messages. The name does
-// not depend on Go identifiers. A recipe without a name is identified by its Go type. Models and
-// functions in a field of a recipe may also be Named; checkpoints then distinguish them by name.
+// Named is a method, model or function with a name such as "dmala". Checkpoints and messages use
+// the name, so renaming the Go type does not invalidate a checkpoint. A method or model without a
+// name is identified by its Go type. Models and functions in the fields of a method may be Named
+// too.
 type Named interface{ Name() string }
 
 var _ probe.Named = Named(nil)
 
-// Settings adds the shape, the method with all its fields, and the energies of some fixed states.
-// These energies identify the model.
+// Settings passes to add the numbers of sites and levels, the method with all its fields, and the
+// energies of some fixed states, which identify the model.
 func (t *tokens) Settings(add func(name string, value any)) {
 	probe.Target(add, t.model, t.method, NewStream(probe.States, 0).IntN)
 }

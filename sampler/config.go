@@ -11,83 +11,85 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
-// Config holds the settings of a run: the number of chains, their initial states and their
-// observers. The zero value runs 4 chains with seed 0 from uniform random states, after a warm-up
-// of 1000 steps.
+// Config holds the settings of a run: the number of chains, their initial states, and the functions
+// that observe their draws. The zero value runs 4 chains with seed 0 from uniform random states,
+// after a warm-up of 1000 steps.
 type Config struct {
-	Chains int    // number of chains of the whole run; 0 means 4
-	Seed   uint64 // chain i draws from stream (Seed, i)
-	// adaptation steps of the first Run, which are not kept; 0 means 1000, −1 means none; see
-	// also Runner.Warm
+	// number of chains of the whole run, even if First and Count select a part of it; 0 means 4
+	Chains int
+	Seed   uint64 // seed of the random streams; chain i draws from stream (Seed, i)
+	// number of warm-up steps that the first Run makes before its first draw; 0 means 1000, −1
+	// means none; see also Runner.Warm
 	Warmup int
-	Thin   int // steps per draw; 0 means 1
-	// number of goroutines, also used within a chain on large lattices; 0 means GOMAXPROCS; does
-	// not change results
+	Thin   int // number of steps per draw; 0 means 1
+	// number of goroutines, which also share the work of a single chain on large lattices; 0 means
+	// GOMAXPROCS; does not change results
 	Workers int
 
-	// Generator selects the random number generator; the zero value is Philox4x32-10. Runs that do
-	// little besides drawing random numbers, such as Gibbs on lattices, are up to twice as fast
-	// with ARS4x32 on processors with AES instructions. Like Seed, Generator changes results, and
-	// checkpoints record it.
+	// Generator selects the random number generator; the zero value is Philox4x32. On processors
+	// with AES instructions, ARS4x32 makes a run up to twice as fast if drawing random numbers
+	// dominates its cost, as in Gibbs sampling on lattices. Like Seed, Generator changes results,
+	// and checkpoints record it.
 	Generator Generator
 
-	// BlockChains, if not 0, is the block size that [Config.Block] returns; at most [BlockSize].
-	// It makes the block size independent of Chains. Runs with different values of Chains then
-	// agree bit for bit in the whole blocks that they share: a run of 20 chains in blocks of 4
-	// equals the first fifth of a run of 100.
+	// BlockChains sets the number of consecutive chains that move together, at most [BlockSize]. If
+	// it is 0, [Config.Block] chooses that number, which then depends on Chains. So do the step
+	// sizes that warm-up finds and, for some kernels, the random numbers that a chain uses.
 	//
-	// If BlockChains is 0, the block size depends on Chains. So do the step sizes that warm-up
-	// finds and, for some kernels, the random numbers that a chain uses.
+	// Set BlockChains to make runs with different numbers of chains agree bit for bit in the full
+	// blocks that they share. With BlockChains 4, for example, a run of 20 chains equals the first
+	// 20 chains of a run of 100.
 	BlockChains int
 
-	// First and Count select a part of the run: chains First … First+Count−1, with the same bits
-	// as in the whole run. Parts may run anywhere, in any order. Observers and errors use the
-	// chain numbers of the whole run, but States, Info and Init begin with chain First. A Count
-	// of 0 means all chains from First on. First and Count must be multiples of the block size
-	// (see [Config.Block]), except that the last part may end with a smaller block. [Config.Part]
-	// divides a run into parts.
+	// First and Count select a part of the run: chains First … First+Count−1. A Count of 0 means
+	// all chains from First on. The chains of a part get the same bits as in the whole run, so
+	// parts may run anywhere and in any order. [Config.Part] sets First and Count.
+	//
+	// Both must be multiples of the block size (see [Config.Block]), except that the last part may
+	// end with a smaller block. Observers and errors use the chain numbers of the whole run, but
+	// States, Info and Init begin with chain First.
 	First, Count int
 
-	// DrawsFile, if not empty, is the path of a file to which every draw is written during the
-	// run. The file holds states, energies, acceptance probabilities and moves, with checksums
-	// and the settings of the run. A level takes as few bits as it needs, 1 for a spin.
-	// diagnose.Replay reads the file.
+	// DrawsFile, if not empty, is the path of a file to which a Run writes every draw: state,
+	// energy, acceptance probability and number of moves. diagnose.Replay reads it. The file also
+	// holds checksums and the settings of the run. Levels are packed into as few bits as they need,
+	// 1 for a spin.
 	//
-	// A killed process loses at most the draws of its last milliseconds. A checkpoint never
-	// counts more draws than are on disk. Chains that load it continue the file from there, bit
-	// for bit as if the run had not stopped. It is an error if the file belongs to another run,
-	// holds fewer draws than the chains have made, or is in use by another run. A Run locks the
-	// file with DrawsFile.lock, see Checkpoint.
+	// A killed process loses at most the draws of its last milliseconds. A checkpoint never counts
+	// more draws than are on disk. Chains that load the checkpoint append to the file, bit for bit
+	// as if the run had not stopped. It is an error if the file belongs to another run, holds fewer
+	// draws than the chains have made, or is in use by another run. A Run locks the file by means
+	// of a file DrawsFile.lock; see Checkpoint for such locks.
 	DrawsFile string
 
-	// Init holds the initial states: one per chain, or one for all chains. If Init is nil, every
-	// level is drawn uniformly. An energy.Supported model then repairs states of probability
-	// zero; any other model that has such states needs an Init.
+	// Init holds the initial states: one per chain, or one for all chains. If Init is nil, the
+	// level of every site is drawn uniformly. A random state may then have probability zero. If the
+	// model is an energy.Supported, such states are repaired; for other models, set Init.
 	Init []int32
 
-	// Observe, if not nil, is called after every draw of every chain. Calls for different blocks
-	// of chains run concurrently. Either accumulate per chain, in a slice indexed by chain, or
-	// protect shared data, such as a map, with a mutex.
+	// Observe, if not nil, is called after every draw of every chain. Chains that move together
+	// (see [Config.Block]) call it one after the other, other chains concurrently. Observe should
+	// therefore accumulate into a slice indexed by chain, or protect shared data with a mutex.
 	Observe Observer
 
-	// Checkpoint saves the chains to the file Path, as SaveFile does, if Path is not empty. It
-	// saves at the end of every Run, even if the context ended. If Every is not 0, it also saves
-	// during a Run, after every Every draws. A save waits for the end of a round of steps, at
-	// most some milliseconds, so a small Every does not save continually. If saving fails, the
-	// Run ends.
+	// Checkpoint makes Run save the chains to the file Path, as SaveFile does, unless Path is
+	// empty. Run saves when it ends, even if the context ended. If Every is not 0, it also saves
+	// after every Every draws, but not more often than every few milliseconds. If saving fails, Run
+	// returns the error.
 	//
-	// A Run locks the file Path with a file Path.lock, which exists for the duration of the Run.
-	// Run returns an error if another run, in this or another process, has locked Path or has
-	// replaced the file since it was loaded. Locks between processes use flock on Linux, macOS
-	// and BSD, and its counterparts on Windows and other systems. There are none on js, on wasip1
-	// and on file systems without locks.
+	// A Run locks the file Path by creating a file Path.lock, which exists until the Run ends. Run
+	// returns an error if another run, in this or another process, has locked Path or has replaced
+	// the file since it was loaded. Locks between processes use flock on Linux, macOS and BSD, and
+	// its counterparts on Windows and other systems. They have no effect on js, on wasip1 and on
+	// file systems without locks.
 	Checkpoint struct {
 		Path  string
 		Every int
 	}
 
-	// Progress, if not nil, is called from the goroutine of Run, at most once every few
-	// milliseconds, with the number of steps done and the total of this Run, warm-up included.
+	// Progress, if not nil, is called by Run, in the goroutine of Run and at most once every few
+	// milliseconds. It receives the number of steps done and the number of all steps of this Run,
+	// both with warm-up steps included.
 	Progress func(done, total int)
 }
 
@@ -122,12 +124,14 @@ const (
 	defaultWarmup = 1000 // default number of warm-up steps, as in Stan
 )
 
-// Block returns the number of consecutive chains that a kernel moves together, 1 … [BlockSize];
-// the last block may be smaller. It is BlockChains if that is set, and otherwise depends only on
-// Chains, the number of chains of the whole run. Below 64 chains it is a quarter of them, so that
-// 4 chains keep 4 cores busy. From 64 on it is the largest size that makes the number of blocks
-// even, because kernels that use matrix products or sweep by colour are fastest on large blocks.
-// Parts of a run begin at multiples of this number.
+// Block returns the number of consecutive chains that one kernel moves together, 1 … [BlockSize];
+// only the last block may be smaller. Config.First and Config.Count must be multiples of this
+// number.
+//
+// The result is BlockChains if that is set. Otherwise it depends only on Chains, the number of
+// chains of the whole run. Below 64 chains it is a quarter of Chains, so that 4 chains keep 4 cores
+// busy. From 64 chains on it is the largest size that makes the number of blocks even, because
+// large blocks suit kernels that use matrix products or sweep by colour.
 func (cfg Config) Block() int {
 	if cfg.BlockChains > 0 {
 		return min(cfg.BlockChains, BlockSize)
@@ -135,14 +139,14 @@ func (cfg Config) Block() int {
 	return session.Block(cmp.Or(max(cfg.Chains, 0), defaultChains))
 }
 
-// Part returns cfg with First and Count set to part k, counted from 0, of n nearly equal parts of
-// the run:
+// Part returns a copy of cfg in which First and Count select part k of n nearly equal parts of the
+// run, counted from k = 0. Each task of a distributed run can then sample its own part:
 //
 //	part, err := cfg.Part(task, tasks)
 //	ch, err := sampler.NewChains(ctx, m, method, part)
 //
-// It returns an error if k or n is out of range (n is at most the number of blocks) or if cfg is
-// already a part.
+// It returns an error if k or n is out of range (n is at most the number of blocks) or if cfg
+// already selects a part.
 func (cfg Config) Part(k, n int) (Config, error) {
 	err := session.Cut("sampler: Config", &cfg.Chains, &cfg.First, &cfg.Count, defaultChains, min(cfg.BlockChains, BlockSize), k, n)
 	return cfg, err

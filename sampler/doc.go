@@ -6,32 +6,32 @@
 //	err = ch.Run(ctx, 5000)
 //	fmt.Println(mag.Summary())
 //
-// Related packages: mcmc provides the methods, and langevin runs chains on real-valued states.
-// Package diagnose records draws and computes diagnostics. Package anneal changes the temperature
-// of chains, ground searches for ground states, diffusion samples without chains, and shard
+// Package mcmc provides the methods, and langevin runs chains on real-valued states. Package
+// diagnose records draws and computes diagnostics. Package anneal changes the temperature of
+// chains, ground searches for states of least energy, diffusion samples without chains, and shard
 // divides a run into tasks.
 //
 // # Method and kernel
 //
-// A [Method] is a recipe for moving chains, an immutable value. Its [Kernel] makes one transition
-// of a block of chains, replacing each state x by a draw from P(x, ·), and caches what makes the
-// transition fast. After warm-up a kernel should leave π(x) ∝ exp(−E(x)) invariant: πP = π.
-// During warm-up an [Adaptive] kernel may tune itself.
+// A state holds a level, an int32 from 0 on, for each site of the model. A [Method] is an immutable
+// description of how chains move. From it the runner creates a [Kernel] for each block, a group of
+// consecutive chains that move together. A step of a kernel replaces each state x by a draw from
+// its transition distribution P(x, ·). The target π(x) ∝ exp(−E(x)) should be invariant under it:
+// πP = π. During the initial warm-up steps an [Adaptive] kernel may tune itself. After warm-up,
+// every Config.Thin-th state is a draw, which is passed to Config.Observe.
 //
 // # Reproducibility
 //
-// The draws of a run are determined by the model, the method, Config.Seed, Config.Generator,
-// Config.Chains, Config.BlockChains and the numbers of steps. Chain i draws only from [Stream]
-// (Seed, i). Chains move in blocks whose size depends only on Config.Chains and
-// Config.BlockChains (see [Config.Block]), and a kernel adapts per block. The number of workers,
-// GOMAXPROCS and the instruction set do not change a bit, except for models whose tables are
-// computed by matrix products (model.RBM). It does not matter where a block runs: parts of a run
-// (Config.First and Count) give the bits of the whole. A run resumed from a checkpoint continues
-// with the same bits. Checkpoints identify methods by [Named], not by their Go types.
+// The draws of a run depend only on the model, the method, the numbers of steps and the fields
+// Seed, Generator, Chains and BlockChains of [Config]. Chain i draws from the [Stream] of (Seed,
+// i), and a kernel tunes itself per block. The number of workers, GOMAXPROCS and the instruction
+// set do not change a bit, except for models whose tables are computed by matrix products
+// (model.RBM). Parts of a run, selected by Config.First and Config.Count, give the same bits as the
+// whole run. So does a run that is resumed from a checkpoint.
 //
 // # Failures
 //
-// An energy of +Inf means probability zero. NaN means a failed evaluation. Kernels with an
-// acceptance step reject the proposal and count it in [Info]. Kernels without an acceptance step
-// stop the run with an error that names the chain and the step.
+// An energy of +Inf means probability zero. An energy of NaN means that the evaluation failed.
+// Kernels with an acceptance step reject a proposal whose energy is NaN and count it in [Info].
+// Kernels without one stop the run with an error that names the chain and the step.
 package sampler

@@ -6,21 +6,21 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Generator is a counter-based random number generator that supplies the streams of a run; the
-// zero value is Philox4x32. Both generators are from Salmon, Moraes, Dror and Shaw (2011,
-// "Parallel random numbers: as easy as 1, 2, 3") and use more rounds than needed to pass the test
-// batteries described there. A seed gives different numbers with each generator, but the same
-// numbers on every machine.
+// Generator selects the random number generator of a run's streams; the zero value is Philox4x32.
+// Both generators are counter-based: they compute the words at any position directly. They are from
+// Salmon, Moraes, Dror and Shaw (2011, "Parallel random numbers: as easy as 1, 2, 3") and use more
+// rounds than needed to pass the test batteries described there. For the same seed, the two give
+// different numbers, and each gives the same numbers on every machine.
 type Generator uint8
 
 const (
-	// Philox4x32 computes four words from a counter in ten rounds of multiplications
-	// (Philox4x32-10). It is the default and fast everywhere.
+	// Philox4x32 computes four words from a counter by ten rounds of multiplications
+	// (Philox4x32-10). It is the default and fast on every machine.
 	Philox4x32 Generator = iota
 
-	// ARS4x32 computes four words from a counter in seven rounds of AES (ARS4x32-7). It is two or
-	// three times as fast as Philox4x32 on amd64 with AES instructions, and a third as fast
-	// elsewhere.
+	// ARS4x32 computes four words from a counter by seven rounds of AES (ARS4x32-7). Compared with
+	// Philox4x32, it is two or three times as fast on amd64 with AES instructions. On other
+	// machines its speed is a third of that of Philox4x32.
 	ARS4x32
 )
 
@@ -37,13 +37,13 @@ func (k Generator) Check() error {
 	return nil
 }
 
-// UnmarshalText sets k to the generator with the given name, as returned by String, for flags and
-// files.
+// UnmarshalText sets k to the generator with the given name, which is a result of String. It lets
+// flags and files hold a generator.
 func (k *Generator) UnmarshalText(text []byte) error {
 	return check.UnmarshalName("generator", k, ARS4x32, text)
 }
 
-// MarshalText returns the name that UnmarshalText reads.
+// MarshalText returns the name of the generator, as String does.
 func (k Generator) MarshalText() ([]byte, error) {
 	return []byte(k.String()), k.Check()
 }

@@ -11,40 +11,40 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// BlockSize is the largest number of consecutive chains that a kernel moves together.
-// [Config.Block] returns the actual number of a run. A worker moves whole blocks, and a kernel
-// adapts per block.
+// BlockSize is the largest possible size of a block, a group of consecutive chains that one kernel
+// moves together. [Config.Block] returns the block size of a run.
 const BlockSize = session.BlockSize
 
-// Method is a recipe for moving chains: a plain struct such as
-// DMALA{StepSize: 0.2} whose zero value is the recommended setting.
+// Method describes how chains move. It is usually a plain struct such as DMALA{StepSize: 0.2},
+// whose zero value is the recommended setting.
 //
-// A checkpoint records the settings of the method, and chains with other settings refuse to load
-// the checkpoint. The settings are the fields of the struct. Numbers and strings are compared by
-// value, languages by content, structs field by field and pointers by their targets. Functions
-// are compared by name if they are [Named]; functions without a name count as equal.
+// Checkpoints record the fields of this struct, and chains with other settings refuse to load the
+// checkpoint. Numbers and strings are compared by value, structs field by field, pointers by what
+// they point to, and languages by their sets of states. Functions are compared by name if they are
+// [Named]; functions without a name count as equal. A struct that only embeds another method counts
+// as that method, unless it has a different Name. Give it one if it moves chains differently.
 //
-// A struct that embeds a method and has no other field counts as that method unless its name
-// differs. Its name should differ if it moves chains in another way. If the fields do not fully
-// describe a recipe, the recipe has a method
+// A method whose fields do not describe it fully should declare further settings in a method
 //
 //	Settings(add func(name string, value any))
 type Method interface {
-	// Kernel returns a new kernel for a block of chains (1 … BlockSize) of the model, or an error
-	// if the model lacks a capability that the method needs. Compiling a language can take long
-	// and stops when ctx ends. The kernel may keep ctx for UnmarshalBinary, which may compile the
-	// language again.
+	// Kernel returns a new kernel that moves the given number of chains (1 … BlockSize) together.
+	// It returns an error if the model lacks an interface that the method needs.
+	//
+	// Compiling a constraint of the method can take long, and stops when ctx ends. The kernel may
+	// keep ctx for UnmarshalBinary, which may compile the constraint again.
 	Kernel(ctx context.Context, m energy.Model, chains int) (Kernel, error)
 }
 
-// Kernel is a [Transition] on states of tokens.
+// Kernel is a [Transition] of states of integer levels (tokens).
 type Kernel = Transition[int32]
 
-// Transition moves a block of chains by one step, on states of tokens (int32) or of reals
-// (float32). It must be used by one goroutine at a time.
+// Transition moves a block of chains by one step at a time. The type S of a state's entries is
+// int32 for levels and float32 for reals. A Transition must be used by one goroutine at a time.
 //
-// A kernel stores the model and its caches. Its Step replaces each row of x by a draw from P(x,
-// ·). This example proposes from a fixed distribution q and accepts or rejects:
+// An implementation stores the model and its caches. Its Step replaces each state in x by a draw
+// from the transition distribution P(x, ·). This example proposes a state from a fixed distribution
+// q and accepts or rejects it:
 //
 //	type independence struct {
 //		sampler.Base
@@ -76,69 +76,71 @@ type Kernel = Transition[int32]
 //
 // A complete program with this kernel is in the example of Transition.
 //
-// Kernels may implement optional interfaces: [Adaptive], [Starter], [Confined], [Tuned],
-// [Costed], [Warner], [Lazy], [Companion] and [Exchanger]. [As] finds them in a kernel or in the
+// A kernel may also implement the optional interfaces [Adaptive], [Starter], [Confined], [Tuned],
+// [Costed], [Warner], [Lazy], [Companion] and [Exchanger]. [As] finds them in a kernel or in a
 // kernel that it wraps.
 type Transition[S energy.Site] interface {
-	// Reset evaluates the states x (chains × sites) and discards an interrupted step. It must be
-	// called before the first Step and after x or the target was changed from outside. If a state
-	// has probability zero, it returns a *StartError.
+	// Reset prepares the kernel for the states x (chains × sites). It evaluates them and discards a
+	// step that was interrupted. Call it before the first Step and whenever other code has changed
+	// x or the target. If a state has probability zero, Reset returns a *StartError.
 	//
-	// If ctl.Stop is set, Reset may return [ErrStopped]. The next Reset with a Stop and the same
-	// states then continues the interrupted one; a Reset without a Stop starts over. Reset reads
-	// only the fields Stop and Workers of ctl.
+	// Once ctl.Stop returns true, Reset may return [ErrStopped]. To continue it, call Reset again
+	// with a Stop function and the same states; a call without a Stop function starts over. Reset
+	// reads only the fields Stop and Workers of ctl.
 	Reset(ctl Control, x []S) error
 
-	// Step moves every chain once, in place, and stores a report in info, one entry per chain. It
-	// returns the number of whole steps made, normally 1. r holds one stream per chain. Step
+	// Step moves every chain once, in place, and stores a report on each chain in info. r holds one
+	// stream per chain. Step returns the number of steps that it completed, normally 1. It
 	// allocates nothing.
 	//
-	// A kernel with long steps calls ctl.Stop. Once Stop returns true, Step returns the number of
-	// whole steps made, which is 0 in the middle of the first step. The states are then valid,
-	// and the next call continues bit for bit where this one stopped; AppendBinary saves the
-	// position. Other kernels may ignore ctl.
+	// A kernel whose steps take long calls ctl.Stop. Once Stop returns true, Step returns the
+	// number of steps completed so far, which is 0 in the middle of the first one. The states are
+	// then valid, and the next call continues bit for bit where this one stopped; AppendBinary
+	// saves the position. Other kernels may ignore ctl.
 	Step(ctl Control, info []Info, x []S, r []Stream) (done int)
 
-	// AppendBinary appends to b the data that the kernel needs to continue bit for bit: caches,
-	// scan position, step size. If a kernel appends nothing, it is Reset instead of restored; see
-	// [Base].
+	// AppendBinary appends to b, for a checkpoint, what the kernel needs to continue bit for bit,
+	// such as caches, scan position and step size. A kernel that appends nothing is Reset after the
+	// checkpoint is loaded, instead of being restored; see [Base].
 	AppendBinary(b []byte) ([]byte, error)
 
-	// UnmarshalBinary restores the output of AppendBinary, for a kernel of the same method, model
-	// and number of chains. If the saved kernel had been Reset, Step may follow without a Reset.
-	// Restoring the state of a new kernel gives a new kernel.
+	// UnmarshalBinary restores what AppendBinary saved. The saved kernel must be of the same
+	// method, model and number of chains. If it had been Reset, Step may follow without a Reset;
+	// otherwise call Reset first, as for a new kernel.
 	UnmarshalBinary(b []byte) error
 }
 
-// Control sets how many steps a call makes, when the call stops early, and whether the caller
-// reads the resulting states. The zero value makes one whole step whose results are read.
+// Control tells a call of Step how many steps to make, when to stop early, and whether the caller
+// will read the resulting states. The zero value asks for one complete step whose results are read.
+// A call of Reset uses only Stop and Workers.
 type Control struct {
-	// Steps is the maximum number of whole steps to make; 0 means 1. After more than one step,
-	// Moved and Invalid are correct only as sums over the chains of the block and the steps, not
-	// per chain; Accept is the mean over the steps, and Energy may be NaN.
+	// Steps is the maximum number of steps to make; 0 means 1. If a call makes several steps, the
+	// reports change their meaning. Accept is the mean over the steps, and Energy may be NaN. Moved
+	// and Invalid are correct only if summed over all chains of the block.
 	Steps int
 
-	// Stop is called about every millisecond. Once it returns true, the call returns early. A nil
-	// Stop never stops the call.
+	// Stop is called about every millisecond. Once it returns true, the call returns early. If Stop
+	// is nil, the call does not stop early.
 	Stop func() bool
 
-	// Unread promises that the states x and the energies are not read until a later call without
-	// Unread, or until Show of a [Lazy] kernel. The kernel therefore need not update x.
+	// Unread promises that the caller does not read states and energies after this call. They are
+	// read only after a later call without Unread, or after the Show of a [Lazy] kernel. The kernel
+	// therefore need not update x.
 	Unread bool
 
-	// Workers is the number of goroutines that a step may use; 0 means 1. It does not change
+	// Workers is the number of goroutines that the call may use; 0 means 1. It does not change
 	// results.
 	Workers int
 
-	// Company holds other blocks of the run. The kernel moves them by the same number of steps as
-	// its own block, all of them Unread. Only [Companion] kernels receive a Company. Each block
-	// gets the same bits as if it moved alone. A kernel that cannot move the other blocks at
-	// present returns 0 steps and leaves all blocks unchanged.
+	// Company holds further blocks of the run that the kernel moves together with its own, by the
+	// same number of steps and all of them Unread. Only [Companion] kernels receive a Company. Each
+	// block gets the same bits as if it moved alone. If the kernel cannot move the other blocks at
+	// present, Step returns 0 and leaves all blocks unchanged.
 	Company []Block
 }
 
-// Block is a block of chains that moves along with another block. It holds its kernel and the
-// arguments of the kernel's Step.
+// Block describes a block of chains that the kernel of another block moves along with its own; see
+// Control.Company. It holds the block's own kernel and the arguments of its Step.
 type Block struct {
 	Kernel Kernel
 	Info   []Info
@@ -146,20 +148,20 @@ type Block struct {
 	R      []Stream
 }
 
-// ErrStopped is returned by a Reset that ended early because Control.Stop returned true.
+// ErrStopped is the error of a Reset that ended early because Control.Stop returned true.
 var ErrStopped = errors.New("sampler: stopped before the end of a Reset")
 
-// Base implements the checkpoint methods of a kernel that embeds it. If all state between steps
-// is caches that Reset computes, embedding Base is enough, because a restored kernel is Reset.
-// Any other kernel calls Keep once, when it is created, with everything that Step reads,
-// including energies:
+// Base provides AppendBinary and UnmarshalBinary to a kernel that embeds it. Embedding it is enough
+// if Reset can compute everything that Step reads, because a kernel with nothing saved is Reset
+// after loading. Any other kernel must call Keep once, when it is created, with all data that Step
+// reads, including energies:
 //
-//	k.Keep(&k.at, k.e)
+//	k.Keep(&k.pos, k.e)
 type Base struct{ kept []any }
 
-// Keep registers values that checkpoints save. They must be pointers to an int or a float64, or
-// slices of int, int32, float32 or float64. Slice elements are restored in place. Keep panics on
-// any other type.
+// Keep registers the data that checkpoints save. An argument must be a pointer to an int or a
+// float64, or a slice of int, int32, float32 or float64. UnmarshalBinary restores the elements of a
+// slice in place. Keep panics on any other type.
 func (b *Base) Keep(v ...any) {
 	for i := range v {
 		switch v[i].(type) {
@@ -209,13 +211,11 @@ func (b *Base) UnmarshalBinary(from []byte) error {
 	return wire.ReadFields(from, b.fields)
 }
 
-// As returns k itself if it is a T, or else the first T among the kernels that k wraps. A wrapper
-// returns the wrapped kernel from a method
+// As returns k itself if it is a T, or else the first T among the kernels that k wraps. T is an
+// interface such as [Lazy], or the type of a kernel. A kernel that wraps another one is a
+// [Wrapper]: it returns the wrapped kernel, or nil if it wraps nothing at present, from a method
 //
 //	Unwrap() sampler.Transition[S]
-//
-// which returns nil if nothing is wrapped at present. T is an interface such as [Lazy], or the
-// type of a kernel.
 func As[T any, S energy.Site](k Transition[S]) (t T, ok bool) {
 	for k != nil {
 		if t, ok = k.(T); ok {
@@ -230,97 +230,103 @@ func As[T any, S energy.Site](k Transition[S]) (t T, ok bool) {
 	return t, false
 }
 
-// Wrapper is a kernel that delegates its work to another kernel. [As] looks for optional interfaces
-// in the wrapper first, then in the wrapped kernel.
+// Wrapper is a kernel that delegates its work to another kernel. If the wrapper itself lacks an
+// optional interface, [As] looks for it in the wrapped kernel.
 type Wrapper[S energy.Site] interface {
-	// Unwrap returns the wrapped kernel, or nil if there is none at present.
+	// Unwrap returns the wrapped kernel, or nil if nothing is wrapped at present.
 	Unwrap() Transition[S]
 }
 
-// Adaptive kernels tune themselves during warm-up. Afterwards their settings are frozen, because a
-// kernel that keeps adapting does not leave its target invariant.
+// Adaptive is a kernel that tunes itself during warm-up. Afterwards it keeps its settings, because
+// a kernel that goes on adapting does not leave its target invariant.
 type Adaptive interface {
-	// Adapt is called after warm-up step k of n, counted from 0. A later warm-up
-	// counts from 0 again.
+	// Adapt is called after each warm-up step with the reports of that step. k counts the n steps
+	// of this warm-up from 0.
 	Adapt(info []Info, k, n int)
 }
 
-// Starter kernels cannot start from every state, and choose the initial state themselves.
+// Starter is a kernel that cannot start from every state and therefore chooses the initial state
+// itself.
 type Starter interface {
-	// Start replaces the random state x by a state from which a chain can start. If there is
-	// none, it returns an error that wraps constraint.ErrInfeasible. It is called before the
-	// first Reset, for chains whose initial state is not given.
+	// Start replaces the random state x by a state from which a chain can start. If there is no
+	// such state, it returns an error that wraps constraint.ErrInfeasible. It is called before the
+	// first Reset, but not for chains whose initial state the caller gave.
 	Start(x []int32, r *Stream) error
 }
 
-// Confined kernels keep chains within a language. AIS and stepping stones sum over its states.
+// Confined is a kernel that keeps its chains within a set of allowed states, the language of a
+// constraint. AIS and SteppingStone of package anneal estimate the sum of exp(−E(x)) over these
+// states only.
 type Confined interface {
-	// Allows reports whether a chain may be in the state x, whatever its energy. Reset rejects
-	// other states. Allows may be called by several goroutines at a time.
+	// Allows reports whether the constraint allows a chain to be in the state x, whatever its
+	// energy. Reset rejects other states. Allows may be called by several goroutines at a time.
 	Allows(x []int32) bool
 }
 
-// Tuned kernels have a step size.
+// Tuned is a kernel that has a step size.
 type Tuned interface {
-	// StepSize returns the step size, 0 if there is none at present.
+	// StepSize returns the current step size, or 0 if there is none at present.
 	StepSize() float64
 }
 
-// Costed kernels estimate the cost of a step. Package mcmc/auto chooses kernels by this estimate.
+// Costed is a kernel that estimates the cost of a step. Package mcmc/auto chooses between kernels
+// by this estimate.
 type Costed interface {
-	// Cost estimates the time, in nanoseconds on one core, of the step that reported info, for
-	// all chains of the block together. It multiplies the numbers of visits, evaluations and
-	// draws of the step by fixed unit costs and does not read a clock. Cost returns NaN if there
+	// Cost estimates how long the step that reported info took, for all chains of the block
+	// together, in nanoseconds on one core. It does not read a clock, but multiplies the numbers of
+	// site visits, model evaluations and random draws by fixed unit costs. It returns NaN if there
 	// is no estimate.
 	Cost(info []Info) float64
 }
 
-// Warner kernels report problems with their own settings, such as unsuccessful tuning.
+// Warner is a kernel that reports problems with its own settings, such as unsuccessful tuning.
 type Warner interface {
 	// Warning returns a sentence that describes the problem, or "" if there is none. See
 	// [Runner.Warnings].
 	Warning() string
 }
 
-// Lazy kernels hold states in a private format and store them in x only when the caller reads
-// them.
+// Lazy is a kernel that holds states in a private format and stores them in x only when the caller
+// will read them.
 type Lazy[S energy.Site] interface {
-	// Show stores in x the states that Unread steps left pending, if any.
+	// Show stores the current states in x if earlier steps with Control.Unread left x out of date.
 	Show(x []S)
 }
 
-// Companion kernels make many Unread steps in one call and can move other blocks along with their
-// own; see Control.Steps and Control.Company. They accept every proposal and cannot fail.
+// Companion is a kernel that makes many steps with Control.Unread in one call (see Control.Steps)
+// and can move other blocks along with its own (see Control.Company). It accepts every proposal and
+// cannot fail.
 type Companion interface {
-	// Company returns how many of the given number of blocks should move together, or 0 if single
-	// steps are faster.
+	// Company returns how many blocks should move together in one call if the run has the given
+	// number of blocks. It returns 0 if single steps are faster.
 	Company(blocks int) int
 }
 
-// Exchanger kernels hold states in a private format. Two such kernels can exchange the states of
-// chains and evaluate each other's states in that format. A method with one kernel per
-// temperature, such as mcmc.Tempering, then need not store states, evaluate them or Reset its
-// kernels between steps.
+// Exchanger is a kernel that holds states in a private format and can exchange them with another
+// such kernel. It can also evaluate the other kernel's states in that format. A method with one
+// kernel per temperature, such as mcmc.Tempering, then exchanges states without storing them in x,
+// evaluating them again or resetting its kernels.
 type Exchanger interface {
 	Lazy[int32]
 
-	// Exchanges reports whether this kernel can exchange states with the other kernel, and with
-	// every kernel with which the other one can. The caller ensures that this kernel's target is
-	// the other kernel's target to the power beta. The methods below are called only for kernels
-	// that can exchange states.
+	// Exchanges reports whether this kernel can exchange states with the other kernel, the argument
+	// with. The caller ensures that this kernel's target is proportional to the other target to the
+	// power beta. If both can exchange, this kernel can also exchange with every kernel with which
+	// the other one can. The methods below are called only for kernels that can exchange states.
 	Exchanges(with Exchanger, beta float64) bool
 
-	// Hold makes the kernel keep the states itself, in its private format. It reads the states from
-	// x unless it already holds them. Show then stores the states in x.
+	// Hold makes the kernel keep the states itself, in its private format, until Show stores them
+	// in x. It reads the states from x unless the kernel already holds them.
 	Hold(x []int32)
 
-	// Exchange swaps the states of the given chains with those of the other kernel. If moved is
-	// not nil, Exchange adds to moved[chain] the number of sites at which the two states differ.
-	// Afterwards, Show on either kernel stores the states that the kernel now holds.
+	// Exchange swaps the states of the listed chains with those of the other kernel, the argument
+	// with. If moved is not nil, Exchange adds to moved[c] the number of sites at which the two
+	// states of chain c differ. Afterwards, Show on either kernel stores the states that this
+	// kernel then holds.
 	Exchange(with Exchanger, chains []int, moved []int)
 
 	// Energies stores in e the energies, under this kernel's model, of the states that another
-	// kernel holds. The other kernel may be this kernel itself.
+	// kernel holds, the argument of. That kernel may be this kernel itself.
 	Energies(e []float64, of Exchanger)
 }
 
@@ -328,17 +334,17 @@ type Exchanger interface {
 type Info struct {
 	Energy float64 // energy in nats after the step; NaN if unknown
 	Accept float64 // acceptance probability of the proposal; 1 for kernels that never reject
-	// number of level changes; a site that changes repeatedly within a step counts each time
+	// number of changes of a level; a site that changes repeatedly within a step counts each time
 	Moved   int
-	Invalid int // proposals rejected because their energy was NaN or −Inf
-	// non-nil if the chain cannot continue; its state is then the last one that could be
-	// evaluated
+	Invalid int // number of proposals rejected because their energy was NaN or −Inf
+	// error if the chain cannot continue, otherwise nil; after an error, the state is the last one
+	// that could be evaluated
 	Err error
 
-	// Rungs gives access to the replicas of a chain at several inverse temperatures β, as they are
-	// after the step. It is nil unless the kernel keeps replicas (mcmc.Tempering). Rung j has the
-	// distribution p(x) ∝ exp(−β_j·E(x)), and rung 0 has β_0 = 1. The energy that Rung returns is
-	// E, not β·E. The next step overwrites everything.
+	// Rungs gives access to the replicas of the chain if the kernel keeps copies of it at several
+	// inverse temperatures β_0 = 1, β_1, … (mcmc.Tempering); otherwise it is nil. Replica j, called
+	// rung j, has the distribution p(x) ∝ exp(−β_j·E(x)). The energies that Rungs reports are E,
+	// not β·E. The data are those after the step, and the next step overwrites them.
 	Rungs interface {
 		Len() int
 		Rung(j int) (beta, energy float64, x []int32)
@@ -352,17 +358,19 @@ type place[S energy.Site] struct {
 	streams []Stream
 }
 
-// Observer is called after every kept draw of every chain. Calls for the chains of one block come
-// in order and one at a time, but calls for different blocks run concurrently. Either accumulate
-// per chain, in a slice indexed by chain (in a part of a run, by chain − Config.First), or
-// protect shared data, such as a map, with a mutex. x (one state) and info are overwritten after
-// the call.
+// Observer is a function that is called after every kept draw of every chain. The state x and info
+// are overwritten after the call.
+//
+// Chains of one block (see [Config.Block]) call it one after the other, in order. Chains of
+// different blocks call it concurrently. An Observer should therefore accumulate into a slice
+// indexed by chain, or protect shared data with a mutex. In a part of a run, the index is chain −
+// Config.First.
 type Observer func(chain, draw int, x []int32, info *Info)
 
-// RealObserver is the [Observer] of chains on real-valued states.
+// RealObserver is an [Observer] of chains whose states are real-valued.
 type RealObserver func(chain, draw int, x []float32, info *Info)
 
-// And returns an observer that calls o and then next. Either may be nil.
+// And returns an observer that calls observer o and then observer next. Either may be nil.
 func (o Observer) And(next Observer) Observer {
 	if o == nil || next == nil {
 		if o == nil {
@@ -376,21 +384,21 @@ func (o Observer) And(next Observer) Observer {
 	}
 }
 
-// ErrNaN is the error of a kernel without an acceptance step that computed a NaN energy or energy
-// difference. A [StartError] wraps it if an initial state has such an energy.
+// ErrNaN means that an energy or energy difference is NaN. Kernels without an acceptance step fail
+// with it. A [StartError] wraps it if it concerns an initial state.
 var ErrNaN = errors.New("energy or difference of energies is NaN, as +Inf − +Inf is: a state of probability zero has the energy +Inf and nothing else")
 
-// ErrZero is the error of a kernel without an acceptance step that moved to a state of
-// probability zero. A [StartError] wraps it if an initial state has probability zero.
+// ErrZero means that a state has probability zero. Kernels without an acceptance step fail with it
+// if they move to such a state. A [StartError] wraps it if it concerns an initial state.
 var ErrZero = errors.New("energy is +Inf: state has probability zero")
 
 // StartError reports a chain that cannot start from its initial state.
 type StartError struct {
 	Chain  int     // number of the chain in the run
-	Energy float64 // energy of the state: +Inf, −Inf or NaN; 0 if Constraint is set
+	Energy float64 // energy of the state (+Inf, −Inf or NaN), or 0 if Constraint is set
 
-	// Constraint names the language of the method's Within, if the state is not in that language,
-	// and is empty otherwise.
+	// Constraint names the constraint of the method (its field Within) if that does not allow the
+	// state. It is empty if the energy is the reason.
 	Constraint string
 }
 

@@ -25,8 +25,8 @@ import (
 // maxEntries is the maximum of chains × sites; it keeps the sizes of all slices within an int.
 const maxEntries = min(math.MaxInt/16, 1<<40)
 
-// Runner runs Markov chains: [Chains] on tokens, langevin.Chains on reals. Its
-// methods must not be called concurrently with each other.
+// Runner runs Markov chains, on states of levels as [Chains] or on states of reals as
+// langevin.Chains. Its methods must not be called concurrently with each other.
 type Runner[S energy.Site] struct {
 	cfg     Config // settings of the run; Init and Observe are nil, because their types depend on S
 	observe func(chain, draw int, x []S, info *Info)
@@ -46,9 +46,11 @@ type Runner[S energy.Site] struct {
 	err     error
 }
 
-// NewRunner returns chains of a system, ready to run. They start from init, which holds one state
-// per chain or one for all chains. If init is empty, the Start method of the system draws the
-// states. The observer observe may be nil. The fields Init and Observe of cfg are ignored.
+// NewRunner returns a runner of the chains that the system describes. The chains start from init,
+// which holds one state per chain or one for all chains. If init is empty, the Start method of the
+// system draws the initial states. The observer observe may be nil. The fields Init and Observe of
+// cfg are ignored.
+//
 // NewRunner returns an error if a Config field or an initial state is out of range, or if a method
 // of the system returns one.
 func NewRunner[S energy.Site](ctx context.Context, system System[S], cfg Config, init []S, observe func(chain, draw int, x []S, info *Info)) (*Runner[S], error) {
@@ -142,9 +144,9 @@ func (c *Runner[S]) states(b *block[S]) []S { return c.x[b.first*c.sites : (b.fi
 // share returns the number of goroutines that each block may use in a step.
 func (c *Runner[S]) share() int { return max(1, c.cfg.Workers/len(c.blocks)) }
 
-// SetStates replaces the states of all chains (chains × sites) by a copy of x and resets the
-// kernels. If x has the wrong length or a value out of range, or another call is under way, it
-// returns an error and changes nothing. It can also return the errors of Reset.
+// SetStates replaces the states of all chains by a copy of x (chains × sites) and resets the
+// kernels. If x has the wrong length or holds a value out of range, or if another call is under
+// way, it returns an error and changes nothing. It can also return the errors of Reset.
 func (c *Runner[S]) SetStates(x []S) error {
 	if len(x) != len(c.x) {
 		return fmt.Errorf("%s: SetStates: len(x) = %d, want %d (%d chains of %d sites)", c.system.Name(), len(x), len(c.x), c.cfg.Count, c.sites)
@@ -159,14 +161,13 @@ func (c *Runner[S]) SetStates(x []S) error {
 	})
 }
 
-// Reset makes the kernels read the target and the states again, after either has changed. States,
-// random streams and step sizes are kept. An earlier failure is cleared, and draws that some
-// chains missed because of it count as made.
+// Reset makes the kernels read the target and the states again. Call it after changing either.
+// States, random streams and step sizes are kept. An earlier failure is cleared. Draws that some
+// chains missed because of that failure count as made.
 //
-// If a level is out of range, or a real is not finite, the error names the site and the chain. If
-// a state has probability zero, the error is a *[StartError]. Run refuses to begin until such
-// states are replaced. While another call is under way, Reset returns an error and changes
-// nothing.
+// If a level is out of range, or a real is not finite, the error names the site and the chain. If a
+// state has probability zero, the error is a *[StartError]. Run then refuses to begin until the
+// state is replaced. While another call is under way, Reset returns an error and changes nothing.
 func (c *Runner[S]) Reset() error { return c.change("Reset", c.restart) }
 
 // change runs do, a call that changes the states or the target, unless another call is under way.
@@ -326,22 +327,22 @@ func (c *Runner[S]) settings() *fingerprint.List {
 // Err returns the error of the last Run or Draws, or nil if it succeeded.
 func (c *Runner[S]) Err() error { return c.err }
 
-// States returns the current states, chains × sites. The slice is shared with the runner, and
-// later runs overwrite it. After writing to it, call Reset.
+// States returns the current states, chains × sites. The slice is shared with the runner, and later
+// runs overwrite it. If you write to it, call Reset afterwards.
 func (c *Runner[S]) States() []S { return c.x }
 
-// Energy stores in e the energies of the states x under the current target, one per state.
+// Energy stores in e the energies of the given states x under the current target, one per state.
 func (c *Runner[S]) Energy(e []float64, x []S) { c.system.Energy(e, x) }
 
-// Info returns the kernels' reports on the last step of each chain. The slice is shared with the
-// runner; do not modify it. Checkpoints do not save it: after a Load and until the next step,
-// Info holds the energies of the loaded states and no moves.
+// Info returns, for each chain, the kernel's report on the last step. The slice is shared with the
+// runner; do not modify it. Checkpoints do not save the reports: after a Load and until the next
+// step, they hold the energies of the loaded states and no moves.
 func (c *Runner[S]) Info() []Info { return c.info }
 
-// Len returns the number of draws made.
+// Len returns the number of draws that each chain has made.
 func (c *Runner[S]) Len() int { return c.kept }
 
-// Kernels returns the kernels, one per block of consecutive chains, see [Config.Block]. They are
+// Kernels returns the kernels, one per block of consecutive chains (see [Config.Block]). They are
 // shared with the runner: read their settings and reports, but do not call Step or Reset.
 func (c *Runner[S]) Kernels() []Transition[S] {
 	kernels := make([]Transition[S], len(c.blocks))
@@ -351,7 +352,8 @@ func (c *Runner[S]) Kernels() []Transition[S] {
 	return kernels
 }
 
-// StepSizes returns the step size of each block's kernel, or nil if the kernels have none.
+// StepSizes returns the current step size of each block's kernel, or nil if the kernels have no
+// step size.
 func (c *Runner[S]) StepSizes() []float64 {
 	var sizes []float64
 	for i := range c.blocks {
@@ -362,9 +364,9 @@ func (c *Runner[S]) StepSizes() []float64 {
 	return sizes
 }
 
-// Warnings returns the kernels' warnings about their own settings, such as a step size that
-// warm-up moved to its bound. Each sentence appears once, with the number of chains it applies to
-// and the first of them. The result is nil if there are no warnings.
+// Warnings returns the kernels' warnings about their own settings, such as a step size that warm-up
+// moved to its bound. It returns nil if there are none. If several chains have the same warning, it
+// is listed once, together with the number of these chains and the first of them.
 func (c *Runner[S]) Warnings() []string {
 	var sentences []string
 	first, chains := map[string]int{}, map[string]int{}
@@ -386,7 +388,7 @@ func (c *Runner[S]) Warnings() []string {
 	return sentences
 }
 
-// Stats returns the statistics of all chains since the last warm-up. Retarget does not reset them.
+// Stats returns the statistics of all chains since the last warm-up. Retarget does not clear them.
 func (c *Runner[S]) Stats() Stats {
 	var t Stats
 	for i := range c.blocks {
@@ -531,26 +533,30 @@ func (c *Runner[S]) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// Save writes a checkpoint. After Load, runs continue bit for bit as if they had not stopped.
-// Observers are not saved (see Trace.AppendBinary). Save needs memory for one more block of chains.
+// Save writes a checkpoint to w. A run that continues after Load gets the same bits as if it had
+// not stopped. Observers are not saved; a diagnose.Trace can be saved by its own AppendBinary. Save
+// needs memory for one more block of chains.
 func (c *Runner[S]) Save(w io.Writer) error { return c.life.Save(w) }
 
-// Load restores a checkpoint into chains built with the same model, method and Config; Seed,
-// Init, Workers, Observe and Progress may differ. If another setting differs, the error names the
-// first such setting; see [Method] for how settings are compared. Load also refuses states from
-// which a chain could not start, such as states outside the method's Within, and energies that
-// differ from the model's. It builds new kernels; the end of ctx interrupts this. It reads no
-// more of r than the checkpoint. On an error the chains are unchanged.
+// Load restores a checkpoint into chains that were built with the same model, method and Config.
+// Only Seed, Init, Workers, Observe and Progress may differ. If another setting differs, the error
+// names the first such setting; see [Method] for how settings are compared.
+//
+// Load also returns an error if a chain could not start from its saved state, for instance because
+// the method's constraint forbids it, or if a saved energy differs from the model's. Load builds
+// new kernels, and the end of ctx interrupts this. It reads no more of r than the checkpoint. On an
+// error the chains are unchanged.
 func (c *Runner[S]) Load(ctx context.Context, r io.Reader) error { return c.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint to the file path. No failure loses both the new checkpoint and the
-// previous one. SaveFile writes path.tmp, syncs it and reads it back, renames an existing path to
-// path.old, and then renames path.tmp to path. It needs memory for one block of chains.
+// SaveFile saves a checkpoint to the file path. At any moment either the new checkpoint or the
+// previous one is intact on disk. SaveFile writes path.tmp, syncs it and reads it back, renames an
+// existing path to path.old, and then renames path.tmp to path. It needs memory for one more block
+// of chains.
 func (c *Runner[S]) SaveFile(path string) error { return c.life.SaveFile(path) }
 
-// LoadFile restores a checkpoint saved by SaveFile; see Load. If the file is missing or damaged,
-// it restores the previous checkpoint, path.old, and Len then returns the number of draws of that
-// one. It refuses a checkpoint with other settings.
+// LoadFile restores a checkpoint that SaveFile saved; see Load. If the file is missing or damaged,
+// LoadFile restores the previous checkpoint, path.old, and Len then returns the number of draws in
+// that checkpoint. If the settings in the file differ, LoadFile returns an error.
 func (c *Runner[S]) LoadFile(ctx context.Context, path string) error {
 	return c.life.LoadFile(ctx, path)
 }
@@ -828,21 +834,21 @@ func (c *Runner[S]) level() {
 	pool.Each(c.cfg.Workers, len(c.blocks), func(i int) { c.move(context.Background(), c.blocks[i:i+1], false, end, stop) })
 }
 
-// Run makes n draws per chain, Config.Thin steps apart, and calls the observer with each draw.
-// The first Run warms up before it draws.
+// Run makes n draws per chain, Config.Thin steps apart, and calls the observer with each draw. The
+// first Run makes the warm-up steps before it draws. To draw until the context ends, let n be
+// math.MaxInt.
 //
-// If the context ends, Run returns the context's error with every chain at the same step. The
-// states are valid, and a later Run continues from there. If bringing the chains to the same step
-// would take more than some tens of milliseconds, they may stay up to one round of steps apart.
-// The later Run then first moves the chains that are behind. There is no limit on n: with
-// math.MaxInt, Run draws until the context ends.
+// If the context ends, Run returns the context's error. The states are valid, and a later Run
+// continues from there. All chains are then usually at the same step. If getting there would take
+// more than some tens of milliseconds, some chains may stay behind by up to some milliseconds of
+// work. The later Run then moves these chains first.
 //
-// If a chain cannot continue, Run returns an error that names the chain and the step. The chains
-// then cannot run until Reset. It is an error to call Run while another Run is under way.
+// If a chain cannot continue, Run returns an error that names the chain and the step. Call Reset
+// before the next Run. It is an error to call Run while another Run is under way.
 //
 // A panic in the code of a model, method or observer panics in the goroutine that called Run,
-// whatever Workers is. The panic value is an error with the original value and its stack; it
-// wraps the original value if that is an error. A later Run continues from the states at that
+// whatever Workers is. The panic value is an error that reports the original value and its stack;
+// it wraps the original value if that is an error. A later Run continues from the states at that
 // point.
 func (c *Runner[S]) Run(ctx context.Context, n int) error {
 	if err := c.life.Begin(ctx, "Run", n); err != nil {
@@ -871,12 +877,13 @@ func (c *Runner[S]) finish(ctx context.Context, err error) error {
 	return err
 }
 
-// Warm makes n steps of warm-up, in which kernels tune themselves anew. Call it after Retarget,
-// which builds untuned kernels: only the first Run warms up by itself. Warm-up steps do not count
-// as steps or draws, observers do not see them, and Stats starts over.
+// Warm makes n steps of warm-up, in which the kernels tune themselves anew. Call it after Retarget,
+// which builds untuned kernels, because only the first Run warms up by itself. Warm-up steps do not
+// count as steps or draws, and observers do not see them. The statistics that Stats returns begin
+// again at zero.
 //
 // If the context ends, Warm returns the context's error. The next Run, Draws or Load of a
-// checkpoint finishes the warm-up first. Another call of Warm before then starts a new warm-up.
+// checkpoint finishes the warm-up first. If Warm is called before that, it starts a new warm-up.
 // Other errors and panics are as for Run.
 func (c *Runner[S]) Warm(ctx context.Context, n int) error {
 	if err := c.life.Begin(ctx, "Warm", n); err != nil {
@@ -891,9 +898,9 @@ func (c *Runner[S]) Warm(ctx context.Context, n int) error {
 	return c.advance(ctx, at)
 }
 
-// Draws returns an iterator that makes n draws and yields the states of all chains (chains ×
-// sites) after each draw. The slice is shared with the runner: it is overwritten by the next draw
-// and must not be modified. On an error the loop ends early, and Err returns the error.
+// Draws returns an iterator that makes n draws and yields the states of all chains (chains × sites)
+// after each draw. The yielded slice is shared with the runner: it must not be modified, and the
+// next draw overwrites it. On an error the loop ends early, and Err returns the error.
 func (c *Runner[S]) Draws(ctx context.Context, n int) iter.Seq[[]S] {
 	return func(yield func([]S) bool) {
 		if c.err = c.life.Begin(ctx, "Draws", n); c.err != nil {

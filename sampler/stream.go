@@ -7,19 +7,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Stream is a counter-based random stream, keyed by (seed, chain) and indexed by the number of
-// 32-bit words drawn so far. Streams with different keys are independent for every practical
-// purpose. Equal keys give equal streams on every machine; a golden test checks this.
+// Stream is a counter-based stream of random 32-bit words. Its key is a pair (seed, chain), and its
+// position is the number of words drawn so far. Streams with different keys are independent for
+// every practical purpose. Equal keys give equal streams on every machine; a golden test checks
+// this. The zero value is the stream of seed 0 and chain 0. A Stream implements rand.Source and is
+// not safe for concurrent use.
 //
-// The generator is Philox4x32-10, or ARS4x32-7 if [Stream.SeedOf] selects it (both by Salmon,
-// Moraes, Dror and Shaw 2011). Words are computed in groups of 64. Word j of the stream is output
-// word ⌊(j mod 64)/16⌋ of the block with counter (16⌊j/64⌋ + j mod 16, chain), so that a vector
-// unit can compute sixteen counters at once. The key is the seed. ARS has a 128-bit key, (seed,
-// 0x243F6A8885A308D3), whose second half is from the digits of π. A 64-bit number is stored as
-// two words, the lower half first. The period is 2⁶⁶ words.
-//
-// Stream implements rand.Source. It is not safe for concurrent use. The zero
-// value is the stream of seed 0 and chain 0.
+// The generator is Philox4x32-10 unless [Stream.SeedOf] selects ARS4x32-7 (both by Salmon, Moraes,
+// Dror and Shaw 2011). Both turn a counter of two 64-bit numbers into a block of four words. The
+// stream computes 64 words at a time from sixteen counters, so that a vector unit can compute these
+// at once. Word j of the stream is word ⌊(j mod 64)/16⌋ of the block with counter (16⌊j/64⌋ + j mod
+// 16, chain). The key of the generator is the seed. ARS has a 128-bit key, (seed,
+// 0x243F6A8885A308D3), whose second half is from the digits of π. A 64-bit number consists of two
+// words, the lower half first. The period is 2⁶⁶ words.
 type Stream struct {
 	seed, chain uint64
 	pos         uint64 // number of words drawn
@@ -42,14 +42,15 @@ func streamSize(g Generator) int {
 	return 3*8 + 1
 }
 
-// NewStream returns the stream of the given seed and chain at its start.
+// NewStream returns the stream of the given seed and chain, positioned at its start.
 func NewStream(seed, chain uint64) *Stream { return &Stream{seed: seed, chain: chain} }
 
-// Seed sets s to the start of the stream of the given seed and chain. It keeps the generator.
+// Seed moves s to the start of the stream of the given seed and chain. The generator stays the
+// same.
 func (s *Stream) Seed(seed, chain uint64) { s.seed, s.chain, s.pos = seed, chain, 0 }
 
-// SeedOf sets the generator, seed and chain of s and moves it to the start. If the generator is
-// unknown, it returns an error and changes nothing.
+// SeedOf moves s to the start of the stream of the given generator, seed and chain. If the
+// generator is unknown, it returns an error and changes nothing.
 func (s *Stream) SeedOf(g Generator, seed, chain uint64) error {
 	if err := g.Check(); err != nil {
 		return fmt.Errorf("sampler: Stream.SeedOf: %w", err)
@@ -78,7 +79,7 @@ func (s *Stream) Uint32() uint32 {
 	return s.buf[i]
 }
 
-// Uint64 returns the next two words of the stream, the first in the low half.
+// Uint64 returns the next two words of the stream as one number; the first word is its low half.
 func (s *Stream) Uint64() uint64 {
 	if i := s.pos % groupLen; i > 0 && i < groupLen-1 { // both words are in buf
 		s.pos += 2
@@ -88,11 +89,11 @@ func (s *Stream) Uint64() uint64 {
 	return uint64(s.Uint32())<<32 | uint64(lo)
 }
 
-// Float64 returns a uniform number in [0,1), a multiple of 2⁻⁵³. It uses two words of the stream.
+// Float64 returns a uniform multiple of 2⁻⁵³ in [0,1). It uses two words of the stream.
 func (s *Stream) Float64() float64 { return float64(float64(s.Uint64()>>11) * unit53) }
 
-// IntN returns an exactly uniform integer in [0,n), by Lemire's method with rejection (2019). It
-// panics unless 1 ≤ n ≤ 2³².
+// IntN returns an integer in [0,n) whose distribution is exactly uniform, by the rejection method
+// of Lemire (2019). It panics unless 1 ≤ n ≤ 2³².
 func (s *Stream) IntN(n int) int {
 	if n <= 0 || uint64(n) > 1<<32 {
 		panic(fmt.Sprintf("sampler: IntN: n = %d, want 1 … 2³²", n))
@@ -128,7 +129,7 @@ func (s *Stream) Uint32s(dst []uint32) {
 	}
 }
 
-// Float64s fills dst with the next len(dst) results of Float64.
+// Float64s fills dst with the results of len(dst) calls of Float64.
 func (s *Stream) Float64s(dst []float64) {
 	var words [groupLen]uint32
 	for len(dst) > 0 {
@@ -142,9 +143,9 @@ func (s *Stream) Float64s(dst []float64) {
 // Skip advances the stream by n words in constant time.
 func (s *Stream) Skip(n uint64) { s.seek(s.pos + n) }
 
-// Reserve skips the rest of a partly used group of 64 words and n further groups. The skipped
-// groups are group … group+n−1 of the stream of the returned generator, seed and chain. Kernels
-// can compute the words of these groups in any order, or only those that they need.
+// Reserve lets a kernel compute random words by itself, in any order, or only those that it needs.
+// It moves the stream past the rest of a partly used group of 64 words and past n further groups.
+// These are the groups group … group+n−1 of the stream of the returned generator, seed and chain.
 func (s *Stream) Reserve(n uint64) (g Generator, seed, chain, group uint64) {
 	group = s.pos/groupLen + (s.pos%groupLen+groupLen-1)/groupLen
 	s.pos = (group + n) * groupLen
@@ -158,8 +159,8 @@ func (s *Stream) seek(pos uint64) {
 	}
 }
 
-// AppendBinary appends the key and the position of the stream to b, in 24 bytes. One extra byte
-// names the generator unless it is Philox4x32.
+// AppendBinary appends the key and the position of the stream to b, in 24 bytes. If the generator
+// is not Philox4x32, an extra byte names it.
 func (s *Stream) AppendBinary(b []byte) ([]byte, error) {
 	b = binary.LittleEndian.AppendUint64(b, s.seed)
 	b = binary.LittleEndian.AppendUint64(b, s.chain)

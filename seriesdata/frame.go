@@ -36,9 +36,9 @@ type Options struct {
 	Decimal byte
 	Comma   rune
 
-	// Missing lists texts that stand for missing values, in addition to the usual ones. Numbers in
-	// this list count as missing in every column. Keep lists numbers that look like markers of
-	// missing values but are not, such as -999.
+	// Missing lists texts that stand for missing values, in addition to the usual ones.
+	// Numbers in this list count as missing in every column. Keep lists numbers that look
+	// like markers of missing values but are ordinary values, for example -999.
 	Missing []string
 	Keep    []float64
 }
@@ -50,7 +50,7 @@ type Frame struct {
 	Entities []Entity
 	Channels []Channel
 	LeftOut  []Omission
-	Notes    []string // other decisions, including the lines that were left out
+	Notes    []string // decisions that no other field records, and the lines that were left out
 
 	doc    *document
 	layout layout
@@ -60,12 +60,15 @@ type Frame struct {
 type Time struct {
 	// Name of the column of times in the file; two names are joined by +; "" if there is none.
 	Column string `json:"column"`
-	// Order of the rows in the file: oldest first, newest first, sorted, or as in the file.
-	Order  string `json:"order"`
-	Dates  string `json:"dates,omitempty"` // order of the parts of a date, such as day/month/year
-	Zone   string `json:"zone,omitempty"`  // time zone of the file; "" if unknown
-	Step   string `json:"step"`            // step of the regular grid, or irregular
-	Gaps   int    `json:"gaps"`            // number of absent grid times, over all entities
+	// Order of the rows in the file: "oldest first", "newest first", "sorted" (they were in
+	// no order), or "as in the file".
+	Order string `json:"order"`
+	Dates string `json:"dates,omitempty"` // order of a date's parts, such as day/month/year
+	Zone  string `json:"zone,omitempty"`  // time zone of the file; "" if unknown
+	// step of the regular grid; "irregular" if there is none, "1 row" if the file has no
+	// times
+	Step   string `json:"step"`
+	Gaps   int    `json:"gaps"` // number of absent grid times, over all entities
 	Ranges []Gap  `json:"ranges,omitempty"`
 }
 
@@ -81,8 +84,9 @@ type Gap struct {
 type Entity struct {
 	Name string
 
-	// Times are microseconds since 1970 in UTC, or the numbers in the column of times, in ascending
-	// order. Lines are line numbers in the file; 0 marks a time that is absent from it.
+	// Times holds, in ascending order, the times in microseconds since 1970 in UTC, or the
+	// numbers in the column of times. Lines holds the line number in the file for each time;
+	// 0 marks a time that is absent from the file.
 	Times []float64
 	Lines []int
 
@@ -98,9 +102,10 @@ type place struct{ line, cell int }
 
 // Channel describes one quantity that is measured at every time.
 type Channel struct {
-	Name    string `json:"name"`
-	Unit    string `json:"unit"`
-	Kind    string `json:"kind"`    // price, volume, count, share, flag, constant or number
+	Name string `json:"name"`
+	Unit string `json:"unit"`
+	// kind of quantity: "price", "volume", "count", "share", "flag", "constant" or "number"
+	Kind    string `json:"kind"`
 	Missing int    `json:"missing"` // number of missing values in rows of the file
 
 	// Tick is the largest number of which all values are multiples, such as 0.01 for prices or 1

@@ -57,7 +57,8 @@ func (page) Nav() []struct{ Name, File string } {
 	}
 }
 
-// Modules returns the file names of the scripts to preload: all in web except worker.js.
+// Modules returns the file names of the scripts to preload: all those in the folder web except
+// worker.js.
 func (page) Modules() ([]string, error) {
 	all, err := fs.Glob(web, "web/*.js")
 	var names []string

@@ -14,21 +14,22 @@ import (
 // Options sets the size of the space to enumerate, and the expected results if they are known.
 // The zero value enumerates all sequences of up to four tokens of three levels.
 type Options struct {
-	// Sites is the length of the sequences: 0 … Sites tokens for a language, exactly Sites
-	// for a set. 0 means 4.
+	// Sites is the length of the sequences. A language is tested on sequences of 0 … Sites
+	// tokens, a set on sequences of exactly Sites tokens. 0 means 4.
 	Sites int
 
 	// Levels is the number of tokens; 0 means 3. Set it to 1 for a [constraint.Smooth] on
 	// reals. Levels^Sites must not exceed 2¹⁶.
 	Levels int
 
-	// Accepts, unless nil, returns the expected answer for a sequence: whether the language
-	// accepts x, or whether x satisfies every inequality of the set. It must be computed
-	// independently of the implementation under test. It must not keep x.
+	// Accepts, unless nil, reports whether the language should accept x, or whether x should
+	// satisfy every inequality of the set. It must be computed independently of the
+	// implementation under test. It must not keep x.
 	Accepts func(x []int32) bool
 
-	// Violation, unless nil, stores the expected values of a set for one state, computed
-	// independently of the set. Values must agree within 1e-9 times the largest absolute value.
+	// Violation, unless nil, stores in g the expected values of the inequalities of a set for
+	// the sequence x. They must be computed independently of the set and must agree with its
+	// values within 1e-9 times the largest absolute value.
 	Violation func(g []float64, x []int32)
 
 	// Count, unless nil, returns the number of sequences of exactly Sites tokens in the
@@ -70,8 +71,8 @@ func (o *Options) size() (int, error) {
 	return n, nil
 }
 
-// TestAutomaton checks a language against the laws of [constraint.Automaton] on every sequence
-// of up to Options.Sites tokens:
+// TestAutomaton checks a language against the laws of [constraint.Automaton] on every sequence of
+// up to Options.Sites tokens:
 //
 //   - concurrent: goroutines that walk the automaton at the same time get the same results as a
 //     single one;
@@ -79,9 +80,9 @@ func (o *Options) size() (int, error) {
 //   - range: Next is −1 or in 0…States()−1, also for tokens outside 0…Levels−1;
 //   - function: Next and Accepting return the same for the same arguments, regardless of the
 //     order of calls;
-//   - predicate: the accepted sequences are those of Options.Accepts, and none continues from a
-//     dead state;
-//   - count: the number of accepted sequences is that of Options.Count;
+//   - predicate: the accepted sequences are those for which Options.Accepts returns true, and no
+//     sequence is accepted after Next has returned −1;
+//   - count: the number of accepted sequences equals the result of Options.Count;
 //   - classes: tokens of one class of a [constraint.Classed] language lead from every state to
 //     the same state, and every class has a token;
 //   - table: the table of a [constraint.Tabled] language agrees with Next and Accepting.

@@ -11,17 +11,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// TestSet checks a set of inequalities against the laws of [constraint.Set] on every sequence
-// of Options.Sites tokens:
+// TestSet checks a set of inequalities against the laws of [constraint.Set] on every sequence of
+// Options.Sites tokens:
 //
 //   - length: Len does not change, and Violation fills all of g and no more;
 //   - number: no value is NaN;
-//   - batch: a state has the same values alone and in a batch, and x is not modified;
-//   - sign: all inequalities hold exactly for the sequences that Options.Accepts accepts;
+//   - batch: a sequence has the same values alone and in a batch, and x is not modified;
+//   - sign: all inequalities hold for a sequence if and only if Options.Accepts returns true;
 //   - value: g equals the values of Options.Violation, for feasible and infeasible sequences;
 //   - shape: slices whose lengths do not divide evenly panic;
-//   - concurrent: goroutines that call Violation at the same time get the same values as a
-//     single one.
+//   - concurrent: goroutines that call Violation at the same time get the same values as a single
+//     one.
 func TestSet(ctx context.Context, s constraint.Set, o Options) error {
 	part, err := laws.Given("constrainttest", "s", s)
 	if err != nil {

@@ -1,31 +1,30 @@
-// Package grammar compiles grammars and JSON Schemas to languages that constrain generated
-// text. The languages may nest to unbounded depth, as brackets, expressions and JSON values do.
+// Package grammar compiles grammars and JSON Schemas to languages that constrain generated text.
+// The languages may nest to unbounded depth, as brackets, expressions and JSON values do.
 //
 // [Parse] reads a grammar with rules, repetition and regular expressions. [ParseGBNF] and
-// [ParseLark] read the notations of llama.cpp and Lark, and [JSONSchema] compiles a JSON
-// Schema. All return a [Grammar], which accepts or rejects texts. [Grammar.Over] converts a
-// grammar to a language over the tokens of a vocabulary. The resulting [Language] is a
-// constraint.Language: projection.Path computes sums over its sequences, draws from it and
-// finds its best sequence, all exactly. Package diffusion conditions on it. Rules that cannot
-// contain themselves are expanded in place, up to 2¹² states. A schema without recursion is
-// therefore a regular language, and sums over it take time linear in the length.
+// [ParseLark] read the notations of llama.cpp and Lark, and [JSONSchema] compiles a JSON Schema.
+// All return a [Grammar], which accepts or rejects texts. [Grammar.Over] converts a grammar to a
+// language over the tokens of a vocabulary. The resulting [Language] is a constraint.Language:
+// projection.Path computes sums over its sequences, draws from it and finds its best sequence,
+// all exactly. Package diffusion conditions on it. Rules that cannot contain themselves are
+// expanded in place, up to 2¹² states. A schema without recursion is therefore a regular
+// language, and sums over it take time linear in the length.
 //
-// A sum over runs of an automaton is a sum over texts only if each text has exactly one run.
-// Rules are therefore determinised. Rules that are called together are determinised together
-// and form one level. A grammar that remains ambiguous is reported as a [*ConflictError], so no
-// text is ever counted twice.
+// The automaton of a grammar is made deterministic, so every text has exactly one path through
+// it, and a sum over paths counts no text twice. If that is impossible because the grammar is not
+// deterministic, the error is a [*ConflictError].
 //
 // # Masks
 //
-// A server that draws one token after the other does not need an automaton over tokens, only
-// the set of tokens that may come next. [Grammar.Masks] prepares these sets for a vocabulary,
-// [MasksOf] prepares them for any automaton over tokens, and a [Matcher] follows one text. A
-// token is in a mask if and only if the text can still be completed after it. States are
-// created when a text first reaches them, and all texts share them.
+// A server that draws one token after the other needs only the set of tokens that may come next,
+// called a mask. [Grammar.Masks] prepares the masks of a grammar for a vocabulary, and [MasksOf]
+// those of any automaton over tokens. A [Matcher] follows one text. A token is in a mask if and
+// only if the text can still be completed after it. States are created when a text first reaches
+// them, and all texts share them.
 //
 // # JSON
 //
-// The documentation of [JSONSchema] states which spellings of a JSON value are in the language
-// of a schema. On these texts, the assertions of the standard are exact. An unknown feature is
-// an error that names its path.
+// The documentation of [JSONSchema] states which spellings of a JSON value are in the language of
+// a schema. Within these spellings, a schema's assertions mean exactly what the standard says. An
+// unknown feature is an error that names its path.
 package grammar

@@ -22,17 +22,17 @@ type SchemaConfig struct {
 	// Spelling selects which spellings of a JSON value are in the language.
 	Spelling Spelling
 
-	// AnyOrder lets the properties that a schema lists come in any order. If there are more
-	// than eight, only the last eight are free, and they come after the others. It requires
-	// Spelling Free.
+	// AnyOrder allows the properties that a schema lists in any order. If there are more than
+	// eight, only the order of the last eight is free, and they come after the others. It
+	// requires Spelling Free.
 	AnyOrder bool
 
 	// Annotations treats unknown formats as annotations, as JSON Schema specifies, instead
 	// of as errors. [Grammar.Annotations] lists them.
 	Annotations bool
 
-	// Limits bounds the automaton of every pattern (0 means 2¹⁴ states) and the automaton
-	// of the schema over tokens. Bytes also bounds the expanded schema (at most 2²⁶).
+	// Limits bounds the automaton of every pattern (0 means 2¹⁴ states) and the automaton of
+	// the schema over tokens. The field Bytes also bounds the expanded schema (at most 2²⁶).
 	Limits constraint.Limits
 }
 
@@ -40,8 +40,8 @@ type SchemaConfig struct {
 type Spelling uint8
 
 const (
-	// Free allows the spellings that are described at [JSONSchema]: white space, escapes and
-	// different orders of members, as far as JSON permits them.
+	// Free allows the spellings that are described at [JSONSchema]: white space, escapes, and
+	// different orders of members.
 	Free Spelling = iota
 
 	// Canonical allows only one text for a value whose members are all listed in the schema.
@@ -62,46 +62,61 @@ func (s Spelling) MarshalText() ([]byte, error) {
 	return check.MarshalName("spelling", s, Canonical)
 }
 
-// UnmarshalText sets s to the value with the name, for flags and files.
+// UnmarshalText sets s to the value with the given name, "free" or "canonical".
 func (s *Spelling) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("spelling", s, Canonical, name)
 }
 
-// JSONSchema compiles a JSON Schema (drafts 4, 6, 7, 2019-09 and 2020-12). The error is a
-// [*SchemaError], a [*constraint.LimitError] or the cause of the context. A schema that no
-// value satisfies also yields a SchemaError, which names keywords that exclude each other. If
-// detecting this takes too long, [Grammar.Over] returns the error instead.
+// JSONSchema compiles a JSON Schema (drafts 4, 6, 7, 2019-09 and 2020-12) to the language of the
+// JSON texts that match it. The error is a [*SchemaError], a [*constraint.LimitError] or the
+// cause of the context. A schema that no value satisfies also yields a SchemaError, which names
+// keywords that exclude each other. If detecting this takes too long, [Grammar.Over] returns the
+// error instead.
 //
-// The language of a schema is a set of texts, and one JSON value can be spelled in many ways.
-// The following rules define which spellings are in the language. Schemas are rewritten as
-// unions of conjunctions (oneOf counts as a union if its schemas plainly exclude each other),
-// and the rules below apply to each conjunction. Schemas that cannot be rewritten, because of
-// not, oneOf, if or dependencies, are read side by side. The rules then apply jointly to all
-// schemas at one place of the value. Properties that at least one of the schemas lists come
-// first, in the order of the schema (in any order with AnyOrder). Each occurs at most once. All
-// other members follow. Names that are required but not listed may come anywhere among these
-// other members, each at most once. If there are more than six such names, only the last six
-// are free, and the earlier ones have a fixed place. The schema of one property imposes no
-// order on the members of another property's value, unless the schemas that apply there have
-// more than five patterns of names. White space is as JSON allows it, or none. Characters are
-// spelled as themselves or by an escape; if a keyword restricts the string, \u escapes are
-// allowed up to U+00FF. Numbers that a keyword restricts have no exponent, and no number has
-// one if the schema uses negation (not, oneOf, if, dependencies). With [Canonical] a value has
-// one spelling, except for the order of members that no schema names.
+// # Spellings
 //
-// On these texts the assertions are exact, with two exceptions, both of which reject too much
-// rather than too little. First, names unknown to the schema may repeat, so all of them
-// together count as one towards minProperties. Second, formats on which implementations differ
-// (email, hostname, time, date-time, duration, uri and its relatives, regex) accept only texts
-// that all implementations accept. Below a negation, every text that some implementation
-// accepts counts as valid. Where schemas are read side by side, either exception below a
-// negation is a [*SchemaError]. A member that additionalProperties, patternProperties or
-// propertyNames rejects satisfies their negation even if its name is repeated.
+// One JSON value can be spelled in many ways. These spellings are in the language:
 //
-// uniqueItems is exact for items with few possible values (an enum, a const, Booleans, a short
-// range of integers) and otherwise an error. An unknown format is an error unless
-// SchemaConfig.Annotations is set. A lookaround or backreference within a pattern is also an
-// error. Errors name the path. Keywords that no draft defines are annotations, which
+//   - Properties that the schema lists come first, in the order of the schema (in any order with
+//     AnyOrder), each at most once. All other members follow.
+//   - Names that are required but not listed may come anywhere among these other members, each at
+//     most once. If there are more than six such names, only the last six are free, and the
+//     earlier ones have a fixed place.
+//   - White space is as JSON allows it, or none (see [SchemaConfig]).
+//   - Characters are spelled as themselves or by an escape. If a keyword restricts the string, \u
+//     escapes are allowed up to U+00FF.
+//   - Numbers that a keyword restricts have no exponent. No number has one if the schema uses
+//     negation (not, oneOf, if, dependencies).
+//   - With [Canonical] a value has one spelling, except for the order of members that no schema
+//     names.
+//
+// Schemas are rewritten as unions of conjunctions, and these rules apply to each conjunction. A
+// oneOf counts as a union if its schemas plainly exclude each other. Schemas that cannot be
+// rewritten, because of not, oneOf, if or dependencies, are read side by side. This means that
+// one automaton per schema reads the text, all at the same time. The rules then apply to all
+// schemas at one place of the value jointly: a property is listed if at least one of them lists
+// it. The schema of one property imposes no order on the members of another property's value,
+// unless the schemas that apply there have more than five patterns of names.
+//
+// # Assertions
+//
+// Within these spellings the assertions are exact, with two exceptions, both of which reject too
+// much rather than too little:
+//
+//   - Names unknown to the schema may repeat, so all of them together count as one towards
+//     minProperties.
+//   - Formats on which implementations differ (email, hostname, time, date-time, duration, uri
+//     and its relatives, regex) accept only texts that all implementations accept. Below a
+//     negation, every text that some implementation accepts counts as valid.
+//
+// Where schemas are read side by side, either exception below a negation is a [*SchemaError]. A
+// member that additionalProperties, patternProperties or propertyNames rejects satisfies their
+// negation even if its name is repeated.
+//
+// The keyword uniqueItems is exact for items with few possible values (an enum, a const,
+// Booleans, a short range of integers) and otherwise an error. An unknown format is an error
+// unless SchemaConfig.Annotations is set. A lookaround or backreference within a pattern is also
+// an error. Errors name the path. Keywords that no draft defines are annotations, which
 // [Grammar.Annotations] lists. $schema names the draft; without it, the schema is read as draft
 // 2020-12 plus the keywords that only earlier drafts define. A dynamic reference leads to the
 // schema with its anchor in the root of the document, or to the only schema with that anchor.

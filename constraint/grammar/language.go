@@ -15,13 +15,13 @@ import (
 )
 
 // Language is a [Grammar] over the tokens of a vocabulary. It contains the token sequences that
-// spell a text of the grammar, in any division into tokens. If the vocabulary has padding
-// tokens, these may follow.
+// spell a text of the grammar, in any division into tokens. If the vocabulary has padding tokens,
+// these may follow.
 //
-// Language is a projection.Nested language: projection.Path sums over it without a bound on its
-// depth. As a constraint.Automaton it has one state for each pair of a control state and a
-// stack. Such a state is numbered and stored when it is first reached. A Language is safe for
-// concurrent use.
+// Language is a projection.Nested language, so projection.Path sums over texts of any depth of
+// nesting. As a constraint.Automaton it has one state for each pair of a control state and a
+// stack. The state gets its number, and is stored, when a text first reaches it. A Language is
+// safe for concurrent use.
 type Language struct {
 	name  string
 	graph *pushdown.Graph
@@ -98,8 +98,8 @@ func Prepare(v text.Vocabulary) (*Vocabulary, error) {
 	return &Vocabulary{sorted: pushdown.Prepare(v.Tokens, spells, v.Padding)}, nil
 }
 
-// OverPrepared returns the language of the grammar over the tokens of a vocabulary that
-// [Prepare] has sorted. Apart from that, it is the same as [Grammar.Over].
+// OverPrepared returns the language of the grammar over the tokens of a vocabulary that [Prepare]
+// has sorted. Otherwise it is the same as [Grammar.Over].
 func (g *Grammar) OverPrepared(ctx context.Context, v *Vocabulary) (*Language, error) {
 	if v == nil || v.sorted == nil {
 		return nil, &constraint.ArgumentError{Func: "OverPrepared", Arg: "v", Value: "nil", Want: "a vocabulary of Prepare"}
@@ -145,7 +145,7 @@ func (l *Language) States() int { return unbounded }
 // Start returns the configuration before the first token.
 func (l *Language) Start() int { return 0 }
 
-// Next returns the configuration after token, or −1 if it is dead.
+// Next returns the configuration after token, or −1 (dead) if no text continues with token.
 func (l *Language) Next(state int, token int32) int {
 	v := l.graph.Vocabulary()
 	if token < 0 || int(token) >= len(v.Tokens) {
@@ -237,8 +237,8 @@ type Grammar struct {
 // String returns the name of the function that built the grammar, for error messages.
 func (g *Grammar) String() string { return g.name }
 
-// Annotations returns the JSON pointers of the keywords and formats that no draft defines. Only
-// parts of the schema that apply somewhere are considered. Annotations have no effect on the
+// Annotations returns the JSON pointers of the keywords and formats that no draft defines. Parts
+// of the schema that are never applied are not considered. Annotations have no effect on the
 // language.
 func (g *Grammar) Annotations() []string { return slices.Clone(g.annotations) }
 

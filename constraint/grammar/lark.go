@@ -22,17 +22,21 @@ import (
 //	%import common.NUMBER
 //	%ignore " "
 //
-// The rule start describes the whole text. The following are supported: rules and terminals,
-// alternatives over several lines, "text" and "text"i, "a".."z", /patterns/ with the flags i, m
-// and s, groups, [optional parts], ?, *, +, ~n and ~n..m, %ignore, and the terminals of %import
-// common that are regular. Aliases, priorities and the marks ? and ! of rules affect only
-// Lark's parse tree and are ignored. Patterns are those of package regexp. Templates, %declare,
-// %extend, %override and imports of other files are errors.
+// The rule start describes the whole text. The following are supported:
+//
+//   - rules and terminals, whose alternatives may extend over several lines;
+//   - "text" and "text"i, "a".."z", and /patterns/ with the flags i, m and s;
+//   - groups, [optional parts], ?, *, +, ~n and ~n..m;
+//   - %ignore, and the regular terminals of %import common.
+//
+// Aliases, priorities and the marks ? and ! of rules affect only Lark's parse tree and are
+// ignored. Patterns are those of package regexp. Templates, %declare, %extend, %override and
+// imports of other files are errors.
 //
 // The language contains every concatenation of terminals that the rules allow, with ignored
 // terminals between them. Lark's lexer does not accept all of these texts: if a keyword also
-// matches a name, the lexer chooses one of the two. The requirement of determinism and the
-// errors are those of [Parse].
+// matches a name, the lexer chooses one of the two. The requirement of determinism and the errors
+// are those of [Parse].
 func ParseLark(ctx context.Context, source string, limits constraint.Limits) (*Grammar, error) {
 	meter := &poll.Meter{}
 	meter.Watch(ctx)

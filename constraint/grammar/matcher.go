@@ -7,9 +7,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// Matcher is a position in a text, before its next token. It occupies a few machine words,
-// so forking and stepping back are cheap. A single Matcher is not safe for concurrent use,
-// but different Matchers of the same [Masks] may be used concurrently.
+// Matcher stands at a position in a text, between two tokens, and computes which tokens may come
+// next. It occupies a few machine words, so [Matcher.Fork] and [Matcher.Rollback] are cheap. A
+// single Matcher is not safe for concurrent use, but different Matchers of the same [Masks] may
+// be used concurrently.
 type Matcher struct {
 	m    *Masks
 	at   configuration
@@ -21,16 +22,16 @@ func (m *Masks) Matcher() *Matcher {
 	return &Matcher{m: m, at: m.start()}
 }
 
-// Fork returns an independent matcher at the same position. It keeps the history, so it can be
-// rolled back equally far.
+// Fork returns an independent matcher at the same position. The copy keeps the history, so it can
+// be rolled back as far as the original.
 func (p *Matcher) Fork() *Matcher {
 	return &Matcher{m: p.m, at: p.at, past: slices.Clone(p.past)}
 }
 
-// Mask stores in dst the set of tokens that may come next. dst must have Words() words. Bit t
-// mod 32 of word t/32 is set if token t is allowed. This is the layout that llama.cpp,
-// llguidance, vLLM and XGrammar use. A token that ends the text is allowed if the text may end
-// here, or if it has already ended. If Mask returns an error, dst is unchanged.
+// Mask stores in dst the set of tokens that may come next. The slice dst must have [Masks.Words]
+// words. Bit t mod 32 of word t/32 is set if token t is allowed. This is the layout that
+// llama.cpp, llguidance, vLLM and XGrammar use. A token that ends the text is allowed if the text
+// may end here, or if it has already ended. If Mask returns an error, dst is unchanged.
 func (p *Matcher) Mask(dst []uint32) error {
 	if len(dst) != p.m.Words() {
 		return &constraint.ArgumentError{Func: "Matcher.Mask", Arg: "len(dst)", Value: len(dst), Want: fmt.Sprintf("%d, as Words returns it", p.m.Words())}
@@ -98,14 +99,14 @@ func (p *Matcher) MayEnd() bool {
 // forced bounds the number of bytes of the text that Forced returns.
 const forced = 1 << 12
 
-// Forced returns the text with which every completion continues: the bytes that follow as long
-// as only one byte can come next, at most 4096 of them. It is empty if the text may end here.
+// Forced returns the text with which every completion continues: the bytes that follow as long as
+// only one byte can come next, at most 4096 of them. It is empty if the text may end here.
 //
-// tokens spell a prefix of the forced text, divided into the longest possible tokens. They stop
-// where a token might extend beyond the forced text. Accepting them therefore commits to
-// nothing beyond the text they spell. For masks over an automaton on tokens, tokens lists the
-// tokens that are, one after the other, the only possible next token, and text is the text they
-// spell.
+// The result tokens spells a prefix of the forced text, divided into the longest possible tokens.
+// It stops where a token might extend beyond the forced text, so accepting these tokens excludes
+// no completion. For the masks of an automaton over tokens (see [MasksOf]), a token is listed if
+// it is the only possible one after those listed before it. The result text is then the text of
+// the listed tokens.
 func (p *Matcher) Forced() (text string, tokens []int32, err error) {
 	m := p.m
 	if p.at.padded {

@@ -21,20 +21,26 @@ import (
 //	number  = /[0-9]+(\.[0-9]+)?/
 //
 // A rule is a name, = or ::=, and alternatives separated by |. An alternative is a sequence of
-// terms. A semicolon may end the rule. A term is a name, a text in double or single quotes with
-// Go's escapes, a regular expression of package regexp between slashes (which matches a whole
-// terminal), a class such as [^a-z], or a choice in parentheses. The suffixes *, +, ?, {m},
-// {m,} and {m,n} repeat a term. # begins a comment. A minus sign after a regular expression or
-// a class excludes a text, or several that are separated by | in parentheses: /[a-z]+/ - ("if"
-// | "else").
+// terms. A semicolon may end the rule. A term is one of these:
+//
+//   - a name;
+//   - a text in double or single quotes, with Go's escapes;
+//   - a regular expression of package regexp between slashes, which must match as a whole;
+//   - a character class such as [^a-z];
+//   - a choice in parentheses.
+//
+// The suffixes *, +, ?, {m}, {m,} and {m,n} repeat a term. # begins a comment. A minus sign after
+// a regular expression or a class excludes one text or, in parentheses, several texts separated
+// by |. For example, /[a-z]+/ - ("if" | "else") matches every word but if and else.
 //
 // The grammar must define a deterministic pushdown automaton that reads one byte at every move.
 // Rules that are not recursive are expanded in place and then determinised, so the requirement
-// concerns only recursion. The next byte must decide whether a text continues in a rule, enters
-// a recursive rule, or leaves the rule. Recursion between brackets always satisfies this. If
-// the requirement is not met, the error is a [*ConflictError]. It is a [*SyntaxError] if the
-// source cannot be parsed, a [*constraint.LimitError] if the automaton grows beyond the limits,
-// or the context's cause. It wraps [constraint.ErrInfeasible] if no text is in the language.
+// concerns only recursion. The next byte must decide whether a text continues in a rule, enters a
+// recursive rule, or leaves the rule. Recursion between brackets always satisfies this. If the
+// requirement is not met, the error is a [*ConflictError]. Otherwise the error is a
+// [*SyntaxError] if the source cannot be parsed, a [*constraint.LimitError] if the automaton
+// grows beyond the limits, or the context's cause. It wraps [constraint.ErrInfeasible] if no text
+// is in the language.
 func Parse(ctx context.Context, source string, limits constraint.Limits) (*Grammar, error) {
 	meter := &poll.Meter{}
 	meter.Watch(ctx)

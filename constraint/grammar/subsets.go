@@ -12,8 +12,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 )
 
-// ConflictError reports that a grammar is not deterministic. A run would have to choose between
-// two moves, so a text could have several runs and would be counted more than once.
+// ConflictError reports that a grammar is not deterministic. At some byte, its automaton would
+// have to choose between two moves, so a text could be counted more than once.
 type ConflictError struct {
 	Rule string // rule in which the choice arises
 	Byte byte   // byte at which the choice arises

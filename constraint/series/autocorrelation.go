@@ -66,10 +66,10 @@ type curves []autocorrelation
 
 func (c curves) Len() int { return 2 * len(c) }
 
-// Eval implements [constraint.Curved]. It stores the values of all inequalities in g.
+// Eval stores in g the values of all inequalities at z. It implements [constraint.Curved].
 func (c curves) Eval(g, z []float64) { eval(c, g, z) }
 
-// Gradient implements [constraint.Curved]. It stores the gradient of inequality j in dst.
+// Gradient stores in dst the gradient of inequality j at z. It implements [constraint.Curved].
 func (c curves) Gradient(dst []float64, j int, z []float64) {
 	clear(dst)
 	a := c[j/2]

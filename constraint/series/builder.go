@@ -9,9 +9,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Builder collects constraints on real-valued series, given in raw units, and compiles them
-// to rows on standardised series. Build returns the first error. Times and channels count
-// from 0.
+// Builder collects constraints on real-valued series, given in raw units, and compiles them to
+// inequalities on standardised series. The methods that add constraints return no errors: Build
+// returns the first one. Times (time steps) and channels count from 0.
 //
 // A Builder is not safe for concurrent use.
 type Builder struct {
@@ -21,7 +21,8 @@ type Builder struct {
 }
 
 // NewBuilder returns a builder with no constraints. If the shape is invalid, Build returns an
-// error. An example is a scale of 0, which a constant channel would have.
+// error. For example, a scale of 0, such as the standard deviation of a constant channel, is
+// invalid.
 func NewBuilder(shape Shape) *Builder {
 	b := &Builder{shape: shape, out: System{sites: shape.Length * shape.Channels}}
 	switch {
@@ -49,7 +50,7 @@ func NewBuilder(shape Shape) *Builder {
 }
 
 // Build returns the system, or the first error of the builder's methods. It does not detect
-// rows that exclude each other. The projection does: see proximal.Projector.
+// constraints that contradict each other; a proximal.Projector does.
 func (b *Builder) Build() (*System, error) {
 	if b.err != nil {
 		return nil, b.err
@@ -65,15 +66,15 @@ func (b *Builder) Mean(c int, value float64) {
 	}
 }
 
-// MeanChange fixes the mean difference of consecutive values of channel c,
-// which is (last − first)/(length − 1).
+// MeanChange fixes the mean difference of consecutive values of channel c, which is (last value −
+// first value)/(length − 1).
 func (b *Builder) MeanChange(c int, value float64) {
 	if last := b.shape.Length - 1; b.at("MeanChange", c, 1) {
 		b.equal(fmt.Sprintf("mean change of %s = %v", b.shape.channel(c), value), b.difference(c, last, c, 0, 1/float64(last)), value)
 	}
 }
 
-// Sum fixes the sum of channel c over from ≤ t < to.
+// Sum fixes the sum of channel c over the times from ≤ t < to.
 func (b *Builder) Sum(c, from, to int, value float64) {
 	if b.within("Sum", c, from, to) {
 		b.equal(fmt.Sprintf("sum of %s, %s = %v", b.shape.channel(c), span(from, to), value), b.total(c, from, to, 1), value)
@@ -87,8 +88,8 @@ func (b *Builder) At(c, t int, value float64) {
 	}
 }
 
-// Impute fixes, without tolerance, all entries of the raw series x (length × channels) that
-// are not NaN.
+// Impute fixes every entry that is not NaN in x (length × channels, in raw units), without
+// tolerance. The NaN entries remain to be imputed.
 func (b *Builder) Impute(x []float64) {
 	if b.err == nil && len(x) != b.out.sites {
 		b.refuse("Impute: len(x)", len(x), fmt.Sprint(b.out.sites))
@@ -101,13 +102,14 @@ func (b *Builder) Impute(x []float64) {
 	}
 }
 
-// ArgMax requires that channel c be largest at time t.
+// ArgMax requires that channel c have its largest value at time t.
 func (b *Builder) ArgMax(c, t int) { b.extreme("ArgMax", "largest", c, t, 1) }
 
-// ArgMin requires that channel c be smallest at time t.
+// ArgMin requires that channel c have its smallest value at time t.
 func (b *Builder) ArgMin(c, t int) { b.extreme("ArgMin", "smallest", c, t, -1) }
 
-// Bounds keeps channel c within lower … upper at all times; −Inf and +Inf mean no bound.
+// Bounds keeps the values of channel c between lower and upper at all times; −Inf and +Inf mean
+// no bound.
 func (b *Builder) Bounds(c int, lower, upper float64) {
 	if !b.at("Bounds", c, 0) {
 		return
@@ -138,7 +140,8 @@ func (b *Builder) OHLC(open, high, low, close int) {
 	}
 }
 
-// Trend makes channel c non-decreasing over from ≤ t < to, or non-increasing if down is true.
+// Trend requires channel c to be non-decreasing over the times from ≤ t < to, or non-increasing
+// if down is true.
 func (b *Builder) Trend(c, from, to int, down bool) {
 	if !b.within("Trend", c, from, to) {
 		return
@@ -152,8 +155,8 @@ func (b *Builder) Trend(c, from, to int, down bool) {
 	}
 }
 
-// Autocorrelation keeps the autocorrelation r of channel c at the given lag within the
-// tolerance of value,
+// Autocorrelation fixes the autocorrelation r of channel c at the given lag to value, within the
+// tolerance of the [Shape],
 //
 //	r = Σ_t (x_t − x̄)(x_{t+lag} − x̄) / Σ_t (x_t − x̄)².
 //
@@ -175,8 +178,8 @@ func (b *Builder) Autocorrelation(c, lag int, value float64) {
 	b.out.names = append(b.out.names, fmt.Sprintf("autocorrelation of %s at lag %d = %v", b.shape.channel(c), lag, value))
 }
 
-// Row adds lower ≤ a·x ≤ upper on the raw series. name appears in errors. The violation of the
-// row is measured in units of the largest scale among its channels.
+// Row adds the inequality lower ≤ a·x ≤ upper on the raw series x. The name appears in errors.
+// The violation of the row is measured in units of the largest scale among its channels.
 func (b *Builder) Row(name string, a constraint.Row, lower, upper float64) {
 	if b.err != nil {
 		return

@@ -6,25 +6,25 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Shape describes the series of a [Builder]: their size, and the names and units of their
-// channels.
+// Shape describes the series that a [Builder] constrains: their length, and the names and units
+// of their channels.
 type Shape struct {
-	// Length is the number of times of every series and Channels the number of values per
-	// time. Both are at least 1, and their product is at most 2³¹ − 1.
+	// Length is the number of time steps of every series, and Channels the number of values
+	// at each of them. Both are at least 1, and their product is at most 2³¹ − 1.
 	Length, Channels int
 
 	// Names are the names of the channels in errors; nil means 0, 1, 2, ….
 	Names []string
 
-	// Shift and Scale > 0 define the units: raw value = Shift[c] + Scale[c]·standardised value.
-	// nil means 0 and 1. Scales may differ between channels. Rows over several channels take
-	// this into account.
+	// Shift and Scale > 0 define the units: raw value = Shift[c] + Scale[c]·standardised
+	// value. nil means a shift of 0 and a scale of 1. Scales may differ between channels;
+	// constraints on several channels take this into account.
 	Shift, Scale []float64
 
-	// Tolerance is the permitted deviation from an equation in standardised units: |a·x − b| ≤
-	// Tolerance. 0 means 0.005, so that results hold to 0.01 with a margin for rounding; a
-	// negative value means no tolerance. Narasimhan et al. (2025) evaluate their samples with a
-	// tolerance of 0.01.
+	// Tolerance is the permitted deviation from an equation a·x = b, in standardised units:
+	// |a·x − b| ≤ Tolerance. 0 means 0.005, so that results hold to 0.01 with a margin for
+	// rounding; a negative value means no tolerance. Narasimhan et al. (2025) evaluate their
+	// samples with a tolerance of 0.01.
 	Tolerance float64
 }
 

@@ -5,10 +5,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// System is the system of inequalities that a [Builder] has compiled: linear rows and,
-// after them, autocorrelations. It is evaluated on standardised series, length × channels,
-// row-major, so channel c at time t is entry t·channels + c. A System is an immutable
-// [constraint.Smooth] whose linear rows a proximal.Projector obtains through Split.
+// System is the system of inequalities that a [Builder] has compiled: two-sided linear
+// inequalities (rows) and, after them, autocorrelations. It is evaluated on standardised series,
+// length × channels, row-major, so channel c at time t is entry t·channels + c. A System is an
+// immutable [constraint.Smooth] whose linear rows a proximal.Projector obtains through Split.
 type System struct {
 	slabs  constraint.Slabs
 	curves curves
@@ -16,11 +16,11 @@ type System struct {
 	sites  int
 }
 
-// Len returns the number of rows plus two inequalities per autocorrelation.
+// Len returns the number of inequalities: one per row and two per autocorrelation.
 func (s *System) Len() int { return s.slabs.Len() + s.curves.Len() }
 
-// Split returns the linear rows and the autocorrelations. The results share memory with s and
-// must not be modified.
+// Split returns the linear rows and, as curved inequalities, the autocorrelations. The results
+// share memory with the system and must not be modified.
 func (s *System) Split() (constraint.Slabs, constraint.Curved) { return s.slabs, s.curves }
 
 // RowName returns a description of inequality j in raw units.
@@ -31,8 +31,9 @@ func (s *System) RowName(j int) string {
 	return s.names[j]
 }
 
-// Value stores g(v): for every row the larger of its two violations, in standardised units,
-// and for every autocorrelation its distance above the upper bound and below the lower one.
+// Value stores in g the violations at v. For every row, this is the larger of its two violations,
+// in standardised units. For every autocorrelation, these are two values: its distance above the
+// upper bound and its distance below the lower one.
 func (s *System) Value(g []float64, v []float32) {
 	check.Len("series", "g", len(g), s.Len())
 	check.Len("series", "v", len(v), s.sites)
@@ -57,8 +58,8 @@ func (s *System) Pull(dst, v []float32, w []float64) {
 	}
 }
 
-// Violation returns the largest violation of the series v and the name of the violated row,
-// or 0 and "" if all hold.
+// Violation returns the largest violation of the series v and the name of the violated
+// constraint, or 0 and "" if all hold.
 func (s *System) Violation(v []float32) (worst float64, name string) {
 	g := make([]float64, s.Len())
 	s.Value(g, v)

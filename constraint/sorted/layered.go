@@ -7,10 +7,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Layered is a set of sequences that is stored in two parts. Base is large and does not change.
-// Top is small and receives the added sequences. Both must be set, and Base must not be closed
-// while the set is in use. A Layered may be read by several goroutines, but not while one of
-// them adds to it.
+// Layered is a set of sequences that is stored in two parts, and the language of these sequences.
+// Base is large and does not change. Top is small and receives the added sequences. Both must be
+// set, and Base must not be closed while the set is in use. A Layered may be read by several
+// goroutines, but not while one of them adds to it.
 type Layered struct {
 	Base *Lexicon
 	Top  *constraint.Lexicon
@@ -50,7 +50,8 @@ func (l Layered) States() int { return (l.base().States() + 1) * (l.top().States
 // Start returns the state before the first token.
 func (l Layered) Start() int { return l.join(l.base().Start(), l.top().Start()) }
 
-// Next advances the states of both parts. The result is dead (−1) only if both parts are dead.
+// Next returns the state after token. It is −1 only if no sequence of either part continues in
+// this way.
 func (l Layered) Next(state int, token int32) int {
 	b, t := l.split(state)
 	if b >= 0 {

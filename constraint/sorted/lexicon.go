@@ -19,12 +19,12 @@ import (
 
 // Lexicon is a set of sequences in a file, mapped into memory. As an automaton, it accepts the
 // sequences of the set. A state is a prefix, identified by its length and by the first sequence
-// that begins with it. A transition is a binary search among the later sequences. A Lexicon is
-// immutable and safe for concurrent use until Close. The zero value is the empty set.
+// that begins with it. Every transition takes a binary search among the later sequences. A
+// Lexicon is immutable and safe for concurrent use until Close. The zero value is the empty set.
 //
 // If the file is truncated or written to while it is open, the process does not crash. Instead,
-// Err returns an error, and results that the methods returned before must not be used.
-// Replacing the file, as [Build] does, has no effect on an open Lexicon.
+// Err returns an error, and results that the methods returned before must not be used. Replacing
+// the file, as [Build] does, has no effect on an open Lexicon.
 type Lexicon struct {
 	head
 	file   mapped
@@ -42,9 +42,9 @@ type mapped interface {
 }
 
 // Open maps a file that [Build] has written. It reads only the header; use [Lexicon.Verify] to
-// check the contents. It returns a *[constraint.LimitError] if the number of sequences times
-// their length exceeds 2³¹ (2⁸ where int has 32 bits). Other errors are those of the operating
-// system, or describe what is wrong with the file.
+// check the contents. It returns a *[constraint.LimitError] if the number of states (see
+// [Lexicon.States]) exceeds 2³¹, or 2⁸ where int has 32 bits. Other errors are those of the
+// operating system, or describe what is wrong with the file.
 func Open(path string) (*Lexicon, error) {
 	opened, err := os.Open(path)
 	if err != nil {
@@ -111,8 +111,8 @@ func (l *Lexicon) Err() error {
 	return *l.failed.Load()
 }
 
-// Validate returns the error of [Lexicon.Err]. Code that compiles a language calls it before
-// and after.
+// Validate returns the error of [Lexicon.Err]. Code that compiles a language calls it before and
+// after the compilation.
 func (l *Lexicon) Validate() error { return l.Err() }
 
 // fail stores err for the method Err, unless an error is already stored.
@@ -269,14 +269,15 @@ func (l *Lexicon) after(i int, p prefix, token int32) int {
 	return i
 }
 
-// States returns a bound on the state numbers: the number of sequences times one more than the
-// length of the longest, and at least 1.
+// States returns a bound on the state numbers: n·(L+1) for n sequences with up to L tokens, and
+// at least 1.
 func (l *Lexicon) States() int { return max(1, l.count*(l.longest+1)) }
 
 // Start returns 0.
 func (l *Lexicon) Start() int { return 0 }
 
-// Next returns the state after token, or −1 if no sequence continues the prefix with token.
+// Next returns the state after token, or −1 if no sequence of the set continues the prefix of
+// state with token.
 func (l *Lexicon) Next(state int, token int32) int {
 	to := -1
 	if token >= 0 && l.readable() {
@@ -295,7 +296,7 @@ func (l *Lexicon) step(state int, token int32) int {
 	return l.state(i, p.length+1)
 }
 
-// Accepting reports whether the prefix is a sequence of the set.
+// Accepting reports whether the prefix of state is a sequence of the set.
 func (l *Lexicon) Accepting(state int) (ok bool) {
 	if l.readable() {
 		l.guard(func() { ok = l.accepts(state) })

@@ -16,13 +16,13 @@ import (
 
 // BPE is a byte-level byte-pair encoding (GPT-2; Radford et al. 2019). The text is split into
 // words, contractions, numbers, signs and white space, as GPT-2 does or as the patterns of a
-// tokenizer.json define. Within each piece, the adjacent pair of tokens that was learned first
-// is merged, repeatedly, until no learned pair is left. Every text has an encoding, whether it
-// is valid UTF-8 or not, and decoding the tokens returns the same text, or its normal form
-// (NFC) if the file requests normalisation.
+// tokenizer.json define. Within each piece, the adjacent pair of tokens that was learned first is
+// merged, repeatedly, until no learned pair is left. Every text has an encoding, whether it is
+// valid UTF-8 or not. Decoding the tokens returns the same text, or its normal form (NFC) if the
+// file requests normalisation.
 //
-// [ReadBPE] and [ReadTokenizer] read a BPE from files. Use its Vocabulary to compile languages.
-// A BPE is immutable and safe for concurrent use.
+// [ReadBPE] and [ReadTokenizer] read a BPE from files. Use its Vocabulary to compile languages. A
+// BPE is immutable and safe for concurrent use.
 type BPE struct {
 	vocabulary Vocabulary
 	bytes      [256]int32
@@ -94,8 +94,8 @@ func newBPE(who string, tokens []string, pairs [][2]string) (*BPE, error) {
 // end-of-text mark, are listed as Forbidden. The vocabulary must not be modified.
 func (b *BPE) Vocabulary() Vocabulary { return b.vocabulary }
 
-// Decode returns the text of tokens, skipping tokens that have none. It panics if a token
-// is out of range.
+// Decode returns the joined texts of the tokens in x. Tokens without a text are skipped. It
+// panics if a token is out of range.
 func (b *BPE) Decode(x []int32) string { return b.vocabulary.Text(x) }
 
 // Encode appends the tokens of s to dst. Names of added tokens in s, such as <|endoftext|>, are
@@ -140,8 +140,8 @@ func (b *BPE) cut(dst []int32, w *word, s string, splits []*split) []int32 {
 	return dst
 }
 
-// Mark returns the added token with the given name, such as <|endoftext|>. ok is false if there
-// is none.
+// Mark returns the added token with the given name, such as <|endoftext|>. The result ok is false
+// if there is none.
 func (b *BPE) Mark(name string) (token int32, ok bool) {
 	for _, m := range b.marks {
 		if m.name == name {
@@ -152,9 +152,9 @@ func (b *BPE) Mark(name string) (token int32, ok bool) {
 }
 
 // EncodeMarked appends the tokens of s to dst, like Encode, but encodes the name of an added
-// token as that token. The templates of chat models contain such names. If several names begin
-// at the same place, the longest is used. Use it only for texts that you trust: anyone who
-// writes a name into the text inserts the token.
+// token as that token. The templates of chat models contain such names. If several names begin at
+// the same place, the longest is used. Use it only for texts that you trust, because a name that
+// somebody has written into the text becomes a token.
 func (b *BPE) EncodeMarked(dst []int32, s string) []int32 {
 	for len(s) > 0 {
 		at, m := len(s), mark{}

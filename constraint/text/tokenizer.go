@@ -12,14 +12,14 @@ import (
 // bytes.
 const gaps = 1 << 20
 
-// ReadVocabulary reads the vocabulary of a tokenizer.json of Hugging Face's tokenizers. The
-// text of a token is the bytes that the decoder produces for it. It understands BPE models
-// (byte level, with byte fallback, or with an end-of-word suffix), WordPiece, Unigram and
-// WordLevel models, and the decoders ByteLevel, Metaspace, WordPiece, BPEDecoder, ByteFallback,
-// Replace, Fuse, Strip and Sequence.
+// ReadVocabulary reads the vocabulary of a tokenizer.json of Hugging Face's tokenizers. The text
+// of a token is the bytes that the decoder produces for it. It understands BPE models (byte
+// level, with byte fallback, or with an end-of-word suffix), WordPiece, Unigram and WordLevel
+// models. It also understands the decoders ByteLevel, Metaspace, WordPiece, BPEDecoder,
+// ByteFallback, Replace, Fuse, Strip and Sequence.
 //
-// Special tokens (marks of begin and end, masks, unknown) are Forbidden, the token that the
-// file pads with is Padding, and other added tokens are texts. Ids without a token, or with an
+// Special tokens (begin and end marks, masks, unknown) are Forbidden, and the padding token of
+// the file is Padding. The other added tokens are ordinary texts. Ids without a token, or with an
 // empty text, are Forbidden.
 //
 // A token has the same text at every position. If the decoder treats the ends of a text

@@ -26,7 +26,7 @@ type Vocabulary struct {
 	// Padding lists tokens that may follow a complete text, any number of them in any order.
 	// Only padding may follow a padding token. The text of these tokens does not matter. A
 	// language with padding over exactly L sites is therefore the language of the texts of at
-	// most L tokens. Leave it empty for texts that fill all sites.
+	// most L tokens. Leave Padding empty for texts that fill all sites.
 	Padding []int32
 }
 
@@ -62,8 +62,8 @@ func (v Vocabulary) Text(x []int32) string {
 	return b.String()
 }
 
-// Spelling checks the vocabulary. It reports for every token whether the token spells its text,
-// which is so unless it is Forbidden or Padding. The error is an [*constraint.ArgumentError].
+// Spelling checks the vocabulary and returns, for every token, whether it spells its text, that
+// is, whether it is neither Forbidden nor Padding. The error is an [*constraint.ArgumentError].
 func (v Vocabulary) Spelling() ([]bool, error) {
 	if len(v.Tokens) == 0 {
 		return nil, &constraint.ArgumentError{Func: "Vocabulary", Arg: "len(Tokens)", Value: 0, Want: "≥ 1"}

@@ -54,14 +54,14 @@ func bytesOf(words []string) [][]int32 {
 	return out
 }
 
-// Words compiles the language of the token sequences whose text uses only words of the list. A
-// word is a maximal run of runes that are not in separators. It may be divided into tokens in
-// any way. A text without words is in the language. To require a number of words, intersect the
-// language with [WordCount].
+// Words compiles the language of the token sequences whose text consists only of words in the
+// list and separators. A word is a maximal run of runes that are not in separators. It may be
+// divided into tokens in any way. A text without words is in the language. To require a number of
+// words, intersect the language with [WordCount].
 //
-// The error is an [*constraint.ArgumentError] if the list is empty, a word is empty or contains
-// a separator, or an argument is not UTF-8. It wraps [constraint.ErrInfeasible] if no tokens
-// spell such a text. Other errors are those of [Lift].
+// The error is an [*constraint.ArgumentError] if the list is empty, a word is empty or contains a
+// separator, or an argument is not UTF-8. It wraps [constraint.ErrInfeasible] if no tokens spell
+// such a text. Other errors are those of [Lift].
 func Words(ctx context.Context, v Vocabulary, limits constraint.Limits, separators string, list ...string) (*constraint.DFA, error) {
 	const name = "Words"
 	if err := valid(name, "separators", separators); err != nil {
@@ -118,8 +118,8 @@ func (w wordList) Next(state int, kind int32) int {
 
 func (w wordList) Accepting(state int) bool { return state == 0 || w.words.Accepting(state-1) }
 
-// WordLengths compiles the language of the token sequences in which every word of the text has
-// a length in runes within the range runes. A word is a maximal run of runes that are not in
+// WordLengths compiles the language of the token sequences in whose text every word has as many
+// runes as the argument runes allows. A word is a maximal run of runes that are not in
 // separators. It may be divided into tokens in any way. Errors are those of [WordCount].
 func WordLengths(ctx context.Context, v Vocabulary, limits constraint.Limits, runes Range, separators string) (*constraint.DFA, error) {
 	const name = "WordLengths"

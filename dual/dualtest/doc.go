@@ -1,5 +1,5 @@
-// Package dualtest checks dual rules and targets, including your own, against the laws of their
-// interfaces:
+// Package dualtest checks that dual rules and targets, including your own, obey the documented
+// requirements of their interfaces:
 //
 //	func TestMine(t *testing.T) {
 //		if err := dualtest.TestRule(ctx, mine.Rule{}, dualtest.Options{}); err != nil {
@@ -7,6 +7,6 @@
 //		}
 //	}
 //
-// Each function returns nil if all laws hold, like the functions of testing/fstest. Otherwise the
-// error names the broken law and a case that breaks it.
+// Each function returns nil if all requirements are met, like the functions of testing/fstest.
+// Otherwise the error names the first requirement that is not met and a case that shows it.
 package dualtest

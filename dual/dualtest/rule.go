@@ -11,16 +11,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// Options describes the behaviour that a rule promises. The zero value is for a rule that
-// converges to the optimum.
+// Options describes the behaviour that a rule promises. The zero value is for rules that converge
+// to the optimum.
 type Options struct {
 	// Rest, unless nil, is for a rule that does not converge to the optimum. It is a function
-	// of one multiplier λ < Max and the mean violation of its row, and is zero where the rule
-	// comes to rest. The default is the distance between λ and λ + ḡ clipped to the bounds.
+	// of one multiplier λ < Max and the mean violation ḡ of its constraint, and must be zero
+	// where the rule stops moving. The default is the distance between λ and λ + ḡ clipped to
+	// the bounds.
 	Rest func(lambda, mean float64) float64
 }
 
-// TestRule checks a rule against the laws of [dual.Rule] and [dual.Updater]:
+// TestRule checks a rule against the requirements of [dual.Rule] and [dual.Updater]:
 //
 //   - bind: Bind returns an error for n < 1.
 //   - bounds: Multipliers stay within 0…Max, and those of equalities within ±Max.
@@ -28,12 +29,12 @@ type Options struct {
 //   - same: Two updaters of a rule that receive the same batches give the same bits.
 //   - error: An update that fails leaves the multipliers unchanged. An update for a batch with
 //     neither G nor Cov fails, or uses only the mean.
-//   - resume: An updater restored in mid-run continues bit for bit. Its state is appended to the
-//     given slice, and a state of another length is rejected.
+//   - resume: An updater restored in mid-run continues bit for bit. Its state is appended to
+//     the given slice, and a state of another length is rejected.
 //   - allocation: An update allocates nothing.
-//   - optimum: With the exact moments of a small problem, the rule comes to rest where
-//     Options.Rest is zero. The problem has one active and one inactive constraint and one
-//     equality.
+//   - optimum: With the exact moments of a small problem, the multipliers converge to a point
+//     where Options.Rest is zero. The problem has one active and one inactive constraint and
+//     one equality.
 func TestRule(ctx context.Context, rule dual.Rule, o Options) error {
 	part, err := laws.Given("dualtest", "rule", rule)
 	if err != nil {

@@ -11,27 +11,27 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// TargetOptions holds facts about a target that its interface does not tell.
+// TargetOptions describes a target beyond what its interface can tell.
 type TargetOptions[S energy.Site] struct {
-	// X holds the states to check, states × sites. If X is nil, a target on tokens is checked
-	// on all its states; its Shape must then have at most 2¹² states. A target on reals is
-	// checked on 32 normally distributed states.
+	// X holds the states to check, an array of states × sites. If X is nil, a target on tokens
+	// is checked on all its states; its Shape must then have at most 2¹² states. A target on
+	// reals is checked on 32 normally distributed states.
 	X []S
 
-	// Lambda is an admissible vector of multipliers that are not all 0; nil means 0.3, 0.6,
-	// ….
+	// Lambda holds valid multipliers that are not all 0; nil means 0.3, 0.6, ….
 	Lambda []float64
 
 	// Base, unless nil, stores the energies that the target must have at λ = 0, bit for bit.
 	Base func(e []float64, x []S)
 
-	// Energy, unless nil, returns the energy of a target whose violations depend on λ, up to
-	// a constant for each λ. The default is (β·E(x, 0) + λᵀg(x))/β.
+	// Energy, unless nil, returns the energy that the target must have at multipliers λ, up to
+	// a constant for each λ. It is for targets whose violations depend on λ. The default is
+	// (β·E(x, 0) + λᵀg(x))/β.
 	Energy func(lambda []float64, x []S) float64
 }
 
-// TestTarget checks a target against the laws of [dual.Target]. If the target has energies,
-// TestTarget also checks the energies of the tilted distribution:
+// TestTarget checks a target against the requirements of [dual.Target]. If the target has energies,
+// TestTarget also checks that they are those of the tilted distribution:
 //
 //   - shape: Len ≥ 1, Sites ≥ 1 and a finite Beta > 0, all of them constant.
 //   - multipliers: SetLambda copies its argument. It rejects numbers that are not finite and,
@@ -40,7 +40,7 @@ type TargetOptions[S energy.Site] struct {
 //   - base: At λ = 0, also after other multipliers, energies are those of the base.
 //   - energy: E(x, λ) = (f_0(x) + λᵀg(x))/β, or TargetOptions.Energy up to a constant.
 //
-// On return the target is at λ = 0.
+// TestTarget leaves the target at λ = 0.
 func TestTarget[S energy.Site](ctx context.Context, target dual.Target[S], o TargetOptions[S]) error {
 	part, err := laws.Given("dualtest", "target", target)
 	if err != nil {

@@ -7,34 +7,35 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Config holds the settings of a [Fit]. Chains must be set for the default objective. The other
-// zero values mean maximum likelihood by [Persistent] chains, with all data in every step.
+// Config holds the settings of a [Fit]. Chains must be set for the default objective. All other
+// zero values are ready for use: the fit is then by maximum likelihood with [Persistent] chains,
+// and every step uses all data.
 type Config struct {
 	Objective Objective // how to estimate the gradient; nil means Persistent{}
 
-	// Chains draws from the model, for instance sampler.NewChains(ctx, p, …). The chains must
-	// run on the same model p that is fitted. A warm-up, if any, is part of the first step.
+	// Chains draws samples from the model p that is fitted, for instance sampler.NewChains(ctx,
+	// p, …). It must use the same p. A warm-up, if any, is part of the first step.
 	Chains dual.Primal[int32]
 
-	Batch int    // rows per step, drawn without replacement; 0 means all
+	Batch int    // number of rows of data per step, drawn without replacement; 0 means all
 	Seed  uint64 // seed for the choice of rows
 
 	// Rate is the step size η of Adam (Kingma and Ba 2015). nil means dual.Power(0.1, 0.5),
 	// which is 0.1/√(1+t) at step t.
 	Rate dual.Schedule
 
-	// Memory is Adam's β₂, the decay of the running scale of a gradient, 0 ≤ Memory < 1. 0
-	// means 0.999. If there is little noise, as with Pseudo and Exact on all data, 0.9 is
+	// Memory is Adam's β₂, the decay of the moving average of squared gradients, 0 ≤ Memory <
+	// 1. 0 means 0.999. If there is little noise, as with Pseudo and Exact on all data, 0.9 is
 	// faster.
 	Memory float64
 
-	// L1 and L2 are the penalty weights λ₁ and λ₂, in nats per row of data. The penalties act
-	// as proximal steps in Adam's metric. So L1 gives exact zeros, and the optimum does not
-	// depend on the rate.
+	// L1 and L2 are the weights of the penalties λ₁·Σ_k c_k|θ_k| and (λ₂/2)·Σ_k c_k θ_k², in
+	// nats per row of data. The penalties act as proximal steps in Adam's metric. So L1 gives
+	// exact zeros, and the optimum does not depend on the rate.
 	L1, L2 float64
 
-	// Penalty holds, for each parameter, the factor c_k ≥ 0 of both penalties; nil means 1 for
-	// all parameters.
+	// Penalty holds, for each parameter k, the factor c_k ≥ 0 of both penalties; nil means 1
+	// for all parameters.
 	Penalty []float64
 
 	// Fixed marks the parameters that are held constant; nil means none.
@@ -44,10 +45,10 @@ type Config struct {
 	// gradient before the step, without penalties. It must not keep the slices.
 	Observe func(step int, theta, gradient []float64)
 
-	// Checkpoint saves the fit to the file Path, if that is set, and keeps the previous file
-	// as Path.old. It saves at the end of every Run, even if the context ended the Run.
-	// Within a Run it saves after every Every steps; 0 means only at the end. A failure to
-	// save ends the Run.
+	// Checkpoint saves the fit to the file Path, if that is set, and keeps the previous file as
+	// Path.old. It saves at the end of every Run, even if the context ended the Run. Every is
+	// the number of steps between saves within a Run; 0 means none. A failure to save ends the
+	// Run.
 	Checkpoint struct {
 		Path  string
 		Every int

@@ -1,11 +1,11 @@
 // Package fit learns the parameters θ of an energy from samples x_1 … x_N. It minimises
 //
-//	L(θ) = −(1/N) Σ_n log p_θ(x_n) + λ₁·Σ_k c_k|θ_k| + (λ₂/2)·Σ_k c_k θ_k²,  p_θ ∝ exp(−E_θ).
+//	L(θ) = −(1/N) Σ_n log p_θ(x_n) + λ₁·Σ_k c_k|θ_k| + (λ₂/2)·Σ_k c_k θ_k²,  p_θ ∝ exp(−E_θ),
 //
-// Without the penalties, the gradient is a difference of moments, E_data[∂E/∂θ] − E_θ[∂E/∂θ]. For
-// energies that are linear in θ, this is the dual ascent of package dual with equality
-// constraints. The parameters are the multipliers, and at the optimum the moments of the model
-// equal those of the data.
+// the mean negative log-likelihood and two optional penalties. Without the penalties, the gradient
+// is a difference of moments, E_data[∂E/∂θ] − E_θ[∂E/∂θ]. For energies that are linear in θ,
+// fitting is the dual ascent of package dual with equality constraints: the parameters are the
+// multipliers, and at the optimum the moments of the model equal those of the data.
 //
 //	m, err := model.NewDenseQuadratic(n, make([]float64, n*n), model.Polynomial{})
 //	p, err := m.Learn() // a copy that owns its parameters
@@ -16,15 +16,14 @@
 //
 // Afterwards p is the fitted model and the states of chains are samples of it.
 //
-// An [Objective] estimates the moments of the model. [Persistent] uses chains that continue while
-// θ moves. [Contrastive] uses short chains that start from the data. [Exact] sums over all
-// states, by elimination where the model's graph has a low width. [Pseudo] replaces the likelihood by the product of its conditionals, whose gradient
-// needs no moments of the model.
+// An [Objective] estimates the moments of the model. [Persistent] uses chains that continue while θ
+// moves. [Contrastive] uses short chains that start from the data. [Exact] sums over all states, by
+// variable elimination if the model's graph has a low tree-width. [Pseudo] replaces the likelihood
+// by the product of its conditionals, whose gradient needs no moments of the model.
 //
 // # Caveats
 //
 // The parameters of a site that is constant in the data have no finite maximum-likelihood estimate.
 // They grow with the steps. If the data do not determine all parameters, the estimate is not
-// unique, and some parameters keep their initial values. Setting L1 or L2 makes the problem well
-// posed.
+// unique, and some parameters keep their initial values. To avoid both, set L1 or L2.
 package fit

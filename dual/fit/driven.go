@@ -12,17 +12,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Persistent estimates the moments of the model by chains that continue from step to step while
-// the parameters move (stochastic maximum likelihood, Younes 1989; persistent contrastive
-// divergence, Tieleman 2008). With a decreasing rate the fit converges to maximum likelihood. The
-// zero value makes one draw per chain and step, and starts the chains at rows of the data.
+// Persistent estimates the moments of the model by chains that continue from step to step while the
+// parameters move (stochastic maximum likelihood, Younes 1989; persistent contrastive divergence,
+// Tieleman 2008). With a decreasing rate the fit converges to maximum likelihood. The zero value
+// makes one draw per chain and step, and starts the chains at rows of the data.
 type Persistent struct {
 	Draws int  // draws per chain and step; 0 means 1
-	Cold  bool // start from the present states of the chains instead of rows of data
+	Cold  bool // whether to start from the present states of the chains instead of rows of data
 
-	// Buffer, if positive, is the number of states in a replay buffer, at least one per
-	// chain. Every step takes states from the buffer at random, moves them and stores them
-	// again (Du and Mordatch 2019).
+	// Buffer, if positive, is the number of states in a replay buffer, at least one per chain.
+	// Every step takes states from the buffer at random, continues the chains from them and
+	// stores the new states in their place (Du and Mordatch 2019).
 	Buffer int
 
 	// Restart is the probability, 0 … 1, that a chain begins a step at a row of the data
@@ -37,13 +37,14 @@ type Contrastive struct {
 	Draws int // draws per chain and step; 0 means 1
 }
 
-// Name returns the name of the objective in checkpoints.
+// Name returns the name by which checkpoints identify the objective.
 func (Persistent) Name() string { return "persistent" }
 
-// Name returns the name of the objective in checkpoints.
+// Name returns the name by which checkpoints identify the objective.
 func (Contrastive) Name() string { return "contrastive" }
 
-// Bind returns the [Phase] of the objective for the model p and its data.
+// Bind returns the [Phase] of the objective for the model p and its data; it implements
+// [Objective].
 func (o Persistent) Bind(_ context.Context, p energy.Parametric, data []int32, chains dual.Primal[int32]) (Phase, error) {
 	if !(o.Restart >= 0 && o.Restart <= 1) {
 		return nil, fmt.Errorf("fit: Persistent: Restart = %v, want 0 … 1", o.Restart)
@@ -64,7 +65,8 @@ func (o Persistent) Bind(_ context.Context, p energy.Parametric, data []int32, c
 	return d, nil
 }
 
-// Bind returns the [Phase] of the objective for the model p and its data.
+// Bind returns the [Phase] of the objective for the model p and its data; it implements
+// [Objective].
 func (o Contrastive) Bind(_ context.Context, p energy.Parametric, data []int32, chains dual.Primal[int32]) (Phase, error) {
 	d, err := newDriven("Contrastive", p, data, chains, o.Draws)
 	if err != nil {
@@ -185,7 +187,8 @@ func (d *driven) begin(rows []int32, step int, seed uint64) error {
 	return d.chains.SetStates(d.next)
 }
 
-// Settle resets the chains, unless they are in the middle of a step; it implements [Phase].
+// Settle resets the chains to the new parameters, unless they are in the middle of a step; it
+// implements [Phase].
 func (d *driven) Settle() error {
 	if d.open {
 		return nil // the chains are in the middle of a step

@@ -16,11 +16,11 @@ import (
 // Exact computes the moments of the model exactly. It gives maximum likelihood without chains, so
 // Config.Chains must be nil.
 //
-// A model of more than 4,096 states is summed by elimination, at any number of states, if its
-// factors (see [Factored]) are finite and form a graph of low width, such as a chain, a tree or a
-// narrow lattice. A step then costs one pass of elimination, and one ParamGradient of a state for
-// each pair of levels of neighbours. Other models may have at most 2²² states, which are
-// enumerated.
+// A model of more than 4,096 states is summed by variable elimination if its factors (see
+// [Factored]) are finite and form a graph of low tree-width. Examples are a chain, a tree and a
+// narrow lattice. The number of states is then unlimited. A step costs one pass of elimination, and
+// one ParamGradient of a state for each pair of levels of neighbours. All other models are
+// enumerated and may have at most 2²² states.
 type Exact struct{}
 
 const (
@@ -28,10 +28,11 @@ const (
 	fewStates  = 1 << 12 // largest number of states for which Exact always enumerates
 )
 
-// Name returns the name of the objective in checkpoints.
+// Name returns the name by which checkpoints identify the objective.
 func (Exact) Name() string { return "exact" }
 
-// Bind returns the [Phase] of the objective for the model p and its data.
+// Bind returns the [Phase] of the objective for the model p and its data; it implements
+// [Objective].
 func (Exact) Bind(ctx context.Context, p energy.Parametric, data []int32, _ dual.Primal[int32]) (Phase, error) {
 	if err := check.Given("fit: Exact", "p", p); err != nil {
 		return nil, err

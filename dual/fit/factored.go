@@ -214,10 +214,10 @@ func summed(p []float64, sites [][2]int) float64 {
 	return sum
 }
 
-// UnmarshalBinary implements [Phase].
+// UnmarshalBinary restores the state kept between steps; it implements [Phase].
 func (*factored) UnmarshalBinary(b []byte) error { return wire.ReadEnd(b) }
 
-// Gradient implements [Phase].
+// Gradient adds the gradient of the loss per row to g; it implements [Phase].
 func (f *factored) Gradient(ctx context.Context, g []float64, rows []int32, _ int, _ uint64) error {
 	_, _, tables, _ := f.model.Present().Factors()
 	clear(f.weight)

@@ -19,10 +19,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Fit is the loop that fits parameters θ. Each step estimates the gradient and moves θ by Adam
-// and the proximal steps of the penalties. It then sets the parameters of the model. The result
-// of a run depends on the configuration, the data and the chains, not on the number of workers.
-// Methods must not be called concurrently with each other.
+// Fit is the loop that fits parameters θ. Each step estimates the gradient, moves θ by Adam and by
+// the proximal steps of the penalties, and sets the parameters of the model. The result of a run
+// depends on the configuration, the data and the chains, not on the number of workers. Methods must
+// not be called concurrently with each other.
 type Fit struct {
 	cfg   Config
 	p     energy.Parametric
@@ -55,13 +55,14 @@ func (f *Fit) newState(ctx context.Context, theta []float64) (s state, err error
 	return s, err
 }
 
-// New returns a fit of the parameters of p to data, which holds rows of one value per site. The
-// fit keeps data and does not modify it. It starts from the present parameters of p.
+// New returns a fit of the parameters of the model p to data. data holds rows of one level per
+// site; the fit keeps a reference to it and does not modify it. The fit starts from the present
+// parameters of p.
 //
-// It returns an error if the model is nil or has no parameters, or if data is empty or does not
-// consist of whole rows. A level out of range or a row of probability zero is an error too; the
-// error names the row, and for a level the site. New also returns an error if a field of the
-// configuration is out of range or the objective returns an error.
+// New returns an error if the model is nil or has no parameters, or if data is empty or not whole
+// rows. It also returns an error if a level is out of range or a row has probability zero; the
+// error names the row, and for a level the site. Other errors are a field of the configuration that
+// is out of range, and those of the objective.
 func New(ctx context.Context, p energy.Parametric, data []int32, cfg Config) (*Fit, error) {
 	sites, levels, err := check.Model("fit", "New", "the model", p)
 	if err != nil {
@@ -100,8 +101,8 @@ func New(ctx context.Context, p energy.Parametric, data []int32, cfg Config) (*F
 	return f, nil
 }
 
-// Run makes n steps. With n = math.MaxInt it continues until the context ends. On return the
-// model has the present parameters, and the chains have been Reset to them.
+// Run makes n steps. With n = math.MaxInt it continues until the context ends. When Run returns,
+// the model has the present parameters, and the chains have been Reset to them.
 //
 // If the context ends, Run returns the context's error, and a later Run continues the interrupted
 // step. Run also returns an error if the gradient is not finite, the model rejects the parameters,
@@ -185,12 +186,12 @@ func (f *Fit) Len() int { return f.steps }
 // Params returns a copy of the present parameters, which are also those of the model.
 func (f *Fit) Params() []float64 { return slices.Clone(f.theta) }
 
-// Average returns the mean of the parameters over the steps, with weights ∝ t². It has
+// Average returns the mean of the parameters over the steps, with weights ∝ t² at step t. It has
 // less noise than the parameters of the last step.
 func (f *Fit) Average() []float64 { return slices.Clone(f.average) }
 
-// UseAverage sets the present parameters to the average over the steps. Call it at the end of a
-// fit.
+// UseAverage sets the parameters of the fit and its model to the average over the steps. Call it at
+// the end of a fit.
 func (f *Fit) UseAverage() error {
 	if err := f.p.SetParams(f.average); err != nil {
 		return fmt.Errorf("fit: UseAverage: %w", err)
@@ -316,8 +317,8 @@ func (f *Fit) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// Save writes a checkpoint, followed by the checkpoint of the chains if they are a
-// dual.Saver. After Load the fit continues bit for bit as if it had not stopped.
+// Save writes a checkpoint to w. If the chains are a dual.Saver, their checkpoint follows. A fit
+// that loads the checkpoint continues bit for bit.
 func (f *Fit) Save(w io.Writer) error { return f.life.Save(w) }
 
 // Load restores a checkpoint written by Save into a fit built with the same arguments. Observe and

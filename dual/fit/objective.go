@@ -8,23 +8,24 @@ import (
 )
 
 // Objective defines how the gradient of the loss is estimated. [Persistent], [Contrastive],
-// [Pseudo] and [Exact] are objectives; you can also write your own.
+// [Pseudo] and [Exact] are objectives. You can also write your own.
 type Objective interface {
-	// Bind returns the Phase that computes gradients for a model p, its data (rows of sites)
-	// and the chains of the fit. chains is nil if the fit has none.
+	// Bind returns the Phase that computes gradients for the model p, its data (rows of one
+	// level per site) and the chains of the fit. chains is nil if the fit has none.
 	Bind(ctx context.Context, p energy.Parametric, data []int32, chains dual.Primal[int32]) (Phase, error)
 }
 
-// Phase computes the gradient of an [Objective]; it belongs to one fit.
+// Phase computes the gradients of an [Objective] for one fit.
 type Phase interface {
 	// Gradient adds to g the gradient of the loss per row of data, without penalties, at the
-	// present parameters. It is estimated from the given rows. step counts from 0, and seed is
-	// the seed of the fit. If ctx ends, Gradient returns the error of ctx. A later call for the
-	// same step, with the same initial g, continues where the interrupted call stopped.
+	// present parameters. It estimates the gradient from the given rows. step counts from 0,
+	// and seed is the seed of the fit. If ctx ends, Gradient returns the error of ctx. A later
+	// call for the same step, with the same initial g, continues where the interrupted call
+	// stopped.
 	Gradient(ctx context.Context, g []float64, rows []int32, step int, seed uint64) error
 
 	// Settle is called after the last step of a Run and by UseAverage, when the model already
-	// has the new parameters.
+	// has the new parameters. It may, for instance, reset the chains.
 	Settle() error
 
 	// AppendBinary appends to b the state that the phase keeps between steps. UnmarshalBinary
@@ -33,19 +34,20 @@ type Phase interface {
 	UnmarshalBinary(b []byte) error
 }
 
-// Conditioned is implemented by models with a closed-form gradient of their pseudo-likelihood,
-// which [Pseudo] uses. For other models, Pseudo evaluates every state that differs from a row at
-// one site.
+// Conditioned is implemented by models that have a closed form of the gradient of their
+// pseudo-likelihood. [Pseudo] uses it. For other models, Pseudo evaluates every state that differs
+// from a row at one site.
 type Conditioned interface {
 	energy.Parametric
 
-	// PseudoGradient adds to g, for the states x_s, Σ_s Σ_i ∂/∂θ −log p(x_i | the other sites).
-	// It returns the sum Σ_s Σ_i −log p(x_i | the other sites).
+	// PseudoGradient adds to g the gradient with respect to θ of the negative
+	// log-pseudo-likelihood Σ_s Σ_i −log p(x_i | the other sites) of the states x_s. It returns
+	// that sum.
 	PseudoGradient(g []float64, x []int32) float64
 }
 
-// Exponential is implemented by models whose energies may be linear in θ. The moments of the data
-// are then constant.
+// Exponential is implemented by models whose energies may be linear in θ. If they are, the moments
+// of the data are constant.
 type Exponential interface {
 	energy.Parametric
 
@@ -53,8 +55,9 @@ type Exponential interface {
 	Exponential() bool
 }
 
-// Factored is implemented by models whose energy at the present θ has factors. [Exact] sums over
-// the states of such a model by elimination if its graph has a low width.
+// Factored is implemented by models whose energy at the present θ has factors (energy.Factored).
+// [Exact] sums over the states of such a model by variable elimination if its graph has a low
+// tree-width.
 type Factored interface {
 	energy.Parametric
 

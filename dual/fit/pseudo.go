@@ -82,19 +82,20 @@ func (c *conditionals) neighbours(ctx context.Context, g []float64, rows []int32
 	return nil
 }
 
-// Pseudo replaces log p(x) by the pseudo-likelihood Σ_i log p(x_i | the other sites) (Besag 1975).
-// The pseudo-likelihood is concave where the log-likelihood is, and needs no chains. As the data
-// grow, its optimum tends to that of the likelihood, with a larger variance.
+// Pseudo is the objective that replaces log p(x) by the pseudo-likelihood Σ_i log p(x_i | the other
+// sites) (Besag 1975). The pseudo-likelihood is concave where the log-likelihood is, and needs no
+// chains. As the data grow, its optimum tends to that of the likelihood, with a larger variance.
 //
-// For [Conditioned] models, such as the learners of Ising and dense two-level Quadratic
-// models, the gradient has a closed form. For others, each row needs the gradients of
-// sites·(levels−1) + 1 states.
+// For [Conditioned] models the gradient has a closed form. Examples are the learners of Ising and
+// dense two-level Quadratic models. For others, each row needs the gradients of sites·(levels−1) +
+// 1 states.
 type Pseudo struct{}
 
-// Name returns the name of the objective in checkpoints.
+// Name returns the name by which checkpoints identify the objective.
 func (Pseudo) Name() string { return "pseudo" }
 
-// Bind returns the [Phase] of the objective for the model p and its data.
+// Bind returns the [Phase] of the objective for the model p and its data; it implements
+// [Objective].
 func (Pseudo) Bind(_ context.Context, p energy.Parametric, _ []int32, _ dual.Primal[int32]) (Phase, error) {
 	if err := check.Given("fit: Pseudo", "p", p); err != nil {
 		return nil, err

@@ -9,16 +9,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Report measures how far the moments of the model are from those of the data, including
-// penalties. The residual of parameter k is the mean, over a window of steps, of
+// Report measures how far the moments of the model are from those of the data, including penalties.
+// The residual of parameter k is the mean, over a window of steps, of
 //
-//	E_data[∂E/∂θ_k] − E_θ[∂E/∂θ_k] + λ₁c_k·sign(θ_k) + λ₂c_kθ_k.
+//	E_data[∂E/∂θ_k] − E_θ[∂E/∂θ_k] + λ₁c_k·sign(θ_k) + λ₂c_kθ_k,
 //
-// If θ_k = 0, the residual is the amount by which the magnitude of the difference of moments
-// exceeds λ₁c_k. Windows have 16, 32, 64, … steps. The report uses the last complete window.
+// where λ₁ and λ₂ are the weights of the penalties and c_k their factors (Config.L1, L2 and
+// Penalty). If θ_k = 0, the residual is the amount by which the magnitude of the difference of
+// moments exceeds λ₁c_k. Windows have 16, 32, 64, … steps. The report uses the last complete
+// window.
 type Report struct {
 	Steps    int     // number of steps made so far
-	Window   int     // steps in the window of the residuals; 0 before step 16
+	Window   int     // number of steps in the window of the residuals; 0 before step 16
 	Worst    int     // index of the parameter with the largest residual
 	Residual float64 // residual of parameter Worst, ≥ 0, in units of ∂E/∂θ
 	StdErr   float64 // standard error of Residual, from the means of 16 parts of the window
@@ -71,10 +73,10 @@ func (f *Fit) residual(k int) float64 {
 	return math.Abs(v)
 }
 
-// Solve makes up to most steps and stops as soon as the moments agree. It checks at the end of
-// every window of steps (see [Report]). The moments agree if every residual is within tol plus
-// four standard errors and every standard error is at most tol. Solve reports whether they
-// agreed.
+// Solve makes steps, at most the given number, and stops as soon as the moments of the model and
+// the data agree. It checks at the end of every window of steps (see [Report]). The moments agree
+// if every residual is within tol plus four standard errors and every standard error is at most
+// tol. Solve reports whether they agreed.
 func (f *Fit) Solve(ctx context.Context, most int, tol float64) (bool, error) {
 	if most < 0 {
 		return false, fmt.Errorf("fit: Solve: most = %d, want ≥ 0", most)
@@ -105,14 +107,14 @@ func (f *Fit) met(tol float64) bool {
 	return f.res.known
 }
 
-// Certificate is the mean log-likelihood of states under a model, in nats per state.
+// Certificate holds the mean log-likelihood of states under a model, in nats per state.
 type Certificate struct {
 	LogLik float64 // mean log-likelihood: the mean of −E(x) − log Z
 
-	// standard error of LogLik, which combines the errors of log Z and of the mean over states
+	// standard error of LogLik, from the errors of log Z and of the mean over states
 	StdErr float64
 
-	LogZ, LogZErr float64 // log Z and its standard error
+	LogZ, LogZErr float64 // log Z, and its standard error
 	States        int     // number of states in the mean
 }
 
@@ -121,10 +123,10 @@ func (c Certificate) String() string {
 	return fmt.Sprintf("log-likelihood %.4f ± %.2g nats a state (%d states; log Z = %.4f ± %.2g)", c.LogLik, c.StdErr, c.States, c.LogZ, c.LogZErr)
 }
 
-// Certify returns the mean log-likelihood of the states x under the model m. The states should
-// not be those to which the model was fitted. logZ returns log Z and its standard error, for
-// instance from anneal.AIS. A nil logZ means the sum over all states, by energy.Enumerate. AIS
-// underestimates log Z if few of its weights matter, which makes the likelihood too high.
+// Certify returns the mean log-likelihood of the states x under the model m. The states should not
+// be those to which the model was fitted. The function logZ returns log Z and its standard error,
+// for instance from anneal.AIS. If logZ is nil, energy.Enumerate sums over all states. If few of
+// the weights of AIS matter, AIS underestimates log Z, and the likelihood is too high.
 func Certify(ctx context.Context, m energy.Model, x []int32, logZ func(context.Context) (value, stdErr float64, err error)) (*Certificate, error) {
 	sites, _, err := check.Model("fit", "Certify", "the model", m)
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Guided is the penalty baseline: a denoiser whose predictions take a gradient step that reduces
-// a penalty on violations,
+// Guided is a baseline for comparisons: a denoiser whose predictions are moved by one gradient step
+// that reduces a penalty on violations,
 //
 //	x̂_0 ← x̂_0 − w·∇ ½Σ_j max(0, g_j(x̂_0))²,
 //
-// for each sample. The gradient is taken at the prediction (diffusion posterior sampling, Chung
-// et al. 2023, without the derivative of the denoiser). Guided guarantees neither average nor
-// hard constraints and is meant for comparisons.
+// for each sample, where x̂_0 is the prediction and w the step size. The gradient is taken at the
+// prediction (diffusion posterior sampling, Chung et al. 2023, without the derivative of the
+// denoiser). Guided guarantees neither average nor hard constraints.
 type Guided struct {
 	Base   energy.Denoiser[float32]
 	Terms  []energy.Scored // constraints g_j ≤ 0
@@ -58,11 +58,11 @@ func (d Guided) Denoise(ctx context.Context, v []float32, q energy.Noised[float3
 	return nil
 }
 
-// Projected is the projected-diffusion baseline. It projects each prediction of Base onto the set
-// of samples that satisfy the constraints individually.
+// Projected is a baseline for comparisons: projected diffusion. It projects each prediction of Base
+// onto the set of samples that individually satisfy the constraints.
 type Projected struct {
 	Base energy.Denoiser[float32]
-	Onto func(x []float32) // projects a sample in place
+	Onto func(x []float32) // function that projects a sample in place
 }
 
 // Shape returns the shape of Base.

@@ -9,42 +9,44 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// Config holds the settings of a [Denoiser]. The zero value means the predictive rule from λ = 0,
-// with one λ per batch. The paper uses Rule: dual.Ascent{Step: dual.Constant(0.05)}.
+// Config holds the settings of a [Denoiser]. With the zero value, λ starts at 0 and moves by the
+// predictive rule (see Rule), and each batch has its own λ. The paper uses Rule: dual.Ascent{Step:
+// dual.Constant(0.05)}.
 type Config struct {
-	// Rule moves λ by the mean violation of the predictions alone. nil means the predictive
-	// rule. That rule uses the predictor to estimate the response of the final violations to
-	// λ, at about a tenth of the cost of the run. It takes trust-region steps based on the
-	// estimate, four of them in the last step of the diffusion. It needs no step size,
-	// whatever the units of g.
+	// Rule moves λ by the mean violation of the predictions. It must need nothing but this
+	// mean, because the variance of the samples is unknown within a run. Rules that need the
+	// variance, such as [dual.Auto], are rejected.
 	//
-	// Rules whose steps depend on the variance of samples, such as [dual.Auto], are rejected,
-	// because this variance is unknown within a run.
+	// nil means the predictive rule. It uses the predictor to estimate how the final violations
+	// respond to λ, at about a tenth of the cost of the run. It takes trust-region steps based
+	// on the estimate, four of them in the last step of the diffusion. It needs no step size,
+	// whatever the units of g.
 	Rule  dual.Rule
 	Start []float64 // initial multipliers; nil means zeros
 	Max   *float64  // upper bound on every multiplier, ≥ 0; nil means no bound
 
-	// Fixed keeps λ at Start. This is the unconstrained baseline if Start is nil, and the
-	// fixed-λ̄ baseline if Start is the average of an earlier run.
+	// Fixed keeps λ at Start, for comparisons. If Start is nil, the samples are unconstrained.
+	// If Start is the average of an earlier run, λ is that average throughout.
 	Fixed bool
 
-	// Domain, if not nil, projects a prediction in place; see [Box] and [Simplex].
+	// Domain, if not nil, projects a prediction in place onto the set of possible samples; see
+	// [Box] and [Simplex].
 	Domain func(x []float32)
 
-	// Again makes a second prediction after λ has moved, at twice the cost. The dual step
-	// then uses the state after the last reverse step, and the reverse step uses the new λ.
-	// This is the order in the paper; the paper's code predicts once.
+	// Again makes a second prediction after λ has moved, at twice the cost. The dual step then
+	// uses the state after the last reverse step, and the reverse step uses the new λ. This is
+	// the order of steps in the paper; the paper's code predicts once.
 	Again bool
 
-	// Scarce suppresses the [ScarceError] of a run in which most predictions have fewer than
+	// Scarce suppresses the [ScarceError] of a run in which most predictions rest on fewer than
 	// two effective candidates.
 	Scarce bool
 
 	most float64 // the value of Max, or +Inf if Max is nil
 }
 
-// Box returns a function that projects x in place onto {lo ≤ x_i ≤ hi}, in the Euclidean sense.
-// The function is safe for concurrent use. Box panics unless lo ≤ hi.
+// Box returns a function that projects x in place onto the box lo ≤ x_i ≤ hi, in the Euclidean
+// sense. The function is safe for concurrent use. Box panics unless lo ≤ hi.
 func Box(lo, hi float32) func(x []float32) {
 	if !(lo <= hi) {
 		panic(fmt.Sprintf("pdi: Box: lo = %v, hi = %v, want lo ≤ hi", lo, hi))
@@ -56,10 +58,10 @@ func Box(lo, hi float32) func(x []float32) {
 	}
 }
 
-// Simplex returns a function that projects x in place onto {x_i ≥ 0, Σ x_i = total}, in the
-// Euclidean sense. The function is safe for concurrent use. It sets x_i ← max(0, x_i − τ), with τ
-// found from the sorted coordinates in O(n log n) (Held, Wolfe and Crowder 1974). Simplex panics
-// unless total is positive and finite.
+// Simplex returns a function that projects x in place onto the simplex x_i ≥ 0, Σ x_i = total, in
+// the Euclidean sense. The function is safe for concurrent use. It sets x_i ← max(0, x_i − τ),
+// where it finds τ from the sorted coordinates in O(n log n) time (Held, Wolfe and Crowder 1974).
+// Simplex panics unless total is positive and finite.
 func Simplex(total float64) func(x []float32) {
 	if !(total > 0) || !check.Finite(total) {
 		panic(fmt.Sprintf("pdi: Simplex: total = %v, want a finite number > 0", total))

@@ -14,11 +14,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Denoiser implements primal–dual inference on reals (Hadou, Uslu and Ribeiro 2026, Algorithm 2):
-// a denoiser that holds multipliers and moves them while a diffusion runs. Every reverse step
-// predicts the clean samples under the tilted distribution μ_λ and projects them onto a domain.
-// It passes them to the diffusion, and then moves λ by the mean violation over the batch, whose
-// samples share λ:
+// Denoiser implements primal–dual inference on reals (Hadou, Uslu and Ribeiro 2026, Algorithm 2).
+// It is a denoiser that holds multipliers λ and moves them while a diffusion runs. For every
+// reverse step it predicts the clean samples x_0 under the tilted distribution μ_λ, projects them
+// onto a domain by Π, and passes them to the diffusion. Then it moves λ by the mean violation over
+// the batch, whose samples share λ:
 //
 //	x̂_0 = Π(E_λ[x_0 | x_t]),  λ ← rule(λ, mean g(x̂_0)).
 //
@@ -51,9 +51,10 @@ type inference struct {
 
 const averageFrom = 0.25 // averages omit this fraction of a run, from its start
 
-// New returns a denoiser. It returns an error if the predictor is nil or a field is out of range.
-// It also tries the rule on a mean of zeros and returns the rule's error, which is a
-// [*dual.SpreadError] if the rule needs the variance of samples.
+// New returns a denoiser that takes its predictions from a predictor. It returns an error if the
+// predictor is nil or a field is out of range. It also tries the rule on a mean of zeros and
+// returns the rule's error, which is a [*dual.SpreadError] if the rule needs the variance of
+// samples.
 func New(ctx context.Context, p Predictor, cfg Config) (*Denoiser, error) {
 	if check.Nil(p) {
 		return nil, fmt.Errorf("pdi: New: predictor is nil")
@@ -83,8 +84,8 @@ func New(ctx context.Context, p Predictor, cfg Config) (*Denoiser, error) {
 // Shape returns the number of coordinates as sites, and 1 as levels.
 func (d *Denoiser) Shape() (sites, levels int) { return d.p.Sites(), 1 }
 
-// Denoise implements energy.Denoiser. It predicts the clean samples of all states and moves λ,
-// which couples the states.
+// Denoise stores in v predictions of the clean samples of all states, and then moves λ. Since the
+// states share λ, their predictions depend on each other. It implements energy.Denoiser.
 func (d *Denoiser) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	states := len(q.Time)
 	check.Len("pdi", "X", len(q.X), states*d.p.Sites())
@@ -121,12 +122,12 @@ func (d *Denoiser) Denoise(ctx context.Context, v []float32, q energy.Noised[flo
 	return nil
 }
 
-// ScarceError reports that an [Estimator] had fewer than two effective candidates in most steps
-// of a batch. Its predictions were then the single best candidate, whatever the distribution. The
-// samples and the multipliers are not meaningful. A guess (GibbsOptions.Center and Spread) or an
-// exact predictor helps; more candidates hardly do. Config.Scarce suppresses the error.
+// ScarceError reports that an [Estimator] had fewer than two effective candidates in most steps of
+// a batch. Its predictions were then close to the single best candidate, whatever the distribution,
+// and the samples and multipliers are not meaningful. A guess (GibbsOptions.Center and Spread) or
+// an exact predictor helps; more candidates hardly do. Config.Scarce suppresses the error.
 type ScarceError struct {
-	// number of steps with fewer than two effective candidates; number of all steps
+	// steps with fewer than two effective candidates; all steps
 	Few, Steps int
 	Least      float64 // smallest effective number of candidates in a step
 }
@@ -218,11 +219,11 @@ func (d *Denoiser) move(q energy.Noised[float32]) error {
 	return d.ahead.update(d.p, d.lambda, &d.batch, q, d.first-d.last)
 }
 
-// Lambda returns a copy of the present multipliers of the last batch.
+// Lambda returns a copy of the multipliers after the most recent step, in the last batch.
 func (d *Denoiser) Lambda() []float64 { return slices.Clone(d.lambda) }
 
-// Average returns the mean multipliers over the steps of the last batch, without the first
-// quarter. It returns nil before the first step.
+// Average returns the mean multipliers over the steps of the last batch, except the first quarter
+// of the steps. It returns nil before the first step.
 func (d *Denoiser) Average() []float64 {
 	steps := d.Steps()
 	if steps == 0 {
@@ -239,22 +240,22 @@ func (d *Denoiser) Average() []float64 {
 	return avg
 }
 
-// Stability returns the stability factors of the last batch. The factor of a step is the influence
-// of the step's multipliers on the distribution of the samples. The factors add up to 1. They
-// depend on the schedule and on the variance v of a coordinate of the base distribution. With the
-// DDPM step x_s = A·x_t + B·x̂_0 + noise, the factor of step t is
+// Stability returns the stability factors of the last batch, one per step. The factor of a step is
+// the influence of its multipliers on the distribution of the samples. The factors add up to 1.
+// They depend on the schedule and on the variance v of a coordinate of the base distribution. With
+// the DDPM step from t to s, x_s = A_t·x_t + B_t·x̂_0 + noise, the factor of step t is
 //
 //	w_t ∝ B_t·V_t·Π_u (A_u + B_u·L_u)  over the steps u after t,
-//	V = v·(1−ᾱ)/(v·ᾱ+1−ᾱ),  L = √ᾱ·v/(v·ᾱ+1−ᾱ).
+//	V = v·(1−ᾱ)/(v·ᾱ+1−ᾱ),  L = √ᾱ·v/(v·ᾱ+1−ᾱ),
 //
-// Here V is the variance of x_0 given x_t, the factor by which multipliers move a prediction. L
-// is the derivative of the prediction with respect to x_t.
+// where ᾱ is the signal level of the step. V is the variance of x_0 given x_t, the factor by which
+// multipliers move a prediction. L is the derivative of the prediction with respect to x_t.
 //
 // Assume that the base distribution is normal with independent coordinates of variance v, and that
 // the constraints are linear. The mean of the samples is then exactly that of a run at the fixed
 // multipliers Σ_t w_t·λ_t ([Denoiser.Tilt]), which has only the error of a finite number of steps.
 // In other cases the factors are a rough measure. Hadou et al. (2026) bound the effect of
-// multipliers other than λ* by factors of this kind.
+// multipliers other than the optimum λ* by factors of this kind.
 //
 // Stability returns nil before the first step, and an error unless variance is finite and > 0.
 func (d *Denoiser) Stability(variance float64) ([]float64, error) {
@@ -282,9 +283,9 @@ func (d *Denoiser) Stability(variance float64) ([]float64, error) {
 }
 
 // Tilt returns the fixed multipliers Σ_t w_t·λ_t that are equivalent to those of the last batch.
-// w_t are the factors of [Denoiser.Stability], and λ_t the multipliers of the predictions that the
-// diffusion used. To draw more samples like those of the batch, fix λ at Tilt, not at
-// [Denoiser.Average]. Tilt returns the same errors as Stability.
+// w_t is the factor of step t from [Denoiser.Stability], and λ_t holds the multipliers of the
+// prediction that the diffusion used in this step. To draw more samples like those of the batch,
+// fix λ at Tilt, not at [Denoiser.Average]. Tilt returns the same errors as Stability.
 func (d *Denoiser) Tilt(variance float64) ([]float64, error) {
 	w, err := d.Stability(variance)
 	if w == nil {
@@ -302,8 +303,8 @@ func (d *Denoiser) Tilt(variance float64) ([]float64, error) {
 // Steps returns the number of steps made so far in the last batch.
 func (d *Denoiser) Steps() int { return len(d.ess) }
 
-// At returns the multipliers at a step of the last batch, and the mean violation of the
-// predictions at this step, before Config.Again repeats it. The slices are shared with the
+// At returns the multipliers at a step of the last batch, and the mean violation of the predictions
+// at this step. With Config.Again, these are the first predictions. The slices are shared with the
 // denoiser; do not modify them. At panics if there is no such step.
 func (d *Denoiser) At(step int) (lambda, mean []float64) {
 	m := d.p.Len()
@@ -311,7 +312,7 @@ func (d *Denoiser) At(step int) (lambda, mean []float64) {
 	return row[:m:m], row[m:]
 }
 
-// Effective returns the effective number of candidates for each step of the last batch if the
+// Effective returns the effective number of candidates in each step of the last batch, if the
 // predictor is an [Estimator] such as [GibbsScore]. For other predictors it returns zeros. The
 // slice is shared with the denoiser; do not modify it.
 func (d *Denoiser) Effective() []float64 { return d.ess }
@@ -321,19 +322,18 @@ func (d *Denoiser) Effective() []float64 { return d.ess }
 const scarceCandidates = 2
 
 // Ranged is a predictor that is valid only for a range of multipliers, such as a trained network.
-// Outside returns nil if lambda is in the range. Otherwise it returns an error that states how
-// lambda exceeds the range.
+// Its method Outside returns nil if lambda is in the range. Otherwise it returns an error that
+// states how lambda exceeds the range.
 type Ranged interface{ Outside(lambda []float64) error }
 
-// Warning returns a sentence about the last batch if its predictions may be wrong. Otherwise it
-// returns "".
+// Warning returns a sentence if the predictions for the last batch may be wrong, and "" otherwise.
 //
-// It warns about an [Estimator] if a step had fewer than two effective candidates. Such
+// For an [Estimator], there is a warning if a step had fewer than two effective candidates. Such
 // predictions are close to the single best candidate, whatever the distribution. The samples and
 // the multipliers are then not meaningful. A guess (GibbsOptions.Center and Spread) or an exact
 // predictor helps; more candidates hardly do.
 //
-// It warns about a [Ranged] predictor, such as the networks of package network, if the
+// For a [Ranged] predictor, such as the networks of package network, there is a warning if the
 // multipliers of a step are outside the range. The predictions are then extrapolations.
 func (d *Denoiser) Warning() string {
 	if _, ok := d.p.Predictor.(Estimator); ok {

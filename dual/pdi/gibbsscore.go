@@ -16,9 +16,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Tilted is a target with a known energy E(x, λ) = (f0 + λᵀg)/β and score. A
-// [dual.RealLagrangian] is Tilted. You can write your own type, for instance if one pass over x
-// can compute all g.
+// Tilted is a target whose energy E(x, λ) = (f0(x) + λᵀg(x))/β and score are known. A
+// [dual.RealLagrangian] is Tilted. You can write your own type, for instance if one pass over x can
+// compute all g.
 type Tilted interface {
 	dual.Target[float32]
 	energy.Scored
@@ -33,25 +33,27 @@ type Composed interface {
 
 var _ Composed = (*dual.RealLagrangian)(nil)
 
-// GibbsScore is the Monte Carlo [Predictor] of any [Tilted] target. It uses K candidates y_k
-// around the state, with weights w_k ∝ exp(−E(y_k, λ)):
+// GibbsScore is the Monte Carlo [Predictor] of any [Tilted] target. It estimates the posterior mean
+// of the clean state x_0 given the noisy state x_t from K candidates y_k, with weights w_k ∝
+// exp(−E(y_k, λ)):
 //
 //	y_k = (x_t + σε_k)/α,  α = √ᾱ, σ² = 1 − ᾱ,
 //	ŝ = ∇_x log (1/K) Σ_k exp(−E(y_k, λ)) = −Σ_k w_k ∇E(y_k, λ)/α,
 //	E[x_0|x_t] ≈ (x_t + σ²ŝ)/α
 //
-// (Hadou, Uslu and Ribeiro 2026; their Algorithm 2 prints a minus sign in the last line, but plus
-// is correct). Candidates of width σ/α rarely fall where the distribution has mass.
-// [GibbsScore.Effective] returns how many of the K contribute; at high noise in 30 dimensions it
-// is one. GibbsOptions.Center and Spread give better candidates.
+// Here ᾱ is the signal level and ε_k is standard normal (Hadou, Uslu and Ribeiro 2026; their
+// Algorithm 2 prints a minus sign in the last line, but plus is correct). Candidates of width σ/α
+// rarely fall where the distribution has mass. [GibbsScore.Effective] returns how many of the K
+// contribute; at high noise in 30 dimensions only one does. GibbsOptions.Center and Spread give
+// better candidates.
 //
 // States are processed in parallel on all processors. So each state needs its own random source,
 // and the target must be safe for concurrent use. Results do not depend on the number of
 // processors. Terms of a [Composed] target that are continuous.Linear are evaluated together as one
 // linear term.
 //
-// A GibbsScore keeps scratch and must be used by one goroutine at a time. Its results are the
-// same on every GOARCH if those of the terms are.
+// A GibbsScore keeps scratch and must be used by one goroutine at a time. Its results are the same
+// on every GOARCH if those of the terms are.
 type GibbsScore struct {
 	l     Tilted
 	rows  []dual.Row
@@ -69,34 +71,34 @@ type GibbsScore struct {
 	last   gibbsCall
 }
 
-// GibbsOptions holds the settings of [GibbsScore]. By default the estimate is the weighted mean
-// of the candidates, which requires a guess in Center and Spread. For the estimator of the paper
-// set Score to true and leave Center and Spread nil.
+// GibbsOptions holds the settings of [GibbsScore]. By default the estimate is the weighted mean Σ
+// w_k y_k of the candidates, which requires a guess in Center and Spread. For the estimator of the
+// paper, set Score to true and leave Center and Spread nil.
 type GibbsOptions struct {
 	Candidates int // number K of candidates; 0 means 64
 
 	// Center and Spread, if not nil, are the mean and the variances of a Gaussian that
 	// resembles the base distribution exp(−f0/β). They hold one entry per coordinate, or one
-	// for all. Terms that are continuous.Linear tilt this Gaussian with λ. Candidates are
-	// then drawn from its posterior given x_t, and the weights correct for that. The estimate
-	// has the same limit, and more effective candidates if the guess is good.
+	// for all. Terms that are continuous.Linear tilt this Gaussian with λ. Candidates are then
+	// drawn from the Gaussian's posterior given x_t, and the weights correct for that. The
+	// estimate has the same limit, and more effective candidates if the guess is good.
 	Center, Spread []float64
 
-	// Antithetic draws candidates in pairs ±ε, which cancels odd terms.
+	// Antithetic draws candidates in pairs with noise ±ε, which cancels odd terms.
 	Antithetic bool
 
 	// Score estimates the posterior mean through the score, as in the paper, instead of by Σ
 	// w_k y_k. With few effective candidates this estimate is unreliable: it is the score of
-	// one remote candidate, times σ²/α. On mixtures in many dimensions whose weights have
-	// collapsed it nevertheless does better, because the multipliers correct it.
+	// one remote candidate, times σ²/α. On mixtures in many dimensions with a single effective
+	// candidate, it nevertheless does better, because the multipliers correct it.
 	Score bool
 
-	// Control combines the two forms of the estimate, whose difference has mean zero (Stein's
-	// identity). It adds c times the difference to the mean form, as a control variate. Least
-	// squares over the candidates determines c. On a Gaussian target the result has no
-	// variance, however few candidates are effective. On a mixture whose weights have
-	// collapsed it may not help: in BenchmarkConstrainedMixture the form of the paper does
-	// best.
+	// Control combines the two estimates, the weighted mean and the one through the score,
+	// whose difference has mean zero (Stein's identity). It adds c times the difference to the
+	// weighted mean, as a control variate. Least squares over the candidates determines c. On a
+	// Gaussian target the result has no variance, however few candidates are effective. On a
+	// mixture with a single effective candidate it may not help: in BenchmarkConstrainedMixture
+	// the estimate of the paper does best.
 	Control bool
 }
 
@@ -118,11 +120,13 @@ const (
 )
 
 // NewGibbsScore returns the predictor for a target. It copies a [Composed] target such as a
-// [dual.RealLagrangian]. Every prediction sets the multipliers of any other target. NewGibbsScore
-// returns an error if the target is nil, has no sites or no multipliers, or has a temperature that
-// is not positive and finite. It also returns an error if an option is out of range, or if there is
-// neither a guess nor Score nor Control. With none of these, the mean of the candidates around
-// x_t/α would be biased for states in the tails of the noise, whatever the number of candidates.
+// [dual.RealLagrangian]. It keeps any other target, and every prediction sets its multipliers.
+//
+// NewGibbsScore returns an error if the target is nil, has no sites or no multipliers, or has a
+// temperature that is not positive and finite. It also returns an error if an option is out of
+// range, or if the options set neither a guess nor Score nor Control. Without these, the mean of
+// the candidates around x_t/α would be biased for states in the tails of the noise, whatever the
+// number of candidates.
 func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 	target := l
 	if check.Nil(l) {
@@ -212,7 +216,7 @@ func (g *GibbsScore) Len() int { return g.l.Len() }
 // Beta returns the temperature.
 func (g *GibbsScore) Beta() float64 { return g.l.Beta() }
 
-// Rows returns a description of the target's rows.
+// Rows returns a description of the target's inequalities.
 func (g *GibbsScore) Rows() []dual.Row { return slices.Clone(g.rows) }
 
 // rowsOf returns the rows of l if it is [dual.Described], and zero values otherwise.
@@ -226,8 +230,9 @@ func rowsOf(l Tilted) []dual.Row {
 // Violation stores in v the target's violations at the states x; it implements [Predictor].
 func (g *GibbsScore) Violation(v []float64, x []float32) { g.l.Violation(v, x) }
 
-// Effective returns the effective number of candidates (Σw)²/Σw², between 1 and K, averaged over
-// the states of the last Predict. It returns 0 before the first Predict.
+// Effective returns the effective number of candidates (Σw)²/Σw², where w are their weights. It is
+// between 1 and K, averaged over the states of the last Predict. Effective returns 0 before the
+// first Predict.
 func (g *GibbsScore) Effective() float64 {
 	states := len(g.last.effective)
 	if states == 0 {
@@ -240,9 +245,10 @@ func (g *GibbsScore) Effective() float64 {
 	return sum / float64(states)
 }
 
-// Forecast implements [Forecaster]. If all terms are continuous.Linear, it stores as the violations
-// g at the prediction. Otherwise it stores the weighted mean of g over the candidates, which for
-// linear terms has the same expectation but more variance.
+// Forecast stores predictions in v and forecasts of the violations in g; it implements
+// [Forecaster]. If all terms are continuous.Linear, the forecasts are the violations of the
+// predictions. Otherwise they are weighted means of g over the candidates. For linear terms these
+// would have the same expectation but more variance.
 func (g *GibbsScore) Forecast(v []float32, violation []float64, x []float32, alpha, lambda []float64, src []rand.Source, domain func(x []float32)) error {
 	check.Len("pdi", "g", len(violation), len(alpha)*g.Len())
 	if g.linear {
@@ -266,7 +272,7 @@ func (g *GibbsScore) Forecast(v []float32, violation []float64, x []float32, alp
 
 // Predict stores in v the estimated posterior means; it implements [Predictor]. It returns an error
 // if every candidate of a state has energy +Inf, an energy is NaN, or a multiplier is not finite. A
-// negative multiplier is an error too, unless its row is an equality.
+// negative multiplier is also an error, except that of an equality.
 func (g *GibbsScore) Predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error {
 	n := g.l.Sites()
 	check.Len("pdi", "v", len(v), len(x))

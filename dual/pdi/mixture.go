@@ -15,9 +15,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// Mixture is the exact predictor for a Gaussian mixture as the base distribution exp(−f0/β) and
-// linear constraints. The tilted distribution μ_λ is then a mixture too. It is immutable and safe
-// for concurrent use.
+// Mixture is the exact [Predictor] if the base distribution exp(−f0/β) is a Gaussian mixture and
+// the constraints are linear. The tilted distribution μ_λ is then a Gaussian mixture, too. A
+// Mixture is immutable and safe for concurrent use.
 type Mixture struct {
 	mixture *continuous.Mixture
 	terms   []*continuous.Linear // linear energy of each row
@@ -48,13 +48,13 @@ func NewMixture(m *continuous.Mixture, beta float64, constraints ...dual.Constra
 	return p, nil
 }
 
-// Rows returns a description of every row.
+// Rows returns a description of every inequality, one per multiplier.
 func (p *Mixture) Rows() []dual.Row { return slices.Clone(p.rows) }
 
 // Sites returns the number of coordinates.
 func (p *Mixture) Sites() int { return p.mixture.Sites() }
 
-// Len returns the number of rows.
+// Len returns the number of inequalities, which is the number of multipliers.
 func (p *Mixture) Len() int { return len(p.terms) }
 
 // Beta returns the temperature.
@@ -95,7 +95,7 @@ func (p *Mixture) Violation(g []float64, x []float32) {
 	}
 }
 
-// Law returns the tilted distribution μ_λ. λ must be finite.
+// Law returns the tilted distribution μ_λ at the given multipliers, which must be finite.
 func (p *Mixture) Law(lambda []float64) *continuous.Mixture {
 	t := make([]float64, p.Sites())
 	p.tilt(t, lambda)
@@ -103,10 +103,11 @@ func (p *Mixture) Law(lambda []float64) *continuous.Mixture {
 	return m
 }
 
-// Solve returns the exact optimum λ*, which maximises D(λ) = −β log Z(λ). The problem is concave,
-// with one dimension per constraint, and Z is known. If no distribution satisfies the constraints,
-// because a combination of them is a positive constant, the error is a [*dual.DivergedError]. The
-// only other error is that of the context.
+// Solve returns the exact optimum λ*, which maximises the dual function D(λ) = −β log Z(λ). Z is
+// known in closed form, so this is a concave problem with one variable per constraint. If no
+// distribution satisfies the constraints, because a combination of them is a positive constant, the
+// error is a [*dual.DivergedError]. Its Margin is then the violation that remains, and Proven is
+// false, because states of reals cannot be enumerated. The only other error is that of the context.
 func (p *Mixture) Solve(ctx context.Context) (*dual.Solution, error) {
 	n := p.Len()
 	top, err := concave.Maximize(ctx, p.dual, make([]float64, n), concave.Unit{Value: p.beta}, p.equal)

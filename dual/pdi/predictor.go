@@ -7,21 +7,21 @@ import (
 	"github.com/gibbsite-go/gibbsite/dual"
 )
 
-// Predictor computes posterior means of the distribution μ_λ ∝ exp(−(f0 + λᵀg)/β) of reals under
-// Gaussian noise. Primal–dual inference needs nothing else from an energy. A Predictor may
-// implement [dual.Described].
+// Predictor computes posterior means of states of reals under Gaussian noise. The distribution of
+// the states is μ_λ ∝ exp(−(f0 + λᵀg)/β), the base distribution tilted by multipliers λ. A
+// [Denoiser] needs nothing else about an energy. A Predictor may implement [dual.Described].
 type Predictor interface {
 	Sites() int
 	Len() int // number of multipliers
 	Beta() float64
 
-	// Predict stores in v the posterior means E_λ[x_0 | x_t] of the states x (states ×
-	// sites). The noise is x_t = √ᾱ·x_0 + √(1−ᾱ)·ε with ᾱ = alpha[s] for state s. src[s] is
-	// the source of randomness for state s only; a predictor that draws from it is an
-	// [Estimator]. Predict must not keep its arguments.
+	// Predict stores in v the posterior means E_λ[x_0 | x_t] of the clean states x_0. The noisy
+	// states x_t are in x, an array of states × sites. The noise is x_t = √ᾱ·x_0 + √(1−ᾱ)·ε
+	// with ᾱ = alpha[s] for state s. src[s] is the random source for state s only; a predictor
+	// that draws from it is an [Estimator]. Predict must not keep its arguments.
 	Predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error
 
-	// Violation sets g to the violations at the states x, states × Len.
+	// Violation stores in g the violations of the states x, an array of states × Len.
 	Violation(g []float64, x []float32)
 }
 
@@ -43,23 +43,24 @@ func equal(p any) []bool {
 	return free
 }
 
-// Estimator is a predictor based on random candidates, such as [GibbsScore]. [Denoiser.Effective]
-// returns its effective numbers of candidates.
+// Estimator is a predictor that estimates the posterior mean from random candidates, such as
+// [GibbsScore].
 type Estimator interface {
 	Predictor
 
-	// Effective returns the effective number of candidates of the last Predict.
+	// Effective returns the effective number of candidates in the last Predict.
 	Effective() float64
 }
 
-// Forecaster is a predictor that can also compute the posterior mean of the violations. For
-// nonlinear g this mean differs from g at the posterior mean. The predictive rule moves λ by this
-// mean.
+// Forecaster is a predictor that can also compute the posterior mean of the violations g. For
+// nonlinear g this differs from g at the posterior mean of the state. The predictive rule (see
+// [Config]) moves λ by the posterior mean of g.
 type Forecaster interface {
 	Predictor
 
-	// Forecast predicts like Predict. It also stores in g, states × Len, the posterior means
-	// E_λ[g(Π(x_0)) | x_t] of the violations. domain is the projection Π; nil means none.
+	// Forecast stores predictions in v like Predict. It also stores in g, an array of states ×
+	// Len, the posterior means E_λ[g(Π(x_0)) | x_t] of the violations. domain is the projection
+	// Π; nil means none.
 	Forecast(v []float32, g []float64, x []float32, alpha, lambda []float64, src []rand.Source, domain func(x []float32)) error
 }
 

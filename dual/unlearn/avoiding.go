@@ -11,19 +11,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Avoiding is a denoiser whose samples never contain the given tokens F. It also computes the
-// probability that the original model avoids these tokens. If h_k is the probability that the k-th
-// revealed token is in F, a sample of the original model contains none of F with probability
+// Avoiding is a denoiser whose samples never contain the tokens of a given set F. It also computes
+// how often the original model would avoid them. Let h_k be the probability, under the original
+// model, that the k-th revealed token is in F. A sample of the original model contains none of F
+// with probability
 //
-//	1 − p(F) = E ∏_k (1 − h_k),
+//	E ∏_k (1 − h_k),
 //
 // where the mean is over samples of Avoiding. [Avoiding.LogSurvival] returns the logarithm of the
-// product. Its mean is an unbiased estimate of how often the model, under the same process, draws
-// none of the tokens. The estimate uses probabilities instead of counts.
+// product for each sample. The mean product is an unbiased estimate of the probability, under the
+// same process. It has less noise than an estimate from counts.
 //
 // An Avoiding must be used by one diffusion, whose process is diffusion.Masked, with or without
-// FirstHitting. It keeps a record for every sample, so make a new one after an interrupted run.
-// It is not safe for concurrent use.
+// FirstHitting. It keeps a record for every sample, so make a new one after an interrupted run. It
+// is not safe for concurrent use.
 type Avoiding struct {
 	base          energy.Denoiser[int32]
 	avoid         []bool // for each level: whether it is one of the tokens to avoid
@@ -42,9 +43,9 @@ type survivor struct {
 }
 
 // NewAvoiding returns a denoiser that predicts like q but without the given tokens. mask is the
-// level of a masked token. NewAvoiding returns an error if q is nil, or if mask or a token is not
-// a level. It also returns an error if mask is among the tokens, no tokens are given, or no other
-// token is left.
+// level of a masked token. NewAvoiding returns an error if q is nil, or if mask or a token is not a
+// level. It also returns an error if mask is among the tokens, no tokens are given, or all tokens
+// are given.
 func NewAvoiding(q energy.Denoiser[int32], mask int32, tokens ...int32) (*Avoiding, error) {
 	if err := check.Given("unlearn: NewAvoiding", "q", q); err != nil {
 		return nil, err
@@ -152,10 +153,11 @@ func (a *Avoiding) exclude(row []float32) float64 {
 	return simd.Log(left / all)
 }
 
-// LogSurvival stores in dst, for each of the most recent samples, one per state of x, the sum Σ_k
-// log(1 − h_k). x must hold these samples in the order in which they were begun. The value is −Inf
-// for a sample in which no other token could be drawn. LogSurvival then discards all records. It
-// panics if fewer samples have been drawn since the last call, or if the lengths do not match.
+// LogSurvival stores in dst, for each of the most recent samples, the sum Σ_k log(1 − h_k) (see
+// [Avoiding]). x must hold these samples in the order in which they were begun; dst has one number
+// per sample. The value is −Inf for a sample in which no other token could be drawn. LogSurvival
+// then discards all records. It panics if fewer samples have been drawn since the last call, or if
+// the lengths do not match.
 func (a *Avoiding) LogSurvival(dst []float64, x []int32) {
 	n := check.Rows("unlearn", "x", len(x), a.sites)
 	check.Len("unlearn", "dst", len(dst), n)

@@ -1,12 +1,11 @@
-// Package unlearn moves a distribution q away from others q_i (Khalafi, Ribeiro and Ding 2026). The
-// result stays as close to q as possible while bounds limit what remains of the q_i. A
-// [Formulation] defines closeness and the bounded quantity.
+// Package unlearn changes a distribution q so that little remains of other distributions q_i
+// (Khalafi, Ribeiro and Ding 2026). Bounds limit what may remain of the q_i, and the result stays
+// as close to q as these bounds permit. A [Formulation] defines closeness and the bounded quantity.
 //
 // [Problem] is the problem on a finite space, with exact solutions ([Problem.Solve],
-// [Problem.Global]) and trade-off curves. On larger spaces a dual.Inference finds the
-// multipliers. Three ways then sample the optimum: as an energy ([Experts], or a dual.Lagrangian
-// with the bounds [LogRatio] and [Ratio]), by exact [Rejection], or by a masked diffusion
-// ([Erasure]).
+// [Problem.Global]) and trade-off curves. On larger spaces a dual.Inference finds the multipliers.
+// Three ways then sample the optimum: as an energy ([Experts], or a dual.Lagrangian with the bounds
+// [LogRatio] and [Ratio]), by exact [Rejection], or by a masked diffusion ([Erasure]).
 //
 // [Avoiding] measures how often a masked diffusion still draws given tokens. Package finetune
 // changes the weights of a network instead.

@@ -13,22 +13,25 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
 
-// Erasure implements reverse-KL unlearning for a masked diffusion (Khalafi, Ribeiro and Ding
-// 2026). It is a denoiser that combines, at each site, the prediction q̂ of q with the
-// predictions q̂_i of the distributions to move away from:
+// Erasure implements reverse-KL unlearning for a masked diffusion (Khalafi, Ribeiro and Ding 2026).
+// It is a denoiser that combines, at each site, the prediction q̂ of q with the predictions q̂_i of
+// the distributions to move away from:
 //
 //	log p̂_λ = (log q̂ − Σ_i λ_i log q̂_i)/(1−s) + const,  s = Σλ_i < 1.
 //
-// It also measures how far its path is from the paths of the q_i, by the path divergence
+// It also measures how far the diffusion with these predictions is from a diffusion with q̂_i, by
+// the path divergence
 //
-//	Σ_t E KL(p_λ(x_s|x_t) ‖ q_i(x_s|x_t)) = Σ_t E Σ_{i masked} (α_s−α_t)/(1−α_t)·KL(p̂_λ ‖ q̂_i),
+//	Σ_t E KL(p_λ(x_s|x_t) ‖ q_i(x_s|x_t)) = Σ_t E Σ_n (α_s−α_t)/(1−α_t)·KL(p̂_λ ‖ q̂_i),
 //
-// an upper bound on the divergence KL(p‖q_i) of the samples' distribution p. With exact denoisers
-// and tokens revealed one by one, the bound is attained at λ = 0.
+// where step t goes from x_t to x_s, n runs over the masked sites, and α is the signal level. The
+// path divergence is an upper bound on the divergence KL(p‖q_i) of the samples' distribution p.
+// With exact denoisers and tokens revealed one by one, the two are equal at λ = 0.
 //
-// An Erasure is a [dual.Target] whose violations are b_i − path divergence, for each sample. With
-// a [dual.Resampler] around the diffusion, [dual.Inference] is the dual ascent of the paper. Use
-// [dual.Ascent], whose step η is 0.02 in the paper, and a Config.Max below 1.
+// An Erasure is a [dual.Target]. For each sample, its violations are b_i minus the path divergence,
+// where b_i are the bounds on KL(p‖q_i). With a [dual.Resampler] around the diffusion,
+// [dual.Inference] is the dual ascent of the paper. Use [dual.Ascent], whose step size is 0.02 in
+// the paper, and a Config.Max below 1.
 //
 // For λ ≠ 0 this is a heuristic. The path divergence exceeds the divergence and so never certifies
 // KL ≥ b_i. Its mean is not the dual gradient, and the site-wise combination is not the optimum. If
@@ -62,10 +65,12 @@ type ErasureConfig struct {
 	Mask int32 // level of a masked token
 }
 
-// NewErasure returns the erasure at λ = 0 for the bounds b, one per distribution. It returns an
-// error if a denoiser is nil, shapes differ, or the mask is not a level. The mask must also equal
-// the mask level of every denoiser that reports one ([energy.Masking]). A wrong number of bounds
-// and an invalid bound are errors too.
+// NewErasure returns the erasure at λ = 0 for the denoiser q, the denoisers of the distributions to
+// move away from, and the bounds b, one per distribution.
+//
+// NewErasure returns an error if a denoiser is nil, shapes differ, the number of bounds is wrong,
+// or a bound is invalid. It also returns an error if the mask is not a level, or differs from the
+// mask of a denoiser that is [energy.Masking].
 func NewErasure(q energy.Denoiser[int32], away []energy.Denoiser[int32], b []float64, cfg ErasureConfig) (*Erasure, error) {
 	if check.Nil(q) || len(away) == 0 || len(b) != len(away) {
 		return nil, fmt.Errorf("unlearn: NewErasure: q set = %t, %d distributions, %d bounds, want q and as many bounds as distributions, ≥ 1", !check.Nil(q), len(away), len(b))
@@ -108,8 +113,8 @@ func (e *Erasure) masked(name string, d energy.Denoiser[int32]) error {
 	return fmt.Errorf("unlearn: NewErasure: %s predicts tokens that were replaced by others, want one of masked tokens (Mask = %d)", name, e.mask)
 }
 
-// MaskLevel implements [energy.Masking]: it returns the level of a masked token. Diffusions with
-// another corruption reject the Erasure.
+// MaskLevel returns the level of a masked token; it implements [energy.Masking]. Diffusions that do
+// not use this mask reject the Erasure.
 func (e *Erasure) MaskLevel() int32 { return e.mask }
 
 // Shape returns the shape of the denoisers.
@@ -121,8 +126,8 @@ func (e *Erasure) Sites() int { return e.sites }
 // Len returns the number of distributions to move away from.
 func (e *Erasure) Len() int { return len(e.lambda) }
 
-// Beta returns 1. After [Erasure.Terminal] it returns 1 − Σλ_i, because the Hessian of the dual
-// function is then −Cov(g)/(1−Σλ_i).
+// Beta returns the temperature of the target, 1. After [Erasure.Terminal] it returns 1 − Σλ_i,
+// because the Hessian of the dual function is then −Cov(g)/(1−Σλ_i).
 func (e *Erasure) Beta() float64 {
 	if e.terminal {
 		return e.rest()
@@ -277,7 +282,8 @@ func (e *Erasure) terminals(g []float64, r *tokenPath) {
 
 // Denoise stores in v the combined predictions of p_λ; it implements energy.Denoiser. It returns an
 // error if q gives weight to a token to which a distribution to move away from gives none. It also
-// returns an error if tokens are revealed in a way that e cannot measure.
+// returns an error if tokens are revealed in a way for which the Erasure cannot measure the
+// divergence.
 func (e *Erasure) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if err := e.follows(q.Reveals); err != nil {
 		return err
@@ -401,10 +407,10 @@ func (e *Erasure) combine(row []float32, at int, r *pathRecord, masked int, how 
 	return nil
 }
 
-// Violation stores in g, for each of the most recent samples, one per state of x, b_i minus its
-// path divergence. After [Erasure.Terminal] it stores b_i − log(p_λ(x)/q_i(x)) instead. x must hold
-// these samples in the order in which they were begun. Violation panics if fewer samples have been
-// drawn since SetLambda, or if the lengths do not match.
+// Violation stores in g the violations of each of the most recent samples: b_i minus the path
+// divergence (see [Erasure]). After [Erasure.Terminal] they are b_i − log(p_λ(x)/q_i(x)) instead. x
+// must hold these samples in the order in which they were begun. Violation panics if fewer samples
+// have been drawn since SetLambda, or if the lengths do not match.
 func (e *Erasure) Violation(g []float64, x []int32) {
 	n, states := len(e.lambda), len(x)/e.sites
 	check.Len("unlearn", "g", len(g), states*n)
@@ -424,29 +430,28 @@ func (e *Erasure) Violation(g []float64, x []int32) {
 	}
 }
 
-// Terminal makes e measure the final samples instead of their paths. It returns a function that
-// fills x with draws from
+// Terminal makes the Erasure measure final samples instead of their paths. It returns a function
+// that fills x with draws from the optimum,
 //
 //	p_λ ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)},  s = Σλ_i,
 //
-// the optimum, which the site-wise combination of predictions only approximates. The function
-// calls sample for particles times as many states. sample must reveal one token at a time
-// (diffusion.Masked{FirstHitting: true}). The function weights every state by the error of the
-// combination along its path, and resamples by these weights. Resampling is systematic, so a
-// state may occur twice. With exact denoisers the result is exact in the limit of many particles;
-// the error is O(1/(states·particles)).
+// which the site-wise combination of predictions only approximates. To do so, the function calls
+// sample for particles times as many states. It weights every state by the error of the combination
+// along its path, and resamples by these weights. Resampling is systematic, so a state may occur
+// twice. sample must reveal one token at a time (diffusion.Masked{FirstHitting: true}). With exact
+// denoisers the result is exact in the limit of many particles; the error is
+// O(1/(states·particles)).
 //
-// After the call, [Erasure.Violation] stores b_i − log p_λ(x)/q_i(x). Its mean is the dual
-// gradient b_i − KL(p_λ‖q_i), which certifies the bound in the right direction. [Erasure.Beta]
-// returns 1 − s, so [dual.Auto] can find λ:
+// After the call, [Erasure.Violation] stores b_i − log p_λ(x)/q_i(x). Its mean is the dual gradient
+// b_i − KL(p_λ‖q_i), so it certifies KL(p_λ‖q_i) ≥ b_i. [Erasure.Beta] returns 1 − s, so
+// [dual.Auto] can find λ:
 //
 //	p, err := dual.NewResampler(sites, 256, e.Terminal(d.Sample, 4, src))
 //	inf, err := dual.NewInference(ctx, e, p, dual.Config{Max: new(0.9)})
 //
-// Terminal needs memory for sites·levels·(1 + distributions) numbers per particle. The function
-// returns any error of sample, for instance if tokens are revealed in another way. It also returns
-// an error if particles is less than 1, if tokens were given (Config.Clamp), or if all weights are
-// zero.
+// The function needs memory for sites·levels·(1 + distributions) numbers per particle. It returns
+// any error of sample, for instance if tokens are revealed in another way. It also returns an error
+// if particles is less than 1, if tokens were given (Config.Clamp), or if all weights are zero.
 func (e *Erasure) Terminal(sample func(ctx context.Context, x []int32) error, particles int, src rand.Source) func(ctx context.Context, x []int32) error {
 	e.terminal = true
 	return func(ctx context.Context, x []int32) error {
@@ -482,9 +487,9 @@ func (e *Erasure) Terminal(sample func(ctx context.Context, x []int32) error, pa
 	}
 }
 
-// Effective returns the effective number of particles (Σw)²/Σw² in the last draw of
-// [Erasure.Terminal]. It returns 0 before the first draw. Below about a hundred, the results of
-// that draw mean little.
+// Effective returns the effective number of particles (Σw)²/Σw² in the last draw of the function
+// that [Erasure.Terminal] returned, where w are the weights. It returns 0 before the first draw.
+// Below about a hundred, the results of that draw are unreliable.
 func (e *Erasure) Effective() float64 { return e.effective }
 
 // choose fills x with states from the list all, resampled by the weights w, and keeps the records

@@ -12,22 +12,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Experts is the product of experts that solves the [ReverseKL] problem. Its energy is
+// Experts is the energy model of the optimum of the [ReverseKL] formulation, a product of experts.
+// For models of q and q_i with the energies E_q and E_i, its energy is
 //
 //	E(x, λ) = (E_q(x) − Σ_i λ_i E_i(x)) / (1−s),  s = Σλ_i < 1.
 //
-// So its distribution is q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)}, up to normalisation, for models of q and
-// q_i with energies E_q and E_i. Every q_i must have positive probability wherever q has. At λ = 0
-// the product is q. Experts offers the same optional interfaces as [dual.Lagrangian]. SetLambda
-// must not run concurrently with other methods, and kernels must be Reset after SetLambda.
+// So its distribution is ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)}. At λ = 0 it is q. Every q_i must have
+// positive probability wherever q has. Experts offers the same optional interfaces as
+// [dual.Lagrangian]. SetLambda must not run concurrently with other methods, and kernels must be
+// Reset after SetLambda.
 //
 // Experts is a [dual.Target]. Its violations are those of the constraints KL(p_λ‖q_i) ≥ b_i,
 //
 //	g_i(x) = b_i − (log p_λ(x) − log q_i(x)),
 //
-// whose mean is the dual gradient. Violations require log Z_λ. For m distributions, set Config.Max
-// < 1/m, so that no step of the rule can violate s < 1. A multiplier that stays at this bound while
-// its constraint is violated indicates that b exceeds b_crit (see [CriticalError]).
+// whose mean is the dual gradient. Violations require log Z_λ. [dual.Inference] halves a step that
+// would violate s < 1. A Config.Max below 1 makes its errors clearer: a multiplier that stays at
+// this bound while its constraint is violated indicates that b exceeds b_crit (see
+// [CriticalError]).
 type Experts struct {
 	sum           *energy.Affine                         // weighted sum of the energies of q and of the models in away
 	weigh         func(weight []float64, offset float64) // sets the weights of sum
@@ -40,10 +42,11 @@ type Experts struct {
 	now           float64 // log Z_λ at the present multipliers
 }
 
-// NewExperts returns the product of experts at λ = 0 for the bounds b, one per distribution.
-// logZ(m) must return log Σ_x e^{−E_m(x)} for a model m. It may enumerate, use a dynamic program,
-// or estimate it like [dual.Thermodynamic]. NewExperts calls logZ once for every model in away, and
-// every call of SetLambda calls logZ once.
+// NewExperts returns the product of experts at λ = 0, for the model q, the models to move away
+// from, and the bounds b, one per model. For a model m with the energy E_m, logZ(m) must return log
+// Σ_x e^{−E_m(x)}. It may enumerate, use a dynamic program, or estimate log Z like
+// [dual.Thermodynamic]. NewExperts calls logZ once for every model to move away from, and every
+// call of SetLambda calls logZ once.
 //
 // NewExperts returns an error if an argument is nil, shapes differ, the bounds are invalid, or logZ
 // returns an error.
@@ -81,10 +84,12 @@ func NewExperts(q energy.Model, away []energy.Model, b []float64, logZ func(ener
 // Shape returns the shape of q.
 func (m *Experts) Shape() (sites, levels int) { return m.sites, m.levels }
 
-// Energy implements energy.Model at the present multipliers.
+// Energy stores in e the energies of the states x at the present multipliers; it implements
+// energy.Model.
 func (m *Experts) Energy(e []float64, x []int32) { m.sum.Energy(e, x) }
 
-// As implements energy.Capable. It offers the capabilities of the weighted sum of the models.
+// As implements energy.Capable. It offers the interfaces that the weighted sum of the models
+// supports (see energy.Affine).
 func (m *Experts) As(target any) bool { return m.sum.As(target) }
 
 // Len returns the number of distributions to move away from.
@@ -93,7 +98,8 @@ func (m *Experts) Len() int { return len(m.lambda) }
 // Sites returns the number of sites of a state.
 func (m *Experts) Sites() int { return m.sites }
 
-// Beta returns 1 − Σλ_i, because the Hessian of the dual function is −Cov(g)/(1−Σλ_i).
+// Beta returns 1 − Σλ_i, the temperature that [dual.Rule] needs: the Hessian of the dual function
+// is −Cov(g)/(1−Σλ_i).
 func (m *Experts) Beta() float64 { return m.rest(m.lambda) }
 
 // rest returns 1 − Σλ_i.
@@ -140,8 +146,8 @@ func (m *Experts) tune(lambda []float64) {
 	m.weigh(m.weight, 0)
 }
 
-// Violation stores in g the value g_i of every state of x, states × distributions, row-major. It
-// panics if the lengths do not match.
+// Violation stores in g the violations g_i of every state of x, a row-major array of states ×
+// distributions. It panics if the lengths do not match.
 func (m *Experts) Violation(g []float64, x []int32) {
 	n := len(m.lambda)
 	states := len(x) / m.sites
@@ -159,7 +165,7 @@ func (m *Experts) Violation(g []float64, x []int32) {
 	}
 }
 
-// Rows describes the bounds on KL(p_λ‖q_i), in nats.
+// Rows returns a description of the bounds on KL(p_λ‖q_i), in nats.
 func (m *Experts) Rows() []dual.Row {
 	rows := make([]dual.Row, len(m.bound))
 	for i, b := range m.bound {
@@ -168,9 +174,9 @@ func (m *Experts) Rows() []dual.Row {
 	return rows
 }
 
-// LogRatio returns the constraint E_p[log q − log q_i] ≥ b of the [DiscreteSafe] formulation. q
-// and qi are models with log partition functions logZq and logZi. The dual.Lagrangian of q with
-// this constraint has the distribution ∝ q^{1+λ} q_i^{−λ}, and its certificate states E_p[log
+// LogRatio returns the constraint E_p[log q − log q_i] ≥ b of the [DiscreteSafe] formulation. q and
+// qi are models with log partition functions logZq and logZi. The dual.Lagrangian of q with this
+// constraint has the distribution ∝ q^{1+λ} q_i^{−λ}, and its certificate states whether E_p[log
 // q/q_i] ≥ b.
 func LogRatio(q, qi energy.Model, logZq, logZi, b float64) dual.Constraint[int32] {
 	// log q − log q_i = E_i + log Z_i − E_q − log Z_q.

@@ -67,7 +67,7 @@ func TestExpertsInference(t *testing.T) {
 	require.Positive(t, star[0])
 	m := exact.Must(unlearn.NewExperts(q, []energy.Model{away}, []float64{bound}, logZ))
 	chains := exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{Chains: 64, Seed: 1, Warmup: -1}))
-	inf := exact.Must(dual.NewInference(context.Background(), m, chains, dual.Config{Max: new(0.95)}))
+	inf := exact.Must(dual.NewInference(context.Background(), m, chains, dual.Config{}))
 	require.NoError(t, inf.Solve(t.Context(), 5000, tol))
 	for _, lambda := range [][]float64{star, inf.Average()} {
 		c, err := inf.Certify(t.Context(), lambda, 50, 1000)

@@ -54,18 +54,18 @@ func New(q []float64, away ...[]float64) (*Problem, error) {
 	return u, nil
 }
 
-// FromRatios returns the problem on a sample from q. ratios[i][k] = q_i(x_k)/q(x_k) for draws
-// x_1, x_2, … from q, which become equally likely states. Solving the problem finds λ for
-// ForwardKL and LikelihoodRatio without sampling from p_λ (the dual-only algorithm). [Rejection]
-// can then draw from p_λ.
+// FromRatios returns the problem on a sample x_1, x_2, … from q, whose states become equally
+// likely. The distributions q_i are given by ratios[i][k] = q_i(x_k)/q(x_k). Solving the problem
+// finds λ for ForwardKL and LikelihoodRatio without sampling from p_λ (the dual-only algorithm).
+// [Rejection] can then draw from p_λ.
 //
 // Multipliers and bounds refer to the ratios as given, as in [AcceptForward] and
 // [AcceptLikelihood]. For ForwardKL, q_i is the sample weighted by the ratios, after the largest
 // ratios are smoothed. [Problem.Tails] reports whether the sample determines the mean of the
 // ratios.
 //
-// FromRatios returns an error unless every distribution has the same number of ratios, all are ≥
-// 0, and their mean is positive and finite.
+// FromRatios returns an error unless every distribution has the same number of ratios, all are ≥ 0,
+// and the mean of each is positive and finite.
 func FromRatios(ratios ...[]float64) (*Problem, error) {
 	if len(ratios) == 0 || len(ratios[0]) == 0 {
 		return nil, fmt.Errorf("unlearn: FromRatios: no ratios")
@@ -107,9 +107,9 @@ func FromRatios(ratios ...[]float64) (*Problem, error) {
 
 // Tails returns the tail shape k̂ of the ratios of every distribution, for a problem from
 // [FromRatios]. It returns nil for other problems. If k̂ ≤ 0.5, the sample determines the mean of
-// the ratios. If k̂ ≤ 0.7, the sample nearly determines the mean. For larger k̂, [Problem.Solve]
-// returns a [*TailError] if its result depends on that mean. k̂ is −Inf if the largest values are
-// equal or there are fewer than 25.
+// the ratios. If k̂ ≤ 0.7, it nearly does. For larger k̂, [Problem.Solve] returns a [*TailError] if
+// its result depends on that mean. k̂ is −Inf if the largest values are equal or if there are fewer
+// than 25 ratios.
 func (u *Problem) Tails() []float64 { return slices.Clone(u.tails) }
 
 // checkDistribution returns a normalised copy of p, or an error if p is not a distribution on n
@@ -157,10 +157,10 @@ func (u *Problem) check(f Formulation) error {
 	return nil
 }
 
-// Law returns the distribution p_λ of a formulation. It returns an error if the distributions do
-// not satisfy the conditions of the formulation, or lambda does not hold one finite λ_i ≥ 0 per
-// distribution. It also returns an error if p_λ is not a distribution, which occurs if Σλ ≥ 1 for
-// ReverseKL or ForwardKL, or if ForwardKL gives a negative probability.
+// Law returns the distribution p_λ of a formulation at the multipliers lambda. It returns an error
+// if the distributions do not satisfy the conditions of the formulation, or lambda does not hold
+// one finite λ_i ≥ 0 per distribution. It also returns an error if p_λ is not a distribution, which
+// occurs if Σλ ≥ 1 for ReverseKL or ForwardKL, or if ForwardKL gives a negative probability.
 func (u *Problem) Law(f Formulation, lambda []float64) ([]float64, error) {
 	if err := u.check(f); err != nil {
 		return nil, err
@@ -274,44 +274,46 @@ func KL(p, q []float64) float64 {
 }
 
 // Formulation is a precise form of "stay close to q, away from q_1 … q_m" (Khalafi, Ribeiro and
-// Ding 2026). For multipliers λ, the distribution p_λ solves it.
+// Ding 2026): a constrained minimisation over distributions p. Its optimum has the form p_λ with
+// multipliers λ_i, one for each q_i.
 type Formulation int
 
 const (
-	// ReverseKL is min KL(p‖q) subject to KL(p‖q_i) ≥ b_i, solved by
+	// ReverseKL minimises KL(p‖q) subject to KL(p‖q_i) ≥ b_i. The optimum is
 	//
 	//	p_λ ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)},  s = Σλ_i < 1.
 	//
-	// The constraints are not convex: on finite spaces there may be no λ. See [CriticalError]
-	// and [DiscreteSafe].
+	// The constraints are not convex, so on finite spaces there may be no such λ. See
+	// [CriticalError] and [DiscreteSafe].
 	ReverseKL Formulation = iota
 
-	// ForwardKL is min KL(q‖p) subject to KL(q_i‖p) ≥ b_i, solved by
+	// ForwardKL minimises KL(q‖p) subject to KL(q_i‖p) ≥ b_i. The optimum is
 	//
 	//	p_λ = (q − Σλ_i q_i)/(1−s),  s = Σλ_i,
 	//
 	// if that is a distribution.
 	ForwardKL
 
-	// Likelihood is min KL(p‖q) subject to E_p[q_i] ≤ ε_i, solved by
+	// Likelihood minimises KL(p‖q) subject to E_p[q_i] ≤ ε_i. The optimum is
 	//
 	//	p_λ ∝ q·exp(−Σλ_i q_i).
 	Likelihood
 
-	// LikelihoodRatio is min KL(p‖q) subject to E_p[r_i] ≤ ε_i with r_i = q_i/q, solved by
+	// LikelihoodRatio minimises KL(p‖q) subject to E_p[r_i] ≤ ε_i with r_i = q_i/q. The optimum
+	// is
 	//
 	//	p_λ ∝ q·exp(−Σλ_i r_i).
 	//
-	// It does not depend on the reference measure of the densities. Before unlearning,
-	// E_q[r_i] is 1.
+	// It does not depend on the reference measure of the densities. Before unlearning, E_q[r_i]
+	// is 1.
 	LikelihoodRatio
 
-	// DiscreteSafe is min KL(p‖q) subject to E_p[log q/q_i] ≥ b_i, solved by
+	// DiscreteSafe minimises KL(p‖q) subject to E_p[log q/q_i] ≥ b_i. The optimum is
 	//
 	//	p_λ ∝ q^{1+s} ∏ q_i^{−λ_i},  s = Σλ_i.
 	//
-	// These are the distributions of ReverseKL at multipliers λ/(1+s), but its constraints
-	// are linear in p. On any space, λ* exists if some distribution satisfies the bounds b
+	// These are the distributions of ReverseKL at multipliers λ/(1+s), but the constraints are
+	// linear in p. On any space, the optimal λ exists if some distribution satisfies the bounds
 	// strictly.
 	DiscreteSafe
 )
@@ -321,22 +323,24 @@ func (f Formulation) String() string {
 	return check.Name("Formulation", f, "reverse-kl", "forward-kl", "likelihood", "likelihood-ratio", "discrete-safe")
 }
 
-// MarshalText returns the name that String returns.
+// MarshalText returns the result of String as bytes. It implements encoding.TextMarshaler.
 func (f Formulation) MarshalText() ([]byte, error) {
 	return check.MarshalName("formulation", f, DiscreteSafe)
 }
 
-// UnmarshalText sets f to the value with the name, for flags and files.
+// UnmarshalText sets f to the formulation with the given name, as String returns it. It implements
+// encoding.TextUnmarshaler.
 func (f *Formulation) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("formulation", f, DiscreteSafe, name)
 }
 
 // Ascend makes n steps of a dual rule on a formulation, with the exact gradient and curvature of
-// its dual function. It makes the updates that a sampler would make, so it approaches the optimum
-// of [Problem.Solve]. A nil rule means [dual.Auto], and a nil start means zeros. Ascend returns
-// the multipliers after each step, n × len(b). The bounds b are as in Solve. Every multiplier
-// stays ≤ most, which is ≥ 0; +Inf means no bound. For ReverseKL most must keep Σλ below 1, and
-// +Inf means 0.99.
+// its dual function. It returns the multipliers after each step, an array of n × len(b). They move
+// as they would with a sampler, but without noise, and approach the optimum of [Problem.Solve].
+//
+// The bounds b are as in Solve. A nil rule means [dual.Auto], and a nil start means zeros. The
+// argument most ≥ 0 is an upper bound on every multiplier; +Inf means no bound. For ReverseKL it
+// must keep Σλ below 1, and +Inf means 0.99.
 //
 // Ascend returns the error of the context, of the rule, or of [Problem.Law] at multipliers of the
 // ascent.
@@ -392,17 +396,17 @@ const reverseMax = 0.99
 //
 // The dual of ReverseKL may have no maximum, because the multipliers reach s = Σλ_i = 1 while a
 // constraint is still violated. On a finite space, KL(p_λ‖q_i) cannot exceed a critical bound. For
-// one distribution q_u to move away from, that bound is
+// a single distribution q_u to move away from, that bound is
 //
 //	b_crit = −log q_u(M),  M = {x : q(x)/q_u(x) is largest}.
 //
 // (Strong duality needs distributions without atoms.) [Problem.Global] finds the optimum of small
 // problems. [DiscreteSafe] is a formulation without a duality gap.
 //
-// KL(q_i‖p_λ) of ForwardKL has no such limit. But it grows only with the logarithm of the distance
-// from λ to the edge q − Σλ_i q_i = 0. Beyond some bound, no float64 is close enough to the edge.
-// Blur is the proof. At Lambda, changing λ by 2⁻⁵³ changes a divergence by 10⁻⁸ nats or more, so
-// float64 numbers cannot represent a solution.
+// For ForwardKL, KL(q_i‖p_λ) has no such limit. But it grows only with the logarithm of the
+// distance from λ to the edge, where q − Σλ_i q_i = 0 at some state. Beyond some bound, no float64
+// is close enough to the edge. Blur proves this: at Lambda, changing λ by 2⁻⁵³ changes a divergence
+// by 10⁻⁸ nats or more, so float64 numbers cannot represent a solution.
 type CriticalError struct {
 	Formulation Formulation // formulation of the problem: ReverseKL or ForwardKL
 	Bound       []float64   // requested bounds b
@@ -411,8 +415,8 @@ type CriticalError struct {
 	Supremum float64
 	Lambda   []float64 // multipliers at which the dual function approaches Supremum
 	Value    []float64 // divergences KL(q_i‖p_λ) at Lambda, for ForwardKL
-	// for ForwardKL: change of each Value caused by rounding λ; at least one change exceeds the
-	// error allowed in a solution
+	// for ForwardKL: change of each Value that rounding λ causes; at least one of them exceeds
+	// the error allowed in a solution
 	Blur []float64
 }
 
@@ -426,9 +430,9 @@ func (e *CriticalError) Error() string {
 	return fmt.Sprintf("unlearn: reverse-kl: bounds %v are beyond what any λ reaches: the dual supremum %v is not attained", e.Bound, e.Supremum)
 }
 
-// Critical returns the critical bound b_crit of [CriticalError] for the first distribution. It
-// returns 0 if that distribution has probability 0 at a state where q > 0, because then no bound is
-// too large.
+// Critical returns the critical bound b_crit of ReverseKL (see [CriticalError]) for the first
+// distribution to move away from. It returns 0 if that distribution has probability 0 at a state
+// where q > 0, because then no bound is too large.
 func (u *Problem) Critical() float64 {
 	best, mass := math.Inf(-1), 0.0
 	for k, q := range u.q {
@@ -656,18 +660,18 @@ func (u *Problem) forwardDual(b []float64) concave.Func {
 const maxFaces = 20
 
 // Global returns the optimum of min KL(p‖q) subject to KL(p‖q_1) ≥ b on a small space. It also
-// works beyond the critical bound b_crit, where no multiplier gives the optimum. The optimum then
-// lies on a face of the simplex, that is, among the distributions on a subset of the states. Cost
-// and Value of the solution are as for [ReverseKL]; Lambda is nil.
+// works beyond the critical bound b_crit (see [CriticalError]), where no multiplier gives the
+// optimum. The optimum then lies on a face of the simplex, that is, among the distributions on a
+// subset of the states. In the solution, Cost and Value are as for [ReverseKL], and Lambda is nil.
 //
-// The set {KL(p‖q_1) ≥ b} is not convex, so Global searches every face. Within a face, a
-// stationary point is q^{1/(1−λ)} q_1^{−λ/(1−λ)} restricted to the face. It is a minimum only if
-// λ < 1, or on an edge, where the bound alone leaves finitely many points. The search takes time
-// 2^n for n states with q > 0, at most 20.
+// The set {KL(p‖q_1) ≥ b} is not convex, so Global searches every face. Within a face, a stationary
+// point is q^{1/(1−λ)} q_1^{−λ/(1−λ)} restricted to the face, for some λ. It is a minimum only if λ
+// < 1. On a face of two states, the bound alone leaves finitely many points, and Global tries them
+// all. The search takes time 2^n for n states with q > 0, at most 20.
 //
 // Global returns an error if there are several distributions to move away from, more than 20
-// states, or a bound that no distribution satisfies. The largest possible KL is at the least
-// likely state of q_1.
+// states, or a bound that no distribution satisfies. The largest possible KL is that of the
+// distribution on the state with the smallest q_1.
 func (u *Problem) Global(b float64) (*Solution, error) {
 	if err := u.check(ReverseKL); err != nil {
 		return nil, err
@@ -786,23 +790,21 @@ type Solution struct {
 	// Cost is the objective in nats: KL(q‖p) for ForwardKL, and KL(p‖q) otherwise.
 	Cost float64
 
-	// Value holds the bounded quantity of each distribution. Depending on the formulation it
+	// Value holds the bounded quantity for each distribution. Depending on the formulation it
 	// is KL(p‖q_i), KL(q_i‖p), E_p[q_i], E_p[r_i] or E_p[log q/q_i].
 	Value []float64
 }
 
-// Solve returns the optimum under the bounds b, exact up to rounding. b holds one bound per
-// distribution: ε_i for Likelihood and LikelihoodRatio, and b_i for the others.
+// Solve returns the optimum of a formulation under the bounds b, exact up to rounding. b holds one
+// bound per distribution: ε_i for Likelihood and LikelihoodRatio, and b_i for the others.
 //
-// Solve returns an error if the distributions do not satisfy the conditions of the formulation. A
-// wrong number of bounds and a bound that is not finite are also errors. Solve returns these typed
-// errors:
+// Solve returns an error if the distributions do not satisfy the conditions of the formulation, if
+// the number of bounds is wrong, or if a bound is not finite. It returns these typed errors:
 //
-//   - a [*CriticalError] if ReverseKL is proven to have no multipliers with Σλ ≤ 1 − 10⁻⁵, or if
-//     the multipliers of ForwardKL would be so close to the edge that rounding λ blurs the
-//     divergences;
-//   - a [*dual.DivergedError] if no distribution satisfies bounds on means, or only distributions
-//     without full support do;
+//   - a [*CriticalError] if ReverseKL is proven to have no multipliers with Σλ ≤ 1 − 10⁻⁵, or
+//     if ForwardKL has no multipliers that float64 numbers can represent;
+//   - a [*dual.DivergedError] if no distribution satisfies the bounds on means, or if only
+//     distributions on part of the states do;
 //   - a [*dual.UndecidedError] if the problem is neither solved nor proven to have no solution;
 //   - a [*TailError] if the result depends on a mean that the ratios of the sample do not
 //     determine.
@@ -1082,27 +1084,27 @@ type Point struct {
 	Lambda      float64
 }
 
-// UnreachableError reports that no distribution of a formulation leaves as little of q_1 as
+// UnreachableError reports that a formulation has no distribution with as little left of q_1 as
 // requested.
 type UnreachableError struct {
-	Formulation Formulation // formulation of the missing point
+	Formulation Formulation // formulation that cannot reach the level
 	Level       float64     // requested value of E_p[q_1/q]
-	Lowest      float64     // infimum of the levels that the formulation reaches
+	Lowest      float64     // infimum of the levels E_p[q_1/q] that the formulation reaches
 }
 
 func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("unlearn: TradeOff: %v: level = %v, want > %v, the least this formulation leaves", e.Formulation, e.Level, e.Lowest)
 }
 
-// TradeOff returns the points of trade-off curves. For each formulation and each level 0 < r ≤ 1,
-// it finds the distribution with E_p[q_1/q] = r and its cost. Only the first distribution to move
-// away from is used. ReverseKL and DiscreteSafe trace the same curve at different λ.
+// TradeOff returns the points of trade-off curves between unlearning and closeness. For each
+// formulation and each level 0 < r ≤ 1, it finds the distribution with E_p[q_1/q] = r and its cost.
+// Of the distributions to move away from, only q_1, the first, is used. ReverseKL and DiscreteSafe
+// trace the same curve at different λ.
 //
 // TradeOff omits levels that a formulation cannot reach. The error then joins an
-// [*UnreachableError] for each of these levels, and the points are valid nonetheless. TradeOff
-// returns another error, without points, if a level is out of range or the context ends. It also
-// does so if the distributions do not satisfy the conditions of a formulation or of
-// LikelihoodRatio.
+// [*UnreachableError] for each of these levels, and the points are valid. TradeOff returns another
+// error, without points, if a level is out of range or the context ends, or if the distributions do
+// not satisfy the conditions of a formulation or of LikelihoodRatio.
 func (u *Problem) TradeOff(ctx context.Context, levels []float64, forms ...Formulation) ([]Point, error) {
 	one := &Problem{q: u.q, away: u.away[:1]}
 	if u.ratios != nil {

@@ -14,17 +14,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// Rejection draws exact, independent states from the distribution ∝ q·a. It draws from q and
-// accepts a draw x with probability a(x) ≤ 1. It is a [dual.Resampler], and so a [dual.Primal].
-// If a is the acceptance of an unlearning formulation, the states are exact samples from p_λ. Run
-// keeps only the last of its n draws.
+// Rejection draws exact, independent states from the distribution ∝ q·a, where 0 ≤ a ≤ 1 is an
+// acceptance probability. It draws x from q and accepts it with probability a(x). If a is
+// [AcceptForward] or [AcceptLikelihood], the states are exact samples from p_λ of that formulation.
+// A Rejection is a [dual.Resampler], and so a [dual.Primal]. Run keeps only the last of its n
+// draws.
 //
 // Run returns an error of draw or of the context, or a [*TrialsError]. It also returns an error if
 // an acceptance is above 1 or NaN, which means that no distribution p_λ exists at this λ. After an
 // error, the draws in progress are lost.
 //
 // The k-th number of the source decides whether the k-th draw from q is accepted. If the acceptance
-// is the same, a Run first uses the draws that the previous Run left over. So the result depends
+// is unchanged, a Run first uses the draws that the previous Run left over. So the result depends
 // only on the draws and the source, not on the number of states. Methods must not be called
 // concurrently with each other.
 type Rejection[S energy.Site] struct {
@@ -47,7 +48,7 @@ const defaultTrials = 1_000_000
 // TrialsError reports that no draw was accepted for a state within the allowed number of trials.
 // The earlier states are new. This state and the later states are unchanged.
 type TrialsError struct {
-	State, Trials int     // number of the state; number of draws tried for this state
+	State, Trials int     // number of the state, and number of draws tried for it
 	Accepted      float64 // acceptance rate of all draws so far
 }
 
@@ -55,13 +56,14 @@ func (e *TrialsError) Error() string {
 	return fmt.Sprintf("unlearn: Rejection: state %d was not accepted in %d trials (acceptance so far %.3g)", e.State, e.Trials, e.Accepted)
 }
 
-// NewRejection returns a sampler with the given number of states. draw fills x with draws from q,
-// like the method Sample of a diffusion; every call asks for as many states as the Rejection has.
-// accept returns log a(x) ≤ 0, or −Inf to reject x always. trials is the largest number of draws
-// from q per state; 0 means 10⁶. The states are zeros before the first Run.
+// NewRejection returns a sampler with the given number of states. The function draw fills x with
+// draws from q, like the method Sample of a diffusion; every call asks for as many states as the
+// Rejection has. The function accept returns log a(x) ≤ 0, or −Inf to reject x always. trials is
+// the largest number of draws from q per state; 0 means 10⁶. The states are zeros before the first
+// Run.
 //
-// NewRejection returns an error unless sites ≥ 1, states ≥ 1, trials ≥ 0, and draw, accept and
-// src are not nil.
+// NewRejection returns an error unless sites ≥ 1, states ≥ 1, trials ≥ 0, and draw, accept and src
+// are not nil.
 func NewRejection[S energy.Site](sites, states int, draw func(ctx context.Context, x []S) error, accept func(x []S) float64, trials int, src rand.Source) (*Rejection[S], error) {
 	if trials < 0 || draw == nil || accept == nil {
 		return nil, fmt.Errorf("unlearn: NewRejection: trials = %d, draw set = %t, accept set = %t, want ≥ 0, true and true", trials, draw != nil, accept != nil)
@@ -120,8 +122,8 @@ func (r *Rejection[S]) one(ctx context.Context, k int, x []S) error {
 	return &TrialsError{k, r.trials, r.Acceptance()}
 }
 
-// Acceptance returns the accepted fraction of all draws from q so far, an unbiased estimate of
-// Z_λ = E_q[a]. It returns 0 before the first draw.
+// Acceptance returns the accepted fraction of all draws from q up to now. It is an unbiased
+// estimate of Z_λ = E_q[a]. It returns 0 before the first draw.
 func (r *Rejection[S]) Acceptance() float64 {
 	if r.tried == 0 {
 		return 0
@@ -129,9 +131,10 @@ func (r *Rejection[S]) Acceptance() float64 {
 	return float64(r.kept) / float64(r.tried)
 }
 
-// AcceptForward returns the log acceptance log(1 − Σ_i λ_i r_i) for drawing from the [ForwardKL]
-// distribution by draws from q. r_i = q_i/q is the density ratio at x. The mean acceptance is 1 −
-// Σλ_i. If the acceptance would be negative, the result is NaN, because no distribution p_λ exists.
+// AcceptForward returns log(1 − Σ_i λ_i r_i), the log acceptance with which a [Rejection] draws
+// from the [ForwardKL] distribution. r_i = q_i/q is the density ratio at x. The mean acceptance is
+// 1 − Σλ_i. If the acceptance would be negative, the result is NaN, because no distribution p_λ
+// exists.
 func AcceptForward(lambda, ratio []float64) float64 {
 	check.Len("unlearn", "ratio", len(ratio), len(lambda))
 	v := 1 - weighted.Dot(lambda, ratio)
@@ -141,8 +144,8 @@ func AcceptForward(lambda, ratio []float64) float64 {
 	return simd.Log(v)
 }
 
-// AcceptLikelihood returns the log acceptance −Σ_i λ_i r_i for drawing from the [Likelihood] and
-// [LikelihoodRatio] distributions by draws from q. r_i is the bounded quantity at x: q_i for
+// AcceptLikelihood returns −Σ_i λ_i r_i, the log acceptance with which a [Rejection] draws from the
+// [Likelihood] or [LikelihoodRatio] distribution. r_i is the bounded quantity at x: q_i for
 // Likelihood, q_i/q for LikelihoodRatio.
 func AcceptLikelihood(lambda, r []float64) float64 {
 	check.Len("unlearn", "r", len(r), len(lambda))

@@ -10,27 +10,30 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Posterior stores in v the posterior mean E[x_0 | x_t] of every state of x. The prior is ∝
-// p(x_0)·exp(tᵀx_0) (see [Mixture.Tilt]; nil means t = 0). The noise is x_t = √ᾱ·x_0 + √(1−ᾱ)·ε,
-// with alpha[s] = ᾱ of state s. The mean is
+// Posterior stores in v, for every state x_t of x, the posterior mean E[x_0 | x_t] of the clean
+// state. The noise is x_t = √ᾱ·x_0 + √(1−ᾱ)·ε with ᾱ = alpha[s] for state s. The prior is the
+// mixture tilted by t, ∝ p(x_0)·exp(tᵀx_0) (see [Mixture.Tilt]); a nil t means 0. With the
+// components N(m_k, C_k) of the tilted mixture, the mean is
 //
 //	Σ_k p(k|x_t)·(m_k + √ᾱ·C_k·(ᾱC_k + (1−ᾱ)I)⁻¹·(x_t − √ᾱ·m_k)).
 //
-// It panics if lengths do not fit. v may be x.
+// Posterior panics if lengths do not fit. v and x may be the same slice.
 func (m *Mixture) Posterior(v, x []float32, alpha, t []float64) {
 	(&Conditional{m: m, parts: m.full}).Posterior(v, x, alpha, t)
 }
 
-// Conditional is a [Mixture] conditioned on the exact values of some coordinates. It is immutable
-// and safe for concurrent use.
+// Conditional is a [Mixture] conditioned on known values of some coordinates. It is immutable and
+// safe for concurrent use.
 type Conditional struct {
 	m     *Mixture
 	known []bool       // whether each coordinate is known; nil if none is
 	parts []*component // conditioned covariance of each component; nil if covariances are diagonal
 }
 
-// Given returns the mixture with the marked coordinates known. It panics unless there is one mark
-// per coordinate. It returns an error if a full covariance of the known coordinates is singular.
+// Given returns the mixture conditioned on the coordinates that are marked as known. The known
+// values are passed later, as entries of x in [Conditional.Posterior]. Given panics unless there is
+// one mark per coordinate. It returns an error if a full covariance of the known coordinates is
+// singular.
 func (m *Mixture) Given(known []bool) (*Conditional, error) {
 	check.Len("continuous", "known", len(known), m.sites)
 	c := &Conditional{m: m, known: slices.Clone(known)}
@@ -44,9 +47,10 @@ func (m *Mixture) Given(known []bool) (*Conditional, error) {
 	return c, nil
 }
 
-// Posterior stores in v the posterior mean of every state of x, as [Mixture.Posterior] does, but
-// the known coordinates of x are those of x_0, without noise. They are copied to v, and the other
-// coordinates are conditioned on them exactly.
+// Posterior stores in v the posterior mean of every state of x, given the known coordinates. It has
+// the arguments of [Mixture.Posterior], but the known coordinates of x are taken to be those of
+// x_0, without noise. They are copied to v, and the other coordinates are conditioned on them
+// exactly.
 func (c *Conditional) Posterior(v, x []float32, alpha, t []float64) {
 	m := c.m
 	check.Len("continuous", "v", len(v), len(x))

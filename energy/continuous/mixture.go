@@ -14,19 +14,19 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Mixture is the normalised density Σ_k w_k N(m_k, C_k) over reals, with E = −log density (log Z =
-// 0).
+// Mixture is the normalised density Σ_k w_k N(m_k, C_k) on ℝⁿ. Its energy is −log density, so log Z
+// = 0.
 //
-// It is [energy.Scored]. [Mixture.Tilt], [Mixture.Posterior] and [Mixture.Given] are exact. A
-// component with a diagonal covariance ([NewDiagonal]) costs one operation per coordinate. A
-// component with a full covariance ([NewMixture]), which is diagonalised once, costs one per
-// coordinate and eigenvector. Full covariances are factorised by gonum, so bits may differ between
-// GOARCHs.
+// The tilted mixture ([Mixture.Tilt]), the posterior mean given a noisy state ([Mixture.Posterior])
+// and conditioning on coordinates ([Mixture.Given]) are exact. A component costs one operation per
+// coordinate if its covariance is diagonal ([NewDiagonal]). A component with a full covariance
+// ([NewMixture]) is diagonalised once and then costs one operation per coordinate and eigenvector.
+// Full covariances are factorised by gonum, so the last bits may differ between GOARCHs.
 //
 // A full covariance may be singular. Such a mixture has no density: Energy and Score are NaN, and
 // all other methods work.
 //
-// A Mixture is immutable and safe for concurrent use.
+// A Mixture is an [energy.Scored]. It is immutable and safe for concurrent use.
 type Mixture struct {
 	sites      int
 	logw       []float64       // log-weight of each component
@@ -41,10 +41,12 @@ type Mixture struct {
 
 var _ energy.Scored = (*Mixture)(nil)
 
-// NewDiagonal returns the mixture with diagonal covariances. Weights are > 0 and need not add up to
-// 1. Means are components × sites, row-major. variances holds one number per component, or
-// components × sites numbers. NewDiagonal copies its arguments. It returns an error unless lengths
-// fit, weights and variances are positive, and everything is finite.
+// NewDiagonal returns the mixture with the given weights, means and diagonal covariances. Weights
+// must be > 0 and need not add up to 1. means holds components × sites numbers, row-major.
+// variances has the same layout or holds one number per component. The arguments are copied.
+//
+// NewDiagonal returns an error unless lengths fit, weights and variances are positive, and every
+// number is finite.
 func NewDiagonal(weights, means, variances []float64) (*Mixture, error) {
 	const name = "NewDiagonal"
 	k := len(weights)
@@ -75,12 +77,12 @@ func NewDiagonal(weights, means, variances []float64) (*Mixture, error) {
 	return m, nil
 }
 
-// NewMixture returns the mixture Σ_k w_k N(means[k], covs[k]). Covariances are n × n, row-major.
-// Weights are > 0 and need not add up to 1. All arguments are copied.
+// NewMixture returns the mixture Σ_k w_k N(means[k], covs[k]). Each covariance is an n × n matrix,
+// row-major. The weights w_k must be > 0 and need not add up to 1. All arguments are copied.
 //
-// It returns an error if the numbers of weights, means and covariances differ or are 0, if a length
-// does not fit, or if a number is not finite. It also returns an error if a covariance is not
-// symmetric (to rounding) or has an eigenvalue below −1e-9 of the largest.
+// NewMixture returns an error if the numbers of weights, means and covariances differ or are 0, if
+// a length does not fit, or if a number is not finite. It also returns an error if a covariance is
+// not symmetric up to rounding, or has an eigenvalue below −1e-9 times the largest.
 func NewMixture(weights []float64, means, covs [][]float64) (*Mixture, error) {
 	const name = "NewMixture"
 	if len(weights) == 0 || len(means) != len(weights) || len(covs) != len(weights) {
@@ -159,8 +161,8 @@ func (m *Mixture) Sites() int { return m.sites }
 // Components returns the number of components.
 func (m *Mixture) Components() int { return len(m.logw) }
 
-// Component stores the mean of component k and returns its weight. It panics if k is out of range
-// or mean does not have one entry per coordinate.
+// Component stores the mean of component k in the slice mean and returns the component's weight. It
+// panics if k is out of range or mean does not have one entry per coordinate.
 func (m *Mixture) Component(k int, mean []float64) (weight float64) {
 	check.Index("continuous", "component", k, len(m.logw))
 	check.Len("continuous", "mean", len(mean), m.sites)
@@ -168,8 +170,9 @@ func (m *Mixture) Component(k int, mean []float64) (weight float64) {
 	return simd.Exp(m.logw[k])
 }
 
-// Covariance stores C_k·v in dst, with C_k the covariance of component k. The slices must not
-// overlap. It panics if k is out of range or a slice does not have one entry per coordinate.
+// Covariance stores in dst the product C_k·v, where C_k is the covariance of component k. The
+// slices must not overlap. Covariance panics if k is out of range or a slice does not have one
+// entry per coordinate.
 func (m *Mixture) Covariance(k int, dst, v []float64) {
 	check.Index("continuous", "component", k, len(m.logw))
 	check.Len("continuous", "dst", len(dst), m.sites)
@@ -194,10 +197,10 @@ func (m *Mixture) product(k, i int, v []float64) float64 {
 // Tilt returns the distribution ∝ p(x)·exp(tᵀx). It is a mixture with the same covariances, the
 // means m_k + C_k·t and the weights
 //
-//	w_k·exp(tᵀm_k + ½tᵀC_k·t).
+//	w_k·exp(tᵀm_k + ½tᵀC_k·t),
 //
-// logZ is log E_p[exp(tᵀx)], the log of its partition function. The entries of t must be finite.
-// Tilt panics unless there is one per coordinate.
+// where w_k, m_k and C_k are the weights, means and covariances of p. logZ is log E_p[exp(tᵀx)].
+// The entries of t must be finite. Tilt panics unless t has one entry per coordinate.
 func (m *Mixture) Tilt(t []float64) (tilted *Mixture, logZ float64) {
 	check.Len("continuous", "t", len(t), m.sites)
 	c := *m
@@ -233,7 +236,7 @@ func (m *Mixture) tilt(logw, mean, t []float64) float64 {
 	return top + simd.Log(sum)
 }
 
-// Mean stores E[x] in dst. It panics unless dst has one entry per coordinate.
+// Mean stores the mean E[x] in dst. It panics unless dst has one entry per coordinate.
 func (m *Mixture) Mean(dst []float64) {
 	check.Len("continuous", "dst", len(dst), m.sites)
 	clear(dst)
@@ -245,8 +248,8 @@ func (m *Mixture) Mean(dst []float64) {
 	}
 }
 
-// Draw stores in x one draw. It panics if len(x) ≠ Sites or src is nil. It uses the normal variates
-// of math/rand/v2, whose last bits may differ between GOARCHs.
+// Draw stores one draw in x. It panics if src is nil or len(x) is not the number of coordinates. It
+// uses the normal variates of math/rand/v2, whose last bits may differ between GOARCHs.
 func (m *Mixture) Draw(x []float32, src rand.Source) {
 	n := m.sites
 	check.Len("continuous", "x", len(x), n)
@@ -337,8 +340,9 @@ func (m *Mixture) logDensities(d density, x []float32) {
 	}
 }
 
-// Score stores in s the score Σ_k p(k|x)·C_k⁻¹(m_k − x) of every state of x; it implements
-// [energy.Scored].
+// Score stores in s the score of every state x of the batch; it implements [energy.Scored]. The
+// score is Σ_k p(k|x)·C_k⁻¹(m_k − x) for components N(m_k, C_k), where p(k|x) is the probability
+// that x comes from component k.
 func (m *Mixture) Score(s, x []float32) {
 	n := m.sites
 	check.Len("continuous", "s", len(s), len(x))
@@ -433,11 +437,14 @@ func newPadded(mean, v []float64, n int) padded {
 	return p
 }
 
-// Moments computes moments of x_0 given x_t = √ᾱ·x_0 + √(1−ᾱ)·ε. It stores in mean the mean E[x_0 |
-// x_t] and returns the trace of C = Cov[x_0 | x_t]. It stores in product the products C·r_j, where
-// r_j are the rows of rows (any number × Sites, row-major). product has the same length as rows. It
-// requires 0 ≤ ᾱ < 1 and panics if lengths do not fit. A call costs 2·Sites² operations per
-// component and row with full covariances, and Sites operations with diagonal ones.
+// Moments computes the mean and the covariance C of x_0 given x_t = √ᾱ·x_0 + √(1−ᾱ)·ε, where alpha
+// is ᾱ, 0 ≤ ᾱ < 1. It stores E[x_0 | x_t] in mean and returns the trace of C. It stores the
+// products C·r_j in product, where the vectors r_j are the rows of the row-major matrix rows. There
+// may be any number of rows, each with one entry per coordinate. product has the same length as
+// rows.
+//
+// Moments panics if lengths do not fit. For n coordinates, a component takes 2n² operations per row
+// with full covariances, and n operations with diagonal ones.
 func (m *Mixture) Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64) {
 	n := m.sites
 	check.Len("continuous", "mean", len(mean), n)
@@ -482,9 +489,9 @@ func (m *Mixture) Moments(mean, product, rows []float64, x []float32, alpha floa
 // negligible is the weight below which a component is lost in the rounding error of the others.
 const negligible = 0x1p-70
 
-// DrawPosterior stores in x0 a draw of x_0 given x_t for every state of x. The noise is x_t =
-// √ᾱ·x_0 + √(1−ᾱ)·ε with alpha[s] = ᾱ of state s, and src[s] is its random source. It panics if
-// lengths do not fit or a source is nil. x0 may be x.
+// DrawPosterior stores in x0, for every state x_t of x, a draw of x_0 given x_t. The noise is x_t =
+// √ᾱ·x_0 + √(1−ᾱ)·ε with ᾱ = alpha[s] for state s, whose random source is src[s]. It panics if
+// lengths do not fit or a source is nil. x0 and x may be the same slice.
 func (m *Mixture) DrawPosterior(x0, x []float32, alpha []float64, src []rand.Source) {
 	n := m.sites
 	check.Len("continuous", "x0", len(x0), len(x))
@@ -609,19 +616,23 @@ func (m *Mixture) scatter(x []float32, centre, variance []float64, k int, src ra
 	}
 }
 
-// Where returns the distribution of x given the equations R·x = y. It is a mixture again, with
-// weights ∝ w_k·N(y; Rm_k, RC_kRᵀ) and the components
+// Where returns the distribution of x given the equations R·x = y. rows holds the matrix R,
+// row-major, and values holds y. The result is a mixture with weights ∝ w_k·N(y; Rm_k, RC_kRᵀ) and
+// the components
 //
-//	N(m_k + G_k(y − Rm_k), C_k − G_kRC_k),  G_k = C_kRᵀ(RC_kRᵀ)⁻¹.
+//	N(m_k + G_k(y − Rm_k), C_k − G_kRC_k),  G_k = C_kRᵀ(RC_kRᵀ)⁻¹,
 //
-// logp is log p(Rx = y), the log-density of Rx at y in nats. rows holds R row by row, Sites numbers
-// each, and values holds y. The covariances are singular, so the result has no density.
-// [Mixture.Draw] makes exact draws; [Mixture.Posterior] and [Mixture.DrawPosterior] condition on
-// x_t and the equations. Components whose weight is below e⁻⁷⁰⁰ of the largest are left out.
+// where w_k, m_k and C_k are the weights, means and covariances of the original mixture. logp is
+// the log-density of Rx at y, in nats. Components whose weight is below e⁻⁷⁰⁰ of the largest are
+// omitted.
 //
-// It returns an error if there is no row, if lengths do not fit, or if a number is not finite. It
-// also returns an error if a row or a combination of rows has a fixed value under some component,
-// as is the case if rows are dependent.
+// The new covariances are singular, so the result has no density. Its other methods work:
+// [Mixture.Draw] makes exact draws, and [Mixture.Posterior] and [Mixture.DrawPosterior] condition
+// on both x_t and the equations.
+//
+// Where returns an error if R has no row, lengths do not fit, or a number is not finite. It also
+// returns an error if some combination of rows has a fixed value under a component. This is always
+// so if rows are linearly dependent.
 func (m *Mixture) Where(rows, values []float64) (given *Mixture, logp float64, err error) {
 	n, q := m.sites, len(values)
 	switch {

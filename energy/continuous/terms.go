@@ -9,8 +9,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Quadratic is the energy E(x) = ½xᵀAx + bᵀx + c with A symmetric. If A is positive definite, its
-// distribution is the Gaussian N(−A⁻¹b, A⁻¹). It is immutable and safe for concurrent use.
+// Quadratic is the energy E(x) = ½xᵀAx + bᵀx + c with a symmetric matrix A. If A is positive
+// definite, it is the energy of the Gaussian N(−A⁻¹b, A⁻¹). It is immutable and safe for concurrent
+// use.
 type Quadratic struct {
 	a, b []float64
 	c    float64
@@ -18,8 +19,9 @@ type Quadratic struct {
 
 var _ energy.Scored = (*Quadratic)(nil)
 
-// NewQuadratic returns the energy with copies of A (n × n, row-major) and b (n entries; nil means
-// zeros). It returns an error unless A is square and exactly symmetric and everything is finite.
+// NewQuadratic returns the energy ½xᵀAx + bᵀx + c with copies of A (n × n, row-major) and b (n
+// entries; nil means zeros). It returns an error unless A is square and exactly symmetric, the
+// length of b fits, and every number is finite.
 func NewQuadratic(a, b []float64, c float64) (*Quadratic, error) {
 	n := 1
 	for n*n < len(a) {
@@ -90,8 +92,9 @@ func (m *Quadratic) product(i int, x []float32) float64 {
 	return sum
 }
 
-// Linear is the energy E(x) = wᵀx + c. It has no normalisable density and serves as a term of other
-// energies, for instance as a constraint. It is immutable and safe for concurrent use.
+// Linear is the energy E(x) = wᵀx + c. It is not the energy of a distribution, because exp(−E) has
+// no finite integral. It serves as a term of other energies, for instance as a constraint. It is
+// immutable and safe for concurrent use.
 type Linear struct {
 	w []float64
 	c float64
@@ -99,8 +102,8 @@ type Linear struct {
 
 var _ energy.Scored = (*Linear)(nil)
 
-// NewLinear returns the energy wᵀx + c with a copy of w. It returns an error
-// if w is empty or a number is not finite.
+// NewLinear returns the energy wᵀx + c with a copy of w. It returns an error if w is empty or a
+// number is not finite.
 func NewLinear(w []float64, c float64) (*Linear, error) {
 	if len(w) == 0 {
 		return nil, fmt.Errorf("continuous: NewLinear: len(w) = 0, want ≥ 1")
@@ -117,7 +120,7 @@ func NewLinear(w []float64, c float64) (*Linear, error) {
 // Sites returns the number of coordinates.
 func (m *Linear) Sites() int { return len(m.w) }
 
-// Slope returns w. The slice is shared with the model; do not modify it.
+// Slope returns the coefficients w. The slice is shared with the model; do not modify it.
 func (m *Linear) Slope() []float64 { return m.w }
 
 // Energy stores in e the energy wᵀx + c of every state of x; it implements [energy.Real].

@@ -12,24 +12,25 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Autoregressive is the exact denoiser of stationary Gaussian series (length × channels,
-// row-major) whose channels are independent autoregressive processes,
+// Autoregressive is the exact denoiser of stationary Gaussian time series with independent
+// channels. A series is a row-major array of length × channels. Each channel is an autoregressive
+// process with coefficients φ_k, mean m and a given variance,
 //
 //	x_t − m = Σ_k φ_k·(x_{t−k} − m) + noise,  Var x_t = Variance.
 //
-// The inverse covariance of a channel is banded; its half-bandwidth is the channel's number of
-// coefficients. A prediction takes length·order² operations. It equals the prediction of
-// [NewGaussian], which takes length². Entries marked clean are conditioned on exactly. An
-// Autoregressive is immutable and safe for concurrent use.
+// The denoiser conditions exactly on entries that are marked clean. Its predictions equal those of
+// [NewGaussian] with the same covariance. They take length·order² operations instead of length²,
+// because the inverse covariance of a channel is a banded matrix; order is the number of
+// coefficients. An Autoregressive is immutable and safe for concurrent use.
 type Autoregressive struct {
 	length int
 	parts  []band
 }
 
-// NewAutoregressive returns the denoiser of series of the given length. It returns an error if
-// there is no channel, or if the length is below 1 or not above the number of coefficients. It
-// also returns an error if a number is not finite, a variance is negative, or the coefficients
-// are not stationary.
+// NewAutoregressive returns the denoiser of series of the given length with the given channels. It
+// returns an error if there is no channel, if the length is below 1, or if it is not above the
+// number of coefficients. It also returns an error if a number is not finite, a variance is
+// negative, or the coefficients do not define a stationary process.
 func NewAutoregressive(length int, channels ...Channel) (*Autoregressive, error) {
 	if length < 1 || len(channels) == 0 {
 		return nil, fmt.Errorf("denoise: NewAutoregressive: length = %d with %d channels, want both ≥ 1", length, len(channels))
@@ -107,14 +108,14 @@ func (a *Autoregressive) channel(c int, v, x []float32, clean []bool, alpha floa
 	}
 }
 
-// Covariance stores in dst the product P·v. P is the covariance of x_0 given x_t, which does not
-// depend on x_t:
+// Covariance stores the product P·v in dst. P is the covariance of the clean series x_0 given the
+// noisy series x_t,
 //
 //	P = (C⁻¹ + ᾱ/(1−ᾱ)·I)⁻¹,
 //
-// where C is the covariance of the series. Projecting the posterior mean onto linear equations in
-// the metric of P gives the conditional mean. Slices have length × channels entries; dst and v
-// may be the same slice. alpha is ᾱ, in [0, 1].
+// where C is the covariance of the series and alpha is ᾱ, in [0, 1]. P does not depend on x_t. To
+// condition the posterior mean on linear equations, project it onto them in the metric of P. Slices
+// have length × channels entries; dst and v may be the same slice.
 func (a *Autoregressive) Covariance(dst, v []float64, alpha float64) {
 	sites, _ := a.Shape()
 	check.Len("denoise", "dst", len(dst), sites)
@@ -142,7 +143,7 @@ func (a *Autoregressive) Covariance(dst, v []float64, alpha float64) {
 
 // Channel is one channel of an [Autoregressive].
 type Channel struct {
-	Coef     []float64 // coefficients φ_1, φ_2, …, stationary; none means white noise
+	Coef     []float64 // coefficients φ_1, φ_2, … of a stationary process; none means white noise
 	Mean     float64   // mean of x_t, in units of the data
 	Variance float64   // variance of x_t; 0 means 1
 }

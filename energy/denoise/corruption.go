@@ -12,18 +12,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Corruption is the kind of noise on tokens that an exact denoiser removes. K below is the number
-// of levels of the model.
+// Corruption is the kind of noise on tokens that an exact denoiser removes, [Absorbing] or [Noisy].
 type Corruption uint8
 
 const (
-	// Absorbing leaves a token intact with probability α and otherwise replaces it by the
-	// mask, level K. The denoiser has K+1 levels and never predicts the mask. Its prediction
-	// does not depend on time.
+	// Absorbing leaves a token intact with probability α and otherwise replaces it by the mask.
+	// For a model with K levels the mask is level K, so the denoiser has K+1 levels. It never
+	// predicts the mask. Its prediction does not depend on time.
 	Absorbing Corruption = iota
 
-	// Noisy leaves a token intact with probability α and otherwise draws it uniformly from
-	// the K levels.
+	// Noisy leaves a token intact with probability α and otherwise draws it uniformly from the
+	// levels of the model.
 	Noisy
 )
 
@@ -32,12 +31,13 @@ func (c Corruption) String() string {
 	return check.Name("Corruption", c, "Absorbing", "Noisy")
 }
 
-// MarshalText returns the result of String as bytes.
+// MarshalText returns the result of String as bytes. It implements encoding.TextMarshaler.
 func (c Corruption) MarshalText() ([]byte, error) {
 	return check.MarshalName("corruption", c, Noisy)
 }
 
-// UnmarshalText sets c to the corruption with the given name, for flags and files.
+// UnmarshalText sets c to the corruption with the given name, as String returns it. It implements
+// encoding.TextUnmarshaler.
 func (c *Corruption) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("corruption", c, Noisy, name)
 }

@@ -13,17 +13,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Factored is the exact denoiser of a model whose factors form a graph of low width, such as a tree, a
-// narrow lattice or a restricted Boltzmann machine with one small layer: the posterior of every token
-// given the corrupted state,
+// Factored is the exact denoiser of a model whose factors form a graph of low tree-width. Examples
+// are a tree, a narrow lattice, and a restricted Boltzmann machine with one small layer. By
+// variable elimination (see package projection/junction) it computes the posterior of every token
+// given the corrupted state x_t,
 //
 //	p(x_0,i = l | x_t) ∝ Σ_{x_0: x_0,i = l} exp(−E(x_0)) Π_j q(x_t,j | x_0,j),
 //
-// by elimination (see package projection/junction). A prediction costs about three times the sum
-// over all states, for every state of a batch.
+// where E is the energy of the model and q the probability of the corruption. For every state of a
+// batch, a prediction costs about three times as much as the computation of log Z.
 //
-// An impossible state gets rows of −Inf. A Factored is immutable and safe for concurrent use; each
-// goroutine has its own messages.
+// If a corrupted state is impossible under the model, its prediction is −Inf everywhere. A Factored
+// is immutable and safe for concurrent use.
 type Factored struct {
 	sites, k   int
 	corruption Corruption
@@ -33,9 +34,10 @@ type Factored struct {
 	runs       sync.Pool
 }
 
-// NewFactored returns the denoiser of a model at its present parameters. It returns an error if m is
-// nil or has no factors, if c is unknown, or if a site has no level of finite energy, a
-// *[energy.WidthError] if messages would take more than 1 GiB, or the error of ctx.
+// NewFactored returns the denoiser of the model m, with its present parameters, under the
+// corruption c. It returns an error if m is nil or has no factors, if c is unknown, or if a site
+// has no level of finite energy. It returns a [*energy.WidthError] if the messages of the
+// elimination would take more than 1 GiB. Otherwise the error is that of ctx.
 func NewFactored(ctx context.Context, m energy.Factored, c Corruption) (*Factored, error) {
 	if check.Nil(m) {
 		return nil, errors.New("denoise: NewFactored: m is nil")
@@ -81,16 +83,18 @@ func (d *Factored) newPosteriors(scopes [][]int32) *posteriors {
 	return r
 }
 
-// Shape returns the shape of predictions (see [Table.Shape]).
+// Shape returns the shape of predictions: that of the model, plus one level for the mask if the
+// corruption is Absorbing.
 func (d *Factored) Shape() (sites, levels int) { return d.sites, d.corruption.levels(d.k) }
 
-// TimeFree reports whether the corruption is Absorbing.
+// TimeFree reports whether predictions are independent of time, which they are for Absorbing.
 func (d *Factored) TimeFree() bool { return d.corruption == Absorbing }
 
-// MaskLevel implements [energy.Masking].
+// MaskLevel returns the level of the mask, or −1 if there is no mask; it implements
+// [energy.Masking].
 func (d *Factored) MaskLevel() int32 { return d.corruption.mask(d.k) }
 
-// Denoise implements [energy.Denoiser].
+// Denoise stores the exact posteriors in v; it implements [energy.Denoiser].
 func (d *Factored) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	r := d.runs.Get().(*posteriors)
 	defer d.runs.Put(r)

@@ -9,27 +9,28 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// HMM is the exact denoiser of a hidden Markov model. A chain z over hidden states, with start
-// and transition probabilities, emits one token per site:
+// HMM is the exact denoiser of a hidden Markov model. The hidden states z form a Markov chain with
+// start and transition probabilities, and each of them emits the token of one site:
 //
 //	p(x) = Σ_z start(z_0) emit(z_0; x_0) Π_{i≥1} trans(z_{i−1}; z_i) emit(z_i; x_i).
 //
-// Forward–backward over the hidden states computes the posterior of every token given the
-// corrupted sequence. It takes 2·L·H·(H+K) multiplications for L sites, H hidden states and K
-// tokens. An impossible sequence gets rows of −Inf. An HMM is immutable and safe for concurrent
-// use.
+// The forward–backward algorithm computes the posterior of every token given the corrupted
+// sequence. For L sites, H hidden states and K tokens it takes 2·L·H·(H+K) multiplications. If a
+// corrupted sequence is impossible under the model, its prediction is −Inf everywhere. An HMM is
+// immutable and safe for concurrent use.
 type HMM struct {
 	sites, hidden, k   int
 	corruption         Corruption
 	start, trans, emit []float64
 }
 
-// NewHMM returns the denoiser of a hidden Markov model with the given number of sites. start
-// holds one probability per hidden state. trans holds one row of transition probabilities per
-// hidden state, and emit one row of token probabilities. The tables are copied.
+// NewHMM returns the denoiser of a hidden Markov model under the corruption c. sites is the length
+// of its sequences. start holds one probability per hidden state. For each hidden state, trans
+// holds a row of transition probabilities, and emit a row of token probabilities. The tables are
+// copied.
 //
-// NewHMM returns an error if sites < 1, a length does not match or c is unknown. An entry that is
-// negative or NaN, and a row that does not sum to 1 within 1e-6, are also errors.
+// NewHMM returns an error if sites < 1, a length does not match or c is unknown. It also returns an
+// error if an entry is negative or NaN, or if start or a row does not sum to 1 within 1e-6.
 func NewHMM(sites int, start, trans, emit []float64, c Corruption) (*HMM, error) {
 	h := len(start)
 	switch {

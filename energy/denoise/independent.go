@@ -10,8 +10,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Independent is the exact denoiser of independent sites. It predicts p(x_0,i = l | x_t) ∝
-// p_i(l)·q(x_t,i | l). It is immutable and safe for concurrent use.
+// Independent is the exact denoiser of a model with independent sites. For level l of site i it
+// predicts p(x_0,i = l | x_t) ∝ p_i(l)·q(x_t,i | l), where p_i is the distribution of the site and
+// q the probability of the corruption. It is immutable and safe for concurrent use.
 type Independent struct {
 	sites, k   int
 	corruption Corruption

@@ -13,23 +13,23 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Likelihood is the distribution of the samples of a masked diffusion with a denoiser such as a
-// network. The diffusion reveals one token at a time in random order (diffusion.Masked with
-// FirstHitting). With σ an order of the sites,
+// Likelihood is the distribution of the samples that a masked diffusion generates with a denoiser
+// such as a network. The diffusion reveals one token at a time in random order (diffusion.Masked
+// with FirstHitting). With the mean over orders σ of the sites and the prediction q̂,
 //
 //	q(x) = E_σ ∏_k q̂(x_σ(k) | x_σ(1), …, x_σ(k−1)).
 //
-// The product depends on the order for a network, but not for an exact denoiser.
+// For an exact denoiser the product does not depend on the order. For a network it does, so
+// Likelihood takes the mean over K random orders, the same orders for all states. This is the bound
+// of Khalafi, Ribeiro and Ding (2026, C.4) with K importance weights. The mean of the logarithms
+// instead, which the training loss estimates, is the lower bound with one weight. For fixed orders,
+// Likelihood is itself a distribution that sums to 1. Its mean over the choice of orders is q.
 //
-// Likelihood takes the mean over K random orders, the same orders for all states. This is the
-// bound of Khalafi, Ribeiro and Ding (2026, C.4) with K importance weights. For fixed orders it
-// is itself a distribution that sums to 1. Its mean over the choice of orders is q. The mean of
-// the logarithms, which the training loss estimates, is the lower bound with one weight.
-//
-// Likelihood is an energy.Model with E(x) = −log q(x) in nats and partition function 1. Ratios of
-// networks are made of it (unlearn.Ratio, unlearn.LogRatio, unlearn.Experts). A state costs
-// sites·K predictions. States that contain the mask have energy +Inf. NaN means that the denoiser
-// failed or has no prediction. A Likelihood is safe for concurrent use if the denoiser is.
+// Likelihood is an energy.Model with E(x) = −log q(x) in nats and partition function 1. It serves
+// to form ratios of networks (unlearn.Ratio, unlearn.LogRatio, unlearn.Experts). A state costs
+// sites·K predictions. States that contain the mask have energy +Inf. An energy of NaN means that
+// the denoiser failed or has no prediction. A Likelihood is safe for concurrent use if the denoiser
+// is.
 type Likelihood struct {
 	base          energy.Denoiser[int32]
 	mask          int32
@@ -37,10 +37,10 @@ type Likelihood struct {
 	order         []int32 // random orders of the sites, orders × sites
 }
 
-// NewLikelihood returns the likelihood of the denoiser d. orders is the number K of random
-// orders, which seed determines. mask is the level of a masked token. NewLikelihood returns an
-// error if orders < 1 or there are too many orders to store. It also returns an error unless d
-// predicts tokens masked by this level, from the states alone (energy.TimeFree).
+// NewLikelihood returns the likelihood of the denoiser d. orders is the number K of random orders,
+// which seed determines. mask is the level of a masked token. NewLikelihood returns an error if
+// orders < 1 or there are too many orders to store. It also returns an error unless d is a denoiser
+// of tokens with this mask whose predictions depend on the states alone (energy.TimeFree).
 func NewLikelihood(d energy.Denoiser[int32], mask int32, orders int, seed uint64) (*Likelihood, error) {
 	if err := check.Given("denoise: NewLikelihood", "d", d); err != nil {
 		return nil, err
@@ -89,13 +89,13 @@ func (l *Likelihood) Energy(e []float64, x []int32) {
 	}
 }
 
-// LogProb stores log q(x) of each state x in logp, in nats. If se is not nil, LogProb stores in
-// se the standard error due to the choice of orders. The estimate uses the spread of the
-// probabilities along the orders. The error is +Inf for a single order, and 0 for a state of
-// probability 0. The logarithms have a heavy lower tail, so errors above about 0.5 mean little.
+// LogProb stores log q(x) of each state x in logp, in nats. If se is not nil, LogProb stores in it
+// the standard error due to the choice of orders, estimated from the spread of the probabilities
+// among the orders. It is +Inf for a single order, and 0 for a state of probability 0. The
+// logarithms have a heavy lower tail, so a standard error above about 0.5 is unreliable.
 //
-// LogProb returns an error of ctx or of the denoiser, or if a row of a prediction has no weight.
-// It panics if the lengths do not match.
+// LogProb returns an error of ctx or of the denoiser, or if a row of a prediction has no weight. It
+// panics if the lengths do not match.
 func (l *Likelihood) LogProb(ctx context.Context, logp, se []float64, x []int32) error {
 	n := check.Rows("denoise", "x", len(x), l.sites)
 	check.Len("denoise", "logp", len(logp), n)
@@ -118,9 +118,9 @@ func (l *Likelihood) LogProb(ctx context.Context, logp, se []float64, x []int32)
 	return nil
 }
 
-// Repair implements [energy.Supported]. In a state of probability zero, it replaces every token
-// that the first order cannot reveal by the most likely token. If the denoiser fails, Repair
-// leaves the rest of the state unchanged.
+// Repair changes states of probability zero until the likelihood is positive; it implements
+// [energy.Supported]. It replaces every token that has probability zero along the first order by
+// the most likely token. If the denoiser fails, Repair leaves the rest of the state unchanged.
 func (l *Likelihood) Repair(x []int32) {
 	e := make([]float64, 1)
 	for s := range check.Rows("denoise", "x", len(x), l.sites) {

@@ -9,15 +9,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 )
 
-// Markov is the exact denoiser of a [model.Markov] chain of order k. It computes the posterior of
-// every token given the corrupted sequence, by forward–backward over the contexts of k tokens.
-// With L sites and K levels, a prediction costs at most 2·L·K^{k+1} multiplications. Contexts
-// that the unmasked tokens exclude cost nothing, so a masked sequence costs less as more tokens
-// are known.
+// Markov is the exact denoiser of a [model.Markov] chain of order k. The forward–backward algorithm
+// over contexts of k tokens computes the posterior of every token given the corrupted sequence.
+// With L sites and K levels, a prediction costs at most 2·L·K^{k+1} multiplications. Contexts that
+// the unmasked tokens exclude cost nothing, so the cost of a masked sequence falls as tokens become
+// known.
 //
-// A sequence of joint probability zero gets rows of −Inf, from which nothing can be drawn. Sums
-// are float64 and have the same bits on every GOARCH. A Markov is immutable and safe for
-// concurrent use.
+// If a corrupted sequence is impossible under the chain, its prediction is −Inf everywhere, and
+// nothing can be drawn from it. Sums are float64 and have the same bits on every GOARCH. A Markov
+// is immutable and safe for concurrent use.
 type Markov struct {
 	sites, k, order int
 	corruption      Corruption

@@ -11,18 +11,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Cost holds the counts of calls and states of a [Metered] denoiser.
+// Cost counts the calls and states of a [Metered] denoiser.
 type Cost struct {
-	Calls int // calls of Denoise
-	Rows  int // states in all calls
-	Asked int // states that were passed on to the wrapped denoiser
-	Hits  int // states whose prediction was in the cache
-	Shown int // states without a mask, predicted without the wrapped denoiser
+	Calls int // number of calls of Denoise
+	Rows  int // number of states in all calls
+	Asked int // number of states that were passed on to the wrapped denoiser
+	Hits  int // number of states whose prediction was in the cache
+	Shown int // number of states without a mask, predicted without the wrapped denoiser
 }
 
-// Metered wraps a denoiser of masked tokens and counts the calls and states. It can also cache
-// predictions. With a cache it predicts states without a mask itself, because every token is
-// known. It is safe for concurrent use.
+// Metered wraps a denoiser of masked tokens, counts its calls and states, and can cache its
+// predictions. With a cache, Metered also predicts states without a mask itself, since all their
+// tokens are known. It is safe for concurrent use.
 type Metered struct {
 	d             energy.Denoiser[int32]
 	mask          int32
@@ -45,14 +45,14 @@ type Metered struct {
 // never is the log-weight of an impossible level.
 var never = float32(math.Inf(-1))
 
-// NewMetered wraps d in a denoiser with counters. entries is the number of predictions in its
-// cache, sites × levels float32 values each; the oldest is evicted first. With entries = 0
-// nothing is cached, and d also predicts states without a mask. Predictions for a batch that has
-// a Meta or is Guided are not cached.
+// NewMetered returns d wrapped in a denoiser that counts and caches. mask is the level of the mask.
+// entries is the number of predictions that the cache holds, each of sites × levels float32 values;
+// the oldest is evicted first. If entries is 0, there is no cache, and d also predicts states
+// without a mask. Predictions for a batch that has a Meta or is Guided are not cached.
 //
 // NewMetered returns an error if d is nil, mask is not a level or differs from the mask of d, or
-// entries < 0. It also returns an error if entries > 0 but the predictions of d depend on more
-// than the state (see energy.TimeFree).
+// entries < 0. It also returns an error if entries > 0 and the predictions of d depend on more than
+// the state (see energy.TimeFree).
 func NewMetered(d energy.Denoiser[int32], mask int32, entries int) (*Metered, error) {
 	if err := check.Given("denoise: NewMetered", "d", d); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func NewMetered(d energy.Denoiser[int32], mask int32, entries int) (*Metered, er
 	return &Metered{d: d, mask: mask, entries: entries, sites: sites, levels: levels, at: map[string]int{}}, nil
 }
 
-// Cost returns the counts so far.
+// Cost returns the counts up to now.
 func (m *Metered) Cost() Cost {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -88,7 +88,7 @@ func (m *Metered) MaskLevel() int32 { return m.mask }
 // As implements [energy.Capable]: a Metered supports the same interfaces as the wrapped denoiser.
 func (m *Metered) As(target any) bool { return energy.AsInto(m.d, target) }
 
-// Denoise stores in v the predictions, which it takes from the cache or the wrapped denoiser. It
+// Denoise stores predictions in v, either from the cache or from the wrapped denoiser. It
 // implements [energy.Denoiser]. It panics if the slices do not match the shape.
 func (m *Metered) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	n := q.States(m.sites)

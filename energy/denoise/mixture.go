@@ -13,9 +13,9 @@ import (
 )
 
 // Mixture is the exact denoiser of a [continuous.Mixture]. It predicts the posterior mean E[x_0 |
-// x_t]. Entries marked clean are conditioned on exactly. The work for a set of clean entries is
-// done when that set first occurs. With full covariances, a prediction for n sites takes 2·n²
-// operations per component. A Mixture is safe for concurrent use.
+// x_t] of the clean state, and conditions exactly on entries that are marked clean. The work for a
+// set of clean entries is done when that set first occurs. With full covariances, a prediction for
+// n sites takes 2n² operations per component. A Mixture is safe for concurrent use.
 type Mixture struct {
 	prior *continuous.Mixture
 
@@ -35,8 +35,8 @@ func NewMixture(m *continuous.Mixture) (*Mixture, error) {
 	return &Mixture{prior: m, prepared: map[string]*continuous.Conditional{}}, nil
 }
 
-// NewGaussian returns the denoiser of the Gaussian with the given mean and
-// covariance, row-major. See [continuous.NewMixture] for the errors.
+// NewGaussian returns the denoiser of the Gaussian with the given mean and covariance matrix,
+// row-major. It returns the errors of [continuous.NewMixture].
 func NewGaussian(mean, cov []float64) (*Mixture, error) {
 	m, err := continuous.NewMixture([]float64{1}, [][]float64{mean}, [][]float64{cov})
 	if err != nil {
@@ -76,8 +76,8 @@ func (m *Mixture) Denoise(ctx context.Context, v []float32, q energy.Noised[floa
 	return nil
 }
 
-// Moments computes moments of x_0 given x_t. It forwards to [continuous.Mixture.Moments], which
-// states the arguments. The error is always nil.
+// Moments computes the posterior mean and covariance of x_0 given x_t, as
+// [continuous.Mixture.Moments] documents. The error is always nil.
 func (m *Mixture) Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error) {
 	return m.prior.Moments(mean, product, rows, x, alpha), nil
 }
@@ -106,11 +106,12 @@ func (m *Mixture) given(clean []bool) (*continuous.Conditional, error) {
 	return c, nil
 }
 
-// Ancestral predicts a random draw of x_0 given x_t instead of the mean. A reverse step of
-// diffusion.Gaussian with such a prediction is an exact draw of x_s given x_t, for any Eta. If
-// the schedule begins with pure noise, the samples have the distribution of the mixture for any
-// number of steps. With a mixture returned by [continuous.Mixture.Where], they are samples given
-// its equations. An Ancestral is safe for concurrent use.
+// Ancestral is a denoiser of a Gaussian mixture that predicts a random draw of x_0 given x_t
+// instead of the posterior mean. With it, a reverse step of diffusion.Gaussian from t to s is an
+// exact draw of x_s given x_t, for any Eta. If the schedule begins with pure noise, the samples
+// have the distribution of the mixture for any number of steps. With a mixture from
+// [continuous.Mixture.Where], the samples satisfy its equations. An Ancestral is safe for
+// concurrent use.
 type Ancestral struct{ prior *continuous.Mixture }
 
 // NewAncestral returns the Ancestral denoiser of the mixture. It returns an error if m is nil.
@@ -124,9 +125,9 @@ func NewAncestral(m *continuous.Mixture) (*Ancestral, error) {
 // Shape returns the number of sites, and 1 as the number of levels.
 func (a *Ancestral) Shape() (sites, levels int) { return a.prior.Sites(), 1 }
 
-// Denoise stores in v draws made with random numbers from q.Src; it implements [energy.Denoiser].
-// It returns an error for clean entries. To condition the mixture on such entries, use Where
-// instead.
+// Denoise stores draws of x_0 in v, made with the random sources q.Src; it implements
+// [energy.Denoiser]. It returns an error if entries are marked clean. To condition on such entries,
+// use the mixture that [continuous.Mixture.Where] returns.
 func (a *Ancestral) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	q.States(a.prior.Sites())
 	check.Len("denoise", "v", len(v), len(q.X))

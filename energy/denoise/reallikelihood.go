@@ -12,21 +12,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// RealLikelihood estimates the density of the samples that a Gaussian diffusion generates with a
-// denoiser, such as a network of reals, in given steps. Let ᾱ_1 > … > ᾱ_T be the signal levels.
-// The chain begins with x_T standard normal and continues as DDPM does (Ho, Jain and Abbeel
-// 2020):
+// RealLikelihood estimates the density q of the samples that a Gaussian diffusion generates with a
+// denoiser of reals, such as a network. Let ᾱ_1 > … > ᾱ_T be the signal levels of its steps. The
+// chain begins with x_T standard normal and continues as in DDPM (Ho, Jain and Abbeel 2020):
 //
 //	x_{t−1} | x_t ~ N(μ_t(x_t, x̂_0), β̃_t),  x_0 | x_1 ~ N(x̂_0, (1−ᾱ_1)/ᾱ_1).
 //
-// Here μ_t and β̃_t are the mean and the variance of x_{t−1} given x_t and x_0. The last step,
-// which a sampler makes without noise, has the variance of a flat prior.
+// Here x̂_0 is the prediction, and μ_t and β̃_t are the mean and the variance of x_{t−1} given x_t
+// and x_0. The last step, which a sampler makes without noise, has the variance of a flat prior.
 //
-// The estimate adds noise to a state along K random paths. The mean ratio of the density of the
-// reverse chain to that of the noise along these paths is the density of the state. This is the
-// bound of Khalafi, Ribeiro and Ding (2026, Lemma 2 and C.4) with K importance weights. On
-// average the logarithm is below log q(x_0), by less for larger K. With K = 1 it is the evidence
-// lower bound.
+// The estimate adds noise to a state along K random paths. The density of the state is the mean,
+// over such paths, of the density of the reverse chain divided by that of the noise. This is the
+// bound of Khalafi, Ribeiro and Ding (2026, Lemma 2 and C.4) with K importance weights. On average
+// the logarithm of the estimate is below log q(x_0), by less for larger K. With K = 1 it is the
+// evidence lower bound.
 //
 // A RealLikelihood is safe for concurrent use if the denoiser is.
 type RealLikelihood struct {
@@ -37,9 +36,9 @@ type RealLikelihood struct {
 	seed  uint64
 }
 
-// NewRealLikelihood returns the likelihood of the denoiser d along the given signal levels. paths
-// is the number K of noise paths, which seed determines. NewRealLikelihood returns an error
-// unless d is a denoiser of reals, alpha decreases strictly within (0, 1), and paths ≥ 1.
+// NewRealLikelihood returns the likelihood of the denoiser d. alpha holds the signal levels of the
+// steps. paths is the number K of noise paths, which seed determines. NewRealLikelihood returns an
+// error unless d is a denoiser of reals, alpha decreases strictly within (0, 1), and paths ≥ 1.
 func NewRealLikelihood(d energy.Denoiser[float32], alpha []float64, paths int, seed uint64) (*RealLikelihood, error) {
 	if err := check.Given("denoise: NewRealLikelihood", "d", d); err != nil {
 		return nil, err
@@ -99,10 +98,11 @@ func (l *RealLikelihood) predict(ctx context.Context, d energy.Denoiser[float32]
 	return d.Denoise(ctx, v, q)
 }
 
-// LogProb stores log q(x) of each state x in logp, in nats. If se is not nil, LogProb stores in
-// se the standard error due to the random paths, estimated from the spread of their ratios; it is
-// +Inf for a single path. The ratios have a heavy tail, so errors above about 0.5 mean little.
-// LogProb returns an error of ctx or of the denoiser. It panics if the lengths do not match.
+// LogProb stores an estimate of log q(x) for each state x in logp, in nats. If se is not nil,
+// LogProb stores in it the standard error due to the random paths, estimated from the spread of
+// their ratios. It is +Inf for a single path. The ratios have a heavy tail, so a standard error
+// above about 0.5 is unreliable. LogProb returns an error of ctx or of the denoiser. It panics if
+// the lengths do not match.
 func (l *RealLikelihood) LogProb(ctx context.Context, logp, se []float64, x []float32) error {
 	n := check.Rows("denoise", "x", len(x), l.sites)
 	check.Len("denoise", "logp", len(logp), n)
@@ -157,15 +157,17 @@ func (l *RealLikelihood) ratio(clean, path, v []float32) (sum float64) {
 	return sum
 }
 
-// PathKL compares the reverse chain of d with that of another denoiser. For each state x, a
-// sample of d, it stores in kl the divergence in nats along one path of noise from x,
+// PathKL compares the diffusion of the denoiser d with that of another denoiser. The states x must
+// be samples of d. For each of them, PathKL stores in kl the divergence in nats along one path of
+// noise from x,
 //
 //	Σ_t ‖μ_t(x_t, x̂_0) − μ_t(x_t, x̂′_0)‖²/(2β̃_t),
 //
-// where x̂_0 and x̂′_0 are the predictions of d and of the other denoiser. If d is exact, the
-// mean over samples is the divergence of the paths (Khalafi, Ribeiro and Ding 2026, Lemma 3).
-// That is an upper bound on KL(q‖q′) of the final samples, and so never certifies that q is far
-// from q′.
+// where x̂_0 and x̂′_0 are the predictions of d and of the other denoiser, and μ_t and β̃_t are as
+// in [RealLikelihood]. If d is exact, the mean over samples is the divergence between the
+// distributions of whole paths (Khalafi, Ribeiro and Ding 2026, Lemma 3). It is an upper bound on
+// the divergence of the final samples, so a large value does not prove that the final samples of
+// the denoisers differ.
 //
 // PathKL returns an error of ctx or of a denoiser, or if the other denoiser has another shape. It
 // panics if the lengths do not match.

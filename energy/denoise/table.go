@@ -14,13 +14,14 @@ import (
 // each.
 const maxTable = 1 << 26
 
-// Table is the exact denoiser of a model with few states, all of which it lists. It predicts
+// Table is the exact denoiser of a model with so few states that all can be listed. It predicts
 //
-//	p(x_0,i = l | x_t) ∝ Σ_{x_0: x_0,i = l} p(x_0) Π_j q(x_t,j | x_0,j).
+//	p(x_0,i = l | x_t) ∝ Σ_{x_0: x_0,i = l} p(x_0) Π_j q(x_t,j | x_0,j),
 //
-// A prediction costs one pass over the states. A Table is the reference for samplers and other
-// denoisers. If x_t is impossible under the model, the rows are −Inf. A Table is immutable and
-// safe for concurrent use.
+// where p is the model and q the probability of the corruption. A prediction costs one pass over
+// all states. A Table is the reference for samplers and other denoisers. If a corrupted state is
+// impossible under the model, its prediction is −Inf everywhere. A Table is immutable and safe for
+// concurrent use.
 type Table struct {
 	sites, k   int
 	corruption Corruption
@@ -28,8 +29,9 @@ type Table struct {
 	x          []int32   // the possible states, states × sites
 }
 
-// NewTable lists the levels^sites states of the model m. It returns an error if
-// levels^sites·sites exceeds 2²⁶, an energy is NaN or −Inf, or no state has positive probability.
+// NewTable returns the denoiser of the model m under a corruption, after listing all levels^sites
+// states. It returns an error if levels^sites·sites exceeds 2²⁶, an energy is NaN or −Inf, or no
+// state has positive probability.
 func NewTable(m energy.Model, c Corruption) (*Table, error) {
 	sites, levels, err := check.Model("denoise", "NewTable", "m", m)
 	if err != nil {

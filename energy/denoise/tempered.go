@@ -12,22 +12,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Tempered sharpens the predictions of a denoiser of tokens, for any process, projection and
-// guidance. It changes each row v in this order:
+// Tempered makes the predictions of a denoiser of tokens sharper. It works with any process,
+// projection and guidance. It changes each row of log-weights v in this order:
 //
-//	remove the levels in Without, divide v by Temperature,
-//	keep only the TopK largest,
-//	keep only the fewest largest levels that together hold a share TopP of the remaining weight.
+//	remove the levels in Without,
+//	divide v by Temperature,
+//	keep only the TopK largest levels,
+//	keep only the fewest largest levels that have at least the share TopP of the remaining weight.
 //
-// Among equal weights, those of the lowest levels are kept. Samples no longer have the denoiser's
-// distribution. A struct literal is ready for use. It is safe for concurrent use if Denoiser is.
+// Among equal weights, those of the lowest levels are kept. The samples no longer have the
+// denoiser's distribution. A struct literal is ready for use. It is safe for concurrent use if
+// Denoiser is.
 type Tempered struct {
 	Denoiser energy.Denoiser[int32]
 
-	Temperature float64 // temperature > 0; 0 means 1
+	Temperature float64 // divisor of the log-weights, > 0; 0 means 1
 	TopK        int     // number of levels to keep, ≥ 1; 0 means all
 	TopP        float64 // share of the weight to keep, in (0, 1]; 0 means 1
-	// levels that are not tokens, such as the mask, whose weight must not count
+	// levels to remove because they are not tokens, such as the mask
 	Without []int32
 }
 
@@ -35,7 +37,7 @@ type Tempered struct {
 // diffusion.ClassifierFree is an example.
 type inside interface{ CheckInside() error }
 
-// Check returns an error that names an invalid field, or an error of the wrapped denoiser.
+// Check returns an error that names an invalid field, or the error of the wrapped denoiser's Check.
 func (d Tempered) Check() error {
 	if err := check.Given("denoise: Tempered", "Denoiser", d.Denoiser); err != nil {
 		return err
@@ -68,7 +70,7 @@ func (d Tempered) Shape() (sites, levels int) {
 	return d.Denoiser.Shape()
 }
 
-// TimeFree reports whether Denoiser is time-free.
+// TimeFree reports whether the predictions of Denoiser are independent of time.
 func (d Tempered) TimeFree() bool { return energy.TimeFree(d.Denoiser) }
 
 // LeaveOneOut reports whether Denoiser predicts each site from the other sites only.

@@ -10,15 +10,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// Velocity turns a predictor of velocities into a denoiser. The velocity û ≈ E[ε − x_0 | z] is
-// that of a flow on straight paths from noise to data; a network trained by flow matching
-// (train.Flow) predicts it. With
+// Velocity turns a predictor of velocities, such as a network trained by flow matching
+// (train.Flow), into a denoiser. The velocity û ≈ E[ε − x_0 | z] is that of a flow on straight
+// paths from data x_0 to noise ε. With
 //
 //	s = √(1−ᾱ)/(√ᾱ+√(1−ᾱ)),  z = x_t/(√ᾱ+√(1−ᾱ)) = (1−s)·x_0 + s·ε,
 //
-// the prediction of the denoiser is x̂_0 = z − s·û. The predictor receives the state z at the
-// time s, where 1 is noise. Its Alpha remains that of the diffusion. It receives clean entries
-// unchanged; they are their own prediction.
+// the prediction of the denoiser is x̂_0 = z − s·û. The predictor receives the state z at the time
+// s, where s = 1 is pure noise. The field Alpha of its batch remains that of the diffusion. Clean
+// entries are passed on unchanged and are their own prediction.
 type Velocity struct{ energy.Denoiser[float32] }
 
 // Shape returns the shape of the predictor of velocities.
@@ -27,7 +27,7 @@ func (p Velocity) Shape() (sites, levels int) {
 	return p.Denoiser.Shape()
 }
 
-// Denoise stores in v the predictions of clean states; it implements [energy.Denoiser].
+// Denoise stores predictions of the clean states in v; it implements [energy.Denoiser].
 func (p Velocity) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	if err := check.Given("denoise: Velocity", "Denoiser", p.Denoiser); err != nil {
 		return err
@@ -83,24 +83,25 @@ func (p Velocity) clean(v []float32, shown, q energy.Noised[float32]) {
 }
 
 // Differentiable is a denoiser of reals that computes vector–Jacobian products, such as a network
-// with a backward pass. With J = ∂x̂_0/∂x_t, the covariance of the clean state given the noisy
-// one is (1−ᾱ)/√ᾱ·J. A covariance is symmetric; for a network this holds only approximately.
+// with a backward pass. For an exact denoiser with the Jacobian J = ∂x̂_0/∂x_t, the covariance of
+// the clean state given the noisy state is (1−ᾱ)/√ᾱ·J, and so J is symmetric. For a network this
+// holds only approximately.
 type Differentiable interface {
 	energy.Denoiser[float32]
 
-	// Pullback stores predictions in v, like Denoise, and vector–Jacobian products in dst. With
-	// the Jacobian J at state s, the products are
+	// Pullback stores predictions in v, like Denoise, and vector–Jacobian products in dst. Let
+	// J be the Jacobian of the prediction at state s, as a function of the whole of q.X. The
+	// products are
 	//
 	//	dst[s,k,j] = Σ_i rows[s,k,i]·J_ij.
 	//
 	// Both rows and dst hold states × (any number of rows) × sites numbers, and they may not
-	// overlap. J is the Jacobian of Denoise as a function of all of q.X. A clean entry is its
-	// own prediction, so its row of J is that of the identity. Pullback panics if lengths do
-	// not match. It returns the same errors as Denoise.
+	// overlap. A clean entry is its own prediction, so its row of J is that of the identity.
+	// Pullback panics if lengths do not match. It returns the same errors as Denoise.
 	Pullback(ctx context.Context, v, dst, rows []float32, q energy.Noised[float32]) error
 }
 
-// As implements [energy.Capable]: the denoiser is [Differentiable] if the predictor of velocities
+// As implements [energy.Capable]. The denoiser is [Differentiable] if the predictor of velocities
 // is.
 func (p Velocity) As(target any) bool {
 	if d, ok := energy.As[Differentiable](p.Denoiser); ok {
@@ -115,8 +116,8 @@ type velocityPullback struct {
 	velocity Differentiable
 }
 
-// Pullback implements [Differentiable]. With c = √ᾱ+√(1−ᾱ) and z = x_t/c, the Jacobian is J = (I
-// − s·∂û/∂z)/c.
+// Pullback stores predictions in v and vector–Jacobian products in dst; it implements
+// [Differentiable]. With c = √ᾱ+√(1−ᾱ) and z = x_t/c, the Jacobian is J = (I − s·∂û/∂z)/c.
 func (p velocityPullback) Pullback(ctx context.Context, v, dst, rows []float32, q energy.Noised[float32]) error {
 	n, _ := p.Shape()
 	check.Len("denoise", "v", len(v), len(q.X))

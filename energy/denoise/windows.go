@@ -17,17 +17,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/span"
 )
 
-// Windows is the exact denoiser of the kernel density of a data set. The density is the mixture
-// of N(w_j, h²I) over all windows w_j of the data, with bandwidth h. For h = 0 it is the
-// empirical distribution itself. With u = ᾱh² + 1 − ᾱ,
+// Windows is the exact denoiser of a data set, or of a kernel density fitted to it. The data are
+// vectors w_j, called windows because they may be cut from a series. The density is the mixture of
+// N(w_j, h²I) over all windows, where h is the bandwidth. For h = 0 it is the empirical
+// distribution of the windows. With u = ᾱh² + 1 − ᾱ, the prediction is
 //
 //	E[x_0 | x_t] = Σ_j p_j·(w_j + √ᾱh²/u·(x_t − √ᾱ·w_j)),
 //	p_j ∝ exp(−‖x_t − √ᾱ·w_j‖²/2u).
 //
-// So real data need no network; for small h the samples are the data, blurred. Windows are first
-// selected with float32 products. Those that can have a weight above e⁻⁴⁰ of the largest are then
-// summed in float64, so the result is the same on every GOARCH. Windows is immutable and safe for
-// concurrent use.
+// So a diffusion of real data needs no network. For small h, its samples are the data, slightly
+// blurred. Windows that can have a weight above e⁻⁴⁰ of the largest are first selected with float32
+// products. They are then summed in float64, so the result is the same on every GOARCH. Windows is
+// immutable and safe for concurrent use.
 type Windows struct {
 	sites     int
 	bandwidth float64
@@ -42,19 +43,20 @@ type Windows struct {
 }
 
 // WindowsConfig holds the options of [NewWindows]. The zero value selects the empirical
-// distribution.
+// distribution of the data.
 type WindowsConfig struct {
 	Bandwidth float64 // standard deviation h ≥ 0 of the kernel, in units of the data
-	Top       int     // number of nearest windows to average; 0 means all with relevant weight
+	Top       int     // number of nearest windows to average; 0 means all windows of relevant weight
 }
 
 // leastWeight is the log of the relative weight below which a window is omitted. 10⁶ windows at
 // e⁻⁴⁰ are 4e-12 of the result.
 const leastWeight = -40
 
-// NewWindows returns the denoiser of the windows in data, which holds them row by row, sites
-// entries each. It copies data. It returns an error if there is no window or the length is not a
-// multiple of sites. An entry that is not finite and an option out of range are also errors.
+// NewWindows returns the denoiser of the windows in data, a row-major array with sites entries per
+// window. It copies data. NewWindows returns an error if there is no window or the length of data
+// is not a multiple of sites. It also returns an error if an entry is not finite or an option is
+// out of range.
 func NewWindows(data []float32, sites int, c WindowsConfig) (*Windows, error) {
 	switch {
 	case sites < 1 || len(data) == 0 || len(data)%sites != 0:
@@ -89,9 +91,10 @@ func (w *Windows) Shape() (sites, levels int) { return w.sites, 1 }
 // Len returns the number of windows.
 func (w *Windows) Len() int { return len(w.square) }
 
-// Denoise stores in v the posterior means; it implements [energy.Denoiser]. Entries marked clean
-// weight windows by exp(−(x − w)²/2h²) and are their own prediction. With h = 0 Denoise returns an
-// error for clean entries, because no window has exactly these values.
+// Denoise stores the posterior means in v; it implements [energy.Denoiser]. An entry x that is
+// marked clean multiplies the weight of each window by exp(−(x − w)²/2h²), where w is the window's
+// entry, and is its own prediction. If h = 0, Denoise returns an error for clean entries, because
+// no window has exactly these values.
 func (w *Windows) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	n := w.sites
 	states := q.States(n)
@@ -267,14 +270,14 @@ func (w *Windows) place(dst, x []float32, alpha float64) {
 	w.hold(dst, math.Sqrt(alpha))
 }
 
-// Where returns the kernel density conditioned on the equations R·x = y. Each window is moved to
-// the nearest point that satisfies the equations, with weight ∝ exp(−(distance moved)²/2h²).
-// There is no noise along the rows of R. rows holds R row by row, sites numbers each, and values
-// holds y. Predictions and draws of the result are exact given the equations. logp is log p(Rx =
-// y) in nats. Windows whose weight is below e⁻⁷⁰⁰ of the largest are omitted.
+// Where returns the denoiser of the kernel density conditioned on the equations R·x = y. rows holds
+// the matrix R, row-major, and values holds y. Each window is moved to the nearest point that
+// satisfies the equations, and gets a weight ∝ exp(−(distance moved)²/2h²). The density has no
+// spread along the rows of R, so predictions and draws satisfy the equations exactly. logp is the
+// log-density of Rx at y, in nats. Windows whose weight is below e⁻⁷⁰⁰ of the largest are omitted.
 //
-// Where returns an error if h = 0, there is no row, lengths do not match, a number is not finite,
-// or rows are linearly dependent.
+// Where returns an error if h = 0, R has no row, lengths do not match, a number is not finite, or
+// rows are linearly dependent.
 func (w *Windows) Where(rows, values []float64) (given *Windows, logp float64, err error) {
 	n, q, before := w.sites, len(values), len(w.target)
 	switch {
@@ -336,8 +339,8 @@ func (w *Windows) Where(rows, values []float64) (given *Windows, logp float64, e
 // a float64 can hold.
 const leastPrior = -700
 
-// Draw stores in x an exact draw from the kernel density. It panics if len(x) is not the number of
-// sites or src is nil.
+// Draw stores an exact draw from the kernel density in x. It panics if src is nil or len(x) is not
+// the number of entries of a window.
 func (w *Windows) Draw(x []float32, src rand.Source) {
 	n := w.sites
 	check.Len("denoise", "x", len(x), n)
@@ -360,9 +363,10 @@ func (w *Windows) Draw(x []float32, src rand.Source) {
 	w.hold(x, 1)
 }
 
-// Moments computes moments of x_0 given x_t. It stores E[x_0 | x_t] in mean, and the products of
-// Cov[x_0 | x_t] with the given rows, sites numbers each, in product. It returns the trace of
-// that covariance. The cost is sites operations for each row and each window of relevant weight.
+// Moments computes the mean and the covariance C of x_0 given x_t. It stores E[x_0 | x_t] in mean
+// and returns the trace of C. In product it stores the products C·r of the vectors r in rows, a
+// row-major array with sites entries per vector. The cost is sites operations for each vector and
+// each window of relevant weight.
 func (w *Windows) Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error) {
 	n, h2 := w.sites, w.bandwidth*w.bandwidth
 	check.Len("denoise", "mean", len(mean), n)

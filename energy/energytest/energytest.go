@@ -1,14 +1,14 @@
-// Package energytest checks that an [energy.Model], and every interface that it supports, fulfils
-// its contract, as package testing/fstest does for file systems. It imports no testing framework;
-// three lines check a model:
+// Package energytest checks that an [energy.Model], and every optional interface that it supports,
+// fulfils its contract. It resembles package testing/fstest, which does this for file systems. It
+// imports no testing framework. A model is checked by
 //
 //	if err := energytest.TestModel(ctx, m, energytest.Options{}); err != nil {
 //		t.Fatal(err)
 //	}
 //
-// The error names the violated law and a state that shows it; [Options.Skip] omits laws. Tables of
-// differences are compared with differences of Energy on random states. Energy itself is only
-// checked to be a function of the state.
+// The error names the violated rule and a state that violates it. [Options.Skip] omits rules.
+// Tables of differences are compared with differences of Energy on random states. Energy itself is
+// only checked to be a function of the state.
 package energytest
 
 import (
@@ -23,23 +23,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// Options holds the settings of [TestModel]. The zero value is right for a model that computes in
-// float64 and whose tables are exact differences.
+// Options holds the settings of [TestModel]. The zero value suits models that compute in float64
+// and whose tables are exact differences.
 type Options struct {
-	// FirstOrder states that tables (Gradient, Field, Window) are derivatives instead of
-	// differences. They are then only checked for properties that both have.
+	// FirstOrder states that tables (Gradient, Field, Window) are first-order approximations of
+	// the differences. They are then checked only for properties that the two have in common.
 	FirstOrder bool
 
-	// Tolerance is the largest error of energies and differences, relative to the largest |energy|
-	// + 1 of the states checked. 0 means 2⁻⁴⁰, some thousand roundings. Tables, which are float32,
-	// may have an additional error of 2⁻²² of that energy and of the difference.
+	// Tolerance is the largest allowed error of energies and differences, relative to 1 plus
+	// the largest |energy| of the states checked. 0 means 2⁻⁴⁰, some thousand roundings.
+	// Tables, which are float32, may have an additional error of 2⁻²² times the sum of that
+	// energy and the difference.
 	Tolerance float64
 
 	States int    // number of random states; 0 means 40
 	Seed   uint64 // seed of the random states
 
-	// Skip lists laws of [TestModel] that are not checked, such as "allocations" for a model that
-	// calls another process.
+	// Skip lists the rules of [TestModel] that are not checked. An example is "allocations" for
+	// a model that calls another process.
 	Skip []string
 }
 
@@ -69,20 +70,21 @@ type subject struct {
 	inside        bool // whether the model is a wrapper made by checkWrappers
 }
 
-// TestModel checks that a model obeys the laws of this package. It checks them in this order and
-// returns an error that names the first violated law:
+// TestModel checks that a model obeys the rules of package energy and of the optional interfaces
+// that it supports. It returns an error that names the first violated rule. The rules are, in this
+// order:
 //
-//   - energies: Shape is stable; an energy is a number or +Inf and has the same bits in every batch
-//     and every call; Energy does not modify x.
+//   - energies: Shape is stable; an energy is a number or +Inf and has the same bits in every
+//     batch and every call; Energy does not modify x.
 //   - lengths: methods panic, with a message, for slices of wrong lengths.
 //   - tables: Gradient, Field and Window store the same energies as Energy, bit for bit. Their
-//     entries are 0 at the current level and +Inf outside the domain, depend on the state alone,
-//     and are exact differences unless Options.FirstOrder is set.
+//     entries are 0 at the current level and +Inf outside the domain, depend on the state
+//     alone, and are exact differences unless Options.FirstOrder is set.
 //   - singles: Conditional and Locals store exact differences, and Move keeps them exact.
-//   - graphs: neighbour lists are sorted and symmetric, and sites that are not neighbours do not
-//     interact. Torus, Matching, Pairs and Factors describe the energy; Factors is checked for all
-//     states if there are few.
-//   - values: the values of levels are finite and ascend.
+//   - graphs: neighbour lists are sorted and symmetric, and sites that are not neighbours do
+//     not interact. Torus, Matching, Pairs and Factors describe the energy. Factors is checked
+//     for all states if there are few.
+//   - values: the numeric values of levels are finite and ascend.
 //   - supports: Repair makes states of positive probability and does not change a state that
 //     already has it.
 //   - layers: the conditionals of the two layers of an energy.Bipartite model are those of one
@@ -90,14 +92,15 @@ type subject struct {
 //   - changes: energy.Incremental and energy.IncrementalBipartite compute the same bits from an
 //     earlier state as from scratch.
 //   - estimates: the mean of Estimate is the table.
-//   - parameters: ParamGradient is the derivative with respect to the parameters of SetParams, and
-//     adds to its destination. SetParams rejects invalid parameters and then changes nothing. Learn
-//     returns a copy. The parameters of an energy.Parametric model are restored afterwards.
+//   - parameters: ParamGradient is the derivative with respect to the parameters of SetParams,
+//     and adds to its destination. SetParams rejects invalid parameters and then changes
+//     nothing. Learn returns a copy. TestModel restores the parameters of an energy.Parametric
+//     model.
 //   - concurrency: goroutines that evaluate the model at the same time get the same bits as a
-//     single one. Run the test under the race detector to find more errors.
-//   - wrappers: energy.Sum, energy.Scale, energy.Clamp, a pointer, and a wrapper that forwards
-//     everything support the interfaces that the model supports, and obey the laws from energies to
-//     changes.
+//     single goroutine. Run the test under the race detector to find more errors.
+//   - wrappers: wrapped models support the interfaces that the model supports, and obey the
+//     rules from energies to changes. The wrappers are energy.Sum, energy.Scale, energy.Clamp,
+//     a pointer, and a type that forwards everything.
 //   - allocations: the methods that a kernel calls in a step allocate nothing.
 func TestModel(ctx context.Context, m energy.Model, opt Options) error {
 	switch {

@@ -80,7 +80,8 @@ func has[T any](m energy.Model) bool {
 // forwarded is a wrapper that forwards everything to its model.
 type forwarded struct{ energy.Model }
 
-// As returns the interfaces that the wrapped model supports.
+// As implements energy.Capable: the wrapper supports all interfaces that the wrapped model
+// supports.
 func (f forwarded) As(target any) bool { return energy.AsInto(f.Model, target) }
 
 func checkWrappers(s *subject) error {

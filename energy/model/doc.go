@@ -2,7 +2,7 @@
 // [Markov] chains and [Independent] sites. The topology of an Ising or Potts model is a [Lattice],
 // a [FreeLattice] or a [Graph].
 //
-// Every model is an energy (in nats) with exact single-site differences. Its doc names the
-// interfaces of package energy that it satisfies; ask for them with [energy.As]. Models are
-// immutable, safe for concurrent use and allocate nothing in steady state.
+// Every model is an [energy.Model] with exact single-site differences. Its documentation lists the
+// optional interfaces of package energy that it supports; ask for them with [energy.As]. Models are
+// immutable and safe for concurrent use. After their first calls they allocate nothing.
 package model

@@ -11,21 +11,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Edge is one entry of a sparse symmetric matrix: the sites I and J interact with weight W. The
-// order of I and J does not matter.
+// Edge joins the sites I and J, in either order, with weight W.
 type Edge struct {
 	I, J int
 	W    float64
 }
 
-// Topology defines which sites of a model interact: a [Lattice], a [FreeLattice], a *[Graph] or
-// your own type. It may also be [Periodic].
+// Topology defines which sites of a model interact. It is a [Lattice], a [FreeLattice], a *[Graph]
+// or your own type. A topology may also be [Periodic].
 type Topology interface {
-	// Graph returns the interactions as a graph, or an error if the topology is not well formed.
+	// Graph returns the interactions as a graph, or an error if the topology is not valid.
 	Graph() (*Graph, error)
 }
 
-// Graph is a weighted undirected graph in compressed rows. It is immutable.
+// Graph is an immutable weighted undirected graph, stored as one sparse row per site.
 type Graph struct {
 	start  []int32   // row i consists of entries start[i] … start[i+1]−1 of adj and weight
 	upper  []int32   // for each row i, index of its first entry with a neighbour > i
@@ -33,13 +32,12 @@ type Graph struct {
 	weight []float64 // weight of the edge of each entry in adj
 }
 
-// NewGraph returns the graph of n sites with the given edges. The weights of
-// edges between the same two sites add up, in the order given; a pair whose
-// weights add up to exactly 0 is left out.
+// NewGraph returns the graph of n sites with the given edges. If several edges join the same two
+// sites, their weights are added in the given order. If the sum is exactly 0, the edge is omitted.
 //
-// It returns an error if n < 1, if a site lies outside 0…n−1, if an edge joins
-// a site with itself, if a weight (or a sum of weights) is not finite, or if
-// the graph is too large for 32-bit indices.
+// NewGraph returns an error if n < 1, a site lies outside 0…n−1, or an edge joins a site to itself.
+// It also returns an error if a weight or a sum of weights is not finite, or if the graph is too
+// large for 32-bit indices.
 func NewGraph(n int, edges []Edge) (*Graph, error) {
 	if err := checkGraph(n, edges); err != nil {
 		return nil, err
@@ -101,7 +99,7 @@ func NewGraph(n int, edges []Edge) (*Graph, error) {
 	return g, nil
 }
 
-// Sites returns the number of sites.
+// Sites returns the number of sites of the graph.
 func (g *Graph) Sites() int { return len(g.upper) }
 
 // Len returns the number of edges.
@@ -121,8 +119,8 @@ func (g *Graph) Edges() iter.Seq[Edge] {
 	}
 }
 
-// Neighbors returns the sites that share an edge with site i, ascending, and the weights of those
-// edges. The slices are shared with the graph and must not be modified.
+// Neighbors returns the sites that share an edge with site i, ascending, and the weight of each of
+// these edges. The slices are shared with the graph and must not be modified.
 func (g *Graph) Neighbors(i int) (sites []int32, weights []float64) {
 	check.Index("model", "i", i, len(g.start)-1)
 	from, to := g.start[i], g.start[i+1]
@@ -264,10 +262,10 @@ func (b *bonds) graph() *Graph {
 	return b.made
 }
 
-// Cut returns the weight Σ w_ij [x_i ≠ x_j] of the edges between sites of different levels, that
-// is, the weight of the cut defined by the two-level state x. The method value g.Cut is an
-// observer; it is safe for concurrent use and allocates nothing. It panics unless len(x) is the
-// number of sites.
+// Cut returns the weight of the cut defined by the two-level state x, Σ w_ij [x_i ≠ x_j] over the
+// edges ij, where [·] is 1 if true and 0 if false. The method value g.Cut can be used as an
+// observer of a sampler: it is safe for concurrent use and allocates nothing. Cut panics unless
+// len(x) is the number of sites.
 func (g *Graph) Cut(x []int32) float64 {
 	check.Len("model", "x", len(x), g.Sites())
 	cut := 0.0
@@ -283,9 +281,10 @@ func (g *Graph) Cut(x []int32) float64 {
 
 // MaxCut returns the model that favours large cuts of g,
 //
-//	E(x) = ½ Σ_{edges ij} w_ij s_i s_j = ½ Σ_{edges ij} w_ij − g.Cut(x),  s = 2x − 1,
+//	E(x) = ½ Σ_{edges ij} w_ij s_i s_j = ½ Σ_{edges ij} w_ij − g.Cut(x),  s_i = 2x_i − 1.
 //
-// the [Ising] model with coupling −½. Lowering the energy by 1 makes the cut heavier by 1, and
-// ground states are maximum cuts. Anneal the model, or [energy.Scale] it by an inverse temperature.
-// It returns an error if g was not made by [NewGraph] or energies would overflow.
+// It is the [Ising] model with coupling −½. A cut that is heavier by 1 has an energy lower by 1, so
+// the ground states are the maximum cuts. To find them, anneal the model, or multiply it by a large
+// inverse temperature ([energy.Scale]) and sample. MaxCut returns an error if g was not made by
+// [NewGraph] or energies would overflow.
 func MaxCut(g *Graph) (*Ising, error) { return NewIsing(g, -0.5, 0) }

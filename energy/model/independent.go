@@ -9,24 +9,28 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Independent is the model of independent sites, E(x) = −Σ_i w_i[x_i], with log-weights w. A
-// constant may be added to each row w_i. A log-weight of −Inf forbids the level: its probability is
-// zero.
+// Independent is the model of independent sites with log-weights w_i[l],
 //
-// It is [energy.Differentiable] with exact differences (rounded to float32), [energy.Conditional],
-// [energy.Graphical] (without edges), [energy.Factored], [energy.Learnable] and [energy.Supported].
-// Through [energy.As] it is also [energy.Binary] if it has two levels, and [energy.Local] if no
-// site forbids level 0. From a forbidden level the difference to an allowed one is −Inf. An
-// Independent is immutable and safe for concurrent use; its methods allocate nothing.
+//	E(x) = −Σ_i w_i[x_i].
+//
+// A constant added to all log-weights of a site changes no probability. A log-weight of −Inf
+// forbids the level.
+//
+// Independent is [energy.Differentiable] with exact differences (rounded to float32),
+// [energy.Conditional], [energy.Graphical] (without edges), [energy.Factored], [energy.Learnable]
+// and [energy.Supported]. Through [energy.As] it is also [energy.Binary] if it has two levels, and
+// [energy.Local] if no site forbids level 0. The difference from a forbidden level to an allowed
+// one is −Inf. An Independent is immutable and safe for concurrent use. Its methods allocate
+// nothing.
 type Independent struct {
 	levels int
 	costs  []float64 // negative log-weights −w, sites × levels
 	start  []int32   // row starts of the graph without edges
 }
 
-// NewIndependent returns the model with the given log-weights, sites × levels, row-major, which it
-// copies. It returns an error if levels < 1, if logw does not hold one or more whole rows, if a
-// log-weight is NaN or +Inf, or if a row forbids every level.
+// NewIndependent returns the model with the given log-weights, a row-major array of sites × levels,
+// which it copies. It returns an error if levels < 1 or logw is empty or not a multiple of levels.
+// It also returns an error if a log-weight is NaN or +Inf, or if a site forbids every level.
 func NewIndependent(logw []float64, levels int) (*Independent, error) {
 	if levels < 1 {
 		return nil, fmt.Errorf("model: NewIndependent: levels = %d, want ≥ 1", levels)
@@ -62,8 +66,9 @@ func NewIndependent(logw []float64, levels int) (*Independent, error) {
 	return m, nil
 }
 
-// NewBernoulli returns the two-level model with p(x_i = 1) = 1/(1+e^{−z_i}) for the logits z. A
-// logit of ±Inf fixes its site. NewBernoulli returns an error if there are no logits or one is NaN.
+// NewBernoulli returns the two-level model in which site i has level 1 with probability
+// 1/(1+e^{−z_i}), where z_i are the given logits. A logit of ±Inf fixes its site. NewBernoulli
+// returns an error if there are no logits or one is NaN.
 func NewBernoulli(logits []float64) (*Independent, error) {
 	if len(logits) == 0 {
 		return nil, fmt.Errorf("model: NewBernoulli: len(logits) = 0, want ≥ 1")
@@ -85,7 +90,7 @@ func NewBernoulli(logits []float64) (*Independent, error) {
 // Shape returns the number of sites and the number of levels.
 func (m *Independent) Shape() (sites, levels int) { return len(m.costs) / m.levels, m.levels }
 
-// LogWeights returns a copy of the log-weights w, sites × levels, row-major.
+// LogWeights returns a copy of the log-weights w, a row-major array of sites × levels.
 func (m *Independent) LogWeights() []float64 {
 	w := make([]float64, len(m.costs))
 	for i, c := range m.costs {
@@ -134,7 +139,8 @@ func (m *Independent) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Conditional stores in d the exact differences between the levels of one site.
+// Conditional stores in d the exact differences between the levels of one site; it implements
+// [energy.Conditional].
 func (m *Independent) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, m.levels)
@@ -157,8 +163,8 @@ func (m *Independent) Factors() (cards []int32, scopes [][]int32, tables [][]flo
 	return slices.Repeat([]int32{int32(m.levels)}, n), scopes, tables, true
 }
 
-// Repair replaces every forbidden level by the most probable level of its site, or the lowest of
-// these if there are several. It implements [energy.Supported].
+// Repair replaces every forbidden level by the most probable level of its site, and by the lowest
+// of these if there are several. It implements [energy.Supported].
 func (m *Independent) Repair(x []int32) {
 	defer check.States("model", x, m.levels)
 	n := len(m.costs) / m.levels
@@ -179,8 +185,8 @@ func (m *Independent) Repair(x []int32) {
 	}
 }
 
-// As offers [energy.Binary] if there are two levels, and [energy.Local] if level 0 is allowed at
-// every site.
+// As implements energy.Capable. It adds [energy.Binary] if there are two levels, and [energy.Local]
+// if level 0 is allowed at every site.
 func (m *Independent) As(target any) bool {
 	return m.levels == 2 && energy.Give[energy.Binary](target, binaryIndependent{m}) ||
 		m.allowsZero() && energy.Give[energy.Local](target, localIndependent{m})
@@ -214,7 +220,8 @@ func step(costs []float64, from, to int) float64 {
 // binaryIndependent implements [energy.Binary] for an Independent with two levels.
 type binaryIndependent struct{ *Independent }
 
-// Field stores the energies in e and the exact differences between levels 1 and 0 in h.
+// Field stores the energies in e, and in h the exact differences between levels 1 and 0, rounded to
+// float32. It implements [energy.Binary].
 func (m binaryIndependent) Field(e []float64, h []float32, x []int32) {
 	m.Energy(e, x)
 	check.Len("model", "h", len(h), len(x))
@@ -231,7 +238,8 @@ func (m binaryIndependent) Field(e []float64, h []float32, x []int32) {
 // site.
 type localIndependent struct{ *Independent }
 
-// Locals stores in d the cost of every level relative to level 0.
+// Locals stores in d the energy of every level relative to level 0 of its site. It implements
+// [energy.Local].
 func (m localIndependent) Locals(d []float64, x []int32) {
 	check.Len("model", "x", len(x), len(m.start)-1)
 	check.Len("model", "d", len(d), len(m.costs))
@@ -242,7 +250,7 @@ func (m localIndependent) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move changes nothing, because no row of d depends on another site. It implements [energy.Local].
+// Move changes nothing, because no site depends on another. It implements [energy.Local].
 func (m localIndependent) Move(d []float64, site int, to int32, x []int32) {
 	check.Len("model", "x", len(x), len(m.start)-1)
 	check.Len("model", "d", len(d), len(m.costs))

@@ -12,16 +12,17 @@ import (
 
 // Ising is the Ising model
 //
-//	E(s) = −J Σ_{edges ij} w_ij s_i s_j − Σ_i h_i s_i,  s_i = 2x_i − 1 ∈ {−1, 1}.
+//	E(s) = −J Σ_{edges ij} w_ij s_i s_j − Σ_i h_i s_i,  s_i = 2x_i − 1 ∈ {−1, 1},
 //
-// Each undirected edge is counted once: the energy −a sᵀWs of a paper, with W symmetric, has J = 2a
-// here. With integer weights, fields and coupling its energies and differences are exact.
+// with the coupling J, edge weights w_ij, fields h_i, and levels x_i. Each undirected edge is
+// counted once, so an energy that is written −a sᵀWs with a symmetric matrix W has J = 2a here. If
+// weights, fields and coupling are integers, energies and differences are exact.
 //
-// It is [energy.Differentiable] and [energy.Binary] with exact differences (rounded to float32),
+// Ising is [energy.Differentiable] and [energy.Binary] with exact differences (rounded to float32),
 // [energy.Local], [energy.Graphical], [energy.Factored] and [energy.Learnable]. On a [Lattice] with
-// a uniform field a table of differences needs no index arrays, and on a two-dimensional lattice
-// with sides ≥ 3 it takes one pass. An Ising is immutable and safe for concurrent use; its methods
-// allocate nothing.
+// a uniform field, a table of differences needs no index arrays. If the lattice also has two
+// dimensions and sides ≥ 3, the table takes one pass. An Ising is immutable and safe for concurrent
+// use. Its methods allocate nothing.
 type Ising struct {
 	sites    int
 	topology *bonds // interactions as given, even if the coupling is 0
@@ -36,9 +37,9 @@ type Ising struct {
 	degrees []float64 // Σ_j w_ij per site of a dense graph with integer weights; otherwise nil
 }
 
-// NewIsing returns the Ising model on t with the given coupling J per undirected edge (positive:
-// spins align) and uniform field h. It returns an error if t returns one, if a parameter is not
-// finite, or if energies would overflow.
+// NewIsing returns the Ising model on the topology t. J is the coupling per undirected edge; if it
+// is positive, spins align. The field is the same at all sites. NewIsing returns an error if t
+// returns one, if a parameter is not finite, or if energies would overflow.
 func NewIsing(t Topology, coupling, field float64) (*Ising, error) {
 	if t == nil {
 		return nil, fmt.Errorf("model: NewIsing: no topology")
@@ -71,9 +72,9 @@ func NewIsing(t Topology, coupling, field float64) (*Ising, error) {
 	return m, nil
 }
 
-// WithFields returns a copy of the model with h[i] added to the field of site
-// i. It returns an error unless there is one finite number per site and
-// energies stay finite. It keeps no reference to h.
+// WithFields returns a copy of the model with h[i] added to the field of site i. It returns an
+// error unless there is one finite number per site and energies stay finite. It keeps no reference
+// to h.
 func (m *Ising) WithFields(h []float64) (*Ising, error) {
 	n := m.sites
 	if len(h) != n {
@@ -129,7 +130,8 @@ func (m *Ising) Energy(e []float64, x []int32) {
 	}
 }
 
-// Field stores the energies in e and the exact differences, rounded to float32, in h.
+// Field stores the energies in e and the exact differences, rounded to float32, in h. It implements
+// [energy.Binary].
 func (m *Ising) Field(e []float64, h []float32, x []int32) {
 	n := m.sites
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))
@@ -152,7 +154,8 @@ func (m *Ising) Gradient(e []float64, g []float32, x []int32) {
 	expandField(g, x)
 }
 
-// Conditional stores in d the exact differences between the levels of one site.
+// Conditional stores in d the exact differences between the levels of one site; it implements
+// [energy.Conditional].
 func (m *Ising) Conditional(d []float64, site int, x []int32) {
 	check.Len("model", "d", len(d), 2)
 	check.Len("model", "x", len(x), m.sites)
@@ -176,9 +179,9 @@ func (m *Ising) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move updates the differences in d after a change of one site; it implements [energy.Local]. The
-// differences are running sums: over many moves rounding may add up to a few units in the last
-// place. With integer parameters they stay exact.
+// Move updates the table d of [Ising.Locals] for a change of one site; it implements
+// [energy.Local]. The table holds running sums, so over many moves rounding may add up to a few
+// units in the last place. With integer parameters it stays exact.
 func (m *Ising) Move(d []float64, site int, to int32, x []int32) {
 	check.Len("model", "x", len(x), m.sites)
 	check.Len("model", "d", len(d), 2*len(x))
@@ -196,8 +199,9 @@ func (m *Ising) Graph() (start, adj []int32) {
 	return g.start, g.adj
 }
 
-// Torus implements [energy.Toroidal]; ok is true on a [Lattice] of two dimensions with sides of at
-// least 3 and a uniform field.
+// Torus returns the number of columns and the energy differences of a site; it implements
+// [energy.Toroidal]. ok is true on a [Lattice] of two dimensions with sides of at least 3 and a
+// uniform field.
 func (m *Ising) Torus() (cols int, d [5]float64, ok bool) {
 	if m.grid == nil || len(m.grid.sides) != 2 || m.grid.degree != 4 || m.fields != nil {
 		return 0, d, false
@@ -208,8 +212,8 @@ func (m *Ising) Torus() (cols int, d [5]float64, ok bool) {
 	return m.grid.sides[1], d, true
 }
 
-// Matching implements [energy.Matching]; ok is true if all weights are equal and the field is
-// uniform.
+// Matching returns the coupling and the fields of the equivalent Potts model; it implements
+// [energy.Matching]. ok is true if all weights are equal and the field is uniform.
 func (m *Ising) Matching() (coupling float64, field []float64, ok bool) {
 	w, ok := 1.0, true
 	if m.grid == nil {

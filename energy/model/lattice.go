@@ -6,27 +6,28 @@ import (
 	"slices"
 )
 
-// Lattice is a hypercubic lattice with periodic boundaries, given by the lengths of its sides:
-// Lattice{50, 50} is a torus of 2500 sites, Lattice{10} a ring. Sites are numbered row-major, the
-// last side fastest. Along a side every site is joined to the next and the last to the first, with
-// weight 1. A side of length 2 has one bond per pair, and a side of length 1 has none.
+// Lattice is a hypercubic lattice with periodic boundaries, given by the lengths of its sides. For
+// instance, Lattice{50, 50} is a torus of 2500 sites, and Lattice{10} is a ring. Sites are numbered
+// row-major, so the last coordinate varies fastest. Along each side, every site is joined to the
+// next and the last site to the first, with weight 1. A side of length 2 has one edge per pair of
+// sites, and a side of length 1 has none.
 type Lattice []int
 
-// FreeLattice is a [Lattice] with open boundaries: the last site along a side
-// is not joined to the first.
+// FreeLattice is a hypercubic lattice like [Lattice] but with open boundaries: the last site along
+// a side is not joined to the first.
 type FreeLattice []int
 
-// Periodic is implemented by a [Topology] that is a periodic lattice: its interactions are those of
-// Lattice(Sides()), all of weight 1. Models on it need no index arrays. A [Lattice], a pointer to
-// one and a type that embeds one are Periodic.
+// Periodic is implemented by a [Topology] that is a periodic lattice. Its interactions are those of
+// Lattice(Sides()), all of weight 1, so models on it need no index arrays. A [Lattice], a pointer
+// to one and a type that embeds one are Periodic.
 //
-// Models compare the sides with the graph. If the two differ, as for a type that embeds a Lattice
-// but has its own Graph method, the graph applies.
+// Models compare the sides with the graph. If the two differ, for instance because a type embeds a
+// Lattice but has its own method Graph, the graph applies.
 type Periodic interface {
 	Topology
 
-	// Sides returns the lengths of the sides, in the order of a [Lattice]. The
-	// slice must not be modified.
+	// Sides returns the lengths of the sides, in the order of a [Lattice]. The slice must not
+	// be modified.
 	Sides() []int
 }
 
@@ -36,15 +37,17 @@ func (l Lattice) Sites() int { return product(l) }
 // Sides returns the lengths of the sides, which is l itself.
 func (l Lattice) Sides() []int { return l }
 
-// Graph returns the bonds between neighbours, all of weight 1. It returns an error unless there is
-// at least one side, all sides are ≥ 1 and the site numbers fit 32-bit indices.
+// Graph returns the graph whose edges join neighbouring sites, all with weight 1. It returns an
+// error unless there is at least one side, all sides are ≥ 1 and the site numbers fit 32-bit
+// indices.
 func (l Lattice) Graph() (*Graph, error) { return latticeGraph("Lattice", l, true) }
 
 // Sites returns the number of sites, the product of the sides.
 func (l FreeLattice) Sites() int { return product(l) }
 
-// Graph returns the bonds between neighbours, all of weight 1. It returns an error unless there is
-// at least one side, all sides are ≥ 1 and the site numbers fit 32-bit indices.
+// Graph returns the graph whose edges join neighbouring sites, all with weight 1. It returns an
+// error unless there is at least one side, all sides are ≥ 1 and the site numbers fit 32-bit
+// indices.
 func (l FreeLattice) Graph() (*Graph, error) { return latticeGraph("FreeLattice", l, false) }
 
 // sidesOf returns the sides of t if it is a periodic lattice and g is the graph of that lattice.

@@ -18,7 +18,7 @@ import (
 // parameters holds θ as it was last set. The model itself may hold rounded values.
 type parameters struct{ theta []float64 }
 
-// Params returns a copy of θ; it implements [energy.Parametric].
+// Params returns a copy of the parameters θ; it implements [energy.Parametric].
 func (p *parameters) Params() []float64 { return slices.Clone(p.theta) }
 
 // check returns an error if an entry of theta is not finite. It panics if theta has the wrong
@@ -36,7 +36,8 @@ func (p *parameters) check(theta []float64) error {
 // exponential marks models whose energy is linear in θ; see dual/fit.
 type exponential struct{}
 
-// Exponential reports that ParamGradient does not depend on θ.
+// Exponential returns true, because the energy is linear in θ, so ParamGradient does not depend on
+// θ. See fit.Exponential.
 func (exponential) Exponential() bool { return true }
 
 // weight returns the weight of state s, or 1 if w is nil.
@@ -106,14 +107,15 @@ type quadraticLearner struct {
 	edge  []int32 // for each entry of graph, the index of its edge
 }
 
-// Learn returns a copy with its own parameters; it implements [energy.Learnable]. The parameters
-// are, in this order:
+// Learn returns a copy of the Quadratic whose parameters can change; it implements
+// [energy.Learnable]. In the notation of [Quadratic], the parameters for n sites are, in this
+// order,
 //
-//   - the couplings A_ij = Q_ij + Q_ji, i < j: all n(n−1)/2 of a dense matrix, row by row, or those
-//     of the given entries of a sparse one;
+//   - the couplings Q_ij + Q_ji for i < j: all n(n−1)/2 of a dense matrix, row by row, or those
+//     of the given entries of a sparse matrix;
 //   - the linear terms b_i;
-//   - with more than two levels, the diagonal Q_ii. (With two levels Q_ii is redundant with b_i,
-//     and fixed.)
+//   - with more than two levels, the diagonal Q_ii. With two levels the diagonal has the same
+//     effect as b_i and is kept fixed.
 func (m *Quadratic) Learn() (energy.Parametric, error) {
 	own := *m
 	own.learned = true
@@ -146,8 +148,8 @@ func (m *Quadratic) Learn() (energy.Parametric, error) {
 	return l, nil
 }
 
-// SetParams replaces θ; it implements [energy.Parametric]. It returns an error if a number is not
-// finite or energies would overflow.
+// SetParams replaces the parameters θ; it implements [energy.Parametric]. It returns an error if a
+// number is not finite or energies would overflow.
 func (l *quadraticLearner) SetParams(theta []float64) error {
 	if err := l.check(theta); err != nil {
 		return err
@@ -194,15 +196,17 @@ func (l *quadraticLearner) SetParams(theta []float64) error {
 // to 2²⁴ are exact.
 const gradientBatch = 1024
 
-// Present returns the model at the present θ, until SetParams. It has factors (see fit.Factored).
+// Present returns the model at the present θ, which has factors; it implements fit.Factored. The
+// result is valid until SetParams.
 func (l *quadraticLearner) Present() energy.Factored {
 	own := *l.Quadratic
 	own.learned = false
 	return &own
 }
 
-// ParamGradient adds the gradient of the energy by θ, summed over weighted states, to g. The second
-// moments of a dense matrix are computed as matrix products in float32.
+// ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
+// states; it implements [energy.Parametric]. The second moments of a dense matrix are computed as
+// matrix products in float32.
 func (l *quadraticLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := len(l.linear)
 	states := l.states(g, x, w, n)
@@ -270,10 +274,14 @@ func (l *quadraticLearner) addPairs(g []float64, left, right []float32, k int, s
 // gradient of its pseudo-likelihood.
 type denseLearner struct{ *quadraticLearner }
 
-// PseudoGradient adds to g the gradient of Σ_s Σ_i −log p(x_i | the other sites) over the states x,
-// and returns that sum; see dual/fit. With r_i = x_i − p(x_i = 1 | the others) and values v of the
-// levels, the gradient is (v_1 − v_0)·(r_i v_j + r_j v_i) for A_ij and (v_1 − v_0)·r_i for b_i,
-// where v_i is the value at site i and v_0, v_1 are those of the two levels.
+// PseudoGradient adds to g the gradient of the negative log-pseudo-likelihood of the states x,
+//
+//	Σ_x Σ_i −log p(x_i | the other sites),
+//
+// and returns that sum (see package dual/fit). With r_i = x_i − p(x_i = 1 | the others), the
+// gradient of one state is (v_1 − v_0)·(r_i v_j + r_j v_i) for the coupling of i and j, and (v_1 −
+// v_0)·r_i for b_i. In the factor, v_0 and v_1 are the values of the two levels; v_i and v_j are
+// the values at the sites.
 func (l denseLearner) PseudoGradient(g []float64, x []int32) float64 {
 	n := len(l.linear)
 	l.states(g, x, nil, n)
@@ -329,11 +337,13 @@ type isingLearner struct {
 	edge  []int32
 }
 
-// Learn returns a copy with its own parameters; it implements [energy.Learnable]. The parameters
-// are a coupling per edge of the topology in the order of Graph.Edges, initially J·w_ij, and a
-// field per site:
+// Learn returns a copy of the Ising model whose parameters can change; it implements
+// [energy.Learnable]. The parameters are a coupling J_e for each edge e = ij, in the order of
+// Graph.Edges, followed by a field h_i for each site:
 //
-//	E(s) = −Σ_e J_e s_i s_j − Σ_i h_i s_i,  e = ij.
+//	E(s) = −Σ_e J_e s_i s_j − Σ_i h_i s_i.
+//
+// Initially J_e is J·w_ij.
 func (m *Ising) Learn() (energy.Parametric, error) {
 	topology := m.topology.graph()
 	own, edge := topology.owned()
@@ -349,8 +359,8 @@ func (m *Ising) Learn() (energy.Parametric, error) {
 	return l, l.SetParams(l.theta)
 }
 
-// SetParams replaces θ; it implements [energy.Parametric]. It returns an error if a number is not
-// finite or energies would overflow.
+// SetParams replaces the parameters θ; it implements [energy.Parametric]. It returns an error if a
+// number is not finite or energies would overflow.
 func (l *isingLearner) SetParams(theta []float64) error {
 	if err := l.check(theta); err != nil {
 		return err
@@ -371,7 +381,7 @@ func (l *isingLearner) set(theta []float64) {
 	copy(l.fields, theta[len(l.edge)/2:])
 }
 
-// Matching returns ok = false, because weights that are equal now may differ after SetParams.
+// Matching returns ok = false, because couplings that are equal now may differ after SetParams.
 func (l *isingLearner) Matching() (coupling float64, field []float64, ok bool) { return 0, nil, false }
 
 // Pairs returns ok = false, because the weights change with SetParams.
@@ -384,10 +394,12 @@ func (l *isingLearner) Factors() (cards []int32, scopes [][]int32, tables [][]fl
 	return nil, nil, nil, false
 }
 
-// Present returns the model at the present θ, until SetParams. It has factors (see fit.Factored).
+// Present returns the model at the present θ, which has factors; it implements fit.Factored. The
+// result is valid until SetParams.
 func (l *isingLearner) Present() energy.Factored { return l.Ising }
 
-// ParamGradient adds the gradient of the energy by θ, summed over weighted states, to g.
+// ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
+// states; it implements [energy.Parametric].
 func (l *isingLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := l.graph.Sites()
 	states := l.states(g, x, w, n)
@@ -406,8 +418,11 @@ func (l *isingLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	}
 }
 
-// PseudoGradient adds to g the gradient of Σ_s Σ_i −log p(x_i | the other sites) over the states x,
-// and returns that sum; see dual/fit.
+// PseudoGradient adds to g the gradient of the negative log-pseudo-likelihood of the states x,
+//
+//	Σ_x Σ_i −log p(x_i | the other sites),
+//
+// and returns that sum (see package dual/fit).
 func (l *isingLearner) PseudoGradient(g []float64, x []int32) float64 {
 	n := l.graph.Sites()
 	states := l.states(g, x, nil, n)
@@ -435,9 +450,9 @@ type pottsLearner struct {
 	edge []int32
 }
 
-// Learn returns a copy with its own parameters; it implements [energy.Learnable]. The parameters
-// are a coupling per edge of the topology in the order of Graph.Edges, initially J·w_ij, and the
-// fields of the levels.
+// Learn returns a copy of the Potts model whose parameters can change; it implements
+// [energy.Learnable]. The parameters are a coupling for each edge ij, in the order of Graph.Edges
+// and initially J·w_ij, followed by the field of each level.
 func (m *Potts) Learn() (energy.Parametric, error) {
 	own, edge := m.topology.owned()
 	l := &pottsLearner{Potts: &Potts{topology: own, graph: own, levels: m.levels, coupling: 1, field: slices.Clone(m.field)}, edge: edge}
@@ -445,8 +460,8 @@ func (m *Potts) Learn() (energy.Parametric, error) {
 	return l, l.SetParams(l.theta)
 }
 
-// SetParams replaces θ; it implements [energy.Parametric]. It returns an error if a number is not
-// finite or energies would overflow.
+// SetParams replaces the parameters θ; it implements [energy.Parametric]. It returns an error if a
+// number is not finite or energies would overflow.
 func (l *pottsLearner) SetParams(theta []float64) error {
 	if err := l.check(theta); err != nil {
 		return err
@@ -469,7 +484,7 @@ func (l *pottsLearner) SetParams(theta []float64) error {
 	return nil
 }
 
-// Matching returns ok = false, because weights that are equal now may differ after SetParams.
+// Matching returns ok = false, because couplings that are equal now may differ after SetParams.
 func (l *pottsLearner) Matching() (coupling float64, field []float64, ok bool) { return 0, nil, false }
 
 // Factors returns ok = false, because the tables change with SetParams.
@@ -477,10 +492,12 @@ func (l *pottsLearner) Factors() (cards []int32, scopes [][]int32, tables [][]fl
 	return nil, nil, nil, false
 }
 
-// Present returns the model at the present θ, until SetParams. It has factors (see fit.Factored).
+// Present returns the model at the present θ, which has factors; it implements fit.Factored. The
+// result is valid until SetParams.
 func (l *pottsLearner) Present() energy.Factored { return l.Potts }
 
-// ParamGradient adds the gradient of the energy by θ, summed over weighted states, to g.
+// ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
+// states; it implements [energy.Parametric].
 func (l *pottsLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := l.graph.Sites()
 	states := l.states(g, x, w, n)
@@ -509,9 +526,10 @@ type independentLearner struct {
 	number []int32 // index in θ of each log-weight; −1 for a forbidden level
 }
 
-// Learn returns a copy with its own parameters; it implements [energy.Learnable]. The parameters
-// are the log-weights, site by site, without those of forbidden levels, which stay forbidden.
-// Adding a constant to the row of a site changes energies but no probability.
+// Learn returns a copy of the Independent model whose parameters can change; it implements
+// [energy.Learnable]. The parameters are the log-weights, site by site. Forbidden levels have no
+// parameter and stay forbidden. Adding a constant to all log-weights of a site changes energies but
+// no probability.
 func (m *Independent) Learn() (energy.Parametric, error) {
 	own := &Independent{levels: m.levels, costs: slices.Clone(m.costs), start: m.start}
 	l := &independentLearner{Independent: own}
@@ -533,8 +551,8 @@ func finite(theta, costs []float64) ([]float64, []int32) {
 	return theta, number
 }
 
-// SetParams replaces θ; it implements [energy.Parametric]. It returns an error if a number is not
-// finite or energies would overflow.
+// SetParams replaces the parameters θ; it implements [energy.Parametric]. It returns an error if a
+// number is not finite or energies would overflow.
 func (l *independentLearner) SetParams(theta []float64) error {
 	if err := l.check(theta); err != nil {
 		return err
@@ -560,10 +578,12 @@ func (l *independentLearner) Factors() (cards []int32, scopes [][]int32, tables 
 	return nil, nil, nil, false
 }
 
-// Present returns the model at the present θ, until SetParams. It has factors (see fit.Factored).
+// Present returns the model at the present θ, which has factors; it implements fit.Factored. The
+// result is valid until SetParams.
 func (l *independentLearner) Present() energy.Factored { return l.Independent }
 
-// ParamGradient adds the gradient of the energy by θ, summed over weighted states, to g.
+// ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
+// states; it implements [energy.Parametric].
 func (l *independentLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := len(l.costs) / l.levels
 	l.states(g, x, w, n)
@@ -582,10 +602,10 @@ type markovLearner struct {
 	starts, moves []int32
 }
 
-// Learn returns a copy with its own parameters; it implements [energy.Learnable]. The parameters
-// are logits of start and then of the rows of trans, initially log-probabilities. Entries of
-// probability zero have no parameter. Rows are the softmax of their logits, so the chain stays
-// normalised.
+// Learn returns a copy of the Markov chain whose parameters can change; it implements
+// [energy.Learnable]. The parameters are the logits of start and then those of the rows of trans
+// (see [NewMarkov]), initially log-probabilities. Entries of probability zero have no parameter.
+// Every row is the softmax of its logits, so the chain stays normalised.
 func (m *Markov) Learn() (energy.Parametric, error) {
 	own := *m
 	own.start, own.trans = slices.Clone(m.start), slices.Clone(m.trans)
@@ -595,8 +615,8 @@ func (m *Markov) Learn() (energy.Parametric, error) {
 	return l, nil
 }
 
-// SetParams replaces θ and normalises the rows; it implements [energy.Parametric]. It returns an
-// error if a number is not finite.
+// SetParams replaces the parameters θ and normalises the rows of probabilities; it implements
+// [energy.Parametric]. It returns an error if a number is not finite.
 func (l *markovLearner) SetParams(theta []float64) error {
 	if err := l.check(theta); err != nil {
 		return err
@@ -636,12 +656,14 @@ func (l *markovLearner) Factors() (cards []int32, scopes [][]int32, tables [][]f
 	return nil, nil, nil, false
 }
 
-// Present returns the model at the present θ, until SetParams. It has factors (see fit.Factored).
+// Present returns the model at the present θ, which has factors; it implements fit.Factored. The
+// result is valid until SetParams.
 func (l *markovLearner) Present() energy.Factored { return l.Markov }
 
-// ParamGradient adds the gradient of the energy by θ, summed over weighted states, to g. For an
-// entry of a row, the gradient is its probability times the number of visits to the row, minus the
-// number of visits to the entry.
+// ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
+// states; it implements [energy.Parametric]. For an entry of a row of transition probabilities, the
+// gradient is its probability times the number of visits to the row, minus the number of visits to
+// the entry.
 func (l *markovLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	l.states(g, x, w, l.sites)
 	met := scratch.Float64s.Get(len(l.trans)/l.levels + 1)
@@ -693,8 +715,9 @@ type rbmLearner struct {
 	parameters
 }
 
-// Learn returns a copy with its own parameters; it implements [energy.Learnable]. The parameters
-// are W (hidden × visible), b_h and b_v, in the layout of NewRBM. The model stores them as float32.
+// Learn returns a copy of the RBM whose parameters can change; it implements [energy.Learnable].
+// The parameters are the weights W, the hidden biases b_h and the visible biases b_v, in the layout
+// of [NewRBM]. The model stores them as float32.
 func (m *RBM) Learn() (energy.Parametric, error) {
 	own := *m
 	l := &rbmLearner{RBM: &own}
@@ -706,8 +729,8 @@ func (m *RBM) Learn() (energy.Parametric, error) {
 	return l, nil
 }
 
-// SetParams replaces θ; it implements [energy.Parametric]. It returns an error if a number is not
-// finite or an activation could overflow.
+// SetParams replaces the parameters θ; it implements [energy.Parametric]. It returns an error if a
+// number is not finite or an activation could overflow.
 func (l *rbmLearner) SetParams(theta []float64) error {
 	if err := l.check(theta); err != nil {
 		return err
@@ -731,8 +754,10 @@ func (l *rbmLearner) Factors() (cards []int32, scopes [][]int32, tables [][]floa
 	return nil, nil, nil, false
 }
 
-// ParamGradient adds the gradient of the energy by θ, summed over weighted states, to g: −σ(a)vᵀ
-// for W, −σ(a) for b_h and −v for b_v. The first is a matrix product in float32.
+// ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
+// states; it implements [energy.Parametric]. For a state v with activations a, where σ is the
+// logistic function, the gradient is −σ(a)vᵀ for W, −σ(a) for b_h and −v for b_v. The first is
+// computed as a matrix product in float32.
 func (l *rbmLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	visible, hidden := len(l.bias.visible), len(l.bias.hidden)
 	l.states(g, x, w, visible)

@@ -14,11 +14,11 @@ import (
 //
 //	E(x) = −log p(x),  p(x) = start(x_0 … x_{k−1}) Π_{i≥k} trans(x_{i−k} … x_{i−1}; x_i).
 //
-// It is normalised: Σ_x e^{−E(x)} = 1. It is [energy.Differentiable] with exact differences
+// The model is normalised: Σ_x e^{−E(x)} = 1. It is [energy.Differentiable] with exact differences
 // (rounded to float32), [energy.Conditional], [energy.Graphical] (sites at distance ≤ k interact),
 // [energy.Factored], [energy.Learnable] and [energy.Supported]. A single-site difference reads k+1
-// table entries per level. A Markov is immutable and safe for concurrent use; its methods except
-// Repair allocate nothing in steady state.
+// table entries per level. A Markov is immutable and safe for concurrent use. After the first
+// calls, its methods except Repair allocate nothing.
 type Markov struct {
 	sites, levels, order int
 	start                []float64 // −log of the start probabilities
@@ -27,19 +27,21 @@ type Markov struct {
 	from, adj            []int32   // neighbours of each site in compressed rows
 }
 
-// NewMarkov returns the chain of the given number of sites with memory k = order ≥ 0, from
-// probabilities. A context c = Σ_j y_j·levels^{k−1−j} stands for the tokens y_0 … y_{k−1}; the most
-// recent token is the fastest-varying digit:
+// NewMarkov returns the chain with the given tables of probabilities. Its states have the given
+// number of sites, and each token depends on the k = order ≥ 0 tokens before it. These tokens y_0 …
+// y_{k−1} are numbered as a context c = Σ_j y_j·levels^{k−1−j}, so the most recent token varies
+// fastest:
 //
 //	start[c] = p(x_0 … x_{k−1} = y),             levels^k entries,
 //	trans[c·levels + l] = p(x_i = l | context c), levels^{k+1} entries.
 //
 // With order 1, start is the distribution of the first token and trans the usual row-stochastic
-// matrix. With order 0, start is {1} or nil. A probability of zero forbids the tokens (E = +Inf).
+// matrix. With order 0, start is {1} or nil. A probability of zero forbids the tokens: their energy
+// is +Inf. The tables are copied and not normalised.
 //
-// NewMarkov returns an error if sites < max(1, order), levels < 1 or order < 0, if a length does
-// not fit, if an entry is negative or not a number, or if start or a row of trans does not sum to 1
-// within 1e-6. Rows are copied and used as they are.
+// NewMarkov returns an error if sites < max(1, order), levels < 1, order < 0, or a length does not
+// fit. It also returns an error if an entry is negative or NaN, or if start or a row of trans does
+// not sum to 1 within 1e-6.
 func NewMarkov(sites, levels, order int, start, trans []float64) (*Markov, error) {
 	m, err := newMarkov("NewMarkov", sites, levels, order, len(trans))
 	if err != nil {
@@ -128,7 +130,7 @@ func (m *Markov) Shape() (sites, levels int) { return m.sites, m.levels }
 func (m *Markov) Order() int { return m.order }
 
 // Probabilities returns copies of start and trans in the layout of [NewMarkov]. They are computed
-// from logarithms, which adds rounding errors.
+// from logarithms and so have rounding errors.
 func (m *Markov) Probabilities() (start, trans []float64) {
 	return expNeg(m.start), expNeg(m.trans)
 }
@@ -174,7 +176,8 @@ func (m *Markov) cost(x []int32) float64 {
 	return e
 }
 
-// Conditional stores in d the exact differences between the levels of one site.
+// Conditional stores in d the exact differences between the levels of one site; it implements
+// [energy.Conditional].
 func (m *Markov) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, m.levels)
@@ -211,7 +214,7 @@ func (m *Markov) Gradient(e []float64, g []float32, x []int32) {
 // [energy.Graphical].
 func (m *Markov) Graph() (start, adj []int32) { return m.from, m.adj }
 
-// Factors returns the table start and a table trans for each later site; it implements
+// Factors returns the table start, and the table trans once for each later site; it implements
 // [energy.Factored].
 func (m *Markov) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	all := make([]int32, m.sites)
@@ -263,21 +266,21 @@ const maxFit = 1 << 27
 // would be lost.
 const maxSmoothing = 1 << 53
 
-// FitMarkov estimates a chain from sequences of tokens by counting:
+// FitMarkov estimates a chain from sequences of tokens by counting. With N(c, l) the number of
+// times that token l follows the context c, a sequence of order tokens, the estimate is
 //
-//	trans(c; l) = (N(c, l) + a) / Σ_l' (N(c, l') + a),  a = smoothing,
+//	trans(c; l) = (N(c, l) + a) / Σ_l' (N(c, l') + a),  a = smoothing.
 //
-// where N(c, l) is the number of times that token l follows the context c of order tokens. It
-// estimates start in the same way from the first order tokens of each sequence. a = 0 gives the
-// maximum-likelihood estimate, a = 1 is Laplace's rule. The row of a context that does not occur is
-// uniform, the limit of small a.
+// start is estimated in the same way from the first order tokens of each sequence. With a = 0 the
+// result is the maximum-likelihood estimate; a = 1 is Laplace's rule. A context that does not occur
+// has a uniform row, the limit of small a.
 //
-// sites is the length of the returned chain; sequences may have other lengths. Sequences with fewer
-// than order tokens are ignored.
+// sites is the length of the states of the returned chain; the sequences may have other lengths.
+// Sequences with fewer than order tokens are ignored.
 //
-// It returns an error if sites < max(1, order), levels < 1 or order < 0, if the table would have
-// more than 2²⁷ entries, if smoothing is not in 0 … 2⁵³, if a token is out of range, or if a = 0
-// and no sequence has order tokens.
+// FitMarkov returns an error if sites < max(1, order), levels < 1 or order < 0, or if the table
+// would have more than 2²⁷ entries. It also returns an error if smoothing is not in 0 … 2⁵³, if a
+// token is out of range, or if a = 0 and no sequence has order tokens.
 func FitMarkov(sites, levels, order int, sequences [][]int32, smoothing float64) (*Markov, error) {
 	m, err := newMarkov("FitMarkov", sites, levels, order, maxFit)
 	if err != nil {
@@ -344,8 +347,8 @@ func share(counts []float64, a float64) {
 }
 
 // Repair changes as few tokens as possible so that each state has positive probability; it
-// implements [energy.Supported]. Ties are broken from left to right in favour of smaller tokens. It
-// leaves a state of positive probability unchanged; otherwise it takes time sites·levels^(order+1).
+// implements [energy.Supported]. Ties are broken from left to right in favour of smaller tokens.
+// States of positive probability are not changed. All others take time sites·levels^(order+1).
 func (m *Markov) Repair(x []int32) {
 	defer check.States("model", x, m.levels)
 	check.Rows("model", "x", len(x), m.sites)

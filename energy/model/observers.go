@@ -6,10 +6,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// NeighborCorrelation returns an observer of one two-level state on t: the mean (1/|edges|)
-// Σ_{edges ij} s_i s_j, s = 2x − 1. Weights of edges are ignored. The observer is safe for
-// concurrent use, allocates nothing and panics on a state of the wrong length. NeighborCorrelation
-// returns an error if t returns one or has no edges.
+// NeighborCorrelation returns a function that computes the mean product of neighbouring spins of a
+// two-level state x on the topology t,
+//
+//	(1/|edges|) Σ_{edges ij} s_i s_j,  s_i = 2x_i − 1.
+//
+// Weights of edges are ignored. The function can be used as an observer of a sampler: it is safe
+// for concurrent use and allocates nothing. It panics on a state of the wrong length.
+// NeighborCorrelation returns an error if t returns one or has no edges.
 func NeighborCorrelation(t Topology) (func(x []int32) float64, error) {
 	if t == nil {
 		return nil, fmt.Errorf("model: NeighborCorrelation: no topology")
@@ -33,14 +37,14 @@ func NeighborCorrelation(t Topology) (func(x []int32) float64, error) {
 	}, nil
 }
 
-// OrderParameter returns the order parameter of a Potts model with q = levels levels, a function of
-// one state of n sites,
+// OrderParameter returns a function that computes the order parameter of a Potts model with q =
+// levels levels for a state of n sites,
 //
 //	(q·max_l n_l/n − 1) / (q − 1),
 //
 // where n_l is the number of sites of level l. It is 0 if all levels are equally frequent and 1 if
-// all sites have the same level. OrderParameter panics unless levels ≥ 2. The returned function
-// panics on an empty state or a level out of range. It is safe for concurrent use.
+// all sites have the same level. The function panics on an empty state or a level out of range. It
+// is safe for concurrent use. OrderParameter panics unless levels ≥ 2.
 func OrderParameter(levels int) func(x []int32) float64 {
 	if levels < 2 {
 		panic(fmt.Sprintf("model: OrderParameter: levels = %d, want ≥ 2", levels))

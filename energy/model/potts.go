@@ -14,14 +14,16 @@ import (
 //
 //	E(x) = −J Σ_{edges ij} w_ij δ(x_i, x_j) − Σ_i h[x_i],
 //
-// with each undirected edge counted once. (Two levels make an [Ising] model with half the
-// coupling.) With integer weights, fields and coupling its energies and differences are exact.
+// with the coupling J, edge weights w_ij, and the field h of each level. δ is 1 if the levels are
+// equal and 0 otherwise. Each undirected edge is counted once. With two levels it is an [Ising]
+// model with half the coupling. If weights, fields and coupling are integers, energies and
+// differences are exact.
 //
-// It is [energy.Differentiable] with exact differences (rounded to float32), [energy.Local],
+// Potts is [energy.Differentiable] with exact differences (rounded to float32), [energy.Local],
 // [energy.Matching], [energy.Factored] and [energy.Learnable]. If it has two levels, it is also
 // [energy.Binary] through [energy.As]. On a two-dimensional [Lattice] with sides ≥ 3 tables need no
-// index arrays. A Potts is immutable and safe for concurrent use; its methods allocate nothing in
-// steady state.
+// index arrays. A Potts is immutable and safe for concurrent use. After the first calls, its
+// methods allocate nothing.
 type Potts struct {
 	topology *Graph // interactions as given, even if the coupling is 0
 	graph    *Graph
@@ -31,10 +33,12 @@ type Potts struct {
 	field    []float64
 }
 
-// NewPotts returns the Potts model on t with the given number of levels, coupling J per undirected
-// edge (positive: neighbours agree) and field of each level; a nil field means 0. It returns an
-// error if t returns one, if levels < 1, if field has another length, if a parameter is not finite,
-// or if energies would overflow. It keeps no reference to field.
+// NewPotts returns the Potts model on the topology t. J is the coupling per undirected edge; if it
+// is positive, neighbours agree. field holds the field of each level; nil means 0. NewPotts keeps
+// no reference to field.
+//
+// NewPotts returns an error if t returns one, if levels < 1, if field has another length, if a
+// parameter is not finite, or if energies would overflow.
 func NewPotts(t Topology, levels int, coupling float64, field []float64) (*Potts, error) {
 	if t == nil {
 		return nil, fmt.Errorf("model: NewPotts: no topology")
@@ -130,7 +134,8 @@ func (m *Potts) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Conditional stores in d the exact differences between the levels of one site.
+// Conditional stores in d the exact differences between the levels of one site; it implements
+// [energy.Conditional].
 func (m *Potts) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, len(m.field))
@@ -153,9 +158,9 @@ func (m *Potts) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move updates the differences in d after a change of one site; it implements [energy.Local]. The
-// differences are running sums: over many moves rounding may add up to a few units in the last
-// place. With integer parameters they stay exact.
+// Move updates the table d of [Potts.Locals] for a change of one site; it implements
+// [energy.Local]. The table holds running sums, so over many moves rounding may add up to a few
+// units in the last place. With integer parameters it stays exact.
 func (m *Potts) Move(d []float64, site int, to int32, x []int32) {
 	check.Index("model", "to", int(to), len(m.field))
 	check.Index("model", "site", site, len(x))
@@ -178,7 +183,8 @@ func (m *Potts) Move(d []float64, site int, to int32, x []int32) {
 // Graph returns the neighbours of each site; it implements [energy.Graphical].
 func (m *Potts) Graph() (start, adj []int32) { return m.graph.start, m.graph.adj }
 
-// Matching implements [energy.Matching]; ok is true if all weights are equal.
+// Matching returns the coupling and the field of each level; it implements [energy.Matching]. ok is
+// true if all weights are equal.
 func (m *Potts) Matching() (coupling float64, field []float64, ok bool) {
 	w, ok := m.graph.uniform()
 	return m.coupling * w, m.field, ok
@@ -200,7 +206,7 @@ func (m *Potts) Factors() (cards []int32, scopes [][]int32, tables [][]float64, 
 	return slices.Repeat([]int32{int32(m.levels)}, m.graph.Sites()), scopes, tables, true
 }
 
-// As offers [energy.Binary] if there are two levels.
+// As implements energy.Capable. It adds [energy.Binary] if there are two levels.
 func (m *Potts) As(target any) bool {
 	return m.levels == 2 && energy.Give[energy.Binary](target, binaryPotts{m})
 }
@@ -208,7 +214,8 @@ func (m *Potts) As(target any) bool {
 // binaryPotts implements [energy.Binary] for a Potts model with two levels.
 type binaryPotts struct{ *Potts }
 
-// Field stores the energies in e and the exact differences, rounded to float32, in h.
+// Field stores the energies in e and the exact differences, rounded to float32, in h. It implements
+// [energy.Binary].
 func (m binaryPotts) Field(e []float64, h []float32, x []int32) {
 	n := m.graph.Sites()
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))

@@ -12,27 +12,29 @@ import (
 
 // Quadratic is the quadratic energy
 //
-//	E(x) = vᵀQv + bᵀv + c,  v_i = values[x_i].
+//	E(x) = vᵀQv + bᵀv + c,  v_i = values[x_i],
 //
-// It is a QUBO or Boltzmann machine with the values {0, 1}, an Ising model with {−1, 1}, and an
-// integer or ordinal problem with other values. Q need not be symmetric; only Q_ij + Q_ji matters.
-// With integer parameters energies and differences are exact.
+// with a matrix Q, linear terms b, a constant c, and the numeric values of the levels. With the
+// values {0, 1} it is a QUBO or Boltzmann machine, with {−1, 1} an Ising model, and with other
+// values an integer or ordinal problem. Q need not be symmetric, since only Q_ij + Q_ji matters. If
+// the parameters are integers, energies and differences are exact.
 //
-// It is [energy.Differentiable] with exact differences (including the second-order term of the
-// diagonal, rounded to float32), [energy.Local], [energy.Factored] and [energy.Learnable]. Through
-// [energy.As] it is also
+// Quadratic is [energy.Differentiable], [energy.Local], [energy.Factored] and [energy.Learnable].
+// Its differences are exact, including the second-order term of the diagonal, and rounded to
+// float32. Through [energy.As] it is also
 //
-//   - [energy.Binary] if it has two levels, and [energy.Incremental] if its matrix is also dense;
+//   - [energy.Binary] if it has two levels, and [energy.Incremental] if its matrix is also
+//     dense;
 //   - [energy.Graphical] if it was made from a sparse matrix;
 //   - [energy.Ordinal] and [energy.Windowed] unless its values are {0, 1} or {−1, 1}.
 //
-// A Quadratic is immutable and safe for concurrent use; its methods allocate nothing in steady
-// state.
+// A Quadratic is immutable and safe for concurrent use. After the first calls, its methods allocate
+// nothing.
 //
-// The couplings Q_ij + Q_ji of a dense matrix with two levels are rounded once: to multiples of
-// 2^(e−52), where 2^e is the power of two above the largest sum of their magnitudes in a row. Sums
-// of couplings are then exact in any order. Energies and fields therefore depend on the state
-// alone, not on the path to it, and are the same on every machine.
+// With two levels and a dense matrix, the couplings Q_ij + Q_ji are rounded once, to multiples of
+// 2^(e−52). 2^e is the power of two above the largest sum of their magnitudes in a row. Sums of
+// couplings are then exact in any order. So energies and fields depend on the state alone, not on
+// earlier states, and are the same on every machine.
 type Quadratic struct {
 	couplings couplings
 	// Couplings for fast updates of a dense matrix with two levels; otherwise nil.
@@ -45,12 +47,12 @@ type Quadratic struct {
 	learned  bool // whether the parameters may change
 }
 
-// Polynomial holds the terms of a [Quadratic] other than its matrix, and the values of its levels.
-// The zero value gives a QUBO.
+// Polynomial holds the parameters of a [Quadratic] other than its matrix. The zero value gives a
+// QUBO.
 type Polynomial struct {
 	Linear   []float64 // linear terms b, one number per site; nil means 0
 	Constant float64   // constant c
-	Values   []float32 // values of the levels, strictly ascending; nil means {0, 1}
+	Values   []float32 // numeric values of the levels, strictly ascending; nil means {0, 1}
 }
 
 // couplings is the symmetric matrix A = Q + Qᵀ without its diagonal.
@@ -63,13 +65,13 @@ type couplings interface {
 	move(d []float64, i int, dv float64, values []float64)
 }
 
-// NewQuadratic returns the model of n sites whose matrix Q has the given entries, and zeros
-// elsewhere. Entries may be on the diagonal. Entries at the same place, or at (i,j) and (j,i), add
-// up.
+// NewQuadratic returns the model of n sites whose sparse matrix Q has the given entries. Entries
+// may be on the diagonal. Entries at the same place, or at (i,j) and (j,i), are added. p holds the
+// other parameters.
 //
-// It returns an error if n < 1, if an entry lies outside the matrix, if a number is not finite, if
-// p.Linear does not have one entry per site, if p.Values are not strictly ascending, or if energies
-// would overflow.
+// NewQuadratic returns an error if n < 1, an entry lies outside the matrix, or a number is not
+// finite. It also returns an error if p.Linear does not have one entry per site, p.Values are not
+// strictly ascending, or energies would overflow.
 func NewQuadratic(n int, q []Edge, p Polynomial) (*Quadratic, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("model: NewQuadratic: n = %d, want ≥ 1", n)
@@ -102,9 +104,8 @@ func NewQuadratic(n int, q []Edge, p Polynomial) (*Quadratic, error) {
 	return newQuadratic("NewQuadratic", sparse{g}, sum, square, p)
 }
 
-// NewDenseQuadratic returns the model of n sites with the matrix q, n×n
-// row-major, which it copies. It returns an error if len(q) ≠ n², and under
-// the conditions of [NewQuadratic].
+// NewDenseQuadratic returns the model of n sites with the matrix q, n × n and row-major, which it
+// copies. It returns an error if len(q) ≠ n², and under the conditions of [NewQuadratic].
 func NewDenseQuadratic(n int, q []float64, p Polynomial) (*Quadratic, error) {
 	if n < 1 || len(q)/n != n || len(q)%n != 0 {
 		return nil, fmt.Errorf("model: NewDenseQuadratic: n = %d and len(q) = %d, want n ≥ 1 and len(q) = n²", n, len(q))
@@ -223,7 +224,8 @@ func (m *Quadratic) Gradient(e []float64, g []float32, x []int32) {
 	})
 }
 
-// Conditional stores in d the exact differences between the levels of one site.
+// Conditional stores in d the exact differences between the levels of one site; it implements
+// [energy.Conditional].
 func (m *Quadratic) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, len(m.values))
@@ -254,9 +256,9 @@ func (m *Quadratic) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move updates the differences in d after a change of one site; it implements [energy.Local]. The
-// differences are running sums: over many moves rounding may add up to a few units in the last
-// place. With integer parameters they stay exact.
+// Move updates the table d of [Quadratic.Locals] for a change of one site; it implements
+// [energy.Local]. The table holds running sums, so over many moves rounding may add up to a few
+// units in the last place. With integer parameters it stays exact.
 func (m *Quadratic) Move(d []float64, site int, to int32, x []int32) {
 	check.Index("model", "to", int(to), len(m.values))
 	check.Index("model", "site", site, len(x))
@@ -436,9 +438,9 @@ func shift(row []float64, c float64, values []float64) {
 	}
 }
 
-// As offers [energy.Binary], [energy.Incremental], [energy.Pairwise], [energy.Ordinal],
-// [energy.Windowed] and [energy.Graphical] where the values and the matrix allow it, see
-// [Quadratic].
+// As implements energy.Capable. It adds [energy.Binary], [energy.Incremental], [energy.Pairwise],
+// [energy.Ordinal], [energy.Windowed] and [energy.Graphical] if the values and the matrix allow it
+// (see [Quadratic]).
 func (m *Quadratic) As(target any) bool {
 	if m.fast != nil && (energy.Give[energy.Binary](target, denseQuadratic{m}) || energy.Give[energy.Incremental](target, denseQuadratic{m})) {
 		return true
@@ -459,7 +461,8 @@ func (m *Quadratic) As(target any) bool {
 // binaryQuadratic implements [energy.Binary] for a Quadratic with two levels.
 type binaryQuadratic struct{ *Quadratic }
 
-// Field stores the energies in e and the exact differences, rounded to float32, in h.
+// Field stores the energies in e and the exact differences, rounded to float32, in h. It implements
+// [energy.Binary].
 func (m binaryQuadratic) Field(e []float64, h []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.linear))
 	check.Len("model", "h", len(h), len(x))
@@ -472,7 +475,7 @@ func (m binaryQuadratic) Field(e []float64, h []float32, x []int32) {
 type pairwiseQuadratic struct{ *Quadratic }
 
 // Pairs returns the energy as a quadratic function of the bits x; it implements [energy.Pairwise].
-// A dense matrix is converted to compressed rows.
+// It converts a dense matrix to sparse rows.
 func (m pairwiseQuadratic) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
 	step := m.values[1] - m.values[0]
 	unit := float64(step * step)
@@ -494,7 +497,7 @@ func (m pairwiseQuadratic) Pairs() (start, adj []int32, weight, field []float64,
 }
 
 // Factors returns one table per nonzero coupling and per site; it implements [energy.Factored]. ok
-// is false while the parameters are being learned.
+// is false if the parameters can change.
 func (m *Quadratic) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	if m.learned {
 		return nil, nil, nil, false
@@ -565,8 +568,8 @@ type ordinalQuadratic struct{ *Quadratic }
 // Values returns the numeric value of each level; it implements [energy.Ordinal].
 func (m ordinalQuadratic) Values() []float32 { return m.numbers }
 
-// Window stores in g the exact differences to levels within distance w; it implements
-// [energy.Windowed].
+// Window stores in g the exact differences to the levels at most w from the current one; it
+// implements [energy.Windowed].
 func (m ordinalQuadratic) Window(e []float64, g []float32, x []int32, w int) {
 	width := 2*w + 1
 	check.Rows("model", "x", len(x), len(m.linear))
@@ -618,19 +621,21 @@ func (m sparseQuadratic) Graph() (start, adj []int32) { return m.graph.start, m.
 // couplings and two levels.
 type denseQuadratic struct{ *Quadratic }
 
-// Field stores the energies in e and the exact differences, rounded to float32, in h.
+// Field stores the energies in e and the exact differences, rounded to float32, in h. It implements
+// [energy.Binary].
 func (m denseQuadratic) Field(e []float64, h []float32, x []int32) {
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), len(m.linear)))
 	check.Len("model", "h", len(h), len(x))
 	m.evaluate(e, h, nil, x, nil, nil)
 }
 
-// CacheLen returns the number of float64s cached per state: one sum of couplings per site, and
-// padding. It implements [energy.Incremental].
+// CacheLen returns the number of float64s cached per state. They are one sum of couplings per site
+// and padding. It implements [energy.Incremental].
 func (m denseQuadratic) CacheLen() int { return len(m.fast.panels.origin) }
 
-// FieldFrom stores the energies and fields of y, starting from the cached sums of x; it implements
-// [energy.Incremental]. Each changed site costs one pass over its couplings.
+// FieldFrom stores the energies and fields of the states y, computed from the cached sums of the
+// earlier states x. Each changed site costs one pass over its couplings. It implements
+// [energy.Incremental].
 func (m denseQuadratic) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	rows := check.Rows("model", "y", len(y), len(m.linear))
 	check.Len("model", "e", len(e), rows)

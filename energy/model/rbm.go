@@ -12,25 +12,32 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// RBM is a restricted Boltzmann machine as a model of its visible units, with the hidden units
+// RBM is a restricted Boltzmann machine as a model of its visible units v. The hidden units are
 // summed out:
 //
-//	E(v) = −b_vᵀv − Σ_j log(1 + e^{a_j}),  a = b_h + W·v.
+//	E(v) = −b_vᵀv − Σ_j log(1 + e^{a_j}),  a = b_h + W·v,
 //
-// It is [energy.Differentiable] and [energy.Binary] with the first-order field −b_v − Wᵀσ(a),
-// [energy.Incremental], [energy.Conditional], [energy.IncrementalBipartite], [energy.Factored] and
-// [energy.Learnable].
+// where b_v and b_h are the biases of the visible and hidden units, W the weights, and a the
+// activations of the hidden units.
 //
-// NewRBM rounds the weights of a hidden unit, and the biases of the visible units, once: to
-// multiples of 2^(e−52), where 2^e is the power of two above the sum of their magnitudes (including
-// that of the hidden bias). Magnitudes above 2^(e−29) are already multiples. All sums for a and
-// b_vᵀv are then exact in float64, in any order. They depend on the state alone, not on the path to
-// it, and are the same on every machine. The same holds for energies, which round a to float32 and
-// continue in float64, and for VisibleField, which adds weights to b_v in float32 in a fixed order.
-// Field, Gradient and FieldFrom add the products of Wᵀσ(a) in float32, and are reproducible for
-// each instruction set. ProposalFrom takes half the time and is reproducible on every machine.
-// Conditional is the difference of two energies. An RBM is immutable and safe for concurrent use;
-// its methods allocate nothing in steady state.
+// RBM is [energy.Differentiable] and [energy.Binary] with the first-order field −b_v − Wᵀσ(a),
+// where σ is the logistic function. It is also [energy.Incremental], [energy.Conditional],
+// [energy.IncrementalBipartite], [energy.Factored] and [energy.Learnable]. Conditional is exact, as
+// the difference of two energies. An RBM is immutable and safe for concurrent use. After the first
+// calls, its methods allocate nothing.
+//
+// # Reproducibility
+//
+// NewRBM rounds the weights of a hidden unit, and the biases of the visible units, once. They
+// become multiples of 2^(e−52), where 2^e is the power of two above the sum of their magnitudes
+// (including that of the hidden bias). Magnitudes above 2^(e−29) are already multiples. All sums
+// for a and b_vᵀv are then exact in float64, in any order. So they depend on the state alone, not
+// on earlier states, and are the same on every machine.
+//
+// The same holds for energies, which round a to float32 and continue in float64. It also holds for
+// VisibleField, which adds weights to b_v in float32 in a fixed order. Field, Gradient and
+// FieldFrom add the products of Wᵀσ(a) in float32, and are reproducible for each instruction set.
+// [RBM.ProposalFrom] takes half the time and is reproducible on every machine.
 type RBM struct {
 	w      []float32    // weights W, hidden × visible
 	packed *simd.Packed // weights W in the layout for matrix products
@@ -41,10 +48,10 @@ type RBM struct {
 	rough  *rough // fixed-point weights for ProposalFrom
 }
 
-// NewRBM returns the machine with weights w (len(bh)×len(bv), row-major, one row per hidden unit),
-// hidden biases bh and visible biases bv. It returns an error if there are no hidden or no visible
-// units, if len(w) does not fit, if a number is not finite, or if an activation could overflow
-// float32. It copies its arguments.
+// NewRBM returns the machine with weights w, hidden biases bh and visible biases bv, which it
+// copies. w is a row-major matrix with one row per hidden unit and one column per visible unit.
+// NewRBM returns an error if there are no hidden or no visible units, if len(w) does not fit, if a
+// number is not finite, or if an activation could overflow float32.
 func NewRBM(w, bh, bv []float32) (*RBM, error) {
 	hidden, visible := len(bh), len(bv)
 	if hidden < 1 || visible < 1 {
@@ -126,7 +133,7 @@ func (m *RBM) Hidden() int { return len(m.bias.hidden) }
 // Energy stores in e the energies of the states x; it implements [energy.Model].
 func (m *RBM) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, nil, x, nil, nil, nil) }
 
-// Field stores the energies in e and the first-order field −b_v − Wᵀσ(a) in h; it implements
+// Field stores the energies in e, and in h the first-order field (see [RBM]). It implements
 // [energy.Binary].
 func (m *RBM) Field(e []float64, h []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.bias.visible))
@@ -134,8 +141,8 @@ func (m *RBM) Field(e []float64, h []float32, x []int32) {
 	m.evaluate(e, h, nil, nil, x, nil, nil, nil)
 }
 
-// Gradient stores the table g[i,l] = (l − x_i)·h_i, where h is the field from Field. It implements
-// [energy.Differentiable].
+// Gradient stores the table g[i,l] = (l − x_i)·h_i for sites i and levels l, where h is the field
+// from Field. It implements [energy.Differentiable].
 func (m *RBM) Gradient(e []float64, g []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.bias.visible))
 	check.Len("model", "g", len(g), 2*len(x))
@@ -143,7 +150,7 @@ func (m *RBM) Gradient(e []float64, g []float32, x []int32) {
 	expandField(g, x)
 }
 
-// Conditional stores in d the exact difference of the energies of both levels of a site. It
+// Conditional stores in d the exact energy difference between the two levels of a site. It
 // implements [energy.Conditional].
 func (m *RBM) Conditional(d []float64, site int, x []int32) {
 	check.Len("model", "d", len(d), 2)
@@ -160,8 +167,8 @@ func (m *RBM) Conditional(d []float64, site int, x []int32) {
 	d[0], d[1] = d[0]-own, d[1]-own
 }
 
-// HiddenField stores the log-odds of the hidden units in f: the activations a, rounded to float32.
-// It implements [energy.Bipartite].
+// HiddenField stores in f the log-odds of the hidden units. They are the activations b_h + W·v,
+// rounded to float32. It implements [energy.Bipartite].
 func (m *RBM) HiddenField(f []float32, x []int32) {
 	n := check.Rows("model", "x", len(x), len(m.bias.visible))
 	check.Len("model", "f", len(f), n*len(m.bias.hidden))
@@ -170,8 +177,8 @@ func (m *RBM) HiddenField(f []float32, x []int32) {
 	m.evaluate(*e, nil, f, nil, x, nil, nil, nil)
 }
 
-// VisibleField stores in f the log-odds b_v + Wᵀh of the visible units; it implements
-// [energy.Bipartite].
+// VisibleField stores in f the log-odds b_v + Wᵀh of the visible units, given states h of the
+// hidden units; it implements [energy.Bipartite].
 func (m *RBM) VisibleField(f []float32, h []int32) {
 	n := len(m.bias.hidden)
 	if len(h)%n != 0 {
@@ -181,9 +188,9 @@ func (m *RBM) VisibleField(f []float32, h []int32) {
 	m.project(f, h)
 }
 
-// Factors returns one table per bias and per nonzero weight, with each hidden unit as a variable.
-// It implements [energy.Factored]. The tables are exact in float64, whereas energies round
-// activations to float32.
+// Factors returns one table per bias and per nonzero weight; it implements [energy.Factored]. Each
+// hidden unit is a variable. The tables are exact in float64, whereas energies round activations to
+// float32.
 func (m *RBM) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	visible, hidden := len(m.bias.visible), len(m.bias.hidden)
 	add := func(table []float64, v ...int32) {
@@ -205,7 +212,8 @@ func (m *RBM) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok
 
 // Tempered returns the machine with all weights and biases multiplied by beta, which must be in [0,
 // 1]. This is the joint distribution of visible and hidden units at inverse temperature beta, as
-// anneal.AIS requires. At beta = 0 the energy is −hidden·log 2 everywhere.
+// anneal.AIS requires. At beta = 0 every state has the energy −hidden·log 2, where hidden is the
+// number of hidden units.
 func (m *RBM) Tempered(beta float64) (energy.Model, error) {
 	if !(beta >= 0 && beta <= 1) {
 		return nil, fmt.Errorf("model: Tempered: beta = %v, want 0 … 1", beta)
@@ -227,16 +235,17 @@ func (m *RBM) Tempered(beta float64) (energy.Model, error) {
 // b_vᵀv and padding. It implements [energy.Incremental].
 func (m *RBM) CacheLen() int { return len(m.panels.origin) }
 
-// FieldFrom stores the energies and fields of y, starting from the cached activations of x. It
-// implements [energy.Incremental]. Each changed site costs one pass over the activations, and the
-// field costs a matrix product.
+// FieldFrom stores the energies and fields of the states y, computed from the cached activations of
+// the earlier states x. Each changed site costs one pass over the activations, and the field costs
+// a matrix product. It implements [energy.Incremental].
 func (m *RBM) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	m.checkFrom(h, next, y, cache, x)
 	m.evaluate(e, h, nil, next, y, cache, x, nil)
 }
 
-// HiddenFieldFrom stores the energies of y and the log-odds of the hidden units, starting from the
-// cached activations of x. It implements [energy.IncrementalBipartite].
+// HiddenFieldFrom stores the energies of the states y and the log-odds of the hidden units,
+// computed from the cached activations of the earlier states x. It implements
+// [energy.IncrementalBipartite].
 func (m *RBM) HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32) {
 	check.Len("model", "f", len(f), check.Rows("model", "x", len(y), len(m.bias.visible))*len(m.bias.hidden))
 	m.checkCaches(next, y, cache, x)
@@ -354,21 +363,23 @@ func fixedField(fixed *simd.Fixed, h, act []float32, n, hidden, stride int) {
 // this much from the exact energy difference if a flip changes an activation by one.
 const coarsest = 1. / 8
 
-// ProposalFrom does the same as [RBM.FieldFrom] in half the time, with an approximate field for the
-// proposals of mcmc.DMALA. The field is −b_v − Wᵀσ(a) with W and σ(a) − ½ rounded to integers,
+// ProposalFrom does the same as [RBM.FieldFrom] in half the time, but the field is only
+// approximate. It is for the proposals of mcmc.DMALA. The field is −b_v − Wᵀσ(a) with W and σ(a) −
+// ½ rounded to integers,
 //
 //	h_i = (−b_v,i − ½Σ_j W_ji) − u_i·Σ_j (W_ji/u_i)·2⁻¹³·(2¹³·(σ(a_j) − ½)),
 //
-// where each of the two brackets in the sum is rounded to the nearest integer, and u_i is the
-// smallest power of two for which the magnitudes of W_ji/u_i are below 2¹⁵ and add up to less than
-// 2¹⁹. The sum is exact, so h is the same on every machine. It differs from the field of FieldFrom
-// by at most
+// where each of the two brackets in the sum is rounded to the nearest integer. u_i is the smallest
+// power of two for which the magnitudes of W_ji/u_i are below 2¹⁵ and add up to less than 2¹⁹. The
+// sum is exact, so h is the same on every machine. It differs from the field of FieldFrom by at
+// most
 //
 //	u_i·hidden/4 + 2⁻¹⁴·(Σ_j |W_ji| + u_i·hidden/2),
 //
-// rounding to float32 aside. With random weights the difference is typically a hundredth of that.
-// If the bound exceeds 1/8 for a site, as it does with large weights, h is the field of FieldFrom
-// for all sites. Energies and caches are always those of FieldFrom.
+// where hidden is the number of hidden units, not counting the rounding to float32. With random
+// weights the difference is typically a hundredth of that. If the bound exceeds 1/8 for a site, as
+// with large weights, h is the field of FieldFrom for all sites. Energies and caches are always
+// those of FieldFrom.
 func (m *RBM) ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	m.checkFrom(h, next, y, cache, x)
 	m.rough.once.Do(m.fix)

@@ -6,17 +6,18 @@ import (
 	"slices"
 )
 
-// TorusIsing returns log Z and the mean energy per site, in nats, of the Ising model without a
-// field on a torus of m×n sites, exactly, in O(n) time. The model is that of
-// NewIsing(Lattice{m, n}, k, 0), p(x) ∝ exp(k·Σ s_i s_j) over neighbours with spins s = ±1.
-// Both numbers are what a sampler of any size of lattice can be compared with.
+// TorusIsing returns the exact log Z, and the mean energy per site in nats, of the Ising model
+// without a field on a torus of m × n sites. It takes O(n) time. The model is that of
+// NewIsing(Lattice{m, n}, k, 0): p(x) ∝ exp(k·Σ s_i s_j) over neighbouring spins s = ±1. Use it as
+// a reference for samplers on lattices of any size.
 //
-// It is the partition sum of Kaufman (Phys. Rev. 76, 1232, 1949, equation 66),
+// The formula is that of Kaufman (Phys. Rev. 76, 1232, 1949, equation 66),
 //
-//	Z = ½ (2 sinh 2k)^{mn/2} · (∏ 2cosh(mγ_odd/2) + ∏ 2sinh(mγ_odd/2) + ∏ 2cosh(mγ_even/2) + ∏ 2sinh(mγ_even/2)),
+//	Z = ½ (2 sinh 2k)^{mn/2} · (∏ 2cosh(mγ_odd/2) + ∏ 2sinh(mγ_odd/2)
+//		+ ∏ 2cosh(mγ_even/2) + ∏ 2sinh(mγ_even/2)).
 //
-// with products over l = 1, 3, …, 2n − 1 and l = 0, 2, …, 2n − 2, where
-// cosh γ_l = cosh 2k·coth 2k − cos(πl/n) and γ_0 = 2k + ln tanh k, and the energy is
+// The products over γ_odd are over γ_l with l = 1, 3, …, 2n − 1, those over γ_even with l = 0, 2,
+// …, 2n − 2. Here cosh γ_l = cosh 2k·coth 2k − cos(πl/n) and γ_0 = 2k + ln tanh k. The energy is
 // −k·(d log Z/dk)/(mn).
 //
 // Both sides must be at least 3, and k in (0, 100].

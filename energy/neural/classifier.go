@@ -10,20 +10,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// ClassifierConfig holds the settings of [NewClassifier]. The zero value computes exact tables.
+// ClassifierConfig holds the settings of [NewClassifier]. With the zero value, tables are exact.
 type ClassifierConfig struct {
-	// FirstOrder approximates log p(y | x) linearly in the one-hot encoding of the tokens of
-	// x. It costs one forward and one backward pass, instead of one forward pass for every
-	// level of every site (Schiff et al. 2025).
+	// FirstOrder makes tables approximate: log p(y | x) is taken as linear in the one-hot
+	// encoding of the tokens x. A table then costs one forward and one backward pass, instead
+	// of one forward pass for every level of every site (Schiff et al. 2025).
 	FirstOrder bool
 
-	// Level returns the noise level for the network at time t. nil means −log α of the
-	// log-linear schedule, α = 1 − (1−10⁻³)·t, as in train.Noisy. A network without Cond
-	// ignores the noise level.
+	// Level returns the noise level that is an input of the network, for the time t. nil means
+	// −log α of the log-linear schedule, α = 1 − (1−10⁻³)·t, as in train.Noisy. A network
+	// without Cond ignores the noise level.
 	Level func(t float64) float64
 
-	// TimeFree gives the network the noise level 0 at all times, for networks trained with
-	// train.Masked.
+	// TimeFree makes the noise level 0 at all times, for networks trained with train.Masked.
 	TimeFree bool
 
 	// Workers is the number of goroutines that share a call; 0 means GOMAXPROCS, and numbers
@@ -31,12 +30,14 @@ type ClassifierConfig struct {
 	Workers int
 }
 
-// Classifier computes the probabilities of classes given noised tokens x at time t. The
-// log-weights of the classes are the network's outputs f averaged over the L positions,
+// Classifier computes the probability of a class y given noisy tokens x at time t. The network has
+// one output per class at each position, and the log-weights of the classes are the means of these
+// outputs f_i over the L positions i,
 //
 //	p(y | x, t) = softmax(1/L·Σ_i f_i(x, t))_y,
 //
-// as fitted by train.Classify. It is a diffusion.Classifier for diffusion.ClassifierGuided.
+// as trained by train.Classify. A Classifier is a diffusion.Classifier for
+// diffusion.ClassifierGuided.
 //
 // A Classifier is safe for concurrent use. Concurrent calls run one after another, because all
 // workers serve one call. Calls allocate nothing after the largest call has occurred once.
@@ -74,10 +75,10 @@ type judgeWork struct {
 	w     []float64
 }
 
-// NewClassifier returns the classifier for one class of a network whose outputs are log-weights
-// of classes. For masked diffusion, mask is the mask level. Table then computes only the rows of
-// masked sites, because the other tokens do not change. For uniform noise, or a process that
-// masks tokens again, mask is −1, and Table computes all rows. NewClassifier returns an error if
+// NewClassifier returns the classifier for one class of a network whose outputs are log-weights of
+// classes. For masked diffusion, mask is the level of the mask. Table then computes only the rows
+// of masked sites, because the other tokens do not change. For uniform noise, or for a process that
+// can mask tokens again, mask is −1, and Table computes all rows. NewClassifier returns an error if
 // net is nil or a network of reals, or if class or mask is out of range.
 func NewClassifier(net *Transformer, class int, mask int32, opt ClassifierConfig) (*Classifier, error) {
 	switch {
@@ -125,9 +126,9 @@ func (c *Classifier) Shape() (sites, levels int) {
 	return c.judge.net.cfg.Length, c.judge.net.cfg.Levels
 }
 
-// LogProb stores in dst the values log p(y | x, t) of the states x, states × sites. The error names
-// a state whose log-probability is not finite. LogProb panics if the lengths do not match or a
-// token is out of range.
+// LogProb stores in dst the log-probability of the class for each of the states x at time t. x is
+// an array of states × sites. LogProb returns an error that names the state if a log-probability is
+// not finite. It panics if the lengths do not match or a token is out of range.
 func (c *Classifier) LogProb(dst []float64, x []int32, t float64) error {
 	j := c.judge
 	check.Len("neural", "x", len(x), len(dst)*j.net.cfg.Length)
@@ -137,9 +138,10 @@ func (c *Classifier) LogProb(dst []float64, x []int32, t float64) error {
 	return j.run(t)
 }
 
-// Table stores in dst, for every site i and level l of one state x, log p(y | x with x_i = l, t) −
-// log p(y | x, t). It implements diffusion.Classifier. Rows of tokens that are not masked are 0,
-// unless mask is −1. Table returns an error if outputs of the network are not finite.
+// Table stores in dst how log p(y | x, t) changes if one site of the state x changes: for every
+// site i and level l, the entry log p(y | x with x_i = l, t) − log p(y | x, t). Unless mask is −1,
+// rows of tokens that are not masked are 0. It implements diffusion.Classifier. Table returns an
+// error if outputs of the network are not finite.
 func (c *Classifier) Table(dst []float32, x []int32, t float64) error {
 	sites, levels := c.Shape()
 	check.Len("neural", "x", len(x), sites)

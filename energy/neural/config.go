@@ -18,28 +18,28 @@ type Config struct {
 	// Outputs is the number of outputs per position; 0 means Levels, or Channels for reals.
 	Outputs int
 
-	// Width is the number of entries of a position between the blocks, a multiple of 2·Heads.
+	// Width is the number of features per position between the blocks, a multiple of 2·Heads.
 	// Heads is the number of attention heads, and Blocks the number of blocks.
 	Width, Heads, Blocks int
 
 	// Hidden is the number of hidden units of a block; 0 means 4·Width.
 	Hidden int
 
-	// Cond is the number of features of the noise level. If it is 0, the network ignores the
-	// noise level and has no shifts, scales or gates.
+	// Cond is the number of features that encode the noise level. If it is 0, the network
+	// ignores the noise level and has no shifts, scales or gates.
 	Cond int
 
-	// Classes is the number of classes. If it is not 0, the class of a state, or none, is an
-	// input of the network (UDLM; Schiff et al. 2025): see [Input.Class] and
+	// Classes is the number of classes. If it is not 0, the network has another input, the
+	// class of a state or none (UDLM; Schiff et al. 2025): see [Input.Class] and
 	// [Transformer.Given]. Classes requires Cond.
 	Classes int
 
 	// Positions adds a learned vector to each position. Without it, as in the public
-	// checkpoints, a network depends only on relative positions: for a fully masked state it
-	// predicts the same at every position.
+	// checkpoints, a network depends only on relative positions. For a fully masked state it
+	// then predicts the same at every position.
 	Positions bool
 
-	// Block limits the positions that a position attends to: its own block of this length and
+	// Block is the length of blocks of positions. A position attends only to its own block and
 	// the blocks before it (see [layer.Attention]). 0 means no limit.
 	Block int
 }
@@ -101,7 +101,8 @@ type block struct {
 	modulate     layer.Linear
 }
 
-// Tensor is a named part of the weights, row-major; the product of its dimensions is len(Data).
+// Tensor is a named part of the weights. Data is row-major; its length is the product of the
+// dimensions.
 type Tensor struct {
 	Name  string
 	Shape []int

@@ -8,13 +8,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Masked is the denoiser of masked diffusion (MDLM; Sahoo et al. 2024, §3.2.3). The outputs of
-// the network are log-weights for masked positions, where the mask itself has probability zero.
-// Unmasked tokens are their own prediction (carry-over). Only the outputs of masked positions are
-// computed.
+// Masked is the denoiser of masked diffusion (MDLM; Sahoo et al. 2024, §3.2.3). At masked
+// positions, the outputs of the network are log-weights, and the mask itself has probability zero.
+// Only these outputs are computed. Unmasked tokens are their own prediction (carry-over).
 //
-// A Masked is safe for concurrent use. Concurrent calls run one after another, because all
-// workers serve one call. Calls allocate nothing after the largest batch has occurred once.
+// A Masked is safe for concurrent use. Concurrent calls run one after another, because all workers
+// serve one call. Calls allocate nothing after the largest batch has occurred once.
 type Masked struct{ engine *engine[int32] }
 
 // NewMasked returns the denoiser of a network whose levels include the mask. It returns an error
@@ -33,34 +32,35 @@ func NewMasked(net *Transformer, mask int32, opt Options) (*Masked, error) {
 // Shape returns the Length of the network as sites, and its Levels.
 func (d *Masked) Shape() (sites, levels int) { return d.engine.shape() }
 
-// TimeFree reports whether predictions depend only on the tokens, not on time.
+// TimeFree reports whether predictions depend only on the tokens, not on the time.
 func (d *Masked) TimeFree() bool { return d.engine.timeFree() }
 
 // MaskLevel returns the level of the mask; it implements [energy.Masking].
 func (d *Masked) MaskLevel() int32 { return d.engine.mask }
 
-// Denoise stores in v the log-weights; it implements [energy.Denoiser]. The error names a state
-// whose noise level or outputs are not finite. A token out of range panics.
+// Denoise stores the log-weights in v; it implements [energy.Denoiser]. It returns an error that
+// names the state if its noise level or outputs are not finite. It panics if a token is out of
+// range.
 func (d *Masked) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return d.engine.denoise(ctx, v, q)
 }
 
-// Uniform is the denoiser of uniform diffusion (UDLM; Schiff et al. 2025). The outputs of the
-// network are log-weights of each token given the other tokens ([energy.LeaveOneOut]), if it was
-// trained by the objective of UDLM. The reverse step of UDLM puts this prediction into the
-// posterior. With posterior set, the outputs are log-weights given all of x_t, as trained by
-// cross-entropy.
+// Uniform is the denoiser of uniform diffusion (UDLM; Schiff et al. 2025). By default the outputs
+// of the network are log-weights of each token given the other tokens ([energy.LeaveOneOut]), as
+// trained by the objective of UDLM. The reverse step of UDLM combines such a prediction with the
+// site's own token. With the option posterior of [NewUniform], the outputs are log-weights given
+// all of the noisy state, as trained by cross-entropy.
 //
-// A Uniform is safe for concurrent use. Concurrent calls run one after another, because all
-// workers serve one call. Calls allocate nothing after the largest batch has occurred once.
+// A Uniform is safe for concurrent use. Concurrent calls run one after another, because all workers
+// serve one call. Calls allocate nothing after the largest batch has occurred once.
 type Uniform struct {
 	engine    *engine[int32]
 	posterior bool
 }
 
-// NewUniform returns the denoiser of a network. posterior states that the network predicts from
-// all of x_t, not only from the other tokens. NewUniform returns an error if net is nil, is a
-// network of reals or does not have one output per level.
+// NewUniform returns the denoiser of a network. If posterior is true, the network predicts from all
+// tokens of the noisy state, not only from the other tokens. NewUniform returns an error if net is
+// nil, is a network of reals or does not have one output per level.
 func NewUniform(net *Transformer, posterior bool, opt Options) (*Uniform, error) {
 	if err := tokens("NewUniform", net); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func keepClean(v []float32, x []int32, clean []bool, _, _ float64) {
 // Shape returns the Length of the network as sites, and its Levels.
 func (d *Uniform) Shape() (sites, levels int) { return d.engine.shape() }
 
-// TimeFree reports whether predictions depend only on the tokens, not on time.
+// TimeFree reports whether predictions depend only on the tokens, not on the time.
 func (d *Uniform) TimeFree() bool { return d.engine.timeFree() }
 
 // LeaveOneOut reports whether the prediction of a site ignores the token at that site.
@@ -96,28 +96,34 @@ func (d *Uniform) LeaveOneOut() bool { return !d.posterior }
 // MaskLevel returns −1: the network has no mask (see [energy.Masking]).
 func (d *Uniform) MaskLevel() int32 { return -1 }
 
-// Denoise stores in v the log-weights; it implements [energy.Denoiser]. The error names a state
-// whose noise level or outputs are not finite. A token out of range panics.
+// Denoise stores the log-weights in v; it implements [energy.Denoiser]. It returns an error that
+// names the state if its noise level or outputs are not finite. It panics if a token is out of
+// range.
 func (d *Uniform) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return d.engine.denoise(ctx, v, q)
 }
 
-// Ratio is the denoiser of a score-entropy network (SEDD; Lou, Meng and Ermon 2024). The output f
-// of the network estimates the logarithm of the concrete score s_i(y) = p_t(x with x_i =
-// y)/p_t(x). At y = x_i the logarithm is 0, and the output is ignored.
+// Ratio is the denoiser of a score-entropy network (SEDD; Lou, Meng and Ermon 2024). At each site
+// i, the output f(y) of the network for level y estimates the logarithm of the concrete score, a
+// ratio of probabilities of the noisy state x,
 //
-// With a mask, s_i(y) = p(x_0,i = y | x)·α/(1−α) at masked sites: the score is proportional to
-// the posterior. A constant factor in the scores does not matter, because a row of log-weights is
-// defined up to a constant. The public code divides by such a factor, (e^σ − 1)(V − 1) with V
-// levels, if its configuration sets scale_by_sigma.
+//	s_i(y) = p_t(x with x_i = y)/p_t(x).
 //
-// Without a mask, log s(y) = f(y): the public code has scale_by_sigma for absorbing noise only.
-// Then s(y)/Σ s is p(x_t,i = y | other sites), and
+// At y = x_i the logarithm is 0, and the output is ignored. Let α be the probability that a token
+// is intact, and σ = −log α.
 //
-//	p(x_0,i = y | other sites) = max(0, s(y)/Σ s − (1−α)/V)/α,
+// With a mask, s_i(y) = p(x_0,i = y | x)·α/(1−α) at masked sites, so the score is proportional to
+// the posterior. A constant factor does not matter, because a row of log-weights is defined up to a
+// constant. In particular, the factor (e^σ − 1)(V − 1) for V levels, by which the public code
+// divides if its configuration sets scale_by_sigma, does not matter.
 //
-// because a token is intact with probability α and otherwise uniform. These predictions exclude
-// the site itself. The maximum is 0 only if the scores do not belong to any distribution.
+// Without a mask, log s_i(y) = f(y); the public code has scale_by_sigma for masks only. Then
+// s_i(y)/Σ s_i is p(x_t,i = y | other sites), and
+//
+//	p(x_0,i = y | other sites) = max(0, s_i(y)/Σ s_i − (1−α)/V)/α,
+//
+// because a token is intact with probability α and otherwise uniform. These predictions exclude the
+// site itself. The difference is negative only if the scores do not belong to any distribution.
 //
 // A Ratio is safe for concurrent use. Concurrent calls run one after another, because all workers
 // serve one call. Calls allocate nothing after the largest batch has occurred once.
@@ -126,9 +132,9 @@ type Ratio struct {
 	masked bool
 }
 
-// NewRatio returns the denoiser of a network under absorbing noise with the given mask, or under
-// uniform noise if mask is −1. It returns the same errors as [NewMasked]. Under uniform noise,
-// TimeFree is an error, because the scores depend on the time.
+// NewRatio returns the denoiser of a network for tokens that are replaced by the given mask, or by
+// uniform noise if mask is −1. It returns the same errors as [NewMasked]. With uniform noise, the
+// option TimeFree is an error, because the scores depend on the time.
 func NewRatio(net *Transformer, mask int32, opt Options) (*Ratio, error) {
 	if mask != -1 {
 		e, err := maskedEngine("Ratio", net, mask, opt)
@@ -183,12 +189,13 @@ func (d *Ratio) TimeFree() bool { return d.engine.timeFree() }
 // noise.
 func (d *Ratio) LeaveOneOut() bool { return !d.masked }
 
-// MaskLevel implements [energy.Masking]: it returns the level of the mask, or −1 under uniform
-// noise.
+// MaskLevel returns the level of the mask, or −1 under uniform noise; it implements
+// [energy.Masking].
 func (d *Ratio) MaskLevel() int32 { return d.engine.mask }
 
-// Denoise stores in v the log-weights; it implements [energy.Denoiser]. The error names a state
-// whose noise level or outputs are not finite. A token out of range panics.
+// Denoise stores the log-weights in v; it implements [energy.Denoiser]. It returns an error that
+// names the state if its noise level or outputs are not finite. It panics if a token is out of
+// range.
 func (d *Ratio) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return d.engine.denoise(ctx, v, q)
 }

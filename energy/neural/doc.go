@@ -1,26 +1,25 @@
-// Package neural provides diffusion transformers and the denoisers made of them. Their weights
-// are trained by package energy/neural/train or read from .safetensors files, including the
+// Package neural provides diffusion transformers and the denoisers made of them. The weights of a
+// network are trained by package energy/neural/train or read from .safetensors files, including the
 // public MDLM, UDLM and SEDD checkpoints. The package also has two energies: [Potential], a
 // residual network, and [Posterior], the binary weights of a network given data.
 //
-// A [Transformer] holds a network's weights. [Masked], [Uniform], [Ratio] and [Reals] turn one
-// into an [energy.Denoiser]:
+// A [Transformer] holds a network's weights. [Masked], [Uniform], [Ratio] and [Reals] turn one into
+// an [energy.Denoiser]:
 //
 //	net, err := neural.Open("model.safetensors", neural.Config{Length: 128, Heads: 12})
 //	model, err := neural.NewMasked(net, mask, neural.Options{TimeFree: true})
 //	d, err := diffusion.New(ctx, model, diffusion.Masked{Mask: mask}, diffusion.Config{})
 //
-// A network with classes ([Config.Classes]) is a denoiser for each class ([Transformer.Given]),
-// for diffusion.ClassifierFree. A [Classifier] of noised tokens is for
-// diffusion.ClassifierGuided. A [Scorer] is a learned score of clean states with a gradient, for
-// constraint.Score.
+// If a network has classes ([Config.Classes]), [Transformer.Given] makes the network of one class,
+// for diffusion.ClassifierFree. A [Classifier] of noisy tokens is for diffusion.ClassifierGuided. A
+// [Scorer] is a learned score of clean states with a gradient, for constraint.Score.
 //
-// [Options] sets the noise level that a network is conditioned on, as a function of the time and
+// A network may have the noise level as an input. [Options] sets it as a function of the time and
 // the signal level.
 //
 // # Caveats
 //
-// Predictions have the same bits for any number of workers and any batch. They use matrix
-// products, so they are reproducible only per dispatch level of the processor (see the package
+// Predictions have the same bits for any number of workers and any batch. They use matrix products,
+// so they are reproducible only on processors with the same vector instructions (see the package
 // doc of sampler).
 package neural

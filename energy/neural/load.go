@@ -17,18 +17,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Open reads a network from a .safetensors file, or from the files that an index (.json) lists.
-// The file may be one written by [Transformer.Write], or a public checkpoint of MDLM, UDLM or
-// SEDD, whose tensors have the same names. The names may have a common prefix such as
-// "backbone."; tensors without the prefix are then ignored.
+// Open reads a network from a .safetensors file, or from the files that an index (.json) lists. The
+// file may be one written by [Transformer.Write], or a public checkpoint of MDLM, UDLM or SEDD,
+// whose tensors have the same names. The names may have a common prefix such as "backbone.";
+// tensors without the prefix are then ignored.
 //
 // Fields of cfg that are 0 are read from the shapes of the tensors and from the file's metadata.
-// Heads must be set if a checkpoint has neither the number of heads nor rotary_emb.inv_freq.
-// Length must be set if the checkpoint does not contain it.
+// Heads must be set if a checkpoint has neither the number of heads nor rotary_emb.inv_freq. Length
+// must be set if the checkpoint does not contain it.
 //
-// The error names the file and the tensor. A tensor may be missing, not belong to the network, or
-// hold numbers that are not finite. It may also have the wrong shape or a type other than F32,
-// F16 and BF16.
+// Open returns an error that names the file and the tensor if a tensor is missing or does not
+// belong to the network. It also does so if a tensor has the wrong shape, a type other than F32,
+// F16 and BF16, or numbers that are not finite.
 func Open(path string, cfg Config) (*Transformer, error) {
 	f, err := OpenFile(path)
 	if err != nil {
@@ -74,7 +74,7 @@ func (t *Transformer) Write(w io.Writer, dtype DType) error {
 	})
 }
 
-// Load reads a network from an open file, with the rules of [Open] for cfg.
+// Load reads a network from an open file f. It completes cfg and returns errors as [Open] does.
 func Load(f *File, cfg Config) (*Transformer, error) {
 	if f == nil {
 		return nil, fmt.Errorf("neural: Load: f = nil")

@@ -8,24 +8,25 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Input is a batch of states: Tokens, states × Length, or Reals, states × Length × Channels.
-// Level holds one noise level per state; a network without Cond does not read it.
+// Input is a batch of states, given as either Tokens (states × Length) or Reals (states × Length ×
+// Channels). Level holds one noise level per state; a network without Cond does not read it.
 type Input struct {
 	Tokens []int32
 	Reals  []float32
 	Level  []float64
 
-	// Rows replaces Tokens if positions hold mixtures of tokens: states × Length × Levels
-	// weights. The embedding of a position is then the weighted sum of the token embeddings.
+	// Rows replaces Tokens if positions hold mixtures of tokens. It has states × Length ×
+	// Levels weights. The embedding of a position is then the weighted sum of the token
+	// embeddings.
 	Rows []float32
 
-	// Class is the class of each state, or −1 for none, for a network with Classes. nil means
-	// the class of [Transformer.Given], or none.
+	// Class is the class of each state, or −1 for none. It is for networks with Classes. nil
+	// means the class of [Transformer.Given], or none.
 	Class []int32
 }
 
-// Pass is scratch for a network's forward and backward passes over a batch of states. It must be
-// used by one goroutine at a time. Different passes of one network may be used concurrently. No
+// Pass is the scratch of a network for forward and backward passes over a batch of states. It must
+// be used by one goroutine at a time. Different passes of one network may be used concurrently. No
 // method allocates.
 type Pass struct {
 	net   *Transformer
@@ -217,9 +218,9 @@ func (p *Pass) classify(class []int32) {
 	}
 }
 
-// Forward runs the network up to its last linear layer. It keeps a reference to in until the next
-// call. It panics if lengths do not match, there are more states than the pass was made for, or a
-// token is out of range.
+// Forward runs the network up to its last linear layer. It keeps a reference to its argument in
+// until the next call. It panics if lengths do not match, there are more states than the pass was
+// made for, or a token is out of range.
 func (p *Pass) Forward(in Input) {
 	p.take(in)
 	c, b := p.net.cfg, &p.net.body
@@ -338,9 +339,9 @@ func (p *Pass) block(x []float32, b *block, k *kept) {
 	p.gate(x, k.f2, k.modul, 5)
 }
 
-// Output stores the outputs of the network in y, one row of Outputs for each position listed in
-// rows. A position is state·Length + position, in ascending order; nil means all positions. Call
-// Output after Forward.
+// Output stores the outputs of the network in y, one row of Outputs numbers for each position
+// listed in rows. The argument rows holds positions as state·Length + position, in ascending order;
+// nil means all positions. Call Output after Forward.
 func (p *Pass) Output(y []float32, rows []int32) {
 	c := p.net.cfg
 	h := p.final.y1[:p.n*c.Length*c.Width]
@@ -361,8 +362,8 @@ func (p *Pass) Output(y []float32, rows []int32) {
 // the pass; the caller clears it.
 func (p *Pass) Gradient() []float32 { return p.grad }
 
-// Backward adds the gradient of the weights to Gradient, given dy, the gradient with respect to
-// the rows that the last Output stored. It panics unless the pass is for training.
+// Backward adds the gradient of the weights to the result of Gradient. dy is the gradient with
+// respect to the rows that the last Output stored. Backward panics unless the pass is for training.
 func (p *Pass) Backward(dy []float32) {
 	if p.use == predicting {
 		panic("neural: Backward of a pass from NewPass, want NewTraining")
@@ -416,9 +417,9 @@ func (p *Pass) rowsBack(dx []float32) {
 }
 
 // InputGradient stores in dst the gradient of the last Backward with respect to the input. For
-// reals it is with respect to [Input.Reals], states × Length × Channels. For tokens it is with
+// [Input.Reals] it has states × Length × Channels entries. For tokens it is the gradient with
 // respect to the weights of tokens, states × Length × Levels: those in [Input.Rows], or the one-hot
-// rows of the tokens. InputGradient panics unless the pass is for training.
+// encoding of the tokens. InputGradient panics unless the pass is for training.
 func (p *Pass) InputGradient(dst []float32) {
 	c := p.net.cfg
 	if p.use == predicting {

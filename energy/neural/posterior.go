@@ -10,22 +10,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Posterior is a Bayesian network with binary weights: the posterior distribution of the weights
-// θ ∈ {−1, 1}ᵈ of a network with one hidden layer, given N rows of data. Its energy is
+// Posterior is the posterior distribution of the binary weights θ ∈ {−1, 1}ᵈ of a network with one
+// hidden layer, given N data: inputs x_i and targets y_i. Its energy is
 //
 //	E(θ) = (w/N) Σ_i (f_i − y_i)²,  f_i = σ(c + Σ_j v_j tanh(b_j + Σ_k W_kj x_ik)),
 //
-// without a prior (Zhang, Liu and Liu 2022, section 6.4, whose code has w = 100; w = N gives the
-// sum of squares). Each site is a weight; level 0 means −1 and level 1 means 1. The d = (inputs +
-// 2)·hidden + 1 sites are W row by row (a row per input), b, v and c.
+// where f_i is the output of the network, with weights and biases W, b, v and c, and w is a factor
+// that you choose. There is no prior. The energy is that of Zhang, Liu and Liu (2022, section 6.4),
+// whose code has w = 100; w = N gives the sum of squares. Each site is a weight; level 0 means −1
+// and level 1 means 1. The d = (inputs + 2)·hidden + 1 sites are W row by row (a row per input), b,
+// v and c.
 //
 // Posterior implements [energy.Binary] and [energy.Differentiable] to first order by
 // backpropagation (twice the derivative at θ), and [energy.Conditional] by evaluating both
 // energies. If it has a batch, [energy.As] also finds [energy.Stochastic].
 //
-// It is immutable and safe for concurrent use. Its methods allocate nothing in steady state.
-// Activations are float32: results are reproducible per dispatch level of the processor. The
-// energy and field of a state do not depend on the other states of a call.
+// It is immutable and safe for concurrent use. After the first calls, its methods allocate nothing.
+// Activations are float32, so results are reproducible only on processors with the same vector
+// instructions. The energy and field of a state do not depend on the other states of a call.
 type Posterior struct {
 	rows, inputs, hidden, batch int
 
@@ -34,14 +36,14 @@ type Posterior struct {
 	y      []float32
 }
 
-// NewPosterior returns the posterior given the inputs x, len(y) × inputs row-major, and their
-// targets y in 0 … 1. weight is the factor w of the energy. batch is the number of rows drawn for
-// an estimate of the field; 0 means no estimates. x and y are copied.
+// NewPosterior returns the posterior given the inputs x, a row-major array of len(y) × inputs, and
+// the targets y in 0 … 1. weight is the factor w of the energy. batch is the number of rows drawn
+// for an estimate of the field; 0 means no estimates. x and y are copied.
 //
-// NewPosterior returns an error if y is empty or not in 0 … 1, or len(x) is not a positive
-// multiple of len(y). Other errors are hidden < 1, a weight that is not > 0, and a batch that is
-// not in 0 … len(y). Numbers that are not finite, and derivatives that could overflow float32,
-// are errors too.
+// NewPosterior returns an error if y is empty or not in 0 … 1, or len(x) is not a positive multiple
+// of len(y). It also returns an error if hidden < 1, weight is not > 0, or batch is not in 0 …
+// len(y). Numbers that are not finite, and derivatives that could overflow float32, are errors,
+// too.
 func NewPosterior(x, y []float32, hidden int, weight float64, batch int) (*Posterior, error) {
 	const caller = "neural: NewPosterior"
 	rows := len(y)
@@ -95,7 +97,8 @@ func (m *Posterior) pad(dst, x []float32) {
 // Shape returns the number of weights as sites, and 2 as the number of levels.
 func (m *Posterior) Shape() (sites, levels int) { return (m.inputs+2)*m.hidden + 1, 2 }
 
-// Energy implements [energy.Model].
+// Energy stores in e the energies of the states x, vectors of weights; it implements
+// [energy.Model].
 func (m *Posterior) Energy(e []float64, x []int32) { m.evaluate(e, nil, x) }
 
 // Field stores energies in e and first-order energy differences in h; it implements
@@ -105,8 +108,8 @@ func (m *Posterior) Field(e []float64, h []float32, x []int32) {
 	m.evaluate(e, h, x)
 }
 
-// Gradient implements [energy.Differentiable] to first order: g[i,l] = (l − x_i)·h_i, with h the
-// field.
+// Gradient stores in g the first-order table g[i,l] = (l − x_i)·h_i for sites i and levels l, where
+// h is the field of [Posterior.Field]. It implements [energy.Differentiable].
 func (m *Posterior) Gradient(e []float64, g []float32, x []int32) {
 	check.Len("neural", "g", len(g), 2*len(x))
 	m.evaluate(e, g[len(x):], x)

@@ -18,14 +18,14 @@ import (
 //
 //	E(x) = bᵀv + wᵀf(h_K),  h_0 = W v + c,  h_k = h_{k−1} + D_k f(U_k h_{k−1} + u_k) + d_k.
 //
-// f is the SiLU, and K is the number of residual blocks; without blocks the network is a
-// perceptron with one hidden layer. v encodes the state: 2x_i − 1 for two levels, one-hot entries
-// for more.
+// Here v encodes the state: 2x_i − 1 for two levels, one-hot entries for more. f is the SiLU
+// activation, and K is the number of residual blocks. Without blocks the network is a perceptron
+// with one hidden layer. The other letters are weights and biases.
 //
 // Potential implements [energy.Differentiable] and [energy.Learnable], and [energy.As] finds
 // [energy.Binary] if it has two levels. Differences are of first order, by backpropagation. It is
-// immutable and safe for concurrent use. Activations are float32: results are reproducible per
-// dispatch level of the processor, and do not depend on the batch.
+// immutable and safe for concurrent use. Activations are float32, so results are reproducible only
+// on processors with the same vector instructions. They do not depend on the batch.
 type Potential struct {
 	sites, levels, in, width int
 	weights                  []float32
@@ -42,9 +42,9 @@ type potentialParts struct {
 
 // NewPotential returns a network of the given width and number of blocks for states of sites ×
 // levels, with random weights drawn from src. The weights of a layer have standard deviation
-// 1/√inputs. In the second layer of each block and in the readout it is a tenth of that. Biases
-// are 0, so energies begin near 0. NewPotential returns an error if sites, levels or width < 1,
-// blocks < 0, or there would be more than 2²⁸ weights.
+// 1/√inputs, or a tenth of that in the second layer of each block and in the last layer. Biases are
+// 0, so energies begin near 0. NewPotential returns an error if sites, levels or width < 1, blocks
+// < 0, or there would be more than 2²⁸ weights.
 func NewPotential(sites, levels, width, blocks int, src rand.Source) (*Potential, error) {
 	switch {
 	case sites < 1 || levels < 1:
@@ -107,10 +107,11 @@ func (m *Potential) cut(w []float32, blocks int) potentialParts {
 // Shape returns the numbers of sites and levels.
 func (m *Potential) Shape() (sites, levels int) { return m.sites, m.levels }
 
-// Energy implements [energy.Model].
+// Energy stores in e the energies of the states x; it implements [energy.Model].
 func (m *Potential) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, x, nil) }
 
-// Gradient implements [energy.Differentiable] to first order, by backpropagation.
+// Gradient stores in g the table of first-order differences, by backpropagation; it implements
+// [energy.Differentiable].
 func (m *Potential) Gradient(e []float64, g []float32, x []int32) {
 	check.Len("neural", "g", len(g), len(x)*m.levels)
 	b := scratch.Float32s.Get(len(x) / m.sites * m.in)
@@ -138,7 +139,7 @@ func (m *Potential) As(target any) bool {
 // binaryPotential adds [energy.Binary] to a Potential of two levels.
 type binaryPotential struct{ *Potential }
 
-// Field implements [energy.Binary] to first order: h_i = 2 ∂E/∂v_i.
+// Field stores in h the first-order field h_i = 2 ∂E/∂v_i; it implements [energy.Binary].
 func (m binaryPotential) Field(e []float64, h []float32, x []int32) {
 	check.Len("neural", "h", len(h), len(x))
 	m.evaluate(e, h, nil, x, nil)
@@ -270,9 +271,9 @@ type potentialLearner struct {
 	theta []float64
 }
 
-// Learn returns a copy of the network with its weights as parameters; it implements
-// [energy.Learnable]. The parameters are W, c, then U_k, u_k, D_k, d_k of every block, w and b.
-// The network stores them as float32.
+// Learn returns a copy of the network whose weights can change; it implements [energy.Learnable].
+// In the notation of [Potential], the parameters are W, c, then U_k, u_k, D_k, d_k of every block,
+// w and b. The network stores them as float32.
 func (m *Potential) Learn() (energy.Parametric, error) {
 	own := *m
 	own.weights = slices.Clone(m.weights)
@@ -284,11 +285,11 @@ func (m *Potential) Learn() (energy.Parametric, error) {
 	return l, nil
 }
 
-// Params implements [energy.Parametric].
+// Params returns a copy of the parameters; it implements [energy.Parametric].
 func (l *potentialLearner) Params() []float64 { return slices.Clone(l.theta) }
 
-// SetParams implements [energy.Parametric]. It returns an error if a parameter is not finite as a
-// float32.
+// SetParams replaces the parameters; it implements [energy.Parametric]. It returns an error if a
+// parameter is not finite as a float32.
 func (l *potentialLearner) SetParams(theta []float64) error {
 	check.Len("neural", "theta", len(theta), len(l.theta))
 	for k, v := range theta {
@@ -303,7 +304,8 @@ func (l *potentialLearner) SetParams(theta []float64) error {
 	return nil
 }
 
-// ParamGradient implements [energy.Parametric], by backpropagation in float32.
+// ParamGradient adds to g the gradient of the energy with respect to the parameters, summed over
+// weighted states. It uses backpropagation in float32 and implements [energy.Parametric].
 func (l *potentialLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	check.Len("neural", "g", len(g), len(l.theta))
 	if w != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Reals is the denoiser of a network of reals whose output is the clean state. It has Length ×
-// Channels sites. A network that predicts noise becomes a denoiser with
+// Reals is the denoiser of a network of reals whose output is the clean state. Its states have
+// Length × Channels sites. For networks with another output, wrap it: a network that predicts noise
+// becomes a denoiser by
 //
 //	energy.NoisePredictor{Denoiser: reals}
 //
-// A network that predicts the velocity of a flow, trained by train.Flow, becomes one with
-// denoise.Velocity.
+// and a network that predicts the velocity of a flow, trained by train.Flow, by denoise.Velocity.
 //
 // A Reals is safe for concurrent use. Concurrent calls run one after another, because all workers
 // serve one call. Calls allocate nothing after the largest batch has occurred once.
@@ -24,9 +24,9 @@ type Reals struct {
 	pull   *pullbacks
 }
 
-// NewReals returns the denoiser of a network. A nil Level in opt means 1000·t, the step number
-// for networks of a thousand steps. NewReals returns an error if net is nil, is a network of
-// tokens or does not have one output per channel.
+// NewReals returns the denoiser of a network. If Level is nil in opt, the network's noise level is
+// 1000·t for the time t, the step number of diffusions with a thousand steps. NewReals returns an
+// error if net is nil, is a network of tokens or does not have one output per channel.
 func NewReals(net *Transformer, opt Options) (*Reals, error) {
 	switch {
 	case net == nil:
@@ -53,18 +53,18 @@ func NewReals(net *Transformer, opt Options) (*Reals, error) {
 // Shape returns Length × Channels as the number of sites, and 1 as the number of levels.
 func (d *Reals) Shape() (sites, levels int) { return d.engine.shape() }
 
-// TimeFree reports whether predictions depend only on the state, not on time.
+// TimeFree reports whether predictions depend only on the state, not on the time.
 func (d *Reals) TimeFree() bool { return d.engine.timeFree() }
 
-// Denoise stores in v the predicted clean states; it implements [energy.Denoiser]. The error names
-// a state whose noise level or outputs are not finite.
+// Denoise stores the predicted clean states in v; it implements [energy.Denoiser]. It returns an
+// error that names the state if its noise level or outputs are not finite.
 func (d *Reals) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	return d.engine.denoise(ctx, v, q)
 }
 
-// Pullback implements denoise.Differentiable. It makes one forward pass per state and, for each
-// of the state's rows, one backward pass without gradients of the weights. The error names a
-// state whose noise level or outputs are not finite.
+// Pullback stores predictions and vector–Jacobian products; it implements denoise.Differentiable.
+// It makes one forward pass per state and one backward pass per vector of the state. It returns an
+// error that names the state if its noise level or outputs are not finite.
 func (d *Reals) Pullback(ctx context.Context, v, dst, rows []float32, q energy.Noised[float32]) error {
 	e, p := d.engine, d.pull
 	sites, _ := e.shape()

@@ -44,10 +44,10 @@ type source struct {
 // implementation.
 const longestHeader = 100_000_000
 
-// ReadFile reads the header of a .safetensors file of the given size from r. Errors refer to the
-// file by name. The numbers stay in r until [File.Read]. ReadFile returns an error if the header
-// extends beyond the end, the JSON is invalid, or a tensor's shape, type and position do not
-// agree.
+// ReadFile reads the header of a .safetensors file of the given size from r. The numbers are read
+// later, by [File.Read], so r must stay open. Errors refer to the file by name. ReadFile returns an
+// error if the header extends beyond the end, the JSON is invalid, or a tensor's shape, type and
+// position do not agree.
 func ReadFile(name string, r io.ReaderAt, size int64) (*File, error) {
 	fail := func(format string, args ...any) (*File, error) {
 		return nil, fmt.Errorf("neural: "+name+": "+format, args...)
@@ -184,8 +184,8 @@ func (f *File) Shape(name string) (shape []int, ok bool) {
 	return slices.Clone(e.Shape), ok
 }
 
-// Read stores in dst the numbers of a tensor. The error names the tensor and the file. Read fails
-// if there is no such tensor, its type is unknown, or it does not have len(dst) numbers.
+// Read stores the numbers of a tensor in dst. It returns an error that names the tensor and the
+// file if there is no such tensor, its type is unknown, or it does not have len(dst) numbers.
 func (f *File) Read(dst []float32, name string) error {
 	e, ok := f.entries[name]
 	if !ok {
@@ -212,7 +212,7 @@ func (f *File) Read(dst []float32, name string) error {
 }
 
 // Encoded returns the type of a tensor and a copy of its bytes in the file, without conversion. It
-// fails if there is no such tensor or its type is unknown.
+// returns an error if there is no such tensor or its type is unknown.
 func (f *File) Encoded(name string) (DType, []byte, error) {
 	e, ok := f.entries[name]
 	if !ok {
@@ -273,9 +273,9 @@ func (d DType) append(b []byte, x []float32) []byte {
 	return b
 }
 
-// WriteFile writes tensors to w as a .safetensors file. Numbers are rounded to nearest in the
-// type dtype; "" means F32. metadata may be nil. The error names a tensor whose shape and data do
-// not agree, or that occurs twice.
+// WriteFile writes tensors to w as a .safetensors file. Numbers are rounded to nearest in the type
+// dtype; "" means F32. metadata may be nil. WriteFile returns an error that names the tensor if its
+// shape and data do not agree or it occurs twice.
 func WriteFile(w io.Writer, dtype DType, tensors []Tensor, metadata map[string]string) error {
 	if dtype == "" {
 		dtype = F32

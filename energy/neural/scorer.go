@@ -8,17 +8,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Scorer is a learned score of clean states. The score is the mean over the L positions of the
-// single output f of a network, as fitted by train.Regress:
+// Scorer is a learned score of clean states, trained by train.Regress. The network has a single
+// output f_i at each position i, and the score is the mean over the L positions:
 //
 //	s(x) = 1/L·Σ_i f_i(x).
 //
-// A Scorer also accepts rows of probabilities, for which it mixes the embeddings, and computes
-// the gradient with respect to them. Its methods thus serve as the functions of a
-// constraint.Score: Value and Gradient for projections, Scores for look-ahead. train.Evaluate
-// measures the error of the score on other data.
+// A Scorer also accepts a distribution over tokens at each position. It then mixes the embeddings
+// of the tokens, and computes the gradient of the score with respect to the probabilities. Its
+// methods thus serve as the functions of a constraint.Score: Value and Gradient for projections,
+// Scores for look-ahead. train.Evaluate measures the error of the score on other data.
 //
-// It is safe for concurrent use, and concurrent calls do not wait for each other.
+// A Scorer is safe for concurrent use, and concurrent calls do not wait for each other.
 type Scorer struct {
 	net  *Transformer
 	one  sync.Pool // pool of *scoring for one state and its gradient
@@ -54,8 +54,8 @@ func NewScorer(net *Transformer) (*Scorer, error) {
 	return s, nil
 }
 
-// Scores stores in dst the scores of the states x, states × sites. NaN means that the network
-// failed. It panics if the lengths do not match or a token is out of range.
+// Scores stores in dst the score of each of the states x, an array of states × sites. NaN means
+// that the network failed. Scores panics if the lengths do not match or a token is out of range.
 func (s *Scorer) Scores(dst []float64, x []int32) {
 	sites := s.net.cfg.Length
 	check.Len("neural", "x", len(x), len(dst)*sites)
@@ -72,7 +72,7 @@ func (s *Scorer) Scores(dst []float64, x []int32) {
 	}
 }
 
-// Value returns the score of one state, given by rows of probabilities, sites × levels.
+// Value returns the score of one state given by probabilities, a row-major array of sites × levels.
 func (s *Scorer) Value(v []float32) float64 {
 	w := s.one.Get().(*scoring)
 	defer s.one.Put(w)
@@ -88,7 +88,8 @@ func (s *Scorer) value(w *scoring, v []float32) float64 {
 	return mean[0]
 }
 
-// Gradient adds weight·∂s/∂v at the rows of probabilities v to dst. Both are sites × levels.
+// Gradient adds weight·∂s/∂v to dst, where s is the score and v holds the probabilities of one
+// state. Both dst and v are row-major arrays of sites × levels.
 func (s *Scorer) Gradient(dst, v []float32, weight float64) {
 	check.Len("neural", "dst", len(dst), len(v))
 	w := s.one.Get().(*scoring)

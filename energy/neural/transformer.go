@@ -10,14 +10,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/normal"
 )
 
-// Transformer is a diffusion transformer (DDiT; Peebles and Xie 2023, in the form of Lou, Meng
-// and Ermon 2024). The input is embedded tokens, or reals through a linear layer. It passes
-// through blocks of attention with rotary positions and of GELU units. Each of these follows a
-// LayerNorm without bias, which the noise level shifts, scales and gates. A last norm and a
-// linear layer give the outputs.
+// Transformer is a diffusion transformer (DDiT; Peebles and Xie 2023, in the form of Lou, Meng and
+// Ermon 2024). The input is embedded tokens, or reals through a linear layer. It passes through
+// blocks, each of which has an attention layer with rotary positions and a layer of GELU units.
+// Each layer follows a LayerNorm without bias, which the noise level shifts, scales and gates. A
+// last norm and a linear layer give the outputs.
 //
 // A Transformer holds only weights; [Transformer.NewPass] makes the scratch to run it. Goroutines
-// may share the weights as long as none of the goroutines trains the weights.
+// may share the weights while no goroutine trains them.
 type Transformer struct {
 	cfg     Config
 	weights []float32
@@ -26,10 +26,10 @@ type Transformer struct {
 	class   int32 // class for inputs that have none; Classes means no class
 }
 
-// New returns a network with the random initial weights of DiT. Linear layers are normal with
-// variance 1/inputs, and embeddings are normal with variance 0.02². Modulations and the last
-// layer are 0, and gains are 1. New returns an error if a field of cfg is out of range or src is
-// nil.
+// New returns a network with random initial weights drawn from src, distributed as in DiT. Weights
+// of linear layers are normal with variance 1/inputs, and embeddings are normal with variance
+// 0.02². Modulations and the last layer are 0, and gains are 1. New returns an error if a field of
+// cfg is out of range or src is nil.
 func New(cfg Config, src rand.Source) (*Transformer, error) {
 	cfg, err := cfg.resolve("New")
 	if err != nil {
@@ -88,10 +88,9 @@ func (t *Transformer) Clone() *Transformer {
 	return c
 }
 
-// Given returns the network conditioned on a class, 0 … Classes−1, or on no class, −1. Classes in
-// the input ([Input.Class]) override it. A denoiser made from the result, for example by
-// NewMasked, predicts given that class. The result shares the weights. Given returns an error if
-// class is out of range.
+// Given returns the network conditioned on a class (0 … Classes−1) or on no class (−1). The
+// denoisers made from it predict given that class. Classes in the input ([Input.Class]) override
+// it. The result shares the weights. Given returns an error if class is out of range.
 func (t *Transformer) Given(class int) (*Transformer, error) {
 	switch {
 	case t.cfg.Classes == 0:

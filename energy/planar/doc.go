@@ -7,16 +7,16 @@
 //
 // # Method
 //
-// With spins s = 1 − 2x and couplings K,
+// With spins s = ±1 and a coupling K_e on each edge e, the partition function of n sites is
 //
 //	Z = 2ⁿ ∏ cosh K_e · Σ ∏ tanh K_e,
 //
 // where the sum is over the sets of edges that meet every site an even number of times. On a planar
-// graph the sum is a Pfaffian (Kac and Ward 1952; Kasteleyn 1963), that of a skew-symmetric matrix
-// with a row for each end of an edge. The directions of the edges in a straight-line drawing
-// determine its signs. The matrix is eliminated by nested dissection of the drawing (Lipton, Rose
-// and Tarjan 1979), in about n^1.5 operations for n sites.
+// graph the sum is the Pfaffian of a skew-symmetric matrix with a row for each end of an edge (Kac
+// and Ward 1952; Kasteleyn 1963). The directions of the edges in a straight-line drawing determine
+// its signs. The matrix is eliminated by nested dissection of the drawing (Lipton, Rose and Tarjan
+// 1979), in about n^1.5 operations.
 //
-// Terms of both signs cancel at low temperatures: relative errors grow like e^(2·max |K|) times
+// At low temperatures terms of both signs cancel, and relative errors grow like e^(2·max |K|) times
 // 10⁻¹⁶. For graphs that are not planar and models with fields see package projection/junction.
 package planar

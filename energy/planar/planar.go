@@ -27,13 +27,13 @@ type Distribution struct {
 // mostCoupling is the largest |K|. Beyond it, cancellation leaves no correct digit.
 const mostCoupling = 16
 
-// New returns the distribution of a model with two levels and pair interactions whose fields, in
-// terms of spins, are 0, such as model.Ising. Site i is drawn at the point at[i]. Edges are
-// straight lines between the sites that interact.
+// New returns the distribution of a model with two levels and pair interactions, such as
+// model.Ising, that has no field in terms of spins. Site i is drawn at the point at[i] of the
+// plane, and edges are straight lines between the sites that interact.
 //
-// It returns an error if m is not such a model or if a coupling is beyond ±16 nats. It also returns
-// an error if at has the wrong length, has a number that is not finite, or is not a planar drawing:
-// edges may meet only at their ends.
+// New returns an error if m is not such a model or if a coupling is beyond ±16 nats. It also
+// returns an error if the slice at has the wrong length or a number that is not finite, or if the
+// drawing is not planar: edges may meet only at their ends.
 func New(m energy.Model, at [][2]float64) (*Distribution, error) {
 	sites, levels, err := check.Shape("planar: New", m, 1, 1)
 	if err != nil {
@@ -186,15 +186,15 @@ func (d *Distribution) cross(k, l int32) bool {
 	return side(e[0], e[1], f[0])*side(e[0], e[1], f[1]) <= 0 && side(f[0], f[1], e[0])*side(f[0], f[1], e[1]) <= 0
 }
 
-// LogZ returns log Z = log Σ_x exp(−E(x)). It returns an error if ctx ends or rounding errors
-// cancel the result.
+// LogZ returns log Z = log Σ_x exp(−E(x)). It returns an error if ctx ends, or if terms cancel so
+// far that only rounding errors are left.
 func (d *Distribution) LogZ(ctx context.Context) (float64, error) {
 	logZ, _, err := d.solve(ctx, 1, nil, false)
 	return logZ, wrap("LogZ", err)
 }
 
-// Energy returns the mean energy in nats. It returns an error if ctx ends or rounding errors cancel
-// the result.
+// Energy returns the mean energy in nats. It returns an error if ctx ends, or if terms cancel so
+// far that only rounding errors are left.
 func (d *Distribution) Energy(ctx context.Context) (float64, error) {
 	e, err := d.energy(ctx, 1)
 	return e, wrap("Energy", err)
@@ -210,10 +210,10 @@ func (d *Distribution) energy(ctx context.Context, beta float64) (float64, error
 	return e, err
 }
 
-// HeatCapacity returns the variance of the energy in nats². For a model β·H it is β² times the
-// variance of H. It is computed from differences of the mean energies at nearby temperatures and is
-// accurate to about nine digits. It returns an error if ctx ends or rounding errors cancel the
-// result.
+// HeatCapacity returns the variance of the energy in nats². If the energy is β·H, this is β² times
+// the variance of H. It is computed from differences of mean energies at nearby temperatures and is
+// accurate to about nine digits. HeatCapacity returns an error if ctx ends, or if terms cancel so
+// far that only rounding errors are left.
 func (d *Distribution) HeatCapacity(ctx context.Context) (float64, error) {
 	const h = 1.0 / 128
 	sum := 0.0
@@ -234,10 +234,11 @@ func (d *Distribution) HeatCapacity(ctx context.Context) (float64, error) {
 }
 
 // Correlation returns the mean of the product of the spins ±1 of two sites. It returns an error if
-// a site is out of range, if ctx ends, or if rounding errors cancel the result.
+// a site is out of range, if ctx ends, or if terms cancel so far that only rounding errors are
+// left.
 //
-// It computes the ratio of two partition functions. In one of them, tanh K is replaced by coth K
-// along a path of edges from one site to the other.
+// The mean is a ratio of two partition functions. In the numerator, tanh K is replaced by coth K
+// for the couplings K along a path of edges from one site to the other.
 func (d *Distribution) Correlation(ctx context.Context, i, j int) (float64, error) {
 	for _, v := range []int{i, j} {
 		if v < 0 || v >= d.sites {

@@ -33,9 +33,9 @@ type Node struct {
 //	}
 //
 // A table of a variable with parents lists the first value of the variable for all values of the
-// parents, with the last parent varying fastest, then the second value, and so on. Commas may be
-// left out, names may be quoted, properties are skipped, and comments are those of C and C++. Sites
-// are the variables in the order of their declarations.
+// parents, where the last parent varies fastest. Then it lists the second value, and so on. Commas
+// may be omitted, names may be quoted, properties are skipped, and comments are those of C and C++.
+// Sites are the variables in the order of their declarations.
 //
 // The energy is −Σ log p(x_i | parents). The model is therefore normalised if the tables of the
 // file are; rows must add up to 1 within .02. The model supports the same interfaces as that of

@@ -9,25 +9,25 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 )
 
-// COOConfig holds the settings of [COO]. With the zero value, the file is a QUBO and the largest
-// index in it determines the number of sites.
+// COOConfig holds the settings of [COO]. The zero value reads a QUBO whose largest index determines
+// the number of sites.
 type COOConfig struct {
-	Sites int  // minimum number of sites; sites without entries are free
+	Sites int  // minimum number of sites; a site without entries has no effect on the energy
 	Spins bool // whether coefficients are of spins ±1; a header of the file can also select this
 }
 
-// COO reads a quadratic energy from a list of coefficients
+// COO reads a quadratic energy from lines of coefficients
 //
 //	i j w
 //
-// with sites numbered from 0. The energy is that of a QUBO or, with spins, of an Ising model, with
-// the signs of the file:
+// where i and j are sites, numbered from 0. The energy is that of a QUBO or, with spins, of an
+// Ising model, with the signs of the file:
 //
-//	E(x) = Σ_{i≠j} w_ij x_i x_j + Σ_i w_ii x_i,  x ∈ {0, 1}, or
-//	E(s) = Σ_{i≠j} w_ij s_i s_j + Σ_i w_ii s_i,  s = 2x − 1 ∈ {−1, 1}.
+//	E(x) = Σ_{i≠j} w_ij x_i x_j + Σ_i w_ii x_i,  x_i ∈ {0, 1}, or
+//	E(s) = Σ_{i≠j} w_ij s_i s_j + Σ_i w_ii s_i,  s_i ∈ {−1, 1}.
 //
-// Entries on the diagonal are linear. The sums are over the lines: entries for the same pair, in
-// either order, add up.
+// Entries on the diagonal are linear. The sums are over the lines, so entries for the same pair, in
+// either order, are added.
 //
 // A line "bits" or "spins" before the entries, optionally followed by a number of sites, selects
 // one of the two energies. So does a comment "# vartype=BINARY" or "# vartype=SPIN", which dimod

@@ -20,14 +20,14 @@ type CSVConfig struct {
 	Comma rune // separator between values; 0 means a comma
 }
 
-// CSV reads a quadratic energy from a square matrix of coefficients. It returns the model and the
-// names of its sites, nil if the file has none. As with [COO], the sum
+// CSV reads a quadratic energy from a square matrix of coefficients w_ij. It returns the model and
+// the names of its sites, or nil if the file has no names. The energy is
 //
-//	E(x) = Σ_{i≠j} w_ij x_i x_j + Σ_i w_ii x_i,  x ∈ {0, 1} or {−1, 1},
+//	E(x) = Σ_{i≠j} w_ij x_i x_j + Σ_i w_ii x_i,  x_i ∈ {0, 1} or {−1, 1}.
 //
-// is over all entries: a symmetric matrix counts each pair twice.
+// The sum is over all entries, as with [COO], so a symmetric matrix counts each pair twice.
 //
-// Names may be in the first line, in the first column, or in both if they agree; the corner may
+// Names may be in the first line, in the first column, or in both if they agree. The corner may
 // hold any text. A name must not be empty or a number. A name that contains a comma must be quoted.
 //
 // Errors name the line, the column, what was found and what was expected. A missing value is an

@@ -1,4 +1,5 @@
-// Package read reads models and optimisation problems from files in common formats:
+// Package read reads models and optimisation problems from files in common formats. Each format has
+// a function of the same name:
 //
 //	Rudy      graphs of the generator rudy and the Gset
 //	DIMACS    graphs of the DIMACS challenges       (.col, .clq)
@@ -12,10 +13,10 @@
 //	WCSP      weighted constraint networks           (.wcsp)
 //	RBM       restricted Boltzmann machines as NumPy arrays (.npy)
 //
-// [NewProgram] reads problems with constraints (LP, MPS, QPLIB, MQLib, CNF, CQM) and the quadratic
-// ones above as one type; [FormatOf] recognises their formats.
+// [NewProgram] reads optimisation problems with constraints (LP, MPS, QPLIB, MQLib, CNF, CQM), and
+// the quadratic formats above, into one type. [FormatOf] recognises their formats.
 //
 // Input that a reader does not understand is an error, which names the line and column. A byte
-// order mark at the beginning of a text is skipped. Readers bound the memory that a short input can
+// order mark at the beginning of a text is skipped. Readers limit the memory that a short input can
 // make them allocate.
 package read

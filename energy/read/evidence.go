@@ -5,8 +5,9 @@ import (
 	"math"
 )
 
-// Evidence reads observed values in the format of the UAI inference competitions. The file holds
-// their number k and, for each, the number of a variable, from 0, and its value:
+// Evidence reads the observed values of variables in the format of the UAI inference competitions.
+// The file holds the number k of observations, and for each of them a variable i, numbered from 0,
+// and its value v:
 //
 //	k i_1 v_1 … i_k v_k
 //

@@ -157,15 +157,15 @@ func (f *fields) labelled(read func(*fields) (*quadratic, error)) (m *model.Quad
 	return m, q.names, err
 }
 
-// BQM reads a binary quadratic model of D-Wave's dimod, written as JSON by its to_serializable
-// (schema 3). It returns the model and the labels of its variables, site by site. Numeric labels
-// are kept as written, and tuples are in brackets. The energy is
+// BQM reads a binary quadratic model of D-Wave's dimod, in the JSON form that dimod's
+// to_serializable writes (schema 3). It returns the model and the labels of its variables, site by
+// site. Numeric labels are kept as written, and tuples are in brackets. The energy is
 //
 //	E(v) = offset + Σ_i linear_i v_i + Σ_k quadratic_k v_head(k) v_tail(k),
 //
-// v ∈ {0, 1} for the variable type BINARY, v ∈ {−1, 1} for SPIN. Biases of the same pair add up.
-// Arrays stored as bytes (use_bytes), which only BSON files have, are an error, and so are models
-// of other types.
+// where v_i ∈ {0, 1} for the variable type BINARY and v_i ∈ {−1, 1} for SPIN. Biases of the same
+// pair are added. BQM returns an error for arrays stored as bytes (use_bytes), which only BSON
+// files have, and for models of other types.
 //
 // Errors name the line, the column, the field, its value and what was expected.
 func BQM(r io.Reader) (m *model.Quadratic, labels []string, err error) {
@@ -230,8 +230,8 @@ func (f *fields) counts(name string, want int) {
 //
 //	E(v) = scale·(offset + Σ linear_i v_i + Σ quadratic_ij v_i v_j),
 //
-// v ∈ {0, 1} for the domain "boolean", v ∈ {−1, 1} for "spin". Coefficients of the same variable or
-// pair add up. Solutions and metadata are ignored.
+// where v_i ∈ {0, 1} for the domain "boolean" and v_i ∈ {−1, 1} for "spin". Coefficients of the
+// same variable or pair are added. Solutions and metadata are ignored.
 //
 // Errors name the line, the column, the field, its value and what was expected.
 func BQPJSON(r io.Reader) (m *model.Quadratic, labels []string, err error) {

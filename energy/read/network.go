@@ -59,7 +59,8 @@ func (m *network) link() {
 	}
 }
 
-// Shape returns the number of variables and the largest number of values of a variable.
+// Shape returns the number of variables as sites, and the largest number of values of a variable as
+// levels.
 func (m *network) Shape() (sites, levels int) { return len(m.cards), m.levels }
 
 // Energy stores in e the energies of the states x; it implements [energy.Model].
@@ -140,8 +141,8 @@ func (m *network) Factors() (cards []int32, scopes [][]int32, tables [][]float64
 	return m.cards, scopes, tables, true
 }
 
-// Repair replaces each level that a variable does not have by its largest one; it implements
-// [energy.Supported].
+// Repair replaces each level that a variable does not have by the variable's largest level; it
+// implements [energy.Supported].
 func (m *network) Repair(x []int32) {
 	n := len(m.cards)
 	check.Rows("read", "x", len(x), n)

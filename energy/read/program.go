@@ -13,8 +13,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Program is an optimisation problem as files state it: variables with names, a polynomial to be
-// minimised, and constraints on polynomials. Package problem solves it.
+// Program is an optimisation problem as a file states it. It has variables with names, a polynomial
+// to be minimised, and constraints on polynomials. Package problem solves it.
 type Program struct {
 	Variables   []Variable
 	Objective   []Monomial
@@ -29,15 +29,16 @@ type Variable struct {
 	Lower, Upper int
 }
 
-// Monomial is W·Π x_i over the variables in Of. A variable that occurs twice in Of is squared.
+// Monomial is the product of the variables in Of, multiplied by the coefficient W. A variable that
+// occurs twice in Of is squared.
 type Monomial struct {
 	W  float64
 	Of []int
 }
 
-// Constraint demands Lower ≤ Sum ≤ Upper; either bound may be infinite. With Weight > 0 it is a
-// preference: it adds Weight times the distance from the bounds, or times its square if Squared is
-// true, to the objective.
+// Constraint requires Lower ≤ Sum ≤ Upper; either bound may be infinite. If Weight > 0, it may be
+// violated at a cost: it adds to the objective Weight times the distance from the bounds, or times
+// the square of the distance if Squared is true.
 type Constraint struct {
 	Name         string
 	Sum          []Monomial
@@ -46,7 +47,7 @@ type Constraint struct {
 	Squared      bool
 }
 
-// Value returns the value of a sum of monomials if the variables have the values x. It panics if a
+// Value returns the value of a sum of monomials at the values x of the variables. It panics if a
 // variable is not in x.
 func Value(sum []Monomial, x []float64) float64 {
 	s := 0.0
@@ -99,8 +100,8 @@ func Formats() []string {
 	return names
 }
 
-// FormatOf returns the format of a file, recognised by its name or its first bytes. It returns ""
-// if neither identifies one.
+// FormatOf returns the format of a file, recognised by the file's name or its first bytes. It
+// returns "" if neither identifies a format.
 func FormatOf(name string, head []byte) string {
 	begins := func(with map[string]string) string {
 		for prefix, format := range with {
@@ -129,7 +130,7 @@ func FormatOf(name string, head []byte) string {
 //	qplib  the format of QPLIB: integer variables, quadratic objective and constraints
 //	mqlib  QUBOs of MQLib, which are maximised: the energy is −xᵀQx
 //	cnf    DIMACS clauses: each is a constraint
-//	wcnf   weighted clauses, with "p wcnf" or, as since 2022, with h for hard ones
+//	wcnf   weighted clauses, with "p wcnf" or, as since 2022, with h for hard clauses
 //	cqm    constrained quadratic models of dimod, version 2.0
 //	bqm    binary quadratic models of dimod, versions 1.0 and 2.0
 //	json   BQM and BQPJSON
@@ -138,10 +139,10 @@ func FormatOf(name string, head []byte) string {
 //	csv    CSV
 //	rudy   Rudy: the energy is minus the cut
 //
-// Continuous variables with more than one value are an error. So are integers that are not limited
-// by bounds or linear constraints. The constraints narrow the range of an integer with more than
-// 65,536 values. Errors name the line if the format has lines, what was found and what was
-// expected.
+// It returns an error for a continuous variable with more than one value, and for an integer that
+// no bounds or linear constraints limit. If an integer has more than 65,536 values, NewProgram
+// first uses the constraints to narrow its range. Errors name the line if the format has lines,
+// what was found and what was expected.
 func NewProgram(r io.Reader, format string) (*Program, error) {
 	f, ok := programs()[format]
 	if !ok {
@@ -176,9 +177,9 @@ func (p *Program) Write(w io.Writer, format string) error {
 	return b.Flush()
 }
 
-// Check returns an error unless there are variables, their names differ, their ranges are not
-// empty, all numbers are finite and all indices are in range. Bounds of constraints may be
-// infinite.
+// Check returns an error unless the program is valid: there are variables, their names differ,
+// their ranges are not empty, all numbers are finite and all indices are in range. Bounds of
+// constraints may be infinite.
 func (p *Program) Check() error {
 	if len(p.Variables) == 0 {
 		return fmt.Errorf("no variables, want ≥ 1")
@@ -224,7 +225,7 @@ func (p *Program) check(sum []Monomial, what string) error {
 	return nil
 }
 
-// Bits returns the program with every spin s replaced by a bit of the same name, x = (s + 1)/2.
+// Bits returns the program with every spin s replaced by a bit x = (s + 1)/2 of the same name.
 func (p *Program) Bits() *Program {
 	q := &Program{Variables: slices.Clone(p.Variables), Constraints: slices.Clone(p.Constraints)}
 	for i := range q.Variables {

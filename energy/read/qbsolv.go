@@ -7,15 +7,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 )
 
-// QBSolv reads a QUBO in the format of D-Wave's qbsolv, files named .qubo:
+// QBSolv reads a QUBO from a .qubo file of D-Wave's qbsolv:
 //
 //	p qubo topology maxNodes nNodes nCouplers
 //	i i w     (nNodes lines)
 //	i j w     (nCouplers lines, i < j)
 //
-// The energy is E(x) = Σ_i w_ii x_i + Σ_{i<j} w_ij x_i x_j with x ∈ {0, 1}. The model has maxNodes
-// sites; a site without entries is free. The topology, "0" or "unconstrained", has no effect. Lines
-// that start with c, # or % are comments.
+// The energy is E(x) = Σ_i w_ii x_i + Σ_{i<j} w_ij x_i x_j with x_i ∈ {0, 1}. The model has
+// maxNodes sites; a site without entries has no effect on the energy. The topology, "0" or
+// "unconstrained", has no effect. Lines that start with c, # or % are comments.
 //
 // Errors name the line, the column, what was found and what was expected. A repeated entry is an
 // error, too. A file with more than 2²⁰ sites must have at least one entry for every two sites.

@@ -8,11 +8,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/npy"
 )
 
-// RBM reads a restricted Boltzmann machine from three NumPy .npy arrays: the weights w of shape
-// (hidden, visible), and the biases bh of the hidden and bv of the visible units. A bias array may
-// have any shape with the right number of elements. Arrays of float64 are rounded to float32. RBM
-// returns an error that names the array if one cannot be read or shapes do not fit. It also returns
-// the errors of [model.NewRBM].
+// RBM reads a restricted Boltzmann machine from three NumPy .npy arrays. The weights w have the
+// shape (hidden, visible); bh and bv are the biases of the hidden and of the visible units. A bias
+// array may have any shape with the right number of elements. Arrays of float64 are rounded to
+// float32. RBM returns an error that names the array if an array cannot be read or shapes do not
+// fit. It also returns the errors of [model.NewRBM].
 func RBM(w, bh, bv io.Reader) (*model.RBM, error) {
 	arrays := [3][]float32{}
 	var shape []int

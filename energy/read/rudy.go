@@ -14,9 +14,9 @@ import (
 //	n m
 //	i j w     (m lines)
 //
-// for n vertices, numbered from 1, and m edges; a missing weight w is 1. Site i−1 of the graph is
-// vertex i. Edges between the same two vertices add up. Blank lines and lines that start with # or
-// % are skipped.
+// The graph has m edges and n vertices, numbered from 1 in the file; vertex i is site i−1 of the
+// result. A missing weight w is 1. Weights of edges between the same two vertices are added. Blank
+// lines and lines that start with # or % are skipped.
 //
 // Errors name the line, the column, what was found and what was expected. A file with more than 2²⁰
 // vertices must have at least one edge for every two vertices.

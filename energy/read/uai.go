@@ -18,22 +18,22 @@ import (
 //	s i_1 … i_s                     (m scopes)
 //	t φ(0,…,0) φ(0,…,1) …           (m tables of t = k_{i_1}⋯k_{i_s} values)
 //
-// Variables are numbered from 0, and the last variable of a scope varies fastest. The energy is
-// minus the logarithm of the product of the tables,
+// There are n variables, numbered from 0, and variable i has k_i values. A scope lists the s
+// variables of a table; the last of them varies fastest. The energy is minus the logarithm of the
+// product of the tables,
 //
 //	E(x) = −Σ_c log φ_c(x_c),
 //
-// so a value of 0 forbids x_c. Tables may have any number of variables, including none. A file with
-// "BAYES" in the first line, whose tables are conditional probabilities, is read in the same way.
-// Evidence is in separate files (see [energy.Clamp]). Lines may be broken anywhere; lines that
-// start with c, # or % are comments.
+// so a value of 0 forbids x_c. A scope may be empty. A file with "BAYES" in the first line, whose
+// tables are conditional probabilities, is read in the same way. Evidence is in separate files (see
+// [Evidence]). Lines may be broken anywhere; lines that start with c, # or % are comments.
 //
-// All sites of a model have the same levels 0 … max k − 1. For a variable with k values, levels
+// All sites of the model have the same levels 0 … max k − 1. For a variable with k values, levels
 // from k on have energy +Inf. The model is [energy.Conditional], [energy.Graphical],
-// [energy.Factored] and [energy.Supported]. Repair removes such levels, but does not repair a state
-// that a table forbids. If tables forbid states, start chains from allowed ones with Config.Init. A
-// single-site step reads one row of every table that contains the site. The model is immutable and
-// safe for concurrent use.
+// [energy.Factored] and [energy.Supported]. Its method Repair removes such levels, but does not
+// repair a state that a table forbids. If tables forbid states, start chains from allowed ones with
+// Config.Init. A single-site step reads one row of every table that contains the site. The model is
+// immutable and safe for concurrent use.
 //
 // Errors name the line, the column, what was found and what was expected. If n·max k, the number of
 // levels of all sites, exceeds 2²⁰, the text must have at least one word for every 64 of them.

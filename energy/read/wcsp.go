@@ -15,14 +15,16 @@ import (
 //	a i_1 … i_a default t           (m cost functions, each followed by t lines)
 //	v_1 … v_a cost
 //
-// Variables and values are numbered from 0. The energy in nats is the sum of the costs. A cost of
-// at least top forbids the joint value. Joint values that a function does not list cost its
-// default. Costs may be any numbers ≥ 0. Lines may be broken anywhere; lines that start with # are
-// comments. Global cost functions, whose a is −1, are an error.
+// There are n variables, numbered from 0, and variable i has the values 0 … k_i − 1. A cost
+// function lists its a variables, and then the costs of t joint values of them; all other joint
+// values have the default cost. The energy in nats is the sum of the costs. A cost of at least top
+// forbids the joint value. Costs may be any numbers ≥ 0. Lines may be broken anywhere; lines that
+// start with # are comments. Global cost functions, for which a is −1, are an error.
 //
 // The model supports the same interfaces as that of [UAI], which also describes errors and memory
-// limits. A state whose costs are each below top but add up to top or more is allowed here, whereas
-// a solver forbids it. Its probability is at most e^−top times that of a state without costs.
+// limits. A state whose costs are each below top but add up to top or more is allowed here,
+// although a solver forbids it. Its probability is at most e^−top times that of a state without
+// costs.
 func WCSP(r io.Reader) (energy.Model, error) {
 	w := newWords("WCSP", r)
 	w.comment = "#"

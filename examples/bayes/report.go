@@ -58,8 +58,8 @@ var published = map[string][2]float64{
 	"gibbs": {-0.4063, 0.4718}, "gwg": {-0.3729, 0.4757}, "dula": {-0.3590, 0.4879}, "dmala": {-0.3394, 0.4879},
 }
 
-// Warnings returns a warning if the data are generated and so not comparable with the paper's.
-// It implements command.Cautious.
+// Warnings returns a warning if the data are generated, because results are then not comparable
+// with the paper's. It implements command.Cautious.
 func (r *report) Warnings() []string {
 	if !r.paper {
 		return nil

@@ -1,6 +1,6 @@
 // Canvas fills the blanks of a fixed text with a masked diffusion language model (LLaDA, Dream,
-// the diffusion versions of Qwen3). Each blank obeys a JSON Schema, a regular expression or a
-// list of choices. The fixed tokens stay unchanged.
+// the diffusion versions of Qwen3). The text of each blank matches a JSON Schema, a regular
+// expression or a list of choices. The fixed tokens stay unchanged.
 //
 //	go -C examples run ./canvas -model DIR -prompt "A person as JSON: " -schema schema.json -n 3
 //	go -C examples run ./canvas -model DIR -prompt "Is 7 a prime? " -choice yes,no -json

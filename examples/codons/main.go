@@ -1,9 +1,10 @@
-// Codons designs DNA that encodes a given protein under hard constraints. They cover the GC
-// content of the whole and of windows, restriction sites that must or must not occur on either
-// strand, long homopolymers, repeats, and protected codons. Constraints on words also apply
-// across the flanks. One compiled constraint yields exact samples under codon usage, or under a
-// usage adapted to another organism. It also yields the most probable design, and the
-// probability that an unconstrained design satisfies all constraints.
+// Codons designs DNA that encodes a given protein under hard constraints. The constraints bound
+// the GC content of the whole sequence and of windows, and require or exclude restriction sites
+// on either strand. They also exclude long homopolymers and repeats, and keep protected codons.
+// Constraints on words also apply where the gene meets its flanking sequences. One compiled
+// constraint yields exact samples, in which codons have the frequencies of a genome, possibly
+// adapted to another organism. It also yields the most probable design, and the probability that
+// an unconstrained design satisfies all constraints.
 //
 //	go -C examples run ./codons
 //	go -C examples run ./codons -protein insulin.fasta -gc 0.5,0.6 -json

@@ -31,8 +31,8 @@ type exchange struct {
 	tired float64
 }
 
-// Kernel returns the kernel for a model that is the roster's energy plus sums over sites. It
-// implements [sampler.Method].
+// Kernel returns the kernel that redraws shifts. The model m is the roster's energy plus sums
+// over sites. It implements [sampler.Method].
 func (e exchange) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	c, ok := energy.As[energy.Conditional](m)
 	if !ok {
@@ -117,7 +117,7 @@ func (k *exchanges) scale() {
 	}
 }
 
-// Step redraws every shift of every chain. It implements [sampler.Transition].
+// Step redraws the nurses of every shift, in every chain. It implements [sampler.Transition].
 func (k *exchanges) Step(_ sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if k.field == nil { // after a resume
 		k.load()
@@ -278,7 +278,7 @@ type bounds struct {
 
 var _ dual.Modelled = bounds{}
 
-// Len returns the number of limits. It implements constraint.Set.
+// Len returns the number of bounds on nurses' shifts and nights. It implements constraint.Set.
 func (b bounds) Len() int { return len(b.limits) }
 
 // Violation stores the amounts by which rosters exceed the limits. It implements constraint.Set.

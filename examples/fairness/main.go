@@ -1,7 +1,7 @@
-// Fairness samples rosters of nurses under two rules. Every roster gives every shift exactly as
-// many available nurses as it needs; chains never violate this rule. On average, no nurse has
-// more than a fair share of shifts and of nights; multipliers enforce this rule and are adjusted
-// until a certificate holds.
+// Fairness samples rosters of nurses under two rules. First, every roster gives every shift
+// exactly as many available nurses as it needs; the chains never violate this rule. Second, on
+// average over rosters, no nurse has more than a fair share of shifts and of nights. Multipliers
+// enforce the second rule and are adjusted until a certificate shows that it holds.
 //
 //	go -C examples run ./fairness
 //	go -C examples run ./fairness -csv shifts.csv -slack 0.1 -out out

@@ -1,9 +1,9 @@
 // Molecules trains a masked diffusion transformer on strings, by default on all small organic
-// molecules in SMILES, and generates new strings. The runs are free, or restricted to the
-// syntax, to novel strings, to a count, to a regular expression or to a large polar surface. Two
-// more runs favour a large surface by classifier-free guidance (cfg) and by a classifier (cbg),
-// with separate networks. Validity, novelty, uniqueness and violations are evaluated as in the
-// program sequences, with the network in place of its Markov chain.
+// molecules in SMILES, and generates new strings. The runs are unconstrained, or restricted to
+// correct syntax, to novel strings, to a count of symbols, to a regular expression or to a large
+// polar surface. Two more runs favour a large surface by classifier-free guidance (cfg) and by a
+// classifier (cbg), with separate networks. Validity, novelty, uniqueness and violations are
+// evaluated as in the program sequences, with the network in place of its Markov chain.
 //
 //	go -C examples run ./molecules
 //	go -C examples run ./molecules -data qm9.csv -n 1024 -dump samples.tsv -json
@@ -12,15 +12,15 @@
 //
 //	go -C examples run ./molecules -forget rings -share 0.1 -save forgot.safetensors
 //
-// With -forget it changes the weights of a network until at most a given share of its samples
-// has a concept, and evaluates fresh samples of the new network. With -method it compares
-// unlearning methods and measures how fast a network relearns the concept:
+// With -forget it changes the weights of a network until at most a given share of its samples has
+// a concept, such as rings. It then evaluates fresh samples of the new network. With -method it
+// compares unlearning methods and measures how fast a network relearns the concept:
 //
 //	go -C examples run ./molecules -forget rings -share 0.0985 -method all -seeds 3
 //
-// Without -train and -weights it uses embedded networks: for small molecules and, with -data,
-// for QM9 (Ramakrishnan et al. 2014). The user provides the QM9 file, with SMILES in Kekulé form
-// in the order of their indices. The networks were trained by
+// Without -train and -weights it uses embedded networks: for small molecules and, with -data, for
+// QM9 (Ramakrishnan et al. 2014). The user provides the QM9 file, with SMILES in Kekulé form in
+// the order of their indices. The networks were trained by
 //
 //	go -C examples run ./molecules -train -run cfg,cbg -weights molecules/weights.safetensors
 //	go -C examples run ./molecules -data qm9.csv -train -steps 95000 -batch 32 -rate 1e-3 -width 128 -blocks 4 -guide 12000 -run cfg,cbg -weights molecules/qm9.safetensors

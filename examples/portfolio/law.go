@@ -100,7 +100,7 @@ func (l *law) Rows() []dual.Row {
 	return rows
 }
 
-// Beta returns β. It implements dual.Target.
+// Beta returns the inverse temperature β. It implements dual.Target.
 func (l *law) Beta() float64 { return l.beta }
 
 // SetLambda sets the multipliers. It implements dual.Target.
@@ -114,7 +114,7 @@ func (l *law) SetLambda(lambda []float64) error {
 	return nil
 }
 
-// Energy stores the energy of every state. It implements energy.Real.
+// Energy stores the energy of every portfolio in z. It implements energy.Real.
 func (l *law) Energy(e []float64, z []float32) {
 	p := l.scratch.Get().(*space)
 	defer l.scratch.Put(p)
@@ -132,7 +132,7 @@ func (l *law) Energy(e []float64, z []float32) {
 	}
 }
 
-// Score stores the gradient of −energy. It implements energy.Scored.
+// Score stores the gradient of −energy with respect to the states z. It implements energy.Scored.
 func (l *law) Score(s, z []float32) {
 	p := l.scratch.Get().(*space)
 	defer l.scratch.Put(p)
@@ -164,7 +164,8 @@ func (l *law) pull(p *space, z []float32, w []float64, part float64) {
 	}
 }
 
-// Violation stores the violations g. It implements dual.Target.
+// Violation stores by how much every asset's contribution to the risk exceeds its budget. It
+// implements dual.Target.
 func (l *law) Violation(g []float64, z []float32) {
 	p := l.scratch.Get().(*space)
 	defer l.scratch.Put(p)

@@ -32,7 +32,7 @@ const (
 	start  = 4.0
 )
 
-// Bind returns an updater. It implements dual.Rule.
+// Bind returns the rule's updater of the multipliers. It implements dual.Rule.
 func (r relative) Bind(_ context.Context, _ int) (dual.Updater, error) { return updater{r}, nil }
 
 // updater applies the rule. It needs no state, because the batch contains the step number.

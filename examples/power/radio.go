@@ -223,10 +223,10 @@ func (t *target) Sites() int { return t.n }
 // Len returns the number of inequalities, one per user. It implements pdi.Tilted.
 func (t *target) Len() int { return t.n }
 
-// Beta returns β.
+// Beta returns the inverse temperature β. It implements pdi.Tilted.
 func (t *target) Beta() float64 { return 1 / t.cold }
 
-// SetLambda sets the multipliers.
+// SetLambda sets the multipliers. It implements pdi.Tilted.
 func (t *target) SetLambda(lambda []float64) error {
 	copy(t.lambda, lambda)
 	return nil
@@ -262,7 +262,8 @@ func (t *target) Score(s, x []float32) {
 	t.slopes(s, x, weight)
 }
 
-// Violation stores the violations g.
+// Violation stores by how much every user's rate falls short of the least rate. It implements
+// pdi.Tilted.
 func (t *target) Violation(g []float64, x []float32) {
 	t.rates(g, x)
 	for k, r := range g {
@@ -274,7 +275,8 @@ func (t *target) Violation(g []float64, x []float32) {
 // guidance.
 type shortfall struct{ *target }
 
-// Energy stores the norm of every sample. It implements energy.Scored.
+// Energy stores ‖max(0, g)‖ of every sample, where g holds the violations. It implements
+// energy.Scored.
 func (s shortfall) Energy(e []float64, x []float32) { s.missing(e, x) }
 
 // missing stores in e the norms and returns max(0, g).

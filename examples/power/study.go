@@ -28,7 +28,7 @@ type ratio struct{ power float64 }
 
 const loud, faint = 1e3, 1e-3
 
-// Alpha returns ᾱ at time t. It implements noise.Schedule.
+// Alpha returns the signal level ᾱ at time t. It implements noise.Schedule.
 func (s ratio) Alpha(t float64) float64 {
 	if t == 0 {
 		return 1
@@ -37,7 +37,7 @@ func (s ratio) Alpha(t float64) float64 {
 	return snr / (1 + snr)
 }
 
-// Time returns the time at which ᾱ is alpha. It implements noise.Schedule.
+// Time returns the time at which the signal level ᾱ is alpha. It implements noise.Schedule.
 func (s ratio) Time(alpha float64) float64 {
 	snr := alpha / (1 - alpha)
 	switch {

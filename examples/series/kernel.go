@@ -294,7 +294,8 @@ func (k *kernels) settle(sizes []float64, mean float64) {
 	}
 }
 
-// Shape returns the number of entries of a window and 1.
+// Shape returns the number of entries of a window, which are its sites, and 1 level, which stands
+// for reals.
 func (k *kernels) Shape() (sites, levels int) { return k.n, 1 }
 
 // Denoise stores the posterior means. It implements energy.Denoiser.

@@ -1,6 +1,6 @@
 // Series works with real-valued series of several channels, from a file or from a synthetic
-// market of prices and volume. It describes how a file is read, fills its gaps, generates
-// similar windows, and compares methods that generate windows with given features.
+// market of prices and volume. It describes how a file is read, fills its gaps, generates similar
+// windows, and compares methods that generate windows with given features.
 //
 //	go -C examples run ./series -csv prices.csv -describe
 //	go -C examples run ./series -csv prices.csv -fill complete.csv
@@ -10,13 +10,14 @@
 //	go -C examples run ./series -impute
 //	go -C examples run ./series -train -save weights.safetensors
 //
-// -fill draws every missing number given all known ones, from a Gaussian autoregression in the
-// coordinates of each channel, and writes the medians. It also inserts rows that the file omits.
-// -generate draws windows from a kernel density in coordinates that depend on the kind of
-// series. For bars, these are overnight changes, ranges, and the positions of open and close
-// within them. Without these options, the program cuts the series into windows and holds some
-// out. Every method then generates windows with the features of the held-out ones, and the
-// results are compared.
+// -fill draws the missing numbers several times given all known ones, from a Gaussian
+// autoregression in the coordinates of each channel, and writes the medians of these draws. It
+// also inserts rows that the file omits. -generate draws windows from a kernel density in
+// coordinates that depend on the kind of series. For price bars (open, high, low, close), the
+// coordinates are overnight changes, ranges, and the positions of open and close within the
+// range. Without these options, the program cuts the series into windows and holds some out.
+// Every method then generates windows with the features of the held-out ones, and the results are
+// compared.
 //
 // -train trains a network on the windows, which replaces the kernel density; -load reads such a
 // network. -write FILE writes all samples.

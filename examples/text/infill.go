@@ -38,12 +38,12 @@ type pseudo struct {
 // Shape returns the number of sites and of levels, without the mask.
 func (p *pseudo) Shape() (sites, levels int) { return p.sites, pad + 1 }
 
-// Energy stores the energy of every state, or NaN if the network fails. It implements
+// Energy stores in e the energy of every text in x, or NaN if the network fails. It implements
 // [energy.Model].
 func (p *pseudo) Energy(e []float64, x []int32) { p.Gradient(e, nil, x) }
 
-// Gradient stores the energies and the terms of the changed sites. It implements
-// [energy.Differentiable].
+// Gradient stores in e the energies and in g, for every level of every site, the change of that
+// site's own term of the energy. It implements [energy.Differentiable].
 func (p *pseudo) Gradient(e []float64, g []float32, x []int32) {
 	n, levels := p.sites, mask+1
 	y, v := make([]int32, n*n), make([]float32, n*n*levels)

@@ -1,8 +1,8 @@
 // Text trains a masked diffusion transformer on lines of text, byte by byte, and generates lines
-// with it. Without -data it trains on the lines of a log that it generates. The lines are free,
-// or restricted to a regular expression, a JSON Schema, or given words and numbers of words,
-// characters and sentences. Every step of the diffusion is conditioned exactly, so that every
-// sample satisfies the restriction.
+// with it. Without -data it trains on the lines of a log that it generates. The lines are
+// unconstrained, or restricted to a regular expression, a JSON Schema, or given words and numbers
+// of words, characters and sentences. Every step of the diffusion is conditioned exactly, so that
+// every sample satisfies the restriction.
 //
 //	go -C examples run ./text
 //	go -C examples run ./text -data book.txt -minutes 5 -checkpoint run.ckpt -weights run.safetensors
@@ -11,8 +11,8 @@
 //	go -C examples run ./text -run words -words 4-6 -word-lengths 2-7 -last ms -regex '1.*'
 //
 // It trains if -weights is not given or -train is. With -checkpoint it saves the training, and a
-// later run continues it with bit-identical results. -weights names a .safetensors file, which
-// is read or, with -train, written.
+// later run continues it with bit-identical results. -weights names a .safetensors file, which is
+// read or, with -train, written.
 package main
 
 import (

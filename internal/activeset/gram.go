@@ -2,11 +2,11 @@ package activeset
 
 import "math"
 
-// Gram solves the problem of a [Metric] for larger n. For the tight rows T it stores the
-// Cholesky factor of their Gram matrix A_T·P·A_Tᵀ instead of an orthogonal basis, and rows stay
-// sparse. An iteration costs about n·q + q² operations for q tight rows, and a new metric costs
-// only the rows of P. In return, rows count as dependent sooner. A Gram is not safe for
-// concurrent use. After the first calls it does not allocate.
+// Gram solves the problem of a [Metric] for larger n. For the tight rows T it stores the Cholesky
+// factor of their Gram matrix A_T·P·A_Tᵀ instead of an orthogonal basis, and rows stay sparse. An
+// iteration costs about n·q + q² operations for q tight rows, and a new metric costs only the
+// rows of P. The price is accuracy: nearly dependent rows are treated as dependent earlier than
+// by a Metric. A Gram is not safe for concurrent use. After the first calls it does not allocate.
 type Gram struct {
 	a      Rows // rows as given to NewGram
 	inner  *Solver
@@ -54,7 +54,7 @@ func (f *Gram) Factor(apply func(dst, src []float64)) {
 	f.Refresh(0)
 }
 
-// Refresh rescales all rows from index first on. Call it after changing these rows.
+// Refresh rescales the rows first, first+1, …. Call it after changing these rows.
 func (f *Gram) Refresh(first int) {
 	n := f.a.N
 	for j := first; j < len(f.norm); j++ {
@@ -79,7 +79,7 @@ func (f *Gram) Refresh(first int) {
 	}
 }
 
-// Solve solves the problem with the same arguments and results as [Metric.Solve].
+// Solve does the same as [Metric.Solve].
 func (f *Gram) Solve(change, u, v, limit []float64, m int, least float64) Status {
 	for j, g := range f.norm[:m] {
 		t := f.a.dot(j, v)

@@ -84,7 +84,8 @@ func (f *Metric) eliminate(k, at int) {
 	f.pivot[at] = math.Inf(-1)
 }
 
-// Refresh transforms all rows from index first on. Call it after changing these rows.
+// Refresh transforms the rows first, first+1, … to the metric again. Call it after changing these
+// rows.
 func (f *Metric) Refresh(first int) {
 	n := f.a.N
 	for j := first; j < len(f.norm); j++ {

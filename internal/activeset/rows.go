@@ -11,10 +11,10 @@ import (
 type Rows struct {
 	N          int     // number of variables in x
 	Start, End []int32 // row j has the entries Start[j] … End[j]−1 of Index and Value
-	// variables of the entries; nil for dense rows, of which row j is j·N … (j+1)·N−1 of Value
+	// variables of the entries; nil for dense rows, where row j is Value[j·N:(j+1)·N]
 	Index  []int32
 	Value  []float64 // values of the entries
-	Lo, Hi []float64 // bounds, −Inf or +Inf where a side is open
+	Lo, Hi []float64 // bounds of each row; −Inf or +Inf means no bound on that side
 }
 
 // dense returns row j of a dense system.

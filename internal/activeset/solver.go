@@ -90,16 +90,15 @@ func New(a Rows) *Solver {
 	}
 }
 
-// Conflict returns rows that exclude each other, and their weights w_j, after a Solve that
-// returned [Infeasible]. Σ_j w_j·a_j is zero, but the bounds require Σ_j w_j·(a_j·x) < 0.
-// Without any one of the rows the others are feasible. The slices are valid until the next
-// Solve.
+// Conflict returns rows that cannot hold together, and their weights w_j, after a Solve that
+// returned [Infeasible]. Σ_j w_j·a_j is zero, but the bounds require Σ_j w_j·(a_j·x) < 0. Without
+// any one of the rows the others are feasible. The slices are valid until the next Solve.
 func (s *Solver) Conflict() (rows []int, weights []float64) { return s.conflict, s.influence }
 
 // Steps returns the number of iterations of the last Solve.
 func (s *Solver) Steps() int { return s.ops }
 
-// Tight returns the number of tight rows.
+// Tight returns the number of rows that hold with equality at the last solution (tight rows).
 func (s *Solver) Tight() int { return len(s.rows) }
 
 // bounded reports whether row j has a bound on the side of multiplier u.

@@ -1,7 +1,7 @@
-// Package algebra holds the number types and algorithms that the dynamic programs over
-// sequences share. It has numbers with an unbounded exponent, and semirings over these numbers,
-// over log-weights and over counts. It also has the errors that name the weight at which a sum
-// failed, and a partition refinement algorithm for labelled graphs.
+// Package algebra holds the number types and algorithms that the dynamic programs over sequences
+// share. It has numbers with an unbounded exponent, and semirings over these numbers, over
+// log-weights and over counts. It also has errors that name the site or the weight at which a sum
+// failed, and an algorithm for partition refinement of labelled graphs.
 package algebra
 
 import "fmt"

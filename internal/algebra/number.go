@@ -23,8 +23,8 @@ const (
 	wordDown = 0x1p-512
 )
 
-// Normal returns x with M in the range that Number requires. M may be out of range by the
-// result of one sum or product.
+// Normal returns x with M in the range that Number requires. Before, M may be the result of one
+// sum or product of numbers in that range.
 func (x Number) Normal() Number {
 	switch {
 	case x.M == 0:
@@ -139,8 +139,8 @@ const (
 	longest = 1 << 27
 )
 
-// Load sets x to the exponentials of logs. It returns false if an exponential is too large or too
-// small.
+// Load sets the list to the exponentials of logs. It returns false if the exponent of one of them
+// is out of range.
 func (x *List) Load(logs []float64) bool {
 	if cap(x.mantissa) < len(logs) {
 		x.mantissa, x.exponent = make([]float64, len(logs)), make([]int32, len(logs))

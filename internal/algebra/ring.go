@@ -24,7 +24,8 @@ type Ring[T any] interface {
 	Choose(terms []T, src *rand.Rand) int
 }
 
-// Arrow is an edge from one place to another. Its weight is entry W of the weights of a site.
+// Arrow is an edge of a dynamic program, from entry From of one vector to entry To of the next.
+// Its weight is entry W of the weights of a site.
 type Arrow struct{ From, To, W int32 }
 
 // Sums is the semiring (+, ×) over numbers.

@@ -27,8 +27,8 @@ func Name(a any) string {
 	return strings.TrimPrefix(fmt.Sprintf("%T", a), "*")
 }
 
-// Validated and Finite are identical to constraint.Validated and constraint.Finite, apart from
-// the package.
+// Validated is implemented by languages that may be invalid, and Finite by languages that may
+// have infinitely many states. They are identical to constraint.Validated and constraint.Finite.
 type (
 	Validated interface{ Validate() error }
 	Finite    interface{ Finite() error }

@@ -11,9 +11,9 @@ type classed interface {
 	Classes(levels int) (of []int32, n int)
 }
 
-// Classes returns the token classes of a. If a does not report classes, every token is a class
-// by itself. The slice may be shared with the automaton and must not be modified. Classes
-// panics if levels < 0.
+// Classes returns the token classes of a: tokens of one class lead from every state to the same
+// state. If a does not report classes, every token is a class by itself. The slice may be shared
+// with the automaton and must not be modified. Classes panics if levels < 0.
 func Classes(a Automaton, levels int) (of []int32, n int) {
 	checkLevels(levels)
 	if c, ok := a.(classed); ok {
@@ -66,7 +66,8 @@ func ClassesBy[K comparable](levels int, key func(token int32) K) (of []int32, n
 	return of, len(seen)
 }
 
-// Refine returns the coarsest classes that refine the token classes of every part.
+// Refine returns the coarsest token classes that are valid for every part: two tokens share a
+// class if they do so in every part.
 func Refine[A Automaton](parts []A, levels int) (of []int32, n int) {
 	checkLevels(levels)
 	of, n = make([]int32, levels), min(levels, 1)

@@ -7,9 +7,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Costs for a [poll.Meter] in operations: StateWork for visiting a state, which includes a
-// look-up by its number, and NextWork for computing a transition. Transitions of user-defined
-// automata and of large products are slow.
+// StateWork and NextWork are costs for a [poll.Meter], in elementary operations. StateWork is the
+// cost of visiting a state, including a look-up by its number, and NextWork that of computing a
+// transition. Transitions of user-defined automata and of large products are slow.
 const (
 	StateWork = 256
 	NextWork  = 8

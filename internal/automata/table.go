@@ -9,8 +9,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Table is an automaton as a dense table. It has a row for every state, which holds the next
-// state by token class. The start state is 0. Unless it was returned by [Minimal], a table may
+// Table is an automaton as a dense table. It has one row per state, which holds the next state
+// for each token class. The start state is 0. Unless it was returned by [Minimal], a table may
 // have states that are dead, unreachable or equivalent.
 type Table struct {
 	Class []int32 // class of each token; the length is the number of levels
@@ -28,7 +28,7 @@ func (t *Table) Start() int { return 0 }
 // Levels returns the number of tokens in the table. All other tokens are dead.
 func (t *Table) Levels() int { return len(t.Class) }
 
-// Next returns the state after token, or −1 if it is dead.
+// Next returns the state after token, or −1 if there is none.
 func (t *Table) Next(state int, token int32) int {
 	if uint(token) >= uint(len(t.Class)) {
 		return -1
@@ -62,7 +62,8 @@ func (t *Table) Classes(levels int) (of []int32, n int) {
 	})
 }
 
-// Table returns the next states and the number of classes. The slice is shared with t.
+// Table returns the next states and the number of classes. The slice is shared with the table and
+// must not be modified.
 func (t *Table) Table() (next []int32, classes int) { return t.To, t.Width }
 
 // row returns the next states of state s by class.

@@ -16,7 +16,7 @@ type Bonds struct {
 	Weight, Field []float64
 }
 
-// Of returns the bonds of m, or nil if m is not a model of pairs.
+// Of returns the weights and fields of m, or nil if m does not implement [energy.Pairwise].
 func Of(m energy.Model) *Bonds {
 	p, ok := energy.As[energy.Pairwise](m)
 	if !ok {
@@ -85,8 +85,8 @@ const (
 )
 
 // Integers returns the weights and fields as multiples of their largest common unit, up to
-// rounding. If all numbers are 0, the unit is 1. Integers returns ok = false if there is no common
-// unit, or if a difference of energies exceeds the given maximum number of units.
+// rounding. If all numbers are 0, the unit is 1. The result ok is false if there is no common
+// unit, or if a change of one site can change the energy by more than most units.
 func (b *Bonds) Integers(most int) (weight, field []int32, unit float64, ok bool) {
 	reach := b.Reach()
 	if !(reach <= math.MaxFloat64) {

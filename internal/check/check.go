@@ -61,8 +61,7 @@ func Quote(s string) string {
 	return strconv.Quote(strings.TrimSuffix(c, "…")) + "…"
 }
 
-// Nil reports whether v is nil, or an interface that holds a nil pointer, map,
-// function, channel or slice.
+// Nil reports whether v is nil or holds a nil pointer, map, function, channel or slice.
 func Nil(v any) bool {
 	r := reflect.ValueOf(v)
 	switch r.Kind() {
@@ -130,8 +129,8 @@ func Index(who, name string, i, n int) {
 // arguments. A larger number is a mistake, because no memory can hold the table.
 const MaxEntries = min(math.MaxInt/16, 1<<36)
 
-// Entries returns an error unless each factor is ≥ 0 and their product at most
-// MaxEntries; names describes them, "sites × states" for instance.
+// Entries returns an error unless each factor is ≥ 0 and their product is at most MaxEntries. The
+// argument names describes the factors in the error, for instance "sites × states".
 func Entries(who, names string, factors ...int) error {
 	n := 1
 	for _, f := range factors {
@@ -162,7 +161,7 @@ type Setting struct {
 }
 
 // Number returns a setting whose smallest valid value is least. The value 0 selects the default,
-// which is usual.
+// the argument usual.
 func Number(name string, value *int, least, usual int) Setting {
 	return Setting{name, value, least, usual}
 }
@@ -181,7 +180,7 @@ func Defaults(prefix string, settings ...Setting) error {
 	return nil
 }
 
-// Refusal states why a setting is rejected; it may be empty.
+// Refusal states why a setting is rejected. An empty Refusal means that the setting is accepted.
 type Refusal struct {
 	bad   bool
 	name  string
@@ -189,7 +188,8 @@ type Refusal struct {
 	want  string
 }
 
-// Rule returns a Refusal of the setting's value if bad is true, and an empty Refusal otherwise.
+// Rule returns a Refusal of the setting with the given name and value if bad is true, and an
+// empty Refusal otherwise. The argument want describes the valid values.
 func Rule(bad bool, name string, value any, want string) Refusal {
 	return Refusal{bad, name, value, want}
 }

@@ -9,15 +9,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Func is a smooth concave function on part of λ ≥ 0. It may also be a function that, along every
-// line, is a monotone function of a concave one. It returns its value, or −Inf outside its domain.
-// If the value is finite, it stores the gradient and the curvature. The curvature is the negative
-// Hessian (n × n), which is positive semidefinite. It returns +Inf at a point that proves that
-// there is no maximum.
+// Func is a smooth concave function on part of λ ≥ 0. A call returns the value at lambda, or −Inf
+// outside the domain. If the value is finite, it also stores the gradient and the curvature,
+// which is the negative Hessian (n × n, positive semidefinite). A value of +Inf means that the
+// point proves that there is no maximum. Instead of concave, the function may also be a monotone
+// function of a concave one along every line.
 type Func func(lambda, gradient, curvature []float64) float64
 
-// Thresholds on the [Residual] of a climb. A climb stops at Tolerance. A residual up to Accepted
-// counts as a maximum if rounding prevents a smaller one.
+// Thresholds on the [Residual] of a maximisation. It stops at Tolerance. If rounding prevents a
+// smaller residual, a residual of at most Accepted counts as a maximum.
 const (
 	Tolerance = 1e-13
 	Accepted  = 1e-10
@@ -51,7 +51,7 @@ func (e *Unbounded) Error() string {
 type Top struct {
 	Lambda   []float64 // the best λ found
 	Residual float64   // residual at Lambda, see [Residual]
-	// the last λ visited; it is on the way to infinity if there is no maximum
+	// the last λ visited; if there is no maximum, it is on the way to infinity
 	Last []float64
 }
 
@@ -70,9 +70,10 @@ func newPoint(n int) *point {
 //
 // A step goes towards the maximum of the quadratic model of f over the allowed multipliers. The
 // model is damped by μ times the diagonal of the curvature (Levenberg and Marquardt). Along the
-// line, the step goes as far as the slope of f stays positive. The search brackets the sign of
-// the slope, which is less sensitive to rounding than values of f. So no step passes the maximum
-// of its line. The result does not depend on the units of the multipliers.
+// line, the step goes as far as the slope of f stays positive. The search brackets the zero of
+// the slope, because the slope's sign is less sensitive to rounding than values of f. No step
+// goes beyond the maximum on its line. The result does not depend on the units of the
+// multipliers.
 //
 // Maximize returns the error of the context, an error if the start is outside the domain, or an
 // [*Unbounded] if f returned +Inf.
@@ -240,18 +241,18 @@ func (c *climb) probe(t float64) float64 {
 
 // Unit holds the scales against which [Residual] measures a function.
 type Unit struct {
-	Value float64 // the order of magnitude of a difference in value that matters
+	Value float64 // order of magnitude of the differences in value that matter
 	Slope float64 // upper bound on the scale of a gradient; 0 means no bound
 }
 
 // Residual returns the distance of λ from a maximum, as the largest scaled gradient component. A
-// component counts if it is not held by the bound λ_j ≥ 0. It is divided by
+// component that would move λ_j = 0 below its bound does not count. A component is divided by
 // √(curvature·unit.Value), or by unit.Slope if that is smaller and not 0. A nonzero component
 // with curvature 0 gives +Inf.
 //
 // For a dual function of means of g_j, with unit.Value the temperature, the residual is the
-// violation in standard deviations of g_j. free marks the coordinates without a bound. If free is
-// nil, every coordinate has the bound.
+// violation in standard deviations of g_j. The slice free marks the coordinates without a bound.
+// If it is nil, every coordinate has the bound.
 func Residual(lambda, grad, curv []float64, unit Unit, free []bool) float64 {
 	n, r := len(lambda), 0.0
 	for j, g := range grad {
@@ -269,9 +270,8 @@ func Residual(lambda, grad, curv []float64, unit Unit, free []bool) float64 {
 	return r
 }
 
-// Within reports whether every constraint holds within tol times its unit. A constraint with
-// multiplier 0 holds if its violation is at most 0. A constraint with a positive multiplier holds
-// if its violation is 0.
+// Within reports whether λ satisfies the optimality conditions within tol times each constraint's
+// unit: the violation of a constraint is at most 0, and it is 0 if the multiplier is positive.
 func Within(lambda, violation, unit []float64, tol float64) bool {
 	for j, v := range violation {
 		if lambda[j] > 0 {
@@ -284,8 +284,9 @@ func Within(lambda, violation, unit []float64, tol float64) bool {
 	return true
 }
 
-// Projected returns the largest gradient component that is not held by the bound λ_j ≥ 0. free
-// marks the coordinates without that bound. If free is nil, every coordinate has the bound.
+// Projected returns the largest gradient component, not counting components that would move λ_j =
+// 0 below its bound. The slice free marks the coordinates without a bound. If it is nil, every
+// coordinate has the bound.
 func Projected(lambda, grad []float64, free []bool) float64 {
 	r := 0.0
 	for j, g := range grad {

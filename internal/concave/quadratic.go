@@ -6,9 +6,9 @@ import "math"
 //
 //	q(δ) = ḡᵀδ − ½·Scale·δᵀ(C + diag H)δ
 //
-// on a box. A dual rule uses it as a model of the dual function and maximises it in every step.
-// Mean is ḡ. C is an n × n matrix, symmetric and positive semidefinite. A coordinate with C_jj +
-// H_j = 0 stays at 0.
+// on a box, where the field Mean holds ḡ, and C is an n × n matrix, symmetric and positive
+// semidefinite. A rule that updates multipliers uses it as a model of the dual function and
+// maximises it in every step. A coordinate with C_jj + H_j = 0 stays at 0.
 type Quadratic struct {
 	Mean, C, H []float64
 	Scale      float64
@@ -17,10 +17,11 @@ type Quadratic struct {
 	Residual []float64 // ḡ − Scale·C·δ, set by Maximize
 }
 
-// Maximize stores in d the maximum of q over the box and returns dᵀ(C + diag H)d. It uses
-// coordinate ascent from 0, with forward and backward sweeps in turn. It stops after the given
-// number of sweeps, or when a sweep moves no coordinate by more than 10⁻⁴ standard deviations.
-// Clipping a Newton step to the box would be cheaper but fails when many bounds are active.
+// Maximize stores in d the point of the box at which q is largest, and returns dᵀ(C + diag H)d.
+// It uses coordinate ascent from 0, with forward and backward sweeps in turn. It stops after the
+// given number of sweeps, or when a sweep moves no coordinate by more than 10⁻⁴ standard
+// deviations. Clipping a Newton step to the box would be cheaper but fails when many bounds are
+// active.
 func (q *Quadratic) Maximize(d []float64, sweeps int) float64 {
 	n := len(d)
 	clear(d)

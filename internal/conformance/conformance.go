@@ -132,8 +132,8 @@ func (m *Module) Implementing(pkg, name string) ([]string, error) {
 	}), nil
 }
 
-// Having returns the exported types outside internal/… that are not interfaces and have
-// all of the given methods, with any signature.
+// Having returns the exported types outside internal/… that have all of the given methods, with
+// any signature. It leaves out interfaces.
 func (m *Module) Having(methods ...string) []string {
 	return m.Types(func(t types.Type) bool {
 		set := types.NewMethodSet(types.NewPointer(t))

@@ -11,9 +11,9 @@ import (
 )
 
 // Making returns the exported functions outside internal/…, such as "constraint.Union", whose
-// first result implements an interface of the module. A function counts only if that result is
-// an interface or a type that is not exported. Such functions count as parts, as exported types
-// do.
+// first result implements an interface of the module. It includes only functions whose first
+// result is an interface or an unexported type. Such functions need an entry in a registry, as
+// exported types do.
 func (m *Module) Making(pkg, name string) (names []string, err error) {
 	wanted, err := m.interfaces(pkg, name)
 	if err != nil {

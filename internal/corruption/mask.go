@@ -1,5 +1,5 @@
 // Package corruption checks that a denoiser and a diffusion process corrupt tokens in the same
-// way.
+// way, that is, with the same mask.
 package corruption
 
 import (
@@ -9,8 +9,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Absorbing has the method of diffusion.Absorbing. It is declared here to avoid importing that
-// package.
+// Absorbing is implemented by diffusion steps that replace tokens by a mask. It is a copy of
+// diffusion.Absorbing. It is declared here to avoid importing that package.
 type Absorbing interface{ Masks(l int32) bool }
 
 // Check returns an error if the denoiser d and the bound process steps use different masks. A

@@ -1,18 +1,19 @@
-// Package cost estimates the time to evaluate a model from the entries visited and the bytes
-// touched. The estimates are roughly nanoseconds of one core at fixed unit costs. It does not
-// measure time, so that the estimate is the same on every machine.
+// Package cost estimates the time to evaluate a model, roughly in nanoseconds on one core. It
+// multiplies the numbers of entries visited and of bytes touched by fixed unit costs. It does not
+// measure time, so the estimate is the same on every machine.
 package cost
 
 import "github.com/gibbsite-go/gibbsite/energy"
 
-// Model holds the costs of one state of a model.
+// Model holds the costs of evaluating one state of a model, in nanoseconds.
 type Model struct {
 	Sites, Levels int
-	// average number of neighbours of a site; all other sites if neighbours are not known
+	// average number of neighbours of a site; if the neighbours are not known, the number of
+	// other sites
 	Degree float64
 
 	Energy float64 // cost of E(x)
-	Table  float64 // cost of E(x) and the differences to all levels of all sites
+	Table  float64 // cost of E(x) and the differences to all levels of all sites (a table)
 	Row    float64 // cost of exact differences to the levels of one site
 	Move   float64 // cost of updating the exact table after changing one site
 
@@ -96,7 +97,8 @@ func Of(m energy.Model) Model {
 // Memo caches the costs of a model.
 type Memo struct{ known *Model }
 
-// Of returns the costs of the model passed to the first call, whatever the later arguments.
+// Of returns the costs of m. It computes them in the first call only, so all calls must pass the
+// same model.
 func (p *Memo) Of(m energy.Model) Model {
 	if p.known == nil {
 		c := Of(m)

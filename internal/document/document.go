@@ -176,7 +176,7 @@ func (p *parser) object(v *Value, depth int) error {
 // Kind is the type of a [Value].
 type Kind string
 
-// The kinds of values.
+// The kinds of JSON values.
 const (
 	Null   Kind = "null"      // the JSON value null
 	Bool   Kind = "a Boolean" // true or false

@@ -28,7 +28,8 @@ const (
 // errTorn means that the file ends within a frame.
 var errTorn = errors.New("the file ends within a frame")
 
-// Head describes the contents of a draw file.
+// Head describes the contents of a draw file: the kind and number of sites, the chains, and the
+// settings of the run.
 type Head struct {
 	Kind, Sites         int
 	First, Count, Block int

@@ -18,8 +18,8 @@ type Draw[S energy.Site] struct {
 	Moved, Invalid int
 }
 
-// Read calls visit for every draw in the file, with the draws of each chain in order, and
-// returns the number of draws per chain.
+// Read calls visit for every draw in the file and returns the number of draws per chain. It
+// visits the draws of each chain in order.
 func Read[S energy.Site](path string, visit func(*Draw[S])) (draws int, err error) {
 	f, err := os.Open(path)
 	if err != nil {

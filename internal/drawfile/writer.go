@@ -9,12 +9,12 @@
 //	       energy, acceptance, sites moved and invalid proposals
 //
 // A site takes 1, 2, 4, 8, 16 or 32 bits, depending on the levels of the model; a real takes 32.
-// A run that resumes from a checkpoint repeats some draws: a frame replaces the draws of its
-// block in earlier frames from its first draw on. An incomplete frame at the end, as after a
-// kill, is truncated. Any other fault is an error: a frame that is damaged, is out of order, or
-// skips draws. If chains have missed draws, a frame without draws precedes the first draw after
-// the gap. Files of version 1, with 32 bits per site and without frame numbers, can be read but
-// not continued.
+// A run that resumes from a checkpoint repeats some draws. A frame therefore replaces all draws
+// of its block in earlier frames, beginning with the number of its own first draw. An incomplete
+// frame at the end, as after a kill, is truncated. Any other fault is an error: a frame that is
+// damaged, is out of order, or skips draws. If chains have missed draws, a frame without draws
+// precedes the first draw after the gap. Files of version 1, with 32 bits per site and without
+// frame numbers, can be read but not continued.
 //
 // A writer locks its file while it is open.
 package drawfile
@@ -34,7 +34,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Writer appends draws to a file. Append may be called concurrently.
+// Writer appends draws to a file. [Writer.Append] may be called concurrently.
 type Writer struct {
 	path string
 	head Head
@@ -136,7 +136,7 @@ func (w *Writer) torn(size int64, start []byte) bool {
 	return string(b) == string(start[:size])
 }
 
-// Have returns the number of draws of a block that are in the file.
+// Have returns the number of draws of the given block that the file contains.
 func (w *Writer) Have(block int) int { return w.have[block] }
 
 // Sync flushes the file to the disk and returns the first error of Append.
@@ -198,8 +198,8 @@ func (w *Writer) Append(p *Page) {
 	}
 }
 
-// Skip records that the draws of a block that follow the last one in the file, up to draw
-// next−1, are missing.
+// Skip records a gap: the draws of a block after the last one in the file, up to draw next−1, are
+// missing.
 func (w *Writer) Skip(block, next int) error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -252,8 +252,8 @@ func States[S energy.Site](w *Writer, p *Page, draw int, x []S) {
 	}
 }
 
-// Info adds the numbers of one chain. It must be called for every chain in order, which ends the
-// draw.
+// Info adds one chain's numbers to the draw. It must be called once for every chain of the block,
+// in order, after States.
 func (p *Page) Info(energy, accept float64, moved, invalid int) {
 	p.body = wire.AppendInts(wire.AppendFloat64s(p.body, []float64{energy, accept}), moved, invalid)
 }

@@ -1,5 +1,6 @@
-// Package durable writes files that survive a crash. A new generation replaces the old one
-// only when it is complete and on disk, and the old one is kept under another name.
+// Package durable writes files that survive a crash. A new version (generation) of a file
+// replaces the old one only when it is complete and on disk, and the old one is kept under
+// another name.
 package durable
 
 import (
@@ -81,8 +82,8 @@ func replace(fs FS, path, tmp string, write func(io.Writer) error, then func() e
 	return fs.SyncDir(filepath.Dir(path))
 }
 
-// Files returns the paths that saving to path uses: path itself, the previous generation, the
-// temporary file, and the lock.
+// Files returns the paths of all files that saving to the given path uses: the file itself, its
+// previous generation, the temporary file, and the lock.
 func Files(path string) []string {
 	return []string{path, Previous(path), temporary(path), lockName(path)}
 }
@@ -165,9 +166,9 @@ func verify(fs FS, name string, want *sum) error {
 	return nil
 }
 
-// Load calls read with the file path. If path is missing, or read returns an error for which final
-// is false, it calls read with the previous generation. If both fail, Load returns the error of
-// path, unless only the previous generation exists.
+// Load calls read with the file path. If path is missing, or if read returns an error for which
+// final returns false, it calls read with the previous generation. If both fail, Load returns the
+// error of path, unless only the previous generation exists.
 func Load(fs FS, path string, read func(io.Reader) error, final func(error) bool) error {
 	err := load(fs, path, read)
 	if err == nil || final(err) {

@@ -69,10 +69,11 @@ func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64
 }
 
 // Read reads a checkpoint written by [Write]. The function frames returns the number of frames.
-// Read calls frames before every frame, so that an early frame can contain the number. The function
-// state reads frame i, of at most limit bytes without the digest and the number. It returns the
-// bytes left over; a nonempty rest is an error. Read polls ctx before every frame. If the settings
-// differ from those in the list here, the error is a [*fingerprint.Mismatch].
+// Read calls frames before every frame, so that an early frame can contain the number. The
+// function state reads the body of frame i, which has at most limit bytes without its digest and
+// number. It returns the bytes that it did not read; if there are any, Read returns an error.
+// Read polls ctx before every frame. If the settings differ from those in the list here, the
+// error is a [*fingerprint.Mismatch].
 func Read(ctx context.Context, r io.Reader, magic string, here *fingerprint.List, frames func() int, limit uint64, state func(i int, body []byte) ([]byte, error), inside func(io.Reader) error) error {
 	sum, err := ReadSettings(r, magic, here)
 	if err != nil {

@@ -53,7 +53,7 @@ func lockOf(path string) (target, key string, err error) {
 }
 
 // Acquire locks the file path, which need not exist. If another run holds the lock, the error
-// wraps [ErrInUse]; it contains the path and what to do.
+// wraps [ErrInUse]. Its message contains the path and says what to do.
 func Acquire(path string) (*Lock, error) {
 	target, key, err := lockOf(path)
 	if err != nil {

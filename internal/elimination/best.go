@@ -8,13 +8,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/heap"
 )
 
-// Best returns the k states of the late variables with the largest weight, best first, and their
-// energies −log Σ exp(−E). The sum is over the other variables. If no variable is late, all
-// count as late. States are rows of one slice, indexed by variable number; the entries of other
-// variables are 0. There may be fewer than k states of finite energy.
+// Best returns the k states of largest weight of the late variables (see [Options]), best first,
+// and their energies −log Σ exp(−E). The sum is over the other variables. If no variable is late,
+// all count as late. States are rows of one slice, indexed by variable number; the entries of
+// other variables are 0. There may be fewer than k states of finite energy.
 //
-// One backward pass finds the first state. At each variable it records the levels that it did
-// not choose and the energies that they cost. The cheapest of these alternatives begins the next
+// One backward pass finds the first state. At each variable it records the levels that it did not
+// choose and the energies that they cost. The cheapest of these alternatives begins the next
 // state (Flerova, Marinescu and Dechter 2016).
 func (r *Run) Best(ctx context.Context, tables [][]float64, k int) (x []int32, e []float64, err error) {
 	best, err := r.start(ctx, tables, maximal, true)

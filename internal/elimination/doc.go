@@ -5,15 +5,15 @@
 // width.
 //
 // A [Plan] holds what depends only on the scopes: the order of elimination and the buckets. A
-// [Run] of a Plan holds the messages of one worker. Each call takes the tables, which may differ
-// between calls.
+// [Run] of a Plan holds the messages, which are the intermediate tables, of one worker. Each call
+// takes the tables as an argument; they may differ between calls.
 //
 // # Numbers
 //
 // Weights are kept in linear space, scaled by powers of two that are stored as integers. A
 // product cannot underflow if the exponents of the smallest positive entries of its operands add
-// up to more than −1000. If a run meets a product for which they do not, it starts again with
-// logarithms. Either way no message loses relative accuracy.
+// up to more than −1000. If they do not for some product, the run starts again with logarithms.
+// Either way no message loses relative accuracy.
 //
 // # Memory
 //

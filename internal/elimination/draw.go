@@ -14,9 +14,9 @@ func (r *Run) Prepare(ctx context.Context, tables [][]float64) (logZ float64, er
 	return r.start(ctx, tables, linear, true)
 }
 
-// Draw stores in x states drawn from the distribution e^−E of the tables given to [Run.Prepare];
-// x has a row of len(src) levels for each variable. State s takes one Uint64 of src[s] per
-// variable, in the reverse order of elimination.
+// Draw stores in x independent states with the distribution p ∝ e^−E of the tables given to
+// [Run.Prepare]. It draws one state for each source; x has a row of len(src) levels for each
+// variable. State s takes one Uint64 of src[s] per variable, in the reverse order of elimination.
 func (r *Run) Draw(ctx context.Context, x []int32, src []rand.Source) error {
 	r.meter.Watch(ctx)
 	defer r.meter.Unwatch()

@@ -9,17 +9,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// DefaultBytes is the default bound on the messages of a [Run]: 1 GiB.
+// DefaultBytes is the default bound on the memory for messages of a [Run]: 1 GiB.
 const DefaultBytes = 1 << 30
 
 // Options holds the options of [New]. The zero value is the recommended one for sums.
 type Options struct {
-	Bytes int64  // bound on the messages of a Run; 0 means DefaultBytes
-	Late  []bool // variables eliminated after all others; nil for none
+	Bytes int64  // bound on the memory in bytes for messages of a Run; 0 means DefaultBytes
+	Late  []bool // variables to eliminate after all others; nil for none
 }
 
-// Plan is an elimination order for scopes, with the operations of each step. It is immutable and
-// safe for concurrent use.
+// Plan is an order in which to sum out the variables of a product of tables, with the operations
+// of each step. It is immutable and safe for concurrent use.
 type Plan struct {
 	cards   []int32
 	scopes  [][]int32
@@ -30,8 +30,8 @@ type Plan struct {
 	cuts    []int // first bucket of each segment, followed by the number of buckets
 	bytes   int64
 
-	Width   float64 // log₂ of the number of entries of the largest clique
-	Entries float64 // number of entries of all cliques
+	Width   float64 // log₂ of the number of entries of the largest intermediate table (clique)
+	Entries float64 // number of entries of all cliques together
 }
 
 // bucket is the elimination of one variable v: the product of its operands is summed over v and
@@ -63,8 +63,8 @@ type part struct {
 // small is the largest number of entries of a product of several parts: 4 KiB.
 const small = 1 << 9
 
-// New returns a plan for tables over the given scopes. The error is a *[energy.WidthError] if
-// messages would need too many bytes.
+// New returns a plan for tables over the given scopes, where variable i has cards[i] levels. The
+// error is a *[energy.WidthError] if messages would need too many bytes.
 func New(ctx context.Context, cards []int32, scopes [][]int32, o Options) (*Plan, error) {
 	if o.Bytes == 0 {
 		o.Bytes = DefaultBytes

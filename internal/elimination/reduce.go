@@ -2,7 +2,7 @@ package elimination
 
 import "math"
 
-// Reduced is a product of tables without the levels that tables of one variable forbid.
+// Reduced describes a product of tables without the levels that single-variable tables forbid.
 // Variables keep their remaining levels, and those with a single level are removed.
 type Reduced struct {
 	Cards  []int32
@@ -14,7 +14,7 @@ type Reduced struct {
 	now    []int32   // new number of each original variable; −1 if it was removed
 }
 
-// Reduce returns the product of tables of energies without levels of energy +Inf. It returns
+// Reduce removes the levels of energy +Inf from the variables of a product of tables. It returns
 // [ErrZero] if no level of a variable remains.
 func Reduce(cards []int32, scopes [][]int32, tables [][]float64) (*Reduced, error) {
 	n := len(cards)
@@ -54,8 +54,9 @@ func Reduce(cards []int32, scopes [][]int32, tables [][]float64) (*Reduced, erro
 	return r, nil
 }
 
-// State stores in x the levels of the first len(x) original variables. In y, remaining variable
-// v has the remaining level y[v·stride].
+// State converts a state of the remaining variables to the original ones: it stores in x the
+// levels of the first len(x) original variables. Remaining variable v has the level y[v·stride],
+// counted among its remaining levels.
 func (r *Reduced) State(x, y []int32, stride int) {
 	for i := range x {
 		level := int32(0)
@@ -91,8 +92,8 @@ func (r *Reduced) Table(cards, scope []int32, table []float64) []float64 {
 	return left
 }
 
-// Spread puts the entries of a reduced table at their positions in the table over the whole
-// scope; other entries are 0.
+// Spread returns the table over the whole original scope. The entries of the reduced table, the
+// argument left, are at their original positions; all other entries are 0.
 func (r *Reduced) Spread(cards, scope []int32, left []float64) []float64 {
 	size := 1
 	for _, v := range scope {

@@ -63,7 +63,7 @@ type weights struct {
 	low int
 }
 
-// NewRun returns a Run, which one worker can use.
+// NewRun returns a new Run of the plan, for one worker.
 func (p *Plan) NewRun() *Run {
 	n := len(p.buckets)
 	return &Run{p: p, out: make([][]float64, n), scale: make([]int, n), low: make([]int, n), high: make([]int, n), free: map[int][][]float64{}}
@@ -89,8 +89,8 @@ func (a *sum) value() float64 {
 	return a.s + a.c
 }
 
-// Sum returns log Σ_x exp(−Σ_k tables[k]), where x ranges over the states of all variables. It
-// returns [ErrZero] if no state has a finite energy.
+// Sum returns log Σ_x exp(−E(x)), where x ranges over the states of all variables and E(x) is the
+// sum of the tables' entries at x. It returns [ErrZero] if no state has a finite energy.
 func (r *Run) Sum(ctx context.Context, tables [][]float64) (logZ float64, err error) {
 	return r.start(ctx, tables, linear, false)
 }

@@ -16,9 +16,9 @@ type TB interface {
 	Errorf(format string, args ...any)
 }
 
-// Counts fails the test if counts, the numbers of independent draws in each cell, disagree
-// with the distribution p at the given false-positive rate (the project uses 1e-6). It
-// panics as [PValue] does.
+// Counts fails the test if counts, the number of independent draws in each cell, disagrees with
+// the distribution p. The argument rate is the false-positive rate of the test; the project uses
+// 1e-6. It panics as [PValue] does.
 func Counts(tb TB, counts []int, p []float64, rate float64) {
 	tb.Helper()
 	checkRate(rate)
@@ -29,9 +29,10 @@ func Counts(tb TB, counts []int, p []float64, rate float64) {
 	}
 }
 
-// Transitions fails the test if the observed moves disagree with the matrix. counts[x][y]
-// is the number of independent steps from x that ended in y; a row without steps, or a nil
-// row, is skipped. The rate is for the whole test and is divided among the rows with steps.
+// Transitions fails the test if observed steps of a Markov chain disagree with its transition
+// matrix. counts[x][y] is the number of independent steps from x that ended in y; a row without
+// steps, or a nil row, is skipped. The rate is for the whole test and is divided among the rows
+// with steps.
 func Transitions(tb TB, counts [][]int, m *Matrix, rate float64) {
 	tb.Helper()
 	checkRate(rate)
@@ -101,7 +102,8 @@ func Bins(x []float32, sites int) []int {
 	return c
 }
 
-// Binned returns the probabilities of the cells of [Bins] for a distribution function.
+// Binned returns the probabilities of the cells of [Bins], given the cumulative distribution
+// function of the first coordinate.
 func Binned(cdf func(x float64) float64) []float64 {
 	p := make([]float64, 16)
 	for k := range p {

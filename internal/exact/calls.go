@@ -17,8 +17,8 @@ func Must[T any](v T, err error) T {
 	return v
 }
 
-// Error returns the error of a call that also returns a value. It shortens lists of calls that
-// must fail.
+// Error returns the error of a call that also returns a value. It shortens tests that list calls
+// which must fail.
 func Error[T any](_ T, err error) error { return err }
 
 // countdown is a context that is cancelled at its n-th call of Err.
@@ -36,7 +36,7 @@ func (c countdown) Err() error {
 
 // Cancelled runs a computation once for every point at which it polls its context. Each run is
 // cancelled at that point, and its error is passed to check. If there are many points, some are
-// skipped. Cancelled returns the number of points in a run that succeeds.
+// skipped. Cancelled returns the number of polls in a run that succeeds.
 func Cancelled(run func(ctx context.Context) error, check func(err error)) (looks int) {
 	for ; ; looks++ {
 		left := looks
@@ -51,7 +51,7 @@ func Cancelled(run func(ctx context.Context) error, check func(err error)) (look
 	}
 }
 
-// Looks returns the number of times that a computation polls its context, and the computation's
+// Looks runs a computation and returns the number of times that it polled its context, and its
 // error.
 func Looks(run func(ctx context.Context) error) (int, error) {
 	left := math.MaxInt
@@ -59,8 +59,8 @@ func Looks(run func(ctx context.Context) error) (int, error) {
 	return math.MaxInt - left, err
 }
 
-// Steady asserts that f does not allocate after pools are filled. It measures several times,
-// because a garbage collection, which empties pools, or another goroutine may cause an
+// Steady asserts that f does not allocate once pools of buffers are filled. It measures several
+// times, because a garbage collection, which empties pools, or another goroutine may cause an
 // allocation. Under the race detector, which makes pools drop items, it only calls f.
 func Steady(t *testing.T, name string, f func()) {
 	t.Helper()

@@ -18,8 +18,8 @@ type Test interface {
 	FailNow()
 }
 
-// Checker compares a model, and every interface that it offers through [energy.As], with a plain
-// formula for its energy on every state.
+// Checker compares the methods of a model, including every interface that it offers through
+// [energy.As], with a plain formula for its energy on every state.
 type Checker struct {
 	Model energy.Model
 	Brute func(x []int32) float64
@@ -29,11 +29,11 @@ type Checker struct {
 	// models have terms.
 	Exact bool
 
-	// FirstOrder is set for models whose tables are first-order approximations, which are
-	// checked elsewhere.
+	// FirstOrder skips the check of tables. Set it for models whose tables are first-order
+	// approximations, which are checked elsewhere.
 	FirstOrder bool
 
-	// Slack is the permitted error of energy differences. Run sets it.
+	// Slack is the permitted error of energy differences. [Checker.Run] sets it.
 	Slack float64
 }
 
@@ -77,7 +77,8 @@ func (c *Checker) Run(t Test) {
 	c.Pairs(t)
 }
 
-// Near asserts that two energies or differences are equal up to slack. Infinities must be equal.
+// Near asserts that two energies or energy differences are equal within slack. If one of them is
+// infinite, both must be equal.
 func (c *Checker) Near(t Test, want, got, slack float64, what ...any) {
 	t.Helper()
 	if want == got || math.Abs(want-got) <= slack {
@@ -86,8 +87,8 @@ func (c *Checker) Near(t Test, want, got, slack float64, what ...any) {
 	require.Failf(t, "wrong", "%v: got %v, want %v ± %g", what, got, want, slack)
 }
 
-// Tables checks Gradient, Field and Window on all states at once, and that the rows of different
-// states do not affect each other.
+// Tables checks the methods Gradient, Field and Window on all states in one call. It also checks
+// that the results for one state do not depend on the others.
 func (c *Checker) Tables(t Test, energies []float64, all []int32) {
 	t.Helper()
 	sites, levels := c.Model.Shape()
@@ -124,7 +125,7 @@ func (c *Checker) Tables(t Test, energies []float64, all []int32) {
 	}
 }
 
-// Table checks the table of one state.
+// Table checks the table g of energy differences of the state x.
 func (c *Checker) Table(t Test, g []float32, x []int32) {
 	t.Helper()
 	_, levels := c.Model.Shape()
@@ -139,7 +140,8 @@ func (c *Checker) Table(t Test, g []float32, x []int32) {
 	}
 }
 
-// Single checks Conditional, Locals and Move on one state of finite energy.
+// Single checks the methods Conditional, Locals and Move on the state x, which has a finite
+// energy.
 func (c *Checker) Single(t Test, x []int32) {
 	t.Helper()
 	sites, levels := c.Model.Shape()
@@ -229,8 +231,8 @@ func (c *Checker) difference(x []int32, i int, to, from int32) float64 {
 	return a - c.Brute(y)
 }
 
-// Pairs checks that an energy.Pairwise model's pairs give its energies, up to a constant, on
-// every state.
+// Pairs checks, if the model is energy.Pairwise, that the couplings and fields that it returns
+// give its energies on every state, up to a constant.
 func (c *Checker) Pairs(t Test) {
 	t.Helper()
 	m, ok := energy.As[energy.Pairwise](c.Model)

@@ -47,7 +47,7 @@ func (m *Matrix) At(x, y int) float64 { return m.p[x*m.n+y] }
 // Row returns the distribution of the next state after x. The slice is shared with the matrix.
 func (m *Matrix) Row(x int) []float64 { return m.p[x*m.n : (x+1)*m.n : (x+1)*m.n] }
 
-// Mul returns the matrix of one step of m followed by one step of b.
+// Mul returns the matrix product m·b: one step of m followed by one step of b.
 func (m *Matrix) Mul(b *Matrix) *Matrix {
 	if m.n != b.n {
 		panic(fmt.Sprintf("exact: Mul: %d states and %d states, want the same", m.n, b.n))
@@ -67,7 +67,7 @@ func (m *Matrix) Mul(b *Matrix) *Matrix {
 	return c
 }
 
-// Apply returns the distribution πP after one step from the distribution pi.
+// Apply returns the distribution πP after one step from the distribution π = pi.
 func (m *Matrix) Apply(pi []float64) []float64 {
 	m.check(pi)
 	s := make([]laws.Accumulator, m.n)
@@ -86,7 +86,7 @@ func (m *Matrix) Apply(pi []float64) []float64 {
 	return out
 }
 
-// MaxDiff returns ‖πP − π‖∞, which is 0 if pi is stationary.
+// MaxDiff returns ‖πP − π‖∞ for the distribution π = pi, which is 0 if π is stationary.
 func (m *Matrix) MaxDiff(pi []float64) float64 {
 	worst := 0.0
 	for y, v := range m.Apply(pi) {

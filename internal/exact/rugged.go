@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Rugged is a model with an arbitrary energy for every state. Its tables are deliberately wrong
-// by an amount that depends on the state, because a kernel must be exact for any table.
+// Rugged is a model with an arbitrary energy for every state. Its tables of energy differences
+// are deliberately wrong by an amount that depends on the state, because a kernel must be exact
+// for any table of proposals.
 type Rugged struct {
 	sites, levels int
 	E             []float64 // energies by [Index]
@@ -30,7 +31,7 @@ func NewRugged(sites, levels int, scale, noise float64, seed uint64) *Rugged {
 	return m
 }
 
-// Holed sets the probability of about a quarter of the states to zero and returns m.
+// Holed sets the probability of about a quarter of the states to zero and returns the same model.
 func (m *Rugged) Holed() *Rugged {
 	for k := range m.E {
 		if m.hash(k, 0, 0) > 0.5 {
@@ -55,8 +56,8 @@ func (m *Rugged) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Neighbour returns the index of the state that results from state k if the level of a site
-// changes from from to the level to.
+// Neighbour returns the index of the state that differs from state k only at the given site,
+// whose level changes from the argument from to the argument to.
 func (m *Rugged) Neighbour(k, site, from, to int) int {
 	step := 1
 	for range site {
@@ -90,7 +91,7 @@ func (m *Rugged) hash(k, i, l int) float64 {
 	return 2*float64(r.Uint64()>>11)*0x1p-53 - 1
 }
 
-// Ordinal adds unevenly spaced numeric levels to a [Rugged] model.
+// Ordinal is a [Rugged] model whose levels have numeric values, which are unevenly spaced.
 type Ordinal struct{ *Rugged }
 
 func (m Ordinal) Values() []float32 {
@@ -116,7 +117,7 @@ func (m Ordinal) Window(e []float64, g []float32, x []int32, w int) {
 }
 
 // Quadratic is the energy E = −½ sᵀAs − bᵀs of spins, for which DULA's stationary distribution
-// has a closed form. Its field is exact.
+// has a closed form. Its method Field is exact.
 type Quadratic struct {
 	a [][]float64 // couplings A: symmetric, zero diagonal
 	b []float64

@@ -26,8 +26,8 @@ import (
 // List holds the settings of a run in the order in which they were added. A setting that
 // explains others (the method) comes before them (its fields). Names are unique.
 type List struct {
-	// Sites and Levels are the shape for which the digests of languages among the settings are
-	// computed. They are not settings themselves.
+	// Sites and Levels are the numbers of sites and levels for which languages among the
+	// settings are hashed. They are not settings themselves.
 	Sites, Levels int
 
 	all []setting
@@ -47,20 +47,21 @@ const (
 	singles = 1e-6
 )
 
-// Doubles is a row of numbers for which [List.Add] calls [List.Doubles].
+// Doubles is a row of numbers. [List.Add] adds it by the method [List.Doubles], which compares
+// more strictly than [List.Numbers].
 type Doubles []float64
 
-// Text adds a setting that must agree exactly.
+// Text adds a setting whose text must agree exactly.
 func (l *List) Text(name, text string) { l.all = append(l.all, setting{name: name, text: text}) }
 
-// Numbers adds a row that must agree within 1e-6 of its largest finite number. NaN agrees
-// with NaN, and an infinity with itself.
+// Numbers adds a row of numbers that must agree within 1e-6 times the largest finite one. NaN
+// agrees with NaN, and an infinity with itself.
 func (l *List) Numbers(name string, v []float64) {
 	l.all = append(l.all, setting{name: name, numbers: v})
 }
 
-// Doubles adds a row that must agree within 1e-12 of its largest finite number. It is for
-// results of the same float64 computation from the same arguments.
+// Doubles adds a row of numbers that must agree within 1e-12 times the largest finite one. It is
+// for results of the same float64 computation from the same arguments.
 func (l *List) Doubles(name string, v []float64) {
 	l.all = append(l.all, setting{name: name, numbers: v, double: true})
 }
@@ -116,7 +117,7 @@ func Read(b []byte) (*List, error) {
 	return l, wire.ReadEnd(b)
 }
 
-// Mismatch is the error for a setting that differs.
+// Mismatch reports a setting that differs between a checkpoint and the run that loads it.
 type Mismatch struct {
 	Setting     string
 	Saved, Here string // values of the setting; "unset" if only the other side has it
@@ -159,10 +160,10 @@ func Compare(saved, here *List) error {
 	return nil
 }
 
-// Energies returns a *[Mismatch] for the first energy that differs from the one saved under the
-// name. Two energies may differ by 1e-6 of the largest finite energy, or of least if that is
-// larger. Pass least = 0, or 1 for sums that were updated as their terms changed, because these
-// may cancel.
+// Energies returns a *[Mismatch] for the first energy in here that differs from the one in saved.
+// Two energies may differ by 1e-6 times the largest finite energy or the argument least,
+// whichever is larger. Pass least = 0, or least = 1 for running sums that were updated as their
+// terms changed, because their terms may have cancelled.
 func Energies(name string, saved, here []float64, least float64) error {
 	return rows(name, saved, here, singles, least)
 }
@@ -217,8 +218,8 @@ type (
 	}
 )
 
-// Name returns the name of a recipe: the result of its method Name, or its Go type. The name of
-// a pointer is that of its value.
+// Name returns the name of a configured value, such as a method or a projector: the result of its
+// method Name, or its Go type. The name of a pointer is that of its value.
 func Name(recipe any) string {
 	if n, ok := recipe.(named); ok && !isNil(recipe) {
 		return n.Name()
@@ -241,24 +242,21 @@ func isNil(v any) bool {
 // recorded by its length and a digest.
 const most = 8
 
-// Add adds a value in a form that depends on its type:
+// Add adds a value under the given name, in a form that depends on its type:
 //
-//   - numbers, texts and truth values as they are; a top-level []float64 by
-//     [List.Numbers] and a top-level [Doubles] by [List.Doubles];
+//   - numbers, texts and truth values as they are; a top-level []float64 by [List.Numbers] and a
+//     top-level [Doubles] by [List.Doubles];
 //   - a value with a method Settings by its name and what the method adds;
-//   - a language (States, Start, Next, Accepting) by content: equal sets of
-//     sequences of Sites tokens below Levels have equal digests, whatever
-//     their automata;
-//   - a function of an integer, such as a schedule, by its values at 0, 1, 2, 4,
-//     8 … 2²⁰;
-//   - a struct whose only field is an embedded value, and that has no name of its
-//     own, as that value;
-//   - any other struct by its name and its fields, prefixed by "name." (at the top
-//     level by the name of the struct: "dmala.StepSize"); fields of an embedded
-//     struct count as its own, a pointer as its target, and a long slice by a
-//     digest;
-//   - anything else (functions, maps, channels) by its name if it has a method
-//     Name, or else as "func", "map" or "chan", or "nil".
+//   - a language (States, Start, Next, Accepting) by content: equal sets of sequences of Sites
+//     tokens below Levels have equal digests, whatever their automata;
+//   - a function of an integer, such as a schedule, by its values at 0, 1, 2, 4, 8 … 2²⁰;
+//   - a struct whose only field is an embedded value, and that has no name of its own, as that
+//     value;
+//   - any other struct by its name and its fields, prefixed by "name." (at the top level by the
+//     name of the struct: "dmala.StepSize"); fields of an embedded struct count as its own, a
+//     pointer as its target, and a long slice by a digest;
+//   - anything else (functions, maps, channels) by its name if it has a method Name, or else as
+//     "func", "map" or "chan", or "nil".
 func (l *List) Add(name string, value any) {
 	switch v := value.(type) {
 	case []float64:

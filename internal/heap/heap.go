@@ -1,5 +1,5 @@
-// Package heap implements a binary heap in a slice: no element comes before h[0]. The order of
-// tied elements depends only on the sequence of pushes and pops.
+// Package heap implements a binary heap in a slice h, ordered by a function before: no element
+// comes before h[0]. The order of tied elements depends only on the sequence of pushes and pops.
 package heap
 
 // Push adds x to the heap and returns the extended slice.
@@ -25,8 +25,8 @@ func Pop[T any](h []T, before func(a, b T) bool) ([]T, T) {
 	return h, x
 }
 
-// Down restores the heap order below element i. Calling it for every i from the middle of a
-// slice down to 0 turns the slice into a heap.
+// Down moves element i down until the heap order holds below it. Calling it for every i from the
+// middle of a slice down to 0 turns the slice into a heap.
 func Down[T any](h []T, i int, before func(a, b T) bool) {
 	for {
 		down := 2*i + 1

@@ -94,8 +94,8 @@ func Sum(v []float64) float64 {
 	return s.Value()
 }
 
-// Accumulator is a compensated sum (Neumaier 1974). Its error is one rounding unless the terms
-// cancel by more than 1/ε.
+// Accumulator is a compensated sum (Neumaier 1974). Its error is one rounding unless the sum is
+// smaller than the sum of the absolute terms by more than a factor of 1/ε, where ε = 2⁻⁵³.
 type Accumulator struct{ s, c float64 }
 
 // Add adds v.

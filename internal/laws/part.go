@@ -6,13 +6,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Part is a value under test.
+// Part is a value under test, such as a kernel or a language.
 type Part struct {
 	Package string // test package that checks the value, such as "constrainttest"
 	Value   any
 }
 
-// Given returns the part with the value v, or an error if v is nil.
+// Given returns the value v, called name in messages, as a part that is tested by package pkg. It
+// returns an error if v is nil.
 func Given(pkg, name string, v any) (Part, error) {
 	return Part{pkg, v}, check.Given(pkg, name, v)
 }

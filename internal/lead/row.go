@@ -14,7 +14,7 @@ import (
 //	min_y KL(x‖y)  or  min_y KL(y‖x)  subject to  y_v ≥ κ·y_u for all u ≠ v,
 //
 // in closed form, where κ ≥ 1 is the margin. Let S be the shortest prefix of the other entries,
-// sorted descending, after which the next entry is at most the common value
+// sorted in descending order, such that the next entry is at most the common value
 //
 //	c = (x_v + Σ_S x)/(κ+|S|)                       forward,
 //	c = exp[(κ·ln(x_v/κ) + Σ_S ln x)/(κ+|S|)]       reverse.
@@ -57,8 +57,9 @@ func New(levels int, by Rule) *Row {
 	return r
 }
 
-// Load normalises a row of log-weights. It returns the index of a weight that is NaN or +Inf, or
-// −1. The result ok is false if there is such a weight or all weights are −Inf.
+// Load normalises a row of log-weights and prepares it for the other methods. It returns the
+// index of a weight that is NaN or +Inf, or −1. The result ok is false if there is such a weight
+// or all weights are −Inf.
 func (r *Row) Load(w []float32) (bad int, ok bool) {
 	top := float32(math.Inf(-1))
 	for l, x := range w {
@@ -162,8 +163,8 @@ func entropyTerm(p, logp float64) float64 {
 	return float64(p * logp)
 }
 
-// Rule defines which row is nearest, and the cost of making a token the most likely one. The zero
-// value is the forward divergence without a margin.
+// Rule defines which row counts as nearest, and the cost of making a token the most likely one.
+// The zero value is the forward divergence without a margin.
 type Rule struct {
 	Reverse bool    // minimise KL(y‖x) instead of KL(x‖y)
 	Margin  float64 // margin κ ≥ 1 of the most likely token over each other token; 0 means 1
@@ -187,8 +188,8 @@ func (r Rule) compile() rule {
 }
 
 // Pool replaces the log-weights w of the loaded row by the log-probabilities of the nearest row
-// in which v is most likely by the margin (see [Row]). Skip rows that are [Row.Satisfied];
-// projecting a row twice then changes nothing, bit for bit.
+// in which v is most likely by the margin (see [Row]). Do not call it for rows for which
+// [Row.Satisfied] returns true; then projecting a row again does not change a bit of it.
 func (r *Row) Pool(w []float32, v int32) {
 	if r.Reverse {
 		r.poolReverse(w, v)
@@ -276,8 +277,8 @@ func (r *Row) lift(w []float32, v int32, logc float32) {
 	}
 }
 
-// At returns the token of the given rank by cost, and the token's cost. The result ok is false if
-// there is no such token or its cost is infinite.
+// At returns the token of the given rank in ascending order of cost, and the token's cost. The
+// result ok is false if there is no such token or its cost is infinite.
 func (r *Row) At(rank int) (token int32, cost float64, ok bool) {
 	if !r.find(rank) {
 		return -1, math.Inf(1), false
@@ -307,7 +308,8 @@ func (r *Row) second() (cost float64, size int) {
 	return max(0, r.logs[2]-float64(total*c)), 1
 }
 
-// Cost returns the cost of the given rank. [Row.At] must have been called for this rank.
+// Cost returns the cost of the token of the given rank. [Row.At] must have been called for this
+// rank.
 func (r *Row) Cost(rank int) float64 { return r.cost[rank] }
 
 // Token returns the token of the given rank. [Row.At] must have been called for this rank.

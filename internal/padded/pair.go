@@ -1,7 +1,7 @@
 package padded
 
-// Pair holds two sets of data for every chain of a block: Now for the current states, and Next
-// for the states loaded last, which may become current.
+// Pair holds two copies of per-chain data: Now for the current states, and Next for the proposed
+// states loaded last, which become current if they are accepted.
 type Pair[T any] struct {
 	Now, Next []T
 	each      int // entries per chain

@@ -16,9 +16,9 @@ func Err(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Every is the number of elementary operations between two polls of a [Meter], some 50 µs of
-// sums. A poll takes less than a thousandth of that time, and the delay is too short for a user
-// to notice.
+// Every is the number of elementary operations, such as additions, between two polls of a
+// [Meter]. They take about 50 µs. A poll takes less than a thousandth of that time, and the delay
+// is too short for a user to notice.
 const Every = 1 << 16
 
 // Meter counts work and polls a context from time to time. The zero Meter and a nil Meter have no
@@ -32,14 +32,14 @@ type Meter struct {
 // Watch makes m poll ctx from now on.
 func (m *Meter) Watch(ctx context.Context) { *m = Meter{ctx: ctx} }
 
-// Unwatch makes m stop polling and forget its last result.
+// Unwatch makes m stop polling the context and forget the result of the last poll.
 func (m *Meter) Unwatch() { *m = Meter{} }
 
 // Context returns the context that m polls, or nil if there is none.
 func (m *Meter) Context() context.Context { return m.ctx }
 
-// Done counts work and reports whether the context has ended. It polls once per [Every]
-// operations.
+// Done adds work, a number of elementary operations, to the count and reports whether the context
+// has ended. It polls once per [Every] operations.
 func (m *Meter) Done(work int) bool {
 	if m == nil {
 		return false

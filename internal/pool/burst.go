@@ -9,9 +9,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/padded"
 )
 
-// Burst runs numbered jobs on the calling goroutine and helpers. Like a [Pool] it allocates nothing
-// while it works. It needs no Stop: its goroutines end if there is no call for the duration linger.
-// Waking a processor may take 0.1 ms.
+// Burst runs numbered jobs on the calling goroutine and helpers. Like a [Pool] it allocates
+// nothing while it works. It need not be stopped, because its goroutines end after some time (the
+// constant linger) without a call. Waking a processor may take 0.1 ms.
 type Burst struct {
 	do    func(worker, job int)
 	jobs  int64

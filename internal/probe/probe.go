@@ -11,9 +11,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// States is the seed of the random states whose energies distinguish models, random their
-// number. They are followed by constant states in which all sites have the last level, the one
-// before it, and so on. A random state detects a coupling of two sites at level 1 with
+// States is the seed of the random states whose energies distinguish models; the constant random
+// is their number. They are followed by constant states in which all sites have the last level,
+// the one before it, and so on. A random state detects a coupling of two sites at level 1 with
 // probability ¼; the first constant state always does.
 const (
 	States   = 4
@@ -21,7 +21,8 @@ const (
 	constant = 4 // maximum number of constant states
 )
 
-// Named has the method of sampler.Named. It is declared here to avoid importing that package.
+// Named is implemented by models and methods that have a name. It is a copy of sampler.Named,
+// which this package cannot import.
 type Named interface{ Name() string }
 
 // Target records the levels, the method with all its fields, and the model's name if it has one.
@@ -104,7 +105,7 @@ func sample(g []float32) []float64 {
 	return Spread([]float64{sum}, g, shown)
 }
 
-// Spread appends evenly spaced entries of g, at most most of them.
+// Spread appends evenly spaced entries of g to v, at most as many as the argument most.
 func Spread(v []float64, g []float32, most int) []float64 {
 	for i := 0; i < len(g); i += (len(g) + most - 1) / most {
 		v = append(v, float64(g[i]))

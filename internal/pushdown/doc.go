@@ -4,10 +4,11 @@
 //
 // # The language
 //
-// A [Machine] reads one byte at every move. On a byte, a state is dead, stays inside its level,
-// calls or returns. A call pushes a symbol γ and enters another level at a start state. A
-// return passes a symbol ρ to the caller, which continues at Resume[γ][ρ]. Each string has
-// exactly one run, so sums over runs are sums over strings.
+// A [Machine] reads one byte at every move. States are divided into levels, one for each rule, or
+// group of rules, of a grammar. On a byte, a state is dead, moves inside its level, calls or
+// returns. A call pushes a symbol γ and enters another level at a start state. A return passes a
+// symbol ρ to the caller, which continues at Resume[γ][ρ]. Each string has exactly one run
+// (sequence of moves), so sums over runs are sums over strings.
 //
 // [Lift] converts a machine to the tokens of a vocabulary. Calls and returns that match inside a
 // token cancel. When a token is read in some state, at least one move remains, and the first
@@ -18,8 +19,8 @@
 // # The sum
 //
 // Let R[c][s][κ][e] be the sum over all ways to enter a level by start s at site c and leave it
-// by exit κ at site e. For each pair (c, s), from the last site to the first, a chart computes
-// R from the sums of nested levels. F holds the sums of states, K those of calls, X those of
+// by exit κ at site e. For each pair (c, s), from the last site to the first, a chart computes R
+// from the sums of nested levels. F holds the sums of states, K those of calls, X those of
 // returns, and W the edge weights:
 //
 //	F[j+1][r] += F[j][q]·W_j[q→r]
@@ -33,14 +34,14 @@
 //
 // # Numerics
 //
-// Sums are computed in float64 by vector kernels ([spans]), with a common scale for rows of a
-// level that are called near each other. If underflow could change the result, they are
-// computed again with [algebra.Number], which neither overflows nor underflows. A sum is then
-// zero only if the language is empty under the weights. Marginals are computed by the adjoint
-// of spans ([outside]), with the top level in Numbers. If a probability inside a nested level
-// is too small, all levels are computed in Numbers. The best sequence and counts always use the
-// charts. A weight of NaN or +Inf for a token that the machine can use is an error; −Inf is
-// probability zero.
+// Sums are computed in float64 by vector kernels (type spans). Rows of a level that are called at
+// neighbouring sites have a common scale. If underflow could change the result, they are computed
+// again with [algebra.Number], which neither overflows nor underflows. A sum is then zero only if
+// the language is empty under the weights. Marginals are computed by the adjoint of spans (type
+// outside), with the top level in Numbers. If a probability inside a nested level is too small,
+// all levels are computed in Numbers. The best sequence and counts always use the charts. A
+// weight of NaN or +Inf for a token that the machine can use is an error; −Inf is probability
+// zero.
 //
 // A [Graph] is safe for concurrent use; a [Runner] is not.
 package pushdown

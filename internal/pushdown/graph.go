@@ -70,13 +70,13 @@ func (g *Graph) Machine() *Machine { return g.m }
 // Vocabulary returns the vocabulary to which the machine was lifted.
 func (g *Graph) Vocabulary() *Vocabulary { return g.v }
 
-// Spells reports whether token is alive in some state and is not a padding token.
+// Spells reports whether some state can read token, and token is not padding.
 func (g *Graph) Spells(token int32) bool {
 	return g.class[token] >= 0 && !slices.Contains(g.v.Pad, token)
 }
 
-// Classes returns the class of every token 0…levels−1, and the number of classes. Tokens that are
-// dead everywhere share a class.
+// Classes returns the class of every token 0…levels−1, and the number of classes. Tokens that no
+// state can read share a class.
 func (g *Graph) Classes(levels int) (of []int32, n int) {
 	return automata.ClassesBy(levels, func(token int32) int32 {
 		if int(token) < len(g.class) {
@@ -233,8 +233,8 @@ func (g *Graph) Count(ctx context.Context, sites int, may func(site int, token i
 	return n, f.meter.Err()
 }
 
-// Cells returns the maximum number of span sums that a runner stores for sequences of the given
-// length.
+// Cells returns the maximum number of sums over spans (parts of a sequence) that a runner stores
+// for sequences of the given length.
 func (g *Graph) Cells(sites int) int {
 	n := 0
 	for _, s := range g.order {

@@ -317,9 +317,8 @@ type Vocabulary struct {
 	upto   []int32 // for each token in order, the end of its bytes in rest
 }
 
-// Prepare sorts the tokens for which the function spells returns true, or all tokens if spells is
-// nil. The tokens in pad must not be among the sorted tokens. The result keeps references to the
-// slices.
+// Prepare sorts the tokens t for which spells[t] is true, or all tokens if spells is nil. The
+// tokens in pad must not be among these. The result keeps references to the slices.
 func Prepare(tokens []string, spells []bool, pad []int32) *Vocabulary {
 	v := &Vocabulary{Tokens: tokens, Pad: pad}
 	for t := range tokens {
@@ -354,5 +353,5 @@ func Prepare(tokens []string, spells []bool, pad []int32) *Vocabulary {
 }
 
 // Order returns the tokens that spell a text, in the order of their texts. The slice is shared
-// with v and must not be modified.
+// with the vocabulary and must not be modified.
 func (v *Vocabulary) Order() []int32 { return v.order }

@@ -2,7 +2,7 @@ package pushdown
 
 import "fmt"
 
-// Kind is the kind of a [Move]: what a state does on a byte.
+// Kind says what a [Move] does when a state reads a byte.
 type Kind uint8
 
 const (
@@ -29,8 +29,8 @@ type Machine struct {
 	// Moves[q·Classes+c] is the move of state q on a byte of class c.
 	Moves []Move
 
-	// Resume[γ][ρ] is the state of a caller that pushed γ, after its callee returned ρ. It is −1 if
-	// the caller is then dead.
+	// Resume[γ][ρ] is the state in which a caller that pushed symbol γ continues after its
+	// callee has returned symbol ρ. It is −1 if the caller is then dead.
 	Resume [][]int32
 
 	// Level[q] < Levels is the level of state q. Moves of kind Inside, and the states in
@@ -98,8 +98,8 @@ type Config struct {
 // Begin returns the configuration before the first byte.
 func (m *Machine) Begin() Config { return Config{State: m.Start} }
 
-// Read reads text, starting in configuration c, and reports whether the run is still alive. It may
-// overwrite c.Stack.
+// Read reads text in configuration c. It returns the configuration after it, and whether the run
+// is still alive. It may overwrite c.Stack.
 func (m *Machine) Read(c Config, text string) (Config, bool) {
 	for i := range len(text) {
 		a := m.move(c.State, text[i])

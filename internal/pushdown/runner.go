@@ -65,12 +65,12 @@ func NewRunner(g *Graph, sites, levels int) *Runner {
 // such an error, r has no results.
 func (r *Runner) Watch(ctx context.Context) { r.meter.Watch(ctx) }
 
-// Unwatch undoes Watch.
+// Unwatch ends the effect of [Runner.Watch].
 func (r *Runner) Unwatch() { r.meter.Unwatch() }
 
-// Filter computes log Σ_x exp(Σ_i v[i,x_i]) over the sequences x of the language. The error is a
-// [*algebra.DeadError] or a [*algebra.WeightError]. The runner keeps a reference to v until the
-// next Filter.
+// Filter computes log Z = log Σ_x exp(Σ_i v[i,x_i]) over the sequences x of the language. The
+// error is a [*algebra.DeadError] or a [*algebra.WeightError]. The runner keeps a reference to v
+// until the next Filter.
 func (r *Runner) Filter(v []float32) (logZ float64, err error) {
 	check.Len("pushdown", "v", len(v), r.sites*r.levels)
 	r.v, r.exact = nil, false

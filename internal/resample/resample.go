@@ -20,9 +20,9 @@ func Moments(w []float64) (top, sum, squares float64) {
 }
 
 // Systematic stores in count[j] the number of copies of particle j in systematic resampling,
-// given log-weights w. The cumulative weights e^w divide [0, 1) among the particles. count[j] is
-// the number of points (u+k)/n, k = 0 … n−1, in the interval of particle j, for u in [0, 1).
-// Every particle gets its expected number of copies, rounded up or down.
+// given the log-weights w of n particles. The cumulative weights e^w divide [0, 1) among the
+// particles. count[j] is the number of points (u+k)/n, k = 0 … n−1, in the interval of particle
+// j, for u in [0, 1). Every particle gets its expected number of copies, rounded up or down.
 func Systematic(count []int, w []float64, u float64) {
 	clear(count)
 	n := len(w)
@@ -44,8 +44,9 @@ func Systematic(count []int, w []float64, u float64) {
 	count[last] += n - k // points lost to rounding at the end
 }
 
-// Spread makes count[j] copies of each particle j. For each particle with count 0 it calls replace
-// with that particle and a particle whose count is above 1. It modifies the slice count.
+// Spread replaces particles so that count[j] copies of each particle j exist. For each particle
+// with count 0 it calls replace(none, more), where none is that particle and more is a particle
+// of which another copy is needed. It modifies the slice count.
 func Spread(count []int, replace func(none, more int)) {
 	from := 0
 	for to, n := range count {
@@ -77,8 +78,9 @@ func ByWeight(w []float64, u float64) int {
 	return last
 }
 
-// LeastCap returns the log of the least c with Σ(W−c)₊ ≤ share·ΣW. logW holds the logarithms of
-// W, of which at least one must be finite. share must be in (0, 1).
+// LeastCap returns the logarithm of the smallest cap c on the weights W that removes at most the
+// given share of their sum: Σ max(0, W−c) ≤ share·ΣW. The slice logW holds the logarithms of W,
+// of which at least one must be finite. The share must be in (0, 1).
 func LeastCap(logW []float64, share float64) float64 {
 	w := slices.Sorted(slices.Values(logW))
 	top, total := w[len(w)-1], 0.0

@@ -1,5 +1,5 @@
-// Package scratch pools buffers that a call borrows while it runs, for values that several
-// goroutines share.
+// Package scratch provides pools of buffers. A method of a value that several goroutines share
+// borrows its buffers while it runs.
 package scratch
 
 import (
@@ -42,7 +42,7 @@ type Stock[T any] struct {
 }
 
 // Take returns an unused value: one that was returned earlier, in the state in which its last
-// user left it, or a new one from fresh.
+// user left it, or a new one that the function fresh creates.
 func (s *Stock[T]) Take(fresh func() *T) *T {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -48,8 +48,8 @@ func Cut(config string, chains, first, count *int, usual, size, k, n int) error 
 }
 
 // Share returns the element at which part k of n begins, if all elements are divided into blocks
-// of the given size. The first parts may have one extra block. For k = n it returns the number of
-// all elements.
+// of the given size. The first parts may have one extra block. For k = n, it returns the argument
+// all, the number of elements.
 func Share(all, size, k, n int) int {
 	if k == n {
 		return all
@@ -58,9 +58,10 @@ func Share(all, size, k, n int) int {
 	return (k*(blocks/n) + min(k, blocks%n)) * size
 }
 
-// Count returns the number of chains in the part of a run that begins with chain first; a count of
-// 0 means all chains from first on. The argument size is the number of chains in a block. Count
-// returns an error if first or count is out of range or divides a block.
+// Count returns the number of chains in the part of a run that begins with chain first. This is
+// the argument count or, if count is 0, the number of all chains from there on. The argument size
+// is the number of chains in a block. Count returns an error if first or count is out of range or
+// divides a block.
 func Count(config string, chains, size, first, count int) (int, error) {
 	rest := chains - first
 	count = cmp.Or(count, rest)

@@ -1,25 +1,26 @@
-// Package session implements the life cycle that all runs share. It checks calls and allows one
-// call at a time, decides when a checkpoint is due, writes and reads checkpoints in streams and
-// files, and defines the state of a run after it was stopped.
+// Package session implements the life cycle that all runs share. It checks calls, and allows one
+// call at a time. It decides when a checkpoint is due, and writes and reads checkpoints in
+// streams and files. It also defines the state of a run after it was stopped.
 //
 // The rules:
 //
-//   - Run(ctx, n) makes n more steps. After a stop at step k of n, Run(ctx, n−k) reaches
-//     the state that Run(ctx, n) would have reached. A run of fixed length (AIS, stepping
-//     stones) has no n and makes the steps that are left.
-//   - A nil context, a negative n, and a call during another call are errors, checked in this order.
+//   - Run(ctx, n) makes n more steps. After a stop at step k of n, Run(ctx, n−k) reaches the
+//     state that Run(ctx, n) would have reached. Runs of fixed length (AIS, stepping stones) take
+//     no n and make the remaining steps.
+//   - A nil context, a negative n, and a call during another call are errors, checked in this
+//     order.
 //   - The context is checked before every step, and inside long steps. If it ends, Run returns
 //     the context's error. The next Run continues the interrupted step or repeats it.
-//   - A panic leaves the run as it was before the step and reaches the caller as a
-//     *pool.Panic. The next Run continues.
+//   - After a panic in a step, the run is as it was before the step, and the caller gets the
+//     panic as a *pool.Panic. The next Run continues.
 //   - After any other error the run is also as it was before the step, and the next Run tries the
 //     step again.
-//   - If the run has a checkpoint path, the file is saved after every Every steps (chains: at the end
-//     of the round), at the end of a Run, and when the context ends a Run. It is not saved after
-//     another error, unless the steps are samples, because samples that were made count. If saving
-//     fails, Run returns that error.
-//   - While Run is active the checkpoint file is locked. It is an error if another process or runner
-//     has locked the file, or has replaced it since this run loaded it.
+//   - If the run has a checkpoint path, the file is saved after every Every steps (chains: at the
+//     end of the round), at the end of a Run, and when the context ends a Run. After any other
+//     error it is not saved, unless the steps of the run are finished samples, which must not be
+//     lost. If saving fails, Run returns that error.
+//   - While Run is active the checkpoint file is locked. It is an error if another process or
+//     runner has locked the file, or has replaced it since this run loaded it.
 //   - A checkpoint holds the settings, the frames of state, and the checkpoints of inner runs. It
 //     is read into separate memory: on an error the run is unchanged.
 package session
@@ -47,19 +48,21 @@ type Checkpoint struct {
 	Every int
 }
 
-// Session controls one run. The fields are set when the run is created.
+// Session controls the life cycle of one run. Its exported fields are set when the run is
+// created.
 type Session struct {
 	Who        string // prefix of error messages, such as "anneal: AIS"
 	Checkpoint Checkpoint
-	// returns the number of steps made; Run increases it and Checkpoint.Every counts it
+	// returns the number of steps made so far; Run increases it, and Checkpoint.Every refers
+	// to it
 	Len func() int
 
 	// Progress, if not nil, is called with the number of steps that a Run has made and the total
 	// number of steps of that Run.
 	Progress func(done, total int)
 
-	// Write writes a checkpoint. Read reads a checkpoint and replaces the state of the run. If Read
-	// returns an error, it changes nothing.
+	// Write writes a checkpoint. Read reads a checkpoint and replaces the state of the run;
+	// if Read returns an error, it has changed nothing.
 	Write func(w io.Writer) error
 	Read  func(ctx context.Context, r io.Reader) error
 
@@ -71,11 +74,11 @@ type Session struct {
 	loaded durable.Stamp // stamp of the file Checkpoint.Path when it was last loaded or saved
 }
 
-// ErrDone is returned by a step that ends its Run without an error.
+// ErrDone is the error that a step returns to end its Run early and successfully.
 var ErrDone = errors.New("session: the run is done")
 
-// Begin begins a call that makes n steps. It returns an error if another call is under way. Every
-// successful Begin must be followed by an End.
+// Begin begins a call of a method of the run that makes n steps. It returns an error if another
+// call is under way. Every successful Begin must be followed by an End.
 func (s *Session) Begin(ctx context.Context, call string, n int) error {
 	if ctx == nil {
 		return fmt.Errorf("%s: %s: ctx = nil", s.Who, call)
@@ -101,7 +104,7 @@ func (s *Session) BeginSaving(ctx context.Context, call string, n int) error {
 	return err
 }
 
-// Hold locks the checkpoint file until the End of the current call; see Lock.
+// Hold locks the checkpoint file until [Session.End] ends the current call; see [Session.Lock].
 func (s *Session) Hold(call string) error {
 	s.locked = s.lock == nil
 	return s.Lock(call)
@@ -145,8 +148,8 @@ func (s *Session) End() {
 	}
 }
 
-// Run makes n more steps by calling step. Each call of step makes one or more steps. It goes no
-// further than the step number passed to it, at which a checkpoint is due or the Run ends.
+// Run makes n more steps by calling step. Each call of step makes one or more steps, but none
+// beyond the step number to, at which a checkpoint is due or the Run ends.
 func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error {
 	if err := s.BeginSaving(ctx, "Run", n); err != nil {
 		return err
@@ -155,8 +158,8 @@ func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error
 	return s.Finish(ctx, s.Advance(ctx, n, step))
 }
 
-// Advance makes n more steps within a call that has begun. Unlike Run, it does not save the
-// checkpoint file at its end.
+// Advance makes n more steps, like [Session.Run], within a call that has begun. Unlike Run, it
+// does not save the checkpoint file at its end.
 func (s *Session) Advance(ctx context.Context, n int, step func(to int) error) error {
 	begin := s.Len()
 	end := begin + min(n, math.MaxInt-begin)
@@ -187,7 +190,7 @@ func (s *Session) Advance(ctx context.Context, n int, step func(to int) error) e
 	return nil
 }
 
-// Unfiled returns the number of steps made since the last checkpoint file.
+// Unfiled returns the number of steps made since the checkpoint file was last saved.
 func (s *Session) Unfiled() int { return s.Len() - s.filed }
 
 // Keep saves the checkpoint file if Checkpoint.Every steps have been made since the last save.
@@ -198,8 +201,9 @@ func (s *Session) Keep() error {
 	return s.save()
 }
 
-// Finish ends the work of a call that has the error err. If err is nil or the context has ended,
-// Finish saves the checkpoint file. It returns err joined with any error of saving.
+// Finish ends the work of a call. The argument err is the call's error so far. If err is nil or
+// the context has ended, Finish saves the checkpoint file. It returns err joined with any error
+// of saving.
 func (s *Session) Finish(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil {
 		return err
@@ -303,8 +307,8 @@ func (s *Session) LoadFile(ctx context.Context, path string) error {
 	return nil
 }
 
-// Frames describes the contents of a checkpoint: settings, and Count frames of state. See
-// [durable.Write].
+// Frames describes the contents of a checkpoint: settings, and frames of state, whose number is
+// Count. See [durable.Write].
 type Frames struct {
 	Magic    string // text of the first frame, which names the format and its version
 	Settings *fingerprint.List

@@ -12,8 +12,8 @@ import (
 // strings are multiples of it.
 const BitSites = 512
 
-// BitGroups is the number of groups of a random stream that are reserved for BitSites sites: 64
-// bits for each site. Few of them are ever computed.
+// BitGroups is the number of groups of a random stream (see [GroupWords]) that are reserved for
+// BitSites sites: 64 bits for each site. Most of them are never computed.
 const BitGroups = 16
 
 const (
@@ -22,12 +22,12 @@ const (
 	spreadTerms = 1 << 16
 )
 
-// Counts holds the number of neighbours in state 1 of up to 32,768 sites. Plane i holds bit i of
-// the number of every site.
+// Counts holds the number of neighbours in state 1 of up to 32,768 sites, in three planes of
+// bits: bit s of plane i is bit i of the number of site s.
 type Counts [3][maxBits / 64]uint64
 
-// Odds holds the probability that a site is in state 1, for each number of its neighbours in state
-// 1. It is immutable.
+// Odds holds the probability that a redraw puts a site in state 1, for each number of its
+// neighbours in state 1. It is immutable.
 type Odds struct {
 	// digits[p] describes binary digit p of the probability as a function of the number of
 	// neighbours, whose binary digits are c_0, c_1 and c_2. The digit is a sum modulo 2 of products
@@ -195,10 +195,10 @@ func SpreadBits(x []int32, even, odd []uint64, first, n int) {
 	}
 }
 
-// TallyTorus returns three counts for the string now: the sites in state 1 (up), the sites that
-// differ from the string old (moved), and the neighbours in state 1 of sites in state 1 (bonds). It
-// panics unless len(now) is a multiple of 8, at most the length of the planes of count, and
-// len(old) is the same.
+// TallyTorus returns three counts for the sites in the string now: the sites in state 1 (up), the
+// sites that differ from the string old (moved), and the neighbours in state 1 of sites in state
+// 1 (bonds). It panics unless len(now) is a multiple of 8, at most the length of the planes of
+// count, and len(old) is the same.
 func TallyTorus(now, old []uint64, count *Counts) (up, moved, bonds int) {
 	checkBits("now", len(now), len(count[0]))
 	checkLen("old", len(old), len(now))

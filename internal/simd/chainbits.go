@@ -12,8 +12,8 @@ import (
 // in all chains and is half of a 64-bit word.
 const ChainBits = 32
 
-// TallyDown − m is added to [ChainTally].Sum for a site that changes from 1 to 0 with m neighbours
-// in state 1.
+// TallyDown is an offset that keeps [ChainTally].Sum non-negative: a site that changes from 1 to
+// 0 with m neighbours in state 1 adds TallyDown − m.
 const TallyDown = 7
 
 // ChainTally counts, for each chain, the changes in a redraw of sites: the sites that changed from

@@ -5,14 +5,15 @@ import (
 	"math"
 )
 
-// Fold adds multiples of pieces of m to the rows of dst, n columns each:
+// Fold adds multiples of pieces of m to the rows of dst, which have n columns each. Piece i of m
+// begins at index at[i]:
 //
 //	dst[r·n + j] += Σ_i coef[r·len(at) + i] · m[at[i] + j].
 //
-// Terms are added in ascending order of i, every product and every sum rounded to float64. All rows
-// use the same pieces, so that several rows cost little more than one. It panics unless n ≥ 1,
-// len(dst) is a multiple of n, there is a coefficient for every row and term, and all pieces lie
-// within m.
+// Terms are added in ascending order of i, every product and every sum rounded to float64. All
+// rows use the same pieces, so that several rows cost little more than one. It panics unless n ≥
+// 1, len(dst) is a multiple of n, there is a coefficient for every row and term, and all pieces
+// lie within m.
 func Fold(dst []float64, n int, m []float64, at []int32, coef []float64) {
 	if n < 1 || len(dst)%n != 0 {
 		panic(fmt.Sprintf("simd: len(dst) = %d, n = %d, want n ≥ 1 and a multiple of it", len(dst), n))
@@ -24,9 +25,9 @@ func Fold(dst []float64, n int, m []float64, at []int32, coef []float64) {
 	}
 }
 
-// FoldMax is [Fold] of one row in the (max, +) semiring: dst[j] becomes the maximum of itself and
-// all coef[i] + m[at[i] + j]. A NaN is not greater than any number. It panics unless len(coef) =
-// len(at) and all pieces lie within m.
+// FoldMax is like [Fold] for a single row, but in the (max, +) semiring: dst[j] becomes the
+// maximum of itself and all coef[i] + m[at[i] + j]. A NaN is not greater than any number. It
+// panics unless len(coef) = len(at) and all pieces lie within m.
 func FoldMax(dst, m []float64, at []int32, coef []float64) {
 	checkLen("coef", len(coef), len(at))
 	checkPieces(len(m), len(dst), at)
@@ -43,12 +44,14 @@ func FoldMax(dst, m []float64, at []int32, coef []float64) {
 	}
 }
 
-// Dots is the transpose of [Fold] in its coefficients. With rows of x, n columns each, it computes
+// Dots computes the inner products of the rows of x, n columns each, with the pieces of m, which
+// are as in [Fold]:
 //
 //	dst[r·len(at) + i] += Σ_j x[r·n + j] · m[at[i] + j],
 //
-// the sum in 16 lanes. It panics unless n is a positive multiple of 16, len(x) is a multiple of n,
-// there is an entry of dst for every row and piece, and all pieces lie within m.
+// where each sum is taken in 16 lanes. As a map of coefficients, this is the transpose of Fold.
+// It panics unless n is a positive multiple of 16, len(x) is a multiple of n, there is an entry
+// of dst for every row and piece, and all pieces lie within m.
 func Dots(dst []float64, n int, m []float64, at []int32, x []float64) {
 	if n < 1 || n%lanes != 0 || len(x)%n != 0 {
 		panic(fmt.Sprintf("simd: len(x) = %d, n = %d, want n ≥ 1, a multiple of 16, and len(x) one of n", len(x), n))
@@ -71,8 +74,9 @@ func Dots(dst []float64, n int, m []float64, at []int32, x []float64) {
 	}
 }
 
-// Raise multiplies the entries v ≥ 0 by a factor. Results that are below floor but not zero are
-// replaced by floor. Raise reports whether it replaced any result. NaNs are kept.
+// Raise multiplies the entries of v, which must be ≥ 0, by a factor, the argument by. It replaces
+// results that are below floor but not zero by floor. Raise reports whether it replaced any
+// result. NaNs are kept.
 func Raise(v []float64, by, floor float64) (low bool) {
 	for best >= raiseLevel && len(v) >= 16 {
 		n := min(len(v)&^15, foldTerms)

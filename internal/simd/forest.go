@@ -5,42 +5,49 @@ import (
 	"math"
 )
 
-// ForestChains is the number of chains whose states [Forest] holds: bit c of a site's byte is
-// the level of chain c.
+// ForestChains is the number of chains that a [Forest] draws at once. Their states are stored in
+// one byte per site, in which bit c is the level of chain c.
 const ForestChains = 8
 
-// ForestLink is a site of a forest and its parent.
+// ForestLink is a site of a forest and its link to its parent. The index of a link in
+// Forest.Links is the place of the site.
 type ForestLink struct {
-	Site, Parent int32      // Parent: its site, or that of a root itself
-	Place        int32      // of the parent, or one behind the last site
-	Couple       [2]float64 // factor of the odds of level 1 if the parent has level 0 or 1; of a root 1
+	Site, Parent int32 // number of the site and of its parent; a root is its own parent
+	Place        int32 // place of the parent; for a root, len(Forest.Links)
+	// factors of the site's odds of level 1 if its parent has level 0 and 1; both are 1 for a
+	// root
+	Couple [2]float64
 }
 
-// ForestBond is a neighbour of the site at a place.
+// ForestBond is the bond between a site of a forest and a neighbour outside the forest. Place is
+// the place of the site, and To is the number of the neighbour.
 type ForestBond struct {
 	Place, To int32
-	Factor    [2]float64 // by the level of the neighbour
+	// factors of the site's odds of level 1 if the neighbour has level 0 and 1
+	Factor [2]float64
 }
 
-// Forest is an induced subgraph without cycles of sites of two levels. Children come before
-// their parents. It is immutable.
+// Forest is a subgraph without cycles, taken from a graph of sites with two levels. Children come
+// before their parents. It is immutable.
 type Forest struct {
 	Links []ForestLink
-	Field []float64    // odds of level 1 without neighbours
-	Bonds []ForestBond // neighbours outside the forest; one more stands behind the last
-	From  []int32      // those of place k are Bonds[From[k]:From[k+1]]; Factor[0] is 1
+	Field []float64    // odds of level 1 of each place, before the factors of its neighbours
+	Bonds []ForestBond // bonds to neighbours outside the forest, followed by one unused bond
+	From  []int32      // bonds of place k: Bonds[From[k]:From[k+1]], whose Factor[0] is 1
 }
 
-// HasForests reports whether this processor moves eight chains at once. Without it, one chain after
-// the other is as fast.
+// HasForests reports whether the backend draws forests of eight chains at once. Otherwise it is
+// as fast to move one chain after the other.
 func HasForests() bool { return best >= forestOddsLevel }
 
 // forestTerms bounds the sites and bonds of a call of assembly.
 const forestTerms = 1 << 12
 
-// Odds is what Forward of package subgraph does for one chain, for eight: it multiplies odds, eight
-// for each place and one more, by the factors of the neighbours outside and of the children, for
-// the places lo … hi−1. All chains begin with Field at lo = 0.
+// Odds computes the odds of level 1 of the places lo … hi−1 in eight chains: it multiplies them
+// by the factors of the neighbours outside the forest and of the children. It is called for
+// consecutive ranges of places; the call with lo = 0 first sets all odds to Field. The slice odds
+// has ForestChains entries for each place and for one extra place. Package subgraph does the same
+// for a single chain (Forward).
 func (f *Forest) Odds(odds []float64, own []uint8, lo, hi int) {
 	n := len(f.Links)
 	checkLen("odds", len(odds), ForestChains*(n+1))
@@ -89,9 +96,10 @@ func (f *Forest) part(lo, hi int) int {
 	return end
 }
 
-// Draw draws the levels of the chains in live, given the odds of all places, from the last place to
-// the first. Chain c takes u[c·stride + k] at place n−1−k. It adds to moved the numbers of sites
-// whose levels change.
+// Draw draws the levels of all places, from the last to the first, given the odds that
+// [Forest.Odds] has computed. It draws for each chain c whose bit is set in live, and stores the
+// levels in own. With n places, the draw at place n−1−k uses the uniform number u[c·stride + k].
+// Draw adds to moved[c] the number of sites whose levels change.
 func (f *Forest) Draw(own []uint8, u []float64, stride int, odds []float64, live uint8, moved *[ForestChains]int64) {
 	n := len(f.Links)
 	checkLen("odds", len(odds), ForestChains*(n+1))
@@ -111,9 +119,10 @@ func (f *Forest) Draw(own []uint8, u []float64, stride int, odds []float64, live
 
 // ForestEnergies adds to sum, for each chain,
 //
-//	Σ_i x_i (field_i + Σ_b Factor_b[x_To])
+//	Σ_i x_i (field_i + Σ_b Factor_b[x_To]),
 //
-// over the bonds b = from[i] … from[i+1]−1 of site i; Factor[0] must be 0.
+// where x_i is the level of site i in the chain, and b runs over the bonds from[i] … from[i+1]−1
+// of site i. Here Factor_b holds energies, and its entry 0 must be 0.
 func ForestEnergies(sum *[ForestChains]float64, own []uint8, field []float64, bonds []ForestBond, from []int32) {
 	f := Forest{From: from}
 	for at := 0; at < len(field); {
@@ -127,9 +136,9 @@ func ForestEnergies(sum *[ForestChains]float64, own []uint8, field []float64, bo
 	}
 }
 
-// SpreadForest stores the levels of the first chains in rows of x: x[c·n + i] is bit c of own[i].
-// It panics unless len(x) = chains·n for at most eight chains, and len(own) ≥ n rounded up to a
-// multiple of 16.
+// SpreadForest stores the levels of chains 0, 1, … as the rows of x: x[c·n + i] is bit c of
+// own[i]. It panics unless len(x) = chains·n for at most eight chains, and len(own) ≥ n rounded
+// up to a multiple of 16.
 func SpreadForest(x []int32, own []uint8, n int) {
 	if n == 0 {
 		return

@@ -9,7 +9,8 @@ type PairScratch struct {
 	stop  pairStop
 }
 
-// PairOfRows reports whether one call of HeatPairs takes less time than two calls of HeatRows.
+// PairOfRows reports whether, with the backend in use, one call of [HeatPairs] takes less time
+// than two calls of [HeatRows].
 func PairOfRows() bool { return hasHeatEights() }
 
 // HeatPairs does the same as two calls of [HeatRows], bit for bit, for two blocks of chains of the

@@ -16,11 +16,12 @@ type Row [ChainBits]byte
 // RowVisit describes the redraw of one site.
 type RowVisit struct {
 	Row int32 // index of the site's row
-	// Numbers of neighbours that are added, and of the following ones that are subtracted;
-	// multiples of 4.
+	// number of neighbours whose states are added, and number of those after them whose
+	// states are subtracted; multiples of 4
 	Plus, Minus int32
 	Bias        int32 // initial value of the sum over neighbours
-	Odds        int32 // offset in bytes of the table of odds: its index times RowTable
+	// offset in bytes of the table of odds, which is the index of the table times RowTable
+	Odds int32
 
 	// Eight is 0, or 1 … 8 for eight consecutive visits that can be made at once, to the same bits.
 	// Their sites have consecutive rows and are not neighbours of each other. They have the same
@@ -126,8 +127,8 @@ type RowScratch struct {
 	ties [2 * GroupWords]uint32
 }
 
-// RowGroups returns the number of groups of a random stream that are reserved for so many visits.
-// Few of them are ever computed.
+// RowGroups returns the number of groups of a random stream that are reserved for the given
+// number of visits. Most of them are never computed.
 func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + visits) }
 
 // HeatRows redraws sites in all chains given their neighbours by heat bath, one visit after the
@@ -140,23 +141,27 @@ func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + vi
 // random integer of 64 bits.
 //
 // The bits of u come from a random stream, that of [ARS] if ars is true and that of [Philox]
-// otherwise, from the given group on. In visit i, the highest eight bits are byte c of words 8i …
-// 8i+7. There is a tie if these equal the highest bits of p and bit c of valid is set. If it is the
-// visit's only tie, the next eight bits are byte i of the group that follows the words of all
-// visits. They decide unless they equal those of p as well. Otherwise each tie of the visit takes
-// the next two words of the groups after that, low word first, in the order of visits and of
-// chains. The visit's first tie takes its last 48 bits, which follow these eight, from the high end
-// of the two words; all others take all 56 bits. If bit c of valid is not set, a tie gives 0.
+// otherwise, from the given group on. Only as many bits are used as decide whether u < p:
+//
+//   - In visit i, the highest eight bits of u are byte c of words 8i … 8i+7. If they equal the
+//     highest bits of p, there is a tie if bit c of valid is set; if that bit is not set, the
+//     result is 0.
+//   - If this is the visit's only tie, the next eight bits are byte i of the group that follows
+//     the words of all visits. They decide unless they equal those of p as well.
+//   - If they do not decide, or if the visit has several ties, each of its ties takes the next
+//     two words of the groups after that, low word first. Ties take them in the order of visits
+//     and of chains. The visit's first tie takes its last 48 bits, which follow the eight bits
+//     above, from the high end of the two words; all others take all 56 bits.
 //
 // Bit c of lane v.Row of own equals byte c of the row, before and after the call.
 //
-// If kept is not nil, kept[v.Row] is the sum of the visit (see [CountRows]), and changes are added
-// to the sums of the neighbours. The results have the same bits if the neighbour relation is
-// symmetric, with equal signs. This takes less time if few visits change a chain.
+// If kept is not nil, kept[v.Row] is the sum of the visit (see [CountRows]), and changes are
+// added to the sums of the neighbours. The results have the same bits if the neighbour relation
+// is symmetric, with equal signs. This takes less time if few visits change a chain.
 //
 // It panics if there are more than RowVisits visits or RowNear entries of near. It does not check
-// that row numbers, tables and entries of near are valid, and that sums are in 0 … RowCounts−1; the
-// caller must ensure this.
+// that row numbers, tables and entries of near are valid, and that sums are in 0 … RowCounts−1;
+// the caller must ensure this.
 func HeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, valid uint32, t *RowTally, kept []Row, w *RowScratch, ars bool, key, stream, group uint64) {
 	if len(visits) > RowVisits || len(near) > RowNear {
 		panic(fmt.Sprintf("simd: HeatRows: len(visits) = %d and len(near) = %d, want ≤ %d and ≤ %d", len(visits), len(near), RowVisits, RowNear))
@@ -208,7 +213,7 @@ func HeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []
 	}
 }
 
-// SumRows adds the rows to sum, for each chain.
+// SumRows adds to sum[c], for each chain c, the states of that chain in all rows.
 func SumRows(sum *[ChainBits]int32, rows []Row) {
 	if best < sumRowsLevel {
 		refSumRows(sum, rows)
@@ -221,8 +226,8 @@ func SumRows(sum *[ChainBits]int32, rows []Row) {
 	}
 }
 
-// CountRows stores in kept the sum over neighbours of every visit, for each chain, in the row of
-// the visit's site.
+// CountRows stores in row v.Row of kept, for every visit v and each chain, the sum over the
+// neighbours of the visit.
 func CountRows(kept, rows []Row, visits []RowVisit, near []int32) {
 	for _, v := range visits {
 		kept[v.Row] = refCountRow(rows, near[:v.Plus+v.Minus], v)

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// JointBlocks is the number of blocks of chains that a [Joint] redraws side by side.
+// JointBlocks is the largest number of blocks of chains that a [Joint] redraws side by side.
 const JointBlocks = 16
 
 // Joint redraws blocks of up to ChainBits chains each, whose states are stored side by side. It
@@ -147,6 +147,6 @@ func refJointHeat(j *Joint, own []uint32, lane, n int, near []int32, stride, deg
 // It is a multiple of 16.
 const jointTerms = 256
 
-// JointWidth returns the number of blocks that fit a register, which a Joint draws in little more
-// time than one block. It returns 0 without assembly.
+// JointWidth returns the number of blocks that fit in a vector register. A [Joint] draws so many
+// blocks in little more time than one. It returns 0 without assembly.
 func JointWidth() int { return jointWidth() }

@@ -5,8 +5,9 @@ import (
 	"math/bits"
 )
 
-// Visits redraws sites of a two-level model on a graph one after the other. The probability depends
-// on the number of neighbours in state 1. Only one goroutine at a time may use it.
+// Visits redraws sites of a two-level model on a graph one after the other. The probability of a
+// new state depends on the number of neighbours in state 1. Only one goroutine at a time may use
+// it.
 type Visits struct {
 	asm    visitsASM // data for the assembly; its counts are those of the last call
 	odds   []uint64
@@ -55,18 +56,18 @@ func NewVisits(start, adj, first []int32, odds, odds1 []uint64, accept [2][]uint
 	return v
 }
 
-// Visited reports the changes made by visits: the number of changed sites, the change in the number
-// of sites in state 1 and in the number of edges between equal states, and the sum of accept modulo
-// 2⁶⁴.
+// Visited reports the changes made by a call of [Visits.Visit]: the number of changed sites, the
+// change in the number of sites in state 1, the change in the number of edges between equal
+// states, and the sum of accept modulo 2⁶⁴.
 type Visited struct {
 	Moved, Ones, Equal int
 	Accept             uint64
 }
 
-// Visit redraws the given sites of the state x. Each site takes two words of random bits, the lower
-// half first. look holds the table entry of each site and is updated. It panics unless words has
-// two entries for each site and len(look) = len(x) is the number of sites of the graph. It does not
-// check that sites are within x and that look is within the tables.
+// Visit redraws the given sites of the state x. Each site takes two words of random bits, the
+// lower half first. The slice look holds the table entry of each site and is updated. It panics
+// unless words has two entries for each site and len(look) = len(x) is the number of sites of the
+// graph. It does not check that sites are within x and that look is within the tables.
 func (v *Visits) Visit(look, x, sites []int32, words []uint32) Visited {
 	if len(words) != 2*len(sites) {
 		panic(fmt.Sprintf("simd: len(words) = %d, want 2·%d", len(words), len(sites)))

@@ -10,8 +10,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Absorbing holds the settings and methods shared by all diffusion steps that replace tokens by a
-// mask level.
+// Absorbing holds the settings and methods shared by all diffusion processes that replace tokens
+// by a mask (absorbing processes).
 type Absorbing struct {
 	Mask          int32
 	Schedule      noise.Schedule
@@ -19,7 +19,7 @@ type Absorbing struct {
 }
 
 // NewAbsorbing returns an Absorbing for the given number of sites and levels. Its error begins
-// with who and names the wrong setting.
+// with the text who and names the wrong setting.
 func NewAbsorbing(who string, mask int32, schedule noise.Schedule, sites, levels int) (Absorbing, error) {
 	c, err := noise.Resolve(who, schedule)
 	if err := cmp.Or(
@@ -34,7 +34,7 @@ func NewAbsorbing(who string, mask int32, schedule noise.Schedule, sites, levels
 	return Absorbing{Mask: mask, Schedule: c, Sites: sites, Levels: levels}, nil
 }
 
-// Alpha returns the signal level at time t.
+// Alpha returns the signal level ᾱ at time t, the probability that a token is not yet masked.
 func (m *Absorbing) Alpha(t float64) float64 { return m.Schedule.Alpha(t) }
 
 // Prior masks every site of x.
@@ -58,9 +58,9 @@ func (m *Absorbing) Left(x []int32) int {
 	return n
 }
 
-// Condition makes the rows of unmasked tokens one-hot and gives the mask no weight in the other
-// rows. Leave-one-out predictions need no conversion, because a mask carries no information about
-// its token.
+// Condition turns the prediction v into the posterior given x: rows of unmasked tokens become
+// one-hot, and the mask loses its weight in the other rows. Predictions that leave out a site's
+// own token need no conversion, because a mask carries no information about the token.
 func (m *Absorbing) Condition(v []float32, x []int32, _ float64, _ bool) {
 	check.Len("diffusion", "v", len(v), len(x)*m.Levels)
 	for i, l := range x {
@@ -72,7 +72,8 @@ func (m *Absorbing) Condition(v []float32, x []int32, _ float64, _ bool) {
 	}
 }
 
-// Reveal adds log q(x_s | x_t, x_0) to the rows of v. The row of a token that was unmasked in the
+// Reveal adds log q(x_s | x_t, x_0), the log-probability of the step from state xt to state xs
+// given every possible token x_0, to the rows of v. The row of a token that was unmasked in the
 // step becomes one-hot. The row of a site that is still masked does not change, because a mask
 // carries no information about its token.
 func (m *Absorbing) Reveal(v []float32, xt, xs []int32) {

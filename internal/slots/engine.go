@@ -1,7 +1,7 @@
-// Package slots runs many samples of a diffusion at once, each in a slot of an [Engine]. One call
-// of the denoiser predicts for all slots that need a prediction. Workers then move the slots
-// concurrently. A [Policy] defines how a sample uses its prediction, what happens when a sample
-// ends, and whether the slot then starts another sample.
+// Package slots runs many samples of a diffusion at once. Each sample in progress occupies a slot
+// of an [Engine]. In every round, one call of the denoiser predicts for all slots that need a
+// prediction. Workers then move the slots concurrently. A [Policy] defines how a sample uses its
+// prediction, what happens when a sample ends, and whether the slot then starts another sample.
 package slots
 
 import (
@@ -28,32 +28,33 @@ type Steps[S energy.Site] interface {
 
 // Policy adapts an [Engine] to one kind of sampler.
 type Policy struct {
-	// Next moves slot i as far as its prediction allows; it runs in worker w. It sets the
-	// time of the slot, to 0 if the sample has ended. Different slots move concurrently. An
-	// error ends the slot.
+	// Next moves slot i, in worker w, as far as its prediction allows. It sets the time of
+	// the slot, which is 0 if the sample has ended. Next is called concurrently for different
+	// slots. An error ends the slot.
 	Next func(w, i int) error
 
 	// Most is the number of rounds after which slots that are still in progress end with an
 	// error. 0 means no limit.
 	Most int
 
-	// Judge, unless nil, is called after every round, in the goroutine of Run. It weights and
-	// resamples slots, moves them (see [Engine.Each]) and reports progress.
+	// Judge, unless nil, is called after every round, in the goroutine of Run. It may weight
+	// and resample slots, move them (see [Engine.Each]) and report progress.
 	Judge func() error
 
-	// Retry, unless nil, is called in order for every slot that has ended in a round. fault
-	// is the error of the slot, or nil. Retry may start the slot again. If Retry returns an
-	// error, the run ends.
+	// Retry, unless nil, is called in order for every slot that has ended in a round. The
+	// argument fault is the error of the slot, or nil. Retry may start the slot again. If
+	// Retry returns an error, the run ends.
 	Retry func(i int, fault error) error
 
-	// Fault wraps an error of the denoiser. If Blame is false, the error ends the run. If
-	// Blame is true, the error ends only the slots that cause it; Blame requires Keep.
+	// Fault wraps an error of the denoiser. If the field Blame is false, an error of the
+	// denoiser ends the run. If Blame is true, it ends only the slots that cause it; Blame
+	// requires Engine.Keep.
 	Fault func(err error) error
 	Blame bool
 
-	// Shared, unless nil, returns a pointer to the prediction that slot i shares with all slots
-	// in the same state. If the slot shares no prediction, Shared returns nil. The slice to
-	// which the pointer refers is nil until the prediction has been made.
+	// Shared, unless nil, returns a pointer to the prediction that slot i shares with all
+	// slots in the same state, or nil if the slot shares none. The slice behind the pointer
+	// is nil until the prediction has been made.
 	Shared func(i int) *[]float32
 }
 
@@ -85,8 +86,9 @@ type Engine[S energy.Site] struct {
 	Slots []Slot[S]
 	Pool  *pool.Pool
 
-	// Ask stores in v the predictions for the states in q, Per states for every slot. New sets
-	// it to the Denoise method of the model. If it is nil, the slots move without predictions.
+	// Ask stores in v the predictions for the states in q; the number of states per slot is
+	// Shape.Per. New sets it to the Denoise method of the model. If it is nil, the slots move
+	// without predictions.
 	Ask func(ctx context.Context, v []float32, q energy.Noised[S]) error
 
 	Meta     any
@@ -112,13 +114,14 @@ type Engine[S energy.Site] struct {
 	aside    []float32 // buffer for predictions of slots whose tables are not adjacent
 }
 
-// Shape holds the sizes of an engine: Batch slots of Sites × Levels. Tables is the number of
-// prediction tables; 0 means one per slot. Per is the number of states predicted per slot; 0
-// means 1. Workers is the number of goroutines.
+// Shape holds the sizes of an engine. It has Batch slots, whose predictions are tables of Sites ×
+// Levels. Tables is the number of prediction tables; 0 means one per slot. Per is the number of
+// states predicted per slot; 0 means 1. Workers is the number of goroutines.
 type Shape struct{ Sites, Levels, Batch, Tables, Per, Workers int }
 
-// New returns an engine of shape h for a model. steps returns the process steps that slot i uses.
-// If model is nil, the engine has no prediction tables and its slots move without predictions.
+// New returns an engine of shape h for a model. The function steps returns the diffusion steps
+// that slot i uses. If model is nil, the engine has no prediction tables and its slots move
+// without predictions.
 func New[S energy.Site](model energy.Denoiser[S], h Shape, steps func(i int) Steps[S]) *Engine[S] {
 	if h.Tables == 0 || h.Tables > h.Batch {
 		h.Tables = h.Batch
@@ -145,9 +148,9 @@ func New[S energy.Site](model energy.Denoiser[S], h Shape, steps func(i int) Ste
 	return e
 }
 
-// Batch returns the default number of samples that move together. entries is the number of
-// float32 values in the prediction for one sample. The result is the number that fits in 256 MiB,
-// limited to 1 … 64.
+// Batch returns the default number of samples that move together. The argument entries is the
+// number of float32 values in the prediction for one sample. The result is the number of
+// predictions that fit in 256 MiB, but at least 1 and at most 64.
 func Batch(entries int) int { return min(max(1, 1<<28/4/entries), 64) }
 
 // Model returns the shape of a denoiser. It returns an error if the denoiser is nil or has no
@@ -168,8 +171,9 @@ func Model[S energy.Site](who string, model energy.Denoiser[S]) (sites, levels i
 	return sites, levels, nil
 }
 
-// Leads reports whether a denoiser is guided at the posterior, by an unconditional denoiser or a
-// classifier. The type parameter G is diffusion.Guide, and C is the type of its classifier.
+// Leads reports whether a denoiser is guided at the posterior (see diffusion.Guide), by an
+// unconditional denoiser or by a classifier. The type parameter G is diffusion.Guide, and C is
+// the type of its classifier.
 func Leads[G interface {
 	Guidance() (scale float64, unconditional energy.Denoiser[int32], by C)
 }, C any](d any) bool {
@@ -187,8 +191,8 @@ type Process[T any] interface {
 }
 
 // Bind binds a process to the shape of a model, once for each of n slots. It returns an error if
-// the process is nil, if Bind of the process fails, or if the model was made for another
-// corruption. Its own messages begin with who.
+// the process is nil, if Bind of the process fails, or if the model was made for another kind of
+// noise. Its own messages begin with who.
 func Bind[T any](ctx context.Context, who string, model interface{ Shape() (sites, levels int) }, process Process[T], n int) ([]T, error) {
 	if check.Nil(process) {
 		return nil, fmt.Errorf("%s: process = nil", who)
@@ -215,7 +219,8 @@ func (e *Engine[S]) Begin(i int) {
 	s.Time, s.Known, s.Fresh, s.fault = 1, false, false, nil
 }
 
-// Start begins the sample of the given number in slot i. Its random stream is (seed, chain).
+// Start begins the sample of the given number in slot i. It uses the random stream of the given
+// seed and chain number.
 func (e *Engine[S]) Start(i, number int, seed, chain uint64) {
 	s := &e.Slots[i]
 	s.Sample = number
@@ -223,8 +228,8 @@ func (e *Engine[S]) Start(i, number int, seed, chain uint64) {
 	e.Begin(i)
 }
 
-// Clamp clamps sites of slot i. The list every holds the values for all slots, and own holds the
-// values for this slot, which take precedence. Blank entries leave a site free.
+// Clamp fixes the states of sites of slot i. The list every holds the values for all slots, and
+// own holds the values for this slot, which take precedence. Blank entries leave a site free.
 func (e *Engine[S]) Clamp(i int, every, own []S) {
 	if i == 0 {
 		e.clamped = false
@@ -243,8 +248,9 @@ func (e *Engine[S]) Clamp(i int, every, own []S) {
 	}
 }
 
-// CheckClamp returns an error unless a clamp is nil or has one entry per site, which is a level, or
-// −1 for a free site. The error begins with who.
+// CheckClamp checks a clamp, which fixes the levels of some sites. It returns an error unless the
+// clamp is nil or has one entry per site: a level, or −1 for a free site. The error begins with
+// the text who.
 func CheckClamp(who string, clamp []int32, sites, levels int) error {
 	if clamp != nil && len(clamp) != sites {
 		return fmt.Errorf("%s = (%d entries), want %d entries", who, len(clamp), sites)
@@ -257,7 +263,7 @@ func CheckClamp(who string, clamp []int32, sites, levels int) error {
 	return nil
 }
 
-// Blank reports whether a clamp leaves its site free.
+// Blank reports whether v, an entry of a clamp, leaves its site free.
 func Blank[S energy.Site](v S) bool {
 	if l, token := any(v).(int32); token {
 		return l < 0
@@ -282,8 +288,8 @@ func (e *Engine[S]) Restore(i int) {
 // steps of a sample.
 type clocked interface{ MaxSteps(steps int) int }
 
-// MaxSteps returns the largest number of steps that a sample takes if n are requested. For steps
-// that do not implement diffusion.Clocked the result is n.
+// MaxSteps returns the largest number of steps that a sample may take if a run requests n steps.
+// For steps that do not implement diffusion.Clocked the result is n.
 func MaxSteps(steps any, n int) int {
 	if c, ok := steps.(clocked); ok {
 		return c.MaxSteps(n)
@@ -291,8 +297,8 @@ func MaxSteps(steps any, n int) int {
 	return n
 }
 
-// Goes returns an error if t, the time after the next step, is later than the time of the slot or
-// NaN.
+// Goes checks t, the time of the slot after the next step. It returns an error if t is NaN or
+// later than the slot's time, since times must not increase.
 func (s *Slot[S]) Goes(t float64) error {
 	if !(t <= s.Time) {
 		return fmt.Errorf("the process goes from time %v to %v, want one that is no later", s.Time, t)
@@ -354,8 +360,9 @@ func (e *Engine[S]) late(from, to int) {
 	}
 }
 
-// Each calls part concurrently for the slots in progress. It then calls Retry of the policy for
-// every slot that has ended. It returns an error of the context or of Retry.
+// Each calls part(w, i) for every slot i in progress, concurrently in several workers w. It then
+// calls Retry of the policy for every slot that has ended. It returns an error of the context or
+// of Retry.
 func (e *Engine[S]) Each(part func(w, i int) error) error {
 	e.part = part
 	e.Pool.Each(e.from, e.to, e.one)

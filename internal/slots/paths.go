@@ -70,15 +70,17 @@ func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 	return joint, nil
 }
 
-// Paths moves tokens by steps that are conditioned on a set C, and computes a weight for each
-// path. In the step from x_t to x_s the weight of a path is multiplied by
+// Paths moves tokens by diffusion steps that are conditioned on a set C. For each path of states,
+// it computes an importance weight. In the step from x_t to x_s the weight of a path is
+// multiplied by
 //
 //	Z_C(p(·|x_s)) / Z_C(ρ),  ρ_i(v) ∝ p_i(v|x_t)·q(x_s,i | x_t,i, v),
 //
-// where p is the prediction and i is a site. It follows that E[W·1[path ends in x]] = p(x, C),
-// where W is the weight of the path.
+// where p is the prediction, i a site, v a token, q the transition probability of the process,
+// and Z_C(p) the total probability of C under p. It follows that E[W·1[path ends in x]] = p(x,
+// C), where W is the weight of the path and 1[…] is 1 if the condition holds and 0 otherwise.
 //
-// The identity holds only if paths can reach every state to which p gives probability. A
+// This identity holds only if paths can reach every state to which p gives probability. A
 // prediction with zeros, such as one restricted to the K likeliest tokens, may exclude at x_t a
 // token that the prediction at x_s allows. Paths then draws from the defensive mixture p' of
 // [Mix] (Hesterberg 1995) and uses p' in place of p in the formulas above. It also multiplies the
@@ -96,8 +98,9 @@ type Paths struct {
 	leaveOneOut bool
 	mask        int32 // level of the mask, or −1 if the process has none
 
-	// Saw, if not nil, is called after every step, in which worker w has moved slot i from time
-	// t to time s. logZ is the log-normaliser that the projection returned when x_0 was drawn.
+	// Saw, if not nil, is called after every step, in which worker w has moved slot i from
+	// time t to time s. The argument logZ is the log-normaliser that the projection returned
+	// when x_0 was drawn.
 	Saw func(w, i int, t, s, logZ float64)
 
 	LogW   []float64 // log-weight of the path in each slot
@@ -131,10 +134,11 @@ func NewPaths(e *Engine[int32], d Drawer, joint []Joint, grid int, leaveOneOut b
 	return p
 }
 
-// BeginPath resets the weight of slot i to 1.
+// BeginPath sets the weight of slot i to 1, for a new path.
 func (p *Paths) BeginPath(i int) { p.LogW[i], p.logRho[i] = 0, 0 }
 
-// CopyPath copies the normalising constants of slot src to slot dst. It does not copy LogW.
+// CopyPath copies the normalising constants of slot src to slot dst, after resampling. It does
+// not copy LogW.
 func (p *Paths) CopyPath(dst, src int) { p.logZ[dst], p.logRho[dst] = p.logZ[src], p.logRho[src] }
 
 // mix returns the rows from which the next x_0 of slot i is drawn. If [Mix] changed a row, the rows
@@ -278,9 +282,10 @@ func (p *Paths) logProb(w int, v []float32) (float64, error) {
 	return Normalise(p.work[w].lse, z, v)
 }
 
-// Normalise returns log Z_C of the normalised rows of v, given z, the log Z_C of the rows before
-// normalisation. lse is scratch, one entry per site. Normalise returns an *[algebra.WeightError] if
-// an entry of v is NaN or +Inf. z alone does not reveal such an entry at a token that C never uses.
+// Normalise returns log Z_C (see [Paths]) of the rows of v after normalisation, given z, the log
+// Z_C of the rows as they are in v. The slice lse is scratch, one entry per site. Normalise
+// returns an *[algebra.WeightError] if an entry of v is NaN or +Inf. z alone does not reveal such
+// an entry at a token that C never uses.
 func Normalise(lse []float64, z float64, v []float32) (float64, error) {
 	levels := len(v) / len(lse)
 	simd.LogSumExp(lse, v, levels)
@@ -300,22 +305,21 @@ func undefined(row []float32) int {
 	return slices.IndexFunc(row, func(w float32) bool { return w != w || math.IsInf(float64(w), 1) })
 }
 
-// Defence is the weight δ of the defensive part in the mixture of [Mix]. If the zeros of a
-// prediction never change, at most this share of the draws is wasted. If the zeros do change, δ is
-// the total probability with which the tokens of probability 0 were drawn. With 16 paths or more,
-// both costs are small.
+// Defence is the weight δ of the defensive part in the mixture of [Mix]. At every site, tokens of
+// probability 0 are together drawn with probability δ. If later predictions give these tokens
+// probability 0 as well, such draws are wasted. With 16 paths or more, this cost is small.
 const Defence = 1.0 / 16
 
-// Mix copies the rows of v to dst. If the row p of an unknown site gives some tokens probability 0,
-// Mix replaces p by the defensive mixture
+// Mix copies the rows of v to dst. If the row p of an unknown site gives some tokens probability
+// 0, Mix replaces p by the defensive mixture
 //
 //	p'(l) = (1−δ)·p(l),  p'(l) = δ/n for each of n tokens with p(l) = 0,
 //
-// where δ is [Defence]. A row without any weight becomes uniform, because its site may stay masked
-// in this step and be unmasked in a later step whose row has weight. Rows with a NaN or +Inf are
-// copied unchanged. mask is the level that is not a token, or −1. Mix sets mixed for the sites
-// whose rows it changes, and reports whether it changed any. If it changed none, the content of dst
-// is undefined.
+// where δ is [Defence]. A row without any weight becomes uniform, because its site may stay
+// masked in this step and be unmasked in a later step whose row has weight. Rows with a NaN or
+// +Inf are copied unchanged. The argument mask is the level that is not a token, or −1. Mix sets
+// mixed for the sites whose rows it changes, and reports whether it changed any. If it changed
+// none, the content of dst is undefined.
 func Mix(dst, v []float32, mixed []bool, unknown func(i int) bool, mask int32) bool {
 	levels, some := len(v)/len(mixed), false
 	for i := range mixed {
@@ -365,8 +369,8 @@ func MaskOf(steps any, levels int) int32 {
 	return -1
 }
 
-// Condition turns a new prediction of slot s into the full posterior. Rows of clamped sites
-// become one-hot at the given values.
+// Condition turns a new prediction of slot s into the posterior distribution of each site's
+// token, given the state of the slot. Rows of clamped sites become one-hot at the given values.
 func Condition(j Renoiser, s *Slot[int32], leaveOneOut bool) {
 	s.Fresh = false
 	j.Condition(s.V, s.X, s.Time, leaveOneOut)
@@ -378,7 +382,7 @@ func Condition(j Renoiser, s *Slot[int32], leaveOneOut bool) {
 	}
 }
 
-// Estimate accumulates the mean of non-negative numbers, given by their logarithms.
+// Estimate accumulates non-negative numbers, given by their logarithms, and estimates their mean.
 type Estimate struct {
 	N int
 	// logarithms of the sum of the numbers and of the sum of their squares; undefined while N

@@ -13,8 +13,8 @@ import (
 // 1e3.
 const dependent = 1e-12
 
-// New computes an orthonormal basis of rows of n numbers by Gram–Schmidt. It orthogonalises each
-// row twice.
+// New computes an orthonormal basis of the space that rows of n numbers span, by Gram–Schmidt. It
+// orthogonalises each row twice.
 func New(rows []float64, n int) *Basis {
 	b := &Basis{N: n, rows: len(rows) / n}
 	var coef [][]float64

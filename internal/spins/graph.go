@@ -13,11 +13,12 @@ import (
 // MostNear is the maximum number of neighbours of a site of a [Graph].
 const MostNear = 7
 
-// Layout describes the sites of a [Graph] and the probabilities with which they are redrawn.
+// Layout describes the sites of a [Graph] and the probabilities from which their states are
+// redrawn.
 type Layout struct {
 	Start, Adj []int32 // neighbours of each site, in compressed sparse rows
-	// per entry of Adj: the neighbour counts if it is in state 0 instead of 1; nil means none
-	// does
+	// per entry of Adj: whether the neighbour counts if it is in state 0 instead of 1; nil
+	// means none does
 	Against []bool
 	Colour  []int32      // per site: colour; sites of one colour are not neighbours
 	Kind    []int32      // per site: kind; sites of one kind have equally many neighbours
@@ -28,7 +29,7 @@ type Layout struct {
 
 // Graph arranges sites in lanes of 32 bits, one bit per chain. Sites that are redrawn together
 // are in adjacent lanes: they are sorted by colour, then by kind, and each group is padded to
-// whole registers. A Graph is immutable, except for Share.
+// whole vector registers. A Graph is immutable, except for [Graph.Share].
 type Graph struct {
 	sites int
 	place []int32 // per site: index of its lane
@@ -96,7 +97,8 @@ func NewGraph(from Layout) *Graph {
 	return g
 }
 
-// Fixes reports whether the layout has fixed sites. A [Joint] redraws fixed sites, too.
+// Fixes reports whether the layout has fixed sites. A [Joint] ignores this and redraws fixed
+// sites as well.
 func (g *Graph) Fixes() bool { return g.fixed != nil }
 
 // whole returns n rounded up to a multiple of registerLanes.
@@ -132,10 +134,11 @@ func (g *Graph) connect(from Layout) {
 	}
 }
 
-// Lanes returns the number of lanes, including padding.
+// Lanes returns the number of lanes, one per site, including padding.
 func (g *Graph) Lanes() int { return g.lanes }
 
-// Parts returns the number of parts of a sweep.
+// Parts returns the number of parts of a sweep. A part is a range of sites of one colour and kind
+// that one call redraws.
 func (g *Graph) Parts() int { return len(g.parts) }
 
 // PartSites returns the number of sites of a part.
@@ -191,8 +194,8 @@ func (g *Graph) NewChains() *Chains {
 	return c
 }
 
-// Redraw redraws the sites of one part, given the other sites. It consumes Graph.Groups groups of
-// the source and adds the changes to the tally of the part's kind in delta.
+// Redraw redraws the sites of one part, given the other sites. It consumes [Graph.Groups] groups
+// of the source and adds the changes to the tally of the part's kind in delta.
 func (c *Chains) Redraw(at int, delta []simd.ChainTally, from Source, w *Scratch) {
 	now, old := c.drawn(at, from, w)
 	simd.TallyBits(&delta[c.parts[at].kind], now, old, &w.count)
@@ -234,8 +237,8 @@ func (c *Chains) near(p *part, w *Scratch) (own []uint64) {
 	return c.bits[p.lane/2 : (p.lane+n)/2]
 }
 
-// Count adds the sites in state 1 to the tallies of their kinds, as if each site had just changed
-// from 0 to 1.
+// Count adds to the tallies in delta, one per kind, the sites in state 1, as if they had just
+// changed from 0 to 1, one after the other.
 func (c *Chains) Count(delta []simd.ChainTally, w *Scratch) {
 	for at := range c.parts {
 		p := &c.parts[at]
@@ -255,7 +258,7 @@ func clearFrom(v []uint64, n int) {
 	clear(v[n/2:])
 }
 
-// Spread sets x to the states, one row per chain.
+// Spread stores in x the states, one row per chain.
 func (c *Chains) Spread(x []int32) { simd.SpreadChains(x, c.bits, c.place) }
 
 // Pack sets the states to x, which holds a row of levels 0 and 1 per chain.
@@ -283,8 +286,9 @@ func (c *Change) Add(t *simd.ChainTally, chain int) {
 	c.Near += int(t.Sum[chain]) - simd.TallyDown*down
 }
 
-// Share reports whether two graphs arrange states in the same way: the same sites in the same
-// lanes, with the same neighbours. If so, g releases its slices and uses those of h.
+// Share makes g use the slices of h, and release its own, if both graphs arrange states in the
+// same way: the same sites in the same lanes, with the same neighbours. It reports whether they
+// do.
 func (g *Graph) Share(h *Graph) bool {
 	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.parts, h.parts, func(a, b part) bool {
 		return a.lane == b.lane && a.sites == b.sites && a.kind == b.kind && slices.Equal(a.near, b.near)
@@ -295,9 +299,9 @@ func (g *Graph) Share(h *Graph) bool {
 	return alike
 }
 
-// Swap exchanges the states of the given chains with the states of these chains in another value.
-// If moved is not nil, Swap adds to moved[s] the number of sites at which the two states of chain s
-// differ.
+// Swap exchanges the states of the given chains with the states of the same chains in the
+// argument from. If moved is not nil, Swap adds to moved[s] the number of sites at which the two
+// states of chain s differ.
 func (c *Chains) Swap(from *Chains, chains []int, moved []int) {
 	swapLanes(c.bits, from.bits, chains, moved)
 }
@@ -336,7 +340,7 @@ func (g *Graph) NewJoint() *Joint {
 	return j
 }
 
-// Take copies the states of c to block b.
+// Take copies the states of c to block b of the Joint.
 func (j *Joint) Take(b int, c *Chains) {
 	for p := 0; p < j.lanes; p += 2 {
 		v := c.bits[p/2]

@@ -7,11 +7,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Grid is a periodic lattice of two dimensions whose sites change all at once, so it needs no
-// colours. The sites are the bits of one string, row by row: site j of row r is bit rn + j, where
-// n is the number of columns. Its neighbours in other rows are n bits away. Those in its own row
-// are one bit away, or n−1 bits at the ends of a row. The string is continued periodically at
-// both ends. A Grid is immutable.
+// Grid is a periodic lattice of two dimensions for proposals that change all sites at once.
+// Unlike a [Torus], it therefore does not divide the sites into colours. The sites are the bits
+// of one string, row by row: site j of row r is bit rn + j, where n is the number of columns. Its
+// neighbours in other rows are n bits away. Those in its own row are one bit away, or n−1 bits at
+// the ends of a row. The string is continued periodically at both ends. A Grid is immutable.
 type Grid struct {
 	sites, cols int
 	words       int // number of words that hold the sites, padded to whole registers
@@ -53,7 +53,8 @@ func (g *Grid) Fix(fixed []int32) {
 	}
 }
 
-// Jobs returns the number of strips into which a state is divided.
+// Jobs returns the number of strips into which a state is divided. A strip is a range of the
+// string that is processed as one job.
 func (g *Grid) Jobs() int { return (g.words + strip - 1) / strip }
 
 // Groups returns the number of groups of 64 words of a random stream that a proposal consumes.
@@ -77,8 +78,8 @@ func (g *Grid) strip(job int) (lo, hi int) { return job * strip, min(job*strip+s
 // own returns the words lo … hi−1 of the sites.
 func (s *GridState) own(lo, hi int) []uint64 { return s.bits[s.pad+lo : s.pad+hi] }
 
-// Propose draws which sites of a strip flip, all at once, and stores their new states in next.
-// Call next.Close when all strips are done.
+// Propose draws which sites of a strip flip, all at once given the current state, and stores
+// their new states in next. Call next.Close when all strips are done.
 func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Source) {
 	lo, hi := s.strip(job)
 	simd.FlipBits(next.own(lo, hi), s.own(lo, hi), s.near[3*lo:3*hi], o, from.ARS, from.Seed, from.Chain, from.Group+groups(lo))
@@ -92,9 +93,10 @@ func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Sou
 
 // Count counts, per site of a strip of s, the neighbours in state 1, and updates three tallies.
 //
-// Tally back counts the sites by their state and neighbours in s, and, as flips, the sites that
-// differ from the state from. Tally forth counts the same flips by state and neighbours in from,
-// which must have been counted already. Tally still counts those sites of back that are fixed.
+// The tally back counts the sites by their state and neighbours in s and, as flips, the sites
+// that differ from the state from. The tally forth counts the same flips by state and neighbours
+// in from, which must have been counted already. The tally still counts those sites of back that
+// are fixed.
 func (s *GridState) Count(forth, back, still *simd.FlipTally, from *GridState, job int) {
 	lo, hi := s.strip(job)
 	own, near := s.own(lo, hi), s.near[3*lo:3*hi]
@@ -106,7 +108,8 @@ func (s *GridState) Count(forth, back, still *simd.FlipTally, from *GridState, j
 	}
 }
 
-// Close restores the periodic continuation of the string after a change.
+// Close restores the periodic continuation at both ends of the string (see [Grid]) after sites
+// have changed.
 func (s *GridState) Close() { goOn(s.bits, 64*s.pad, s.sites, s.cols+64) }
 
 // Spread copies the sites of a strip to the lattice x, row-major.

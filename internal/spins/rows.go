@@ -10,7 +10,7 @@ import (
 )
 
 // RowGraph arranges sites in rows of bytes, one byte per chain. It is immutable, except for
-// Share.
+// [RowGraph.Share].
 type RowGraph struct {
 	sites  int
 	free   int        // number of rows that redraws may change, which come first
@@ -114,11 +114,12 @@ func (g *RowGraph) Equal(h *RowGraph) bool {
 	return slices.Equal(g.place, h.place) && slices.Equal(g.visits, h.visits) && slices.Equal(g.near, h.near) && slices.Equal(g.odds, h.odds)
 }
 
-// Parts returns the number of parts of a sweep.
+// Parts returns the number of parts of a sweep. A part is a range of sites in sweep order that
+// one call redraws.
 func (g *RowGraph) Parts() int { return len(g.parts) }
 
-// PartSites returns the number of sites of a part and the number of neighbour rows that its
-// redraw adds.
+// PartSites returns the number of sites of a part and the number of neighbours' rows that a
+// redraw adds up.
 func (g *RowGraph) PartSites(part int) (sites, rows int) {
 	return g.parts[part].visits, g.parts[part].entries
 }
@@ -126,7 +127,7 @@ func (g *RowGraph) PartSites(part int) (sites, rows int) {
 // Free returns the number of sites that a sweep redraws.
 func (g *RowGraph) Free() int { return g.free }
 
-// Near returns the number of neighbour rows that a sweep adds.
+// Near returns the number of neighbours' rows that a sweep adds up.
 func (g *RowGraph) Near() int { return len(g.near) }
 
 // Groups returns the number of groups of 64 words of a random stream that a redraw of a part
@@ -175,8 +176,8 @@ func (g *RowGraph) NewChains(chains int) *RowChains {
 	return c
 }
 
-// Redraw redraws the sites of a part, one after the other. It consumes RowGraph.Groups groups of
-// the source and adds the changes to t.
+// Redraw redraws the sites of a part, one after the other. It consumes [RowGraph.Groups] groups
+// of the source and adds the changes to t.
 func (c *RowChains) Redraw(part int, t *simd.RowTally, from Source, w *simd.RowScratch) {
 	p := &c.parts[part]
 	simd.HeatRows(c.rows, c.own, c.visits[p.visit:p.visit+p.visits], c.near[p.near:p.near+p.entries], c.odds, c.valid, t, c.kept, w,
@@ -199,10 +200,10 @@ func (c *RowChains) Keep(on bool) {
 	simd.CountRows(c.kept, c.rows, c.visits, c.near)
 }
 
-// Kept reports whether sums of neighbours are kept, see Keep.
+// Kept reports whether sums of neighbours are kept, see [RowChains.Keep].
 func (c *RowChains) Kept() bool { return c.kept != nil }
 
-// Ones stores in n, for every chain, the number of sites of a kind that are in state 1.
+// Ones stores in n, for every chain, the number of sites of the given kind that are in state 1.
 func (c *RowChains) Ones(n *[simd.ChainBits]int32, kind int) {
 	*n = [simd.ChainBits]int32{}
 	for _, run := range c.kinds[kind] {
@@ -210,10 +211,11 @@ func (c *RowChains) Ones(n *[simd.ChainBits]int32, kind int) {
 	}
 }
 
-// Spread sets x to the states, one row per chain.
+// Spread stores in x the states, one row per chain.
 func (c *RowChains) Spread(x []int32) { simd.SpreadChains(x, c.own, c.place) }
 
-// Pack sets the states to x, which holds a row of levels 0 and 1 per chain. It switches Keep off.
+// Pack sets the states to x, which holds a row of levels 0 and 1 per chain. It switches
+// [RowChains.Keep] off.
 func (c *RowChains) Pack(x []int32) {
 	c.kept = nil
 	clear(c.rows)
@@ -228,9 +230,9 @@ func (c *RowChains) Pack(x []int32) {
 	}
 }
 
-// Share reports whether two graphs arrange states in the same way: the same sites in the same
-// rows, of the same kinds, with the same neighbours. If so, g releases its slices and uses those
-// of h.
+// Share makes g use the slices of h, and release its own, if both graphs arrange states in the
+// same way: the same sites in the same rows, of the same kinds, with the same neighbours. It
+// reports whether they do.
 func (g *RowGraph) Share(h *RowGraph) bool {
 	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.kinds, h.kinds, func(a, b []rowRun) bool { return slices.Equal(a, b) }) &&
 		slices.Equal(g.visits, h.visits) && slices.Equal(g.near, h.near)
@@ -240,9 +242,9 @@ func (g *RowGraph) Share(h *RowGraph) bool {
 	return alike
 }
 
-// Swap exchanges the states of the given chains with the states of these chains in another value.
-// If moved is not nil, Swap adds to moved[s] the number of sites at which the two states of chain s
-// differ. It switches Keep off.
+// Swap exchanges the states of the given chains with the states of the same chains in the
+// argument from. If moved is not nil, Swap adds to moved[s] the number of sites at which the two
+// states of chain s differ. It switches [RowChains.Keep] off for both.
 func (c *RowChains) Swap(from *RowChains, chains []int, moved []int) {
 	swapLanes(c.own, from.own, chains, moved)
 	mask := simd.Row{}
@@ -305,7 +307,7 @@ func (c *RowChains) Sums(n *[simd.ChainBits]int) {
 // RowLayout describes the sites of a [RowGraph].
 type RowLayout struct {
 	Start, Adj []int32 // neighbours of each site, in compressed sparse rows
-	// per entry of Adj: the neighbour is subtracted from the sum; nil means none is
+	// per entry of Adj: whether the neighbour is subtracted from the sum; nil means none is
 	Against []bool
 	// sweep order of the free sites; nil means an order in which many sites are redrawn at once
 	Order []int32
@@ -424,8 +426,8 @@ func (p *RowPair) Take(first, second *RowChains) {
 	}
 }
 
-// Give copies the states of the pair to the two blocks first and second. It switches their Keep
-// off.
+// Give copies the states of the pair to the two blocks first and second. It switches
+// [RowChains.Keep] off for both.
 func (p *RowPair) Give(first, second *RowChains) {
 	for at := range p.sites {
 		row, a, b := &p.rows[at], &first.rows[at], &second.rows[at]

@@ -27,9 +27,10 @@ import (
 // is immutable.
 //
 // The sites of a colour are the bits of a string, row by row: site j of row r is bit rn + j, with
-// n sites of the colour per row. Its neighbours in other rows are bits (r±1)n + j of the other
-// colour's string. Its neighbours in its own row are bit rn + j of that string and, in alternate
-// rows, the bit to the left or to the right. The string is continued periodically at both ends.
+// n sites of the colour per row. Its neighbours in the rows above and below are bits (r±1)n + j
+// of the other colour's string. Its neighbours in its own row are bit rn + j of that string and,
+// in alternate rows, the bit to the left or to the right. The string is continued periodically at
+// both ends.
 type Torus struct {
 	rows, n int
 	sites   int // number of sites of a colour
@@ -108,7 +109,8 @@ func (s *State) keep(colour, lo int, now, old []uint64) {
 	}
 }
 
-// Jobs returns the number of strips into which a colour is divided.
+// Jobs returns the number of strips into which the sites of a colour are divided. A strip is a
+// range of the colour's string that is redrawn as one job.
 func (t *Torus) Jobs() int { return (t.words + strip - 1) / strip }
 
 // Groups returns the number of groups of 64 words of a random stream that a redraw of a colour
@@ -172,7 +174,8 @@ func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) T
 	return delta
 }
 
-// Count returns the tally of a strip of a colour without changing any site.
+// Count returns the tally of a strip of a colour without changing any site; no site counts as
+// changed.
 func (s *State) Count(colour, job int, w *Scratch) Tally {
 	lo := job * strip
 	hi := min(lo+strip, s.words)
@@ -219,8 +222,8 @@ func (s *State) tally(w *Scratch, now, old []uint64, lo int) (t Tally) {
 	return Tally{Bonds: bonds + ones + 2*twos + 4*fours, Up: up, Moved: moved}
 }
 
-// Close restores the periodic continuation of the string of a colour after its sites have
-// changed.
+// Close restores the periodic continuation at both ends of a colour's string (see [Torus]) after
+// sites of that colour have changed.
 func (s *State) Close(colour int) { goOn(s.colour[colour], 64*s.pad, s.sites, s.n+64) }
 
 // rowsOf returns the range of rows that job number job redraws, if the rows are divided among all
@@ -241,7 +244,7 @@ func (s *State) Spread(x []int32, job, jobs int) {
 	simd.SpreadBits(x[lo*cols:hi*cols], s.colour[0][s.pad:], s.colour[1][s.pad:], lo*s.n, s.n)
 }
 
-// Pack sets the state to the lattice x of levels 0 and 1, row-major.
+// Pack sets the state to that of the lattice x, whose levels are 0 and 1, row-major.
 func (s *State) Pack(x []int32) {
 	for c := range s.colour {
 		clear(s.colour[c])
@@ -263,7 +266,7 @@ func (s *State) Pack(x []int32) {
 	}
 }
 
-// Differ returns the number of sites at which two states differ.
+// Differ returns the number of sites at which the two states differ.
 func (s *State) Differ(from *State) (n int) {
 	for c := range s.colour {
 		n += differ(s.colour[c][s.pad:], from.colour[c][s.pad:], s.valid)
@@ -280,7 +283,7 @@ func differ(a, b, valid []uint64) (n int) {
 	return n
 }
 
-// FlipScratch is the workspace of one worker for State.Flip.
+// FlipScratch is the workspace of one worker for [State.Flip].
 type FlipScratch struct {
 	Scratch
 	near [3 * strip]uint64

@@ -1,6 +1,6 @@
-// Package subgraph supports block moves of Markov chains on subgraphs of low width. It chooses
-// induced subgraphs of a graph, and computes exact sums and draws over their sites, conditioned
-// on the levels of all other sites (Hamze and de Freitas 2004).
+// Package subgraph supports Markov chains that redraw all sites of a subgraph of low width at
+// once. It chooses induced subgraphs of a graph, and computes exact sums and draws over their
+// sites, conditioned on the levels of all other sites (Hamze and de Freitas 2004).
 //
 // A set of sites is a list in the order in which they are eliminated. When a site is eliminated,
 // the number of later sites that depend on it is at most the width. Sets of width 1 are forests,

@@ -104,7 +104,7 @@ func (p *Pairs) Energy(x []int32) float64 {
 	return sum
 }
 
-// Energies stores in sum the energies of eight chains, without the constant. Bit c of own[i] is
+// Energies stores in sum the energies of eight chains without the constant. Bit c of own[i] is
 // the level of site i in chain c.
 func (p *Pairs) Energies(sum *[simd.ForestChains]float64, own []uint8) {
 	*sum = [simd.ForestChains]float64{}
@@ -175,7 +175,7 @@ func (p *Pairs) byHeight(set []int32) []int32 {
 	return set
 }
 
-// Eight returns the forest for eight chains at once, to the same bits.
+// Eight returns the same forest for drawing eight chains at once. Draws have the same bits.
 func (f *Forest) Eight() *simd.Forest { return &f.eight }
 
 // Sites returns the number of sites of the forest.
@@ -185,10 +185,10 @@ func (f *Forest) Sites() int { return len(f.links) }
 func (f *Forest) Edges() int { return len(f.bonds) - 1 }
 
 // Forward stores in odds the odds of x_i = 1 for each site of the forest. They are conditioned on
-// the levels of x outside the forest, with the site's children summed out. The slice odds has one
-// extra entry after those of the sites. Forward processes the places lo … hi−1 and must be called
-// for all places in order. A child multiplies the odds of its parent by (1 + o e^−w)/(1 + o), where
-// o is the child's odds.
+// the levels of x outside the forest; the sites below i, its children and theirs, are summed out.
+// The slice odds has one extra entry after those of the sites. Forward processes the places lo …
+// hi−1 and must be called for all places in order. A child multiplies the odds of its parent by
+// (1 + o e^−w)/(1 + o), where o is the child's odds and w the coupling.
 func (f *Forest) Forward(odds []float64, x []int32, lo, hi int) {
 	odds = odds[:len(f.links)+1]
 	if lo == 0 {
@@ -207,9 +207,9 @@ func (f *Forest) Forward(odds []float64, x []int32, lo, hi int) {
 	}
 }
 
-// Draw stores in x the levels of the forest, drawn with the odds of a completed Forward. The k-th
-// site in reverse order uses u[k], a number in [0, 1). Draw returns the number of sites whose level
-// changed.
+// Draw stores in x the levels of the forest, drawn with the odds that [Forest.Forward] has
+// computed. The k-th site in reverse order uses u[k], a number in [0, 1). Draw returns the number
+// of sites whose level changed.
 func (f *Forest) Draw(x []int32, u, odds []float64) (moved int) {
 	n := len(f.links)
 	odds, u = odds[:n], u[:n]

@@ -53,12 +53,13 @@ func NewRun(plans []*Plan) *Run {
 	}
 }
 
-// Begin discards the progress of a Forward that was stopped.
+// Begin discards the progress of a [Run.Forward] that was stopped, so that the next Forward
+// starts anew.
 func (r *Run) Begin() { r.at = 0 }
 
-// Forward computes the messages given the levels x of the sites outside the set. Unless stop is
-// nil, it calls stop with the number of entries computed. If stop returns true, Forward returns
-// false, and the next call continues from there.
+// Forward computes the messages of plan p given the levels x of the sites outside the set. Unless
+// stop is nil, it calls stop from time to time with the number of entries computed since the last
+// call. If stop returns true, Forward returns false, and the next call continues from there.
 //
 // If products are out of range in linear space, Forward starts again with logarithms.
 func (r *Run) Forward(p *Plan, x []int32, stop func(work int) bool) (done bool) {

@@ -8,14 +8,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Cursor records the position of a stopped step. The chains before Chain have made all of their
-// updates, and chain Chain has made Update of its own. Between steps both are zero.
+// Cursor records how far a kernel came with a step that was stopped early. The chains before
+// Chain have made all of their updates, and chain Chain has made Update updates of its own.
+// Between steps both numbers are zero.
 //
-// Several chains with small states move together. A large state may take longer than the time
-// between two checks for a stop, so such chains move one by one and in stages.
+// If states are small, several chains move together between two checks for a stop. If the state
+// of one chain takes longer than the time between two checks, the chains move one by one, and
+// each in stages.
 type Cursor struct {
 	Chain, Update int
-	Info          []sampler.Info // per chain: report of the step so far
+	Info          []sampler.Info // report on each chain's part of the step so far
 	poll
 
 	// stage is the next stage of the update in progress. A chain that stopped between two stages of
@@ -29,13 +31,13 @@ type Cursor struct {
 	renewed  int  // number of chains that the stopped Reset has finished
 }
 
-// NewCursor returns the cursor for the given number of chains.
+// NewCursor returns a cursor for the given number of chains, at the beginning of a step.
 func NewCursor(chains int) Cursor { return Cursor{Info: padded.Make[sampler.Info](chains)} }
 
 // Fresh reports whether the cursor is at the beginning of a step.
 func (c *Cursor) Fresh() bool { return c.Chain == 0 && c.Update == 0 && c.stage == 0 }
 
-// Next moves the cursor to the next chain.
+// Next moves the cursor to the first update of the next chain.
 func (c *Cursor) Next() { c.Chain, c.Update = c.Chain+1, 0 }
 
 // Clear moves the cursor to the beginning of a step and clears Info.
@@ -64,9 +66,9 @@ type Staged interface {
 	Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool
 }
 
-// Step makes a step of kernel k in n stages, or finishes a stopped step. It returns the number of
-// whole steps, which is 0 if it was stopped. The argument work is the number of elementary
-// operations in a stage of one chain. Chains that move together are not stopped between stages.
+// Step makes a step of kernel k in n stages, or finishes a stopped step. It returns 1, or 0 if
+// the step was stopped before its end. The argument work is the number of elementary operations
+// in a stage of one chain. Chains that move together are not stopped between stages.
 func (c *Cursor) Step(ctl sampler.Control, k Staged, info []sampler.Info, x []int32, r []sampler.Stream, n, work int) (done int) {
 	c.Begin(ctl.Stop)
 	for c.Chain < len(info) {
@@ -99,10 +101,11 @@ func (c *Cursor) Step(ctl sampler.Control, k Staged, info []sampler.Info, x []in
 // instead.
 func (c *Cursor) renews(stop func() bool) bool { return stop == nil || !c.renewing }
 
-// Renew is the body of a kernel's Reset. It calls f for the stages 0 … stages−1 of the chains lo …
-// hi−1, for as many chains at once as fit between two checks for a stop. It returns
-// [sampler.ErrStopped] if stop returned true or f returned false, and the next call continues at
-// that point. The argument work is the number of elementary operations in a stage of one chain.
+// Renew does the work of a kernel's Reset. It divides the chains into groups lo … hi−1, as large
+// as fit between two checks for a stop, and calls f for the stages 0 … stages−1 of each group. If
+// stop returns true or f returns false, Renew returns [sampler.ErrStopped], and the next call
+// continues at that point. The argument work is the number of elementary operations in a stage of
+// one chain.
 func (c *Cursor) Renew(stop func() bool, stages, work int, f func(stage, lo, hi int) (bool, error)) error {
 	if c.renews(stop) {
 		c.Clear()
@@ -144,8 +147,9 @@ func CheckStart(e []float64, lo, hi int) error {
 	return err
 }
 
-// Fields reads or writes the position of the cursor and, within a step, Info. They are the last
-// fields of a checkpoint. The argument updates is the number of updates per chain and step.
+// Fields reads or writes the position of the cursor and, within a step, Info. A kernel calls it
+// last, because these are the last fields of its checkpoint. The argument updates is the number
+// of updates per chain and step.
 func (c *Cursor) Fields(f *wire.Fields, updates int) {
 	if f.Reading() {
 		c.Clear()
@@ -160,7 +164,7 @@ func (c *Cursor) Fields(f *wire.Fields, updates int) {
 // kept lists the errors of chains that a checkpoint can represent.
 var kept = []error{nil, sampler.ErrNaN, sampler.ErrZero}
 
-// InfoFields reads or writes the reports of a step.
+// InfoFields reads or writes a kernel's reports on a step, one per chain.
 func InfoFields(f *wire.Fields, info []sampler.Info) {
 	for s := range info {
 		t := &info[s]
@@ -191,10 +195,11 @@ type poll struct {
 	Work    int
 }
 
-// Begin starts counting for a call that stop may end.
+// Begin starts to count work in a call of the kernel, which ends early if stop returns true.
 func (p *poll) Begin(stop func() bool) { p.Stop, p.Stopped = stop, false }
 
-// Done counts work and reports whether the call has to stop.
+// Done adds work to the count and reports whether the call has to stop. It calls stop only once
+// per [PollWork] operations.
 func (p *poll) Done(work int) bool {
 	if p.Work += work; p.Work >= PollWork {
 		p.Work = 0

@@ -121,14 +121,15 @@ func (k *denseGibbs) looks(s int) []int32 { return k.look[s*k.sites : (s+1)*k.si
 // unpack implements holder. It does nothing, because the states stay in x.
 func (k *denseGibbs) unpack(int, []int32) {}
 
-// Hold implements [sampler.Exchanger]. The kernel keeps a reference to x.
+// Hold makes the kernel keep the states itself, as a reference to x. It implements
+// [sampler.Exchanger].
 func (k *denseGibbs) Hold(x []int32) {
 	k.x = x
 	k.packed.Hold(x)
 }
 
-// Show implements [sampler.Lazy]. It copies the states unless x is the slice that the kernel
-// holds.
+// Show copies the states to x unless x is the slice that the kernel holds. It implements
+// [sampler.Lazy].
 func (k *denseGibbs) Show(x []int32) {
 	if len(k.x) > 0 && &x[0] != &k.x[0] {
 		copy(x, k.x)
@@ -231,8 +232,8 @@ func (k *denseGibbs) addEnergies(e []float64, more [][]int) {
 	}
 }
 
-// Cost implements [sampler.Costed] for a visit of every site and a pass over the neighbours of
-// each changed site.
+// Cost estimates the time of a step, which visits every site and passes over the neighbours of
+// each changed site. It implements [sampler.Costed].
 func (k *denseGibbs) Cost(info []sampler.Info) float64 {
 	m := k.price.Of(k.model)
 	return float64(float64(len(info))*float64(denseCost*float64(k.sites))) + float64(Moves(info)*float64(nearCost*m.Degree))

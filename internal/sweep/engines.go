@@ -26,8 +26,10 @@ func (s Scan) String() string {
 
 // Request describes the kernel of a method that sweeps over sites.
 type Request struct {
-	Method   string // name of the method, for error messages
-	Proposes bool   // changes are proposed and accepted (Metropolis) instead of drawn (Gibbs)
+	Method string // name of the method, for error messages
+	// whether changes are proposed and accepted or rejected (Metropolis) instead of drawn
+	// (Gibbs)
+	Proposes bool
 	Scan     Scan
 	Updates  int // proposals per step; 0 means one per site
 	Model    energy.Model
@@ -159,9 +161,9 @@ var engines = []struct {
 	{"differences", "all models: energy.Local caches, or energy.Conditional, or one energy a level", "42 ns and what the model takes", inAny, inAny, false, newSites},
 }
 
-// Kernel returns the kernel of the first engine that accepts the model. It returns numbers = true
-// if the kernel has copied the model's parameters. A new kernel is then needed when the parameters
-// change.
+// Kernel returns the kernel of the first engine that accepts the model. The result numbers is
+// true if the kernel has copied the model's parameters, so that a change of the parameters needs
+// a new kernel.
 func (q Request) Kernel() (k sampler.Kernel, numbers bool, err error) {
 	r := &request{Request: q}
 	r.sites, r.levels = q.Model.Shape()
@@ -191,7 +193,7 @@ func made[K any, P interface {
 }
 
 // FewestFree is the minimum number of free sites of a clamped model for which a specialised
-// kernel is worthwhile (BenchmarkAffine). Tests set it lower.
+// kernel is faster than a general one (BenchmarkAffine). Tests set it lower.
 var FewestFree = 8
 
 // few reports whether some sites are fixed and fewer than FewestFree are free.
@@ -303,10 +305,11 @@ func Prepare(m energy.Model) {
 	}
 }
 
-// Unit costs of a sweep in nanoseconds, not including evaluations of the model. The test of unit
-// costs in package auto fitted them over many sizes. See sampler.Costed.
+// Unit costs of a sweep in nanoseconds, without evaluations of the model, from which the Cost
+// methods estimate (see sampler.Costed). They were fitted to measurements over many sizes by the
+// test of unit costs in package auto.
 const (
-	WholeCost    = 300  // minimum ns per step of a chain
+	WholeCost    = 300  // minimum time per step of a chain
 	bandCost     = 10   // ns per row of a torus stored as bits
 	bitCost      = 0.15 // ns per site of a torus stored as bits
 	proposeCost  = 600  // ns per step of a chain stored as bits, if all sites are proposed at once
@@ -315,14 +318,14 @@ const (
 	nearCost     = 1.5  // ns per neighbour of a site redrawn from a table
 	denseCost    = 10   // ns per site redrawn by a count of neighbours
 	sweepCost    = 30   // ns per site redrawn by its exact energy differences
-	LevelCost    = 12   // ns per exponential of one level of a site
-	ProposalCost = 55   // ns per site or pair of sites proposed at random
+	LevelCost    = 12   // time per exponential of one level of a site
+	ProposalCost = 55   // time per site or pair of sites proposed at random
 	laneCost     = 14   // ns per site redrawn in all chains of a block, stored as bits
 	visitCost    = 15   // ns per site redrawn in all chains of a block, stored as bytes
 	addCost      = 0.32 // ns per neighbour of a site redrawn as bytes
 )
 
-// Moves returns the number of sites that changed in a step, summed over the chains of a block.
+// Moves returns the number of sites that changed in a step, summed over all chains in info.
 func Moves(info []sampler.Info) (n float64) {
 	for i := range info {
 		n += float64(info[i].Moved)

@@ -96,7 +96,7 @@ func finite(v []float64) bool {
 	return true
 }
 
-// Reset implements [sampler.Transition]. It evaluates the energies of x.
+// Reset computes the energies of the states in x. It implements [sampler.Transition].
 func (k *fieldGibbs) Reset(ctl sampler.Control, x []int32) error {
 	k.pieces.share(ctl.Workers)
 	return k.Locals.Reset(ctl, x)
@@ -126,13 +126,15 @@ func (k *fieldGibbs) draw(_, piece, from, to int, words []uint32) {
 	k.drawn[piece] = d
 }
 
-// Step implements [sampler.Transition]. It checks for a stop about every millisecond.
+// Step makes one step of every chain, checking for a stop about every millisecond. It implements
+// [sampler.Transition].
 func (k *fieldGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	k.pieces.share(ctl.Workers)
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [Walker]. It sweeps over pieces of chain s and sums their results.
+// Walk sweeps once over chain s: workers update pieces of it, and their results are added up. It
+// implements [Walker].
 func (k *fieldGibbs) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 	k.moving = x
 	pending, from := &k.At.Info[s], k.At.Update
@@ -147,7 +149,8 @@ func (k *fieldGibbs) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 	return next - from
 }
 
-// Cost implements [sampler.Costed] for a visit of every site and its neighbours.
+// Cost estimates the time of a step, which visits every site and its neighbours. It implements
+// [sampler.Costed].
 func (k *fieldGibbs) Cost(info []sampler.Info) float64 {
 	m := k.Price.Of(k.Model)
 	return float64(len(info)) * float64(float64(k.Sites)*(sparseCost+float64(nearCost*m.Degree)))

@@ -58,13 +58,13 @@ type flipWorker struct {
 }
 
 // FewestSites is the minimum number of sites of a torus for which proposals are drawn as bits. On
-// smaller tori too much of the registers is empty (BenchmarkTorusLangevin).
+// smaller tori, vector registers would be mostly empty (BenchmarkTorusLangevin).
 var FewestSites = 144
 
-// FlipLaw computes the probabilities with which the sites of two-level states flip, as functions
-// of their fields.
+// FlipLaw computes the probability with which a proposal flips each site of a two-level state, as
+// a function of the local fields.
 type FlipLaw interface {
-	// SetStep sets the step size.
+	// SetStep sets the step size α of the proposal.
 	SetStep(alpha float64)
 
 	// Thresholds stores in t, for the fields h of whole states x, 2³¹ times the flip
@@ -73,10 +73,11 @@ type FlipLaw interface {
 	Thresholds(t []int32, h []float32, x []int32)
 }
 
-// OnBits returns a kernel of DMALA or DLMC that holds states as bits, or nil if the model does not
-// allow this. Sites flip with the probabilities that law computes. OnBits calls law with states of
-// five sites, one for each number of neighbours in state 1. If the step size is fixed, tuner is
-// nil.
+// OnBits returns a kernel of DMALA or DLMC that holds states as bits, or nil if the model does
+// not allow this. Sites flip with the probabilities that law computes. OnBits evaluates law only
+// on states of five sites, one for each possible number of neighbours in state 1, and tabulates
+// the results. The argument alpha is the initial step size. The tuner adapts it; a nil tuner
+// keeps it fixed.
 func OnBits(m energy.Model, chains int, law FlipLaw, alpha float64, tuner *tune.Tuner) sampler.Kernel {
 	if k := newTorusLangevin(m, chains, law, alpha, tuner); k != nil {
 		return k
@@ -117,7 +118,7 @@ func newTorusLangevin(m energy.Model, chains int, law FlipLaw, alpha float64, tu
 // share allocates workspaces for n workers, or for as many as there are jobs.
 func (k *torusLangevin) share(n int) { k.workers.share(n, k.grid.Jobs(), nil) }
 
-// Reset implements [sampler.Transition]. It packs the states of x into bits.
+// Reset packs the states of x into bits. It implements [sampler.Transition].
 func (k *torusLangevin) Reset(ctl sampler.Control, x []int32) error {
 	k.share(ctl.Workers)
 	return k.packed.Reset(ctl, x)
@@ -225,8 +226,8 @@ func of(sites int, logq float64) float64 {
 	return logq
 }
 
-// KeepStep copies the step size and the tuner of another kernel to kernel k, if [OnBits] returned
-// both kernels.
+// KeepStep copies the step size and the tuner of another kernel, the argument from, to kernel k,
+// if [OnBits] returned both.
 func KeepStep(k, from sampler.Kernel) {
 	to, ok := k.(*torusLangevin)
 	if before, also := from.(*torusLangevin); ok && also {
@@ -235,20 +236,22 @@ func KeepStep(k, from sampler.Kernel) {
 	}
 }
 
-// StepSize implements [sampler.Tuned] with the step size α.
+// StepSize returns the step size α. It implements [sampler.Tuned].
 func (k *torusLangevin) StepSize() float64 { return k.alpha }
 
-// Warning implements [sampler.Warner]: it reports a step size that tuning moved to its bound.
+// Warning reports a step size that tuning moved to its bound. It implements [sampler.Warner].
 func (k *torusLangevin) Warning() string { return k.tune.Warning(k.alpha) }
 
-// Step implements [sampler.Transition]. It checks for a stop between stages.
+// Step makes one step of every chain, checking for a stop between stages. It implements
+// [sampler.Transition].
 func (k *torusLangevin) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	k.share(ctl.Workers)
 	k.hidden = ctl.Unread
 	return k.at.Step(ctl, k, info, x, r, 3, k.packed.sites)
 }
 
-// Stage implements [Staged]. The stages draw the proposals, count them, and accept or reject.
+// Stage makes one stage of a step: it draws the proposals, counts the flips, or accepts and
+// rejects. It implements [Staged].
 func (k *torusLangevin) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	for s := lo; s < hi; s++ {
 		if !k.held[s] {
@@ -338,7 +341,7 @@ func movementOf(t *simd.FlipTally) (m [torusNumbers]int) {
 	return m
 }
 
-// Adapt implements [sampler.Adaptive]. It tunes the step size unless it is fixed.
+// Adapt tunes the step size unless it is fixed. It implements [sampler.Adaptive].
 func (k *torusLangevin) Adapt(info []sampler.Info, step, of int) {
 	if k.tune != nil {
 		k.setStep(k.tune.AdaptTo(Proposals(info), step, of))
@@ -366,12 +369,14 @@ func (k *torusLangevin) fields(f *wire.Fields) {
 	k.at.Fields(f, 0)
 }
 
-// Cost implements [sampler.Costed] for a proposal of all sites.
+// Cost estimates the time of a step, which proposes a flip at every site. It implements
+// [sampler.Costed].
 func (k *torusLangevin) Cost(info []sampler.Info) float64 {
 	return float64(len(info)) * (proposeCost + float64(kindCost*float64(k.packed.sites)))
 }
 
-// Proposals summarises the proposals of a step of a block. Kernels adapt their step size to them.
+// Proposals summarises the proposals that the chains made in a step, for the tuner that adapts
+// the step size.
 func Proposals(info []sampler.Info) tune.Proposals {
 	return tune.Mean(len(info), func(i int) (float64, int) { return info[i].Accept, info[i].Moved })
 }

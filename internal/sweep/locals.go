@@ -8,19 +8,21 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Locals is the base of kernels that move one chain after the other, by updates. It holds the
-// running energy of every chain. For kernels that change one site at a time, it also provides
-// exact single-site energies, cached if the model is energy.Local. It implements Reset,
-// AppendBinary and UnmarshalBinary of [sampler.Transition].
+// Locals is the base of kernels that move one chain after the other, update by update. It holds
+// the running energy of every chain. For kernels that change one site at a time, it also holds
+// exact single-site energies (the energy for every level of a site); they are cached if the model
+// is energy.Local. It provides the methods Reset, AppendBinary and UnmarshalBinary of
+// [sampler.Transition].
 type Locals struct {
-	Model         energy.Model
-	Local         energy.Local // updates the cache; nil if the model is not energy.Local
+	Model energy.Model
+	// the model, which updates the cache; nil if the model is not energy.Local
+	Local         energy.Local
 	conditional   energy.Conditional
 	Sites, Levels int
 	E             []float64 // running energy of each chain
 	// cached single-site energies, chains × sites × levels, or one row if Local is nil
 	d       []float64
-	Age     int // number of steps since the cache was computed
+	Age     int // number of steps since the cache was last recomputed
 	Updates int // number of updates per chain and step
 	At      Cursor
 	Price   cost.Memo
@@ -55,7 +57,7 @@ func NewEnergies(m energy.Model, chains, updates int) *Locals {
 	return padded.New(Locals{Model: m, Updates: updates, Sites: sites, Levels: levels, E: padded.Make[float64](chains), At: NewCursor(chains)})
 }
 
-// Reset implements [sampler.Transition]. It computes the energies and caches at x.
+// Reset computes the energies and caches at x. It implements [sampler.Transition].
 func (c *Locals) Reset(ctl sampler.Control, x []int32) error {
 	c.Age = 0
 	return c.At.Renew(ctl.Stop, 1, c.Sites*c.Levels, func(_, lo, hi int) (bool, error) { return true, c.Compute(lo, hi, x) })
@@ -77,13 +79,13 @@ func (c *Locals) Compute(lo, hi int, x []int32) error {
 
 // Walker is a kernel that makes a step by updating one chain after the other.
 type Walker interface {
-	// Walk makes the next n updates of chain s at state x, or fewer if it is stopped, and returns
-	// the number of updates made.
+	// Walk makes the next n updates of chain s, whose state is x, or fewer if it is stopped,
+	// and returns the number of updates made.
 	Walk(n, s int, x []int32, r []sampler.Stream) (made int)
 }
 
-// Make makes a step: c.Updates updates of every chain. It returns the number of whole steps, 0 or
-// 1. Every refreshEvery steps it recomputes the caches.
+// Make makes a step of every chain, which consists of Updates updates. It returns 1, or 0 if the
+// step was stopped before its end. It recomputes the caches once in refreshEvery steps.
 func (c *Locals) Make(ctl sampler.Control, k Walker, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	c.At.Begin(ctl.Stop)
 	for ; c.At.Chain < len(info); c.At.Next() {
@@ -108,8 +110,8 @@ func (c *Locals) Make(ctl sampler.Control, k Walker, info []sampler.Info, x []in
 	return 1
 }
 
-// MeanAccept divides the sums of acceptance probabilities in info by the number of updates. It
-// does nothing if done is 0, that is, if the step is not complete.
+// MeanAccept turns the sums of acceptance probabilities in info into means by dividing them by
+// the number of updates. It does nothing if done is 0, that is, if the step is not complete.
 func MeanAccept(info []sampler.Info, done, updates int) {
 	if done == 0 {
 		return
@@ -154,11 +156,11 @@ func (c *Locals) move(s, site int, to int32, x []int32, row []float64) {
 	x[site] = to
 }
 
-// AppendBinary implements [sampler.Transition]. It saves energies, caches and the position of a
-// step.
+// AppendBinary appends energies, caches and the position within a step to b, for a checkpoint. It
+// implements [sampler.Transition].
 func (c *Locals) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, c.fields) }
 
-// UnmarshalBinary implements [sampler.Transition]. It restores the output of AppendBinary.
+// UnmarshalBinary restores what AppendBinary saved. It implements [sampler.Transition].
 func (c *Locals) UnmarshalBinary(b []byte) error { return wire.ReadFields(b, c.fields) }
 
 // fields reads or writes the age of the cache, the energies, the cache and the position of a
@@ -174,10 +176,10 @@ func (c *Locals) fields(f *wire.Fields) {
 	c.At.Fields(f, c.Updates)
 }
 
-// Visits returns the cost of a step in nanoseconds. The argument updates is the number of visits to
-// single sites that each chain makes. A visit computes the given number of table rows and, in
-// addition, takes the number of nanoseconds in each. The slice info holds the changes that the step
-// made.
+// Visits estimates the time of a step in nanoseconds (see sampler.Costed). In the step, each
+// chain visits single sites; the argument updates is the number of these visits. Every visit
+// computes the given number of rows of single-site energies. The rest of a visit takes the number
+// of nanoseconds in the argument each. The slice info reports the changes that the step made.
 func (c *Locals) Visits(info []sampler.Info, updates, rows int, each float64) float64 {
 	m := c.Price.Of(c.Model)
 	visit := float64(float64(rows)*m.Row) + each

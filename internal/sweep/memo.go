@@ -24,18 +24,19 @@ var (
 	_ sampler.Exchanger = (*memoGibbs)(nil)
 )
 
-// Reset implements [sampler.Transition]. It clears the memo, because the model may have changed.
+// Reset clears the memo, because the model may have changed. It implements [sampler.Transition].
 func (k *memoGibbs) Reset(ctl sampler.Control, x []int32) error {
 	k.memo.forget()
 	return k.Locals.Reset(ctl, x)
 }
 
-// Step implements [sampler.Transition]. It checks for a stop about every millisecond.
+// Step makes one step of every chain, checking for a stop about every millisecond. It implements
+// [sampler.Transition].
 func (k *memoGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [Walker]. An update redraws one site.
+// Walk makes n updates of chain s, each of which redraws one site. It implements [Walker].
 func (k *memoGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	pending := &k.At.Info[s]
 	pending.Accept = 1
@@ -165,7 +166,8 @@ func (m *memo) draw(sites []int32, x []int32, u []float64) (moved int, rise floa
 	return moved, rise, -1
 }
 
-// Cost implements [sampler.Costed] for a visit of every site and its neighbours.
+// Cost estimates the time of a step, which visits every site and its neighbours. It implements
+// [sampler.Costed].
 func (k *memoGibbs) Cost(info []sampler.Info) float64 {
 	m := k.Price.Of(k.Model)
 	return float64(len(info)) * float64(float64(k.Sites)*(sparseCost+float64(nearCost*m.Degree)))

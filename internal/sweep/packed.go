@@ -94,7 +94,7 @@ func (k *packed) packing() *packed { return k }
 // packing is a kernel that embeds a packed.
 type packing interface{ packing() *packed }
 
-// Reset implements [sampler.Transition]. It packs the states of x and computes their energies.
+// Reset packs the states of x and computes their energies. It implements [sampler.Transition].
 func (k *packed) Reset(ctl sampler.Control, x []int32) error {
 	if k.at.renews(ctl.Stop) {
 		k.lose()
@@ -144,7 +144,7 @@ func (k *packed) hold(group int, x []int32) {
 	}
 }
 
-// Hold implements [sampler.Exchanger]. It packs the states and marks x as out of date.
+// Hold packs the states of x and marks x as out of date. It implements [sampler.Exchanger].
 func (k *packed) Hold(x []int32) {
 	for g := range k.held {
 		k.hold(g, x)
@@ -152,7 +152,7 @@ func (k *packed) Hold(x []int32) {
 	}
 }
 
-// Show implements [sampler.Lazy]. It unpacks the states of groups for which x is out of date.
+// Show unpacks the states for which x is out of date. It implements [sampler.Lazy].
 func (k *packed) Show(x []int32) {
 	for g, stale := range k.stale {
 		if stale {
@@ -207,8 +207,8 @@ func (k *packed) know() {
 	}
 }
 
-// Exchanges implements [sampler.Exchanger]. It reports whether the other kernel has the same
-// shape and format.
+// Exchanges reports whether the other kernel has the same shape and format. It implements
+// [sampler.Exchanger].
 func (k *packed) Exchanges(with sampler.Exchanger, _ float64) bool {
 	other, ok := with.(packing)
 	if !ok {
@@ -218,8 +218,8 @@ func (k *packed) Exchanges(with sampler.Exchanger, _ float64) bool {
 	return o.chains == k.chains && o.sites == k.sites && o.width == k.width && len(o.since) == len(k.since) && k.alike(o.holder)
 }
 
-// Energies implements [sampler.Exchanger]. It computes energies from the counts of the other
-// kernel.
+// Energies computes energies from the other kernel's counts of neighbours. It implements
+// [sampler.Exchanger].
 func (k *packed) Energies(e []float64, of sampler.Exchanger) {
 	o := of.(packing).packing()
 	if o == k {
@@ -238,7 +238,8 @@ func (k *packed) Energies(e []float64, of sampler.Exchanger) {
 	k.addEnergies(e, k.more)
 }
 
-// Exchange implements [sampler.Exchanger]. It swaps states and counts of the given chains.
+// Exchange swaps the states and counts of the given chains with those of the other kernel. It
+// implements [sampler.Exchanger].
 func (k *packed) Exchange(with sampler.Exchanger, chains []int, moved []int) {
 	o := with.(packing).packing()
 	k.know()
@@ -312,13 +313,14 @@ type engine interface {
 // init sets the engine that redraws the sites.
 func (k *sweeper) init(e engine) { k.engine, k.holder = e, e }
 
-// Reset implements [sampler.Transition]. It packs the states of x and computes their energies.
+// Reset packs the states of x and computes their energies. It implements [sampler.Transition].
 func (k *sweeper) Reset(ctl sampler.Control, x []int32) error {
 	k.engine.share(ctl.Workers)
 	return k.packed.Reset(ctl, x)
 }
 
-// Step implements [sampler.Transition]. It checks for a stop about every millisecond.
+// Step makes one step of every chain, checking for a stop about every millisecond. It implements
+// [sampler.Transition].
 func (k *sweeper) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	k.engine.share(ctl.Workers)
 	k.hidden = ctl.Unread
@@ -366,11 +368,11 @@ func (k *sweeper) report(first int) {
 	}
 }
 
-// AppendBinary implements [sampler.Transition]. It saves energies, counts and the position of a
-// step.
+// AppendBinary appends energies, counts and the position within a step to b, for a checkpoint. It
+// implements [sampler.Transition].
 func (k *sweeper) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
-// UnmarshalBinary implements [sampler.Transition]. It restores the output of AppendBinary.
+// UnmarshalBinary restores what AppendBinary saved. It implements [sampler.Transition].
 func (k *sweeper) UnmarshalBinary(b []byte) error { return wire.ReadFields(b, k.fields) }
 
 // fields reads or writes energies, counts and the position of a step.

@@ -68,9 +68,9 @@ const (
 // rowFormat has a tag, because checkpoints of other kernels begin with an energy.
 var rowFormat = format{tag: 0x726f7773, foreign: "another kernel of Gibbs", kept: rowOnes}
 
-// FewestRows is the minimum number of chains in a block for which rowGibbs is used. With this
-// number it is faster than moving chains one by one, or as fast if hardly any states change
-// (BenchmarkDenseGibbs). Tests set it higher to exercise other kernels.
+// FewestRows is the minimum number of chains in a block for which rowGibbs is used. From this
+// number on, it is at least as fast as moving chains one by one (BenchmarkDenseGibbs). Tests set
+// it higher to exercise other kernels.
 var FewestRows = 8
 
 // newRowGibbs returns nil if the couplings have several magnitudes, a site has too many
@@ -101,7 +101,7 @@ func newRowGibbs(m energy.Model, chains int, order []int32) *rowGibbs {
 	return k
 }
 
-// Reset implements [sampler.Transition]. It packs the states of x and computes their energies.
+// Reset packs the states of x and computes their energies. It implements [sampler.Transition].
 func (k *rowGibbs) Reset(ctl sampler.Control, x []int32) error {
 	k.delta = simd.RowTally{}
 	err := k.sweeper.Reset(ctl, x)
@@ -179,7 +179,8 @@ func (k *rowGibbs) swap(with holder, chains []int, moved []int) {
 	k.moved, other.moved = -1, -1
 }
 
-// Step implements [sampler.Transition]. With a Company it moves two blocks together.
+// Step makes one step of every chain, and of the chains of a second block if the control has a
+// Company. It implements [sampler.Transition].
 func (k *rowGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if len(ctl.Company) > 0 {
 		return k.batch(ctl, info, x, r)
@@ -254,7 +255,8 @@ func (k *rowGibbs) gather(t *simd.RowTally) (moved int) {
 	return moved
 }
 
-// Cost implements [sampler.Costed] for a visit of every site and its neighbours, in all chains.
+// Cost estimates the time of a step, which visits every site and its neighbours in all chains. It
+// implements [sampler.Costed].
 func (k *rowGibbs) Cost(info []sampler.Info) float64 {
 	return WholeCost + float64(visitCost*float64(k.states.Free())) + float64(addCost*float64(k.states.Near()))
 }
@@ -274,7 +276,8 @@ const (
 	pairCalm = 16
 )
 
-// Company implements [sampler.Companion]. Two blocks move together if the graph is small enough.
+// Company returns 2 if the graph is small enough for two blocks to move together, and 0
+// otherwise. It implements [sampler.Companion].
 func (k *rowGibbs) Company(blocks int) int {
 	if blocks < 2 || k.sites > pairSites || !simd.PairOfRows() {
 		return 0

@@ -39,12 +39,13 @@ var (
 	_ sampler.Exchanger = (*gibbs)(nil)
 )
 
-// Step implements [sampler.Transition]. It checks for a stop every few thousand sites.
+// Step makes one step of every chain, checking for a stop every few thousand sites. It implements
+// [sampler.Transition].
 func (k *gibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [Walker]. An update redraws one site.
+// Walk makes n updates of chain s, each of which redraws one site. It implements [Walker].
 func (k *gibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	for made < n && k.At.Info[s].Err == nil && !k.At.Stopped {
 		m := min(n-made, k.unpolled)
@@ -79,7 +80,7 @@ func (k *gibbs) sweep(first, n, s int, x []int32, r *sampler.Stream) {
 	}
 }
 
-// Cost implements [sampler.Costed] for a visit of every site.
+// Cost estimates the time of a step, which visits every site. It implements [sampler.Costed].
 func (k *gibbs) Cost(info []sampler.Info) float64 {
 	return k.Visits(info, k.Sites, 1, sweepCost+float64(LevelCost*float64(k.Levels)))
 }
@@ -95,15 +96,15 @@ var (
 	_ sampler.Exchanger = (*metropolis)(nil)
 )
 
-// Step implements [sampler.Transition]. It makes Updates proposals per chain.
+// Step makes Updates proposals in every chain. It implements [sampler.Transition].
 func (k *metropolis) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	done = k.Make(ctl, k, info, x, r)
 	MeanAccept(info, done, k.Updates)
 	return done
 }
 
-// Walk implements [Walker]. An update proposes one change. With a single level nothing can be
-// proposed, and the acceptance probability is 1.
+// Walk makes n updates of chain s, each of which proposes one change. With a single level nothing
+// can be proposed, and the acceptance probability is 1. It implements [Walker].
 func (k *metropolis) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	if k.Levels < 2 {
 		k.At.Info[s].Accept = float64(k.Updates)
@@ -142,13 +143,15 @@ func (k *metropolis) update(s, at int, x []int32, r *sampler.Stream) {
 	}
 }
 
-// Cost implements [sampler.Costed] for Updates proposals.
+// Cost estimates the time of a step, which makes Updates proposals. It implements
+// [sampler.Costed].
 func (k *metropolis) Cost(info []sampler.Info) float64 {
 	return k.Visits(info, k.Updates, 1, ProposalCost)
 }
 
-// HeatBath returns the level that the uniform number u selects from p_l ∝ exp(−d_l). It returns −1
-// if no d_l is finite, or if some d_l is NaN or −Inf. The slice w is scratch memory.
+// HeatBath returns the level that the uniform number u ∈ [0, 1) selects from the distribution p_l
+// ∝ exp(−d_l), by inverse CDF. It returns −1 if no d_l is finite, or if some d_l is NaN or −Inf.
+// The slice w is scratch memory.
 func HeatBath(w, d []float64, u float64) int {
 	if len(d) == 2 {
 		// p_1 = σ(d_0 − d_1); the difference is NaN if both are infinite.
@@ -249,8 +252,8 @@ func (k *sitewise) sited() *sitewise { return k }
 // siting is a kernel that embeds a sitewise.
 type siting interface{ sited() *sitewise }
 
-// Exchanges implements [sampler.Exchanger]. It reports whether the other kernel is sitewise with
-// the same shape.
+// Exchanges reports whether the other kernel is of the same kind (sitewise) and shape. It
+// implements [sampler.Exchanger].
 func (k *sitewise) Exchanges(with sampler.Exchanger, beta float64) bool {
 	other, ok := with.(siting)
 	if !ok {
@@ -261,11 +264,12 @@ func (k *sitewise) Exchanges(with sampler.Exchanger, beta float64) bool {
 	return beta > 0 && o.Sites == k.Sites && o.Levels == k.Levels && len(o.E) == len(k.E) && (o.Local == nil) == (k.Local == nil)
 }
 
-// Hold implements [sampler.Exchanger]. The kernel keeps a reference to x.
+// Hold makes the kernel keep the states itself, as a reference to x. It implements
+// [sampler.Exchanger].
 func (k *sitewise) Hold(x []int32) { k.x = x }
 
-// Show implements [sampler.Lazy]. It copies the states unless x is the slice that the kernel
-// holds.
+// Show copies the states to x unless x is the slice that the kernel holds. It implements
+// [sampler.Lazy].
 func (k *sitewise) Show(x []int32) {
 	if len(k.x) > 0 && &x[0] != &k.x[0] {
 		copy(x, k.x)
@@ -275,7 +279,8 @@ func (k *sitewise) Show(x []int32) {
 // state returns the state of chain s.
 func (k *sitewise) state(s int) []int32 { return k.x[s*k.Sites : (s+1)*k.Sites] }
 
-// Energies implements [sampler.Exchanger]. It scales the running energies of the other kernel.
+// Energies scales the running energies of the other kernel to this kernel's temperature. It
+// implements [sampler.Exchanger].
 func (k *sitewise) Energies(e []float64, of sampler.Exchanger) {
 	o := of.(siting).sited()
 	for s, v := range o.E {
@@ -283,8 +288,8 @@ func (k *sitewise) Energies(e []float64, of sampler.Exchanger) {
 	}
 }
 
-// Exchange implements [sampler.Exchanger]. It swaps states, and rescales energies and caches to
-// the other temperature.
+// Exchange swaps states with the other kernel, and rescales energies and caches to the other
+// temperature. It implements [sampler.Exchanger].
 func (k *sitewise) Exchange(with sampler.Exchanger, chains []int, moved []int) {
 	o := with.(siting).sited()
 	for _, s := range chains {

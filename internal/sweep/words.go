@@ -87,7 +87,8 @@ const wordSites = 32
 // long and begin with an energy. An earlier tag marked checkpoints with three numbers per kind.
 var wordFormat = format{tag: 0x776f7265, foreign: "another kernel of Gibbs", byNumber: true}
 
-// Step implements [sampler.Transition]. It makes unread steps in batches, also for a Company.
+// Step makes one step of every chain. Several steps whose states nobody reads are made as a
+// batch, also for the other blocks of a Company. It implements [sampler.Transition].
 func (k *wordGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if ctl.Unread && (len(ctl.Company) > 0 || ctl.Steps > 1 && k.at.Fresh()) {
 		return k.batch(ctl, info, x, r)
@@ -189,7 +190,8 @@ func (k *wordGibbs) swap(with holder, chains []int, moved []int) {
 // (BenchmarkWordGibbs). Tests set it higher to exercise other kernels.
 var FewestBits = 1
 
-// Cost implements [sampler.Costed] for a redraw of all lanes.
+// Cost estimates the time of a step, which redraws the sites of all chains, used or not. It
+// implements [sampler.Costed].
 func (k *wordGibbs) Cost(info []sampler.Info) float64 {
 	return float64(WholeCost + float64(float64(k.states.Lanes())*laneCost))
 }
@@ -205,8 +207,8 @@ const (
 	abreastLanes = 11
 )
 
-// Company implements [sampler.Companion]. It returns the number of blocks that are best moved
-// together, or 0 on graphs that are too large for batches.
+// Company returns the number of blocks that are best moved together, or 0 on graphs that are too
+// large for batches of steps. It implements [sampler.Companion].
 func (k *wordGibbs) Company(blocks int) int {
 	if k.sites > batchSites || len(k.workers.each) > 1 && k.states.End(0) > 1 {
 		return 0

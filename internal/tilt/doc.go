@@ -1,7 +1,8 @@
-// Package tilt computes with distributions on a finite list of states k, tilted by multipliers λ:
+// Package tilt computes with exponentially tilted distributions on a finite list of states k,
 //
-//	p_λ(k) ∝ exp(−(f0[k] + λᵀg[k])/β)
+//	p_λ(k) ∝ exp(−(f0[k] + λᵀg[k])/β),
 //
-// It evaluates and maximises their dual function −β log Z(λ), and normalises weights in
-// log-space.
+// where f0 and g are functions of the state, λ holds multipliers, and β is a temperature. It
+// evaluates and maximises the dual function −β log Z(λ), where Z is the sum of the weights, and
+// normalises weights in log-space.
 package tilt

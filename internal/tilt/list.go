@@ -24,8 +24,9 @@ type List struct {
 	depth  int // depth of nested Maximize calls, see limit
 }
 
-// New returns an empty list of states with n inequalities at temperature beta. free marks the
-// multipliers of equalities, which may have either sign. If free is nil, there are no equalities.
+// New returns an empty list of states with n inequalities at temperature beta. The slice free
+// marks the multipliers of equalities, which may have either sign. If free is nil, there are no
+// equalities.
 func New(beta float64, n int, free []bool) *List { return &List{beta: beta, n: n, free: free} }
 
 // Append adds a state with value f0 and inequality values g. All numbers must be finite.
@@ -43,8 +44,8 @@ func (t *List) Beta() float64 { return t.beta }
 // row returns the values g of the inequalities in state k.
 func (t *List) row(k int) []float64 { return t.g[k*t.n : (k+1)*t.n] }
 
-// Value is the dual function −β log Z(λ) as a [concave.Func]. Its gradient is E_λ[g], and its
-// curvature is Cov_λ(g)/β. Value returns +Inf if λᵀg > 0 in every state. In that case no
+// Value returns the dual function −β log Z(λ). It is a [concave.Func]. Its gradient is E_λ[g],
+// and its curvature is Cov_λ(g)/β. Value returns +Inf if λᵀg > 0 in every state. In that case no
 // distribution satisfies the inequalities, and the function grows without bound along λ.
 func (t *List) Value(lambda, grad, curv []float64) float64 {
 	t.values++
@@ -155,7 +156,7 @@ func SumAbs(v []float64) float64 {
 // Evaluations returns the number of times the dual function was evaluated.
 func (t *List) Evaluations() int { return t.values }
 
-// Outcome is the result of a search for the maximum of a dual function.
+// Outcome says what a search for the maximum of a dual function found.
 type Outcome int
 
 const (
@@ -229,7 +230,7 @@ func (t *List) infeasible(u []float64) *Optimum {
 const rounding = 1e-10
 
 // Positive returns the margin of a combination of inequalities, or 0 if the margin may be a
-// rounding error. largest is the largest absolute value of a term.
+// rounding error. The argument largest is the largest absolute value of a term.
 func Positive(margin, largest float64) float64 {
 	if margin > rounding*largest {
 		return margin

@@ -5,13 +5,13 @@
 // # The sum
 //
 // An automaton A reads sequences x of a fixed number of sites, each a token in 0…levels−1. For
-// log-weights v of sites and tokens, the package handles the measure
+// log-weights v[i,t] of token t at site i, every sequence has the weight
 //
 //	w(x) = ∏_i exp(v[i,x_i]),  q_0 = start, q_{i+1} = A(q_i, x_i),
 //
-// restricted to the sequences that A accepts. [Compile] turns (A, sites, levels) into an
-// immutable [Graph]; a [Runner], the scratch of one worker, computes over the Graph in these
-// semirings:
+// where q_i is the state of A before site i. Only the sequences that A accepts count. [Compile]
+// turns (A, sites, levels) into an immutable [Graph]. A [Runner], the scratch of one worker,
+// computes over the Graph in three semirings:
 //
 //   - (log,+): the normaliser Σ_x w(x), exact joint draws, marginals;
 //   - (min,+): the cheapest sequence, and all sequences in order of cost;
@@ -28,12 +28,12 @@
 //
 // # Numerics
 //
-// Sums run in float64 on weights shifted by the greatest weight among the tokens that the
-// automaton can use at the site, each layer scaled by a power of two. The package bounds the
+// Sums run in float64. At every site, weights are shifted by the greatest weight among the tokens
+// that the automaton can use there, and sums are scaled by a power of two. The package bounds the
 // loss by underflow. If the bound is not far below the result, it repeats the sum with
-// logarithms, so that log-weights of −1e4 are not mistaken for zero. Sums over large classes
-// are taken in float32 (relative error about 1e-7 per site). A log-weight of −Inf is legal and
-// means probability zero. NaN and +Inf among the tokens the automaton can use are errors.
+// logarithms, so that log-weights of −1e4 are not mistaken for zero. Sums over large classes are
+// taken in float32 (relative error about 1e-7 per site). A log-weight of −Inf means probability
+// zero. NaN and +Inf are errors at tokens that the automaton can use.
 //
 // # Caveats
 //

@@ -11,9 +11,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Graph is an automaton unrolled over sites: for every site it has the states that can be reached
-// and can still lead to acceptance, and the edges between them. It is immutable and safe for
-// concurrent use.
+// Graph is an automaton unrolled over the sites of a sequence. For every site it holds nodes,
+// which are the states that can be reached and can still lead to acceptance, and the edges
+// between them. It is immutable and safe for concurrent use.
 type Graph struct {
 	sites, levels int
 
@@ -32,8 +32,8 @@ type Graph struct {
 // Shape returns the number of sites and of levels.
 func (g *Graph) Shape() (sites, levels int) { return g.sites, g.levels }
 
-// Size returns the number of token classes, the number of nodes over all sites, and the number
-// of edges over all sites. A layer that consecutive sites share is counted once.
+// Size returns the number of token classes, the number of nodes over all sites, and the number of
+// edges over all sites. Nodes and edges that consecutive sites share are counted once.
 func (g *Graph) Size() (classes, nodes, edges int) {
 	var last *layer
 	for _, l := range g.layers {
@@ -153,7 +153,8 @@ func (g *Graph) Next(state int, token int32) int {
 	return g.NextAt(g.site(state), state, token)
 }
 
-// NextAt is Next for a node whose site t is known. It saves the search for the site.
+// NextAt returns the same as [Graph.Next] for a node of site t. It is faster, because it need not
+// search for the site.
 func (g *Graph) NextAt(t, state int, token int32) int {
 	if t == g.sites {
 		return none
@@ -166,7 +167,7 @@ func (g *Graph) NextAt(t, state int, token int32) int {
 	return g.offset[t+1] + int(l.to[e])
 }
 
-// Accepting reports whether the node belongs to the last position.
+// Accepting reports whether the node lies after the last site. Every such node accepts.
 func (g *Graph) Accepting(state int) bool { return state >= g.offset[g.sites] }
 
 // site returns the position of a node.

@@ -58,7 +58,7 @@ func tooLarge(edges, limit int) error {
 	return &constraint.LimitError{What: "edges of the unrolled automaton", Value: edges, Bound: limit}
 }
 
-// DeadError is the error for a language without a sequence of positive weight.
+// DeadError reports that no sequence of the language has positive weight.
 type DeadError = algebra.DeadError
 
 // none marks a missing state, class or edge.

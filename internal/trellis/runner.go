@@ -166,11 +166,11 @@ func NewRunner(g *Graph) *Runner {
 	return r
 }
 
-// Watch makes later calls fail with the cause of ctx once ctx has ended. FilterUntil is an
-// exception, because it has its own stopper. After such an error, r has no results.
+// Watch makes later calls fail with the cause of ctx once ctx has ended. Only FilterUntil ignores
+// the context, because it has its own stopper. After such an error, r has no results.
 func (r *Runner) Watch(ctx context.Context) { r.meter.Watch(ctx) }
 
-// Unwatch undoes Watch.
+// Unwatch ends the effect of [Runner.Watch].
 func (r *Runner) Unwatch() { r.meter.Unwatch() }
 
 // watched returns the meter of the watched context as a Stopper, or nil if no context is
@@ -217,8 +217,8 @@ type bestState struct {
 	value []float64 // by node, the least cost of all continuations
 }
 
-// Stopper decides whether a long call is to stop early. Done is called every few sites with the
-// number of elementary operations since the last call. It returns true to stop.
+// Stopper decides whether a long call is to stop early. Its method Done is called every few sites
+// with the number of elementary operations since the last call, and returns true to stop.
 type Stopper interface{ Done(work int) bool }
 
 // phase is a pass of the filter over the sites.
@@ -281,8 +281,8 @@ func (r *Runner) Cheapest(x []int32, cost []float64) (float64, error) {
 	return best(r, x, cost, 1, nil)
 }
 
-// Pricer sets the costs of tokens. At each site, the cost must not increase with the weight of
-// the token.
+// Pricer computes the costs of tokens for [Runner.CheapestBy]. At each site, a token of greater
+// weight must not cost more.
 type Pricer interface {
 	// Site is called before the first call of Price for site t.
 	Site(t int) error
@@ -291,10 +291,10 @@ type Pricer interface {
 	Price(token int32) float64
 }
 
-// CheapestBy is [Runner.Cheapest] for costs that decrease with the log-weights v (sites × levels).
-// For every class, it calls p only for the heaviest token. If several tokens are equally heavy, it
-// calls p for the first of them. It returns an error if p returns one or if a weight is NaN or
-// +Inf.
+// CheapestBy is like [Runner.Cheapest], but for costs that decrease with the log-weights v (sites
+// × levels). For every class, it calls p only for the heaviest token. If several tokens are
+// equally heavy, it calls p for the first of them. It returns an error if p returns one or if a
+// weight is NaN or +Inf.
 func (r *Runner) CheapestBy(x []int32, v []float32, p Pricer) (float64, error) {
 	r.g.checkTable("v", len(v))
 	return best(r, x, v, -1, p)
@@ -402,13 +402,14 @@ func leastCosts[W float32 | float64](t int, l *layer, cost []float64, arg []int3
 	return nil
 }
 
-// Draw stores in x an exact draw from the distribution w(x)/Z of the last Filter. It uses one
-// value of src per site, a second one if the class of the token has other tokens, and a third
-// one if there are many of them. It panics unless a Filter succeeded and len(x) = sites.
+// Draw stores in x an exact draw from the distribution w(x)/Z, where w and Z are the weights and
+// their sum in the last Filter. It uses one value of src per site, a second one if the class of
+// the token has other tokens, and a third one if there are many of them. It panics unless a
+// Filter succeeded and len(x) = sites.
 //
 // Filter sums backward, so the draw runs forward. At site i it chooses token l with probability
-// proportional to exp(v[i,l]) times the sum over all continuations, by inverse CDF with 53
-// random bits.
+// proportional to exp(v[i,l]) times the sum over all continuations, by inverse CDF with 53 random
+// bits.
 func (r *Runner) Draw(x []int32, src rand.Source) {
 	r.g.checkSequence(x)
 	r.mustFilter()
@@ -532,9 +533,9 @@ func pickTerm(weights []float64, total float64, src rand.Source) (last int) {
 	return last
 }
 
-// LogProb returns log w(x)/Z under the last Filter, or −Inf if x is not accepted. w(x) is the
-// weight of x and Z the sum over all sequences. LogProb panics unless a Filter succeeded and
-// len(x) = sites.
+// LogProb returns the log-probability log(w(x)/Z) of x under the last Filter, or −Inf if x is not
+// accepted. Here w(x) is the weight of x, and Z the sum of the weights of all accepted sequences.
+// LogProb panics unless a Filter succeeded and len(x) = sites.
 func (r *Runner) LogProb(x []int32) float64 {
 	g := r.g
 	g.checkSequence(x)
@@ -585,8 +586,8 @@ func (r *Runner) mustLogs() {
 //
 //	log Z = log Σ_{x accepted} ∏_i exp(v[i,x_i]).
 //
-// It returns a [*algebra.DeadError] if the sum is empty and a [*algebra.WeightError] for a NaN
-// or +Inf among the tokens that the automaton can use (others are not read). r keeps a
+// It returns a [*algebra.DeadError] if the sum is empty and a [*algebra.WeightError] for a NaN or
+// +Inf among the tokens that the automaton can use (others are not read). The runner keeps a
 // reference to v until the next Filter. It panics unless len(v) = sites·levels.
 func (r *Runner) Filter(v []float32) (logZ float64, err error) {
 	logZ, err = r.FilterUntil(v, r.watched(), false)
@@ -601,10 +602,10 @@ func (r *Runner) cause(err error) error {
 	return err
 }
 
-// FilterGiven is [Runner.Filter] for a v in which the row of every site i with given[i] ≥ 0 is
-// 0 at token given[i] and −Inf elsewhere. The rows of v at these sites are not read, and may be
-// overwritten. Of the methods that use a filter's results, only Draw may be called afterwards.
-// It panics unless len(given) = sites and its tokens are levels.
+// FilterGiven is like [Runner.Filter] with some tokens fixed: at every site i with given[i] ≥ 0,
+// the row of v counts as 0 at token given[i] and −Inf elsewhere. The rows of v at these sites are
+// not read, and may be overwritten. Of the methods that use a filter's results, only Draw may be
+// called afterwards. It panics unless len(given) = sites and its tokens are levels.
 func (r *Runner) FilterGiven(v []float32, given []int32) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
 	r.g.checkSequence(given)
@@ -628,8 +629,9 @@ func (r *Runner) FilterGiven(v []float32, given []int32) (logZ float64, err erro
 	return logZ, err
 }
 
-// FilterLogs is [Runner.Filter] with logarithms throughout. Every value keeps its precision,
-// however small its share of the total. [Runner.Ahead] and [Runner.DrawFrom] require it.
+// FilterLogs is like [Runner.Filter] but computes with logarithms throughout. Every value keeps
+// its precision, however small its share of the total. [Runner.Ahead] and [Runner.DrawFrom]
+// require it.
 func (r *Runner) FilterLogs(v []float32) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
 	r.begin(logarithm)
@@ -643,9 +645,9 @@ func (r *Runner) FilterLogs(v []float32) (logZ float64, err error) {
 //
 //	dst[i,l] = log P(x_i = l) = log Σ_{x: x_i=l} w(x)/Z
 //
-// under the distribution of the last Filter, −Inf for tokens that cannot occur. If scaled
-// numbers lose tokens that are unlikely but possible, Marginals filters again with logarithms.
-// It uses separate scratch for this, so draws are not affected. It returns an error only if a
+// under the distribution of the last Filter, −Inf for tokens that cannot occur. If tokens that
+// are unlikely but possible would underflow to zero, Marginals filters again with logarithms. It
+// uses separate scratch for this, so draws are not affected. It returns an error only if a
 // context is watched, and panics unless a Filter succeeded and len(dst) = sites·levels.
 func (r *Runner) Marginals(dst []float64) error {
 	g := r.g
@@ -689,9 +691,9 @@ func (r *Runner) Marginals(dst []float64) error {
 // ErrStopped is returned by a FilterUntil that was stopped.
 var ErrStopped = errors.New("trellis: stopped")
 
-// FilterUntil is [Runner.Filter], except that stop can end it early with the error
-// [ErrStopped]. A nil stop never ends it. After ErrStopped, r has no results. If again is true,
-// FilterUntil continues where it was stopped. v must then be unchanged.
+// FilterUntil is like [Runner.Filter], except that stop can end it early with the error
+// [ErrStopped]. With a nil stop, it runs to the end. After ErrStopped, r has no results. If again
+// is true, FilterUntil continues where it was stopped. The log-weights v must then be unchanged.
 func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
 	if !again || !r.paused {

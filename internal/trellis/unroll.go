@@ -249,8 +249,8 @@ func (u *unroller) columns(l *layer, t int) {
 	}
 }
 
-// Unroll compiles a language supplied by a user, like [Compile]. It first validates the
-// language, and errors begin with who and the name of the language. The error wraps
+// Unroll compiles a language supplied by a user, like [Compile]. It first validates the language.
+// Errors begin with the text who and the name of the language. The error wraps
 // constraint.ErrInfeasible if the language has no sequence of sites tokens.
 func Unroll(ctx context.Context, who string, a constraint.Automaton, sites, levels int) (*Graph, error) {
 	if err := automata.Validate(a); err != nil {

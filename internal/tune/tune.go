@@ -8,9 +8,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Target is the default mean acceptance probability for adaptation. It is optimal for Langevin
-// proposals in continuous spaces (Roberts and Rosenthal 1998) and nearly so in discrete ones
-// (Sun, Dai and Schuurmans 2022).
+// Target is the mean acceptance probability to which step sizes are adapted by default. It is
+// optimal for Langevin proposals in continuous spaces (Roberts and Rosenthal 1998) and nearly so
+// in discrete ones (Sun, Dai and Schuurmans 2022).
 const Target = 0.574
 
 // Tuner adapts a step size α by Robbins and Monro's stochastic approximation on log α. After step
@@ -98,8 +98,8 @@ func Start(who string, alpha, usual, target float64) (float64, *Tuner, error) {
 	return usual, t, err
 }
 
-// Adapt returns the step size to use after warm-up step k of n, counted from 0. The argument accept
-// is the mean acceptance probability of that step.
+// Adapt updates the step size after warm-up step k of n, counted from 0, and returns it. The
+// argument accept is the mean acceptance probability of that step.
 func (t *Tuner) Adapt(accept float64, k, n int) float64 {
 	gain := simd.Exp(-exponent * simd.Log1p(float64(k)/delay))
 	t.logAlpha += float64(gain * (accept - t.target))
@@ -115,8 +115,8 @@ func (t *Tuner) Adapt(accept float64, k, n int) float64 {
 }
 
 // AdaptTo adapts the step size like Adapt. It ignores proposals that change nothing if their
-// fraction exceeds the target. If no proposal of any chain changes anything, α grows slowly, by
-// 1/memory of the effect of an accepted step.
+// fraction exceeds the target. If no proposal of any chain changes anything, α grows slowly: by
+// the fraction 1/memory of its change after an accepted step.
 func (t *Tuner) AdaptTo(p Proposals, k, n int) float64 {
 	t.still += (1 - p.Changing - t.still) / memory
 	accept := p.Accept
@@ -171,5 +171,5 @@ func (t *Tuner) Fields(f *wire.Fields) {
 // Goal returns the mean acceptance probability to which the tuner adapts the step size.
 func (t *Tuner) Goal() float64 { return t.target }
 
-// Set sets the step size to alpha, for callers with their own bounds.
+// Set replaces the step size by alpha, for callers that apply their own bounds.
 func (t *Tuner) Set(alpha float64) { t.logAlpha = simd.Log(alpha) }

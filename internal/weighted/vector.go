@@ -2,7 +2,7 @@
 // may be infinite.
 package weighted
 
-// Add adds c·b to a. Infinite entries of a are not changed.
+// Add adds c·b to a, entry by entry. Infinite entries of a are not changed.
 func Add[T float32 | float64](a, b []T, c float64) {
 	for len(a) >= 4 && len(b) >= 4 { // four at a time, while all sums are finite
 		p, q, r, s := plus(a[0], b[0], c), plus(a[1], b[1], c), plus(a[2], b[2], c), plus(a[3], b[3], c)

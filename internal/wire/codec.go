@@ -111,8 +111,8 @@ func ReadEnd(b []byte) error {
 	return nil
 }
 
-// Empty reports whether a part currently encodes to no bytes. Data kept elsewhere must then be
-// rebuilt when the part is read.
+// Empty reports whether a part of a checkpoint currently encodes to no bytes. Its reader must
+// then rebuild the data from other parts.
 func Empty(part encoding.BinaryAppender) bool {
 	b, err := part.AppendBinary(nil)
 	return err == nil && len(b) == 0

@@ -7,9 +7,9 @@ import (
 	"math"
 )
 
-// Fields appends the fields of a state to a checkpoint, or reads them by the same calls in the
-// same order. Writing and reading therefore cannot disagree. After an error it does nothing
-// more, and the values read must be discarded.
+// Fields appends the fields of a state to a checkpoint, or reads them, by the same calls in the
+// same order. Writing and reading therefore cannot disagree. After an error, further calls do
+// nothing, and the values read must be discarded.
 type Fields struct {
 	body    []byte
 	reading bool
@@ -25,7 +25,8 @@ func Reading(body []byte) *Fields { return &Fields{body: body, reading: true} }
 // Reading reports whether fields are being read. Only fields that are read must be checked.
 func (f *Fields) Reading() bool { return f.reading && f.err == nil }
 
-// Rest returns the appended bytes or the bytes left to read, and the first error.
+// Rest returns the bytes with everything appended or, when reading, the bytes not yet read, and
+// the first error.
 func (f *Fields) Rest() ([]byte, error) { return f.body, f.err }
 
 // Fail records an error about a value that was read. It does nothing if fields are being
@@ -44,13 +45,13 @@ func read[T any](f *Fields, v []T, from func([]byte, []T) ([]byte, error)) {
 	f.body, f.err = from(f.body, v)
 }
 
-// Int appends or reads *v, eight bytes. A value that is read must be in [least, most], where least
-// ≥ 0. The argument what names the value in the error.
+// Int appends or reads *v in eight bytes. A value that is read must be in [least, most], where
+// least ≥ 0. The argument what names the value in the error.
 func (f *Fields) Int(what string, v *int, least, most int) {
 	*v = int(f.word(what, uint64(*v), uint64(least), uint64(most)))
 }
 
-// Uint32 appends or reads *v as a word of 64 bits.
+// Uint32 appends or reads *v in eight bytes.
 func (f *Fields) Uint32(what string, v *uint32) {
 	*v = uint32(f.word(what, uint64(*v), 0, math.MaxUint32))
 }
@@ -72,8 +73,8 @@ func (f *Fields) word(what string, v, least, most uint64) uint64 {
 	return w[0]
 }
 
-// Tag appends or reads a number that identifies a format. If Tag reads another number, it fails
-// with an error that describes the checkpoint as one of foreign.
+// Tag appends or reads a number that identifies a format. If Tag reads another number, the error
+// says that the checkpoint is one of the kind foreign.
 func (f *Fields) Tag(tag uint64, foreign string) {
 	if got := f.word("", tag, 0, math.MaxUint64); got != tag {
 		f.Fail(fmt.Errorf("the checkpoint is of %s: format %d, want %d", foreign, got, tag))

@@ -15,11 +15,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
-// Factored is the part of energy.Factored that this package needs. The weight exp(−E(x)) is the sum
-// over hidden variables of exp(−Σ_k tables[k][…]). Table k holds energies in nats, possibly +Inf,
-// for the variables scopes[k]. The last variable of a scope varies fastest. Variable i has cards[i]
-// levels. Variables from index sites on are hidden. The result ok is false if the model has no
-// factors.
+// Factored is a model whose energy is a sum of tables over a few variables each, possibly with
+// hidden variables. It is the part of energy.Factored that this package needs.
+//
+// Variable i has cards[i] levels. Variables from index sites on are hidden. Table k holds
+// energies in nats, possibly +Inf, for the variables scopes[k]; the last variable of a scope
+// varies fastest. The weight exp(−E(x)) is the sum over the hidden variables of exp(−Σ_k
+// tables[k][…]). The result ok is false if the model has no factors.
 type Factored interface {
 	Shape() (sites, levels int)
 	Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool)
@@ -27,19 +29,21 @@ type Factored interface {
 
 // Config has the settings of [New]. The zero value is the recommended one.
 type Config struct {
-	// Bytes limits the memory for tables that are kept, in bytes; 0 means 1 GiB. Marginals need
-	// up to the same amount again. If not all tables fit, parts are computed twice.
+	// Bytes limits the memory for tables that are kept, in bytes; 0 means 1 GiB. Marginals
+	// need up to the same amount again. Tables that do not fit are computed again when they
+	// are needed.
 	Bytes int64
 
 	// Within restricts the states to a language, which reads the sites in the order of their
-	// numbers; nil allows all states. The state of its automaton between two sites is a separate
-	// variable. Number the sites along the graph, so that the largest table grows only by about
-	// the square of the number of automaton states in use at a site.
+	// numbers; nil allows all states. The state of its automaton between two sites becomes an
+	// additional variable. Where possible, number neighbouring sites of the graph
+	// consecutively. The largest table then grows only by about the square of the number of
+	// automaton states in use at a site.
 	Within constraint.Language
 }
 
-// Distribution is p(x) = exp(−E(x))/Z. It is safe for concurrent use; concurrent calls run one
-// after another.
+// Distribution is the distribution p(x) = exp(−E(x))/Z of a model, restricted to Config.Within.
+// It is safe for concurrent use; concurrent calls run one after another.
 type Distribution struct {
 	sites, levels int
 	hidden        int // number of hidden units, numbered from sites on; states of a language follow
@@ -59,9 +63,10 @@ type Distribution struct {
 // on the graph alone, and does not compute any tables yet.
 //
 // It returns an error if m is nil or has no factors, if c.Bytes < 0, or if a site has no level of
-// finite energy. If the language has no state of the model's shape, the error wraps
-// constraint.ErrInfeasible. If the language is too large, the error is a constraint.LimitError. If
-// the tables would not fit, the error is a *[energy.WidthError]. New also returns the error of ctx.
+// finite energy. If no state of the model is in the language, the error wraps
+// constraint.ErrInfeasible. If the language is too large, the error is a constraint.LimitError.
+// If the tables would not fit, the error is a *[energy.WidthError]. New also returns the error of
+// ctx.
 func New(ctx context.Context, m Factored, c Config) (*Distribution, error) {
 	if check.Nil(m) {
 		return nil, errors.New("junction: New: m is nil")
@@ -146,7 +151,7 @@ func (d *Distribution) compile(ctx context.Context, scopes [][]int32, late []boo
 // Width returns log₂ of the number of entries of the largest table.
 func (d *Distribution) Width() float64 { return d.plan.Width }
 
-// Bytes returns the memory in bytes of the tables that marginals and draws keep.
+// Bytes returns the memory, in bytes, that the tables need for marginals and draws.
 func (d *Distribution) Bytes() int64 { return d.plan.Bytes() }
 
 // LogZ returns log Z = log Σ_x exp(−E(x)). It returns an error if every state has energy +Inf, or
@@ -188,9 +193,10 @@ func (d *Distribution) Marginals(ctx context.Context) (p []float64, logZ float64
 	return p, logZ, wrap("Marginals", err)
 }
 
-// Joint returns, for each scope, the joint probabilities of the states of its sites. A scope has
-// levels^len(scope) entries, and its last site varies fastest. A scope may contain any sites; sites
-// that share no table make the graph wider.
+// Joint returns, for each scope (a list of sites), the joint probabilities of the states of these
+// sites. The result for a scope has levels^len(scope) entries, and the last site of the scope
+// varies fastest. A scope may contain any sites, but a scope whose sites share no table of the
+// model increases the width, and so the cost.
 //
 // It returns an error if a site is out of range or occurs twice in a scope. It also returns the
 // errors of [New] and [Distribution.LogZ].
@@ -241,9 +247,9 @@ func (d *Distribution) tables(ctx context.Context, scopes [][]int32, f func(k in
 	}, nil)
 }
 
-// Mean returns the mean energy of each statistic under the distribution. A statistic is a sum of
-// terms over a few sites, such as another model with factors. The mean is +Inf if a state of
-// positive probability has energy +Inf.
+// Mean returns the mean of each statistic under the distribution. A statistic is the energy of
+// another model with factors, that is, a sum of terms over a few sites each. The mean is +Inf if
+// a state of positive probability has energy +Inf.
 //
 // It returns an error if a statistic is nil, has no factors, has hidden units or has another
 // shape. It also returns the errors of [New] and [Distribution.LogZ].
@@ -305,9 +311,9 @@ func (d *Distribution) Entropy(ctx context.Context) (float64, error) {
 	return max(0, logZ+mean), wrap("Entropy", err)
 }
 
-// Sample stores in x len(src) independent draws, one state per row. Draw s depends only on src[s].
-// With counter-based streams (sampler.Stream) the draws are therefore the same however they are
-// divided into calls. Larger calls take less time per draw.
+// Sample stores in x len(src) independent draws, one state per row. Draw s depends only on
+// src[s]. With one counter-based stream per draw (sampler.Stream), the draws are therefore the
+// same however they are divided into calls. Larger calls take less time per draw.
 //
 // It panics unless len(x) = len(src)·sites. It returns the same errors as [Distribution.LogZ].
 func (d *Distribution) Sample(ctx context.Context, x []int32, src []rand.Source) error {
@@ -339,9 +345,9 @@ func (d *Distribution) Sample(ctx context.Context, x []int32, src []rand.Source)
 // second-level cache.
 const batch = 1 << 10
 
-// Best returns the k states of lowest energy, best first, row by row, and their energies. It
-// returns fewer if fewer states have finite energy. The first state is the mode (MAP). The order
-// of states of equal energy depends on the graph.
+// Best returns the k states of lowest energy, best first, one after the other in x, and their
+// energies. It returns fewer if fewer states have finite energy. The first state is the mode
+// (MAP). The order of states of equal energy depends on the graph.
 //
 // It returns an error if k < 1. It also returns the errors of [Distribution.LogZ] and, if the
 // model has hidden units, those of [New].

@@ -14,7 +14,7 @@ type Validator interface {
 }
 
 // Partial is a constraint whose Value and Pull, or whose Violation, may be unusable. An example
-// is [constraint.Score]. For a constraint that is not Partial, all methods are usable.
+// is [constraint.Score]. All methods of a constraint that is not Partial may be used.
 type Partial interface {
 	// Leads reports whether the constraint has derivatives, so that Value and Pull may be
 	// called.
@@ -45,8 +45,8 @@ type oneHot struct {
 	sites, levels int
 }
 
-// Violation implements [constraint.Set]. It stores the values of the constraint at the one-hot
-// rows of each sequence.
+// Violation stores in g the values of the constraint at the one-hot rows of each sequence in x.
+// It implements [constraint.Set].
 func (o oneHot) Violation(g []float64, x []int32) {
 	v := make([]float32, o.sites*o.levels)
 	m := o.Len()

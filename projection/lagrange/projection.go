@@ -9,10 +9,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// Projection is a [Projector] compiled for a shape. Log-weights v are sites × levels, with the
-// errors of [projection.PathProjection]. If the functions of the constraint are safe for
-// concurrent use, different samples may be projected concurrently, but each by only one
-// goroutine at a time. Project allocates nothing after warm-up unless those functions do.
+// Projection is a [Projector] compiled for given numbers of sites and levels. In its methods, v
+// holds log-weights (sites × levels), with the same meaning and errors as in
+// [projection.PathProjection]. If the functions of the constraint are safe for concurrent use,
+// different samples may be projected concurrently, but each by only one goroutine at a time.
+// Project allocates nothing after warm-up unless those functions do.
 type Projection struct {
 	target
 
@@ -24,16 +25,16 @@ type Projection struct {
 // Shape returns the number of sites and of levels.
 func (a *Projection) Shape() (sites, levels int) { return a.sites, a.levels }
 
-// Project replaces v by the nearest distribution found whose likeliest sequence satisfies the
-// constraint, and returns the largest violation of that sequence, which is at most the tolerance.
-// If the likeliest sequence already satisfies the constraint, v does not change. The noise is drawn
-// from src. The search starts from the multipliers of the sample's last projection (see
-// [Projection.Reset]).
+// Project replaces v by the nearest distribution that it finds whose likeliest sequence satisfies
+// the constraint. It returns the largest violation of that sequence, which is at most the
+// tolerance. If the likeliest sequence already satisfies the constraint, v does not change. The
+// noise is drawn from src. The search starts from the multipliers of the sample's last projection
+// (see [Projection.Reset]).
 //
-// If no sequence was found, the error is a *[projection.NotConverged], and v and the violation are
-// those of the best attempt. After any other error, v is unchanged. If the language alone excludes
-// everything, that error is an *[projection.InfeasibleError]. Otherwise it wraps the error of ctx,
-// or names a value of the constraint that is NaN.
+// If no sequence was found, the error is a *[projection.NotConverged], and v and the violation
+// are those of the best attempt. After any other error, v is unchanged. If no sequence is in the
+// language of the field Path, that error is an *[projection.InfeasibleError]. Otherwise it wraps
+// the error of ctx, or names a value of the constraint that is NaN.
 func (a *Projection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	m := a.smooth.Len()
 	if sample < 0 || (sample+1)*m > len(a.lambda) {

@@ -26,33 +26,35 @@ import (
 //
 //	KL(x‖y) + Σ_j λ_j·Δ_j + (μ/2)·Σ_j Δ_j²,  Δ_j = max(0, g_j(ϕ)),
 //
-// where ϕ is the relaxed draw softmax((log y + noise)/Temperature). Then λ_j ← λ_j + μ·Δ_j and
-// μ ← min(2μ, 1000), starting from λ = 0 and μ = 1 as in the paper. (Replacing g by √c·g has
-// the same effect as multiplying μ by c.) The search ends as soon as the decoded sequence
-// satisfies the constraint. The divergence is then reduced. Tokens that the search changed
-// without need are changed back, and costly ones are exchanged for cheaper ones, together with
-// tokens at up to two other sites, as long as the constraint holds. The final rows are the
-// nearest ones whose likeliest tokens are this sequence, computed in closed form (see
+// where ϕ is the relaxed draw softmax((log y + noise)/Temperature). Then λ_j ← λ_j + μ·Δ_j and μ
+// ← min(2μ, 1000), starting from λ = 0 and μ = 1 as in the paper. (Replacing g by √c·g has the
+// same effect as multiplying μ by c.) The search ends as soon as the decoded sequence satisfies
+// the constraint. Then the divergence is reduced, as long as the constraint holds: tokens that
+// the search changed without need are changed back, and costly tokens are exchanged for cheaper
+// ones, together with tokens at up to two other sites. The final rows are the nearest ones whose
+// likeliest tokens are this sequence, computed in closed form (see
 // [projection.PathProjection.Nearest]).
 //
-// In tests where the exact projection is known, the result equals it for counts and is on
-// average at most a twentieth further away for weighted sums (TestGrid, TestKLGap).
+// In tests where the exact projection is known, the result equals it for counts and is on average
+// at most a twentieth further away for weighted sums (TestGrid, TestKLGap).
 //
 // Algorithm 1 of the paper continues while the violation is *below* the tolerance, which is a
-// misprint. It does not specify the growth of μ, Temperature and the tolerance; the defaults
-// here come from TestGrid. This implementation adds four things. First, no step moves a logit
-// by more than 1. Multipliers grow without bound if the relaxation is stuck, and logits of 10⁶
-// would never recover. Second, the search restarts after 50 outer loops. Third, after every
-// third loop, tokens of the decoded sequence are changed one by one as long as the violation
-// decreases. This reaches rare sets that the relaxation circles around (TestGradients). Fourth,
-// ϕ may satisfy the constraint although the decoded sequence does not, because relaxations
-// differ from draws and surrogates from the functions they replace. In this case g is raised by
-// the decoded violation; otherwise the gradient of the constraint would stay zero.
+// misprint. It does not specify the growth of μ, Temperature and the tolerance; the defaults here
+// come from TestGrid. This implementation adds four things. First, no step moves a logit by more
+// than 1. Otherwise, multipliers that grow while the relaxation is stuck would move logits to
+// 10⁶, from where they never recover. Second, the search restarts after 50 outer loops. Third,
+// after every third loop, tokens of the decoded sequence are changed one by one as long as the
+// violation decreases. This reaches rare sets that the relaxation circles around (TestGradients).
+// Fourth, ϕ may satisfy the constraint although the decoded sequence does not, because
+// relaxations differ from draws and surrogates from the functions they replace. In this case the
+// violation of the decoded sequence is added to g(ϕ); otherwise the gradient of the constraint
+// would stay zero.
 //
-// A Projector is a recipe: the zero value of every field but Constraint is the recommended
-// setting. Bind and Compile return a [Projection].
+// A Projector is used as a literal; the zero value of every field but Constraint is the
+// recommended setting. Bind and Compile return a [Projection], which does the work.
 type Projector struct {
-	// Constraint guides the search, on sites × levels probability rows.
+	// Constraint is the constraint that guides the search. It is evaluated on tables of sites
+	// × levels probabilities.
 	Constraint constraint.Smooth
 
 	// Judge evaluates decoded sequences. The default is Constraint itself. If Constraint is a Set
@@ -60,9 +62,9 @@ type Projector struct {
 	// the default uses its Value at the one-hot rows of the sequence.
 	Judge constraint.Set
 
-	// Path holds the language to which sequences must also belong, if any, and the margin of
-	// the likeliest tokens over all others. Here the default margin is 1.001, so that rounding
-	// does not affect the decoded result. Divergence and Revive are ignored.
+	// Path holds the language to which sequences must also belong, if any, and the margin by
+	// which the chosen tokens are likelier than all others. Here the default margin is 1.001,
+	// so that rounding does not affect the decoded result. Divergence and Revive are ignored.
 	Path projection.Path
 
 	// Tolerance is δ ≥ 0. A violation of at most δ counts as satisfied.
@@ -161,9 +163,10 @@ func (k *Projector) fill() error {
 	return nil
 }
 
-// Bind compiles the recipe for samples of the given shape. The result is a *[Projection]. The
-// error names a field that is out of range, states what is wrong with the constraint, or is an
-// error of [projection.Path.Compile] for the language.
+// Bind compiles the Projector for a number of samples, each with the given numbers of sites and
+// levels. The result is a *[Projection]. The error names a field that is out of range, states
+// what is wrong with the constraint, or is an error of [projection.Path.Compile] for the
+// language.
 func (k Projector) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if samples < 1 {
 		return nil, fmt.Errorf("lagrange: samples = %d, want ≥ 1", samples)
@@ -175,8 +178,8 @@ func (k Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 	return a, nil
 }
 
-// Compile is Bind for direct use. It compiles the recipe for one sample, with number 0. Errors
-// are those of Bind.
+// Compile compiles the Projector for direct use, without a runner: for a single sample, which has
+// the number 0. Errors are those of [Projector.Bind].
 func (k Projector) Compile(ctx context.Context, sites, levels int) (*Projection, error) {
 	return k.compile(ctx, sites, levels, 1)
 }

@@ -16,10 +16,10 @@ import (
 // moves to the nearest solution. This is physics-constrained flow matching (Utkarsh, Cai,
 // Edelman, Gómez-Bombarelli and Rackauckas 2025).
 //
-// A Projector is a recipe, used as a literal. Bind compiles it for a runner. Compile returns a
-// [Solver] for direct use.
+// A Projector is used as a literal. Bind compiles it for a runner. Compile returns a [Solver] for
+// direct use.
 type Projector struct {
-	// Equations holds h. Its functions must be 0 at a solution, not ≤ 0.
+	// Equations holds the functions h_j. A solution has h_j = 0, not h_j ≤ 0.
 	Equations constraint.Curved
 
 	// Tolerance is the largest |h_j| that a solution may have, in float64. 0 means 1e-10.
@@ -28,12 +28,13 @@ type Projector struct {
 
 const defaultTolerance = 1e-10
 
-// Bind compiles the recipe for real states of the given number of sites; levels must be 1. If
-// to > 0, Project moves a state by one [Solver.Step] and returns max |h_j| before the step. If
-// to = 0, Project replaces the state by the result of [Solver.Solve] and returns max |h_j|
-// there, before rounding to float32. Different samples may be projected concurrently. After
-// warm-up, Project does not allocate. Bind returns the errors of [Projector.Compile], and an
-// error if levels ≠ 1 or samples < 1.
+// Bind compiles the Projector for real states of the given number of sites; levels must be 1. In
+// every diffusion step but the last, which ends at time to > 0, Project moves a state by one
+// [Solver.Step] and returns max |h_j| before the step. In the last step, with to = 0, Project
+// replaces the state by the result of [Solver.Solve] and returns max |h_j| there, before rounding
+// to float32. Different samples may be projected concurrently. After warm-up, Project does not
+// allocate. Bind returns the errors of [Projector.Compile], and an error if levels ≠ 1 or samples
+// < 1.
 func (p Projector) Bind(_ context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if levels != 1 || samples < 1 {
 		return nil, fmt.Errorf("newton: levels = %d, samples = %d, want 1 and ≥ 1", levels, samples)
@@ -46,7 +47,7 @@ func (p Projector) Bind(_ context.Context, sites, levels, samples int) (projecti
 }
 
 // Compile returns a solver for states of n ≥ 1 entries. It returns an error if n is out of range,
-// if there are no equations or more than n equations, or if Tolerance is not ≥ 0.
+// if there are no equations or more than n equations, or if Tolerance is negative or NaN.
 func (p Projector) Compile(n int) (*Solver, error) {
 	switch {
 	case n < 1:
@@ -81,8 +82,8 @@ type work struct {
 	z      []float64
 }
 
-// Project implements [projection.Projection]. It makes one Gauss–Newton step if to > 0, and
-// otherwise solves the equations. See [Projector.Bind].
+// Project makes one Gauss–Newton step if to > 0, and otherwise solves the equations. See
+// [Projector.Bind]. It implements [projection.Projection].
 func (p *bound) Project(_ context.Context, _ int, v []float32, _, to float64, _ rand.Source) (violation float64, err error) {
 	check.Len("newton", "v", len(v), p.solver.n)
 	w := p.free.Take(func() *work { return &work{p.solver.clone(), make([]float64, p.solver.n)} })

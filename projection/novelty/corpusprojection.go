@@ -18,12 +18,12 @@ import (
 
 // CorpusProjection is a [Projection] whose set is a [Corpus]. By walking the transitions of the
 // corpus, it computes the probability that a draw is new, and draws new sequences jointly, both
-// exactly. The set is not compiled, so additions take effect immediately. For a [Sparse]
-// corpus, tokens without a transition cost nothing. Sums omit at most 1e-11 of the result;
-// draws omit at most 6e-11 of the weight of the new sequences.
+// exactly. The set is not compiled, so additions take effect immediately. For a [Sparse] corpus,
+// tokens without a transition cost nothing. Sums omit at most 1e-11 of the result; draws omit at
+// most 6e-11 of the weight of the new sequences.
 //
-// Path.Limit bounds the number of transitions that are stored for draws. They are stored only
-// if most of the distribution's mass is in the set.
+// The field Path.Limit of the [Projector] bounds the number of transitions that are stored for
+// draws. They are stored only if most of the distribution's mass is in the set.
 type CorpusProjection struct {
 	*Projection
 	trials int
@@ -60,8 +60,8 @@ func newCorpus(s *Projection, trials, limit int) *CorpusProjection {
 	return c
 }
 
-// LogZ returns the log of the total weight of the new sequences of the language C, where D is
-// the set,
+// LogZ returns the log of the total weight of the new sequences, those that are in the language C
+// but not in the set D,
 //
 //	log Σ_{x ∈ C, x ∉ D} ∏_i exp(v[i,x_i]).
 func (s *CorpusProjection) LogZ(ctx context.Context, v []float32) (float64, error) {
@@ -76,8 +76,8 @@ func (s *CorpusProjection) LogZ(ctx context.Context, v []float32) (float64, erro
 	return all + novel, err
 }
 
-// LogProb returns the exact log-probability that a draw is new: log(1 − P(D)), where D is the
-// set. If there is a language, P is the distribution restricted to the language.
+// LogProb returns the exact log-probability that a draw from the distribution P of v is new:
+// log(1 − P(D)), where D is the set. If there is a language, P is restricted to it.
 func (s *CorpusProjection) LogProb(ctx context.Context, v []float32) (float64, error) {
 	v = s.weights(v)
 	s.Projection.mu.RLock()
@@ -89,9 +89,10 @@ func (s *CorpusProjection) LogProb(ctx context.Context, v []float32) (float64, e
 	return s.novel(ctx, v, all)
 }
 
-// Draw stores in x0 an exact draw from p restricted to new sequences, and returns LogZ. It
-// first draws without regard to novelty and rejects known sequences. After too many rejections,
-// it draws the site and token at which a new sequence leaves the corpus, and then the rest.
+// Draw stores in x0 an exact draw from the distribution of v, restricted to new sequences, and
+// returns the result of [CorpusProjection.LogZ]. It first draws without regard to novelty and
+// rejects known sequences. After too many rejections, it draws the site and token at which a new
+// sequence leaves the corpus, and then the rest.
 func (s *CorpusProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("novelty", "x0", len(x0), s.sites)
 	v = s.weights(v)
@@ -227,10 +228,11 @@ func (s *CorpusProjection) complement(ctx context.Context) (*projection.PathProj
 }
 
 // Sample fills dst, any number of sequences one after the other, with new and different
-// sequences, and adds them to the set. Each is a draw from p restricted to sequences that are
-// new at that point. Starting from an empty set, this is sampling without replacement. Sample
-// returns the number of sequences made. If this is less than the number requested, the error
-// states why. It is an *[projection.InfeasibleError] if no new sequence is left.
+// sequences, and adds them to the set. Each is a draw from the distribution of v, restricted to
+// the sequences that are new at that point. Starting from an empty set, this is sampling without
+// replacement. Sample returns the number of sequences made. If this is less than the number
+// requested, the error states why. It is an *[projection.InfeasibleError] if no new sequence is
+// left.
 func (s *CorpusProjection) Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (made int, err error) {
 	v = s.weights(v)
 	if len(dst)%s.sites != 0 {

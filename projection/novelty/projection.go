@@ -13,9 +13,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projection is a [Projector] compiled for a shape. Log-weights v are sites × levels, and
-// errors and panics are those of [projection.PathProjection]. A Projection is safe for
-// concurrent use. Commit does not run at the same time as any other call.
+// Projection is a [Projector] compiled for given numbers of sites and levels. In its methods, v
+// holds log-weights (sites × levels), with the same meaning, errors and panics as in
+// [projection.PathProjection]. A Projection is safe for concurrent use. Commit does not run at
+// the same time as any other call.
 type Projection struct {
 	name          string
 	sites, levels int
@@ -60,9 +61,10 @@ func (s *Projection) Project(ctx context.Context, sample int, v []float32, from,
 	return 0, err
 }
 
-// Nearest replaces v by the nearest distribution in which a new sequence leads every row by the
-// margin. It stores that sequence in x and returns its cost. The cost is the divergence in nats, or
-// the sum of gaps if Gap is set in the recipe. If Nearest returns an error, v is unchanged.
+// Nearest replaces v by the nearest distribution whose likeliest sequence is new and leads every
+// row by the margin of the [Projector]. It stores that sequence in x and returns its cost. The
+// cost is the divergence in nats, or the sum of gaps if the Projector's field Gap is set. If
+// Nearest returns an error, v is unchanged.
 func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost float64, err error) {
 	check.Len("novelty", "x", len(x), s.sites)
 	check.Len("novelty", "v", len(v), s.sites*s.levels)
@@ -75,8 +77,8 @@ func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost 
 
 // Commit adds the finished sequence x to the set. If the set already contains x, Commit first
 // replaces x by the cheapest new sequence under its last log-weights v. Call Commit for one
-// sample at a time. Results depend on the order of these calls, so the order should not depend
-// on scheduling. v is not modified. If Commit returns an error, the set is unchanged.
+// sample at a time. Results depend on the order of these calls, so the order should not depend on
+// scheduling. Commit does not modify v. If it returns an error, the set is unchanged.
 func (s *Projection) Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error {
 	check.Len("novelty", "x", len(x), s.sites)
 	v = s.weights(v)

@@ -14,10 +14,10 @@ import (
 // distribution to the nearest one whose likeliest sequence is not in the set, and adds the
 // generated sequences to the set.
 //
-// That sequence is the exact minimum over all sequences outside the set (and in Path.Language,
-// if that is set). If every sequence is in the set, the error is an
-// *[projection.InfeasibleError]. Cardei et al. (2025) search best-first over the tokens with
-// the largest gap. Here the search is exact, and its method depends on the set:
+// The chosen sequence is the one of least divergence, exactly, among all sequences outside the
+// set (and in Path.Language, if that is set). If every sequence is in the set, the error is an
+// *[projection.InfeasibleError]. Cardei et al. (2025) search best-first over the tokens with the
+// largest gap. Here the search is exact, and its method depends on the set:
 //
 //   - a [Corpus], such as a [constraint.Lexicon]: branch and bound on its automaton;
 //   - any other [Seen]: sequences in order of cost until one is new, at most one more than the
@@ -25,7 +25,7 @@ import (
 //   - any set if there is also a language: sequences of the language in order of cost until one
 //     is new.
 //
-// A Projector is a recipe: the zero value is the recommended setting.
+// A Projector is used as a literal; the zero value is the recommended setting.
 type Projector struct {
 	// Seen is the set. The default is a new, empty Lexicon for every call of Bind.
 	Seen Seen
@@ -34,7 +34,7 @@ type Projector struct {
 	// then a set of keys in memory, and Seen must be nil.
 	Key func(x []int32) string
 
-	// Path holds the language to which sequences must also belong, and the divergence and
+	// Path holds the language to which sequences must also belong, the divergence and the
 	// margin. A nil Language means all sequences.
 	Path projection.Path
 
@@ -43,15 +43,15 @@ type Projector struct {
 	Gap bool
 
 	// Trials is the maximum number of rejections of a joint draw; 0 means 64. After that many
-	// rejections, the draw sums over the places where sequences leave the set, and draws one of
-	// these places exactly.
+	// rejections, [CorpusProjection.Draw] instead sums over the places at which new sequences
+	// differ from all known ones, and draws one of these places.
 	Trials int
 }
 
-// Bind compiles the recipe for samples of the given shape. If the set is a [Corpus], as the
-// default set is, the result is a *[CorpusProjection], which can also draw jointly. Otherwise
-// it is a *[Projection]. The error names a field that is out of range, or is an error of
-// [projection.Path.Compile].
+// Bind compiles the Projector for samples with the given numbers of sites and levels. If the set
+// is a [Corpus], as the default set is, the result is a *[CorpusProjection], which can also draw
+// jointly. Otherwise it is a *[Projection]. The error names a field that is out of range, or is
+// an error of [projection.Path.Compile].
 func (n Projector) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if samples < 1 {
 		return nil, fmt.Errorf("novelty: samples = %d, want ≥ 1", samples)
@@ -66,8 +66,8 @@ func (n Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 	return s, nil
 }
 
-// Compile is Bind for direct use. It returns an error if the set is not a [Corpus]. The default set
-// is a Corpus.
+// Compile compiles the Projector for direct use, without a runner. It returns the errors of
+// [Projector.Bind], and an error if the set is not a [Corpus]. The default set is one.
 func (n Projector) Compile(ctx context.Context, sites, levels int) (*CorpusProjection, error) {
 	s, err := n.compile(ctx, sites, levels)
 	if err != nil {

@@ -24,8 +24,8 @@ type Fallible interface {
 	Err() error
 }
 
-// Lasting is a set that outlives a run, such as one in a file. A resumed run finds the samples
-// of its checkpoint in the set.
+// Lasting is a set that outlives a run, such as one in a file. A resumed run therefore finds the
+// samples of its checkpoint already in the set.
 type Lasting interface {
 	Seen
 
@@ -33,9 +33,10 @@ type Lasting interface {
 	Recall(x []int32)
 }
 
-// Corpus is a set that is also a finite automaton, so that it can be searched and summed over.
-// A *[constraint.Lexicon] implements it, and so does a type that embeds one. A state from which
-// no sequence is accepted should be dead, because searches visit all states that are not dead.
+// Corpus is a set that is also a finite automaton, so that it can be searched and summed over. A
+// *[constraint.Lexicon] implements it, and so does a type that embeds one. Next should return −1
+// (dead) instead of a state from which no sequence is accepted, because searches visit all states
+// that are not dead.
 type Corpus interface {
 	Seen
 	constraint.Automaton
@@ -63,8 +64,8 @@ type Sparse interface {
 }
 
 // Crowded is a Sparse corpus that can list the transitions of many states at once.
-// *[constraint.Lexicon] implements it. This is faster than state by state if the corpus is
-// larger than the processor's caches.
+// *[constraint.Lexicon] implements it. This is faster than listing them state by state if the
+// corpus is larger than the processor's caches.
 type Crowded interface {
 	Sparse
 

@@ -11,14 +11,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Conditional is a [Path] compiled for a shape. In all methods, v holds log-weights (sites ×
-// levels, row-major) that multiply the model's probabilities, with −Inf for an impossible
-// token. Zeros, or a nil v, leave the model unchanged. P denotes the distribution of the
-// package documentation.
+// Conditional is a [Path] compiled for given numbers of sites and levels. In all methods, v holds
+// log-weights (sites × levels, row-major) that multiply the model's probabilities, with −Inf for
+// an impossible token. Zeros, or a nil v, leave the model unchanged. P is the distribution that
+// is defined in the package documentation.
 //
-// Methods return an *[projection.InfeasibleError] if no sequence has positive weight, a
-// *[projection.WeightError] for a NaN or +Inf among tokens of the model, and the cause of the
-// context if it ends. They panic if a slice has the wrong length. A Conditional is immutable
+// Methods return an *[projection.InfeasibleError] if no sequence has positive weight, and a
+// *[projection.WeightError] for a NaN or +Inf among tokens of the model. If the context ends,
+// they return its cause. They panic if a slice has the wrong length. A Conditional is immutable
 // and safe for concurrent use. For L sites, V tokens in K classes, H hidden states and Q
 // automaton states, a sum over the language takes L·(V·H + H²·Q + H·Q·K) multiplications.
 type Conditional struct {
@@ -62,15 +62,15 @@ func (c *Conditional) LogZ(ctx context.Context, v []float32) (float64, error) {
 	return w.filter(v)
 }
 
-// Draw stores in x0 an exact draw from P and returns log Z, the result of [Conditional.LogZ]. v
-// is not modified. Draw uses three random numbers per site.
+// Draw stores in x0 an exact draw from P and returns log Z, the result of [Conditional.LogZ].
+// Draw does not modify v. Draw uses three random numbers per site.
 func (c *Conditional) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("prior", "x0", len(x0), c.sites)
 	return c.Sample(ctx, x0, v, src)
 }
 
-// Sample fills dst, any number of sequences one after the other, with independent exact draws
-// from P, and returns log Z. The sums are computed only once.
+// Sample fills dst with independent exact draws from P, as many sequences as fit, one after the
+// other, and returns log Z. The sums are computed only once.
 func (c *Conditional) Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	if len(dst)%c.sites != 0 {
 		panic(fmt.Sprintf("prior: len(dst) = %d, want a multiple of %d", len(dst), c.sites))
@@ -102,8 +102,8 @@ func (c *Conditional) LogProb(ctx context.Context, x []int32, v []float32) (floa
 	return dst[0], err
 }
 
-// LogProbs stores in dst the log P of each of the sequences in x, which are concatenated. The
-// sums are computed only once for all sequences.
+// LogProbs stores in dst the log-probability log P of each sequence in x. The sequences are
+// stored one after the other. The sums are computed only once for all sequences.
 func (c *Conditional) LogProbs(ctx context.Context, dst []float64, x []int32, v []float32) error {
 	check.Len("prior", "x", len(x), len(dst)*c.sites)
 	v = c.weights(v)
@@ -193,8 +193,8 @@ func (c *Conditional) Advance(ctx context.Context, dst []float64, prefix []int32
 }
 
 // Project replaces v by the logarithms of the marginals of P. They form the factorised
-// distribution y that minimises KL(P‖y). The likeliest sequence under y need not be in C, but
-// draws from P are. The returned violation is always 0.
+// distribution y that minimises KL(P‖y). The likeliest sequence under y need not be in the
+// language, but draws from P always are. The returned violation is always 0.
 func (c *Conditional) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	check.Len("prior", "v", len(v), c.sites*c.levels)
 	dst := make([]float64, len(v))

@@ -9,8 +9,8 @@
 //
 // With v = 0, P is the tractable model of GeLaTo (Zhang et al. 2023) and Ctrl-G (Zhang et al.
 // 2024), which combines a hidden Markov model with an automaton. [Conditional.Advance] computes
-// the probabilities from which they derive the weights for the next token of a language model.
-// As a projection, package prior computes the exact step of a diffusion whose prediction is
-// multiplied by a prior in which sites depend on each other. In projection.Path, sites are
-// independent.
+// the probabilities from which they derive the weights for the next token of a language model. As
+// a projection, package prior computes the exact step of a diffusion whose prediction is
+// multiplied by the prior p, in which sites depend on each other. In projection.Path, by
+// contrast, sites are independent.
 package prior

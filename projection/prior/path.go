@@ -10,27 +10,28 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Path is a hidden Markov model restricted to a language. It is a recipe: Bind returns a
-// [Conditional] for a runner, and Compile returns one for direct use.
+// Path is a hidden Markov model restricted to a language. It is used as a literal: Bind compiles
+// it to a [Conditional] for a runner, and Compile does so for direct use.
 type Path struct {
 	HMM HMM
 
-	// Language is the set of allowed sequences. Only its sequences of the length given to
-	// Compile count. Its automaton must be finite.
+	// Language is the set of allowed sequences. Only sequences of the length given to Compile
+	// matter. Its automaton must be finite.
 	Language constraint.Language
 
 	// Name is the name of the language in errors. The default is the name of its type.
 	Name string
 
-	// Limit bounds the size of the dynamic program, which is sites × hidden states × automaton
-	// states, and sites times the size of the automaton's table. 0 means 2²⁴.
+	// Limit bounds two numbers: the size of the dynamic program (sites × hidden states ×
+	// automaton states), and the size of the automaton's table times the number of sites. 0
+	// means 2²⁴.
 	Limit int
 }
 
 const defaultLimit = 1 << 24
 
-// Bind compiles the path for samples of the given shape. The result is a *[Conditional]. It
-// returns the errors of [Path.Compile], and an error if samples < 1.
+// Bind compiles the path for samples with the given numbers of sites and levels. The result is a
+// *[Conditional]. Bind returns the errors of [Path.Compile], and an error if samples < 1.
 func (p Path) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if samples < 1 {
 		return nil, fmt.Errorf("prior: Path: samples = %d, want ≥ 1", samples)
@@ -42,8 +43,8 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (projection.
 	return c, nil
 }
 
-// Compile compiles the path for sequences of sites tokens. levels may exceed the number of
-// tokens of the model, for instance to include a mask token. The additional levels have
+// Compile compiles the path for sequences of sites tokens. The number of levels may exceed the
+// number of tokens of the model, for instance to include a mask token. The additional levels have
 // probability zero.
 //
 // The error names a field that is out of range. It wraps [constraint.ErrInfeasible] if no
@@ -122,15 +123,18 @@ func (p Path) check(sites, levels int) (h, k int, err error) {
 
 // HMM is a hidden Markov model of tokens 0 … k−1 with h hidden states,
 //
-//	p(x) = Σ_z start(z_0)·emit(z_0; x_0)·∏_{i≥1} trans(z_{i−1}; z_i)·emit(z_i; x_i).
+//	p(x) = Σ_z start(z_0)·emit(z_0; x_0)·∏_{i≥1} trans(z_{i−1}; z_i)·emit(z_i; x_i),
+//
+// where z_i is the hidden state at site i, and start, trans and emit are entries of the fields.
 type HMM struct {
 	Start []float64 // initial probabilities of the h hidden states
 	Trans []float64 // transition probabilities, h × h, one row per hidden state
 	Emit  []float64 // token probabilities, h × k, one row per hidden state
 }
 
-// Markov returns a Markov chain of order 1 as an HMM whose hidden state is the token. start
-// holds k probabilities, and trans is a k × k table with one row of probabilities per token.
+// Markov returns a Markov chain of order 1 as an HMM whose hidden state is the token. The slice
+// start holds k probabilities, and trans is a k × k table with one row of probabilities per
+// token.
 func Markov(start, trans []float64) HMM {
 	k := len(start)
 	emit := make([]float64, k*k)

@@ -57,19 +57,20 @@ func (w *newton) explain(name func(row int) string) error {
 	return e
 }
 
-// ContradictionError reports linear rows that exclude each other, with a proof. For the
-// multipliers w, the rows require Σ_j w_j·(a_j·z) ≤ −Slack. But the sum is zero for every z,
-// apart from rounding errors of at most Slope·‖z‖. The error wraps [constraint.ErrInfeasible].
+// ContradictionError reports linear inequalities (rows) that cannot hold together, with a proof.
+// Multiplied by the multipliers w and added up, the rows require Σ_j w_j·(a_j·z) ≤ −Slack, where
+// a_j holds the coefficients of row j. But this sum is zero for every z, apart from rounding
+// errors of at most Slope·‖z‖. The error wraps [constraint.ErrInfeasible].
 type ContradictionError struct {
 	// numbers of the rows that contradict each other, in the order of the system
 	Rows       []int
 	Multiplier []float64 // multipliers w of the rows in Rows
-	// slack of the proof, > 0, and bound on the rounding errors relative to ‖z‖
+	// Slack and Slope in the proof, see [ContradictionError]; Slack > 0
 	Slack, Slope float64
 	Names        []string // names of the rows; nil if the system does not name them
 }
 
-// Error returns a message with the rows that exclude each other.
+// Error returns a message with the rows that contradict each other.
 func (e *ContradictionError) Error() string {
 	names := e.Names
 	if names == nil {

@@ -7,14 +7,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Gamma is a schedule of penalties: it returns γ for the step from time from to time to, 1 ≥
-// from > to ≥ 0. The choice of schedule matters little (Narasimhan et al. 2025, section 5). As
-// γ grows, the penalty form approaches the hard form.
+// Gamma is a schedule of the penalty weight γ (see [Projector]). It returns γ for the diffusion
+// step between two times, 1 ≥ from > to ≥ 0. The choice of schedule matters little (Narasimhan et
+// al. 2025, section 5). As γ grows, the penalty form, which allows violations, approaches the
+// hard form, which does not.
 type Gamma func(from, to float64) float64
 
 // ExpGamma returns the schedule γ = min(exp(1/(1−ᾱ(to))), limit) of Narasimhan et al. (2025). A
-// limit of 0 means their value, 1e5. alpha is the signal level ᾱ of the process at a given
-// time. The schedule starts near e and reaches its limit once ᾱ > 1 − 1/log limit.
+// limit of 0 means their value, 1e5. The function alpha returns the signal level ᾱ of the process
+// at a given time. The schedule starts near e and reaches its limit once ᾱ > 1 − 1/log limit.
 func ExpGamma(alpha func(t float64) float64, limit float64) Gamma {
 	if limit == 0 {
 		limit = SoftGamma
@@ -60,6 +61,6 @@ func (g Gamma) at(from, to float64) float64 {
 	return g(from, to)
 }
 
-// SoftGamma is the weight γ of the soft solution if rows contradict each other. It is the bound
-// on γ in Narasimhan et al. (2025).
+// SoftGamma is the weight γ of the penalty form that is solved if rows contradict each other (see
+// [Projector]). It is the bound on γ in Narasimhan et al. (2025).
 const SoftGamma = 1e5

@@ -406,17 +406,19 @@ type Certificate struct {
 	// row.
 	Violation float64
 
-	// Gap is the duality gap of the penalty form. The objective at z exceeds its minimum by at
-	// most Gap, so ½‖z − z*‖² ≤ Gap for the minimiser z* (‖·‖ in the metric, if there is one).
-	// In the hard form, Gap is Σ_j |support_j(y_j) − y_j·t_j|, the error of complementary
-	// slackness. With curved inequalities, it is the gap of the last linearisation. Gap is ≥ 0
-	// and includes an allowance of 2⁻⁵⁰ of the sum of its terms for their rounding errors. The
-	// allowance is noticeable only if rows contradict each other and γ is so large that
-	// violations outweigh the distance by more than that factor.
+	// Gap is the duality gap of the penalty form (see [Projector]). The objective at z
+	// exceeds its minimum by at most Gap, so ½‖z − z*‖² ≤ Gap for the minimiser z* (‖·‖ in
+	// the metric, if there is one). In the hard form, Gap is Σ_j |support_j(y_j) − y_j·t_j|,
+	// the error of complementary slackness. Here y_j is the multiplier of row j, t_j is the
+	// value of the row at z, and support_j(y) is the maximum of y·t over all values t that
+	// the row allows. With curved inequalities, it is the gap of the last linearisation. Gap
+	// is ≥ 0 and includes an allowance of 2⁻⁵⁰ of the sum of its terms for their rounding
+	// errors. The allowance is noticeable only if rows contradict each other and γ is so
+	// large that violations outweigh the distance by more than that factor.
 	Gap float64
 
-	// Contradiction means that no z satisfies the rows. z then solves the penalty form with γ =
-	// SoftGamma instead.
+	// Contradiction is true if no z satisfies the linear inequalities. The solution is then
+	// that of the penalty form with γ = [SoftGamma].
 	Contradiction bool
 
 	// Steps counts the Newton steps, including those of the active-set method. Inner counts the

@@ -12,25 +12,26 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projector moves real-valued predictions to a set given by linear rows and smooth
-// inequalities. For the posterior mean ẑ of a clean series it finds
+// Projector moves real-valued predictions to a set given by linear and smooth inequalities. For
+// the posterior mean ẑ of a clean series it finds
 //
-//	argmin_z ½‖z−ẑ‖² + (γ/2)·Σ_j max(0, f_j(z)).
+//	argmin_z ½‖z−ẑ‖² + (γ/2)·Σ_j max(0, f_j(z)),
 //
-// For large γ, and always if Gamma is nil, this is the nearest point with f(z) ≤ 0. It is the
-// projection of constrained posterior sampling (Narasimhan, Agarwal, Akcin, Shakkottai and
-// Chinchali 2025, equation 4). Instead of a general solver, Projector solves the dual problem
-// to a precision of 1e-12 and returns a [Certificate].
+// where f_j(z) ≤ 0 are the inequalities. This is the penalty form. For large γ, and always if
+// Gamma is nil, the solution is the nearest point with f(z) ≤ 0, which is the hard form. It is
+// the projection of constrained posterior sampling (Narasimhan, Agarwal, Akcin, Shakkottai and
+// Chinchali 2025, equation 4). Instead of a general solver, Projector solves the dual problem to
+// a precision of 1e-12 and returns a [Certificate].
 //
-// A Projector is a recipe, used as a literal; the zero value of every field but Set is the
-// recommended setting. Bind returns a [Projection] for a runner. Compile returns a [Solver] for
-// direct use.
+// A Projector is used as a literal; the zero value of every field but Set is the recommended
+// setting. Bind returns a [Projection] for a runner. Compile returns a [Solver] for direct use.
 type Projector struct {
 	// Set is the feasible set, for series as the denoiser sees them. The linear rows of a
 	// [Splitter] are satisfied exactly. Examples are [constraint.Linear], [constraint.Slabs]
 	// and *series.System. The curved inequalities of a Splitter, and all inequalities of any
-	// other Smooth, are linearised repeatedly (a prox-linear method, Drusvyatskiy and Paquette
-	// 2019). This converges to a stationary point, which is not always the nearest point.
+	// other Smooth, are linearised repeatedly (a prox-linear method, Drusvyatskiy and
+	// Paquette 2019). This converges to a stationary point, which need not be the nearest
+	// feasible point.
 	Set constraint.Smooth
 
 	// Gamma is the schedule of the weight γ. Nil means the hard form.
@@ -44,14 +45,14 @@ type Projector struct {
 	// vectors at every new t.
 	Metric func(dst, v []float64, t float64)
 
-	// Soften accepts rows that exclude each other. [Solver.Solve] then returns the solution of
-	// the penalty form with γ = [SoftGamma] instead of an error.
+	// Soften accepts linear inequalities that contradict each other. [Solver.Solve] then
+	// returns the solution of the penalty form with γ = [SoftGamma] instead of an error.
 	Soften bool
 }
 
-// Bind compiles the recipe for real series of the given number of sites; levels must be 1. The
-// result is a *[Projection]. It returns the errors of [Projector.Compile], and an error if levels
-// ≠ 1 or samples < 1.
+// Bind compiles the Projector for real series of the given number of sites; levels must be 1. The
+// result is a *[Projection]. Bind returns the errors of [Projector.Compile], and an error if
+// levels ≠ 1 or samples < 1.
 func (p Projector) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if levels != 1 {
 		return nil, fmt.Errorf("proximal: levels = %d, want 1: it is for real-valued series", levels)
@@ -67,8 +68,8 @@ func (p Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 }
 
 // Compile returns a solver for series of n ≥ 1 entries. The error states what is wrong with the
-// set, or wraps the cause of ctx. If linear rows exclude each other and Soften is not set, the
-// error is a *[ContradictionError].
+// set, or wraps the cause of ctx. If linear inequalities contradict each other and Soften is not
+// set, the error is a *[ContradictionError].
 func (p Projector) Compile(ctx context.Context, n int) (*Solver, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("proximal: n = %d, want ≥ 1", n)
@@ -132,11 +133,11 @@ func newProjection(s *Solver, gamma Gamma, samples int) *Projection {
 	}
 }
 
-// Project replaces the series v by its projection, with the γ and the metric of the step. It
-// returns the largest violation before rounding to float32, in the units of the rows. In all
-// steps but the last (to = 0), curved inequalities are linearised four times and hold only
-// approximately, up to the returned violation. In the last step they hold, or Project returns a
-// *[projection.NotConverged].
+// Project replaces the series v by its projection, with the γ and the metric that belong to the
+// diffusion step. It returns the largest violation before rounding to float32, in the units of
+// the rows. In all steps but the last (to = 0), curved inequalities are linearised four times and
+// hold only approximately, up to the returned violation. In the last step they hold, or Project
+// returns a *[projection.NotConverged].
 func (p *Projection) Project(_ context.Context, sample int, v []float32, from, to float64, _ rand.Source) (violation float64, err error) {
 	check.Len("proximal", "v", len(v), p.sites)
 	d := p.take()

@@ -11,7 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Solver solves a sequence of proximal problems with the same constraint, each starting from
+// Solver solves a sequence of projection problems with the same constraint, each starting from
 // the multipliers of the previous one. A Solver is not safe for concurrent use. After warm-up,
 // its methods do not allocate.
 type Solver struct {
@@ -49,20 +49,22 @@ func newSolver(rows *slabs, curved constraint.Curved, metric func(dst, v []float
 //
 //	argmin_z ½‖z−v‖²  over  f(z) ≤ 0,
 //
-// in the metric of the recipe if there is one. z and v may be the same slice.
+// where f(z) ≤ 0 are the inequalities. Distances are in the Metric of the [Projector], if it has
+// one. The slices z and v may be the same.
 //
-// If the rows exclude each other, z is the solution of the penalty form with γ = [SoftGamma].
-// The error is then a *[ContradictionError] unless Soften is set. If the iteration fails, the
-// error is a *[projection.NotConverged] and z the best iterate. If v is not finite, Solve
-// returns an error and does not change z.
+// If the linear inequalities contradict each other, z is the solution of the penalty form with γ
+// = [SoftGamma]. The error is then a *[ContradictionError] unless Soften is set. If the iteration
+// fails, the error is a *[projection.NotConverged] and z holds the best iterate. If v is not
+// finite, Solve returns an error and does not change z.
 func (s *Solver) Solve(z, v []float64) (Certificate, error) { return s.Penalised(z, v, math.Inf(1)) }
 
 // Penalised stores in z the solution of the penalty form,
 //
 //	argmin_z ½‖z−v‖² + (γ/2)·Σ_j max(0, f_j(z)),
 //
-// which equals the solution of Solve if γ/2 exceeds the largest multiplier of the latter. γ
-// must be ≥ 0. For γ = +Inf, Penalised is the same as Solve.
+// where f_j(z) ≤ 0 are the inequalities. It equals the solution of [Solver.Solve] if γ/2 exceeds
+// the largest multiplier of that solution. γ must be ≥ 0. For γ = +Inf, Penalised is the same as
+// Solve.
 func (s *Solver) Penalised(z, v []float64, gamma float64) (Certificate, error) {
 	n := s.iter.n
 	check.Len("proximal", "z", len(z), n)
@@ -237,11 +239,12 @@ func (s *Solver) At(t float64) {
 // Reset sets all multipliers to zero.
 func (s *Solver) Reset() { clear(s.iter.y) }
 
-// Multipliers stores the multipliers of the last solution in y, one per row of the system as
-// given, so that z = v − P·Σ_j y_j·a_j. A positive multiplier belongs to the upper bound. Rows
+// Multipliers stores in y the multipliers of the last solution, one for every inequality of the
+// set. They satisfy z = v − P·Σ_j y_j·a_j, where a_j are the coefficients of row j and P is the
+// metric (the identity if there is none). A positive multiplier belongs to the upper bound. Rows
 // without bounds get 0. If the last Solve found a contradiction, no multipliers exist, and all
 // are set to 0. [Solver.Penalised] with [SoftGamma] computes the multipliers of the soft
-// solution. y has one entry for every inequality of the set.
+// solution.
 func (s *Solver) Multipliers(y []float64) {
 	clear(y)
 	w := s.iter

@@ -4,10 +4,11 @@ import "github.com/gibbsite-go/gibbsite/constraint"
 
 // Splitter is a set that can separate its linear inequalities from the others.
 // [constraint.Linear], [constraint.Slabs] and *series.System implement it. Linear inequalities
-// are satisfied exactly, and are checked for contradictions when the recipe is compiled.
+// are satisfied exactly, and are checked for contradictions when the [Projector] is compiled.
 type Splitter interface {
-	// Split returns the linear rows, which come first in the numbering of the set, and the other
-	// inequalities, or nil if there are none. The caller does not modify the result.
+	// Split returns the linear inequalities, which come first in the numbering of the set,
+	// and the other inequalities, or nil if there are no others. The caller does not modify
+	// the result.
 	Split() (linear constraint.Slabs, curved constraint.Curved)
 }
 
@@ -17,8 +18,8 @@ type Named interface {
 	RowName(j int) string
 }
 
-// Validator is a set that can explain why it is invalid better than its linear rows can.
-// Validate is called if the rows are invalid.
+// Validator is a set whose method Validate explains what is wrong with the set more precisely
+// than a check of its linear inequalities does. Validate is called if these are invalid.
 type Validator interface {
 	// Validate checks the set for series of length n and returns an error that states what is
 	// wrong.
@@ -52,10 +53,12 @@ func validate(s constraint.Smooth, linear constraint.Slabs, n int) error {
 // float64. A value is not safe for concurrent use, so solvers clone it.
 type rounded struct{ constraint.Smooth }
 
-// Eval implements constraint.Curved. It evaluates the constraint at z rounded to float32.
+// Eval stores in g the values of the constraint at z rounded to float32. It implements
+// constraint.Curved.
 func (r rounded) Eval(g, z []float64) { r.Value(g, narrow(z)) }
 
-// Gradient implements constraint.Curved. It computes the gradient at z rounded to float32.
+// Gradient stores in dst the gradient of inequality j at z rounded to float32. It implements
+// constraint.Curved.
 func (r rounded) Gradient(dst []float64, j int, z []float64) {
 	w := make([]float64, r.Len())
 	w[j] = 1

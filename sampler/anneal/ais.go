@@ -22,24 +22,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// AIS estimates log Z by annealed importance sampling (Neal 2001). Every chain starts at a draw
-// x_0 from the base distribution. It passes through the stages k = 1 … K of a schedule 0 = β_0 <
-// … < β_K = 1,
+// AIS estimates log Z by annealed importance sampling (Neal 2001). Every chain starts at a draw x_0
+// from the base distribution and passes through the stages k = 1 … K of a schedule 0 = β_0 < … <
+// β_K = 1. Its weight w starts with log w = log Z_0, the normaliser of the base. A stage first
+// updates the weight and then moves the chain,
 //
-//	log w ← log w + E_{k−1}(x_{k−1}) − E_k(x_{k−1}),  x_k ← Moves steps of the method on E_k,
+//	log w ← log w + E_{k−1}(x_{k−1}) − E_k(x_{k−1}),  x_k ← Moves steps of the method on E_k.
 //
-// starting with log w = log Z_0, the normaliser of the base. The chain does not move after the
-// last weight. E_k is (1 − β_k)·E_base + β_k·E, with E_base = 0 for uniform states; a [Tempered]
-// model supplies the term β_k·E itself.
+// The last stage does not move the chain. The energy E_k is (1 − β_k)·E_base + β_k·E, with E_base =
+// 0 for uniform states. If the model is [Tempered], it supplies the term β_k·E itself.
 //
 // The weights are unbiased, E[w] = Z, however badly the chains mix, for every method that leaves
 // its target invariant (not mcmc.DULA). Their logarithm is biased downwards. Methods do not adapt
-// here, because that would bias the weights: set the step size.
+// here, because that would bias the weights, so set the step size.
 //
-// With a Population, AIS becomes population annealing (Hukushima and Iba 2003; Machta 2010). The
-// effective number of chains of a population is (Σw)²/Σw². Whenever it falls below half of the
-// population's size, the chains are resampled systematically by weight, and each gets their mean
-// weight. The weights stay unbiased. Populations are independent of each other.
+// With a Population, AIS becomes population annealing (Hukushima and Iba 2003; Machta 2010).
+// Whenever the effective number of chains (Σw)²/Σw² of a population falls below half of its size,
+// its chains are resampled systematically by weight, and each gets their mean weight. The weights
+// stay unbiased. Populations are independent of each other.
 //
 // Chains that start at a state of probability zero have weight 0. If almost all states have
 // probability zero, almost all weights are 0.
@@ -61,48 +61,48 @@ func AIS(ctx context.Context, m energy.Model, method sampler.Method, cfg AISConf
 // AISConfig holds the settings of annealed importance sampling. The zero value runs 64 chains
 // through 200 stages.
 type AISConfig struct {
-	Chains  int    // number of independent weights of the whole run, at least 2; 0 means 64
-	Seed    uint64 // seed of the run; chain i draws from stream (Seed, i)
+	// number of chains of the whole run, at least 2; each gives one independent weight; 0 means 64
+	Chains  int
+	Seed    uint64 // seed of the random streams; chain i draws from stream (Seed, i)
 	Workers int    // number of goroutines; 0 means GOMAXPROCS; does not change results
 
 	// Population is the number of consecutive chains that are resampled together; 0 means that
 	// chains are not resampled. Chains must be a multiple of Population and at least twice as
-	// large, because the error is estimated from the variation between populations. If Chains is
-	// 0, there are 16 populations.
+	// large, because the error is estimated from the variation between populations. If Chains is 0,
+	// there are 16 populations.
 	Population int
 
-	// First and Count select the chains of this part of a run. First is a multiple of the block
-	// size, or of Population if that is set. So is Count, unless the part ends with the run. A
-	// Count of 0 means all chains from First on. The weights and states of a part equal those of
-	// the whole run, to the bit; see [AISResult.Join].
+	// First and Count select the chains of a part of a run: First … First+Count−1. A Count of 0
+	// means all chains from First on. Both must be multiples of Population or, if that is 0, of the
+	// block size (see [sampler.Config.Block]); only the last part may end with fewer chains. The
+	// weights and states of a part equal those of the whole run, to the bit; see [AISResult.Join].
 	First, Count int
 
 	Stages int // number of stages of the schedule; 0 means 200
 	Moves  int // number of steps of the method per stage; 0 means 1
 
-	// Schedule returns β, ascending from Schedule(0) = 0 to Schedule(1) = 1. Nil means Linear(0,
-	// 1).
+	// Schedule returns the inverse temperature β, ascending from Schedule(0) = 0 to Schedule(1) =
+	// 1. Nil means Linear(0, 1).
 	Schedule Schedule
 
-	// Base is the distribution of the initial states; nil means uniform states. It can be a model
-	// of independent sites, such as a model.Independent fitted to data. It can also be an
-	// energy.Factored model whose graph is narrow enough for package projection/junction, such as
-	// a chain or a strip of the model's lattice. Base must give positive probability to every
-	// state that has positive probability under the model. The closer Base is to the model, the
-	// fewer stages are needed.
+	// Base is the distribution of the initial states; nil means uniform states. The closer it is to
+	// the model, the fewer stages are needed. Base must give positive probability to every state
+	// that has positive probability under the model.
+	//
+	// It can be a model of independent sites, such as a model.Independent fitted to data. It can
+	// also be an energy.Factored model whose graph is narrow enough for package
+	// projection/junction, such as a chain or a strip of the model's lattice.
 	Base energy.Model
 
 	// Exact, if not nil, holds independent exact draws from the model, one per chain of the part.
-	// AIS then runs backwards from these draws, and log Z is biased upwards. The results of both
-	// directions bracket log Z.
-	// The bias does not vanish with more chains if states have probability zero; see
-	// AISResult.LogWeights.
+	// AIS then runs backwards, from these draws to the base. Its estimate of log Z is biased
+	// upwards, so the results of both directions bracket log Z. If some states have probability
+	// zero, the bias does not vanish with more chains; see AISResult.LogWeights.
 	Exact []int32
 
-	// Checkpoint saves the run to the file Path, as SaveFile does, if Path is not empty. It saves
-	// at the end of every Run, even if the context ended. If Every is not 0, it also saves during
-	// a Run, each time all chains have completed Every more stages. If saving fails, the Run
-	// ends.
+	// Checkpoint makes Run save the run to the file Path, as SaveFile does, unless Path is empty.
+	// Run saves when it ends, even if the context ended. If Every is not 0, it also saves each time
+	// all chains have completed Every more stages. If saving fails, Run returns the error.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -119,19 +119,18 @@ type AISResult struct {
 	LogZ
 
 	// LogWeights holds log w for each chain, with E[w] = Z exactly. It is −Inf for a chain that
-	// started at a state of probability zero. With Exact, E[w] = P_0/Z, where P_0 is the
-	// probability, under the base, of all states that have positive probability. P_0 is 1 if no
-	// state has probability zero.
+	// started at a state of probability zero. If AISConfig.Exact is set, E[w] = P_0/Z instead,
+	// where P_0 is the probability, under the base, of all states that have positive probability
+	// under the model. P_0 is 1 if no state has probability zero.
 	LogWeights []float64
 
-	// ESS is (Σw)²/Σw², the effective number of chains. With a Population, it is the effective
-	// number of populations, each with its mean weight. It is 0 if all weights of a part are 0.
-	// If ESS is below a few tens, Value and StdErr are unreliable: use more stages, or more
-	// populations.
+	// ESS is the effective number of chains, (Σw)²/Σw², or, with a Population, of populations, each
+	// with its mean weight. If it is below a few tens, Value and StdErr are unreliable: use more
+	// stages, or more populations. ESS is 0 if all weights of a part are 0.
 	ESS float64
 
-	// States holds the last states of the chains, chains × sites. Weighted by w, they represent
-	// the target distribution p.
+	// States holds the last states of the chains, chains × sites. Weighted by w, they represent the
+	// target distribution.
 	States []int32
 
 	run        part // part of the run that this result covers
@@ -179,8 +178,8 @@ func (cfg *AISConfig) fill() (err error) {
 	return err
 }
 
-// Populations returns the logarithm of the mean weight of every population. Without a Population
-// it returns the log-weights of the chains. The entries are independent of each other.
+// Populations returns the logarithm of the mean weight of every population. Without a Population it
+// returns the log-weights of the chains. The entries are independent of each other.
 func (r *AISResult) Populations() []float64 {
 	var means []float64
 	for of := range slices.Chunk(r.LogWeights, max(r.population, 1)) {
@@ -210,11 +209,13 @@ func (r *AISResult) sum() error {
 	return nil
 }
 
-// Join returns the result of a whole run from its parts. r begins with chain 0, and every other
-// part begins where the previous one ends. The bits are those of the run in one piece. If a part
-// belongs to another run, Join returns an error that names the setting that differs. It also
-// returns an error if there is a gap or an overlap, or if the last part ends before the run. It
-// returns [sampler.ErrZero] if all chains start at states of probability zero.
+// Join combines the results of all parts of a run into the result of the whole run, with the same
+// bits as in one piece. r must begin with chain 0, and every other part must begin where the
+// previous one ends.
+//
+// If a part belongs to another run, Join returns an error that names the setting that differs. It
+// also returns an error if there is a gap or an overlap, or if the last part ends before the run.
+// It returns [sampler.ErrZero] if all chains start at states of probability zero.
 func (r *AISResult) Join(parts ...*AISResult) (*AISResult, error) {
 	all := &AISResult{back: r.back, population: r.population}
 	var err error
@@ -229,9 +230,9 @@ func (r *AISResult) Join(parts ...*AISResult) (*AISResult, error) {
 	return all, all.sum()
 }
 
-// AISRunner is a run of [AIS] that can stop between stages and resume, in the same process or
-// from a checkpoint in another process. Its methods must not be called concurrently with each
-// other.
+// AISRunner runs [AIS] in such a way that it can stop between stages and resume, in the same
+// process or from a checkpoint in another process. Create it with [NewAIS]. Its methods must not be
+// called concurrently with each other.
 type AISRunner struct {
 	saved
 	*path
@@ -292,7 +293,7 @@ func newAISRunner(way *path, cfg AISConfig) *AISRunner {
 // Stage returns the number of stages that every chain has completed, 0 … AISConfig.Stages.
 func (a *AISRunner) Stage() int { return slices.Min(a.stage) }
 
-// Run continues to the last stage and returns the result. The result of a part covers only its own
+// Run makes all remaining stages and returns the result. The result of a part covers only its own
 // chains. If the context ends or a step fails, every chain stays at the stage it has reached, and a
 // later Run continues from there. Run returns the same errors as [AIS], and an error if another Run
 // is under way. After the last stage Run returns the same result again.
@@ -481,8 +482,9 @@ func (a *AISRunner) steps(ctx context.Context, m energy.Model, info []sampler.In
 	return nil
 }
 
-// Settings calls add with the name and value of every setting on which the weights depend. A
-// checkpoint and all parts of one run must have the same settings.
+// Settings calls add with the name and value of every setting on which the weights depend. A run
+// that loads a checkpoint must have the same settings as the run that saved it, and so must all
+// parts of one run.
 func (a *AISRunner) Settings(add func(name string, value any)) {
 	a.settings(add, setting{"Chains", a.cfg.Chains}, setting{"Seed", a.cfg.Seed}, setting{"Stages", a.cfg.Stages}, setting{"Moves", a.cfg.Moves})
 	add("AISConfig.Exact", a.cfg.Exact != nil)

@@ -17,15 +17,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Tempered is a model that defines its own path from a constant energy to its energy. The model
-// keeps its structure along the path. An example is model.RBM, whose hidden units energy.Scale
-// would lose. [AIS] and [SteppingStone] follow that path.
+// Tempered is a model that defines its own path from a constant energy to its energy, which [AIS]
+// and [SteppingStone] then follow. Along the path the model keeps its structure. model.RBM, for
+// instance, keeps its hidden units, which the wrapper energy.Scale would hide.
 type Tempered interface {
 	energy.Model
 
-	// Tempered returns the model at 0 ≤ beta ≤ 1. At beta = 1 its energies are those of the
-	// model. At beta = 0 all states have the same finite energy. The energies are continuous in
-	// beta.
+	// Tempered returns the model on the path at 0 ≤ beta ≤ 1. At beta = 1 its energies are those of
+	// the original model. At beta = 0 all states have the same finite energy. The energies are
+	// continuous in beta.
 	Tempered(beta float64) (energy.Model, error)
 }
 

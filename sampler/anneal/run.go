@@ -19,20 +19,21 @@ import (
 // saved holds the session of a run and provides its Save and Load methods.
 type saved struct{ life session.Session }
 
-// Save writes a checkpoint. After Load, Run continues bit for bit as if the run had not stopped.
-// For a [Runner], call Run with the number of steps that were left.
+// Save writes a checkpoint to w. A run that continues after Load gets the same bits as if it had
+// not stopped. For a [Runner], call Run with the number of steps that were left.
 func (r *saved) Save(w io.Writer) error { return r.life.Save(w) }
 
-// Load restores a checkpoint into a run built with the same arguments. Workers and Checkpoint may
-// differ. For a [Runner], Seed, Init and Progress may differ too, but not the schedule. If another
-// setting differs, the error names the first such setting. On an error the run is unchanged.
+// Load restores a checkpoint into a run that was made with the same arguments. Only Workers and
+// Checkpoint may differ and, for a [Runner], also Seed, Init and Progress but not the schedule. If
+// another setting differs, the error names the first such setting. On an error the run is
+// unchanged.
 func (r *saved) Load(ctx context.Context, in io.Reader) error { return r.life.Load(ctx, in) }
 
-// SaveFile saves a checkpoint to the file path and keeps the previous checkpoint as path.old. No
-// failure loses both; see [sampler.Runner.SaveFile].
+// SaveFile saves a checkpoint to the file path. It keeps the previous checkpoint as path.old, so
+// that at least one of the two files survives any failure; see [sampler.Runner.SaveFile].
 func (r *saved) SaveFile(path string) error { return r.life.SaveFile(path) }
 
-// LoadFile restores a checkpoint saved by SaveFile; see Load. If the file is missing or damaged,
+// LoadFile restores a checkpoint that SaveFile saved; see Load. If the file is missing or damaged,
 // it restores the previous checkpoint, path.old.
 func (r *saved) LoadFile(ctx context.Context, path string) error { return r.life.LoadFile(ctx, path) }
 
@@ -127,9 +128,9 @@ func digest(v []float64) string {
 	return fmt.Sprintf("%v … %v by way of %v, digest %016x", v[0], v[len(v)-1], v[len(v)/2], h)
 }
 
-// LogZ is an estimate of log Z, where Z = Σ_x exp(−E(x)). The sum is over all levels^sites states,
-// or over the states of the method's language if it has one (a field Within; see
-// [sampler.Confined]).
+// LogZ is an estimate of log Z, where Z = Σ_x exp(−E(x)). The sum is over all levels^sites states.
+// If the method confines its chains to a set of states (see [sampler.Confined]), by a field Within
+// for instance, the sum is over that set.
 type LogZ struct {
 	Value float64 // estimate of log Z, in nats
 

@@ -1,21 +1,21 @@
-// Package anneal moves a model through a range of temperatures, to find its minimum ([Runner],
-// simulated annealing) or its normaliser log Z ([AIS] and [SteppingStone]).
+// Package anneal samples a model at a range of temperatures, to find its state of least energy
+// ([Runner], simulated annealing) or its normaliser log Z ([AIS] and [SteppingStone]).
 //
-// All three sample exp(−β·E) with any sampler.Method, while β follows a [Schedule]:
+// All three sample exp(−β·E) with any sampler.Method, while the inverse temperature β follows a
+// [Schedule]:
 //
 //	a, err := anneal.New(ctx, m, mcmc.Metropolis{}, anneal.Config{Seed: 1})
 //	err = a.Run(ctx, 10000)
 //	x, e := a.Best()
 //
-// For the minimum of a two-level model of pairs (Ising models, cuts, QUBOs) use package ground.
-// For log Z, stepping stones are more precise at the same cost if chains mix at every
-// temperature. The weights of AIS are unbiased even if chains mix badly, and a low effective
-// sample size then reveals the bad mixing.
+// To minimise a two-level model of pairs (Ising models, cuts, QUBOs), use package ground. For log
+// Z, stepping stones are more precise at the same cost if chains mix at every temperature. AIS is
+// unbiased even if chains mix badly, and a low effective sample size then reveals the bad mixing.
 //
-// All three can stop and resume, in place or from a checkpoint file: see [Runner], [AISRunner]
-// and [SteppingStoneRunner]. They can run in parts (First, Count) on any number of machines. The
-// bits are the same, with one exception: the standard error of stepping stones uses a Fourier
-// transform, so its last bits may differ between processors.
+// All three can stop and resume, in place or from a checkpoint file: see [Runner], [AISRunner] and
+// [SteppingStoneRunner]. Each run can be divided into parts (fields First and Count) on any number
+// of machines. The results have the same bits, with one exception: the standard error of stepping
+// stones uses a Fourier transform, so its last bits may differ between processors.
 package anneal
 
 import (
@@ -35,35 +35,37 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Config holds the settings of an annealing run. The zero value runs 4 chains through 200 stages on
-// a schedule fitted to the model.
+// Config holds the settings of a simulated-annealing [Runner]. The zero value runs 4 chains through
+// 200 stages on a schedule fitted to the model.
 type Config struct {
-	Chains  int     // number of independent chains of the whole run; 0 means 4
-	Seed    uint64  // chain i draws from stream (Seed, i)
-	Workers int     // number of goroutines; 0 means GOMAXPROCS; does not change results
-	Init    []int32 // initial states; see [sampler.Config]
+	Chains  int    // number of independent chains of the whole run; 0 means 4
+	Seed    uint64 // seed of the random streams; chain i draws from stream (Seed, i)
+	Workers int    // number of goroutines; 0 means GOMAXPROCS; does not change results
+	// initial states: one per chain, or one for all chains; nil means random; see [sampler.Config]
+	Init []int32
 
-	// First and Count select the chains of this part of a run, see [sampler.Config]. These chains
+	// First and Count select the chains of a part of a run, as in [sampler.Config]. These chains
 	// find the same states as in the whole run.
 	First, Count int
 
-	// Stages is the number of temperatures; 0 means 200. New kernels are built for each
+	// Stages is the number of different temperatures; 0 means 200. New kernels are built for each
 	// temperature.
 	Stages int
 
-	// Schedule returns the inverse temperature. Nil means Geometric between the bounds that
-	// [Cooling] computes for the model.
+	// Schedule returns the inverse temperature. Nil means a [Geometric] schedule between the bounds
+	// that [Cooling] computes for the model.
 	Schedule Schedule
 
-	// Checkpoint saves the run to the file Path, as SaveFile does, if Path is not empty. It saves
-	// at the end of every Run, even if the context ended. If Every is not 0, it also saves during
-	// a Run, after every Every steps. If saving fails, the Run ends.
+	// Checkpoint makes Run save the run to the file Path, as SaveFile does, unless Path is empty.
+	// Run saves when it ends, even if the context ended. If Every is not 0, it also saves after
+	// every Every steps. If saving fails, Run returns the error.
 	Checkpoint struct {
 		Path  string
 		Every int
 	}
 
-	// Progress, if not nil, is called with the number of steps done and the total of this Run.
+	// Progress, if not nil, is called during a Run with the number of steps done and the total of
+	// this Run.
 	Progress func(done, total int)
 }
 
@@ -83,9 +85,9 @@ func (cfg Config) Part(k, n int) (Config, error) {
 }
 
 // Runner minimises an energy by simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983). It
-// samples exp(−β E) with a method while β grows, and keeps the best state that any chain had at
-// the end of a step. It works with any [sampler.Method]; mcmc.Metropolis and mcmc.Gibbs are the
-// usual ones. Its methods must not be called concurrently with each other.
+// samples exp(−β E) with a method while β grows, and keeps the best state that any chain had at the
+// end of a step. It works with any [sampler.Method]; mcmc.Metropolis and mcmc.Gibbs are the usual
+// ones. Create it with [New]. Its methods must not be called concurrently with each other.
 type Runner struct {
 	saved
 	model   energy.Model
@@ -110,8 +112,8 @@ type way struct {
 	begun bool
 }
 
-// New returns a run that is ready to start. It returns the same errors as [sampler.NewChains], and
-// an error if a setting is out of range.
+// New returns a simulated-annealing runner that is ready to Run. It returns the same errors as
+// [sampler.NewChains], and an error if a setting is out of range.
 func New(ctx context.Context, m energy.Model, method sampler.Method, cfg Config) (*Runner, error) {
 	if err := check.Defaults("anneal: Config.",
 		check.Number("Stages", &cfg.Stages, 0, defaultStages), check.Number("Checkpoint.Every", &cfg.Checkpoint.Every, 0, 0),
@@ -146,11 +148,13 @@ func (a *Runner) newChains(ctx context.Context) (*sampler.Chains, error) {
 	})
 }
 
-// Run makes a pass of n steps through the schedule, starting from the current states. If the last
-// Run was stopped, Run instead makes n of the remaining steps of that pass. Until Reset abandons
-// the pass, it is an error to ask for more steps than remain. After a Run of n steps that was
-// stopped at step k (see Len), Run(ctx, n−k) ends with the same bits as a Run that was not stopped.
-// The best state so far is never lost. Calling Run while another call is under way is an error.
+// Run makes one pass of n steps through the schedule, starting from the current states.
+//
+// If the context ends, Run stops and returns the context's error. The best state so far is never
+// lost. The next Run then makes n further steps of the same pass; it is an error to ask for more
+// steps than remain. If a Run of n steps stopped at step k (see Len), Run(ctx, n−k) finishes the
+// pass with the same bits as if it had not stopped. To abandon the pass instead, call Reset.
+// Calling Run while another call is under way is an error.
 func (a *Runner) Run(ctx context.Context, n int) error {
 	if err := a.life.BeginSaving(ctx, "Run", n); err != nil {
 		return err
@@ -166,7 +170,7 @@ func (a *Runner) Run(ctx context.Context, n int) error {
 	return a.life.Finish(ctx, a.life.Advance(ctx, n, func(to int) error { return a.advance(ctx, to) }))
 }
 
-// Reset abandons a pass that was stopped. The next Run starts the schedule again, from the
+// Reset abandons a pass that was stopped, so that the next Run starts the schedule again, from the
 // current states. The best states are kept.
 func (a *Runner) Reset() { a.way = way{} }
 
@@ -246,7 +250,7 @@ func (a *Runner) Best() (x []int32, e float64) {
 	return slices.Clone(a.x[best*a.sites : (best+1)*a.sites]), a.e[best]
 }
 
-// Energies returns the best energy of each chain. Do not modify the slice.
+// Energies returns the best energy that each chain has found. Do not modify the slice.
 func (a *Runner) Energies() []float64 { return a.e }
 
 // Len returns the number of steps that each chain has made.

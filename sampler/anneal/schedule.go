@@ -11,7 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Schedule returns the inverse temperature β ≥ 0 at progress t ∈ [0,1] of an annealing run.
+// Schedule returns the inverse temperature β ≥ 0 of an annealing run at progress t, which goes from
+// 0 to 1.
 type Schedule func(t float64) float64
 
 // Geometric returns the schedule β(t) = from·(to/from)^t. Both bounds must be positive. It is the
@@ -25,8 +26,8 @@ func Linear(from, to float64) Schedule {
 	return func(t float64) float64 { return from + float64((to-from)*t) }
 }
 
-// Power returns the schedule β(t) = t^a from 0 to 1, for a > 0. With a > 1 most temperatures are
-// high.
+// Power returns the schedule β(t) = t^a from 0 to 1, for a > 0. If a > 1, most of the temperatures
+// are high.
 func Power(a float64) Schedule {
 	return func(t float64) float64 {
 		if t <= 0 {
@@ -43,15 +44,15 @@ const (
 	coolingSmall  = 0.05 // quantile of the differences that counts as a small rise
 )
 
-// Cooling returns the first and the last inverse temperature for annealing a model, computed from
-// its single-site differences at a few random states. At the first one, the steepest rise is
-// accepted with probability ½. At the last one, a rise at the 5 % quantile of the non-zero
-// differences is accepted with probability 0.01/sites, so that hardly any site is excited in the
-// end. If all differences of the model are zero, both are 1.
+// Cooling returns the first and the last inverse temperature for annealing a model. It computes
+// them from the energy differences of single-site changes at a few random states. At the first β,
+// the steepest rise of the energy is accepted with probability ½. At the last β, a rise at the 5 %
+// quantile of the non-zero differences is accepted with probability 0.01/sites, so that hardly any
+// site is excited in the end. If all differences are zero, both are 1.
 //
-// This is the rule of D-Wave's simulated-annealing sampler with two changes. The quantile
-// replaces the smallest difference, and the probability is divided by the number of sites. (A
-// probability of 1 % per site leaves hundreds of sites excited on a large model.)
+// This is the rule of D-Wave's simulated-annealing sampler with two changes. The quantile replaces
+// the smallest difference, and the probability is divided by the number of sites. (A probability of
+// 1 % per site leaves hundreds of sites excited on a large model.)
 func Cooling(m energy.Model, seed uint64) (from, to float64, err error) {
 	sites, levels, err := check.Shape("anneal: Cooling", m, 1, sampler.BlockSize)
 	if err != nil {

@@ -19,14 +19,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// SteppingStone estimates log Z by stepping-stone sampling (Xie, Lewis, Fan, Kuo and Chen 2011).
-// With inverse temperatures 0 = β_0 < … < β_K = 1,
+// SteppingStone estimates log Z by stepping-stone sampling (Xie, Lewis, Fan, Kuo and Chen 2011). It
+// runs chains at inverse temperatures 0 = β_0 < … < β_K = 1 and adds up the log-ratios of
+// neighbouring normalisers,
 //
-//	log Z = log Z_0 + Σ_k log ⟨exp(E_{k−1}(x) − E_k(x))⟩_{k−1},
+//	log Z = log Z_0 + Σ_k log ⟨exp(E_{k−1}(x) − E_k(x))⟩_{k−1}.
 //
-// where ⟨·⟩_k is the mean over draws of chains that run the method on the energy E_k of [AIS].
-// For k = 0 the draws are independent, from the base. The chains of a stage start from the last
-// states of the previous stage and may adapt during the stage's warm-up.
+// Here E_k is the energy at β_k, as in [AIS], ⟨·⟩_k is the mean over the draws at that energy, and
+// Z_0 is the normaliser of the base distribution. For k = 0 the draws are independent, from the
+// base. The chains of a stage start from the last states of the previous stage and may adapt during
+// the stage's warm-up.
 //
 // Unlike [AIS], stepping-stone sampling needs chains that mix at every temperature, and it shows
 // less clearly if they do not. If the chains mix, stepping stones are more precise than AIS at the
@@ -52,23 +54,24 @@ type SteppingStoneConfig struct {
 	Seed    uint64 // seed of the run, from which the seed of every stage is derived
 	Workers int    // number of goroutines; 0 means GOMAXPROCS; does not change results
 
-	// First and Count select the chains of this part of a run, see [AISConfig];
+	// First and Count select the chains of a part of a run, as in [AISConfig].
 	// [SteppingStoneRunner.Join] combines the parts.
 	First, Count int
 
-	Stages int // number of stages; 0 means 30
-	Warmup int // adaptation steps of every stage, which are not kept; 0 means 200, −1 means none
+	Stages int // number of stages, one per temperature; 0 means 30
+	// number of warm-up steps of every stage, before its first draw; 0 means 200, −1 means none
+	Warmup int
 	Draws  int // number of draws per chain and stage, at least 6; 0 means 1000
 
-	// Schedule returns β, ascending from Schedule(0) = 0 to Schedule(1) = 1. Nil means
-	// Power(1/0.3), the quantiles of the Beta(0.3, 1) distribution (Xie et al. 2011).
+	// Schedule returns the inverse temperature β, ascending from Schedule(0) = 0 to Schedule(1) =
+	// 1. Nil means Power(1/0.3), the quantiles of the Beta(0.3, 1) distribution (Xie et al. 2011).
 	Schedule Schedule
 
-	Base energy.Model // distribution of stage 0; nil means uniform; see [AISConfig]
+	Base energy.Model // distribution at β = 0; nil means uniform; see [AISConfig]
 
-	// Checkpoint saves the run to the file Path, as SaveFile does, if Path is not empty. It saves
-	// at the end of every Run, even if the context ended. If Every is not 0, it also saves during
-	// a Run, after every Every draws per chain. If saving fails, the Run ends.
+	// Checkpoint makes Run save the run to the file Path, as SaveFile does, unless Path is empty.
+	// Run saves when it ends, even if the context ended. If Every is not 0, it also saves after
+	// every Every draws per chain. If saving fails, Run returns the error.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -111,9 +114,9 @@ func (cfg *SteppingStoneConfig) fill() (err error) {
 	return check.If(cfg.Draws > most, "anneal: SteppingStoneConfig.Draws = %d of %d chains, want ≤ %d", cfg.Draws, cfg.Count, most)
 }
 
-// SteppingStoneRunner is a run of [SteppingStone] that can stop at any draw and resume, in the
-// same process or from a checkpoint in another process. Its methods must not be called
-// concurrently with each other.
+// SteppingStoneRunner runs [SteppingStone] in such a way that it can stop at any draw and resume,
+// in the same process or from a checkpoint in another process. Create it with [NewSteppingStone].
+// Its methods must not be called concurrently with each other.
 type SteppingStoneRunner struct {
 	saved
 	*path
@@ -130,8 +133,9 @@ type SteppingStoneRunner struct {
 // term is the contribution of a stage to log Z, with its standard error.
 type term struct{ value, relative float64 }
 
-// NewSteppingStone returns a run of [SteppingStone] that is ready to start. It returns an error
-// if a setting is out of range. If the method does not fit the model, Run returns the error.
+// NewSteppingStone returns a run of [SteppingStone] that is ready to start. It returns an error if
+// a setting is out of range. If the method does not fit the model, Run, not NewSteppingStone,
+// returns the error.
 func NewSteppingStone(m energy.Model, method sampler.Method, cfg SteppingStoneConfig) (*SteppingStoneRunner, error) {
 	if err := cfg.fill(); err != nil {
 		return nil, err
@@ -152,7 +156,7 @@ func newSteppingStoneRunner(way *path, cfg SteppingStoneConfig) *SteppingStoneRu
 	}
 }
 
-// Stage returns the number of stages that are finished, 0 … SteppingStoneConfig.Stages.
+// Stage returns the number of finished stages, 0 … SteppingStoneConfig.Stages.
 func (r *SteppingStoneRunner) Stage() int { return len(r.terms) }
 
 // made returns the number of draws made per chain. The last draw of a stage counts only when the
@@ -165,7 +169,7 @@ func (r *SteppingStoneRunner) made() int {
 	return n
 }
 
-// Run continues to the last stage and returns the estimate. The estimate of a part covers only its
+// Run makes all remaining stages and returns the estimate. The estimate of a part covers only its
 // own chains. If the context ends, a later Run continues from there. Run returns the same errors as
 // [SteppingStone], and an error if another Run is under way. After the last stage Run returns the
 // same estimate again.
@@ -326,8 +330,10 @@ func (r *SteppingStoneRunner) estimate(terms []term) LogZ {
 	return z
 }
 
-// Join returns the estimate of a whole run from its finished parts. r begins with chain 0, and
-// every other part begins where the previous one ends. The bits are those of the run in one piece.
+// Join combines the finished parts of a run into the estimate of the whole run, with the same bits
+// as in one piece. r must begin with chain 0, and every other part must begin where the previous
+// one ends.
+//
 // If a part belongs to another run, Join returns an error that names the setting that differs. It
 // also returns an error if there is a gap or an overlap, or if the last part ends before the run.
 func (r *SteppingStoneRunner) Join(parts ...*SteppingStoneRunner) (LogZ, error) {

@@ -1,7 +1,8 @@
 // Package beam executes runs of package shard on any runner of Apache Beam: in this process, on a
 // Prism server, on Flink, Spark or Dataflow.
 //
-// A pipeline refers to its run by the name of a builder. Every worker registers this builder:
+// A run is defined by a builder, a function that returns a shard.Run. Every worker registers the
+// builder under a name, and the pipeline refers to it by that name:
 //
 //	func init() {
 //		shard.Register("spins", func(a args) (shard.Run, error) { … })
@@ -14,9 +15,9 @@
 //	err = beamx.Run(ctx, p)
 //	t, err := beam.Read(ctx, "gs://bucket/spins.tally")
 //
-// Only tallies pass through the runner: some 5 KB per function for each 50 ms of work. The final
-// tally has the same bits as the run in one piece, even if the runner splits, moves or repeats
-// parts.
+// Only tallies (diagnose.Tally) pass through the runner, some 5 KB per function for each 50 ms of
+// work. The final tally has the same bits as the run in one piece, even if the runner splits, moves
+// or repeats parts.
 //
 // Package beam is a separate module, so that the library does not depend on Beam.
 package beam
@@ -40,41 +41,43 @@ func init() {
 	register.DoFn2x1[context.Context, []byte, error](&writeFn{})
 }
 
-// Job is the work of a pipeline. It identifies its run by the name of a builder, which the
-// program registers on every worker (see [shard.Register]), and by arguments in JSON. Models are
-// never sent.
+// Job is the work of a pipeline. It identifies its run by arguments in JSON and by the name of a
+// builder, which the program registers on every worker (see [shard.Register]). Models are never
+// sent.
 type Job struct {
 	Run shard.Job
 
-	// Parts is the number of parts of the run, from 1 to its number of blocks; 0 means the number
-	// of blocks. A worker makes consecutive parts together, some 50 ms of work at a time. A
-	// runner may move parts that have not begun to another worker. Results do not depend on
-	// Parts.
+	// Parts is the number of parts of the run, from 1 to its number of blocks (see [shard.Run]); 0
+	// means the number of blocks. A worker makes consecutive parts together, some 50 ms of work at
+	// a time. A runner may move parts that have not begun to another worker. Results do not depend
+	// on Parts.
 	Parts int
 
 	// Each makes every worker process one part at a time, however short it is.
 	Each bool
 
-	// States, if not empty, is a folder to which all workers can write. The workers write the
-	// states to files states-FIRST.npy in this folder, where FIRST is the number of a part's first
-	// element. A file gets its name only when it is complete and on disk. States never pass through
-	// the runner.
+	// States, if not empty, is a folder to which all workers can write. For each part that a worker
+	// makes, it writes the states to a file states-FIRST.npy, where FIRST is the number of the
+	// part's first element. A file gets its name only when it is complete and on disk. States never
+	// pass through the runner.
 	States string
 }
 
-// Chains adds the chains of a job to a pipeline. It returns a collection of one element, the
-// tally of the whole run, as written by [diagnose.Tally.AppendBinary]. It returns an error if the
-// run is of another kind or cannot be built in this process, or if Parts is out of range.
+// Chains adds a job of Markov chains ([shard.Chains]) to a pipeline. It returns a collection of one
+// element, the tally of the whole run, as written by [diagnose.Tally.AppendBinary]. It returns an
+// error if the run is not of chains or cannot be built in this process, or if Parts is out of
+// range.
 //
-// In the pipeline, an error of a part fails its bundle. The runner may repeat the bundle, with
-// the same bits. A tally with a missing or repeated part is an error.
+// In the pipeline, an error of a part fails its bundle. The runner may repeat the bundle, with the
+// same bits. A tally with a missing or repeated part is an error.
 func Chains(s sdk.Scope, job Job) (sdk.PCollection, error) { return transform(s, "chains", job) }
 
-// Samples adds a job of samples, such as those of a diffusion, to a pipeline; see [Chains].
+// Samples adds a job of independent samples ([shard.Samples]), such as those of a diffusion, to a
+// pipeline. Otherwise it is the same as [Chains].
 func Samples(s sdk.Scope, job Job) (sdk.PCollection, error) { return transform(s, "samples", job) }
 
-// AIS adds a job of annealed importance sampling to a pipeline; see [Chains]. [shard.AIS.LogZ]
-// reads the estimate from the tally.
+// AIS adds a job of annealed importance sampling ([shard.AIS]) to a pipeline. Otherwise it is the
+// same as [Chains]. [shard.AIS.LogZ] reads the estimate from the tally.
 func AIS(s sdk.Scope, job Job) (sdk.PCollection, error) { return transform(s, "ais", job) }
 
 func transform(s sdk.Scope, kind string, job Job) (sdk.PCollection, error) {

@@ -42,7 +42,7 @@ func (f *partsFn) Setup() error {
 	return err
 }
 
-// CreateInitialRestriction returns the range of all parts.
+// CreateInitialRestriction returns the range of all parts of the run.
 func (f *partsFn) CreateInitialRestriction([]byte) (offsetrange.Restriction, error) {
 	run, err := f.Job.Run.Build()
 	if err != nil {
@@ -52,7 +52,7 @@ func (f *partsFn) CreateInitialRestriction([]byte) (offsetrange.Restriction, err
 	return offsetrange.Restriction{End: int64(parts)}, err
 }
 
-// SplitRestriction returns the ranges with which a runner begins.
+// SplitRestriction splits the range r into the ranges with which a runner begins.
 func (*partsFn) SplitRestriction(_ []byte, r offsetrange.Restriction) []offsetrange.Restriction {
 	return r.EvenSplits(min(initialSplits, r.End-r.Start))
 }

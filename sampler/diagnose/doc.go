@@ -10,10 +10,11 @@
 //	err = ch.Run(ctx, 5000)
 //	fmt.Println(mag.Summary())
 //
-// [Record] does all of this in one call. [NewStreamingTrace] needs constant memory, [RealTrace] is
-// for states of reals, and [Replicas] records every rung of a tempered run. [Replay] reads the
-// draws that chains write to a file while they run. Draws can be exported to .npy files, to CSV in
-// the layout of CmdStan and to InferenceData JSON for ArviZ.
+// [Record] does all of this in one call. [NewStreamingTrace] needs constant memory, and [RealTrace]
+// is for states of reals. [Tally] merges statistics from many machines, and [Replicas] records
+// every temperature of a run of mcmc.Tempering. [Replay] reads the draws that chains write to a
+// file while they run. Draws can be exported to .npy files, to CSV in the layout of CmdStan and to
+// InferenceData JSON for ArviZ.
 //
 // The functions [RHat], [ESSBulk], [ESSTail] and [MCSEMean] follow Vehtari, Gelman, Simpson,
 // Carpenter and Bürkner (2021) and accept draws[chain][draw] from any source. If a diagnostic is

@@ -8,22 +8,25 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
-// MinDraws is the minimum number of draws per chain for an effective sample size. A shorter chain
-// has halves too short for the two autocovariances in the first pair of Geyer's sequence.
+// MinDraws is the minimum number of draws per chain for an effective sample size. Each chain is
+// split in half, and the halves of a shorter chain would not have the two autocovariances that the
+// estimator needs at least (the first pair of Geyer's sequence).
 const MinDraws = 6
 
-// ESSBulk returns the bulk effective sample size of draws[chain][draw]: the effective sample size
-// of the mean of the rank-normalised split chains (Vehtari et al. 2021). It measures how well the
-// chains explored the centre of the distribution, and is defined even if the variance is not.
+// ESSBulk returns the bulk effective sample size of draws[chain][draw] (Vehtari et al. 2021). It
+// measures how well the chains explored the centre of the distribution, and is defined even if the
+// variance is not. To compute it, each chain is split in half, and the draws are replaced by normal
+// scores of their ranks. The result is the effective sample size of the mean of these scores.
 //
-// The effective sample size of m half-chains of n draws, S = mn, is S/τ̂,
+// For m half-chains of n draws, S = mn draws in all, the effective sample size is S/τ̂,
 //
-//	τ̂ = −1 + 2 Σ_{t<T} ρ̂_t + ρ̂_T,   ρ̂_t = 1 − (W − γ̂_t)/(B/n + W(n−1)/n),
+//	τ̂ = −1 + 2 Σ_{t<T} ρ̂_t + ρ̂_T,   ρ̂_t = 1 − (W − γ̂_t)/(B/n + W(n−1)/n).
 //
-// where γ̂_t is the mean autocovariance at lag t, W the mean of the variances of the half-chains,
-// B/n the variance of their means, and ρ̂ is truncated and made monotone by pairs (Vehtari et al.
-// 2021, section 3.2, after Geyer 1992). For anticorrelated chains the ESS may exceed S, but it is
-// capped at S·log₁₀ S, as in Stan and in the R package posterior.
+// Here γ̂_t is the mean autocovariance at lag t, W is the mean of the variances of the half-chains,
+// and B/n is the variance of their means. The ρ̂_t are truncated at a lag T and made monotone by
+// pairs (Vehtari et al. 2021, section 3.2, after Geyer 1992). For anticorrelated chains the
+// effective sample size may exceed S, but it is capped at S·log₁₀ S, as in Stan and in the R
+// package posterior.
 //
 // All chains must have the same length, at least 6 draws ([ErrTooFew]). Constant draws give
 // [ErrConstant], NaN and infinite draws a [*NotFinite]. The draws are not modified. ESSBulk takes
@@ -39,9 +42,10 @@ func ESSBulk(draws [][]float64) (float64, error) {
 	return ess, nil
 }
 
-// ESSTail returns the tail effective sample size of draws[chain][draw]: the smaller of the
-// effective sample sizes of the indicators x ≤ q for the 5 % and the 95 % quantile q (Vehtari et
-// al. 2021). The errors are the same as for [ESSBulk].
+// ESSTail returns the tail effective sample size of draws[chain][draw] (Vehtari et al. 2021). It
+// measures how well the chains explored both tails. For the 5 % and the 95 % quantile q of all
+// draws, the indicator x ≤ q has an effective sample size; the result is the smaller of the two.
+// The errors are the same as for [ESSBulk].
 //
 // ESSTail skips an indicator that is constant. If a twentieth or more of the draws have the largest
 // value, the 95 % quantile is that value, and every draw is ≤ q. (The R package posterior returns
@@ -58,9 +62,9 @@ func ESSTail(draws [][]float64) (float64, error) {
 }
 
 // ESSMean returns the effective sample size of draws[chain][draw] for estimating their mean. It is
-// computed from the split chains themselves, without ranks (Vehtari et al. 2021, section 3.2).
-// [ESSBulk] gives the formula and the errors. In addition, the error is [ErrRange] if the variance
-// is not a positive finite float64.
+// computed as in [ESSBulk], but from the draws themselves instead of their ranks (Vehtari et al.
+// 2021, section 3.2). The errors are the same as for ESSBulk. In addition, the error is [ErrRange]
+// if the variance is not a positive finite float64.
 func ESSMean(draws [][]float64) (float64, error) {
 	ess, err := essMean(draws)
 	if err != nil {
@@ -72,12 +76,13 @@ func ESSMean(draws [][]float64) (float64, error) {
 // essCap returns the cap of the effective sample size for the given number of draws.
 func essCap(draws float64) float64 { return draws * math.Log10(draws) }
 
-// Autocorrelation returns the autocorrelations of x at the lags 0…len(x)−1,
+// Autocorrelation returns the autocorrelations of the series x of n draws at the lags t = 0 … n−1,
 //
 //	ρ_t = Σ_{i<n−t} (x_i − x̄)(x_{i+t} − x̄) / Σ_i (x_i − x̄)²,
 //
-// the biased estimate, computed by fast Fourier transform. x must hold at least two draws
-// ([ErrTooFew]). A constant series gives [ErrConstant], NaN and infinities a [*NotFinite].
+// where x̄ is the mean. This is the biased estimate, computed by fast Fourier transform. x must
+// hold at least two draws ([ErrTooFew]). A constant series gives [ErrConstant], NaN and infinities
+// a [*NotFinite].
 func Autocorrelation(x []float64) ([]float64, error) {
 	if err := checkDraws([][]float64{x}, 2); err != nil {
 		return nil, fmt.Errorf("diagnose: Autocorrelation: %w", err)
@@ -248,9 +253,10 @@ func MCSEMean(draws [][]float64) (float64, error) {
 	return sd / math.Sqrt(ess), nil
 }
 
-// AutocorrelationTime returns the integrated autocorrelation time τ of draws[chain][draw], in
-// draws. τ is the number of draws divided by [ESSMean]. The variance of the mean of these draws is
-// τ times the variance of the mean of as many independent draws. For one chain in equilibrium,
+// AutocorrelationTime returns the integrated autocorrelation time τ of draws[chain][draw], measured
+// in draws. It is the number of draws divided by [ESSMean]: the variance of the mean of these draws
+// is τ times the variance of the mean of as many independent draws. For one chain in equilibrium
+// with autocorrelations ρ_t,
 //
 //	τ = 1 + 2 Σ_{t≥1} ρ_t.
 //

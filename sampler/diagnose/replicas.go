@@ -10,8 +10,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Replicas records functions of the states on every rung of tempered chains (mcmc.Tempering). It
-// can also reweight their expectations to any temperature between the rungs:
+// Replicas records functions of the states at every temperature of mcmc.Tempering. That method
+// moves a replica of the chain at each inverse temperature of a ladder; a position on the ladder is
+// called a rung. Replicas can also reweight expectations to any temperature between the rungs:
 //
 //	all := diagnose.NewReplicas(energy.Magnetization).Name("mag")
 //	cfg := sampler.Config{Seed: 1, Observe: all.Observe}
@@ -22,7 +23,7 @@ import (
 //
 // [Replicas.Rung] returns the trace of one rung. Values take 8 bytes × (4 + functions) per draw,
 // chain and rung. Observe may be called for different chains at the same time. No other method may
-// overlap with Observe, except that methods that only read may overlap with each other.
+// overlap with Observe, but methods that only read may overlap with each other.
 type Replicas struct {
 	functions []func(x []int32) float64
 	names     []string
@@ -34,8 +35,8 @@ type Replicas struct {
 // draw.
 const betaName = "beta"
 
-// NewReplicas returns an empty record of the functions f. Each function is called with the sites of
-// one state, must not keep or modify them, and must be safe for concurrent use.
+// NewReplicas returns an empty record for the functions f. Each function is called with the levels
+// of one state, must not keep or modify them, and must be safe for concurrent use.
 func NewReplicas(f ...func(x []int32) float64) *Replicas {
 	t := NewTrace(f...)
 	return &Replicas{functions: t.functions, names: t.names}
@@ -57,8 +58,8 @@ func (r *Replicas) Name(names ...string) *Replicas {
 	return r
 }
 
-// Observe records the states of all replicas of a chain; it has the type [sampler.Observer]. It
-// panics if info has no rungs or if the number of rungs has changed.
+// Observe records the states of all replicas of a chain. Use it as a [sampler.Observer]. It panics
+// if info has no rungs or if the number of rungs has changed.
 func (r *Replicas) Observe(chain, draw int, x []int32, info *sampler.Info) {
 	if info == nil || info.Rungs == nil {
 		panic("diagnose: Replicas.Observe: info has no Rungs, want those of a method such as mcmc.Tempering")
@@ -103,7 +104,7 @@ func (r *Replicas) traces(n int) []*Trace {
 	return *p
 }
 
-// Len returns the number of rungs, 0 before the first draw.
+// Len returns the number of rungs, or 0 before the first draw.
 func (r *Replicas) Len() int {
 	if p := r.rungs.Load(); p != nil {
 		return len(*p)
@@ -111,9 +112,10 @@ func (r *Replicas) Len() int {
 	return 0
 }
 
-// Rung returns the trace of rung j, which holds the functions and "beta", the inverse temperature
-// of each draw. Blocks of chains that tune their own ladders differ in beta; blocks with fixed
-// Betas do not. It panics if there is no rung j.
+// Rung returns the trace of rung j. Besides the functions it holds "beta", the inverse temperature
+// of each draw. If the temperatures are tuned, "beta" differs between blocks of chains, each of
+// which tunes its own ladder. If they are fixed by Betas, it does not. Rung panics if there is no
+// rung j.
 func (r *Replicas) Rung(j int) *Trace {
 	if j < 0 || j >= r.Len() {
 		panic(fmt.Sprintf("diagnose: Replicas: rung = %d, want 0 ≤ rung < %d", j, r.Len()))

@@ -6,25 +6,27 @@ import (
 	"slices"
 )
 
-// Average is the estimate of an expectation at one temperature, or of a function of expectations.
+// Average is an estimate, at one temperature, of an expectation or of a function of expectations.
 type Average struct {
 	Value float64
-	SE    float64 // standard error, including the effect of autocorrelation
-	// Effective number of draws (Σw)²/Σw² for the weights w, as if the draws were independent.
+	SE    float64 // standard error, which includes the effect of autocorrelation
+	// Effective number of draws (Σw)²/Σw² for the weights w, not reduced by autocorrelation.
 	ESS float64
 }
 
-// Reweighting estimates expectations at every inverse temperature β within a ladder,
+// Reweighting estimates expectations at every inverse temperature β within the range of a ladder of
+// inverse temperatures β_k. It combines the draws n of all rungs k by MBAR (Shirts and Chodera
+// 2008), which has the smallest variance of all ways to do this:
 //
-//	⟨A⟩_β = Σ_n w_n A_n / Σ_n w_n,   w_n = exp(−βE_n) / Σ_k N_k exp(f_k − β_k E_n),
+//	⟨A⟩_β = Σ_n w_n A_n / Σ_n w_n,   w_n = exp(−βE_n) / Σ_k N_k exp(f_k − β_k E_n).
 //
-// over the draws n of all rungs, N_k of them at β_k: MBAR (Shirts and Chodera 2008), which has the
-// smallest variance of all ways to combine the rungs.
+// Here A_n and E_n are the values of the function and the energy at draw n, N_k is the number of
+// draws at β_k, and f_k is the free energy there.
 //
 // Standard errors are computed from the variation between at least 32 parts of the run, which are
 // assumed independent. The parts are the chains or, if there are few chains, consecutive stretches
-// of chains. Chains should run many times longer than a replica needs for a round trip through the
-// ladder. The error includes the uncertainty of the free energies f. A Reweighting is immutable and
+// of chains. Chains should therefore run many times longer than a replica needs for a round trip
+// through the ladder. The error includes the uncertainty of the f_k. A Reweighting is immutable and
 // safe for concurrent use.
 type Reweighting struct {
 	mixture
@@ -48,8 +50,9 @@ type group struct {
 const leastParts = 32
 
 // Reweight computes the free energies of the rungs from the draws so far and returns a
-// [Reweighting] that estimates expectations at all temperatures. It takes time proportional to the
-// number of different energies times the square of the number of different β.
+// [Reweighting] that estimates expectations at all temperatures of the ladder's range. It takes
+// time proportional to the number of different energies times the square of the number of different
+// β.
 //
 // It returns an error if there are fewer than 8·⌈32/chains⌉ draws per chain (ErrTooFew), if values
 // are not finite (a *[NotFinite]), or if the energies of the rungs do not overlap.
@@ -189,11 +192,11 @@ func (w *Reweighting) gather(part, at []int32) {
 	}
 }
 
-// Betas returns the inverse temperatures at which there are draws, in
-// descending order.
+// Betas returns the inverse temperatures at which there are draws, in descending order.
 func (w *Reweighting) Betas() []float64 { return slices.Clone(w.betas) }
 
-// Mean returns the expectation of a function, or of "energy" in nats, at each β.
+// Mean returns, for each β, the expectation of the function of the given name. The name "energy"
+// stands for the energy in nats.
 func (w *Reweighting) Mean(name string, betas ...float64) ([]Average, error) {
 	f, err := w.function("Mean", name)
 	if err != nil {
@@ -202,8 +205,8 @@ func (w *Reweighting) Mean(name string, betas ...float64) ([]Average, error) {
 	return w.curve("Mean", betas, func(_ float64, mean []float64) float64 { return mean[0] }, f)
 }
 
-// HeatCapacity returns β²(⟨E²⟩ − ⟨E⟩²), the heat capacity of all sites together
-// in units of Boltzmann's constant, at each β.
+// HeatCapacity returns, for each β, the heat capacity β²(⟨E²⟩ − ⟨E⟩²) of all sites together, in
+// units of Boltzmann's constant.
 func (w *Reweighting) HeatCapacity(betas ...float64) ([]Average, error) {
 	middle := w.e[len(w.e)/2] // reference energy that avoids cancellation of squares
 	return w.curve("HeatCapacity", betas,
@@ -212,8 +215,9 @@ func (w *Reweighting) HeatCapacity(betas ...float64) ([]Average, error) {
 		func(e float64, _ []float64) float64 { return (e - middle) * (e - middle) })
 }
 
-// Binder returns Binder's cumulant 1 − ⟨A⁴⟩/(3⟨A²⟩²) of a function A, such as the magnetisation, at
-// each β: 2/3 if A has two opposite values, 0 if A is normal with mean 0.
+// Binder returns, for each β, Binder's cumulant 1 − ⟨A⁴⟩/(3⟨A²⟩²) of a function A, such as the
+// magnetisation. The cumulant is 2/3 if A has two opposite values, and 0 if A is normal with mean
+// 0.
 func (w *Reweighting) Binder(name string, betas ...float64) ([]Average, error) {
 	f, err := w.function("Binder", name)
 	if err != nil {
@@ -225,10 +229,10 @@ func (w *Reweighting) Binder(name string, betas ...float64) ([]Average, error) {
 		func(e float64, v []float64) float64 { a := f(e, v); return a * a * a * a })
 }
 
-// Function returns g of expectations at each β. The expectations are of the functions in of, which
-// receive the energy and the recorded values of a draw, in the order of [NewReplicas]. For
-// instance, Var(A) is g = mean[1] − mean[0]² for the functions A and A². It returns an error if a β
-// is outside the ladder or g is not finite there.
+// Function returns, for each β, the value of g at the expectations of the functions in of. Each of
+// these is called with the energy and the recorded values of a draw, in the order of [NewReplicas].
+// To estimate Var(A), for instance, let the functions be A and A², and g = mean[1] − mean[0]².
+// Function returns an error if a β is outside the ladder or g is not finite there.
 func (w *Reweighting) Function(betas []float64, g func(mean []float64) float64, of ...func(energy float64, values []float64) float64) ([]Average, error) {
 	return w.curve("Function", betas, func(_ float64, mean []float64) float64 { return g(mean) }, of...)
 }
@@ -308,8 +312,8 @@ func (w *Reweighting) average(beta float64, g func(beta float64, mean []float64)
 	}
 }
 
-// LogZ returns log Z(β) − log Z(β_min) at each β, where Z(β) = Σ_x exp(−βE(x)) and β_min is the
-// smallest β of the ladder; at β_min = 0, log Z is sites·log levels.
+// LogZ returns, for each β, log Z(β) − log Z(β_min), where Z(β) = Σ_x exp(−βE(x)) and β_min is the
+// smallest β of the ladder. If β_min = 0, log Z(β_min) is sites·log levels.
 func (w *Reweighting) LogZ(betas ...float64) ([]Average, error) {
 	if err := w.check("LogZ", betas); err != nil {
 		return nil, err

@@ -12,40 +12,42 @@ import (
 // These errors state why a diagnostic has no value. Every error of [RHat], [ESSBulk] and the other
 // diagnostics, and of an [Estimate], wraps one of these or a [*NotFinite].
 var (
-	// ErrConstant means that all draws are equal, so that mixing cannot be judged. (The R
-	// package posterior returns NA.)
+	// ErrConstant means that all draws are equal, so that mixing cannot be judged. (The R package
+	// posterior returns NA.)
 	ErrConstant = errors.New("the series is constant")
 	// ErrTooFew means that there are too few draws or chains.
 	ErrTooFew = errors.New("too few draws")
-	// ErrRange means that the draws differ but their variance underflows to 0 or overflows in
+	// ErrRange means that the draws differ, but their variance underflows to 0 or overflows in
 	// float64. Rescale the observed function.
 	ErrRange = errors.New("the variance is outside the range of float64")
 )
 
-// NotFinite is the error of a series that contains a NaN or an infinity.
+// NotFinite is the error of a series that contains a NaN or an infinity. It names the first such
+// draw.
 type NotFinite struct {
-	Chain, Draw int // position of the first such draw, in the order of chains
+	Chain, Draw int // position of the first draw that is not finite, in the order of chains
 	Value       float64
 }
 
-// Error returns a message with the chain, the index and the value of the draw.
+// Error returns a message that names the chain, the index and the value of the draw.
 func (e *NotFinite) Error() string {
 	return fmt.Sprintf("chain %d, draw %d is %v", e.Chain, e.Draw, e.Value)
 }
 
-// RHat returns the rank-normalised split R-hat of draws[chain][draw],
+// RHat returns the rank-normalised split R-hat of draws[chain][draw]. Values above 1.01 mean that
+// the chains have not mixed. R-hat is the larger one of a bulk and a folded statistic,
 //
-//	max( R̂(z(split(x))), R̂(z(split(|x − median x|))) ),
+//	max( R̂(z(split(x))), R̂(z(split(|x − median x|))) ).
 //
-// the larger of the bulk and the folded statistic of Vehtari, Gelman, Simpson, Carpenter and
-// Bürkner 2021 (Rank-normalization, folding, and localization: an improved R-hat for assessing
-// convergence of MCMC, Bayesian Analysis 16, 667–718). Each chain is split in half (an odd length
-// drops its middle draw), and z replaces the draws by normal scores of their ranks; ties get their
-// average rank. Values above 1.01 mean that the chains have not mixed.
+// Here split cuts each chain in half (an odd length drops its middle draw). The function z replaces
+// the draws by normal scores of their ranks (ties get their average rank). R̂ compares the variance
+// between and within the halves. See Vehtari, Gelman, Simpson, Carpenter and Bürkner 2021
+// (Rank-normalization, folding, and localization: an improved R-hat for assessing convergence of
+// MCMC, Bayesian Analysis 16, 667–718).
 //
-// R̂ is +Inf if every half is constant and the halves differ. Folding may leave a constant, as for
-// a two-valued series with as many draws of each value. There is then no spread to compare, and
-// RHat returns the bulk statistic alone. (The R package posterior returns NA there.)
+// R̂ is +Inf if every half is constant and the halves differ. Folding can turn all draws into the
+// same value, as for a series of two values that occur equally often. There is then no spread to
+// compare, and RHat returns the bulk statistic alone. (The R package posterior returns NA there.)
 //
 // All chains must have the same length, at least 4 draws ([ErrTooFew]). Constant draws give
 // [ErrConstant], NaN and infinite draws a [*NotFinite]. The draws are not modified. RHat takes O(S

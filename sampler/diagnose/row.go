@@ -11,23 +11,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Row summarises the values of one function over all chains.
+// Row summarises the values of one function over all chains. It is a row of a [Summary].
 type Row struct {
 	Name string
-	// Mean and standard deviation of all S draws; the variance has divisor S − 1.
+	// Mean and standard deviation of all S draws; the divisor of the variance is S − 1.
 	Mean, SD Estimate
 	MCSE     Estimate // Monte Carlo standard error of Mean, see [MCSEMean]
-	// Standard error of Mean from the chain means alone: their standard deviation divided by
-	// √chains.
+	// Standard error of Mean, estimated from the chain means alone: their standard deviation
+	// divided by √chains.
 	MCSEChains   Estimate
 	Q5, Q50, Q95 Estimate // 5 %, 50 % and 95 % quantiles of all draws, interpolated linearly
-	// R̂ of [RHat]; in streaming mode and for a [Tally], the split R-hat without ranks
+	// R-hat, see [RHat]; in streaming mode and for a [Tally], the split R-hat without ranks
 	RHat Estimate
-	// Nested R̂ of Margossian et al. 2024; for a [Trace], every chain is a group of its own.
+	// Nested R-hat of Margossian et al. 2024, which compares groups of chains; for a [Trace], every
+	// chain is a group of its own.
 	RHatNested Estimate
 	ESSBulk    Estimate // bulk effective sample size, see [ESSBulk]
 	ESSTail    Estimate // tail effective sample size, see [ESSTail]
-	// Effective sample size of the mean, see [ESSMean]; in streaming mode (SD/MCSE)².
+	// Effective sample size of the mean, see [ESSMean]; in streaming mode, (SD/MCSE)².
 	ESSMean Estimate
 	Time    Estimate // integrated autocorrelation time in draws, see [AutocorrelationTime]
 
@@ -144,9 +145,9 @@ func (r *Row) rare() []Reason {
 	}}
 }
 
-// Estimate is a statistic that may be undefined. If it is, Value is 0 and Err states the reason;
-// Err wraps [ErrConstant], [ErrTooFew], [ErrRange], [ErrStreaming], [ErrRanks] or a [*NotFinite].
-// Value is never NaN; an R̂ may be +Inf.
+// Estimate is a statistic that may be undefined. If it is undefined, Value is 0 and Err states the
+// reason; Err then wraps [ErrConstant], [ErrTooFew], [ErrRange], [ErrStreaming], [ErrRanks] or a
+// [*NotFinite]. Value is never NaN. An R-hat may be +Inf.
 type Estimate struct {
 	Value float64
 	Err   error
@@ -180,8 +181,8 @@ func (e *Estimate) set(value float64, err error) {
 	e.Value, e.Err = value, err
 }
 
-// MarshalJSON encodes the value as a number and an undefined estimate as {"undefined": reason}. It
-// encodes an R̂ of +Inf, for which JSON has no number, as {"infinite": true}.
+// MarshalJSON encodes the value as a number, and an undefined estimate as {"undefined": reason}. An
+// R-hat of +Inf, for which JSON has no number, becomes {"infinite": true}.
 func (e Estimate) MarshalJSON() ([]byte, error) {
 	switch {
 	case !e.Defined():

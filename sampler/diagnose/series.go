@@ -11,7 +11,8 @@ import (
 // enough.
 const batchLimit = 64
 
-// ErrStreaming means that a diagnostic needs data that the streaming mode of [Trace] does not keep.
+// ErrStreaming means that a diagnostic needs data that a trace from [NewStreamingTrace] does not
+// keep.
 var ErrStreaming = errors.New("not kept in streaming mode")
 
 // series condenses a stream of unknown length into at most batchLimit batches of consecutive draws.

@@ -8,7 +8,8 @@ import (
 // span is a range of chain numbers, first … end−1.
 type span struct{ first, end int }
 
-// String returns the number of a single chain, or the first and the last number of a range.
+// String returns the number of a single chain, or the first and the last number of a range of
+// chains.
 func (s span) String() string {
 	if s.end == s.first+1 {
 		return fmt.Sprint(s.first)

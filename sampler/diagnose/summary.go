@@ -9,26 +9,28 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Summary holds the diagnostics of a [Trace] or a [Tally]. Printing it gives a table similar to
-// Stan's, with warnings below.
+// Summary holds the diagnostics of a [Trace] or a [Tally]. When printed, it is a table similar to
+// Stan's, followed by warnings.
 type Summary struct {
-	Rows      []Row   // one row per function
-	Chains    int     //
-	Draws     int     // number of draws per chain, see [Trace.Len]
-	Streaming bool    // true for a trace from [NewStreamingTrace]
-	Merged    bool    // true for a [Tally]: estimates that need ranks are undefined
-	Seconds   float64 // duration of the run in seconds, set by the caller; 0 means unknown
+	Rows      []Row // one row per function
+	Chains    int   // number of chains
+	Draws     int   // number of draws per chain, see [Trace.Len]
+	Streaming bool  // whether the trace is from [NewStreamingTrace]
+	// whether the summary is that of a [Tally], in which estimates that need ranks are undefined
+	Merged  bool
+	Seconds float64 // duration of the run in seconds, set by the caller; 0 means unknown
 
 	Accept  Estimate // mean acceptance probability of the steps that ended in a draw
-	Moves   Estimate // mean number of sites that changed in the steps that ended in a draw
+	Moves   Estimate // mean number of sites changed by the steps that ended in a draw
 	Invalid int      // number of evaluations that returned NaN in the steps that ended in a draw
 }
 
 // ranked reports whether the estimates that need the ranks of draws are defined.
 func (s Summary) ranked() bool { return !s.Streaming && !s.Merged }
 
-// ESSPerSecond returns the bulk ESS of one row divided by Seconds. In streaming mode and for a
-// tally it uses the ESS of the mean. If Seconds is 0, its error is [ErrTooFew].
+// ESSPerSecond returns the bulk effective sample size of the given row divided by Seconds. In
+// streaming mode and for a [Tally] it uses the effective sample size of the mean. If Seconds is 0,
+// the error of the estimate is [ErrTooFew].
 func (s Summary) ESSPerSecond(row int) Estimate {
 	check.Index("diagnose", "row", row, len(s.Rows))
 	e := s.Rows[row].ESSBulk
@@ -44,9 +46,12 @@ func (s Summary) ESSPerSecond(row int) Estimate {
 	return e
 }
 
-// Reasons returns the reasons not to use the draws. These are invalid evaluations, R̂ > 1.01, an
-// undefined R̂, an ESS below 400, an ESS at its cap, and a function whose draws are all equal
-// except for one stretch of one chain.
+// Reasons returns the reasons not to use the draws, or nil if there are none. They are
+//
+//   - an evaluation that returned NaN,
+//   - an R-hat above 1.01, or undefined,
+//   - an effective sample size below 400, or at its cap,
+//   - a function whose draws are all equal except for one stretch of one chain.
 func (s Summary) Reasons() []Reason {
 	var w []Reason
 	for _, r := range s.Rows {
@@ -172,7 +177,7 @@ func share(sum, count float64) (float64, error) {
 	return sum / count, nil
 }
 
-// MarshalJSON encodes the estimates and the warnings, each with its reason:
+// MarshalJSON encodes the estimates and the warnings, each warning with its reason:
 //
 //	{"chains": 4, "draws": 1000, "accept": 0.57, "moves": 3.1, "invalid": 0,
 //	 "rows": [{"name": "mag", "mean": 0.48, "sd": …, "mcse": …, "mcse_chains": …,
@@ -239,10 +244,11 @@ const (
 	essLimit  = 400
 )
 
-// Reason is a warning: one reason not to use the draws.
+// Reason is one reason not to use the draws, which a [Summary] shows as a warning.
 type Reason struct {
-	Row    string  // name of the function; empty if the reason concerns the whole run
-	Figure string  // "rhat", "ess_bulk", "ess_tail", "ess_mean", "visits" or "invalid"
+	Row string // name of the function; empty if the reason concerns the whole run
+	// name of the statistic: "rhat", "ess_bulk", "ess_tail", "ess_mean", "visits" or "invalid"
+	Figure string
 	Value  float64 // value of the statistic named by Figure; 0 if it is undefined
 	Limit  float64 // bound that Value should not cross
 	Text   string  // warning as a sentence, also returned by [Summary.Warnings]

@@ -19,9 +19,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Tally holds the statistics of a part of a run, which can be merged with those of other parts.
-// Chains may run anywhere: their tallies, merged in any order, have the same bits as one tally of
-// all chains. A Tally takes some 5 KB per function, however many chains there are.
+// Tally holds statistics of some chains of a run and can be merged with the tallies of other
+// chains. The chains may run on any machines: their tallies, merged in any order, have the same
+// bits as one tally of all chains. A Tally takes some 5 KB per function, however many chains there
+// are.
 //
 //	part, err := diagnose.NewTally(diagnose.TallyConfig{Chains: 1_000_000, First: 4096, Count: 1024, Draws: 96}, f)
 //	// … run these chains with Observe: part.Observe; then, where the parts are collected,
@@ -29,9 +30,10 @@ import (
 //	err = all.Merge(part) // for each part
 //	s, err := all.Summary()
 //
-// Every chain adds these numbers to exact sums: the means of its halves, their squares and their
-// autocovariances at lags below 64; its own mean and the square of that mean; and its variance. In
-// the [Row] of a function, the sums give
+// For every function, each chain adds some numbers to exact sums. For each half of the chain these
+// are its mean, the square of the mean, and the autocovariances at lags below 64. For the whole
+// chain they are its mean, the square of the mean, and the variance. In the [Row] of the function,
+// the sums give
 //
 //   - Mean and SD of all draws,
 //   - RHat as the split R-hat without ranks (Gelman et al. 2013, section 11.4),
@@ -41,10 +43,10 @@ import (
 //   - MCSEChains, the standard error from the means of the chains alone,
 //   - RHatNested (Margossian et al. 2024), for many short chains.
 //
-// Ranks cannot be merged: the quantiles, ESSBulk and ESSTail have the error [ErrRanks].
+// Ranks cannot be merged, so the quantiles, ESSBulk and ESSTail have the error [ErrRanks].
 //
-// The zero value is empty and takes its settings from the first tally merged into it. Only
-// [Tally.Observe] takes locks.
+// The zero value is empty and takes its settings from the first tally merged into it. Tally.Observe
+// may be called concurrently for different chains; the other methods take no locks.
 type Tally struct {
 	run   run
 	done  spans // chains that have all their draws
@@ -72,9 +74,8 @@ const maxDraws = math.MaxInt32 / 16
 var ErrRanks = errors.New("ranks do not merge")
 
 // Merge adds the chains of o, another part of the same run, to t. It does not change o. It returns
-// an error that names the cause, and leaves t unchanged, in three cases: t has some of the chains
-// already, o belongs to a run with other settings, or chains of t or o do not have all of their
-// draws.
+// an error and leaves t unchanged if t has some of the chains already, if o belongs to a run with
+// other settings, or if chains of t or o do not have all of their draws.
 //
 // Merge takes some microseconds per function.
 func (t *Tally) Merge(o *Tally) error {
@@ -178,7 +179,7 @@ func (r *run) agree(o *run) ([]byte, error) {
 }
 
 // SameRun returns nil if t and o belong to the same run, whatever chains they count. Otherwise t
-// and o cannot be merged, and the error names the difference. An empty tally is an error, too.
+// and o cannot be merged, and the error names the difference. An empty tally is an error too.
 func (t *Tally) SameRun(o *Tally) error {
 	if o == nil || o.empty() || t.empty() {
 		return errors.New("diagnose: Tally.SameRun: a tally is empty")
@@ -199,12 +200,12 @@ func (t *Tally) Covers(first, count int) bool {
 func (t *Tally) Chains() int { return t.done.chains() }
 
 // Digest returns 64 hexadecimal digits that identify what t observed: the values of every function
-// at every draw of every chain, and the states at the last draws. The digest does not depend on the
-// order of merging. Two runs with equal digests had the same bits.
+// at every draw of every chain, and the states at the last draws. Two runs with equal digests had
+// the same bits. The digest does not depend on the order of merging.
 func (t *Tally) Digest() string { return t.bits.String() }
 
 // Missing returns an error that names the chains of the run that t does not count, or nil if t
-// counts all chains.
+// counts all of them.
 func (t *Tally) Missing() error {
 	if t.empty() {
 		return errors.New("diagnose: Tally: empty")
@@ -246,16 +247,18 @@ func (t *Tally) Summary() (Summary, error) {
 	return s, t.Missing()
 }
 
-// LogMeanExp returns mean = log((1/n) Σ exp(l)) over the n chains that t counts. The log-weights l
-// are the values of the first function. With TallyConfig.LogWeights a tally keeps Σ exp(l) and Σ
-// exp(2l) in exact sums, whatever the size of l, so parts merged in any order give the same bits.
+// LogMeanExp returns mean = log((1/n) Σ exp(l)) over the n chains that t counts, for runs such as
+// annealed importance sampling that end with a log-weight l per chain. The log-weights are the
+// values of the first function, and TallyConfig.LogWeights must be set. The tally keeps Σ exp(l)
+// and Σ exp(2l) in exact sums, whatever the size of l, so parts merged in any order give the same
+// bits.
 //
 // stdErr is the relative standard error of the mean of the weights, which is to first order the
 // standard error of its logarithm. For a single chain stdErr is 0 and has no meaning. ess is the
 // effective sample size (Σw)²/Σw² of the weights w = exp(l).
 //
-// It returns an error if the tally does not keep these sums, if a log-weight is NaN, +Inf or beyond
-// ±2²⁸, or if no weight is positive (mean is then −Inf). It also returns the error of
+// LogMeanExp returns an error if the tally does not keep these sums, if a log-weight is NaN, +Inf
+// or beyond ±2²⁸, or if no weight is positive (mean is then −Inf). It also returns the error of
 // [Tally.Missing].
 func (t *Tally) LogMeanExp() (mean, stdErr, ess float64, err error) {
 	if err := t.Missing(); err != nil && t.empty() {
@@ -275,11 +278,11 @@ func (t *Tally) LogMeanExp() (mean, stdErr, ess float64, err error) {
 	return mean, stdErr, ess, t.Missing()
 }
 
-// TallyConfig specifies the run and the chains that a [Tally] counts. Draws is required.
+// TallyConfig specifies the run and the chains that a [Tally] counts. Only Draws is required.
 type TallyConfig struct {
 	Chains int    // number of chains of the whole run; 0 means 4
-	First  int    // number of the first chain in this part of the run
-	Count  int    // number of chains in this part of the run; 0 means all from First on
+	First  int    // number of the first chain that the tally counts
+	Count  int    // number of chains that the tally counts; 0 means all from First on
 	Draws  int    // number of draws per chain, ≥ 1
 	Seed   uint64 // seed of the run
 
@@ -291,10 +294,10 @@ type TallyConfig struct {
 	// weight, which may be −Inf; see [Tally.LogMeanExp]. Draws must then be 1.
 	LogWeights bool
 
-	// Run identifies everything that determines the draws in addition to Chains and Seed, such as
-	// the name of a model and its arguments. Merge rejects parts with a different Run. Runs are
+	// Run identifies everything else that determines the draws, such as the name of a model and its
+	// arguments. Merge rejects a part with a different Run, Chains or Seed. Values of Run are
 	// compared in the same way as a checkpoint compares settings, see [sampler.Method]. Languages
-	// are compared by content if Run is [energy.Shaped].
+	// in it are compared by their sets of states if Run is [energy.Shaped].
 	Run any
 }
 
@@ -337,7 +340,7 @@ func (c *TallyConfig) fill(functions int) error {
 }
 
 // NewTally returns a tally of the functions f for the chains that cfg specifies. [Tally.Observe]
-// records the draws of these chains. Each function is called with the sites of one state, must not
+// records the draws of these chains. Each function is called with the levels of one state, must not
 // keep or modify them, and must be safe for concurrent use. The functions are named f1, f2, …
 // unless [Tally.Name] sets other names. NewTally returns an error if a function is nil or a setting
 // is out of range.
@@ -372,8 +375,8 @@ func NewTally(cfg TallyConfig, f ...func(x []int32) float64) (*Tally, error) {
 	return t, nil
 }
 
-// Name names the functions and returns t. It panics if the number of names differs from the number
-// of functions, or if a name is empty or contains a comma or a line break.
+// Name sets the names of the functions and returns t. It panics if the number of names differs from
+// the number of functions, or if a name is empty or contains a comma or a line break.
 func (t *Tally) Name(names ...string) *Tally {
 	if len(names) != len(t.rows) {
 		panic(fmt.Sprintf("diagnose: Tally.Name: %d names, want %d", len(names), len(t.rows)))
@@ -387,8 +390,8 @@ func (t *Tally) Name(names ...string) *Tally {
 	return t
 }
 
-// RealTally returns a tally of functions of real states, and the observer that records draws in the
-// tally. Otherwise it behaves like [NewTally].
+// RealTally returns a tally of functions of real-valued states, and an observer that records draws
+// in the tally. Otherwise it is the same as [NewTally].
 func RealTally(cfg TallyConfig, f ...func(x []float32) float64) (*Tally, sampler.RealObserver, error) {
 	stand := make([]func(x []int32) float64, len(f))
 	for i := range f {
@@ -413,8 +416,9 @@ func RealTally(cfg TallyConfig, f ...func(x []float32) float64) (*Tally, sampler
 // version of the layout.
 const tallyMagic = "gibbsite tally 1\n"
 
-// AppendBinary appends t to b in binary form, with a checksum. Equal statistics have equal bytes.
-// It returns an error if t is empty or if some chains of the part do not have all of their draws.
+// AppendBinary appends t to b in binary form, with a checksum. Tallies with equal statistics have
+// equal bytes. AppendBinary returns an error if t is empty or if some of its chains do not have all
+// of their draws.
 func (t *Tally) AppendBinary(b []byte) ([]byte, error) {
 	if t.empty() {
 		return nil, errors.New("diagnose: Tally: empty")
@@ -480,9 +484,9 @@ func (t *tallied) append(b []byte) []byte {
 	return b
 }
 
-// UnmarshalBinary replaces t by a tally that AppendBinary wrote. After that t accepts no further
-// draws but can be merged. Damaged data give an error and leave t unchanged. Memory is proportional
-// to the length of the data, whatever sizes the data claim.
+// UnmarshalBinary replaces t by a tally that AppendBinary wrote. After that t can be merged but
+// accepts no further draws. Damaged data give an error and leave t unchanged. The memory used is
+// proportional to the length of the data, whatever sizes the data claim.
 func (t *Tally) UnmarshalBinary(b []byte) error {
 	if err := t.decode(b); err != nil {
 		return fmt.Errorf("diagnose: Tally: %w", err)
@@ -656,8 +660,8 @@ func (t *Tally) toJSON() (j tallyJSON, err error) {
 	return j, err
 }
 
-// MarshalJSON encodes t as a JSON object: counts, names and chains in readable form, and in "data"
-// the bytes of AppendBinary in base64.
+// MarshalJSON encodes t as a JSON object. Counts, names and chains are in readable form, and "data"
+// holds the bytes of AppendBinary in base64.
 func (t *Tally) MarshalJSON() ([]byte, error) {
 	j, err := t.toJSON()
 	if err != nil {
@@ -689,12 +693,12 @@ func (t *Tally) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Observe records the state x of the chain with the given number in the run; it has the type
+// Observe records the state x of the chain with the given number in the run. Use it as a
 // [sampler.Observer]. Draws are numbered in the order of the calls; the argument draw is ignored.
 // Calls for the same chain must not overlap; calls for different chains may.
 //
-// It panics if the chain is not in this part of the run or has all its draws, or if t was not
-// created by [NewTally].
+// It panics if t does not count the chain or the chain has all its draws, or if t was not created
+// by [NewTally].
 func (t *Tally) Observe(chain, draw int, x []int32, info *sampler.Info) {
 	u := t.next(chain)
 	n := t.record.draws

@@ -20,7 +20,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Trace records scalar functions of the states of a run and measures how well the chains have
+// Trace records functions of the state at every draw of a run and measures how well the chains have
 // mixed.
 //
 //	mag := diagnose.NewTrace(energy.Magnetization)
@@ -28,18 +28,18 @@ import (
 //	err = ch.Run(ctx, 5000)
 //	fmt.Println(mag.Summary())
 //
-// A Trace need not know the number of chains in advance: a chain is part of the trace once
-// [Trace.Observe] has been called for it. Results list chains in the order of their numbers.
-// [Record] makes chains, runs them and returns their trace.
+// [Record] makes chains, runs them and returns their trace. A Trace need not know the number of
+// chains in advance: a chain is part of the trace once [Trace.Observe] has been called for it.
+// Results list chains in the order of their numbers.
 //
 // A Trace from [NewTrace] keeps every value: 8 bytes × (3 + functions) per kept draw and chain. The
 // three additional values have the names "energy", "accept" and "moves". A Trace from
 // [NewStreamingTrace] needs little memory, which does not grow with the length of the run, but
 // provides fewer statistics.
 //
-// Observe may be called for different chains at the same time; each chain has its own record, and
+// Observe may be called for different chains at the same time. Each chain has its own record, and
 // only its first draw takes a lock. No other method may overlap with Observe or with another
-// method, except that methods that only read may overlap with each other.
+// method, but methods that only read may overlap with each other.
 type Trace struct {
 	functions  []func(x []int32) float64
 	names      []string
@@ -56,9 +56,9 @@ type Trace struct {
 var unknown = sampler.Info{Energy: math.NaN(), Accept: math.NaN()}
 
 // NewTrace returns a trace of the functions f that keeps every value. Each function is called with
-// the sites of one state, must not keep or modify them, and must be safe for concurrent use. The
-// functions are named f1, f2, … unless [Trace.Name] sets other names. f may be empty: energies,
-// acceptance and moves are still recorded.
+// the levels of one state, must not keep or modify them, and must be safe for concurrent use. The
+// functions are named f1, f2, … unless [Trace.Name] sets other names. Energies, acceptance and
+// moves are always recorded, so f may be empty.
 //
 // It panics if a function is nil.
 func NewTrace(f ...func(x []int32) float64) *Trace {
@@ -82,21 +82,21 @@ func newTrace(functions int) *Trace {
 }
 
 // NewStreamingTrace returns a trace that needs constant memory, 1.6 KB per chain and function. The
-// functions f must satisfy the rules of [NewTrace]. The length of the run need not be known: each
+// functions f must satisfy the rules of [NewTrace]. The length of the run need not be known. Each
 // series is condensed into 32 to 64 batches of consecutive draws, and the batch size doubles when
-// there are more. Its [Summary] has
+// there would be more batches. Its [Summary] has
 //
 //   - the mean and the standard deviation of all draws,
-//   - MCSE and ESSMean by batch means, with batches of √n draws or more, pooled with the variance
-//     of the chain means. If that variance is larger than chance allows (F test at 1 %), it is used
-//     alone, so that chains stuck in different places are noticed. If batches are correlated, their
-//     autocorrelations are included. If the effective number of batches is so small that an
-//     interval would cover too little, MCSE has the error [ErrTooFew],
+//   - MCSE and ESSMean by batch means, with batches of √n draws or more for n draws, pooled with
+//     the variance of the chain means. If that variance is larger than chance allows (F test at 1
+//     %), it is used alone, so that chains stuck in different places are noticed. If batches are
+//     correlated, their autocorrelations are included. If the effective number of batches is so
+//     small that a confidence interval would cover too little, MCSE has the error [ErrTooFew],
 //   - MCSEChains, by the variance of the chain means alone, and RHatNested,
 //   - RHat as the plain split statistic without ranks (Gelman et al. 2013); it compares the first
-//     and the second half of the complete batches, which omits at most 2 batches in 34,
+//     and the second half of the complete batches, which omits at most 2 batches in 34.
 //
-// and no quantiles, bulk or tail ESS (their error is [ErrStreaming]).
+// It has no quantiles and no bulk or tail effective sample size; their error is [ErrStreaming].
 func NewStreamingTrace(f ...func(x []int32) float64) *Trace {
 	t := NewTrace(f...)
 	t.streaming = true
@@ -114,8 +114,9 @@ func (t *Trace) Name(names ...string) *Trace {
 	return t
 }
 
-// KeepStates makes t also keep the states, 4 bytes per site, draw and chain, so that they can be
-// exported. It returns t. It panics in streaming mode or if called after the first draw.
+// KeepStates makes t also keep the states, so that they can be exported. They take 4 bytes per
+// site, draw and chain. KeepStates returns t. It panics in streaming mode or if called after the
+// first draw.
 func (t *Trace) KeepStates() *Trace {
 	if t.streaming {
 		panic("diagnose: KeepStates: a streaming trace keeps no states")
@@ -138,9 +139,9 @@ func (t *Trace) Reserve(draws int) {
 	}
 }
 
-// Observe records the state x of a chain; it has the type [sampler.Observer]. Draws are numbered in
-// the order of the calls, not by draw, so that a trace may continue through several runs. A nil
-// info, or NaN in info, means that energy and acceptance are unknown.
+// Observe records the state x of a chain. Use it as a [sampler.Observer]. Draws are numbered in the
+// order of the calls, not by the argument draw, so that a trace may continue through several runs.
+// If info is nil or holds NaN, energy and acceptance are unknown.
 //
 // Calls for the same chain must not overlap; calls for different chains may. Observe allocates only
 // to grow the record; see [Trace.Reserve]. It panics if chain is not within 0 … 2²⁸−1. It also
@@ -248,9 +249,9 @@ func (t *Trace) record(chain int) *record {
 // records returns the records of the chains that have at least one draw, ordered by chain number.
 func (t *Trace) records() []*record { return t.slots.list() }
 
-// RealTrace returns a [Trace] of functions of real states, and the observer that records draws in
-// that trace. The functions must be safe for concurrent use. A trace of reals keeps no states, best
-// states or marginals. RealTrace panics if a function is nil.
+// RealTrace returns a [Trace] of functions of real-valued states, and an observer that records
+// draws in the trace. The functions must be safe for concurrent use. The trace cannot keep states,
+// best states or marginals. RealTrace panics if a function is nil.
 func RealTrace(f ...func(x []float32) float64) (*Trace, sampler.RealObserver) {
 	for i := range f {
 		if f[i] == nil {
@@ -267,17 +268,17 @@ func RealTrace(f ...func(x []float32) float64) (*Trace, sampler.RealObserver) {
 	}
 }
 
-// KeepBest makes t keep, for each chain, the observed state of lowest energy. It returns t, and
-// panics if called after the first draw.
+// KeepBest makes t keep, for each chain, the observed state of least energy; see [Trace.Best]. It
+// returns t, and panics if called after the first draw.
 func (t *Trace) KeepBest() *Trace {
 	t.early("KeepBest")
 	t.keepBest = true
 	return t
 }
 
-// Best returns a copy of the observed state of lowest energy so far, and its energy in nats. On
-// ties it returns the first such state of the first such chain. It is an error if states were not
-// kept ([Trace.KeepBest]) or if no draw had a known energy (ErrTooFew).
+// Best returns a copy of the observed state of least energy so far, and its energy in nats. On ties
+// it returns the first such state of the first such chain. It is an error if states were not kept
+// ([Trace.KeepBest]) or if no draw had a known energy (ErrTooFew).
 func (t *Trace) Best() (x []int32, energy float64, err error) {
 	if !t.keepBest {
 		return nil, 0, errNotKept("Best", "KeepBest")
@@ -294,14 +295,14 @@ func (t *Trace) Best() (x []int32, energy float64, err error) {
 	return slices.Clone(best.best), best.bestEnergy, nil
 }
 
-// Record makes chains of the method on the model, runs them for a number of draws after their
-// warm-up, and returns the trace of the functions f:
+// Record makes chains of the method on the model, warms them up, runs them for a number of draws,
+// and returns the trace of the functions f:
 //
 //	mag, err := diagnose.Record(ctx, m, mcmc.Gibbs{}, sampler.Config{Seed: 1}, 1000, energy.Magnetization)
 //
-// It combines [NewTrace], [sampler.NewChains] and Run; cfg.Observe is also called for every draw.
-// The errors are those of NewChains and Run. If Run fails, Record also returns the trace of the
-// draws made before.
+// It combines [NewTrace], [sampler.NewChains] and Run. If cfg.Observe is set, it is also called for
+// every draw. The errors are those of NewChains and Run. If Run fails, Record also returns the
+// trace of the draws made before.
 func Record(ctx context.Context, m energy.Model, method sampler.Method, cfg sampler.Config, draws int, f ...func(x []int32) float64) (*Trace, error) {
 	t := NewTrace(f...)
 	cfg.Observe = sampler.Observer(t.Observe).And(cfg.Observe)
@@ -312,19 +313,21 @@ func Record(ctx context.Context, m energy.Model, method sampler.Method, cfg samp
 	return t, ch.Run(ctx, draws)
 }
 
-// Replay calls observe with every draw in a file written by [sampler.Config].DrawsFile, the draws
-// of each chain in order, and returns the number of draws that every chain has. A [Trace] filled by
-// Replay equals one filled during the run:
+// Replay calls observe with every draw in a file that a run wrote because
+// [sampler.Config].DrawsFile was set. It returns the number of draws that every chain has. A
+// [Trace] filled by Replay equals one filled during the run:
 //
 //	draws, err := diagnose.Replay("run.draws", mag.Observe)
 //
-// Chains are numbered as in the run. Draws that a resumed run repeated are passed only once. An
-// incomplete draw at the end of the file, left by a killed process, is skipped. It is an error if
-// the file is damaged before its end or draws are missing. Draws that a chain missed because of a
-// failure, see [sampler.Runner.Reset], are counted but not passed. Replay needs memory for a few
-// draws of one block of chains and for an index of some 40 bytes per 64 KB of file.
+// The draws of each chain come in order, and chains are numbered as in the run. Draws that a
+// resumed run repeated are passed only once. Draws that a chain missed because of a failure (see
+// [sampler.Runner.Reset]) are counted but not passed. An incomplete draw at the end of the file,
+// left by a killed process, is skipped. It is an error if the file is damaged before its end or
+// draws are missing.
 //
-// The file may still be growing while Replay reads it. S is int32, or float32 for chains on reals.
+// The file may still be growing while Replay reads it. Replay needs memory for a few draws of one
+// block of chains and for an index of some 40 bytes per 64 KB of file. S is int32, or float32 for
+// chains on reals.
 func Replay[S energy.Site](path string, observe func(chain, draw int, x []S, info *sampler.Info)) (draws int, err error) {
 	if observe == nil {
 		return 0, fmt.Errorf("diagnose: Replay: observe = nil")
@@ -351,8 +354,9 @@ const (
 	modeBest
 )
 
-// AppendBinary appends all draws so far to b in binary form. A run that is continued from them
-// later ends with the same summary. The functions themselves are not saved.
+// AppendBinary appends all draws so far to b in binary form. A run that continues with a trace
+// restored from it ends with the same summary as if it had not stopped. The functions themselves
+// are not saved.
 func (t *Trace) AppendBinary(b []byte) ([]byte, error) {
 	return wire.Append(b, traceMagic, t.body(nil)), nil
 }
@@ -385,8 +389,8 @@ func (t *Trace) body(b []byte) []byte {
 
 // UnmarshalBinary replaces the draws by draws that AppendBinary saved. The receiver must come from
 // the same constructor with the same options and names; the functions should be the same too. Data
-// that do not fit give an error and leave the trace unchanged. Memory is proportional to the length
-// of the data, whatever sizes the data claim.
+// that do not fit give an error and leave the trace unchanged. The memory used is proportional to
+// the length of the data, whatever sizes the data claim.
 func (t *Trace) UnmarshalBinary(b []byte) error {
 	records, err := t.decode(b)
 	if err != nil {
@@ -530,9 +534,8 @@ func (s *series) decode(d *decoder, limit int) error {
 	return nil
 }
 
-// WriteNPY writes the values of the functions as one NumPy array of float64,
-// shape chains × [Trace.Len] × functions. A streaming trace gives
-// [ErrStreaming].
+// WriteNPY writes the values of the functions as one NumPy array of float64, with shape chains ×
+// [Trace.Len] × functions. A streaming trace gives [ErrStreaming].
 func (t *Trace) WriteNPY(w io.Writer) error {
 	if t.streaming {
 		return fmt.Errorf("diagnose: WriteNPY: %w", ErrStreaming)
@@ -547,8 +550,8 @@ func (t *Trace) WriteNPY(w io.Writer) error {
 	return npy.Write(w, values, t.Chains(), n, len(t.names))
 }
 
-// WriteStatesNPY writes the states as one NumPy array of int32, shape chains × [Trace.Len] × sites.
-// It is an error if the states were not kept; see [Trace.KeepStates].
+// WriteStatesNPY writes the states as one NumPy array of int32, with shape chains × [Trace.Len] ×
+// sites. It is an error if the states were not kept; see [Trace.KeepStates].
 func (t *Trace) WriteStatesNPY(w io.Writer) error {
 	if !t.keepStates {
 		return errors.New("diagnose: WriteStatesNPY: no states were kept")
@@ -572,22 +575,25 @@ func (t *Trace) sites() int {
 	return 0
 }
 
-// WriteCSV writes one chain in the layout of CmdStan's files, which ArviZ reads with from_cmdstan:
-// comment lines that start with #, a line of column names and one line per draw ([Trace.Len] of
-// them). The columns are
+// WriteCSV writes one chain in the layout of CmdStan's files, which ArviZ reads with from_cmdstan.
+// It writes comment lines that start with #, a line of column names and one line for each of the
+// [Trace.Len] draws. The columns are
 //
 //	lp__, accept_stat__, moves__, the functions, x.1 … x.sites
 //
-// with lp__ = −energy, accept_stat__ the acceptance probability, moves__ the number of sites that
-// changed, and the sites only if states are kept. Unknown numbers are written as NaN, infinite ones
-// as inf and -inf, and all others with the fewest digits that reproduce the same float64.
+// Here lp__ is −energy, accept_stat__ is the acceptance probability, and moves__ is the number of
+// sites that changed. The sites are written only if states are kept. Unknown numbers are written as
+// NaN, infinite ones as inf and -inf, and all others with the fewest digits that reproduce the same
+// float64.
 //
 // Readers of this format restrict the names of functions. A name must be a letter followed by
 // letters, digits and underscores, without two underscores at the end. It may end in 1-based
 // indices after dots (spin.1.3), the same number of indices for every element. Names must differ,
-// and none may be x if states are kept. WriteCSV returns an error for any other name before it
-// writes anything. A streaming trace gives [ErrStreaming]. WriteCSV panics if there is no such
-// chain; chains count from 0 in the order of their numbers.
+// and none may be x if states are kept. For any other name WriteCSV returns an error before it
+// writes anything.
+//
+// Chains count from 0 in the order of their numbers. WriteCSV panics if there is no such chain. A
+// streaming trace gives [ErrStreaming].
 func (t *Trace) WriteCSV(w io.Writer, chain int) error {
 	if err := check.Given("diagnose: WriteCSV", "w", w); err != nil {
 		return err
@@ -688,9 +694,9 @@ func appendFloat(b []byte, v float64) []byte {
 	return strconv.AppendFloat(b, v, 'g', -1, 64)
 }
 
-// Values returns a copy of the values of one function as values[chain][draw]. The names "energy"
-// (in nats), "accept" (acceptance probability) and "moves" (sites that changed) are also accepted.
-// A function with one of these names takes precedence. Every chain has [Trace.Len] draws. It is an
+// Values returns a copy of the values of one function as values[chain][draw]. Every chain has
+// [Trace.Len] draws. The names "energy" (in nats), "accept" (acceptance probability) and "moves"
+// (number of sites that changed) are also accepted, unless a function has the same name. It is an
 // error if there is no such name. A streaming trace gives [ErrStreaming].
 func (t *Trace) Values(name string) ([][]float64, error) {
 	k, err := t.find(name)
@@ -732,15 +738,16 @@ func errNotKept(what, how string) error {
 	return errors.New("diagnose: " + what + ": not kept, want " + how + " before the first draw")
 }
 
-// SaveNPY writes the file path with [Trace.WriteNPY]. Until the file is complete, its name is
-// path.partial. On an error, the partial file is removed and an existing file at path is unchanged.
+// SaveNPY writes the output of [Trace.WriteNPY] to the file path. Until the file is complete, its
+// name is path.partial. On an error, the partial file is removed and an existing file at path is
+// unchanged.
 func (t *Trace) SaveNPY(path string) error { return saveFile(path, t.WriteNPY) }
 
-// SaveStatesNPY writes the file path with [Trace.WriteStatesNPY]. Until it is complete, the file is
-// named path.partial; see [Trace.SaveNPY].
+// SaveStatesNPY writes the output of [Trace.WriteStatesNPY] to the file path, in the same way as
+// [Trace.SaveNPY].
 func (t *Trace) SaveStatesNPY(path string) error { return saveFile(path, t.WriteStatesNPY) }
 
-// SaveCSV writes the files prefix_1.csv, prefix_2.csv, …, one per chain, with [Trace.WriteCSV], and
+// SaveCSV writes each chain with [Trace.WriteCSV], to the files prefix_1.csv, prefix_2.csv, …, and
 // returns their names. Each file appears only when it is complete. After an error, the files of the
 // earlier chains remain.
 func (t *Trace) SaveCSV(prefix string) (paths []string, err error) {
@@ -789,15 +796,17 @@ func saveFile(path string, write func(io.Writer) error) (err error) {
 // Histogram counts the values in each of several adjacent bins of equal width.
 type Histogram struct {
 	Edges []float64 // bin edges in ascending order, one more than there are bins
-	// Number of values in [Edges[k], Edges[k+1]); the last bin includes its upper edge.
+	// Number of values in [Edges[k], Edges[k+1]) for each bin k; the last bin includes its upper
+	// edge.
 	Counts []int
 }
 
-// Histogram counts the draws of one function in all chains, in bins of equal width from the
-// smallest to the largest value. The names "energy", "accept" and "moves" are also accepted.
-// Constant draws get bins of width 1/bins around their value. It returns the errors of
-// [Trace.Values], and an error if there are no draws (ErrTooFew) or draws are not finite (a
-// *[NotFinite]). It panics if bins < 1.
+// Histogram counts the draws of one function in all chains. It uses bins of equal width from the
+// smallest to the largest value. If all draws are equal, the bins have width 1/bins around that
+// value. The names "energy", "accept" and "moves" are also accepted.
+//
+// It returns the errors of [Trace.Values], and an error if there are no draws (ErrTooFew) or draws
+// are not finite (a *[NotFinite]). It panics if bins < 1.
 func (t *Trace) Histogram(name string, bins int) (Histogram, error) {
 	if bins < 1 {
 		panic(fmt.Sprintf("diagnose: Histogram: bins = %d, want ≥ 1", bins))
@@ -856,11 +865,11 @@ func (h *Histogram) bin(v float64) int {
 //	 "sample_stats": {"lp": [[…], …], "acceptance_rate": …, "n_moves": …},
 //	 "attrs": {"inference_library": "gibbsite"}}
 //
-// The functions appear by name, indexed [chain][draw]. The states x, indexed [chain][draw][site],
-// appear if they are kept; lp is −energy. Statistics that are unknown (NaN) in every draw are
-// omitted. Numbers have the fewest digits that reproduce the same float64. Numbers that are not
-// finite are written as NaN, Infinity and −Infinity, as in ArviZ and Python's json; strict JSON
-// readers do not accept these.
+// The values of each function appear under its name, indexed [chain][draw]. If states are kept,
+// they appear as x, indexed [chain][draw][site]. Here lp is −energy. Statistics that are unknown
+// (NaN) in every draw are omitted. Numbers have the fewest digits that reproduce the same float64.
+// Numbers that are not finite are written as NaN, Infinity and −Infinity, as in ArviZ and Python's
+// json; strict JSON readers do not accept these.
 //
 // Names must differ and must not be empty, "chain" or "draw". "x" is not allowed if states are
 // kept. A streaming trace gives [ErrStreaming].
@@ -874,8 +883,8 @@ func (t *Trace) WriteInferenceData(w io.Writer) error {
 	return nil
 }
 
-// SaveInferenceData writes the file path with [Trace.WriteInferenceData]. Until it is complete, the
-// file is named path.partial; see [Trace.SaveNPY].
+// SaveInferenceData writes the output of [Trace.WriteInferenceData] to the file path, in the same
+// way as [Trace.SaveNPY].
 func (t *Trace) SaveInferenceData(path string) error { return saveFile(path, t.WriteInferenceData) }
 
 func (t *Trace) writeInferenceData(w io.Writer) error {
@@ -1012,22 +1021,22 @@ func appendQuoted(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// Marginals holds the frequency of each level at every site. The frequencies estimate probabilities
-// p(x_i = l), not log-probabilities.
+// Marginals holds how often each level occurred at every site, as relative frequencies. They
+// estimate the probabilities p(x_i = l), not log-probabilities.
 type Marginals struct {
 	Sites, Levels int
 	Draws         int       // number of draws of all chains together
-	P             []float64 // sites × levels: frequency of the level at the site
+	P             []float64 // relative frequency of each level at each site, sites × levels
 
-	// SE is the standard error of each entry of P, estimated from the variation between chains as
-	// √(Var_c(mean of chain c)/chains). This is valid whatever the autocorrelation. SE is nil for a
-	// single chain. If no draw had a level, or every draw had it, its SE is 0, which proves
+	// SE is the standard error of each entry of P, or nil for a single chain. It is the standard
+	// deviation between the means of the chains, divided by √chains, which is valid whatever the
+	// autocorrelation. If no draw had a level, or every draw had it, its SE is 0, which proves
 	// nothing.
 	SE []float64
 }
 
-// At returns the frequency of a level at a site and its standard error. The standard error is NaN
-// for a single chain. At panics if there is no such site or level.
+// At returns the relative frequency of a level at a site, and its standard error. The standard
+// error is NaN for a single chain. At panics if there is no such site or level.
 func (m Marginals) At(site, level int) (p, se float64) {
 	if site < 0 || site >= m.Sites || level < 0 || level >= m.Levels {
 		panic(fmt.Sprintf("diagnose: Marginals: site = %d, level = %d, want < %d and < %d", site, level, m.Sites, m.Levels))
@@ -1041,9 +1050,10 @@ func (m Marginals) At(site, level int) (p, se float64) {
 	return m.P[i], m.SE[i]
 }
 
-// KeepMarginals makes t count how often each level occurs at every site. The counts take 8 bytes
-// per chain, site and level, in streaming mode too. Observe then panics on a level outside
-// 0…levels−1. KeepMarginals returns t. It panics if levels < 1 or if called after the first draw.
+// KeepMarginals makes t count how often each level occurs at every site; see [Trace.Marginals]. The
+// counts take 8 bytes per chain, site and level, in streaming mode too. Observe then panics on a
+// level outside 0…levels−1. KeepMarginals returns t. It panics if levels < 1 or if called after the
+// first draw.
 func (t *Trace) KeepMarginals(levels int) *Trace {
 	t.early("KeepMarginals")
 	if levels < 1 {
@@ -1053,8 +1063,8 @@ func (t *Trace) KeepMarginals(levels int) *Trace {
 	return t
 }
 
-// Marginals returns the frequencies of levels so far. It is an error if the frequencies were not
-// kept ([Trace.KeepMarginals]), if there are no draws (ErrTooFew), or if chains differ in their
+// Marginals returns the relative frequencies of levels so far. It is an error if they were not
+// counted ([Trace.KeepMarginals]), if there are no draws (ErrTooFew), or if chains differ in their
 // number of sites.
 func (t *Trace) Marginals() (Marginals, error) {
 	if t.levels == 0 {
@@ -1092,9 +1102,9 @@ func (t *Trace) Marginals() (Marginals, error) {
 	return m, nil
 }
 
-// Summary computes the diagnostics of the draws so far. With S draws of all chains, it takes O(S
-// log S) time and O(S) memory if the trace keeps every value. Draws that only some chains have (see
-// [Trace.Len]) are not included.
+// Summary computes the diagnostics of the draws so far. Draws that only some chains have (see
+// [Trace.Len]) are not included. If the trace keeps every value and has S draws, it takes O(S log
+// S) time and O(S) memory.
 func (t *Trace) Summary() Summary {
 	s := Summary{Chains: t.Chains(), Draws: t.Len(), Streaming: t.streaming}
 	var draws, moves, accepts int
@@ -1115,7 +1125,7 @@ func (t *Trace) Summary() Summary {
 }
 
 // Row returns the diagnostics of one function, or of "energy", "accept" or "moves". The errors are
-// those of [Trace.Values], except that a streaming trace has rows for its functions.
+// those of [Trace.Values], but a streaming trace also has a row for each of its functions.
 func (t *Trace) Row(name string) (Row, error) {
 	if i := slices.Index(t.names, name); i >= 0 {
 		return t.row(i), nil

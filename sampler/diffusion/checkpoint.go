@@ -20,27 +20,27 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Save writes a checkpoint to w: all samples of the runner, including those that it loaded. It
-// returns an error unless Config.Checkpoint.Path is set, because otherwise the runner keeps no
-// samples.
+// Save writes a checkpoint to w. It holds all samples of the runner, including those that the
+// runner loaded. Save returns an error unless Config.Checkpoint.Path is set, because otherwise the
+// runner keeps no samples.
 func (d *Runner[S]) Save(w io.Writer) error { return d.life.Save(w) }
 
-// Load restores a checkpoint written by Save into a new runner with the same model, process and
-// Config. Count, Workers, Checkpoint, Observe and Progress may differ. If another setting
-// differs, the error names the first such setting. Models are compared by their predictions for
-// some states, to 1e-3.
+// Load restores a checkpoint written by Save. The runner must be new and must have the same model,
+// process and Config; only Count, Workers, Checkpoint, Observe and Progress may differ. If another
+// setting differs, the error names the first such setting. Models are compared by their predictions
+// for some states, which must agree to 1e-3.
 //
-// Sample and Fill then return the samples of the checkpoint before they draw new samples, so make
-// the same calls as in a run from the start. If a [Recaller] returns an error, the runner cannot be
-// used any more. After any other error the runner is unchanged.
+// After Load, make the same calls of Sample and Fill as in a run from the start. They first return
+// the samples of the checkpoint and then draw new ones. If a [Recaller] returns an error, the
+// runner cannot be used any more. After any other error the runner is unchanged.
 func (d *Runner[S]) Load(ctx context.Context, r io.Reader) error { return d.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint to the file path and keeps the previous checkpoint as path.old, so
+// SaveFile saves a checkpoint to the file path. It keeps the previous checkpoint as path.old, so
 // that at least one of the two files survives any failure. See [sampler.Runner.SaveFile].
 func (d *Runner[S]) SaveFile(path string) error { return d.life.SaveFile(path) }
 
-// LoadFile restores a checkpoint written by [Runner.SaveFile]. If the file path is missing or
-// damaged, LoadFile restores the previous checkpoint, path.old. The rules of [Runner.Load] apply.
+// LoadFile restores a checkpoint written by [Runner.SaveFile], under the rules of [Runner.Load]. If
+// the file path is missing or damaged, LoadFile restores the previous checkpoint, path.old.
 func (d *Runner[S]) LoadFile(ctx context.Context, path string) error {
 	return d.life.LoadFile(ctx, path)
 }
@@ -167,9 +167,9 @@ func (d *Runner[S]) list(ctx context.Context, add func(name string, value any)) 
 // digest.
 type row []float64
 
-// Described is a conditioning (Config.Meta) that lists the values that must be equal in a
-// checkpoint and in the run that loads the checkpoint. Settings calls add once per value, with the
-// name and the value.
+// Described is a conditioning (Config.Meta) that can be compared with the one in a checkpoint. Its
+// Settings method calls add with the name and value of everything that must be equal. A run that
+// loads the checkpoint must have the same names and values.
 type Described interface {
 	Settings(add func(name string, value any))
 }

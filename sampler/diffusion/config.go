@@ -19,22 +19,23 @@ const (
 	defaultRetries = 100
 )
 
-// Decoding selects how the rows of a projection without joint draws are turned into tokens.
+// Decoding selects how projected predictions are turned into tokens if the [Projection] is not a
+// [Drawer]. A prediction has one row for each site, with a log-weight for each token.
 type Decoding uint8
 
 const (
-	// DecodeLast draws every token from its projected row, except in the last step, which takes
-	// the most likely tokens. The sample then has the properties that the projection guarantees
-	// for the arg max of its rows, given the unmasked tokens. Ties go to the first token, so
-	// the projection should leave a margin.
+	// DecodeLast draws every token from its projected row, except in the last step, which takes the
+	// most likely token of each row. The sample then satisfies whatever the projection guarantees
+	// for the most likely tokens together with those already unmasked. Among equally likely tokens
+	// the lowest is taken, so the projection should leave a margin.
 	DecodeLast Decoding = iota
 
-	// DecodeRows draws every token from its projected row. The draws are independent, so
+	// DecodeRows draws every token from its projected row. Tokens are drawn independently, so
 	// together they may violate the constraint.
 	DecodeRows
 
-	// DecodeGreedy takes the most likely token of every row as the clean sample of every
-	// step. The only remaining randomness is which masks are revealed.
+	// DecodeGreedy takes, in every step, the most likely token of each row as the prediction of the
+	// clean sample. The choice of the masks to reveal is then the only randomness.
 	DecodeGreedy
 )
 
@@ -48,60 +49,64 @@ func (d Decoding) MarshalText() ([]byte, error) {
 	return check.MarshalName("decoding", d, DecodeGreedy)
 }
 
-// UnmarshalText sets d to the value with the name, for flags and files.
+// UnmarshalText sets d to the decoding of the given name. It lets flags and files hold a Decoding.
 func (d *Decoding) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("decoding", d, DecodeGreedy, name)
 }
 
-// Config holds the settings of a diffusion. The zero value runs 128 steps with seed 0 and without
+// Config holds the settings of a [Runner]. The zero value makes 128 steps with seed 0 and without
 // constraints.
 type Config struct {
-	// steps of the time grid; 0 means 128; ignored by processes that determine their own
-	// number of steps
+	// number of steps from noise to sample; 0 means 128; ignored by processes that determine it
+	// themselves
 	Steps int
-	// samples per call of the denoiser; 0 means the number that fits in 256 MiB, at most 64
+	// number of samples per call of the denoiser; 0 means as many as fit in 256 MiB, at most 64
 	Batch int
-	// goroutines, apart from those of the denoiser; 0 means GOMAXPROCS; does not affect
+	// number of goroutines besides those of the denoiser; 0 means GOMAXPROCS; does not affect
 	// results
 	Workers int
-	Seed    uint64 // seed; sample i draws from stream (Seed, i)
+	Seed    uint64 // seed of the random streams; sample i draws from stream (Seed, i)
 
-	// First and Count select a part of a run. The part makes samples First, First+1, … of the
-	// whole run, with the same bits. It makes at most Count samples; if Count is 0, it makes as
-	// many as are requested. Parts may have any size and run anywhere, in any order. A
-	// [Committer] cannot be used with parts, because it remembers earlier samples.
+	// First and Count select a part of a run. The part makes the samples First, First+1, … of the
+	// whole run, with the same bits. It makes at most Count samples; a Count of 0 sets no limit.
+	// Parts may have any size and run anywhere, in any order. A [Committer] cannot be used with
+	// parts, because it remembers earlier samples.
 	First, Count int
 
-	Meta any // conditioning that is passed to the denoiser
+	Meta any // conditioning, such as a label or a prompt, that is passed to the denoiser
 
-	// Clamp fixes tokens (infilling): one entry per site, −1 where the sample is free.
-	// ClampReal does the same for reals, NaN where free. Clamped entries hold their clean
-	// value at all times and are marked in Noised.Clean.
+	// Clamp fixes tokens (infilling). It has one entry per site: the token, or −1 where the sample
+	// is free. ClampReal does the same for reals, with NaN where the sample is free. Clamped
+	// entries hold their clean value at all times and are marked in Noised.Clean. See also
+	// [Runner.Fill].
 	//
-	// Projections of reals ignore clamping. If a projection moves a clamped entry in the last
-	// step, the sample is abandoned. To prevent this, add x_i = value as equations to the
-	// projector's set. See also [Runner.Fill].
+	// Projections of reals ignore clamping. If a projection moves a clamped entry in the last step,
+	// the sample fails. To prevent this, add the equations x_i = value to the projector's set.
 	Clamp     []int32
 	ClampReal []float32
 
-	// Projector, if not nil, moves predictions to a feasible set in every step. A projection
-	// that is a [Drawer] draws the clean sample jointly from the prediction restricted to the
-	// set, and the step then draws from q(x_s | x_t, x_0). Such a sample is certain to be in
-	// the set, or it is abandoned with an error that wraps constraint.ErrInfeasible (see
-	// [Runner.Sample]). A [Committer] receives every finished sample.
+	// Projector, if not nil, moves the prediction of every step to the feasible set, the set of
+	// allowed samples. A [Committer] also receives every finished sample.
+	//
+	// If the projection is a [Drawer], a step draws the clean sample x_0 jointly from the
+	// prediction restricted to the set, and then the next state from q(x_s | x_t, x_0). Such a
+	// sample is certain to be in the set, or it fails with an error that wraps
+	// constraint.ErrInfeasible (see [Runner.Sample]).
 	Projector Projector
 
-	// ProjectStart restricts projections to steps from times t ≤ ProjectStart; 0 means 1, all
-	// steps. ProjectEvery = k projects in every k-th step; 0 means 1, and −1 means in none.
-	// The last step of a sample is always projected. Steps without projection may lead to
-	// states from which the set cannot be reached; such a sample is abandoned.
+	// ProjectStart limits projections to steps that begin at a time t ≤ ProjectStart; 0 means 1,
+	// all steps. ProjectEvery = k projects in every k-th step; 0 means 1, and −1 means in none. The
+	// last step of a sample is always projected. A step without projection may lead to a state from
+	// which the set cannot be reached; the sample then fails.
 	ProjectStart float64
 	ProjectEvery int
 
-	// ProjectState projects, for reals, the state x_s after a step instead of the prediction.
-	// x_s moves the fraction (1−s)^ProjectPower of the way to its projection. With power 0, or
-	// at s = 0, x_s becomes its projection. With a [Gaussian], the zero value is constrained
-	// posterior sampling. The following methods serve as comparisons; Π is the projection:
+	// ProjectState, for reals, projects the state x_s after a step instead of the prediction. The
+	// state moves the fraction (1−s)^ProjectPower of the way to its projection. With power 0, or at
+	// s = 0, it becomes its projection.
+	//
+	// With a [Gaussian] process, the zero value of these fields is constrained posterior sampling.
+	// Other settings give methods for comparison, in which Π denotes the projection:
 	//
 	//	ProjectState                     projected diffusion models (Christopher, Baek, Fioretto 2024)
 	//	ProjectState, ProjectPower > 0   PRODIGY (Sharma, Kumar, Trivedi 2024)
@@ -111,55 +116,57 @@ type Config struct {
 	ProjectState bool
 	ProjectPower float64
 
-	// ColdStart resets, before every step instead of only at the start of a sample, the state
-	// that a [Warm] projection keeps for the sample.
+	// ColdStart discards, before every step, the data that a [Warm] projection keeps between the
+	// steps of a sample. By default they are discarded only at the start of a sample.
 	ColdStart bool
 
-	// Decode selects how the rows of a projection that is not a [Drawer] are turned into
-	// tokens.
+	// Decode selects how projected predictions are turned into tokens if the projection is not a
+	// [Drawer].
 	Decode Decoding
 
-	// Retries is the largest number of times that a sample is drawn again because a
-	// [Committer] refused it; 0 means 100, −1 means never.
+	// Retries is the largest number of times that a sample is drawn again because a [Committer]
+	// refused it; 0 means 100, −1 means never.
 	Retries int
 
-	// Checkpoint, if it has a Path, keeps the finished samples and saves them in that file.
-	// The previous file is kept as Path.old. For an abandoned sample it keeps the text of the
-	// error and whether the error wrapped constraint.ErrInfeasible.
+	// Checkpoint makes the runner keep its finished samples and save them to the file Path, unless
+	// Path is empty. The previous file is kept as Path.old. For a failed sample, the file holds the
+	// text of the error and whether the error wrapped constraint.ErrInfeasible.
 	//
-	// It saves at the end of every call of Sample or Fill, even if the context ended. During
-	// a call it saves each time Every more samples are finished; 0 means only at the end.
-	// Every file contains all samples, so Every should grow with their number. If saving
-	// fails, the call ends. New asks the model for two predictions, which are saved with the
-	// settings.
+	// Sample and Fill save when they end, even if the context ended. If Every is not 0, they also
+	// save each time Every more samples are finished. Every save writes all samples, so Every
+	// should grow with their number. If saving fails, the call ends. New asks the model for two
+	// predictions, which are saved with the settings and identify the model.
 	Checkpoint struct {
 		Path  string
 		Every int
 	}
 
-	// Observe, if not nil, is called after every step of every sample. Calls for one sample
-	// come in order. Calls for different samples may be concurrent.
+	// Observe, if not nil, is called after every step of every sample. It is called for the steps
+	// of one sample in order, and for different samples possibly at the same time.
 	Observe func(*Snapshot)
 
-	// Progress, if not nil, is called after every step of a batch, in the goroutine of
-	// Sample. It receives the number of sample steps made and their total.
+	// Progress, if not nil, is called by Sample, in the goroutine of the call, after every step of
+	// a batch. It receives the number of steps made, summed over the samples, and the total of this
+	// number.
 	Progress func(done, total int)
 
 	// tables is the number of predictions held at the same time; 0 means one per slot.
 	tables int
 }
 
-// Snapshot describes one step of one sample for an observer. The slices are overwritten after the
+// Snapshot describes one step of one sample to an observer. Its slices are overwritten after the
 // call.
 type Snapshot struct {
 	Sample, Step int
 	From, To     float64   // times before and after the step
 	X            []int32   // state after the step, for tokens; nil for reals
 	Real         []float32 // state after the step, for reals; nil for tokens
-	V            []float32 // prediction that the step used, after any projection
-	Projected    bool
-	Violation    float64 // violation that the projection reported, of V or of the state
-	LogZ         float64 // log Z reported by a joint draw; 0 if there was none
+	// prediction of the clean sample that the step used, after any projection
+	V         []float32
+	Projected bool
+	// violation that the projection reports, for V or for the state, whichever it projects
+	Violation float64
+	LogZ      float64 // log Z that a [Drawer] reports; 0 if there is none
 }
 
 func infinite(x float32) bool { return math.IsInf(float64(x), 0) }

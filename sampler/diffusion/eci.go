@@ -12,22 +12,22 @@ import (
 )
 
 // ECI is a flow of reals whose steps extrapolate, correct and interpolate (Cheng, Han, Maddix,
-// Ansari, Stuart, Mahoney and Wang 2025). From x_t the denoiser predicts the end x̂_0 of the
-// trajectory, and the projector of the run corrects the prediction to v. The next state lies
+// Ansari, Stuart, Mahoney and Wang 2025). From the state x_t the denoiser predicts the end x̂_0 of
+// the trajectory, and the runner's projector corrects this prediction to v. The next state lies
 // between v and noise ε that is independent of x_t,
 //
 //	x_s = √ᾱ_s·v + √(1−ᾱ_s)·ε,
 //
-// which on straight paths is z_s = (1−s)·v + s·ε. The last step returns v. A [Gaussian], in
-// contrast, computes its noise ε̂ from x_t and the prediction.
+// where ᾱ_s is the signal level at time s. On straight paths this is z_s = (1−s)·v + s·ε. The last
+// step returns v. A [Gaussian], in contrast, computes its noise ε̂ from x_t and the prediction.
 //
 // denoise.Velocity turns a network that predicts the velocity of a flow on straight paths into a
 // denoiser. Conversely, any denoiser of reals gives the velocity E[ε − x_0 | z]. For a flow without
 // constraints use Gaussian with the schedule [noise.Straight], which makes Euler steps.
 //
-// With Resample −1 and the projector of package projection/newton, ECI is physics-constrained
-// flow matching (PCFM; Utkarsh, Cai, Edelman, Gómez-Bombarelli and Rackauckas 2025, Algorithm 1)
-// with the penalty λ of its relaxed correction set to 0.
+// With Resample −1 and the projector of package projection/newton, ECI is physics-constrained flow
+// matching (PCFM; Utkarsh, Cai, Edelman, Gómez-Bombarelli and Rackauckas 2025, Algorithm 1) with
+// the penalty λ of its relaxed correction set to 0.
 //
 // # Caveats
 //
@@ -41,24 +41,25 @@ import (
 //
 // according to the recursion that the test computes. With Mix 5 and ε kept, the variance is three
 // times as large. Directions in which the model is narrow suffer less. Gaussian with noise.Straight
-// and a projector has neither error, and package twisted draws from the conditional distribution
+// and a projector has neither error. Package twisted draws from the conditional distribution
 // itself.
 type ECI struct {
-	Schedule noise.Schedule // schedule of ᾱ; nil means noise.Straight{}
+	Schedule noise.Schedule // schedule of the signal level ᾱ; nil means noise.Straight{}
 
-	// Mix is the number of rounds of a step; 0 means 1. All rounds except the last return to
-	// the time at which they started, so that a correction spreads to the rest of the state.
+	// Mix is the number of rounds per step; 0 means 1. A round predicts, corrects and adds noise.
+	// All rounds of a step except the last return to the time at which it began, so that a
+	// correction spreads to the rest of the state.
 	Mix int
 
-	// Resample is the number of rounds after which ε is drawn anew. 0 means 1; −1 keeps the
-	// initial ε of the sample.
+	// Resample is the number of rounds after which the noise ε is drawn anew. 0 means 1; −1 keeps
+	// the first ε for the whole sample.
 	Resample int
 }
 
 // mostRounds is the largest number of rounds of a step.
 const mostRounds = 1 << 20
 
-// Bind returns the steps for a shape. It returns an error if a field is invalid.
+// Bind implements [Process]. It returns an error if a field of the ECI is out of range.
 func (p ECI) Bind(_ context.Context, sites, levels int) (Steps[float32], error) {
 	if p.Schedule == nil {
 		p.Schedule = noise.Straight{}
@@ -86,7 +87,7 @@ type eci struct {
 // Alpha returns the signal level ᾱ at time t.
 func (p *eci) Alpha(t float64) float64 { return p.schedule.Alpha(t) }
 
-// MaxSteps implements [Clocked]. It returns the total number of rounds.
+// MaxSteps implements [Clocked]. It returns the number of rounds of all steps together.
 func (p *eci) MaxSteps(steps int) int {
 	if steps > math.MaxInt/p.mix {
 		return math.MaxInt
@@ -94,15 +95,15 @@ func (p *eci) MaxSteps(steps int) int {
 	return steps * p.mix
 }
 
-// Prior draws new noise ε, which the steps then use, and copies the noise to x.
+// Prior draws the first noise ε and stores it in x.
 func (p *eci) Prior(x []float32, r *sampler.Stream) {
 	normal.Fill(p.noise, r)
 	copy(x, p.noise)
 	p.rounds = 0
 }
 
-// Next implements [Steps] with an even grid. All rounds of a step except the last stay at the
-// same time.
+// Next implements [Steps]. The times of the steps are evenly spaced. All rounds of a step except
+// the last stay at the same time.
 func (p *eci) Next(_ []float32, t float64, step, steps int, _ *sampler.Stream) float64 {
 	if step%p.mix < p.mix-1 {
 		return t
@@ -110,8 +111,8 @@ func (p *eci) Next(_ []float32, t float64, step, steps int, _ *sampler.Stream) f
 	return gridTime(step/p.mix, steps)
 }
 
-// Reverse makes one round: it replaces x by the weighted sum of v and ε at time s. It implements
-// [Steps].
+// Reverse implements [Steps]. It ends a round by replacing x with the weighted sum of v and ε at
+// time s.
 func (p *eci) Reverse(x []float32, _, v []float32, _, s float64, r *sampler.Stream) error {
 	if p.rounds++; p.resample > 0 && p.rounds%p.resample == 0 {
 		normal.Fill(p.noise, r)

@@ -11,40 +11,40 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Gaussian is diffusion of reals, x_t = √ᾱ(t)·x_0 + √(1−ᾱ(t))·noise, reversed by the steps of
-// DDIM (Song et al. 2021, eq. 12). With the prediction x̂_0 and ε̂ = (x_t − √ᾱ_t·x̂_0)/√(1−ᾱ_t),
-// a step is
+// Gaussian is diffusion of reals, x_t = √ᾱ(t)·x_0 + √(1−ᾱ(t))·noise, where ᾱ is the signal level.
+// It is reversed by the steps of DDIM (Song et al. 2021, eq. 12). Let x̂_0 be the prediction at
+// time t and ε̂ = (x_t − √ᾱ_t·x̂_0)/√(1−ᾱ_t). A step to time s computes
 //
 //	x_s = √ᾱ_s·x̂_0 + √(1−ᾱ_s−σ²)·ε̂ + σ·noise,
 //	σ = η·√((1−ᾱ_s)/(1−ᾱ_t))·√(1−ᾱ_t/ᾱ_s).
 //
-// η = 0 is deterministic after the first draw, and η = 1 is DDPM (Ho et al. 2020). The last step
-// has ᾱ_0 = 1 and σ = 0 and returns x̂_0. Wrap a network that predicts ε̂ in
-// energy.NoisePredictor.
+// With η = 0 all steps are deterministic and only the initial noise is random. With η = 1 the steps
+// are those of DDPM (Ho et al. 2020). The last step, where ᾱ_0 = 1 and σ = 0, returns x̂_0. If your
+// network predicts ε̂, wrap it in energy.NoisePredictor.
 //
 // If a projection moves x̂_0 to v, the next state is computed from v and the denoiser's original
-// ε̂. Recomputing ε̂ from v gives worse results in the Euclidean metric (constrained posterior
-// sampling; Narasimhan et al. 2025). A projection in the metric of the posterior covariance
-// (proximal.Projector.Metric) is the conditional mean. For such a projection set Recompute, so that
-// ε̂ is computed from v. Config.ProjectState lists methods for comparison.
+// ε̂. Computing ε̂ anew from v gives worse results if the projection is Euclidean (constrained
+// posterior sampling; Narasimhan et al. 2025). If instead the projection uses the metric of the
+// posterior covariance (proximal.Projector.Metric), v is the conditional mean. For such a
+// projection set Recompute, which computes ε̂ from v. Config.ProjectState lists methods for
+// comparison.
 type Gaussian struct {
-	Schedule noise.Schedule // schedule of ᾱ; nil means LinearBeta{}
+	Schedule noise.Schedule // schedule of the signal level ᾱ; nil means noise.LinearBeta{}
 
-	// Eta is η, in [0, 1].
+	// Eta is η, the share of fresh noise, in [0, 1].
 	Eta float64
 
-	// Wide adds noise with the variance β = 1 − ᾱ_t/ᾱ_s of the forward step instead of σ². It
-	// requires η = 1. Ho et al. 2020 offer both choices. The larger, β, is exact for clean
-	// samples of unit variance, and σ² is exact for a known clean sample. The last step adds no
+	// Wide adds noise of variance β = 1 − ᾱ_t/ᾱ_s, that of the forward step, instead of σ². It
+	// requires η = 1. Ho et al. 2020 offer both choices. The larger one, β, is exact if clean
+	// samples have unit variance; σ² is exact if the clean sample is known. The last step adds no
 	// noise.
 	Wide bool
 
-	// Recompute computes the noise ε̂ from the projected prediction instead of the denoiser's
-	// prediction.
+	// Recompute computes the noise ε̂ from the projected prediction instead of the denoiser's own.
 	Recompute bool
 }
 
-// Bind returns the steps for a shape. It returns an error if a field is invalid.
+// Bind implements [Process]. It returns an error if a field of the Gaussian is out of range.
 func (p Gaussian) Bind(_ context.Context, sites, levels int) (Steps[float32], error) {
 	if p.Schedule == nil {
 		p.Schedule = noise.LinearBeta{}
@@ -71,16 +71,16 @@ type gaussian struct {
 // Alpha returns the signal level ᾱ at time t.
 func (p *gaussian) Alpha(t float64) float64 { return p.schedule.Alpha(t) }
 
-// Prior fills x with standard normal numbers.
+// Prior fills x with standard normal noise.
 func (p *gaussian) Prior(x []float32, r *sampler.Stream) { normal.Fill(x, r) }
 
-// Next returns the next time on an even grid; it implements [Steps].
+// Next implements [Steps]. The times of the steps are evenly spaced.
 func (p *gaussian) Next(_ []float32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	return gridTime(step, steps)
 }
 
-// Reverse makes a DDIM step; it implements [Steps]. It returns an error only if a prediction is
-// not finite.
+// Reverse implements [Steps]. It makes a DDIM step and returns an error only if a prediction is not
+// finite.
 func (p *gaussian) Reverse(x []float32, raw, v []float32, t, s float64, r *sampler.Stream) error {
 	at, as := p.Alpha(t), p.Alpha(s)
 	variance := float64(float64(float64(p.eta*p.eta)*((1-as)/(1-at))) * (1 - at/as))

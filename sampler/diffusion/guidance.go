@@ -16,22 +16,22 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Guide is a denoiser that may change the reverse step of [Factorised] steps instead of its
-// prediction. Runners find a Guide through energy.As, so a wrapper must forward As. Runners set
-// Noised.Guided when they apply the guidance.
+// Guide is a denoiser whose guidance can act on the reverse step of [Factorised] steps instead of
+// its prediction. This is called guidance at the posterior. A runner finds a Guide through
+// energy.As, so a wrapper must forward As. A runner that applies the guidance sets Noised.Guided.
 type Guide interface {
-	// Guidance returns the weight γ and the source of the guidance. The source is a denoiser
-	// without the condition, for [ClassifierFree], or a classifier, for [ClassifierGuided].
-	// Both are nil if only the prediction is guided.
+	// Guidance returns the weight γ of the guidance and its source. For [ClassifierFree] the source
+	// is unconditional, a denoiser without the condition. For [ClassifierGuided] it is the
+	// classifier by. Both are nil if the guidance is already in the prediction.
 	Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier)
 }
 
-// Classifier computes the log-probability of a condition y for every change of a single site. Use
+// Classifier computes the log-probability of a condition y after every change of a single site. Use
 // [ExactClassifier], [FirstOrderClassifier] or a type of your own.
 type Classifier interface {
-	// Table stores log p(y | x with x_i = l, t) + c_i in dst for every site i and level l of
-	// one state x at time t. The constant c_i of a site is arbitrary. An entry −Inf excludes
-	// its level. Table must be safe for concurrent use.
+	// Table stores log p(y | x with x_i = l, t) + c_i in dst for every site i and level l of the
+	// single state x at time t. The constant c_i of a site is arbitrary. An entry −Inf excludes its
+	// level. Table must be safe for concurrent use.
 	Table(dst []float32, x []int32, t float64) error
 }
 
@@ -250,12 +250,12 @@ func jump(s *slots.Slot[int32], rates []float32, masked int) error {
 }
 
 // ExactClassifier is the classifier log p(y | x) = −E(x), where E is the energy of Model. It
-// evaluates E for every level of every site. If there is a mask, it must be one of the model's
-// levels.
+// evaluates E for every level of every site. If the process has a mask, it must be one of the
+// model's levels.
 type ExactClassifier struct{ Model energy.Model }
 
-// Table evaluates the model for every level of every site and stores the exact values in dst. It
-// implements [Classifier].
+// Table implements [Classifier]. It evaluates the model for every level of every site and stores
+// the exact values in dst.
 func (c ExactClassifier) Table(dst []float32, x []int32, _ float64) error {
 	if err := check.Given("diffusion: ExactClassifier", "Model", c.Model); err != nil {
 		return err
@@ -274,13 +274,14 @@ func (c ExactClassifier) Table(dst []float32, x []int32, _ float64) error {
 	return nil
 }
 
-// FirstOrderClassifier is the classifier log p(y | x) = −E(x) that uses the Gradient of an
-// [energy.Differentiable] Model, at the cost of one evaluation. If Gradient returns a derivative,
-// the classifier is the first-order Taylor expansion of log p(y | x) at x.
+// FirstOrderClassifier is the classifier log p(y | x) = −E(x), where E is the energy of Model. It
+// takes the energy differences of all changes from the Gradient of the model, in one evaluation.
+// Model must be an [energy.Differentiable]. If its Gradient is a derivative, the table is the
+// first-order Taylor expansion of log p(y | x) at x.
 type FirstOrderClassifier struct{ Model energy.Model }
 
-// Table stores the negative Gradient of the model in dst; it implements [Classifier]. It returns
-// an error if the model is not [energy.Differentiable].
+// Table implements [Classifier]. It stores the negative Gradient of the model in dst. It returns an
+// error if the model is not [energy.Differentiable].
 func (c FirstOrderClassifier) Table(dst []float32, x []int32, _ float64) error {
 	if err := check.Given("diffusion: FirstOrderClassifier", "Model", c.Model); err != nil {
 		return err
@@ -297,39 +298,41 @@ func (c FirstOrderClassifier) Table(dst []float32, x []int32, _ float64) error {
 	return nil
 }
 
-// ClassifierFree is a denoiser guided towards a condition y. It compares the predictions with and
-// without y (Ho and Salimans 2022; for tokens Schiff et al. 2025). By default it guides the
-// prediction, with weight γ,
+// ClassifierFree is a denoiser guided towards a condition y. It compares the predictions of two
+// denoisers, with and without y (Ho and Salimans 2022; for tokens Schiff et al. 2025). By default
+// it guides the prediction, with weight γ,
 //
 //	p(x_0,i | x_t) ∝ p(x_0,i | x_t, y)^γ · p(x_0,i | x_t)^{1−γ},
 //
-// which works with every process and projection. With AtPosterior it guides the reverse step,
+// which works with every process and projection. With AtPosterior it guides the reverse step from
+// time t to time s,
 //
 //	p(x_s,i | x_t) ∝ p(x_s,i | x_t, y)^γ · p(x_s,i | x_t)^{1−γ}.
 //
-// The two forms differ because the reverse step includes masks. For γ > 1, guiding the reverse step
-// reveals sites that the condition determines sooner. In both forms γ = 1 gives the conditional
-// denoiser and γ = 0 the unconditional one. For γ > 1 it is an error if a level has weight with the
-// condition and none without it.
+// The two forms differ because the levels of x_s include the mask. With γ > 1, guiding the reverse
+// step reveals sites that the condition determines sooner. In both forms γ = 1 gives the
+// conditional denoiser and γ = 0 the unconditional one. If γ > 1 and a level has weight only with
+// the condition, Denoise returns an error.
 type ClassifierFree struct {
 	Conditional, Unconditional energy.Denoiser[int32]
 
-	// Scale is the weight γ ≥ 0.
+	// Scale is the weight γ ≥ 0 of the guidance.
 	Scale float64
 
-	// AtPosterior guides the reverse step of a [Factorised] process instead of the
-	// prediction. It cannot be combined with projections, and wrappers must forward
-	// energy.As: see [Guide].
+	// AtPosterior guides the reverse step of [Factorised] steps instead of the prediction. It
+	// cannot be combined with projections. A wrapper of the denoiser must forward energy.As; see
+	// [Guide].
 	AtPosterior bool
 }
 
-// Shape returns the shape of Conditional.
+// Shape returns the numbers of sites and levels of Conditional.
 func (g ClassifierFree) Shape() (sites, levels int) {
 	check.Must("diffusion: ClassifierFree", "Conditional", g.Conditional)
 	return g.Conditional.Shape()
 }
 
-// TimeFree reports whether both denoisers are time-free. It is false with AtPosterior.
+// TimeFree reports whether the guided prediction does not depend on time: both denoisers are
+// time-free and AtPosterior is not set.
 func (g ClassifierFree) TimeFree() bool {
 	return !g.AtPosterior && energy.TimeFree(g.Conditional) && energy.TimeFree(g.Unconditional)
 }
@@ -337,14 +340,14 @@ func (g ClassifierFree) TimeFree() bool {
 // LeaveOneOut reports whether Conditional predicts each site from the other sites only.
 func (g ClassifierFree) LeaveOneOut() bool { return energy.LeaveOneOut(g.Conditional) }
 
-// As offers the [energy.Masking] of Conditional, if Conditional has one, and no other capability.
+// As offers the [energy.Masking] of Conditional, if it has one, and no other optional interface.
 func (g ClassifierFree) As(target any) bool {
 	m, ok := energy.As[energy.Masking](g.Conditional)
 	return ok && energy.Give(target, m)
 }
 
-// Guidance implements [Guide]. With AtPosterior it returns Scale and Unconditional, and otherwise
-// no guidance.
+// Guidance implements [Guide]. With AtPosterior it returns Scale and Unconditional, otherwise zero
+// values.
 func (g ClassifierFree) Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier) {
 	if !g.AtPosterior {
 		return 0, nil, nil
@@ -352,9 +355,9 @@ func (g ClassifierFree) Guidance() (scale float64, unconditional energy.Denoiser
 	return g.Scale, g.Unconditional, nil
 }
 
-// Denoise stores the combined prediction in v; it implements [energy.Denoiser]. With AtPosterior it
-// stores the conditional prediction instead, and returns an error unless q.Guided is set, which
-// means that the caller applies the guidance.
+// Denoise implements [energy.Denoiser]. It stores the guided prediction in v. With AtPosterior it
+// stores the conditional prediction instead, and returns an error unless q.Guided is set, because
+// then the caller does not apply the guidance.
 func (g ClassifierFree) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if g.AtPosterior && !q.Guided {
 		return fmt.Errorf("diffusion: ClassifierFree: %w", errUnseen)
@@ -377,8 +380,8 @@ func (g ClassifierFree) Denoise(ctx context.Context, v []float32, q energy.Noise
 	return nil
 }
 
-// Check returns an error if a field is invalid or the denoisers do not match; it implements
-// [noise.Checked].
+// Check implements [noise.Checked]. It returns an error if a field is invalid or if the two
+// denoisers do not match.
 func (g ClassifierFree) Check() error {
 	if check.Nil(g.Conditional) || check.Nil(g.Unconditional) {
 		return fmt.Errorf("diffusion: ClassifierFree: Conditional and Unconditional must be set")
@@ -389,7 +392,7 @@ func (g ClassifierFree) Check() error {
 	return checkPair("ClassifierFree", g.Conditional, g.Unconditional)
 }
 
-// CheckInside does the checks of Check for a denoiser that another denoiser wraps. It rejects
+// CheckInside does the same as Check for a denoiser that is wrapped by another denoiser. It rejects
 // AtPosterior, because the guidance would ignore the changes made by the wrapper.
 func (g ClassifierFree) CheckInside() error {
 	if g.AtPosterior {
@@ -398,30 +401,32 @@ func (g ClassifierFree) CheckInside() error {
 	return g.Check()
 }
 
-// ClassifierGuided is a denoiser guided by a classifier (Dhariwal and Nichol 2021; for tokens
-// Schiff et al. 2025). By default it guides the prediction, with weight γ,
+// ClassifierGuided is a denoiser guided towards a condition y by a classifier (Dhariwal and Nichol
+// 2021; for tokens Schiff et al. 2025). By default it guides the prediction, with weight γ,
 //
 //	p(x_0,i = l | x_t) ∝ p(x_0,i = l | x_t)·p(y | x_t with x_i = l)^γ,
 //
-// which works with every process and projection. With AtPosterior it guides the reverse step,
+// which works with every process and projection. With AtPosterior it guides the reverse step from
+// time t to time s,
 //
 //	p(x_s,i = l | x_t) ∝ p(x_s,i = l | x_t)·p(y | x_t with x_i = l)^γ.
 //
-// Both treat the effects of different sites on y as independent.
+// In each formula, the left side is the guided distribution and the right side contains the
+// unguided one. Both formulas treat the effects of different sites on y as independent.
 type ClassifierGuided struct {
 	energy.Denoiser[int32]
 	Classifier Classifier
 
-	// Scale is the weight γ ≥ 0.
+	// Scale is the weight γ ≥ 0 of the guidance.
 	Scale float64
 
-	// AtPosterior guides the reverse step of a [Factorised] process instead of the
-	// prediction. It cannot be combined with projections, and wrappers must forward
-	// energy.As: see [Guide].
+	// AtPosterior guides the reverse step of [Factorised] steps instead of the prediction. It
+	// cannot be combined with projections. A wrapper of the denoiser must forward energy.As; see
+	// [Guide].
 	AtPosterior bool
 }
 
-// Shape returns the shape of the denoiser.
+// Shape returns the numbers of sites and levels of Denoiser.
 func (g ClassifierGuided) Shape() (sites, levels int) {
 	check.Must("diffusion: ClassifierGuided", "Denoiser", g.Denoiser)
 	return g.Denoiser.Shape()
@@ -430,17 +435,17 @@ func (g ClassifierGuided) Shape() (sites, levels int) {
 // TimeFree returns false, because a classifier may depend on time.
 func (g ClassifierGuided) TimeFree() bool { return false }
 
-// LeaveOneOut reports whether the denoiser predicts each site from the other sites only.
+// LeaveOneOut reports whether Denoiser predicts each site from the other sites only.
 func (g ClassifierGuided) LeaveOneOut() bool { return energy.LeaveOneOut(g.Denoiser) }
 
-// As offers the [energy.Masking] of Denoiser, if Denoiser has one, and no other capability.
+// As offers the [energy.Masking] of Denoiser, if it has one, and no other optional interface.
 func (g ClassifierGuided) As(target any) bool {
 	m, ok := energy.As[energy.Masking](g.Denoiser)
 	return ok && energy.Give(target, m)
 }
 
-// Guidance implements [Guide]. With AtPosterior it returns Scale and Classifier, and otherwise no
-// guidance.
+// Guidance implements [Guide]. With AtPosterior it returns Scale and Classifier, otherwise zero
+// values.
 func (g ClassifierGuided) Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier) {
 	if !g.AtPosterior {
 		return 0, nil, nil
@@ -448,9 +453,9 @@ func (g ClassifierGuided) Guidance() (scale float64, unconditional energy.Denois
 	return g.Scale, nil, g.Classifier
 }
 
-// Denoise stores the guided prediction in v; it implements [energy.Denoiser]. With AtPosterior it
-// stores the prediction of Denoiser instead, and returns an error unless q.Guided is set, which
-// means that the caller applies the guidance.
+// Denoise implements [energy.Denoiser]. It stores the guided prediction in v. With AtPosterior it
+// stores the prediction of Denoiser instead, and returns an error unless q.Guided is set, because
+// then the caller does not apply the guidance.
 func (g ClassifierGuided) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if g.AtPosterior && !q.Guided {
 		return fmt.Errorf("diffusion: ClassifierGuided: %w", errUnseen)
@@ -473,7 +478,7 @@ func (g ClassifierGuided) Denoise(ctx context.Context, v []float32, q energy.Noi
 	return nil
 }
 
-// Check returns an error if a field is invalid; it implements [noise.Checked].
+// Check implements [noise.Checked]. It returns an error if a field is invalid.
 func (g ClassifierGuided) Check() error {
 	if check.Nil(g.Denoiser) || check.Nil(g.Classifier) {
 		return fmt.Errorf("diffusion: ClassifierGuided: Denoiser and Classifier must be set")
@@ -481,7 +486,7 @@ func (g ClassifierGuided) Check() error {
 	return cmp.Or(checkInside("ClassifierGuided", g.Denoiser), checkScale("ClassifierGuided", g.Scale))
 }
 
-// CheckInside does the checks of Check for a denoiser that another denoiser wraps. It rejects
+// CheckInside does the same as Check for a denoiser that is wrapped by another denoiser. It rejects
 // AtPosterior, because the guidance would ignore the changes made by the wrapper.
 func (g ClassifierGuided) CheckInside() error {
 	if g.AtPosterior {

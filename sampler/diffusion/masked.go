@@ -12,49 +12,52 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Masked is masked diffusion (MDLM; Sahoo et al. 2024). At time t every token has become the mask
-// with probability 1 − α(t). In reverse, an unmasked token stays, and a mask is replaced by a
-// draw from the prediction with probability
+// Masked is masked diffusion of tokens (MDLM; Sahoo et al. 2024). At time t every token has
+// independently become the mask with probability 1 − α(t). In a reverse step from time t to time s,
+// an unmasked token stays, and a mask is revealed with probability
 //
-//	(α(s) − α(t)) / (1 − α(t)).
+//	(α(s) − α(t)) / (1 − α(t)),
 //
-// The decision to reveal a mask comes before the draw, so the rows of masks that remain are not
-// read. Sites revealed in the same step are drawn independently. If dependent sites are never
-// revealed together (see FirstHitting), or in the limit of many steps, the samples follow the
-// denoiser's distribution exactly.
+// that is, replaced by a draw from the prediction. Which masks are revealed is decided before any
+// token is drawn, so the prediction is not read at masks that remain.
 //
-// Its [Steps] also implement [Joint] and [Absorbing]. With FirstHitting they implement [Clocked],
-// and otherwise [Factorised]. They keep no state of a sample.
+// Sites revealed in the same step are drawn independently, although they may depend on each other.
+// The samples therefore follow the denoiser's distribution exactly only in the limit of many steps,
+// or if dependent sites are never revealed together (see FirstHitting).
+//
+// The [Steps] of Masked also implement [Joint] and [Absorbing]. With FirstHitting they implement
+// [Clocked], and otherwise [Factorised]. They keep no state of a sample.
 type Masked struct {
-	// Mask is the level of a masked token. Samplers give it no weight, whatever the denoiser
-	// predicts.
+	// Mask is the level that stands for a masked token. It never appears in a sample, whatever the
+	// denoiser predicts.
 	Mask int32
 
-	// Schedule is the schedule of α; nil means LogLinear{}.
+	// Schedule is the schedule of α, the probability that a token is unmasked; nil means
+	// noise.LogLinear{}.
 	Schedule noise.Schedule
 
-	// FirstHitting reveals one token per step, at the random time at which the
-	// continuous-time process reveals it (Zheng et al. 2024). With n masks left, the next
-	// time s satisfies
+	// FirstHitting reveals one token per step, at the random time at which the continuous-time
+	// process reveals it (Zheng et al. 2024). The samples follow the denoiser's distribution
+	// exactly, without discretisation error. A sample takes as many steps as it has masks; the
+	// requested number of steps is ignored.
 	//
-	//	1 − α(s) = u^{1/n}·(1 − α(t)),  u uniform,
+	// With n masks left at time t, the next time s satisfies
 	//
-	// and then a random mask is revealed. A sample takes as many steps as it has masks; the
-	// requested number of steps is ignored. The samples follow the denoiser's distribution
-	// exactly, without discretisation error. If s is before the start of the schedule, the
-	// denoiser receives the smallest positive number instead.
+	//	1 − α(s) = u^{1/n}·(1 − α(t)),  u uniform in [0,1],
 	//
-	// As in the limit of many grid steps, guidance at the posterior multiplies the rate at
-	// which a mask of the continuous-time process becomes a token (Nisonoff et al. 2024). With
-	// weight γ, the mask to reveal and its token l then have probability ∝ p(x_0,i = l | x_t,
-	// y)^γ·p(x_0,i = l | x_t)^{1−γ} with [ClassifierFree]. With [ClassifierGuided] the
-	// probability is ∝ p(x_0,i = l | x_t)·(p(y | x_t with x_i = l)/p(y | x_t))^γ. Guidance does
-	// not change the times.
+	// and then a random mask is revealed. If s is before the start of the schedule, the denoiser
+	// receives the smallest positive number instead.
+	//
+	// Guidance at the posterior (AtPosterior) does not change the times. As in the limit of many
+	// steps, it multiplies the rate at which the mask at site i becomes token l (Nisonoff et al.
+	// 2024). With weight γ, the next site and token are therefore drawn with probability ∝ p(x_0,i
+	// = l | x_t, y)^γ·p(x_0,i = l | x_t)^{1−γ} for [ClassifierFree]. For [ClassifierGuided] the
+	// probability is ∝ p(x_0,i = l | x_t)·(p(y | x_t with x_i = l)/p(y | x_t))^γ.
 	FirstHitting bool
 }
 
-// Bind returns the steps for a shape. It returns an error unless Mask is a level and the schedule
-// is valid.
+// Bind implements [Process]. It returns an error if Mask is not a level of the model or the
+// schedule is invalid.
 func (p Masked) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
 	m, err := slots.NewAbsorbing("diffusion: Masked", p.Mask, p.Schedule, sites, levels)
 	if err != nil {
@@ -69,7 +72,7 @@ func (p Masked) Bind(_ context.Context, sites, levels int) (Steps[int32], error)
 // absorbing holds the methods that the steps of [Masked], [Ordered] and [Remask] share.
 type absorbing struct{ slots.Absorbing }
 
-// Intact sets x0 to x, with −1 at masked sites. It implements [IntactSteps].
+// Intact implements [IntactSteps]. It sets x0 to x, with −1 at masked sites.
 func (p *absorbing) Intact(x0, x []int32) {
 	for i, l := range x {
 		if x0[i] = l; l == p.Mask {
@@ -118,10 +121,10 @@ func (p *absorbing) posterior(dst, v []float32, x []int32, hide func(i int) floa
 // masked holds the steps of a [Masked] process on a grid. It keeps no state of a sample.
 type masked struct{ absorbing }
 
-// Reveals implements revealing: masks are revealed independently.
+// Reveals implements revealing. It reports that masks are revealed independently.
 func (p *masked) Reveals() energy.Reveals { return energy.RevealsEach }
 
-// Next returns the next time on an even grid; it implements [Steps].
+// Next implements [Steps]. The times of the steps are evenly spaced.
 func (p *masked) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	return gridTime(step, steps)
 }
@@ -135,13 +138,13 @@ func (p *masked) reveal(t, s float64) float64 {
 	return fraction(p.Alpha(s)-at, 1-at)
 }
 
-// Reverse reveals random masks, with tokens drawn from v; it implements [Steps].
+// Reverse implements [Steps]. It reveals random masks, with tokens drawn from v.
 func (p *masked) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	return p.step(x, nil, v, t, s, r)
 }
 
-// Renoise reveals random masks, with tokens of x0; it implements [Renoiser].
+// Renoise implements [Renoiser]. It reveals random masks, with the tokens of x0.
 func (p *masked) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, t, s, r)
 }
@@ -160,11 +163,12 @@ func (p *masked) step(x, x0 []int32, v []float32, t, s float64, r *sampler.Strea
 	return nil
 }
 
-// Reweight makes the rows of tokens revealed in the step one-hot; it implements [Joint].
+// Reweight implements [Joint]. At each site revealed in the step it gives all weight to the
+// revealed token.
 func (p *masked) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
 
-// Posterior implements [Factorised]. A mask is revealed with probability reveal(t, s), and unmasked
-// tokens do not change.
+// Posterior implements [Factorised]. A mask is revealed with the probability stated at [Masked],
+// and unmasked tokens do not change.
 func (p *masked) Posterior(dst, v []float32, x []int32, t, s float64) {
 	p.posterior(dst, v, x, func(int) float64 { return 0 }, p.reveal(t, s))
 }
@@ -173,13 +177,13 @@ func (p *masked) Posterior(dst, v []float32, x []int32, t, s float64) {
 // sample.
 type firstHitting struct{ absorbing }
 
-// Reveals implements revealing: masks are revealed one by one.
+// Reveals implements revealing. It reports that masks are revealed one by one.
 func (p *firstHitting) Reveals() energy.Reveals { return energy.RevealsOne }
 
-// MaxSteps implements [Clocked]: it returns the number of sites.
+// MaxSteps implements [Clocked]. It returns the number of sites.
 func (p *firstHitting) MaxSteps(int) int { return p.Sites }
 
-// Next implements [Steps]: it draws the random time at which the next mask is revealed.
+// Next implements [Steps]. It draws the random time at which the next mask is revealed.
 func (p *firstHitting) Next(x []int32, t float64, _, _ int, r *sampler.Stream) float64 {
 	n := p.Left(x)
 	if n <= 1 {
@@ -190,13 +194,13 @@ func (p *firstHitting) Next(x []int32, t float64, _, _ int, r *sampler.Stream) f
 	return min(t, max(c.Time(1-hidden), math.SmallestNonzeroFloat64))
 }
 
-// Reverse reveals one random mask, with a token drawn from v; it implements [Steps].
+// Reverse implements [Steps]. It reveals one random mask, with a token drawn from v.
 func (p *firstHitting) Reverse(x []int32, _, v []float32, _, s float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	return p.step(x, nil, v, s, r)
 }
 
-// Renoise reveals one random mask, with a token of x0; it implements [Renoiser].
+// Renoise implements [Renoiser]. It reveals one random mask, with the token of x0.
 func (p *firstHitting) Renoise(x, x0 []int32, v []float32, _, s float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, s, r)
 }
@@ -221,7 +225,8 @@ func (p *firstHitting) step(x, x0 []int32, v []float32, s float64, r *sampler.St
 	return nil
 }
 
-// Reweight makes the rows of tokens revealed in the step one-hot; it implements [Joint].
+// Reweight implements [Joint]. At the site revealed in the step it gives all weight to the revealed
+// token.
 func (p *firstHitting) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
 
 // rates implements jumping: a mask becomes level l at a rate ∝ p(x_0,i = l | x_t).

@@ -12,15 +12,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// OrderScore selects the measure of confidence in the prediction for a site.
+// OrderScore selects how [Ordered] measures the confidence in the prediction for a site. The sites
+// with the highest scores are revealed first.
 type OrderScore uint8
 
 const (
-	// probability of the token drawn (LLaDA; Nie et al. 2025)
+	// probability of the drawn token (LLaDA; Nie et al. 2025)
 	ScoreProbability OrderScore = iota
-	// largest probability of a token minus the second largest (Dream; Ye et al. 2025)
+	// difference between the two largest probabilities of a token (Dream; Ye et al. 2025)
 	ScoreMargin
-	ScoreEntropy // negative entropy of the row (Dream)
+	ScoreEntropy // negative entropy of the prediction (Dream)
 )
 
 // String returns "probability", "margin" or "entropy".
@@ -33,34 +34,36 @@ func (s OrderScore) MarshalText() ([]byte, error) {
 	return check.MarshalName("score", s, ScoreEntropy)
 }
 
-// UnmarshalText sets s to the value with the name, for flags and files.
+// UnmarshalText sets s to the score of the given name. It lets flags and files hold an OrderScore.
 func (s *OrderScore) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("score", s, ScoreEntropy, name)
 }
 
-// Ordered reveals masked tokens in order of confidence and, if Block is set, block by block from
-// left to right. LLaDA and Dream decode in this way.
+// Ordered is masked diffusion that reveals the tokens of which the denoiser is most confident
+// first. If Block is set, it works block by block from left to right. LLaDA and Dream decode in
+// this way.
 //
-// It does not sample from the denoiser's distribution. The choice of sites depends on the tokens
-// drawn for them, so likely tokens are favoured, even if sites are revealed one at a time. Use
-// [Masked] for samples, and Ordered for output that is more likely than typical samples.
+// Use [Masked] for samples, and Ordered for output that is more likely than typical samples.
+// Ordered does not sample from the denoiser's distribution: which sites are revealed depends on the
+// tokens drawn for them, so likely tokens are favoured, even if sites are revealed one at a time.
 //
-// Every step reveals ⌈m/k⌉ tokens of a block, where the block has m masks and k steps left. All
-// blocks get the same share of the steps.
+// All blocks get the same share of the steps. If a block has m masks and k steps left, a step
+// reveals ⌈m/k⌉ of its tokens.
 type Ordered struct {
 	Mask int32
-	// schedule of the times passed to the denoiser; nil means LogLinear{}
+	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}
 	Schedule noise.Schedule
 	Score    OrderScore
 
 	// Block is the number of sites in a block; 0 means that all sites form one block.
 	Block int
 
-	// Greedy selects the most likely token of a row instead of drawing a token.
+	// Greedy takes the most likely token at each site instead of drawing a token.
 	Greedy bool
 }
 
-// Bind returns the steps for a shape. It returns an error if a field does not match the shape.
+// Bind implements [Process]. It returns an error if a field of the Ordered does not match the
+// shape.
 func (p Ordered) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
 	m, err := slots.NewAbsorbing("diffusion: Ordered", p.Mask, p.Schedule, sites, levels)
 	if err = cmp.Or(err,
@@ -86,8 +89,8 @@ type ordered struct {
 	p      []float32
 }
 
-// Next implements [Steps] with an even grid. It also computes the number of masks of each block
-// that the step reveals.
+// Next implements [Steps]. The times of the steps are evenly spaced. Next also computes how many
+// masks of each block the step reveals.
 func (p *ordered) Next(x []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	blocks := len(p.quota)
 	for b := range p.quota {
@@ -107,13 +110,14 @@ func (p *ordered) part(b int, x []int32) []int32 {
 	return x[b*p.recipe.Block : min((b+1)*p.recipe.Block, len(x))]
 }
 
-// Reverse reveals tokens drawn from the rows of v; it implements [Steps].
+// Reverse implements [Steps]. It draws a token from v for each mask and reveals those with the
+// highest scores.
 func (p *ordered) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	return p.step(x, nil, v, r)
 }
 
-// Renoise implements [Renoiser]: it reveals tokens of x0 in the order of their scores.
+// Renoise implements [Renoiser]. It reveals the tokens of x0 with the highest scores.
 func (p *ordered) Renoise(x, x0 []int32, v []float32, _, _ float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, r)
 }

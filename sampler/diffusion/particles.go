@@ -27,7 +27,7 @@ const (
 	particleTables = 1 << 29
 )
 
-// ParticlesConfig holds the settings of [Particles].
+// ParticlesConfig holds the settings of [Particles]: those of a [Runner] and the ones below.
 type ParticlesConfig struct {
 	// Config holds the settings of the diffusion. Unless there is a Potential, it needs a
 	// Projector whose projection is a [Drawer] without a memory. Batch counts samples.
@@ -38,78 +38,81 @@ type ParticlesConfig struct {
 	Particles int
 
 	// Threshold is the effective number of particles, as a fraction of Particles, below which
-	// they are resampled; 0 means ½.
+	// particles are resampled; 0 means ½.
 	Threshold float64
 
-	// Potential, if not nil, weights states, in addition to the projection or instead of it.
-	// For every state x_t in x (states × sites tokens) and its time in t, it stores in logG the
-	// value log G_t(x_t). −Inf means weight zero. The distribution of samples then tends to
-	// p(x)·1[x ∈ C]·G_0(x). Use a Potential for a score that must not exceed a bound or should
-	// be low.
+	// Potential, if not nil, weights states by a function G_t(x_t), together with a projection or
+	// without one. Use it for a score that should be low or must not exceed a bound. The
+	// distribution of the samples then tends to p(x)·1[x ∈ C]·G_0(x), up to normalisation; see
+	// [Particles] for p and C.
 	//
-	// At times t > 0, G_t only steers the particles and cancels in the end. The closer it is
-	// to the mean of G_0 given x_t (a learned value), the fewer particles are wasted.
-	// Potential is called from one goroutine, once per step for all states.
+	// Potential is called from one goroutine, once per step for all states. x holds the states,
+	// states × sites tokens, and t holds their times. For each state it stores log G_t(x_t) in
+	// logG, or −Inf for weight zero.
+	//
+	// At times t > 0, G_t only steers the particles and cancels in the end. Fewer particles are
+	// wasted the closer it is to the mean of G_0 given x_t (a learned value).
 	Potential func(logG []float64, x []int32, t []float64)
 
-	// Weighed, if not nil, is called in every step of every sample before the particles may
-	// be resampled. It is also called once at the end of the sample. Calls for one sample
-	// come in order. Calls for different samples may be concurrent. Weighed is not called
-	// when all particles of a sample have weight zero.
+	// Weighed, if not nil, receives the particles' weights in every step of every sample, before
+	// particles are resampled if necessary, and again at the end of the sample. It is called for
+	// the steps of one sample in order, and for different samples possibly at the same time. It is
+	// not called when all particles of a sample have weight zero.
 	Weighed func(Weights)
 }
 
-// Weights describes the weights w of the particles of one sample since the last resampling.
+// Weights describes the weights w that the particles of one sample have gained since they were last
+// resampled.
 type Weights struct {
 	Sample, Step int
-	Effective    float64 // effective number of particles (Σw)²/Σw²
-	Largest      float64 // share of the heaviest particle, max w/Σw
-	Resampled    bool    // the particles are now resampled, or the sample is now drawn
+	Effective    float64 // effective number of particles, (Σw)²/Σw²
+	Largest      float64 // largest share of a particle, max w/Σw
+	// whether the particles are about to be resampled or, at the end, the sample drawn from them
+	Resampled bool
 }
 
-// Particles draws samples from p(x_0 | C) by sequential Monte Carlo. p is the distribution of the
-// unconstrained diffusion with the same process and steps.
+// Particles draws samples from p(x_0 | C) by sequential Monte Carlo. Here p is the distribution of
+// the unconstrained diffusion with the same process and steps, and C is the feasible set of the
+// projector.
 //
-// A diffusion that is conditioned on C in every step always ends in C but gives the members of C
-// wrong probabilities. The reason is that a factorised prediction ignores the probability of C
-// given the present state. Particles correct this error. A particle moves from x_t by the
-// conditioned step, and its weight is multiplied by
+// A [Runner] that conditions every step on C always ends in C but gives the members of C wrong
+// probabilities. The reason is that the prediction treats sites as independent and ignores the
+// probability of C given the present state. Particles correct this error. A particle moves from x_t
+// to x_s by the conditioned step, and its weight is multiplied by
 //
 //	Z_C(p(·|x_s)) / Z_C(ρ),  ρ_i(v) ∝ p_i(v|x_t)·q(x_s,i | x_t,i, v),
 //
-// where Z_C(r) is the probability of C under the factorised distribution r. The numerator is the
-// probability of C given x_s. The denominator is the probability of C that the draw of x_s
-// assumed.
+// where Z_C(r) is the probability of C if the sites are independent with distributions r_i. The
+// numerator is the probability of C predicted from x_s. The denominator is the probability of C
+// that the draw of x_s assumed. A ParticlesConfig.Potential G also multiplies the weight by
+// G_s(x_s)/G_t(x_t).
+//
+// If the effective number of particles (Σw)²/Σw² falls below the threshold, particles are resampled
+// in proportion to their weights w (systematic resampling). In the end one particle is drawn by
+// weight and becomes the sample. A low effective number means that a few particles have most of the
+// weight. Samples then share their past, and a particle that was not drawn may have most of the
+// weight; see [Particles.Effective] and ParticlesConfig.Weighed. A particle whose tokens exclude C
+// has weight zero. If all particles of a sample have weight zero, the sample fails with an error
+// that wraps constraint.ErrInfeasible.
+//
+// As the number of particles grows, the distribution of the samples tends to p(x_0 | C) or, with a
+// potential, to a distribution ∝ p·1[C]·G_0. [Particles.LogProb] estimates P(C) or, with a
+// potential, E_p[1[C]·G_0], without bias for every number of particles. A failed sample contributes
+// 0 to this estimate if all its particles had weight zero. The distribution p depends on the number
+// of steps. It equals that of the denoiser for Masked{FirstHitting: true} and in the limit of many
+// steps.
 //
 // A prediction with zeros, such as one limited to the K likeliest tokens, may exclude tokens that
-// the next prediction allows. Until the last step, particles then move by a mixture that gives
-// such tokens a share of 1/16, and their weights correct for the mixture.
-//
-// When the effective number of particles (Σw)²/Σw² falls below the threshold, particles are
-// resampled in proportion to their weights (systematic resampling). The sample is one particle,
-// drawn by weight. A low effective number means that a few particles have most of the weight.
-// Samples then share their past, and a particle that was not drawn may have most of the weight.
-// See [Particles.Effective] and ParticlesConfig.Weighed.
-//
-// A ParticlesConfig.Potential multiplies weights by G_s(x_s)/G_t(x_t).
-//
-// As the number of particles grows, the distribution of the samples tends to p(x_0 | C) or, with
-// a potential, to a distribution ∝ p·1[C]·G_0. [Particles.LogProb] estimates P(C) or, with a
-// potential, E_p[1[C]·G_0], without bias for every number of particles. Here p depends on the
-// number of steps. It equals the distribution of the denoiser for Masked{FirstHitting: true} and
-// in the limit of many steps.
-//
-// A particle whose tokens exclude C has weight zero. If all particles of a sample have weight
-// zero, the error of the sample wraps constraint.ErrInfeasible, and the sample's estimate of P(C)
-// is 0.
+// the next prediction allows. Until the last step, particles then move by a mixture that gives such
+// tokens a share of 1/16, and their weights correct for the mixture.
 //
 // Particle j of sample i draws from stream (Seed, i·Particles + j). Results do not depend on
 // Workers or Batch.
 //
-// The predictions of a sample's particles are all kept if they fit in 512 MiB. Otherwise the
-// denoiser receives smaller batches of states that fit (at least one state), and no prediction is
-// kept for the next step. A particle then moves before resampling instead of after it, so copies
-// of a particle separate one step later. The variance is then slightly larger; estimates remain
+// If the predictions for a sample's particles fit in 512 MiB, all are kept for the next step.
+// Otherwise the denoiser receives smaller batches of states that fit (at least one state), and no
+// prediction is kept. A particle then moves before resampling instead of after it, so copies of a
+// particle separate one step later. This makes the variance slightly larger; estimates remain
 // unbiased and the limit is the same.
 type Particles struct {
 	run       *Runner[int32]
@@ -144,12 +147,13 @@ type Particles struct {
 
 var _ crowd = (*Particles)(nil)
 
-// NewParticles returns particles that sample from the model with the process, under the
-// constraint of cfg.Projector or weighted by cfg.Potential. It binds the projector under ctx.
+// NewParticles returns particles that sample from the model by the given process, under the
+// constraint of cfg.Projector, weighted by cfg.Potential, or both. It makes the projection under
+// ctx.
 //
-// NewParticles returns the same errors as [New]. It also returns an error if the steps of the
-// process are not [Joint], or if cfg has neither a projector nor a potential. The steps of [Remask]
-// and [Ordered] are not Joint. A projection that cannot draw or has a memory is an error too.
+// NewParticles returns the same errors as [New]. It also returns an error if cfg has neither a
+// projector nor a potential, or if the projection is not a [Drawer] or is a [Committer]. The steps
+// of the process must be [Joint]; those of [Remask] and [Ordered] are not.
 func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Process[int32], cfg ParticlesConfig) (*Particles, error) {
 	const who = "diffusion: NewParticles"
 	cfg.Threshold = cmp.Or(cfg.Threshold, defaultThreshold)
@@ -250,27 +254,27 @@ func (p *Particles) addSettings(l *fingerprint.List) {
 	}
 }
 
-// Len returns the number of samples made or abandoned so far.
+// Len returns the number of samples made so far, including failed ones.
 func (p *Particles) Len() int { return p.run.made }
 
-// LogProb returns the logarithm of an estimate of P(C) and the relative standard error of that
-// estimate. The estimate is the mean of the unbiased estimates of all samples made. The estimate of
-// a sample whose particles all reached weight zero is 0. A sample that failed with another error
-// does not count. Without any estimate, both results are NaN. With a single one, the standard error
-// is NaN. Both results have the same bits on every processor.
+// LogProb returns the logarithm of an estimate of P(C) (see [Particles]) and the relative standard
+// error of that estimate. The estimate is the mean of the unbiased estimates of all samples made. A
+// sample whose particles all reached weight zero counts as 0, and a sample that failed with another
+// error does not count. Without any sample that counts, both results are NaN. With a single one,
+// the standard error is NaN. Both results have the same bits on every processor.
 func (p *Particles) LogProb() (logP, stderr float64) { return p.mean.Mean() }
 
-// Effective returns two indicators of unequal weights. The result particles is the smallest
-// effective number of particles at any resampling or final draw, over all samples that p itself has
-// made. A value near 1 means that one particle had most of the weight. The result samples is
+// Effective returns two indicators of how unequal the weights are. The result particles is the
+// smallest effective number of particles at any resampling or final draw, over the samples that p
+// itself has made. If it is near 1, one particle had most of the weight. The result samples is
 // (ΣẐ)²/ΣẐ², at most the number of samples, where Ẑ are the estimates that [Particles.LogProb]
-// averages. A value near 1 means that one sample dominates the average, and neither the average nor
-// its standard error can be trusted. Without samples, both results are NaN.
+// averages. If it is near 1, one sample dominates the average, and neither the average nor its
+// standard error can be trusted. Without samples, both results are NaN.
 func (p *Particles) Effective() (particles, samples float64) { return p.lowest, p.mean.Effective() }
 
-// Sample fills x, any number of samples × sites, with samples. It returns the same errors as
-// [Runner.Sample], and an error after [Particles.Join]. An error of one particle ends its sample,
-// which is left blank except for clamped entries.
+// Sample fills x, which holds any number of samples × sites, with samples. An error of one particle
+// makes its sample fail, and the sample is left blank except for clamped entries. Sample returns
+// the same errors as [Runner.Sample]. It also returns an error after [Particles.Join].
 func (p *Particles) Sample(ctx context.Context, x []int32) error {
 	if len(p.weight) != p.run.made {
 		return fmt.Errorf("diffusion: Particles: Sample after Join, want it before")
@@ -442,14 +446,14 @@ func (p *Particles) count(logZ float64) {
 	}
 }
 
-// Save writes a checkpoint, which contains all samples with their estimates, to w. It returns the
+// Save writes a checkpoint to w. It contains all samples with their estimates. Save returns the
 // same errors as [Runner.Save].
 func (p *Particles) Save(w io.Writer) error { return p.run.Save(w) }
 
-// Load restores a checkpoint written by Save. The rules of [Runner.Load] apply.
+// Load restores a checkpoint written by Save, under the rules of [Runner.Load].
 func (p *Particles) Load(ctx context.Context, r io.Reader) error { return p.run.Load(ctx, r) }
 
-// SaveFile saves a checkpoint to the file path and keeps the previous checkpoint as path.old, so
+// SaveFile saves a checkpoint to the file path. It keeps the previous checkpoint as path.old, so
 // that at least one of the two files survives any failure.
 func (p *Particles) SaveFile(path string) error { return p.run.SaveFile(path) }
 
@@ -459,11 +463,11 @@ func (p *Particles) LoadFile(ctx context.Context, path string) error {
 	return p.run.LoadFile(ctx, path)
 }
 
-// Join adds the estimates of the parts that follow p, so that [Particles.LogProb] covers the
-// samples of p and of all parts. The result has the bits of a single run. p and every part must
-// have made their samples. Each part must begin (Config.First) where the previous one ends. If a
-// part belongs to another run, the error names the setting that differs. After Join, p makes no
-// more samples. If Join returns an error, p is unchanged.
+// Join combines p with the parts of a run that follow p, so that [Particles.LogProb] covers the
+// samples of p and of all parts. The result has the same bits as that of a single run. p and every
+// part must have made their samples, and each part must begin (Config.First) where the previous one
+// ends. If a part belongs to another run, the error names the setting that differs. If Join returns
+// an error, p is unchanged. Otherwise p makes no more samples.
 func (p *Particles) Join(parts ...*Particles) error {
 	end := p.run.cfg.First + len(p.weight)
 	var here *fingerprint.List

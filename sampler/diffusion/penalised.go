@@ -14,30 +14,30 @@ import (
 // defaultWeight is the weight of the guidance, as in comparisons on series.
 const defaultWeight = 0.1
 
-// Penalised is a process of reals that is guided towards a set g_j ≤ 0. After every step of
-// Process it applies
+// Penalised is a process of reals that is guided towards the set of all x with g_j(x) ≤ 0 for every
+// j. After every step of Process from time t to time s it applies
 //
 //	x_s ← x_s − Weight·∂/∂x_t Σ_j max(0, g_j(x̂_0))²,
 //
-// where x̂_0 is the denoiser's prediction from x_t. Samples come closer to the set but need not
-// be in it. To get samples in the set, use a projection.
+// where x̂_0 is the denoiser's prediction from x_t. Samples come closer to the set but need not be
+// in it. To get samples in the set, use a projection.
 type Penalised struct {
 	Process Process[float32] // process to guide; nil means Gaussian{}
 
-	// Set holds the constraints g_j ≤ 0 on the sites of a sample.
+	// Set holds the constraints g_j ≤ 0 on the entries of a sample.
 	Set constraint.Smooth
 
-	// Weight is the factor of the gradient, ≥ 0; 0 means 0.1.
+	// Weight is the factor of the gradient, not negative; 0 means 0.1.
 	Weight float64
 
-	// Covariance, if not nil, stores in dst the product P·v, where P is the covariance of x_0
-	// given x_t at signal level alpha = ᾱ. √ᾱ/(1−ᾱ)·P is the derivative of the prediction. If
-	// Covariance is nil, the identity is used as the derivative. It is called concurrently for
-	// different samples.
+	// Covariance, if not nil, stores in dst the product P·v, where P is the covariance of x_0 given
+	// x_t if the signal level ᾱ is alpha. The derivative of the prediction is √ᾱ/(1−ᾱ)·P. If
+	// Covariance is nil, the identity takes the place of this derivative. Covariance may be called
+	// at the same time for different samples.
 	Covariance func(dst, v []float64, alpha float64)
 }
 
-// Bind checks the fields and binds Process to a shape.
+// Bind implements [Process]. It checks the fields and binds the guided Process.
 func (p Penalised) Bind(ctx context.Context, sites, levels int) (Steps[float32], error) {
 	if p.Process == nil {
 		p.Process = Gaussian{}
@@ -73,8 +73,8 @@ type penalised struct {
 // MaxSteps implements [Clocked]. It returns the largest number of steps of the guided process.
 func (p *penalised) MaxSteps(steps int) int { return slots.MaxSteps(p.Steps, steps) }
 
-// Reverse makes a step of the guided process and then subtracts the gradient of the penalty; it
-// implements [Steps].
+// Reverse implements [Steps]. It makes a step of the guided process and then subtracts the gradient
+// of the penalty.
 func (p *penalised) Reverse(x []float32, raw, v []float32, t, s float64, r *sampler.Stream) error {
 	p.slope(raw, t)
 	if err := p.Steps.Reverse(x, raw, v, t, s, r); err != nil {

@@ -21,51 +21,52 @@ func checkShape(process string, sites, levels int) error {
 	)
 }
 
-// Process defines a corruption x_0 → x_t, t ∈ [0,1], and its reverse. [Masked], [Uniform],
-// [Remask] and [Ordered] are processes on tokens; [Gaussian], [ECI] and [Penalised] are processes
-// on reals. Package diffusiontest checks processes that you write.
+// Process defines how a sample x_0 is corrupted to a state x_t at time t ∈ [0,1], and how this is
+// reversed. [Masked], [Uniform], [Remask] and [Ordered] are processes on tokens; [Gaussian], [ECI]
+// and [Penalised] are processes on reals. Package diffusiontest tests processes that you write.
 type Process[S energy.Site] interface {
-	// Bind returns steps for samples of the given shape, one sample at a time. Runners call
-	// Bind once for every sample that they process at the same time. Bind may take a long
-	// time. Its error names the wrong setting.
+	// Bind returns the steps for samples of the given shape, one sample at a time. A runner calls
+	// Bind once for every sample that it makes at the same time. Bind may take a long time. If a
+	// setting is wrong, the error names it.
 	Bind(ctx context.Context, sites, levels int) (Steps[S], error)
 }
 
-// Steps moves one sample at a time from noise to data and may keep state of that sample. It must
-// be used by one goroutine at a time. Only Alpha must be safe for concurrent use.
+// Steps moves one sample at a time from noise to data, and may keep data about that sample. It must
+// be used by one goroutine at a time, except that Alpha must be safe for concurrent use.
 //
-// Runners also use the optional interfaces [Renoiser], [Joint], [Factorised], [Absorbing] and
-// [Clocked].
+// Steps may also implement the optional interfaces [Renoiser], [Joint], [Factorised], [Absorbing]
+// and [Clocked], which runners look for.
 type Steps[S energy.Site] interface {
 	// Alpha returns the signal level at time t (see [noise.Schedule]).
 	Alpha(t float64) float64
 
-	// Prior begins a sample. It stores in x a draw of pure noise, x_1.
+	// Prior begins a sample. It stores a draw of pure noise, the state x_1, in x.
 	Prior(x []S, r *sampler.Stream)
 
-	// Next returns the time s ≤ t of sample x after a step from time t. A step may stay at its
-	// time, s = t. The sample is finished when s = 0. step is the number of the step, from 0.
-	// steps is the requested number of steps, which a sample does not exceed unless Steps is
-	// [Clocked].
+	// Next returns the time s ≤ t to which the next step moves the state x from time t. A step may
+	// stay at its time, s = t. The sample is finished when s = 0. The argument step counts the
+	// steps from 0. The argument steps is the requested number of steps, which a sample does not
+	// exceed unless Steps is [Clocked].
 	Next(x []S, t float64, step, steps int, r *sampler.Stream) (s float64)
 
-	// Reverse replaces x = x_t by a draw of x_s given a prediction of x_0. raw is the
+	// Reverse replaces the state x = x_t by a draw of x_s, given a prediction of x_0. raw is the
 	// prediction of the denoiser, and v is the projected prediction, or raw itself. Tokens are
-	// drawn from v site by site. Reverse may change v so that it agrees with x, for instance by
-	// removing the weight of a mask. The error is a *[PredictionError].
+	// drawn from v independently for each site. Reverse may change v so that it agrees with x, for
+	// instance by removing the weight of a mask. The error is a *[PredictionError].
 	Reverse(x []S, raw, v []float32, t, s float64, r *sampler.Stream) error
 }
 
-// Clocked is implemented by [Steps] that determine their own number of steps.
+// Clocked is implemented by [Steps] that determine the number of steps of a sample themselves.
 type Clocked interface {
-	// MaxSteps returns the largest number of steps of a sample for the given requested
-	// number. A sample that is not finished after that many steps fails with an error.
+	// MaxSteps returns the largest number of steps that a sample can take if the given number is
+	// requested. A sample that is not finished after MaxSteps steps fails with an error.
 	MaxSteps(steps int) int
 }
 
-// Absorbing is implemented by [Steps] of tokens with a mask, a level for unknown tokens.
+// Absorbing is implemented by [Steps] of tokens that have a mask, a level that stands for an
+// unknown token.
 type Absorbing interface {
-	// Masks reports whether l is the mask. The mask cannot be clamped.
+	// Masks reports whether the level l is the mask. A site cannot be clamped to the mask.
 	Masks(l int32) bool
 }
 
@@ -77,27 +78,31 @@ var (
 	_ corruption.Absorbing = Absorbing(nil)
 )
 
-// Renoiser is implemented by [Steps] of tokens that can move given a clean sample, such as a
-// joint draw. Projections need a Renoiser. [IntactSteps] lets a projection skip rows.
+// Renoiser is implemented by [Steps] of tokens that can make a step towards a given clean sample,
+// such as the draw of a [Drawer]. Projections of tokens need a Renoiser. If it is also an
+// [IntactSteps], a projection can skip sites.
 type Renoiser interface {
-	// Condition turns the prediction v for x = x_t into the full posterior log p(x_0,i = l |
-	// x_t), up to a constant per row. Tokens known to be intact get all the weight, and a
-	// mask gets none. A leave-one-out prediction is multiplied by q(x_t,i | x_0,i = l).
-	// Conditioning a full posterior again changes nothing.
+	// Condition turns the prediction v for the state x = x_t into the full posterior log p(x_0,i =
+	// l | x_t), up to a constant per site i. A token known to be intact (not corrupted) gets all
+	// the weight, and the mask gets none. A leave-one-out prediction, which is made from the other
+	// sites only, is multiplied by q(x_t,i | x_0,i = l). Conditioning a full posterior again
+	// changes nothing.
 	Condition(v []float32, x []int32, t float64, leaveOneOut bool)
 
-	// Renoise replaces x = x_t by a draw from q(x_s | x_t, x_0). v is the conditioned
-	// prediction from which x0 was drawn.
+	// Renoise replaces the state x = x_t by a draw from q(x_s | x_t, x_0). v is the result of
+	// Condition from which x0 was drawn.
 	Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream)
 }
 
-// IntactSteps is a [Renoiser] that can list the intact tokens and needs no rows for them. Its
-// Condition must treat every site independently, and neither Reverse nor Renoise may read v at
-// intact sites. A [GivenDrawer] can then skip these rows.
+// IntactSteps is a [Renoiser] that can list the intact tokens, those known to be uncorrupted, and
+// does not need the predictions at their sites. Its Condition must treat every site independently.
+// Neither Reverse nor Renoise may read v at intact sites. A [GivenDrawer] can then skip these
+// sites.
 type IntactSteps interface {
 	Renoiser
 
-	// Intact sets x0 to the tokens of x that are known to be intact, and to −1 elsewhere.
+	// Intact sets x0 to the token of x at each site that is known to be intact, and to −1 at the
+	// others.
 	Intact(x0, x []int32)
 }
 
@@ -108,20 +113,22 @@ var (
 	_ IntactSteps = (*remask)(nil)
 )
 
-// Joint is a [Renoiser] whose steps can be weighted. [Particles] need a Joint.
+// Joint is a [Renoiser] that can compute how likely a step was for each clean token. [Particles]
+// need a Joint.
 type Joint interface {
 	Renoiser
 
-	// Reweight adds log q(x_s | x_t, x_0,i = l) to the conditioned prediction
-	// v, up to a constant per row.
+	// Reweight adds log q(x_s | x_t, x_0,i = l) to the result v of Condition, for every site i and
+	// level l and up to a constant per site.
 	Reweight(v []float32, xt, xs []int32, t, s float64)
 }
 
-// Factorised is implemented by [Steps] of tokens whose reverse step is independent across sites.
-// Guidance at the posterior needs a Factorised, except for [Masked] with FirstHitting.
+// Factorised is implemented by [Steps] of tokens whose reverse step moves every site independently.
+// Guidance at the posterior (see [Guide]) needs a Factorised, except for [Masked] with
+// FirstHitting.
 type Factorised interface {
-	// Posterior stores in dst, for every site i and level l, the normalised log p(x_s,i = l |
-	// x_t), given the full posterior v of x_0 (see [Renoiser]). dst has the length of v.
+	// Posterior stores in dst, for every site i and level l, the normalised log p(x_s,i = l | x_t),
+	// given the full posterior v of x_0 (see [Renoiser]). dst has the same length as v.
 	Posterior(dst, v []float32, x []int32, t, s float64)
 }
 
@@ -151,11 +158,12 @@ func gridTime(step, steps int) float64 {
 	return float64(steps-step-1) / float64(steps)
 }
 
-// PredictionError is the error of a prediction with a row from which nothing can be drawn. It
-// wraps [constraint.ErrInfeasible] if the row is empty.
+// PredictionError is the error of a prediction from which no value can be drawn at some site. It
+// wraps [constraint.ErrInfeasible] if Empty is true.
 type PredictionError struct {
 	Site int
-	// every level has weight zero; if false, a row has a NaN or +Inf, or a real is not finite
+	// whether every level of the site has weight zero; otherwise a log-weight is NaN or +Inf, or a
+	// real is not finite
 	Empty bool
 }
 

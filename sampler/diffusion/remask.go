@@ -11,25 +11,25 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// RemaskRule selects how many of the unmasked tokens are masked again. η is Remask.Eta and σ_max
-// the largest possible probability.
+// RemaskRule selects the probability σ with which the unmasked tokens are masked again in a step of
+// [Remask]. In the rules, η is Remask.Eta, and σ_max is the largest possible probability.
 type RemaskRule uint8
 
 const (
-	// RemaskCap masks an unmasked token with probability σ = min(η, σ_max).
+	// RemaskCap masks each unmasked token with probability σ = min(η, σ_max).
 	RemaskCap RemaskRule = iota
 
-	// RemaskRescale masks an unmasked token with probability σ = η·σ_max.
+	// RemaskRescale masks each unmasked token with probability σ = η·σ_max.
 	RemaskRescale
 
-	// RemaskConfidence masks n·min(η, σ_max) of the n unmasked tokens on average. A token is
-	// masked with a probability in proportion to e^{−ψ}, at most σ_max. Here ψ is the
-	// probability that the token had when it was drawn. The masked tokens then depend on the
-	// draws, so the result does not follow the denoiser's distribution in any limit.
+	// RemaskConfidence prefers to mask tokens that were unlikely when they were drawn. If ψ was the
+	// probability of a token then, it is masked with a probability in proportion to e^{−ψ}, at most
+	// σ_max. Of n unmasked tokens, n·min(η, σ_max) are masked on average. Which tokens are masked
+	// depends on the draws, so the result does not follow the denoiser's distribution in any limit.
 	RemaskConfidence
 
-	// RemaskLoop is masked diffusion with a pause. For a share of the steps it stays at time
-	// Hold, where tokens are masked with probability σ = min(η, σ_max) and drawn again.
+	// RemaskLoop is masked diffusion with a pause. For a share of the steps the time stays at Hold.
+	// In these steps, tokens are masked with probability σ = min(η, σ_max) and drawn again.
 	RemaskLoop
 )
 
@@ -43,36 +43,37 @@ func (r RemaskRule) MarshalText() ([]byte, error) {
 	return check.MarshalName("rule", r, RemaskLoop)
 }
 
-// UnmarshalText sets r to the value with the name, for flags and files.
+// UnmarshalText sets r to the rule of the given name. It lets flags and files hold a RemaskRule.
 func (r *RemaskRule) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("rule", r, RemaskLoop, name)
 }
 
-// Remask is masked diffusion in which tokens can be masked again and so corrected (ReMDM; Wang et
-// al. 2025). With a probability σ ≤ σ_max = min(1, (1−α_s)/α_t) and the mask m, the reverse step
-// given x_0 is
+// Remask is masked diffusion that can correct a token by masking it again (ReMDM; Wang et al.
+// 2025). Let α be the probability that a token is unmasked, m the mask, and σ ≤ σ_max = min(1,
+// (1−α_s)/α_t) the probability that an unmasked token is masked again. The reverse step from x_t to
+// x_s, given x_0, sets each token of x_s by the token of x_t:
 //
-//	x_t ≠ m:  m with probability σ;
-//	x_t = m:  x_0 with probability (α_s − (1−σ)α_t)/(1−α_t).
+//	x_t ≠ m:  m with probability σ, otherwise x_t;
+//	x_t = m:  x_0 with probability (α_s − (1−σ)α_t)/(1−α_t), otherwise m.
 //
-// This keeps the marginals of masked diffusion for every σ. The rules other than RemaskConfidence
-// converge to the distribution of the denoiser with many steps. In the last step σ_max = 0 and no
-// mask remains.
+// This keeps the marginals of masked diffusion for every σ. With many steps, the distribution of
+// the samples converges to that of the denoiser, except with RemaskConfidence. In the last step
+// σ_max = 0 and no mask remains.
 //
-// Its [Steps] also implement [Renoiser], [Factorised] and [Absorbing] but not [Joint]. A state
-// from which a constraint seems out of reach can recover, so it must not be weighted by the
-// constraint.
+// The [Steps] of Remask also implement [Renoiser], [Factorised] and [Absorbing]. They are not
+// [Joint]: a state from which a constraint seems out of reach can recover, so it must not be
+// weighted by the constraint.
 type Remask struct {
 	Mask     int32
-	Schedule noise.Schedule // schedule of α; nil means LogLinear{}
+	Schedule noise.Schedule // schedule of α; nil means noise.LogLinear{}
 	Rule     RemaskRule
 
-	// Eta is η, in (0, 1]; 0 means 0.02.
+	// Eta is the number η in the rules, in (0, 1]; 0 means 0.02.
 	Eta float64
 
-	// RemaskLoop spends the share Between of the steps at time Hold. It divides the other
-	// steps equally between the times before and after the pause. 0 means a Hold of 0.1 and
-	// half of the steps.
+	// Hold is the time at which RemaskLoop pauses; 0 means 0.1. Between is the share of the steps
+	// that it makes there; 0 means one half. The other steps are divided equally between the times
+	// before and after the pause.
 	Hold, Between float64
 }
 
@@ -83,7 +84,7 @@ const (
 	defaultBetween = 0.5  // default of Remask.Between
 )
 
-// Bind returns the steps for a shape. It returns an error if a field is invalid.
+// Bind implements [Process]. It returns an error if a field of the Remask is out of range.
 func (p Remask) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
 	m, err := slots.NewAbsorbing("diffusion: Remask", p.Mask, p.Schedule, sites, levels)
 	p.Eta, p.Hold, p.Between = cmp.Or(p.Eta, defaultEta), cmp.Or(p.Hold, defaultHold), cmp.Or(p.Between, defaultBetween)
@@ -110,14 +111,15 @@ type remask struct {
 	doubt  []float64 // e^{−ψ} of each site, for RemaskConfidence; nil for other rules
 }
 
-// Prior masks every site of x and resets the doubts. The doubt of a clamped site stays 0, because
-// its token is never drawn.
+// Prior implements [Steps]. It masks every site of x and resets the doubts, the values e^{−ψ} of
+// RemaskConfidence. The doubt of a clamped site stays 0, because its token is never drawn.
 func (p *remask) Prior(x []int32, r *sampler.Stream) {
 	p.absorbing.Prior(x, r)
 	clear(p.doubt)
 }
 
-// Next implements [Steps] with an even grid and, for RemaskLoop, a pause at Hold.
+// Next implements [Steps]. The times of the steps are evenly spaced, except that RemaskLoop pauses
+// at Hold.
 func (p *remask) Next(_ []int32, t float64, step, steps int, _ *sampler.Stream) float64 {
 	u := gridTime(step, steps)
 	if p.recipe.Rule != RemaskLoop || u == 0 {
@@ -182,15 +184,15 @@ func (p *remask) sigma(k *rates, site int) float64 {
 	return k.sigma
 }
 
-// Reverse masks random tokens and reveals random masks, with tokens drawn from v; it implements
-// [Steps].
+// Reverse implements [Steps]. It masks random tokens and reveals random masks, with tokens drawn
+// from v.
 func (p *remask) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	return p.step(x, nil, v, t, s, r)
 }
 
-// Renoise masks random tokens and reveals random masks, with tokens of x0; it implements
-// [Renoiser].
+// Renoise implements [Renoiser]. It masks random tokens and reveals random masks, with the tokens
+// of x0.
 func (p *remask) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, t, s, r)
 }
@@ -228,8 +230,8 @@ func (p *remask) show(x []int32, v []float32, i int, l int32) {
 	p.doubt[i] = simd.Exp(-simd.Exp(float64(row[l]) - z[0]))
 }
 
-// Posterior implements [Factorised]: tokens are masked and masks revealed with the probabilities
-// of the step.
+// Posterior implements [Factorised]. It uses the probabilities with which the step masks tokens and
+// reveals masks.
 func (p *remask) Posterior(dst, v []float32, x []int32, t, s float64) {
 	k := p.rates(x, t, s)
 	p.posterior(dst, v, x, func(i int) float64 { return p.sigma(&k, i) }, k.reveal)

@@ -1,6 +1,7 @@
-// Package diffusion draws samples by reversing a corruption. A [Runner] moves from pure noise at
-// time 1 to a sample at time 0 in steps of a [Process]. In every step it asks an energy.Denoiser
-// to predict the clean sample.
+// Package diffusion draws samples by reversing a corruption. A [Runner] moves each sample from pure
+// noise at time 1 to a clean sample at time 0, in steps of a [Process]. In every step it asks an
+// energy.Denoiser to predict the clean sample: for tokens the log-weight of every token at each
+// site, for reals one number per site.
 //
 // Choose a process by what you need. On tokens, [Masked] with FirstHitting follows the denoiser's
 // distribution exactly, with one prediction per token. Masked without FirstHitting needs fewer
@@ -12,32 +13,30 @@
 //
 // A [Projector] in [Config] makes every sample satisfy a constraint:
 //
-//   - A projection that can draw, such as projection.Path, conditions every step exactly. All
-//     samples are feasible, but their distribution is not that of the denoiser given the
-//     constraint. The reason is that a factorised prediction ignores the probability of the
-//     constraint given the present state.
+//   - A projection that can draw (a [Drawer]), such as projection.Path, conditions every step
+//     exactly. All samples are feasible, but they do not follow the denoiser's distribution given
+//     the constraint, because a prediction treats sites as independent.
 //   - [Particles] with the same projection correct this error, at the cost of as many predictions
 //     as particles, and estimate the probability of the constraint. With a potential they also
 //     follow a score.
 //   - Other projections move predictions, and [Decoding] turns the projected predictions into
-//     tokens. They suit uniform noise. With masks, an unmasked token is never reconsidered,
-//     so use package scored, which looks ahead.
+//     tokens. They suit uniform noise. With masks, an unmasked token is never reconsidered, so use
+//     package scored, which looks ahead.
 //   - For reals, proximal.Projector moves the posterior mean (constrained posterior sampling).
-//     Config.ProjectState selects the methods to which it is compared, and package distance
-//     measures the results. Package twisted draws from the conditional distribution itself, at
-//     many times the cost.
+//     Config.ProjectState selects methods to compare it with, and package distance measures the
+//     results. Package twisted draws from the conditional distribution itself, at many times the
+//     cost.
 //
 // An error of one sample does not affect the others: see [Runner.Sample] and [SampleErrors].
 //
 // [ClassifierFree] and [ClassifierGuided] steer samples towards a condition without enforcing it.
 // [Penalised] does the same for reals.
 //
-// A long run keeps its samples in a file (Config.Checkpoint) and resumes from that file when it
-// is started again. Config.First makes a part of a run. Both give the bits of one uninterrupted
-// run.
+// A long run keeps its samples in a file (Config.Checkpoint) and resumes from it when started
+// again. Config.First selects a part of a run. Both give the same bits as one uninterrupted run.
 //
-// Processes, projectors and denoisers are used only through their interfaces, so a value, a
-// pointer and a wrapper behave alike.
+// Processes, projectors and denoisers are used only through their interfaces, so a value, a pointer
+// and a wrapper behave alike.
 package diffusion
 
 import (
@@ -56,13 +55,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/slots"
 )
 
-// Runner draws samples by reversing a corruption, from pure noise at time 1 to time 0. In every
-// step it asks a denoiser to predict the clean sample.
+// Runner draws samples by reversing a corruption. It moves each sample from pure noise at time 1 to
+// time 0 in steps of a [Process], and asks a denoiser in every step to predict the clean sample.
+// Create it with [New].
 //
-// The result of a run depends only on the denoiser, the process and the configuration: sample i
-// draws only from stream (Seed, i). It does not depend on Workers, nor on Batch if the denoiser
-// treats every state independently. Samples are numbered over the lifetime of a Runner, so two
-// calls of Sample give the same samples as one larger call.
+// The results depend only on the denoiser, the process and the configuration: sample i draws only
+// from stream (Seed, i). They do not depend on Workers, nor on Batch if the denoiser treats every
+// state independently. Samples are numbered over the lifetime of a Runner, so two calls of Sample
+// give the same samples as one larger call.
 //
 // Methods must not be called concurrently with each other. A step allocates no more than the
 // denoiser and the projection do.
@@ -119,13 +119,13 @@ type workspace[S energy.Site] struct {
 	snap   Snapshot
 }
 
-// New returns a runner that samples from the model with the process. It binds the process and the
-// projector under ctx, which may take a long time. Later calls have contexts of their own.
+// New returns a runner that samples from the model by the given process. It binds the process and
+// the projector under ctx, which may take a long time. Later calls have contexts of their own.
 //
-// New returns an error if the model or the process is nil, or a field of the configuration is out
-// of range. It also returns an error if the process does not match the model, or cannot use the
-// projection or the guidance. A clamped value that is a mask is an error too. The errors of a
-// [noise.Checked] model and of the projector are returned.
+// New returns an error if the model or the process is nil, or if a field of the configuration is
+// out of range. It also returns an error if the process does not match the model or cannot use the
+// projection or the guidance, or if a site is clamped to a mask. Errors of the projector and of a
+// [noise.Checked] model are returned too.
 func New[S energy.Site](ctx context.Context, model energy.Denoiser[S], process Process[S], cfg Config) (*Runner[S], error) {
 	return newRunner(ctx, model, process, cfg, 1)
 }
@@ -239,35 +239,35 @@ func (d *Runner[S]) checkClamp(clamp []S) error {
 	return nil
 }
 
-// Shape returns the shape of a sample, which is that of the model.
+// Shape returns the numbers of sites and levels of a sample, which are those of the model.
 func (d *Runner[S]) Shape() (sites, levels int) { return d.sites, d.levels }
 
 // Settings calls add with the name and value of every setting on which the samples depend, except
-// First. The run that loads a checkpoint must have the same settings, and so must all parts of
-// one run. Settings asks the model for two predictions.
+// First. A run that loads a checkpoint must have the same settings as the run that saved it, and so
+// must all parts of one run. Settings asks the model for two predictions, which identify it.
 func (d *Runner[S]) Settings(add func(name string, value any)) { d.list(context.Background(), add) }
 
-// Len returns the number of samples made or abandoned so far.
+// Len returns the number of samples made so far, including failed ones.
 func (d *Runner[S]) Len() int { return d.made }
 
-// Sample fills x, any number of samples × sites, with samples.
+// Sample fills x, which holds any number of samples × sites, with samples.
 //
-// A failure of one sample ends only that sample. The sample's projection or predictions may fail,
-// or a [Committer] may refuse the sample too often. The error is then a [SampleErrors] with one
-// entry per sample. The other samples have the bits of a run in which nothing failed, unless the
-// projection has a memory. An abandoned sample counts in Len. It keeps its last state, with blanks
+// If some samples fail, the others are completed, and the error is a [SampleErrors] with one entry
+// per sample. A sample fails if its projection or its predictions fail, or if a [Committer] refuses
+// it too often. The other samples have the same bits as if nothing had failed, unless the
+// projection is a Committer. A failed sample counts in Len. It keeps its last state, with blanks
 // (−1 for tokens, NaN for reals) in place of masks. If it has made no step, every entry that is not
 // clamped is blank.
 //
-// The call ends if ctx ends or if the denoiser or a memory returns an error. Len then returns the
-// number of finished samples, and the error is an [*Unfinished] if some of these failed. The next
-// call begins with the following sample, from its start, as if nothing had happened.
+// The whole call fails if ctx ends or if the denoiser or a Committer returns another error. Len
+// then returns the number of finished samples, and the error is an [*Unfinished] if some of these
+// failed. The next call starts with the sample after the finished ones, as if nothing had happened.
 func (d *Runner[S]) Sample(ctx context.Context, x []S) error { return d.run(ctx, x, nil) }
 
 // Fill completes the samples × sites entries of x (infilling). Entries that are not blank (−1 for
 // tokens, NaN for reals) are clamped, in addition to those that the configuration clamps. Fill
-// returns the same errors as Sample. It leaves x unchanged for abandoned samples and after the last
-// finished sample.
+// leaves x unchanged at failed samples and after the last finished sample. It returns the same
+// errors as Sample.
 func (d *Runner[S]) Fill(ctx context.Context, x []S) error {
 	if err := d.checkClamp(x); err != nil {
 		return err

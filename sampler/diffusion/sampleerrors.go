@@ -12,15 +12,15 @@ import (
 )
 
 // SampleErrors is the error of a call that completed although some samples failed. It has one entry
-// per sample, in order. The entry is nil if the sample was completed, and otherwise the error of
-// the sample. Completed samples are valid:
+// per sample, in order: nil if the sample is valid, and otherwise the error of the sample. Use the
+// valid samples like this:
 //
 //	err := d.Sample(ctx, x)
 //	var failed diffusion.SampleErrors
 //	if err != nil && !errors.As(err, &failed) {
 //		return err // of the call
 //	}
-//	for i, err := range failed { // err, unless nil, is that of row i
+//	for i, err := range failed { // err, unless nil, is that of sample i
 //
 // errors.Is and errors.As examine the errors of all samples.
 type SampleErrors []error
@@ -47,7 +47,7 @@ func (e SampleErrors) Failed() int {
 	return n
 }
 
-// Error describes the first failures and gives the number of failures.
+// Error describes the first few failures and states how many samples failed.
 func (e SampleErrors) Error() string {
 	all := e.Unwrap()
 	var b strings.Builder
@@ -68,18 +68,19 @@ func (e SampleErrors) Unwrap() []error {
 	return slices.DeleteFunc(slices.Clone(e), func(err error) bool { return err == nil })
 }
 
-// Unfinished is the error of a call that failed as a whole after some of its samples had failed.
-// The call may fail because its context ended, the denoiser returned an error, or a checkpoint
-// could not be saved. errors.Is and errors.As examine only the error of the call.
+// Unfinished is the error of a call that did not complete and in which some samples had failed
+// before. A call does not complete if its context ends, the denoiser returns an error, or a
+// checkpoint cannot be saved. errors.Is and errors.As examine only the error of the call.
 type Unfinished struct {
-	Err      error        // error of the call
-	Finished SampleErrors // one entry per sample that was finished before the failure, in order
+	Err error // error that ended the call
+	// one entry, nil or an error, per sample that was finished before, in order
+	Finished SampleErrors
 }
 
-// Error describes the error of the call and the samples that failed.
+// Error describes the error that ended the call and the samples that had failed.
 func (e *Unfinished) Error() string { return fmt.Sprintf("%v; before: %v", e.Err, e.Finished) }
 
-// Unwrap returns the error of the call.
+// Unwrap returns the error that ended the call.
 func (e *Unfinished) Unwrap() error { return e.Err }
 
 // join returns the error of a call, given the errors e of its finished samples and the errors of

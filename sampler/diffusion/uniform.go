@@ -11,24 +11,25 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Uniform is uniform discrete diffusion (UDLM; Schiff et al. 2025). At time t a token is intact
-// with probability α(t) and otherwise uniform over the V levels. With α_{t|s} = α(t)/α(s), the
-// reverse step given x_0 is
+// Uniform is uniform discrete diffusion of tokens (UDLM; Schiff et al. 2025). At time t a token is
+// intact with probability α(t) and otherwise uniform over the V levels. With α_{t|s} = α(t)/α(s),
+// the reverse step from time t to time s, given x_0, is
 //
 //	q(x_s | x_t, x_0) ∝ (α_s·1[x_s=x_0] + (1−α_s)/V)·(α_{t|s}·1[x_s=x_t] + (1−α_{t|s})/V).
 //
-// Reverse draws x_0,i from the full posterior p(x_0,i | x_t) and then x_s,i from this formula. This
-// gives exactly p(x_s,i | x_t), site by site. The usual form, which puts a prediction x̂ in place
-// of x_0, agrees with this formula for leave-one-out predictions and is wrong for full posteriors.
-// Runners convert predictions with Condition.
+// Reverse draws x_0,i at each site from the full posterior p(x_0,i | x_t) and then x_s,i from this
+// formula. This gives exactly p(x_s,i | x_t). The usual form puts a prediction x̂ in place of x_0.
+// It agrees with this formula for leave-one-out predictions, which are made from the other sites
+// only, and is wrong for full posteriors. Runners convert predictions with Condition.
 //
-// Its [Steps] also implement [Joint] and [Factorised], and keep no state of a sample.
+// The [Steps] of Uniform also implement [Joint] and [Factorised], and keep no state of a sample.
 type Uniform struct {
-	// Schedule is the schedule of α; nil means LogLinear{}.
+	// Schedule is the schedule of α, the probability that a token is intact; nil means
+	// noise.LogLinear{}.
 	Schedule noise.Schedule
 }
 
-// Bind returns the steps for a shape. It returns an error if the schedule is invalid.
+// Bind implements [Process]. It returns an error if the schedule is invalid.
 func (p Uniform) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
 	c, err := noise.Resolve("diffusion: Uniform", p.Schedule)
 	if err = cmp.Or(checkShape("Uniform", sites, levels), err); err != nil {
@@ -43,23 +44,23 @@ type uniform struct {
 	levels   int // number V of levels
 }
 
-// Alpha returns the signal level at time t; it implements [Steps].
+// Alpha implements [Steps]. It returns the signal level at time t.
 func (p *uniform) Alpha(t float64) float64 { return p.schedule.Alpha(t) }
 
-// Prior fills x with uniform tokens.
+// Prior implements [Steps]. It fills x with uniform tokens.
 func (p *uniform) Prior(x []int32, r *sampler.Stream) {
 	for i := range x {
 		x[i] = int32(r.IntN(p.levels))
 	}
 }
 
-// Next returns the next time on an even grid; it implements [Steps].
+// Next implements [Steps]. The times of the steps are evenly spaced.
 func (p *uniform) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	return gridTime(step, steps)
 }
 
-// Reverse draws a clean token from v and then the next token, at every site; it implements
-// [Steps].
+// Reverse implements [Steps]. At every site it draws a clean token from v and then the next token
+// given the clean one.
 func (p *uniform) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.levels)
 	b := p.bridge(t, s)
@@ -90,8 +91,8 @@ func (p *uniform) settle(v []float32, x []int32) {
 	}
 }
 
-// Condition implements [Renoiser]: it multiplies leave-one-out predictions by q(x_t,i | x_0,i)
-// and leaves full posteriors unchanged.
+// Condition implements [Renoiser]. It multiplies leave-one-out predictions by q(x_t,i | x_0,i) and
+// leaves full posteriors unchanged.
 func (p *uniform) Condition(v []float32, x []int32, t float64, leaveOneOut bool) {
 	check.Len("diffusion", "v", len(v), len(x)*p.levels)
 	switch a := p.Alpha(t); {
@@ -103,8 +104,7 @@ func (p *uniform) Condition(v []float32, x []int32, t float64, leaveOneOut bool)
 	}
 }
 
-// Renoise draws the next token given the clean token of x0, at every site; it implements
-// [Renoiser].
+// Renoise implements [Renoiser]. At every site it draws the next token given the clean token in x0.
 func (p *uniform) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
 	b := p.bridge(t, s)
 	for i, l := range x {
@@ -112,8 +112,9 @@ func (p *uniform) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.S
 	}
 }
 
-// Reweight implements [Joint]. As a function of l, q(x_s | x_t, l) is larger at l = x_s, where
-// the token would be intact. It is smaller at l = x_t, because of the normaliser q(x_t | l).
+// Reweight implements [Joint]. For each level l it adds log q(x_s | x_t, l), which is larger at l =
+// x_s, where the token would be intact. It is smaller at l = x_t, because of the normaliser q(x_t |
+// l).
 func (p *uniform) Reweight(v []float32, xt, xs []int32, t, s float64) {
 	check.Len("diffusion", "v", len(v), len(xs)*p.levels)
 	as := p.Alpha(s)
@@ -125,8 +126,8 @@ func (p *uniform) Reweight(v []float32, xt, xs []int32, t, s float64) {
 	p.raise(v, xt, p.Alpha(t), -1)
 }
 
-// Posterior implements [Factorised]. With n(v) = q(x_t | v), the sum over v of p(v)·q(x_s = l |
-// x_t, v) is
+// Posterior implements [Factorised]. For a site with prediction p, let n(v) = q(x_t | v). The sum
+// over v of p(v)·q(x_s = l | x_t, v) is
 //
 //	(α_{t|s}·1[l=x_t] + (1−α_{t|s})/V)·(α_s·p(l)/n(l) + (1−α_s)/V·Σ_v p(v)/n(v)).
 func (p *uniform) Posterior(dst, v []float32, x []int32, t, s float64) {

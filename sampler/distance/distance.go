@@ -1,7 +1,7 @@
 // Package distance measures how far samples are from data. For real-valued series it has the
 // [Frechet] distance between Gaussians fitted to two sets, dynamic time warping ([DTW]) between
 // single series, the [EnergyScore] of samples given the observed series, and the [Violation] of
-// inequalities. For tokens it has [MMD].
+// inequalities. For tokens it has the maximum mean discrepancy ([MMD]).
 package distance
 
 import (
@@ -12,20 +12,23 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// MMD returns the unbiased estimate of the squared maximum mean discrepancy (Gretton et al. 2012,
-// equation 3) between the distributions of two samples of states. Each row of a and b has sites
-// tokens. The kernel is the exponential Hamming kernel of Zhang, Liu and Liu 2022,
+// MMD returns an unbiased estimate of the squared maximum mean discrepancy between the
+// distributions of two samples a and b of states (Gretton et al. 2012, equation 3). A state
+// consists of sites tokens. The kernel is the exponential Hamming kernel of Zhang, Liu and Liu
+// 2022,
 //
 //	k(x, y) = exp(−H(x, y)/sites),
 //
-// where H is the number of sites that differ. The mean of the estimate is 0 for equal
-// distributions, so an estimate can be negative. The biased statistic also counts pairs of a
-// state with itself. For samples of n and m states it is larger by about (1 − mean k)·(1/n +
-// 1/m), and its mean does not fall below this value, which is e^−6.5 for 500 and 500 samples of
-// many independent sites.
+// where H is the number of sites at which x and y differ. The mean of the estimate is 0 if the
+// distributions are equal, so an estimate can be negative.
 //
-// MMD takes n·m + (n² + m²)/2 comparisons. It returns an error if sites < 1 or if a sample does
-// not consist of at least two whole rows.
+// The biased statistic, often reported instead, also counts pairs of a state with itself. For
+// samples of n and m states it is larger by about (1 − mean k)·(1/n + 1/m), and its mean does not
+// fall below this value. For two samples of 500 states with many independent sites, the value is
+// e^−6.5.
+//
+// MMD takes n·m + (n² + m²)/2 comparisons. It returns an error if sites < 1 or if a sample does not
+// consist of at least two whole states.
 func MMD(a, b []int32, sites int) (float64, error) {
 	if sites < 1 {
 		return 0, fmt.Errorf("distance: MMD: sites = %d, want ≥ 1", sites)
@@ -69,18 +72,18 @@ func hamming(x, y []int32) int {
 	return n
 }
 
-// EnergyScore returns the energy score of a forecast for the observed series truth; lower is
+// EnergyScore returns the energy score of a forecast, given the observed series truth; lower is
 // better. The forecast is given by draws X, samples × sites:
 //
 //	E‖X − truth‖ − ½·E‖X − X′‖.
 //
 // X′ is an independent copy of X. The means are over samples and over pairs of different samples,
-// so the score is unbiased (Gneiting and Raftery 2007, section 4.2). It is proper: its
-// expectation is smallest for the distribution from which truth is drawn. (Mean distances to
-// truth alone are smallest for a forecast without spread.) It takes samples²·sites/2 operations.
+// so the score is unbiased (Gneiting and Raftery 2007, section 4.2). It is proper: its expectation
+// is smallest for the distribution from which truth is drawn. (Mean distances to truth alone are
+// smallest for a forecast without spread.) It takes samples²·sites/2 operations.
 //
-// EnergyScore returns an error for fewer than two samples. It panics unless len(truth) = sites
-// and sites divides len(samples).
+// EnergyScore returns an error for fewer than two samples. It panics unless len(truth) = sites and
+// sites divides len(samples).
 func EnergyScore(samples, truth []float32, sites int) (float64, error) {
 	check.Len("distance", "truth", len(truth), sites)
 	n := check.Rows("distance", "samples", len(samples), sites)
@@ -108,11 +111,10 @@ func euclid(x, y []float32) float64 {
 	return math.Sqrt(sum)
 }
 
-// Violation returns the mean and the maximum by which series violate the inequalities g_j ≤ 0 of
-// set. The slice x holds series of sites entries each. The result mean is the mean over the series
-// of Σ_j max(0, g_j). The result worst is the largest g_j of all series, or 0 if all are negative.
-// Violation panics unless sites divides len(x). The sum is computed in float64, in the order of the
-// series.
+// Violation returns by how much series violate the inequalities g_j ≤ 0 of set. The slice x holds
+// series of sites entries each. The result mean is Σ_j max(0, g_j), averaged over the series. The
+// result worst is the largest g_j of all series, or 0 if all are negative. Violation panics unless
+// sites divides len(x). The sum is computed in float64, in the order of the series.
 func Violation(set constraint.Smooth, x []float32, sites int) (mean, worst float64) {
 	check.Must("distance: Violation", "set", set)
 	series := check.Rows("distance", "x", len(x), sites)

@@ -5,16 +5,16 @@ import (
 	"math"
 )
 
-// DTW computes the dynamic time warping distance between series of length × channels, row-major.
-// It is the smallest cost of a monotone alignment of two series from start to end (Sakoe and
-// Chiba 1978). Aligning two times costs the Euclidean distance between their channels. A distance
-// takes length² operations, or length·(2·Window + 1) with a window.
+// DTW computes the dynamic time warping distance between two series, each length × channels,
+// row-major. It is the smallest cost of a monotone alignment of the series from start to end (Sakoe
+// and Chiba 1978). Aligning two times costs the Euclidean distance between the values of their
+// channels. A distance takes length² operations, or length·(2·Window + 1) if Window is set.
 //
-// A DTW holds scratch memory and is not safe for concurrent use. The zero value with Channels set
-// is ready for use.
+// A DTW holds scratch memory and is not safe for concurrent use. The zero value is ready for use
+// once Channels is set.
 type DTW struct {
 	Channels int  // number of channels of a series, ≥ 1
-	Window   *int // maximum difference of aligned times, ≥ 0; nil means no limit
+	Window   *int // largest difference between aligned times, ≥ 0; nil means no limit
 
 	before, now []float64
 }
@@ -59,8 +59,9 @@ func (d *DTW) Distance(a, b []float32) float64 {
 	return before[m]
 }
 
-// Nearest returns the mean distance from the series in x to the nearest series in real. A series
-// has sites entries. Nearest panics unless sites divides both lengths, which must be positive.
+// Nearest returns, averaged over the series in x, the distance to the nearest series in real. A
+// series has sites entries. Nearest panics unless sites divides both lengths, which must be
+// positive.
 func (d *DTW) Nearest(x, real []float32, sites int) float64 {
 	if sites < 1 || len(x) == 0 || len(real) == 0 || len(x)%sites != 0 || len(real)%sites != 0 {
 		panic(fmt.Sprintf("distance: DTW: %d and %d entries, want positive multiples of sites = %d ≥ 1", len(x), len(real), sites))

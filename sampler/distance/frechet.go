@@ -7,16 +7,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// FrechetGaussian returns the squared Fréchet distance between two Gaussian distributions, which
-// is their squared 2-Wasserstein distance (Dowson and Landau 1982). With means m and covariances
-// C it is
+// FrechetGaussian returns the squared Fréchet distance between two Gaussian distributions a and b,
+// which is their squared 2-Wasserstein distance (Dowson and Landau 1982). With means m and
+// covariances C it is
 //
 //	‖m_a − m_b‖² + tr(C_a + C_b − 2(C_a^½·C_b·C_a^½)^½).
 //
-// Covariances are n × n, row-major, with n = len(meanA); they may be singular. FrechetGaussian
-// can compare linear methods on Gaussian distributions without sampling. It panics if lengths do
-// not match. It returns an error if a covariance is not symmetric, to 1e-9 of its largest entry,
-// or if eigenvalues do not converge.
+// Use it to compare linear methods on Gaussian distributions without sampling. Covariances are n ×
+// n, row-major, with n = len(meanA); they may be singular. FrechetGaussian panics if lengths do not
+// match. It returns an error if a covariance is not symmetric, to 1e-9 of its largest entry, or if
+// eigenvalues do not converge.
 //
 // If the distributions are equal and singular, the result is not 0 but about 1e-7 of the trace,
 // because the square root of small eigenvalues amplifies rounding errors.
@@ -97,11 +97,11 @@ func symmetric(name string, cov []float64, n int) (*mat.SymDense, error) {
 	return s, nil
 }
 
-// Frechet returns the squared Fréchet distance between Gaussians fitted to two sets of series. A
-// series has sites entries, and a set is row-major. This is the Fréchet distance of Heusel et al.
-// 2017 with the series themselves as features. It is biased upwards by about tr(C)·sites/samples,
-// where C is the covariance, so compare sets of equal size. Frechet returns an error if a set has
-// fewer than two series or sites does not divide its length.
+// Frechet returns the squared Fréchet distance between Gaussians fitted to two sets of series. Each
+// set is row-major, samples × sites. This is the Fréchet distance of Heusel et al. 2017 with the
+// series themselves as features. It is biased upwards by about tr(C)·sites/samples, where C is the
+// covariance, so compare sets of equal size. Frechet returns an error if a set has fewer than two
+// series or sites does not divide its length.
 func Frechet(a, b []float32, sites int) (float64, error) {
 	meanA, covA, err := seriesMoments("a", a, sites)
 	if err != nil {

@@ -15,38 +15,40 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Certificate is a lower bound on the energy of a model, whose proof Bound has checked.
+// Certificate is a lower bound on the energy of a model, whose proof [Bound] has checked.
 type Certificate struct {
-	// lower bound: no state has a lower energy, up to rounding of the model's energies
+	// the bound: no state has a lower energy, up to rounding of the model's energies
 	Energy float64
 	Method string // name of the bound: "planar matching", "toroidal matching", "odd cycles" or "roof duality"
 
-	// State is a ground state, with energy Energy; nil if none was constructed.
+	// State is a state of least energy, with energy Energy, or nil if none was constructed.
 	State []int32
 
-	// Fixed holds, per site, the level of the site in every ground state, or −1 if none is known.
-	// It is −1 everywhere if weights and fields are not multiples of a common unit.
+	// Fixed holds for each site the level that it has in every state of least energy, or −1 if no
+	// such level is known. It is −1 everywhere if weights and fields are not multiples of a common
+	// unit.
 	Fixed []int32
 
 	q     *quantised
 	least int64 // four times the bound minus the energy of state 0, in units
 }
 
-// Bound returns a lower bound on the energy of a model of pairs, the best of these bounds:
+// Bound returns a lower bound on the energy of a model of pairs, with a proof that has been
+// checked. It takes the best of these bounds:
 //
-//   - For a planar graph and for a lattice with periodic boundaries: the bound by a perfect
+//   - For a planar graph and for a lattice with periodic boundaries (torus), the bound by a perfect
 //     matching of the frustrated faces (Bieche, Maynard, Rammal and Uhry 1980; Thomas and Middleton
 //     2007). The unsatisfied bonds form paths between these faces in the dual graph, and the
 //     matching gives their least weight. If there are fields, the graph has one more vertex, joined
 //     to all sites that have a field. On a planar graph the bound is the lowest energy, and State
-//     is a ground state. On a torus the bound is the lowest energy over four boundary conditions,
-//     and State is set if the matching belongs to the periodic one. Sites of a torus are numbered
-//     row by row.
-//   - For other graphs of at most 2¹⁷ bonds: a nearly optimal packing of frustrated closed walks,
+//     is a state of that energy. On a torus the bound is the lowest energy over four boundary
+//     conditions, and State is set if the matching belongs to the periodic one. Sites of a torus
+//     must be numbered row by row.
+//   - For other graphs of at most 2¹⁷ bonds, a nearly optimal packing of frustrated closed walks,
 //     by a primal-dual method (Barahona and Mahjoub 1986). Such a walk has an odd number of bonds
 //     that favour opposite spins, so at least one bond of the walk is unsatisfied. On the union of
-//     two planar graphs the bound is about as good as exact bounds of the two.
-//   - For any graph: the roof dual of the quadratic function of bits (Hammer, Hansen and Simeone
+//     two planar graphs the bound is about as good as the sum of their exact bounds.
+//   - For any graph, the roof dual of the quadratic function of bits (Hammer, Hansen and Simeone
 //     1984), by a maximum flow. It also fixes sites. Without fields it is the sum of the lowest
 //     energies of the single bonds.
 //
@@ -87,10 +89,10 @@ func Bound(ctx context.Context, m energy.Model) (*Certificate, error) {
 	return c, nil
 }
 
-// Proves reports whether x has the energy of the certificate, so that no state has a lower
-// energy. It returns false unless weights and fields are multiples of one unit, up to rounding
-// (2⁻⁴⁰ of the largest difference of energies). It panics unless x holds a level 0 or 1 for each
-// site.
+// Proves reports whether x has the energy of the certificate, which proves that no state has a
+// lower energy. It returns false unless weights and fields are multiples of one unit, up to
+// rounding (2⁻⁴⁰ of the largest energy difference). It panics unless x holds a level 0 or 1 for
+// each site.
 func (c *Certificate) Proves(x []int32) bool {
 	return c.q.exact && c.q.of(x) == c.least
 }

@@ -10,36 +10,37 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Pairwise is [energy.Pairwise], the kind of model that a [Search] accepts.
+// Pairwise is [energy.Pairwise], the two-level models of pairs that a [Search] accepts.
 type Pairwise = energy.Pairwise
 
-// Config holds the settings of a search. The zero value is recommended.
+// Config holds the settings of a [Search]. The zero value is recommended.
 type Config struct {
-	Chains  int    // number of searches, which exchange results; 0 means 4
-	Seed    uint64 // search i draws from stream (Seed, i)
+	Chains  int    // number of simultaneous searches, which exchange results; 0 means 4
+	Seed    uint64 // seed of the random streams; search i draws from stream (Seed, i)
 	Workers int    // number of goroutines; 0 means GOMAXPROCS; does not change results
 
-	// Init holds the initial states, one per search or one for all. The result is never worse
-	// than these. If Init is nil, the searches begin with random states.
+	// Init holds the initial states: one per search, or one for all searches. The result is never
+	// worse than these. If Init is nil, the searches begin with random states.
 	Init []int32
 
-	// Sweeps is the number of sweeps of the shortest annealing run; 0 means 50. Every second
+	// Sweeps is the number of sweeps in the shortest rounds of annealing; 0 means 50. Every second
 	// round is at least twice as long, every fourth round at least four times as long, and so on.
 	Sweeps int
 
-	// Stop, if not nil, is called with the lowest energy after every round. If it returns true, the
-	// Run ends.
+	// Stop, if not nil, is called after every round with the lowest energy so far. If it returns
+	// true, the Run ends.
 	Stop func(energy float64) bool
 
-	// Checkpoint saves the search to the file Path, as SaveFile does, if Path is not empty. It
-	// saves at the end of every Run, even if the context ended. If Every is not 0, it also saves
-	// during a Run, after every Every rounds. If saving fails, the Run ends.
+	// Checkpoint makes Run save the search to the file Path, as SaveFile does, unless Path is
+	// empty. Run saves when it ends, even if the context ended. If Every is not 0, it also saves
+	// after every Every rounds. If saving fails, Run returns the error.
 	Checkpoint struct {
 		Path  string
 		Every int
 	}
 
-	// Progress, if not nil, is called with the number of rounds done and the total of this Run.
+	// Progress, if not nil, is called during a Run with the number of rounds done and the total of
+	// this Run.
 	Progress func(done, total int)
 }
 

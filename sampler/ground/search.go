@@ -1,15 +1,16 @@
-// Package ground searches for states of lowest energy of two-level models of pairs ([Pairwise]):
-// ground states of Ising models, large cuts of graphs, minima of QUBOs.
+// Package ground searches for ground states, the states of least energy, of two-level models of
+// pairs ([Pairwise]). These include ground states of Ising models, large cuts of graphs, and minima
+// of QUBOs.
 //
 //	s, err := ground.New(m, ground.Config{Seed: 1})
 //	err = s.Run(ctx, 200)
 //	x, e := s.Best()
 //
-// A [Search] anneals repeatedly from the best state so far, each time from a different
-// temperature. The best state then adopts, one by one, the clusters of sites in which the new
-// state is better, so distant parts of a large sparse model improve independently. Several
-// searches also adopt clusters from each other. [Bound] returns a lower bound on the energy. If
-// the best state found reaches this bound, it is optimal.
+// A [Search] anneals repeatedly from the best state so far, each time from a different temperature.
+// The best state then adopts, one by one, the clusters of sites in which the new state is better,
+// so distant parts of a large sparse model improve independently. Several searches run side by side
+// and also adopt clusters from each other. [Bound] returns a lower bound on the energy. If the best
+// state found reaches this bound, it is optimal.
 //
 // For other models, for constraints and for more than two levels use package anneal.
 package ground
@@ -36,33 +37,35 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Search minimises the energy of a model with several searches that help each other. Its methods
-// must not be called concurrently with each other.
+// Search minimises the energy of a model by several searches that help each other. Create it with
+// [New]. Its methods must not be called concurrently with each other.
 //
-// In a round every search anneals by Metropolis updates of all sites in turn, linearly in the
-// inverse temperature. The annealing starts at a random point of a range of temperatures that is
-// fitted to the model; the first round starts hot. The annealed state then descends to a local
-// minimum. Finally, the best state of the search adopts every cluster of sites in which the new
-// state is no worse. The length of rounds is Config.Sweeps times 1, 2, 1, 4, 1, 2, 1, 8, …. After
-// every fourth round each search adopts clusters from another search.
+// A Run consists of rounds. In a round every search anneals: it makes sweeps of Metropolis updates
+// over all sites while the inverse temperature rises linearly. It starts at a random point of a
+// range of temperatures that is fitted to the model; the first round starts hot. The annealed state
+// then descends to a local minimum. Finally, the best state of the search adopts every cluster of
+// sites in which the new state is no worse. The number of sweeps in a round is Config.Sweeps times
+// 1, 2, 1, 4, 1, 2, 1, 8, …. After every fourth round each search adopts clusters from another
+// search.
 //
-// Suppose that all weights have one magnitude and fields are multiples of it, as for the cut of
-// an unweighted graph. Then 64 states are annealed at a time as the bits of words, in rounds with
-// 32 times as many sweeps, and the best state adopts clusters from each. Square lattices without
-// fields do not use this, because windows work better with many rounds.
+// Some models are searched in a faster way:
 //
-// If sites have at most three neighbours on average, a sweep redraws an induced forest, some 85 %
-// of the sites, from its exact distribution given the other sites (Hamze and de Freitas 2004).
+//   - If all weights have one magnitude and fields are multiples of it, as for the cut of an
+//     unweighted graph, 64 states are annealed at a time as the bits of words. The rounds have 32
+//     times as many sweeps, and the best state adopts clusters from each of the states. Square
+//     lattices without fields do not use this, because their windows work better with many rounds.
+//   - If sites have at most three neighbours on average, a sweep redraws an induced forest, some 85
+//     % of the sites, from its exact distribution given the other sites (Hamze and de Freitas
+//     2004).
+//   - On a square lattice without fields, open or periodic, with sites numbered row by row, every
+//     fourth round of the best search begins with a window. This is a part of at most 4,096 sites
+//     that omits at least one row and one column. It is set to its optimum given the levels
+//     outside, by a minimum-weight perfect matching of frustrated faces, see [Bound]. Some ten
+//     windows of 0.2 s each reach the ground state of ±1 bonds on 50 × 100 sites. A window is not
+//     interrupted.
 //
-// A square lattice without fields, open or periodic, with sites numbered row by row, also uses
-// windows. Every fourth round of the best search begins with a window of at most 4,096 sites that
-// omits at least one row and one column. The window is set to its optimum given the levels
-// outside, by a minimum-weight perfect matching of frustrated faces, see [Bound]. Some ten
-// windows of 0.2 s each reach the ground state of ±1 bonds on 50 × 100 sites. A window is not
-// interrupted.
-//
-// Energy differences are exact integers if all weights and fields of the model are multiples of
-// one unit (up to rounding, 2⁻⁴⁶ of the largest difference). Otherwise they are running sums, and
+// Energy differences are exact integers if all weights and fields of the model are multiples of one
+// unit (up to rounding, 2⁻⁴⁶ of the largest difference). Otherwise they are running sums, and
 // differences smaller than 2⁻⁴⁰ of the largest difference count as 0.
 type Search struct {
 	model   energy.Model
@@ -144,9 +147,9 @@ func fill[T number](seekers []seeker, g *system[T], l *lattice, seed uint64) {
 	}
 }
 
-// Run makes n rounds. If the context ends, the best state so far is kept. A later Run then
-// continues in the middle of the round, bit for bit as if it had not stopped. Calling Run while
-// another call is under way is an error.
+// Run makes n rounds (see [Search]). If the context ends, the best state so far is kept, and a
+// later Run continues in the middle of the round, bit for bit as if it had not stopped. Calling Run
+// while another call is under way is an error.
 func (s *Search) Run(ctx context.Context, n int) error {
 	workers := pool.New(min(s.cfg.Workers, len(s.seekers)))
 	workers.Start()
@@ -228,10 +231,11 @@ func (s *Search) Best() (x []int32, e float64) {
 	return slices.Clone(s.x[best*s.sites : (best+1)*s.sites]), s.e[best]
 }
 
-// Energies returns the lowest energy of each search. Do not modify the slice.
+// Energies returns the lowest energy that each of the simultaneous searches has found. Do not
+// modify the slice.
 func (s *Search) Energies() []float64 { return s.e }
 
-// Len returns the number of rounds made.
+// Len returns the number of complete rounds made.
 func (s *Search) Len() int { return s.rounds }
 
 // magic begins a checkpoint, which consists of a frame of settings, a frame with the position and
@@ -288,18 +292,19 @@ func (s *Search) read(ctx context.Context, r io.Reader) error {
 	return err
 }
 
-// Save writes a checkpoint. It can do so in the middle of a round that a context interrupted.
+// Save writes a checkpoint to w. The checkpoint may be in the middle of a round that the end of a
+// context interrupted.
 func (s *Search) Save(w io.Writer) error { return s.life.Save(w) }
 
-// Load restores a checkpoint into a search built with the same arguments. Seed, Init, Workers,
-// Stop, Checkpoint and Progress may differ. If another setting differs, the error names the first
-// such setting. On an error the search is unchanged.
+// Load restores a checkpoint into a search that was made with the same arguments. Only Seed, Init,
+// Workers, Stop, Checkpoint and Progress may differ. If another setting differs, the error names
+// the first such setting. On an error the search is unchanged.
 func (s *Search) Load(ctx context.Context, r io.Reader) error { return s.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint to the file path and keeps the previous checkpoint as path.old. No
-// failure loses both; see [sampler.Runner.SaveFile].
+// SaveFile saves a checkpoint to the file path. It keeps the previous checkpoint as path.old, so
+// that at least one of the two files survives any failure; see [sampler.Runner.SaveFile].
 func (s *Search) SaveFile(path string) error { return s.life.SaveFile(path) }
 
-// LoadFile restores a checkpoint saved by SaveFile; see Load. If the file is missing or damaged,
+// LoadFile restores a checkpoint that SaveFile saved; see Load. If the file is missing or damaged,
 // it restores the previous checkpoint, path.old.
 func (s *Search) LoadFile(ctx context.Context, path string) error { return s.life.LoadFile(ctx, path) }

@@ -39,8 +39,8 @@ func newKernel(l *system, chains int) *kernel {
 
 func (k *kernel) StepSize() float64 { return k.h }
 
-// Reset implements [sampler.Transition]. It evaluates energies and scores, and returns a
-// *[sampler.StartError] for a state of probability zero or without a finite score.
+// Reset implements [sampler.Transition]. It evaluates energies and scores. It returns a
+// *[sampler.StartError] if a state has probability zero or no finite score.
 func (k *kernel) Reset(ctl sampler.Control, x []float32) error {
 	if ctl.Stop == nil || !k.at.renewing {
 		k.at.clear()
@@ -76,8 +76,8 @@ func (k *kernel) startError(c int) error {
 	return nil
 }
 
-// Step implements [sampler.Transition]. It proposes and judges a few chains at a time, and checks
-// for a stop in between.
+// Step implements [sampler.Transition]. It proposes and accepts for a few chains at a time, and
+// calls ctl.Stop in between.
 func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []float32, r []sampler.Stream) (done int) {
 	for k.at.chain < len(k.at.pending) {
 		lo, hi := k.at.span(k.system.sites)

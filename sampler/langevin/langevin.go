@@ -1,12 +1,12 @@
-// Package langevin runs Langevin chains on densities over ℝⁿ, given as an energy.Scored. It has
-// the Metropolis-adjusted algorithm (MALA), which leaves exp(−E) invariant, and the unadjusted
-// one (ULA), whose error is O(h) at step size h.
+// Package langevin runs Langevin chains on densities over ℝⁿ, given as an energy.Scored. It has the
+// Metropolis-adjusted algorithm (MALA), which leaves exp(−E) invariant, and the unadjusted one
+// (ULA), whose error is O(h) at step size h.
 //
 //	l, err := langevin.New(ctx, target, langevin.Config{Chains: 32, Seed: 1})
 //	err = l.Run(ctx, 1000)
 //
-// [Chains] are chains of package sampler on real-valued states, with the same draws, checkpoints
-// and reproducibility. diagnose.RealTrace records them.
+// [Chains] work like the chains of package sampler, with the same draws, checkpoints and
+// reproducibility, but their states are real-valued. diagnose.RealTrace records them.
 package langevin
 
 import (
@@ -22,22 +22,25 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Config holds the settings of Langevin chains. The zero value runs 4 chains with seed 0 from
-// standard normal states with the Metropolis-adjusted algorithm, tuned in a warm-up of 1000 steps.
+// Config holds the settings of Langevin chains. The zero value runs 4 chains of the
+// Metropolis-adjusted algorithm with seed 0. They start from standard normal states, and the step
+// size is tuned in a warm-up of 1000 steps.
 type Config struct {
-	// StepSize is the step size h. A positive value is fixed. If StepSize is 0, h starts at
-	// sites^(−1/3)/2, and warm-up adapts h, per block of chains, to the mean acceptance probability
-	// Target. Unadjusted chains need a positive value.
+	// StepSize is the step size h. A positive value stays fixed. If it is 0, h starts at
+	// sites^(−1/3)/2, and warm-up tunes it, for each block of chains (see [Config.Block]), until
+	// the mean acceptance probability is Target. Unadjusted chains need a positive value.
 	StepSize float64
-	Target   float64 // mean acceptance probability; 0 means 0.574 (Roberts and Rosenthal 1998)
+	// mean acceptance probability to which warm-up tunes h; 0 means 0.574 (Roberts and Rosenthal
+	// 1998)
+	Target float64
 
 	// Unadjusted omits the acceptance step (ULA). The stationary distribution then has an error of
 	// O(h).
 	Unadjusted bool
 
-	// Project, if not nil, projects the state of an unadjusted chain onto a domain after each
-	// step, in place: projected Langevin (Bubeck, Eldan and Lehec 2018). It must be safe for
-	// concurrent use.
+	// Project, if not nil, replaces the state of an unadjusted chain after each step by its
+	// projection onto a domain (projected Langevin; Bubeck, Eldan and Lehec 2018). It must be safe
+	// for concurrent use.
 	Project func(x []float32)
 
 	// Chains, Seed, Warmup, Thin and Workers are the settings of the same names in
@@ -48,50 +51,54 @@ type Config struct {
 	Thin    int
 	Workers int
 
-	// First and Count select the chains of this part of a run, see [sampler.Config].
+	// First and Count select the chains of a part of a run, as in [sampler.Config].
 	First, Count int
 
-	// DrawsFile is a file for all draws, and Generator selects the random number generator; see
-	// [sampler.Config].
+	// DrawsFile is the path of a file to which every draw is written, and Generator selects the
+	// random number generator; see [sampler.Config].
 	DrawsFile string
 	Generator sampler.Generator
 
 	// Init holds the initial states: one per chain, or one for all chains. If Init is nil,
-	// coordinates are drawn from the standard normal distribution and then projected.
+	// coordinates are drawn from the standard normal distribution, and the state is then projected
+	// if Project is set.
 	Init []float32
 
-	// Observe, if not nil, is called after every draw of every chain. Calls for different blocks
-	// of chains run concurrently, see [sampler.Config.Observe].
+	// Observe, if not nil, is called after every draw of every chain. Chains of different blocks
+	// call it concurrently, see [sampler.Config.Observe].
 	Observe sampler.RealObserver
 
-	// Checkpoint saves the chains to the file Path; see [sampler.Config].
+	// Checkpoint makes Run save the chains to the file Path; see [sampler.Config].
 	Checkpoint struct {
 		Path  string
 		Every int
 	}
 
-	// Progress, if not nil, is called with the numbers of steps done and in total; see
+	// Progress, if not nil, is called with the number of steps done and the total number; see
 	// [sampler.Config.Progress].
 	Progress func(done, total int)
 }
 
-// Chains are Markov chains on a real-valued target with energy E. A step proposes
+// Chains are Markov chains on a real-valued target with energy E. From the state x, a step proposes
 //
-//	y = x + h·s(x) + √(2h)·ξ,  s = −∇E,  ξ ~ N(0, I).
+//	y = x + h·s(x) + √(2h)·ξ,  s = −∇E,  ξ ~ N(0, I),
 //
-// MALA accepts y with probability min(1, exp(E(x) − E(y) + log q(x|y) − log q(y|x))), which leaves
-// e^{−E} invariant (Roberts and Tweedie 1996). ULA always accepts. If the energy or the score of a
-// proposal is not finite, MALA rejects the proposal and, unless the energy is +Inf, counts it in
-// [sampler.Info.Invalid]. Under ULA such a proposal ends the run. The states are float32. Rounding
-// a proposal to float32 moves it by orders of magnitude less than √(2h).
+// where h is the step size and s the score. Let q(y|x) be the density of this proposal. MALA
+// accepts y with probability min(1, exp(E(x) − E(y) + log q(x|y) − log q(y|x))), which leaves
+// e^{−E} invariant (Roberts and Tweedie 1996). ULA always accepts.
 //
-// The draws are determined by the target, the Config except Workers, and the numbers of steps.
-// Workers share the blocks of chains ([Config.Block]) as in [sampler.Chains]. Stats counts moved
-// coordinates; a step moves either all coordinates of a chain or none.
+// If the energy or the score of a proposal is not finite, MALA rejects the proposal and, unless the
+// energy is +Inf, counts it in [sampler.Info.Invalid]. Under ULA such a proposal ends the run. The
+// states are float32. Rounding a proposal to float32 moves it by orders of magnitude less than
+// √(2h).
+//
+// The draws depend only on the target, the Config (except Workers) and the numbers of steps. Chains
+// move in blocks (see [Config.Block]), as in [sampler.Chains]. In Stats, the number of moved sites
+// counts coordinates; a step moves either all coordinates of a chain or none.
 type Chains = sampler.Runner[float32]
 
-// New returns chains on the target, ready to run. It returns an error if the target is nil or a
-// field is out of range.
+// New returns chains on the target, ready to Run. It returns an error if the target is nil or a
+// field of c is out of range.
 func New(ctx context.Context, target energy.Scored, cfg Config) (*Chains, error) {
 	if check.Nil(target) {
 		return nil, fmt.Errorf("langevin: New: target = nil")
@@ -172,7 +179,7 @@ func (l *system) String() string {
 
 func (l *system) Sites() int { return l.sites }
 
-// Start draws standard normal states and projects them.
+// Start fills x with standard normal states and projects them if Config.Project is set.
 func (l *system) Start(x []float32, r []sampler.Stream, _ sampler.Transition[float32]) error {
 	for i := range r {
 		own := x[i*l.sites : (i+1)*l.sites]
@@ -195,7 +202,8 @@ func (l *system) Check(x []float32, first int) error {
 
 func (l *system) Energy(e []float64, x []float32) { l.target.Energy(e, x) }
 
-// Settings adds the configuration, and the energies, scores and projections of fixed test states.
+// Settings passes to add the configuration, and the energies, scores and projections of fixed test
+// states.
 func (l *system) Settings(add func(name string, value any)) {
 	add("Config.Unadjusted", l.unadjusted)
 	add("Config.StepSize tuned", l.tuned)

@@ -7,24 +7,25 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Balance is a balancing function g with g(t) = t·g(1/t), where t = p(y)/p(x) is the probability
-// ratio of a move from x to y (Zanella 2020). A proposal that weights moves by g(t) is nearly
-// reversible by itself, so most proposals are accepted.
+// Balance is a balancing function g, which satisfies g(t) = t·g(1/t). A proposal weights a move
+// from x to y by g(t), where t = p(y)/p(x) is the ratio of probabilities (Zanella 2020). Such a
+// proposal is nearly reversible by itself, so most proposals are accepted.
 type Balance int
 
 const (
-	// Sqrt is √t. It is the usual choice, and that of GWG and the Langevin proposal.
+	// Sqrt is g(t) = √t, the usual choice. [GWG] and the discrete Langevin proposal of [DULA] use
+	// it.
 	Sqrt Balance = iota
 
-	// Barker is t/(1+t). It is bounded, so a single very probable move does not dominate the
+	// Barker is g(t) = t/(1+t). It is bounded, so a single very probable move does not dominate the
 	// others.
 	Barker
 
-	// Min is min(1, t). It is bounded like Barker, but has a kink at t = 1.
+	// Min is g(t) = min(1, t). It is bounded like Barker, but has a kink at t = 1.
 	Min
 
-	// Max is max(1, t). Moves to less probable states have the same weight as neutral moves, so
-	// the proposal moves farther and is rejected more often.
+	// Max is g(t) = max(1, t). It gives moves to less probable states the same weight as moves to
+	// equally probable ones. The proposal therefore moves farther and is rejected more often.
 	Max
 )
 
@@ -38,7 +39,8 @@ func (b Balance) MarshalText() ([]byte, error) {
 	return check.MarshalName("balance", b, Max)
 }
 
-// UnmarshalText sets b to the value with the name, for flags and files.
+// UnmarshalText sets b to the balancing function of the given name. It lets flags and files hold a
+// Balance.
 func (b *Balance) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("balance", b, Max, name)
 }

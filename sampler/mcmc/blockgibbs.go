@@ -14,26 +14,28 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// BlockGibbs redraws many sites at once from their exact joint conditional.
+// BlockGibbs redraws several sites at once from their exact joint conditional distribution. It has
+// two forms.
 //
 // If Blocks is nil, the model must be energy.Bipartite, such as a restricted Boltzmann machine. A
-// step draws all hidden units given the visible sites, h ~ p(h|x). It then draws all visible
-// sites given the hidden units, x ~ p(x|h). The marginal chain on x leaves p(x) ∝ e^{−E(x)}
-// invariant and is reversible. Probabilities are rounded to float32 and to multiples of 2⁻³¹.
+// step draws all hidden units h given the visible sites x, h ~ p(h|x), and then all visible sites
+// given the hidden units, x ~ p(x|h). This leaves p(x) ∝ e^{−E(x)} invariant and is reversible.
+// Probabilities are rounded to float32 and to multiples of 2⁻³¹.
 //
-// If Blocks is set, a step visits the blocks in order. For each block it enumerates the joint
-// levels and draws them from p(x_block | rest), in float64 with exact energies. Blocks may
-// overlap; sites that are in no block never move. A block takes levels^size evaluations of the
-// energy.
+// If Blocks is set, the model may be any. A step visits the blocks in order. For each block it
+// evaluates the energy of every combination of the block's levels and draws one from p(x_block |
+// rest), in float64. A block of s sites takes levels^s evaluations. Blocks may overlap; sites that
+// are in no block never move.
 //
-// If Within is set as well, joint levels outside that language have weight zero, and the chain
-// leaves π restricted to the language invariant. The chain reaches the whole language only if
-// changes of single blocks connect all of its states. Under a fixed count, for instance,
-// overlapping blocks of two or more sites must link all sites.
+// Within restricts the second form to a language: states outside it have weight zero, and the chain
+// leaves π restricted to the language invariant. The chain reaches the whole language only if its
+// states are connected by changes of single blocks. For a fixed count, for instance, overlapping
+// blocks of two or more sites must link all sites.
 type BlockGibbs struct {
-	Blocks [][]int // sites of each block, visited in order
+	Blocks [][]int // lists of the sites of each block, in the order of visits
 
-	// Within is the language of the whole state; nil means all states. Within requires Blocks.
+	// Within is the language (package constraint) of the allowed states; nil means that all states
+	// are allowed. Within requires Blocks.
 	Within constraint.Automaton
 }
 
@@ -44,7 +46,7 @@ const maxMembers = 1 << 16
 // Name implements [sampler.Named]. It returns "block-gibbs".
 func (BlockGibbs) Name() string { return "block-gibbs" }
 
-// Kernel implements [sampler.Method].
+// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
 func (g BlockGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, levels, err := check.Shape("mcmc: BlockGibbs", m, chains, sampler.BlockSize)
 	if err != nil {
@@ -104,13 +106,13 @@ var (
 	_ sampler.Starter = (*blockGibbs)(nil)
 )
 
-// Step implements [sampler.Transition]. It checks for a stop between blocks, and within a large
-// block between batches of energies.
+// Step implements [sampler.Transition]. It calls ctl.Stop between blocks and, within a large block,
+// between batches of energies.
 func (k *blockGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [sweep.Walker]. An update redraws one block.
+// Walk implements [sweep.Walker]: an update redraws one block.
 func (k *blockGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	pending := &k.At.Info[s]
 	pending.Accept = 1

@@ -16,32 +16,33 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Cyclical is DMALA with a cyclical schedule (Pynadath, Bhattacharya, Hariharan
-// and Zhang 2024): step k = 0 … n−1 of every cycle proposes from
+// Cyclical is [DMALA] with a step size that varies in cycles (Pynadath, Bhattacharya, Hariharan and
+// Zhang 2024). Long steps find other modes, and short steps explore them. In a cycle of n steps,
+// step k = 0 … n−1 proposes a level l for each site i from
 //
 //	q_i(l|x) ∝ exp( −β_k (E(x with x_i=l) − E(x)) − δ²(l, x_i)/(2 α_k) ),
 //	α_k = (α_max/2) (1 + cos(πk/n)),
 //	β_k = (β_0+½)/2 + (β_0−½)/2 · cos(πk/n).
 //
-// Where α_k would be below α_min, the step uses α_min and β = ½ instead. A step is accepted with
-// the Metropolis–Hastings probability of [DMALA]. Long steps find other modes, and short steps
-// explore them. Every step leaves π invariant. A cycle, a sequence of different steps, is not
-// reversible.
+// Here α_max is StepSize, α_min is MinStep, β_0 is Balance and n is Period; δ is the distance of
+// [DULA]. If α_k would be below α_min, the step uses α_min and β = ½ instead. The step is accepted
+// with the Metropolis–Hastings probability of [DMALA]. Every step therefore leaves π invariant and
+// is reversible. A whole cycle is not reversible, because its steps differ.
 //
-// The zero value tunes α_min and α_max during warm-up. On targets with one mode
-// DMALA is the better choice.
+// The zero value tunes α_min and α_max during warm-up. On targets with one mode, DMALA is the
+// better choice.
 type Cyclical struct {
-	// StepSize is α_max; see [DULA] for its unit. If it is 0, warm-up tunes both step sizes. The
-	// first third of warm-up runs at β = ½ until α_min gives the Target acceptance, the second
-	// third at β_0 until α_max gives half of Target. Without warm-up, α_min and α_max are 0.2 and
-	// 2.
+	// StepSize is α_max; see [DULA] for its unit. If it is 0, warm-up tunes both step sizes. In the
+	// first third of warm-up, β is ½ and α_min is tuned until the acceptance probability is Target.
+	// In the second third, β is β_0 and α_max is tuned until the acceptance probability is half of
+	// Target. If there is no warm-up, α_min is 0.2 and α_max is 2.
 	StepSize float64
 
-	// MinStep is α_min. A positive MinStep requires StepSize; 0 means that step sizes have no
-	// lower bound.
+	// MinStep is α_min. If StepSize is positive, 0 means that step sizes have no lower bound. If
+	// StepSize is 0, MinStep must be 0 and is tuned.
 	MinStep float64
 
-	// Balance is β_0, from ½ to 1; 0 means 1. With β = 1 an unbounded step on a
+	// Balance is β_0, from ½ to 1; 0 means 1. With β = 1 and a very long step, the proposal on a
 	// model of independent sites is an exact draw.
 	Balance float64
 
@@ -52,8 +53,8 @@ type Cyclical struct {
 	// [DMALA].
 	Target float64
 
-	// Preconditioner scales the step size of each site, and Window limits proposals to nearby
-	// levels; see [DULA].
+	// Preconditioner holds a factor for the step size of each site. Window limits proposals to
+	// nearby levels. Both are as in [DULA].
 	Preconditioner []float32
 	Window         int
 }
@@ -67,7 +68,7 @@ const (
 // Name implements [sampler.Named]. It returns "cyclical".
 func (Cyclical) Name() string { return "cyclical" }
 
-// Kernel implements [sampler.Method].
+// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
 func (c Cyclical) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -121,7 +122,7 @@ var (
 	_ sampler.Tuned    = (*cyclical)(nil)
 )
 
-// StepSize returns α_max.
+// StepSize returns α_max, the largest step size of a cycle.
 func (k *cyclical) StepSize() float64 { return k.longest }
 
 // stage returns the step size α and the balance β of the next step.
@@ -137,7 +138,7 @@ func (k *cyclical) stage() (alpha, beta float64) {
 	return alpha, float64((k.balance+half)/2) + float64((k.balance-half)/2*c)
 }
 
-// Step implements [sampler.Transition]. It makes a step with the step size and the balance of the
+// Step implements [sampler.Transition]. It makes a step with the step size and the balance β of the
 // current position in the cycle.
 func (k *cyclical) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	alpha, beta := k.stage()

@@ -12,31 +12,34 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// DLMC is discrete Langevin Monte Carlo (Sun, Dai, Dai, Zhou and Schuurmans 2023). Every site
-// independently follows a jump process for a time τ. It jumps from x_i to l at rate g(t_l), where
-// t_l = exp(E(x) − E(x with x_i=l)) uses the differences of the model's first-order table. The
-// distribution of the process at time τ is approximated by
+// DLMC is discrete Langevin Monte Carlo (Sun, Dai, Dai, Zhou and Schuurmans 2023). Its proposal
+// lets every site independently follow a jump process for a time τ. Site i jumps from x_i to level
+// l at rate g(t_l), where g is the field Balance. Here t_l = exp(E(x) − E(x with x_i=l)), with the
+// differences from the model's table of differences (see [DMALA]). The distribution of the process
+// at time τ is approximated by
 //
 //	q_i(l|x) = ν_l (1 − exp(−τ g(t_l)/ν_l)),  l ≠ x_i,
 //
 // and the remaining probability for staying at x_i. Here ν_l = t_l/Σ_k t_k is the limiting
-// distribution of the process. The approximation is correct to first order for small τ, correct
-// in the limit of large τ, and exact for two levels. The change of all sites is accepted with the
-// Hastings ratio, as in [DMALA], which leaves π invariant. A step costs one evaluation of the
-// model.
+// distribution of the process. The approximation is correct to first order for small τ, correct in
+// the limit of large τ, and exact for two levels. The change of all sites together is accepted with
+// the Metropolis–Hastings probability of [DMALA], which leaves π invariant. A step costs one
+// evaluation of the model.
 //
-// The proposal does not use a distance between levels. On ordinal models with many levels DMALA
-// is the better choice. If evaluating the model is cheap, a step costs up to twice as much as
-// with DMALA. Probabilities are computed in float32, with a relative error of 2·10⁻⁶ against the
-// formula. The Hastings ratio uses the same rounded probabilities as the draw. States of
-// two-level tori are stored as bits under the conditions stated in [DMALA].
+// The proposal does not use a distance between levels. For models with many numeric levels DMALA is
+// therefore the better choice. If evaluating the model is cheap, a step costs up to twice as much
+// as with DMALA.
+//
+// Probabilities are computed in float32, with a relative error of 2·10⁻⁶ against the formula. The
+// acceptance probability uses the same rounded probabilities as the draw. States of two-level tori
+// are stored as bits under the conditions stated in [DMALA].
 type DLMC struct {
-	// StepSize is the time τ, in units in which a site jumps to a level of the same energy at
-	// rate g(1). With 0, it starts at 0.2 and adapts during warm-up.
+	// StepSize is the time τ. In its unit, a site jumps to a level of the same energy at rate g(1).
+	// If it is 0, the time starts at 0.2 and is tuned during warm-up.
 	StepSize float64
 
-	// Target is the mean acceptance probability to which the step size adapts; 0 means 0.574, see
-	// [DMALA].
+	// Target is the mean acceptance probability to which warm-up tunes the step size; 0 means
+	// 0.574, see [DMALA].
 	Target float64
 
 	Balance Balance // balancing function g; the zero value is Sqrt
@@ -47,7 +50,7 @@ const defaultDLMCStep = 0.2 // initial step size; few sites jump at first, so ad
 // Name implements [sampler.Named]. It returns "dlmc".
 func (DLMC) Name() string { return "dlmc" }
 
-// Kernel implements [sampler.Method].
+// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
 func (d DLMC) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	_, levels, err := check.Shape("mcmc: DLMC", m, chains, sampler.BlockSize)
 	alpha, tuner, untuned := tune.Start("mcmc: DLMC", d.StepSize, defaultDLMCStep, d.Target)

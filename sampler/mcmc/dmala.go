@@ -13,50 +13,56 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// DMALA is the discrete Metropolis-adjusted Langevin algorithm (Zhang, Liu and
-// Liu 2022, Algorithm 1): it proposes a change of every site at once from the
-// discrete Langevin proposal q and accepts y with probability
+// DMALA is the discrete Metropolis-adjusted Langevin algorithm (Zhang, Liu and Liu 2022, Algorithm
+// 1). It proposes a change of every site at once, from the proposal distribution q of [DULA], and
+// accepts the proposed state y with probability
 //
 //	min(1, exp( E(x) − E(y) + log q(x|y) − log q(y|x) )).
 //
-// This leaves π ∝ e^{−E} invariant however inexact the table of differences is. Energies and
-// weights of the current states are cached, so a step costs one evaluation of the model. If the
-// model is [Proposing], its cheaper field is used.
-//
-// On some models DMALA is faster, unless Preconditioner, Window or Within is set. If the model is
-// energy.Toroidal with sides of at least 3 and at least 144 sites, states are stored as bits, and a
-// site takes less than a nanosecond. States of more than 32,768 sites are then divided among
-// Config.Workers. If the model is energy.Matching with few levels and neighbours, such as a Potts
-// model on a lattice, the weights are looked up in a table.
+// The proposal uses the model's table of differences E(x with x_i=l) − E(x) for all sites i and
+// levels l. The model computes the table in one evaluation, from a gradient for instance, and often
+// only to first order (see energy.Differentiable). Inexact differences lower the acceptance
+// probability, but π ∝ e^{−E} stays invariant. Energies and weights of the current states are
+// cached, so a step costs one evaluation of the model. If the model is [Proposing], its cheaper
+// field takes the place of the table.
 //
 // The zero value tunes its step size during warm-up.
+//
+// If Preconditioner, Window and Within are not set, DMALA has faster kernels for some models. For
+// an energy.Toroidal model with sides of at least 3 and at least 144 sites, states are stored as
+// bits. A site then takes less than a nanosecond, and states of more than 32,768 sites are divided
+// among Config.Workers. For an energy.Matching model with few levels and neighbours, such as a
+// Potts model on a lattice, the weights are looked up in a table.
 type DMALA struct {
-	// StepSize is α; see [DULA]. With 0, it starts at 0.2 and adapts during warm-up. A positive
-	// value is fixed.
+	// StepSize is the step size α; see [DULA] for its unit. If it is 0, the step size starts at 0.2
+	// and is tuned during warm-up. A positive value stays fixed.
 	StepSize float64
 
-	// Target is the mean acceptance probability to which the step size adapts; 0 means 0.574.
-	// This value is optimal for Langevin proposals in continuous spaces (Roberts and Rosenthal
-	// 1998) and nearly so in discrete ones (Sun, Dai and Schuurmans 2022). Proposals that change
-	// nothing are always accepted; if their share exceeds Target, the mean is over the other
-	// proposals.
+	// Target is the mean acceptance probability to which warm-up tunes the step size; 0 means
+	// 0.574. This value is optimal for Langevin proposals in continuous spaces (Roberts and
+	// Rosenthal 1998) and nearly so in discrete ones (Sun, Dai and Schuurmans 2022). Proposals that
+	// change nothing are always accepted. If their share exceeds Target, they are left out of the
+	// mean.
 	Target float64
 
-	// Preconditioner scales the step size of each site, and Window limits proposals to nearby
-	// levels; see [DULA].
+	// Preconditioner holds a factor for the step size of each site. Window limits proposals to
+	// nearby levels. Both are as in [DULA].
 	Preconditioner []float32
 	Window         int
 
-	// Balance weights the levels, and Exact selects exact differences; see [DULA]. Every choice
-	// leaves π invariant.
+	// Balance is the function that weights the levels in a proposal. Exact computes exact energy
+	// differences. Both are as in [DULA]. Every choice leaves π invariant.
 	Balance Balance
 	Exact   bool
 
-	// Within, if not nil, confines the chain to a language of package constraint. Proposals are
-	// drawn from q restricted to the language, and the acceptance ratio includes the normalisers
-	// of both directions, so the chain samples π restricted to the language exactly. Initial
-	// states that are not given are uniform draws from the language. A step takes one extra pass
-	// over the trellis per chain. Each kernel compiles the language for itself.
+	// Within, if not nil, confines the chain to a language, a set of allowed states defined by
+	// package constraint. The chain then samples π restricted to the language, exactly: proposals
+	// are drawn from q restricted to it, and the acceptance probability includes the normalisers of
+	// q in both directions.
+	//
+	// Initial states that the caller does not give are drawn uniformly from the language. A step
+	// takes one extra dynamic program per chain, over sites and automaton states. Each kernel
+	// compiles the language for itself.
 	Within constraint.Automaton
 }
 
@@ -65,7 +71,7 @@ const defaultDMALAStep = 0.2 // initial step size, the middle of the paper's ran
 // Name implements [sampler.Named]. It returns "dmala".
 func (DMALA) Name() string { return "dmala" }
 
-// Kernel implements [sampler.Method].
+// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
 func (d DMALA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	alpha, tuner, err := tune.Start("mcmc: DMALA", d.StepSize, defaultDMALAStep, d.Target)
 	l := langevin{alpha: alpha, preconditioner: d.Preconditioner, window: d.Window, within: d.Within, balance: d.Balance, exact: d.Exact, judged: true}
@@ -122,16 +128,16 @@ func (l langevin) fit(ctx context.Context, method string, m energy.Model, chains
 	return newRows(method, m, chains, l)
 }
 
-// Proposing is a model with a field that is cheaper than that of [energy.Incremental] and
-// accurate enough for proposals. [DMALA] proposes with this field and accepts with the exact
-// energy, so any field leaves the distribution invariant. An RBM is Proposing, and so is an
-// energy.Affine of an RBM.
+// Proposing is a model with an approximate field of energy differences. This field is cheaper to
+// compute than that of [energy.Incremental] and accurate enough for proposals. [DMALA] proposes
+// with this field and accepts with the exact energy, so the target stays invariant. model.RBM is
+// Proposing, and so is an energy.Affine of an RBM.
 type Proposing = interface {
 	energy.Incremental
 
-	// ProposalFrom is FieldFrom with a field h that may approximate the energy differences less
-	// accurately. As in FieldFrom, h must be a function of y alone, so that the reverse move uses
-	// the same h.
+	// ProposalFrom stores the same as FieldFrom of [energy.Incremental], except that the
+	// differences in h may be less accurate. As in FieldFrom, h must depend only on y, not on the
+	// earlier states x, so that the reverse move uses the same h.
 	ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 

@@ -2,9 +2,9 @@
 //
 // # Which method
 //
-// Start with [DMALA] and check R-hat and the effective sample size. On sparse graphs
-// compare it with [Gibbs], which is often ten times better per second. If neither is
-// enough, the model decides:
+// Start with [DMALA] and check R-hat and the effective sample size. On sparse graphs, compare it
+// with [Gibbs], which often yields ten times as many effective draws per second. If neither is
+// enough, choose by the model:
 //
 //   - several modes, or barriers of more than a few nats: [Tempering] (see [Ladders]), or
 //     [Cyclical], which is cheaper and crosses fewer barriers;
@@ -28,10 +28,10 @@
 //
 //	πP = π,  π(x) ∝ exp(−E(x)),
 //
-// restricted to the language of the field Within if that is set. DULA and DUPS are biased; their
-// docs state the error.
+// where P is the transition matrix of a step. If the field Within is set, π is restricted to that
+// language, a set of states. DULA and DUPS are biased; their docs state the error.
 //
-// The acceptance ratio uses the same probabilities, rounding included, from which the proposal was
-// drawn, so invariance does not depend on rounding errors being small. First-order differences are
-// used only to propose; acceptance uses the exact energy.
+// Most methods propose moves from a table of energy differences that may be first-order
+// approximations, and accept them with exact energies. The acceptance probability uses the same
+// rounded proposal probabilities as the draw, so rounding errors do not disturb π.
 package mcmc

@@ -11,32 +11,33 @@ import (
 
 // DUPS is the discrete unadjusted proximal sampler (Gissler, Saremi and Bach 2026, arXiv
 // 2602.15587; the two stages are from Bach and Saremi 2025, arXiv 2502.00557). A step first adds
-// independent noise to every site. It then removes the noise, using the energy differences at the
-// noisy state y,
+// noise to every site i independently, which gives the noisy state y. It then removes the noise,
+// using the energy differences at y, by drawing a level l for each site:
 //
 //	n_i(y_i|x) ∝ exp( −δ²(y_i, x_i)/(2α) ),
 //	q_i(l|y) ∝ exp( −(E(y with y_i=l) − E(y)) − δ²(l, y_i)/(2α) ).
 //
-// On spins ±1 the two stages are ∏ exp(c·x_i y_i) and then ∏ exp((c·y_i + s_i(y)) x'_i). Here s_i
-// = ½ log p(+1|rest)/p(−1|rest) is the score, and 2c = 1/(2α). The formulas are derived from
-// public summaries of that work; details of the published algorithm may differ.
+// Here α is StepSize, and δ is the distance of [DULA]. On spins ±1 the two stages are ∏ exp(c·x_i
+// y_i) and then ∏ exp((c·y_i + s_i(y)) x'_i), where s_i = ½ log p(+1|rest)/p(−1|rest) is the score
+// and 2c = 1/(2α). The formulas are derived from public summaries of that work; details of the
+// published algorithm may differ.
 //
 // If E is linear, q is the conditional distribution of the state given the noisy state. DUPS
 // therefore samples π at every step size if sites are independent and have two levels or
-// categories. On other targets it is biased. As α → 0, sites move at rates ∝ 1 + p(x')/p(x),
-// which are reversible under π, so the error vanishes in proportion to ε = exp(−1/(2α)). At ε =
+// categories. On other targets it is biased. As α → 0, sites move at rates ∝ 1 + p(x')/p(x), which
+// are reversible under π. The error therefore vanishes, in proportion to ε = exp(−1/(2α)). At ε =
 // 2⁻⁸ the total variation distance on the 3×3 Ising torus of [DULA] is .0068. With DULA it is
 // .0048, but DULA then moves half as much. [DMAPS] has no error.
 //
-// A step costs one evaluation of the model, at the noisy state; the energy of the state itself is
-// unknown. Noise can reach every state, and a run stops with [sampler.ErrZero] at a state of
-// probability zero. Use DUPS only for models without such states.
+// A step costs one evaluation of the model, at the noisy state. The energy of the new state remains
+// unknown. Since noise can reach every state, use DUPS only for models without states of
+// probability zero. A run that reaches such a state stops with [sampler.ErrZero].
 type DUPS struct {
-	// StepSize is α, in the units of [DULA]; 0 means 0.1.
+	// StepSize is the step size α, in the unit of [DULA]; 0 means 0.1.
 	StepSize float64
 
-	// Exact computes the differences from the model's single-site energies instead of its
-	// first-order table; see [LocallyBalanced]. If the table is not exact, the error vanishes as
+	// Exact computes the energy differences from the model's single-site energies instead of its
+	// table of differences; see [LocallyBalanced]. If the table is not exact, the error vanishes as
 	// α → 0 only with Exact.
 	Exact bool
 }
@@ -48,7 +49,7 @@ const defaultDUPSStep = 0.1
 // Name implements [sampler.Named]. It returns "dups".
 func (DUPS) Name() string { return "dups" }
 
-// Kernel implements [sampler.Method].
+// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
 func (d DUPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	d.StepSize = cmp.Or(d.StepSize, defaultDUPSStep)
 	p, err := langevin{alpha: d.StepSize, exact: d.Exact}.proposal(ctx, "DUPS", m, chains)
@@ -58,37 +59,38 @@ func (d DUPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 	return newProximal(m, chains, p, d.StepSize, nil), nil
 }
 
-// DMAPS is the discrete Metropolis-adjusted proximal sampler (Gissler, Saremi and Bach
-// 2026, arXiv 2602.15587). It accepts the step of [DUPS] from x via the noisy state y to x'
+// DMAPS is the discrete Metropolis-adjusted proximal sampler (Gissler, Saremi and Bach 2026, arXiv
+// 2602.15587). It proposes the step of [DUPS] from x via the noisy state y to x', and accepts it
 // with probability
 //
-//	min(1, exp( E(x) − E(x') + log n(y|x') q(x|y) − log n(y|x) q(x'|y) )).
+//	min(1, exp( E(x) − E(x') + log n(y|x') q(x|y) − log n(y|x) q(x'|y) )),
 //
-// Given y, an exact draw of the noise, this is a Metropolis–Hastings step on p(x|y) ∝ π(x)
-// n(y|x). It leaves π invariant and is reversible, however inexact the differences are. The
-// acceptance probability is derived here, not in the paper. It is 1 if sites are independent and
-// have two levels or categories.
+// where n and q are the distributions of the two stages of DUPS. Since y is an exact draw of the
+// noise, this is a Metropolis–Hastings step for p(x|y) ∝ π(x) n(y|x). It leaves π invariant and is
+// reversible, however inexact the energy differences are. The acceptance probability is derived
+// here, not in the paper. It is 1 if sites are independent and have two levels or categories.
 //
 // A step costs two evaluations of the model: the differences at y and the energy at x'. With the
-// best step size for each method, DMAPS mixes faster per step than [DMALA]: 1.2 to 1.5 times on
-// the rings and 1.3 to 2.1 times on the Curie–Weiss models of TestProximalMixing.
+// best step size for each method, DMAPS mixes faster per step than [DMALA]: 1.2 to 1.5 times on the
+// rings and 1.3 to 2.1 times on the Curie–Weiss models of TestProximalMixing.
 type DMAPS struct {
-	// StepSize is α; see [DULA]. With 0, it starts at 0.2 and adapts during warm-up. A positive
-	// value is fixed.
+	// StepSize is the step size α; see [DULA] for its unit. If it is 0, the step size starts at 0.2
+	// and is tuned during warm-up. A positive value stays fixed.
 	StepSize float64
 
-	// Target is the mean acceptance probability to which the step size adapts; 0 means 0.574, see
-	// [DMALA].
+	// Target is the mean acceptance probability to which warm-up tunes the step size; 0 means
+	// 0.574, see [DMALA].
 	Target float64
 
-	// Exact computes the differences from the model's single-site energies; see [DUPS].
+	// Exact computes the energy differences from the model's single-site energies instead of its
+	// table of differences. Every choice leaves π invariant.
 	Exact bool
 }
 
 // Name implements [sampler.Named]. It returns "dmaps".
 func (DMAPS) Name() string { return "dmaps" }
 
-// Kernel implements [sampler.Method].
+// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
 func (d DMAPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	alpha, tuner, err := tune.Start("mcmc: DMAPS", d.StepSize, defaultDMALAStep, d.Target)
 	p, unfit := langevin{alpha: alpha, exact: d.Exact}.proposal(ctx, "DMAPS", m, chains)

@@ -10,23 +10,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Scan is the order in which a Gibbs sweep visits sites.
+// Scan is the order in which a step of [Gibbs] or [Metropolis] visits the sites.
 type Scan int
 
 const (
-	// Automatic means Systematic, unless Chromatic or an order chosen by the kernel is faster for
-	// the model.
+	// Automatic leaves the order to the method. For Gibbs it is Systematic, unless Chromatic or an
+	// order chosen by the kernel is faster for the model.
 	Automatic = Scan(sweep.Automatic)
 
-	// Systematic visits sites 0, 1, 2, …. It leaves π invariant and is not reversible.
+	// Systematic visits sites 0, 1, 2, … in order. It leaves π invariant but is not reversible.
 	Systematic = Scan(sweep.Systematic)
 
 	// Random makes as many visits as there are sites, each to a site drawn uniformly. It is
-	// reversible and about half as fast as Systematic.
+	// reversible and takes about twice as long as Systematic.
 	Random = Scan(sweep.Random)
 
-	// Chromatic visits the colours of a greedy colouring of the model's graph
-	// in turn; sites of one colour do not interact. It needs energy.Graphical.
+	// Chromatic colours the model's graph greedily, so that sites of one colour do not interact,
+	// and visits the sites of one colour after those of another. The model must be
+	// energy.Graphical.
 	Chromatic = Scan(sweep.Chromatic)
 )
 
@@ -38,7 +39,7 @@ func (s Scan) MarshalText() ([]byte, error) {
 	return check.MarshalName("scan", s, Chromatic)
 }
 
-// UnmarshalText sets s to the value with the name, for flags and files.
+// UnmarshalText sets s to the order of the given name. It lets flags and files hold a Scan.
 func (s *Scan) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("scan", s, Chromatic, name)
 }
@@ -47,26 +48,26 @@ func (s Scan) check(method string) error {
 	return check.If(s < Automatic || s > Chromatic, "mcmc: %s: Scan = %v, want Automatic, Systematic, Random or Chromatic", method, s)
 }
 
-// Gibbs redraws one site at a time from its exact conditional distribution (heat bath; Geman and
-// Geman 1984)
+// Gibbs redraws one site i at a time from its exact conditional distribution over the levels l
+// (heat bath; Geman and Geman 1984),
 //
 //	p(x_i = l | rest) ∝ exp(−E(x with x_i = l)).
 //
-// A step is a sweep, with as many updates as there are sites. On weakly coupled sparse models it
-// is the method to beat.
+// A step is a sweep, with as many updates as there are sites. On weakly coupled sparse models it is
+// the method to beat.
 //
-// Two-level pair models, and Ising and Potts models, have kernels that redraw many sites or
-// chains at a time. These kernels round conditional probabilities to multiples of 2⁻⁵³ or finer,
-// and the chains of a block may share a random stream. Kernels for other models compute in
-// float64.
+// Two-level pair models, and Ising and Potts models, have kernels that redraw many sites or chains
+// at a time. These kernels round conditional probabilities to multiples of 2⁻⁵³ or finer, and
+// chains that move together (see [sampler.Config.Block]) may share a random stream. Kernels for
+// other models compute in float64.
 type Gibbs struct {
-	Scan Scan // order of the visits; the zero value, Automatic, is the fastest
+	Scan Scan // order in which a step visits the sites; the zero value, Automatic, is the fastest
 }
 
 // Name implements [sampler.Named]. It returns "gibbs".
 func (Gibbs) Name() string { return "gibbs" }
 
-// Kernel implements [sampler.Method].
+// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
 func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	_, _, err := check.Shape("mcmc: Gibbs", m, chains, sampler.BlockSize)
 	if err = cmp.Or(err, g.Scan.check("Gibbs")); err != nil {

@@ -14,29 +14,30 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// GWG is Gibbs with gradients (Grathwohl et al. 2021): it draws one change
-// (i, l), l ≠ x_i, from
+// GWG is Gibbs with gradients (Grathwohl et al. 2021). A step draws one change of a site i to a
+// level l ≠ x_i from
 //
 //	q(i,l|x) ∝ exp(−½ (E(x with x_i=l) − E(x)))
 //
-// using the differences of the model's first-order table. It accepts the change with the Hastings
-// ratio of the reverse change. Energies and tables of the current states are cached. A step costs
-// one evaluation of the model and changes at most Flips sites.
+// with the energy differences from the model's table, often a first-order approximation (see
+// [DMALA]). It accepts the change with the Metropolis–Hastings probability, for which it weights
+// the reverse change at the new state. Energies and tables of the current states are cached. A step
+// costs one evaluation of the model and changes at most Flips sites.
 //
-// With Flips = R > 1 it draws a list of R changes with replacement and weighs the reversed list
-// at the new state (the GWG-X of Zhang, Liu and Liu 2022). With two levels, a site that is
-// repeated in the list flips once. With more levels such a list is rejected, because applying
-// only its last change would not leave π invariant. Lists suit only flat energies. If one change
-// is much steeper than the others, every draw of the list is that change, and the chain does not
-// move. [DMALA] changes many sites without that flaw.
+// If Flips is R > 1, a step draws a list of R changes with replacement. It weights the reversed
+// list at the new state (GWG-X of Zhang, Liu and Liu 2022). With two levels, a site that is
+// repeated in the list flips once. With more levels such a list is rejected, because applying only
+// its last change would not leave π invariant. Lists suit only flat energies: if one change lowers
+// the energy much more than the others, every draw of the list is that change, and the chain does
+// not move. [DMALA] changes many sites without that flaw.
 type GWG struct {
-	Flips int // changes per step; 0 means 1
+	Flips int // number of changes that a step draws; 0 means 1
 }
 
 // Name implements [sampler.Named]. It returns "gwg".
 func (GWG) Name() string { return "gwg" }
 
-// Kernel implements [sampler.Method].
+// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
 func (g GWG) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	_, _, err := check.Shape("mcmc: GWG", m, chains, sampler.BlockSize)
 	if err = cmp.Or(err,
@@ -169,31 +170,32 @@ func (k *gwg) fields(f *wire.Fields) {
 	f.Float64s(k.sum.Now)
 }
 
-// LocallyBalanced changes one site per step: it draws the change (i, l),
-// l ≠ x_i, from
+// LocallyBalanced changes one site per step. It draws a change of a site i to a level l ≠ x_i from
 //
 //	q(i,l|x) ∝ g( exp(E(x) − E(x with x_i=l)) )
 //
-// and accepts it with the Metropolis–Hastings probability (Zanella 2020). The balancing function
-// g is the field Balance. Energies and weights of the current states are cached. A step costs one
-// evaluation of the model and one table of differences.
+// and accepts it with the Metropolis–Hastings probability (Zanella 2020). The balancing function g
+// is the field Balance. Energies and weights of the current states are cached. A step costs one
+// evaluation of the model and one table of energy differences.
 //
-// With Balance Sqrt and first-order differences it is the same as [GWG].
+// If Balance is Sqrt and Exact is false, the method is the same as [GWG] with one flip.
 type LocallyBalanced struct {
 	Balance Balance // balancing function g; the zero value is Sqrt
 
-	// Exact computes the differences from the model's single-site energies instead of its
-	// first-order table. It uses energy.Local if the model has it, else energy.Conditional, else
-	// whole evaluations. Use Exact for models whose table is only approximate. If the model is
-	// not energy.Local, a step costs as much as a sweep of conditionals. The kernel leaves π
+	// Exact computes the energy differences from the model's single-site energies instead of its
+	// table of differences. Use it for models whose table is only approximate. The kernel leaves π
 	// invariant with or without Exact.
+	//
+	// The single-site energies come from energy.Local if the model implements it, else from
+	// energy.Conditional, else from evaluations of whole states. If the model is not energy.Local,
+	// a step costs as much as computing the conditional distributions of all sites.
 	Exact bool
 }
 
 // Name implements [sampler.Named]. It returns "locally-balanced".
 func (LocallyBalanced) Name() string { return "locally-balanced" }
 
-// Kernel implements [sampler.Method].
+// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
 func (l LocallyBalanced) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	_, _, err := check.Shape("mcmc: LocallyBalanced", m, chains, sampler.BlockSize)
 	if err = cmp.Or(err, l.Balance.check("LocallyBalanced")); err != nil {

@@ -13,22 +13,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// HammingBall is the Hamming ball sampler (Titsias and Yau 2017). An update picks a random block
-// of sites. It draws a centre u uniformly from the states that are within Hamming distance Radius
-// of x and equal to x outside the block. It then draws the new x from
+// HammingBall is the Hamming ball sampler (Titsias and Yau 2017). It redraws the sites of a random
+// block jointly, but considers only states that differ at few sites. An update first picks the
+// block. It then draws a centre u uniformly from the states that are within Hamming distance Radius
+// of x and equal to x outside the block. Finally it draws the new state x' from
 //
 //	p(x') ∝ exp(−E(x')),  x' within Radius of u, x' = x outside the block,
 //
-// with exact energies and without rejection. An update can change up to 2·Radius sites at once,
-// so it can reach states that no sequence of single-site changes reaches. Each update is
-// reversible.
+// with exact energies and without rejection. An update can change up to 2·Radius sites at once, so
+// it can reach states that no sequence of single-site changes reaches. Each update is reversible.
 //
-// A ball has Σ_{k≤Radius} C(Block, k)·(levels−1)^k members, and an update evaluates the energy of
-// each. With Radius = Block it is a Gibbs update of the block.
+// An update evaluates the energy of each state in the ball, which has Σ_{k≤Radius} C(Block,
+// k)·(levels−1)^k members. If Radius equals Block, it is a Gibbs update of the block.
 type HammingBall struct {
-	Block   int // sites per update; 0 means 8, or all sites if there are fewer
-	Radius  int // largest distance from the centre; 0 means 2, or 1 if Block is 1
-	Updates int // updates per step; 0 means ⌈sites/Block⌉
+	Block int // number of sites per update; 0 means 8, or all sites if there are fewer
+	// largest number of sites at which a state differs from the centre; 0 means 2, or 1 if Block is
+	// 1
+	Radius  int
+	Updates int // number of updates per step; 0 means ⌈sites/Block⌉
 }
 
 // defaultBlock and defaultRadius give a ball of 37 states on a two-level model. Evaluating them
@@ -41,7 +43,7 @@ const (
 // Name implements [sampler.Named]. It returns "hamming-ball".
 func (HammingBall) Name() string { return "hamming-ball" }
 
-// Kernel implements [sampler.Method].
+// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
 func (h HammingBall) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, levels, err := check.Shape("mcmc: HammingBall", m, chains, sampler.BlockSize)
 	h.Block = cmp.Or(h.Block, min(defaultBlock, sites))
@@ -114,13 +116,14 @@ func (k *hammingBall) Reset(ctl sampler.Control, x []int32) error {
 	return k.Locals.Reset(ctl, x)
 }
 
-// Step implements [sampler.Transition]. It checks for a stop between batches of energies. An
-// interrupted update begins again from the same stream and reuses the energies already computed.
+// Step implements [sampler.Transition]. It calls ctl.Stop between batches of energies. An
+// interrupted update begins again from the same position of the stream and reuses the energies
+// already computed.
 func (k *hammingBall) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [sweep.Walker]. An update redraws the state within one ball.
+// Walk implements [sweep.Walker]: an update redraws the state within one ball.
 func (k *hammingBall) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	pending := &k.At.Info[s]
 	pending.Accept = 1

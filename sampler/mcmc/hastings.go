@@ -62,8 +62,7 @@ var (
 
 func (k *hastings) StepSize() float64 { return k.alpha }
 
-// Warning implements [sampler.Warner]: it reports a step size that tuning
-// moved to its bound.
+// Warning implements [sampler.Warner]. It reports a step size that tuning moved to its bound.
 func (k *hastings) Warning() string {
 	if k.most > 0 {
 		return ""
@@ -71,13 +70,14 @@ func (k *hastings) Warning() string {
 	return k.tune.Warning(k.alpha)
 }
 
-// Start implements [sampler.Starter] with the start method of the proposal.
+// Start implements [sampler.Starter] by the start method of the proposal.
 func (k *hastings) Start(x []int32, r *sampler.Stream) error { return k.proposal.start(x, r) }
 
-// Allows implements [sampler.Confined].
+// Allows implements [sampler.Confined]. It reports whether the proposal's language allows x.
 func (k *hastings) Allows(x []int32) bool { return k.proposal.check(0, 1, x) == nil }
 
-// Reset implements [sampler.Transition]. It computes the energies, differences and weights at x.
+// Reset implements [sampler.Transition]. It computes the energies, differences and weights at the
+// states x.
 func (k *hastings) Reset(ctl sampler.Control, x []int32) error {
 	k.x = x
 	return k.at.Renew(ctl.Stop, 3, k.proposal.work(), func(stage, lo, hi int) (bool, error) {
@@ -91,14 +91,15 @@ func (k *hastings) Reset(ctl sampler.Control, x []int32) error {
 	})
 }
 
-// Step implements [sampler.Transition]. It checks for a stop between stages.
+// Step implements [sampler.Transition]. It makes the stages of [hastings.Stage] and calls ctl.Stop
+// between them.
 func (k *hastings) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	k.x = x
 	return k.at.Step(ctl, k, info, x, r, 5, k.proposal.work())
 }
 
-// Stage implements [sweep.Staged]. The stages update the weights, propose, evaluate the model, weigh
-// the differences at the proposals, and accept or reject.
+// Stage implements [sweep.Staged]. The stages update the weights, propose, evaluate the model,
+// compute the weights at the proposals, and accept or reject.
 func (k *hastings) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	switch {
 	case stage == 0 && k.source != nil:

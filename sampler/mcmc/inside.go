@@ -139,8 +139,8 @@ func (k *following) Reset(ctl sampler.Control, x []int32) error {
 	return k.Kernel.Reset(ctl, x)
 }
 
-// Step implements [sampler.Transition]. After patience steps of the slow kernel it changes to the
-// quick one.
+// Step implements [sampler.Transition]. After a number of steps of the slow kernel (the constant
+// patience) it changes to the quick one.
 func (k *following) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if k.since == patience {
 		return k.Kernel.Step(ctl, info, x, r)
@@ -164,10 +164,12 @@ func (k *following) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return done
 }
 
-// AppendBinary implements [sampler.Transition]. It saves the kernel in use.
+// AppendBinary implements [sampler.Transition]. It saves which kernel is in use and that kernel's
+// state.
 func (k *following) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
-// UnmarshalBinary implements [sampler.Transition]. It restores the kernel that was in use.
+// UnmarshalBinary implements [sampler.Transition]. It restores which kernel was in use and that
+// kernel's state.
 func (k *following) UnmarshalBinary(b []byte) error { return wire.ReadFields(b, k.fields) }
 
 // fields reads or writes the steps since the last change and the kernel in use.

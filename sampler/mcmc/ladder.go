@@ -6,25 +6,26 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Ladder reports the temperatures and swap statistics of [Tempering] for the chains of one block.
+// Ladder holds the inverse temperatures and swap statistics of [Tempering], for the chains of one
+// block (see [sampler.Config.Block]). A rung is one of the inverse temperatures.
 type Ladder struct {
-	Betas []float64 // inverse temperatures, descending from 1
+	Betas []float64 // inverse temperatures of the rungs, descending from 1
 
-	// Swap[j] is the mean acceptance probability of swaps between rungs j and j+1, or 0 if no
-	// swap was proposed.
+	// Swap[j] is the mean acceptance probability of swaps between rungs j and j+1, or 0 if no swap
+	// was proposed.
 	Swap []float64
 
-	// Barrier is Σ_j (1 − Swap[j]). It estimates the communication barrier between the ends of
-	// the ladder, which hardly depends on the intermediate rungs. With n rungs of equal Swap and
-	// replicas that mix well, a chain completes a round trip every 2 + 2·Barrier/(1 −
-	// Barrier/(n−1)) steps (Syed et al. 2022).
+	// Barrier is Σ_j (1 − Swap[j]). It estimates the communication barrier, which measures how hard
+	// it is for a state to travel between the ends of the ladder, and hardly depends on the rungs
+	// between. If n rungs have equal Swap and the replicas mix well, a chain completes a round trip
+	// every 2 + 2·Barrier/(1 − Barrier/(n−1)) steps (Syed et al. 2022).
 	Barrier float64
 
-	// RoundTrips is the number of times that a replica moved from the coldest rung to the hottest
-	// and back, summed over the chains of the block.
+	// RoundTrips is the number of times that a replica moved from the coldest rung (β = 1) to the
+	// hottest and back, summed over the chains of the block.
 	RoundTrips int
 
-	Steps int // number of steps after warm-up that these statistics cover
+	Steps int // number of steps after warm-up that the statistics cover
 }
 
 // The phases of a replica's round trip.

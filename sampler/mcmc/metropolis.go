@@ -10,37 +10,36 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Metropolis proposes to change one uniformly drawn site to another uniformly drawn level. It
-// accepts with probability min(1, e^{−ΔE}), with the exact energy difference ΔE (Metropolis et
-// al. 1953).
+// Metropolis changes one site at a time. It proposes a uniformly drawn new level for one site and
+// accepts it with probability min(1, e^{−ΔE}), where ΔE is the exact energy difference (Metropolis
+// et al. 1953). The zero value draws the sites at random, which makes updates reversible.
 //
-// In random order, as in the zero value, updates are reversible.
-//
-// It mixes more slowly than Gibbs, except on two-level models at low temperature,
-// where it accepts every move that lowers the energy (Peskun 1973).
+// It mixes more slowly than Gibbs, except on two-level models at low temperature, where it accepts
+// every move that lowers the energy (Peskun 1973).
 type Metropolis struct {
 	// Updates is the number of proposals per step; 0 means one per site.
 	Updates int
 
-	// Scan is the order of the sites. Automatic means Random. Systematic and Chromatic propose a
-	// change of every site once per step; the step then leaves π invariant and is not reversible.
+	// Scan is the order in which proposals visit the sites. Automatic means Random. Systematic and
+	// Chromatic visit every site once per step. The step then leaves π invariant but is not
+	// reversible.
 	//
 	// On energy.Matching models of two levels (Ising), Systematic and Chromatic are many times
-	// faster: they look up acceptance probabilities by the number of neighbours in state 1,
-	// rounded to multiples of 2⁻⁶⁴. On an energy.Toroidal model with even sides and 32 sites or
-	// more, Chromatic stores a site as a bit and proposes hundreds of changes at once. It is then
-	// a hundred times faster, and uses several cores if there are fewer chains than cores.
+	// faster: they look up acceptance probabilities by the number of neighbours in state 1, rounded
+	// to multiples of 2⁻⁶⁴. On an energy.Toroidal model with even sides and 32 sites or more,
+	// Chromatic stores a site as a bit and proposes hundreds of changes at once. It is then a
+	// hundred times faster, and uses several cores if there are fewer chains than cores.
 	//
 	// In a fixed order, a change that costs no energy is always made. If most changes of a target
-	// cost no energy, as without couplings, the chains then cycle instead of exploring the
-	// target. Random does not have this problem.
+	// cost no energy, as without couplings, the chains then cycle instead of exploring the target.
+	// Random does not have this problem.
 	Scan Scan
 }
 
 // Name implements [sampler.Named]. It returns "metropolis".
 func (Metropolis) Name() string { return "metropolis" }
 
-// Kernel implements [sampler.Method].
+// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
 func (m Metropolis) Kernel(ctx context.Context, model energy.Model, chains int) (sampler.Kernel, error) {
 	sites, _, err := check.Shape("mcmc: Metropolis", model, chains, sampler.BlockSize)
 	if m.Scan == Automatic {

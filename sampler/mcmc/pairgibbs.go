@@ -13,54 +13,56 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// PairGibbs redraws two sites at a time. It picks a pair of sites uniformly and draws their
-// levels from the exact joint conditional restricted to a language C,
+// PairGibbs redraws two sites at a time. It picks a pair of sites i and j uniformly and draws their
+// levels a and b from the exact joint conditional distribution restricted to a language C (the
+// field Within),
 //
 //	p(x_i = a, x_j = b | rest) ∝ exp(−E(x with x_i = a, x_j = b)) · 1[x ∈ C],
 //
-// in float64. Each update is reversible and leaves π restricted to C invariant. Under a fixed
-// count no site can change alone, but two sites can change together.
+// in float64. Each update is reversible and leaves π restricted to C invariant. Use it where no
+// site can change alone but two sites can change together, as under a fixed count.
 //
 // # Irreducibility
 //
-// Let π be positive on C. Chains reach all of C if changes of at most two sites connect C. This
-// holds for
+// Let π be positive on C. Chains reach all of C if its states are connected by changes of at most
+// two sites. This holds for
 //
-//   - Every constraint.Count window, including a fixed count. Let x and y be in C, and let δ_i
-//     be +1, −1 or 0 if changing x_i to y_i raises the count, lowers it or keeps it. Where
-//     x_i ≠ y_i and δ_i = 0, change that site alone. While both signs remain, change one site of each
-//     sign, which keeps the count. When only one sign remains, change one site at a time. The count
-//     then moves monotonically to that of y, and the window is an interval. After each move the state
-//     agrees with y at more sites. So at most as many moves as there are sites lead from x to y, all
-//     of them inside C.
-//   - Every language that is closed under setting a site to level 0, such as constraint.Avoids
-//     of words without a 0 (independent sets). Single changes lead from every state to the all-zero
+//   - Every constraint.Count, which allows an interval of counts, possibly of length one. Let x and
+//     y be in C, and let δ_i be +1, −1 or 0 if changing x_i to y_i raises the count, lowers it or
+//     keeps it. Where x_i ≠ y_i and δ_i = 0, change that site alone. While both signs remain,
+//     change one site of each sign, which keeps the count. When only one sign remains, change one
+//     site at a time. The count then moves monotonically to that of y, within the interval. After
+//     each move the state agrees with y at more sites. So at most as many moves as there are sites
+//     lead from x to y, all of them inside C.
+//   - Every language that is closed under setting a site to level 0, such as constraint.Avoids of
+//     words without a 0 (independent sets). Single changes lead from every state to the all-zero
 //     state and from there to any other.
-//   - Independent sets of a fixed size on a path. Moving the first occupied site to 0, the
-//     second to 2 and so on, in order, never makes two occupied sites adjacent. So all states are
+//   - Independent sets of a fixed size on a path. Moving the first occupied site to 0, the second
+//     to 2 and so on, in order, never makes two occupied sites adjacent. So all states are
 //     connected to the state with sites 0, 2, … occupied.
 //   - A constraint.Count with a constraint.Mask. The moves of the first proof only change sites to
 //     their levels in y, which the mask allows.
 //
-// Other languages can be disconnected: {000, 111} is, and a constraint.Sum with unequal weights
-// or a constraint.Residue can be. Chains then stay in the part of C in which they start. DMALA
-// with Within does not have this problem, because it can propose any state of C at every step.
+// Other languages can be disconnected: {000, 111} is, and a constraint.Sum with unequal weights or
+// a constraint.Residue can be. Chains then stay in the part of C in which they start. [DMALA] with
+// Within does not have this problem, because it can propose any state of C at every step.
 //
 // An update takes levels² energies. They are read from the cache of an energy.Local model if they
-// are finite, and otherwise evaluated. For languages other than counts and masks it also follows
-// levels² paths through the trellis, each until it rejoins the current path.
+// are finite, and otherwise evaluated. For a language that is not a count or a mask, an update also
+// follows levels² paths through its automaton, each until it rejoins the path of the current state.
 type PairGibbs struct {
-	// Within is the language C of the whole state; nil means all states.
+	// Within is the language C (package constraint) of the allowed states; nil means that all
+	// states are allowed.
 	Within constraint.Automaton
 
-	// Updates is the number of pairs per step; 0 means one per site.
+	// Updates is the number of pairs redrawn per step; 0 means as many as there are sites.
 	Updates int
 }
 
 // Name implements [sampler.Named]. It returns "pair-gibbs".
 func (PairGibbs) Name() string { return "pair-gibbs" }
 
-// Kernel implements [sampler.Method].
+// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
 func (p PairGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	updates, within, err := pairSettings(ctx, "PairGibbs", m, chains, p.Within, p.Updates)
 	if err != nil {
@@ -101,7 +103,7 @@ func (k *pairGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [sweep.Walker]. An update redraws one pair of sites.
+// Walk implements [sweep.Walker]: an update redraws one pair of sites.
 func (k *pairGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	k.begin(x)
 	pending := &k.At.Info[s]

@@ -17,25 +17,27 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Paths is the path auxiliary fast sampler, PAFS (Sun, Dai, Xia and Ramamurthy 2022). It makes n
-// changes in succession, drawn with the weights at the initial state x,
+// Paths is the path auxiliary fast sampler, PAFS (Sun, Dai, Xia and Ramamurthy 2022). A step
+// changes n sites one after another, which is called a path. Each change, of a site i to a level l
+// ≠ x_i, is drawn with the weights at the initial state x,
 //
 //	q(i,l|x) ∝ g( exp(E(x) − E(x with x_i=l)) ),
 //
-// where g is Balance and a site that has changed is not drawn again. The end of the path is
-// accepted with the Hastings ratio of the reverse path: the same sites in reverse order, to their
-// original levels, with the weights at the end. A step costs one evaluation of the model, however
-// long the path.
+// where g is Balance. A site that has changed is not drawn again. The state at the end of the path
+// is accepted with the Metropolis–Hastings probability. The reverse proposal is the path that
+// changes the same sites in reverse order back to their original levels, with the weights at the
+// end. A step costs one evaluation of the model, however long the path.
 //
 // The length n is drawn uniformly from 1 … 2·Length−1, at most the number of sites, independently
-// of the state. (Paths of one fixed even length could never change the parity of a two-level
-// state.)
+// of the state. (If every path had the same even length, the parity of a two-level state could
+// never change.)
 type Paths struct {
-	// Length is the mean length of a path. With 0, it starts at 2 and adapts during warm-up.
+	// Length is the mean number of sites that a path changes. If it is 0, the length starts at 2
+	// and is tuned during warm-up.
 	Length int
 
-	// Target is the mean acceptance probability to which the length adapts; 0 means 0.574, the
-	// optimum for this sampler on product targets (Sun, Dai and Schuurmans 2022).
+	// Target is the mean acceptance probability to which warm-up tunes the length; 0 means 0.574,
+	// the optimum for this sampler on targets of independent sites (Sun, Dai and Schuurmans 2022).
 	Target float64
 
 	Balance Balance // balancing function g; the zero value is Sqrt
@@ -46,7 +48,7 @@ const defaultLength = 2 // default mean length; paths then have one to three cha
 // Name implements [sampler.Named]. It returns "paths".
 func (Paths) Name() string { return "paths" }
 
-// Kernel implements [sampler.Method].
+// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
 func (p Paths) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, _, err := check.Shape("mcmc: Paths", m, chains, sampler.BlockSize)
 	length, tuner, untuned := tune.Start("mcmc: Paths", float64(p.Length), float64(min(defaultLength, sites)), p.Target)

@@ -328,7 +328,7 @@ func newFlipLaw(sites int, l langevin) flipLaw {
 }
 
 // SetStep implements [sweep.FlipLaw]. The argument alpha is the step size, or the jump time of
-// DLMC.
+// [DLMC].
 func (p *flipLaw) SetStep(alpha float64) {
 	if p.jumps {
 		p.tau = float32(alpha)

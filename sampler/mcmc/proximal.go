@@ -50,7 +50,7 @@ func (k *proximal) stride(alpha float64) {
 	k.noise.setStep(alpha)
 }
 
-// Reset implements [sampler.Transition]. It computes energies and weights at x.
+// Reset implements [sampler.Transition]. It computes energies and weights at the states x.
 func (k *proximal) Reset(ctl sampler.Control, x []int32) error {
 	return k.at.Renew(ctl.Stop, 3, k.proposal.work(), func(stage, lo, hi int) (bool, error) {
 		copy(k.from[lo*k.sites:hi*k.sites], x[lo*k.sites:])
@@ -58,8 +58,8 @@ func (k *proximal) Reset(ctl sampler.Control, x []int32) error {
 	})
 }
 
-// Step implements [sampler.Transition]. It checks for a stop between the stages of
-// [proximal.Stage].
+// Step implements [sampler.Transition]. It makes the stages of [proximal.Stage] and calls ctl.Stop
+// between them.
 func (k *proximal) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.at.Step(ctl, k, info, x, r, 6, k.proposal.work())
 }

@@ -17,45 +17,47 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Subgraph redraws many sites at once from their exact joint distribution given the others,
+// Subgraph redraws many sites at once from their exact joint distribution given the others (Hamze
+// and de Freitas 2004),
 //
-//	p(x_B | rest) ∝ exp(−E(x)),
+//	p(x_B | rest) ∝ exp(−E(x)).
 //
-// where the sites B induce a subgraph of low width in the graph of the model's factors (Hamze and
-// de Freitas 2004). The sites of B are summed out one after the other, and their levels are then
-// drawn in reverse order. The model must be energy.Factored, without hidden units.
+// The sites B are chosen such that the model's factors between them form a graph of low tree-width.
+// Then the sites of B can be summed out one after the other, and their levels drawn in reverse
+// order. The model must be energy.Factored, without hidden units.
 //
 // Width is the maximum number of sites on which an intermediate sum depends; sets of width 1 are
-// forests. Kernel chooses the sets with fixed random numbers, so that two or three successive
-// sets cover all sites that have more than one allowed level. On a square lattice a set contains
-// about 63 % of the sites at width 1, 75 % at width 3 and 81 % at width 8. A step redraws one
-// set, and successive steps cycle through about twenty sets.
+// forests. Kernel chooses about twenty sets with fixed random numbers. Two or three successive sets
+// cover all sites that have more than one allowed level. A step redraws one set, and successive
+// steps cycle through the sets. On a square lattice a set contains about 63 % of the sites at width
+// 1, 75 % at width 3 and 81 % at width 8.
 //
-// On sparse random graphs at low temperatures, forests give several to a hundred times as many
-// effective draws per second as Gibbs (BenchmarkSparseGlass), more at lower temperatures. At
-// higher temperatures Gibbs is as fast. Wider sets are meant for spin glasses on lattices, with
-// Tempering.
+// On sparse random graphs at low temperatures, forests yield several to a hundred times as many
+// effective draws per second as Gibbs (BenchmarkSparseGlass), and more the lower the temperature.
+// At higher temperatures Gibbs is as fast. Wider sets are meant for spin glasses on lattices, with
+// [Tempering].
 //
-// On ferromagnets near their critical temperature Subgraph is slower than other methods. The
-// sites around a set hold it in place, Gibbs redraws many chains of such models at a time, and
-// cluster methods (package cluster) move correlated sites together.
+// On ferromagnets near their critical temperature other methods are faster. The sites around a set
+// hold it in place there, while Gibbs redraws many chains of such models at a time, and cluster
+// methods (package cluster) move correlated sites together.
 //
-// A step costs about 15 ns per site for forests of two-level pair models, where messages are
-// odds. With AVX-512 and at least eight chains in a block it costs about 5 ns and gives the same
-// results. Otherwise it costs 100 ns per site plus 1 ns to 10 ns per entry of the messages. A site
-// has at most levels^Width entries, and far fewer on average.
+// For forests of two-level pair models, a step costs about 15 ns per site. With AVX-512 and at
+// least eight chains in a block (see [sampler.Config.Block]) it costs about 5 ns and gives the same
+// results. For other models it costs 100 ns per site plus 1 ns to 10 ns per entry of the
+// intermediate sums. A site has at most levels^Width entries, and far fewer on average.
 type Subgraph struct {
-	// Width is the maximum number of sites on which an intermediate sum depends; 1 means forests.
-	// 0 means 1 if a site has at most 3 neighbours on average, and otherwise the largest width
-	// with at most 256 joint levels.
+	// Width is the maximum number of sites on which an intermediate sum depends; 1 means forests. 0
+	// means 1 if a site has at most 3 neighbours on average, and otherwise the largest width with
+	// at most 256 joint levels.
 	Width int
 
-	// Within is a language of the whole state that factorises; nil means all states. In such a
-	// language the levels allowed at a site depend only on the few sites before it. Examples are
-	// a constraint.Mask, constraint.Avoids of short words, and some regular expressions. The
-	// factors of the language are added to those of the model. Other languages, such as a
-	// constraint.Count, are rejected. The chain reaches the whole language only if changes of
-	// single sets connect it.
+	// Within is a language (package constraint) of the allowed states; nil means that all states
+	// are allowed. The language must factorise: which levels it allows at a site may depend only on
+	// the few sites before it. Examples are a constraint.Mask, constraint.Avoids of short words,
+	// and some regular expressions. Other languages, such as a constraint.Count, are rejected.
+	//
+	// The factors of the language are added to those of the model. The chain reaches the whole
+	// language only if its states are connected by changes of single sets.
 	Within constraint.Automaton
 }
 
@@ -71,7 +73,7 @@ const (
 // Name implements [sampler.Named]. It returns "subgraph".
 func (Subgraph) Name() string { return "subgraph" }
 
-// Kernel implements [sampler.Method].
+// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
 func (g Subgraph) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, levels, err := check.Shape("mcmc: Subgraph", m, chains, sampler.BlockSize)
 	if err != nil {
@@ -327,7 +329,7 @@ func (k *subgraphs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return done
 }
 
-// Walk implements [sweep.Walker]. It redraws the current set of sites for chain s.
+// Walk implements [sweep.Walker]: an update redraws the current set of sites for chain s.
 func (k *subgraphs) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 	if !k.redraw(&k.sets[k.turn], x, &r[s]) {
 		return 0
@@ -465,7 +467,7 @@ const (
 	setPrice   = 200 // per set, in addition
 )
 
-// Cost implements [sampler.Costed] for the set of the next step.
+// Cost implements [sampler.Costed]. It estimates the cost of redrawing the set of the next step.
 func (k *subgraphs) Cost(info []sampler.Info) float64 {
 	s, sum := k.sets[k.turn], float64(setPrice+siteEnergy*k.Sites)
 	if s.forest != nil {

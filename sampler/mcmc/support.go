@@ -74,7 +74,7 @@ func (k *inLanguage) Reset(ctl sampler.Control, x []int32) error {
 // Start implements [sampler.Starter]. It draws a state of the language.
 func (k *inLanguage) Start(x []int32, r *sampler.Stream) error { return k.within.start(k.Model, x, r) }
 
-// Allows implements [sampler.Confined].
+// Allows implements [sampler.Confined]. It reports whether x is in the language.
 func (k *inLanguage) Allows(x []int32) bool { return k.within.holds(x) }
 
 // startTrials is the maximum number of draws of an initial state until one has positive

@@ -11,40 +11,41 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Swap exchanges the levels of two sites (Kawasaki 1966). It draws a pair uniformly from the
-// pairs of sites with different levels, and exchanges their levels with probability
+// Swap exchanges the levels of two sites (Kawasaki 1966). It draws a pair of sites uniformly from
+// the pairs with different levels. It exchanges their levels, which leads from x to y, with
+// probability
 //
-//	min(1, exp(E(x) − E(y))) · 1[y ∈ C].
+//	min(1, exp(E(x) − E(y))) · 1[y ∈ C],
 //
-// Here y is the state after the exchange. x and y have the same number of such pairs, so every
-// update is reversible and leaves π restricted to C invariant.
+// where C is the language Within. Since x and y have the same number of such pairs, every update is
+// reversible and leaves π restricted to C invariant.
 //
 // Exchanges conserve the number of sites at each level. A chain keeps the numbers with which it
-// starts and samples π conditional on them. Suppose that C contains all states with these numbers
-// (constraint.Count, a constraint.Sum with the same weights at every site, or no Within) and that
-// π is positive there. Exchanges then reach every one of these states, because transpositions
-// generate all permutations. The same holds for independent sets of a fixed size on a path; see
-// [PairGibbs], which makes the same moves on two levels at a fixed count. Other languages may be
-// disconnected.
+// starts and samples π conditional on them. If C does not fix these numbers, use [PairGibbs] to
+// sample all of C. With two levels, a constraint.Count that fixes the count of one level fixes both
+// counts.
 //
-// With two levels, a constraint.Count that fixes the count of one level fixes both counts, so
-// Swap reaches all of C. If the language does not fix the number of sites at each level, use
-// PairGibbs.
+// Exchanges reach every state with these numbers if π is positive there and C contains all such
+// states, because transpositions generate all permutations. This holds for a constraint.Count, for
+// a constraint.Sum with the same weights at every site, and without a Within. Independent sets of a
+// fixed size on a path are connected too; see PairGibbs, which makes the same moves on two levels
+// at a fixed count. Other languages may be disconnected.
 //
 // If no exchange changes the energy, every exchange is accepted, and chains may be periodic. For
 // example, three sites with three levels alternate between even and odd permutations.
 type Swap struct {
-	// Within is the language C of the whole state; nil means all states.
+	// Within is the language C (package constraint) of the allowed states; nil means that all
+	// states are allowed.
 	Within constraint.Automaton
 
-	// Updates is the number of proposals per step; 0 means one per site.
+	// Updates is the number of exchanges proposed per step; 0 means as many as there are sites.
 	Updates int
 }
 
 // Name implements [sampler.Named]. It returns "swap".
 func (Swap) Name() string { return "swap" }
 
-// Kernel implements [sampler.Method].
+// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
 func (w Swap) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	updates, within, err := pairSettings(ctx, "Swap", m, chains, w.Within, w.Updates)
 	if err != nil {
@@ -62,14 +63,14 @@ var (
 	_ sampler.Starter = (*swap)(nil)
 )
 
-// Step implements [sampler.Transition]. It proposes Updates exchanges.
+// Step implements [sampler.Transition]. It proposes as many exchanges as [Swap] has Updates.
 func (k *swap) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	done = k.Make(ctl, k, info, x, r)
 	sweep.MeanAccept(info, done, k.Updates)
 	return done
 }
 
-// Walk implements [sweep.Walker]. An update proposes one exchange. If all sites have the same
+// Walk implements [sweep.Walker]: an update proposes one exchange. If all sites have the same
 // level, no exchange changes anything, and the acceptance probability is 1.
 func (k *swap) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	pending := &k.At.Info[s]

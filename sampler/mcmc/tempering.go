@@ -18,35 +18,39 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Tempering is replica exchange (parallel tempering; Geyer 1991). Every chain has a replica for
-// each inverse temperature β of a ladder that descends from 1; a position on the ladder is a
-// rung. A step moves every replica once, by Base on the energy β·E. It then swaps the states of
-// neighbouring rungs j and j+1 with probability
+// Tempering is replica exchange, also called parallel tempering (Geyer 1991). Every chain has
+// several replicas, one for each inverse temperature β of a ladder that descends from 1. A position
+// j on the ladder is called a rung. A step first moves every replica once, by Base on the energy
+// β·E. It then swaps the states x_j and x_{j+1} of neighbouring rungs with probability
 //
 //	min(1, exp( (β_j − β_{j+1}) (E(x_j) − E(x_{j+1})) )),
 //
-// for even j in one step and odd j in the next. This schedule is not reversible: it carries
-// states straight through the ladder instead of letting them diffuse (Okabe et al. 2001; Syed,
-// Bouchard-Côté, Deligiannidis and Doucet 2022). The replicas together leave ∏_j exp(−β_j E(x_j))
-// invariant. The states and energies of the chain are those of the rung with β = 1. Observers see
-// every rung in Info.Rungs; diagnose.Replicas records the rungs and reweights them to
-// intermediate temperatures. [Ladders] reports the swaps.
+// for even j in one step and odd j in the next. This schedule is not reversible: it carries states
+// straight through the ladder instead of letting them diffuse (Okabe et al. 2001; Syed,
+// Bouchard-Côté, Deligiannidis and Doucet 2022). The joint distribution ∏_j exp(−β_j E(x_j)) of the
+// replicas is invariant.
 //
-// For each rung, a step costs a step of Base, an energy and, after a swap, a Reset of Base. If
-// the kernels of Base are [sampler.Exchanger], a rung costs little more than a step of Base.
+// The states and energies of the chain are those of the rung with β = 1. Observers find every rung
+// in Info.Rungs. diagnose.Replicas records the rungs and reweights them to intermediate
+// temperatures. [Ladders] reports the swaps.
+//
+// For each rung, a step costs a step of Base, one evaluation of the energy and, after a swap, a
+// Reset of the Base kernel. If the kernels of Base are [sampler.Exchanger], a rung costs little
+// more than a step of Base.
 //
 // The zero value tunes a ladder of 8 rungs from β = 1 down to β = 0 during warm-up.
 type Tempering struct {
-	// Base moves the replicas; nil means DMALA{}. Warm-up tunes it separately for every rung.
+	// Base is the method that moves the replicas; nil means DMALA{}. Warm-up tunes it separately
+	// for every rung.
 	Base sampler.Method
 
-	// Betas is the ladder, descending from 1, all ≥ 0. With nil, the ladder starts with Rungs
-	// equally spaced values from 1 to 0. Four times in the first half of warm-up, the inner
-	// values are moved to make all swaps equally likely.
+	// Betas is the ladder of inverse temperatures, descending from 1, all ≥ 0. If it is nil, the
+	// ladder starts with equally spaced values from 1 to 0, as many as Rungs. Four times in the
+	// first half of warm-up, the inner values are then moved to make all swaps equally likely.
 	Betas []float64
 
 	// Rungs is the number of rungs if Betas is nil; 0 means 8. The best number is about twice the
-	// Barrier of the [Ladder] (Syed et al. 2022).
+	// Barrier that the [Ladder] reports (Syed et al. 2022).
 	Rungs int
 }
 
@@ -55,7 +59,7 @@ const defaultRungs = 8
 // Name implements [sampler.Named]. It returns "tempering".
 func (Tempering) Name() string { return "tempering" }
 
-// Kernel implements [sampler.Method].
+// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
 func (t Tempering) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, _, err := check.Shape("mcmc: Tempering", m, chains, sampler.BlockSize)
 	if err != nil {
@@ -174,8 +178,8 @@ func (k *tempering) Adapt(_ []sampler.Info, step, of int) {
 	}
 }
 
-// AppendBinary implements [sampler.Transition]. It first makes the Resets that a step or a new
-// ladder has left pending. They do not change the results of later steps.
+// AppendBinary implements [sampler.Transition]. It first resets the kernels for which a step or a
+// new ladder has left a Reset pending. That does not change the results of later steps.
 func (k *tempering) AppendBinary(b []byte) ([]byte, error) {
 	if k.behind {
 		if err := k.resetBases(sampler.Control{}); err != nil {
@@ -233,7 +237,7 @@ func (k *tempering) restore(betas []float64) error {
 	return k.build(k.ctx, betas)
 }
 
-// UnmarshalBinary implements [sampler.Transition]. It may build new kernels for the ladder of the
+// UnmarshalBinary implements [sampler.Transition]. It may build new kernels, for the ladder in the
 // checkpoint.
 func (k *tempering) UnmarshalBinary(b []byte) error {
 	betas := make([]float64, len(k.betas))
@@ -252,8 +256,8 @@ func (k *tempering) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// Ladders returns the ladder of every block of chains, or nil if the chains do not use
-// [Tempering].
+// Ladders returns the ladder of every block of chains (see [sampler.Config.Block]), or nil if the
+// chains do not use [Tempering].
 func Ladders(c *sampler.Chains) []Ladder {
 	if c == nil {
 		return nil
@@ -330,7 +334,7 @@ func (k *tempering) states(j int) []int32 {
 	return k.x[j*n : (j+1)*n]
 }
 
-// Start implements [sampler.Starter]: the kernel of β = 1 chooses the state, if it is a Starter.
+// Start implements [sampler.Starter]. The kernel of β = 1 chooses the state, if it is a Starter.
 func (k *tempering) Start(x []int32, r *sampler.Stream) error {
 	if s, ok := sampler.As[sampler.Starter](k.kernels[0]); ok {
 		return s.Start(x, r)
@@ -338,7 +342,7 @@ func (k *tempering) Start(x []int32, r *sampler.Stream) error {
 	return nil
 }
 
-// Allows implements [sampler.Confined].
+// Allows implements [sampler.Confined]. It reports whether Base allows the state x.
 func (k *tempering) Allows(x []int32) bool {
 	c, ok := sampler.As[sampler.Confined](k.kernels[0])
 	return !ok || c.Allows(x)
@@ -346,10 +350,10 @@ func (k *tempering) Allows(x []int32) bool {
 
 func (k *tempering) state(j, s int) []int32 { return k.states(j)[s*k.sites : (s+1)*k.sites] }
 
-// Reset implements [sampler.Transition]. It sets the coldest replicas to x. On the first call,
-// the other replicas become copies of x. On later calls they keep their states, unless a state
-// now has probability zero. Reset checks for a stop between the energies of the chains, which it
-// computes first, and in the kernels of the rungs.
+// Reset implements [sampler.Transition]. It sets the replicas of rung 0 to x. On the first call,
+// the other replicas become copies of x. On later calls they keep their states, unless a state now
+// has probability zero. Reset first computes the energies of the chains and then resets the kernels
+// of the rungs. It calls ctl.Stop between chains; the kernels call it too.
 func (k *tempering) Reset(ctl sampler.Control, x []int32) error {
 	if ctl.Stop == nil || !k.renewing {
 		k.show()
@@ -461,7 +465,7 @@ type until struct {
 	stop func() bool // nil: the context never ends
 }
 
-// Err implements [context.Context]. It calls stop.
+// Err implements [context.Context]. It returns context.Canceled once stop returns true.
 func (u until) Err() error {
 	if u.stop != nil && u.stop() {
 		return context.Canceled
@@ -540,7 +544,8 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return 1
 }
 
-// Show implements [sampler.Lazy]. It also stores the states of the other rungs in k.x.
+// Show implements [sampler.Lazy]. It stores the states of rung 0 in x and those of the other rungs
+// in k.x.
 func (k *tempering) Show(x []int32) {
 	k.show()
 	if k.stale {

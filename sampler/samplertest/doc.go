@@ -1,17 +1,17 @@
-// Package samplertest checks that a [sampler.Method] that you write meets its requirements. It
-// imports no testing framework, like testing/fstest for file systems. Three lines check a method:
+// Package samplertest checks that a [sampler.Method] that you write meets its requirements. Like
+// testing/fstest, it imports no testing framework. Three lines check a method:
 //
 //	if err := samplertest.TestMethod(ctx, Glauber{}, samplertest.Options{}); err != nil {
 //		t.Fatal(err)
 //	}
 //
-// The error names the violated requirement and the model, and tells how to reproduce the failure.
-// Options.Skip lists requirements to skip.
+// The error names the violated requirement and the model, and explains how to reproduce the
+// failure. Options.Skip lists requirements to skip.
 //
-// Requirements on distributions are checked with draws from a fixed seed. Independent chains
-// start from draws of the target π and move; then their states are counted. If the kernel leaves
-// π invariant, the counts are distributed like those of draws from π. The p-value is exact for
-// any number of draws: a correct method fails a requirement with probability at most 10⁻⁶. Each
-// such check also shows that it could have failed: the same method must fail on a model whose
-// energies are multiplied by 1.5.
+// Distributions are checked with draws from a fixed seed. Independent chains start from draws of
+// the target π and move; then their states are counted. If the kernel leaves π invariant, the
+// counts are distributed like those of draws from π. The p-value is exact for any number of draws,
+// and a correct method fails a requirement with probability at most 10⁻⁶. Each such check also
+// shows that it could have failed: the same method must fail on a model whose energies are
+// multiplied by 1.5.
 package samplertest

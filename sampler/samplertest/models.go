@@ -9,7 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// Models returns the models on which a method is checked by default:
+// Models returns the models on which [TestMethod] checks a method by default:
 //
 //   - independent sites;
 //   - an Ising ring;
@@ -20,8 +20,8 @@ import (
 //   - the ring and the path with a site clamped;
 //   - sites of one level.
 //
-// For the ordinal model and the model with forbidden states, the tables of differences are wrong
-// by up to half a nat, as first-order tables may be.
+// The ordinal model and the model with states of probability zero have tables of energy differences
+// that are wrong by up to half a nat, because tables may be first-order approximations.
 func Models() []energy.Model {
 	ring := newPairs("Ising ring", 5, 2, 0.7, true)
 	path := newPairs("Potts path", 3, 3, -0.6, false)

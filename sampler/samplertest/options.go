@@ -12,49 +12,52 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Options describes what a method promises. The zero value suits a method that leaves exp(−E)
-// invariant, reaches every state of positive probability and has no internal state except caches.
+// Options describes what a method promises and how it is checked. The zero value suits a method
+// that leaves exp(−E) invariant, reaches every state of positive probability and has no internal
+// state except caches.
 type Options struct {
-	// Models are the models on which the method is checked; nil means [Models]. Checks of
-	// distributions skip models with more than 4096 states. Models that the method rejects, by an
-	// error of Kernel, are skipped. It is an error if the method rejects all models.
+	// Models are the models on which the method is checked; nil means those of the function
+	// [Models]. Models that the method rejects, by an error of Kernel, are skipped. It is an error
+	// if the method rejects all models. Checks of distributions also skip models with more than
+	// 4096 states.
 	Models []energy.Model
 
-	// Target, if not nil, returns the distribution that the method leaves invariant on m: entry
-	// Σ_i x_i·levels^i is the probability of the state x. A nil result means that none is known
-	// for m. Set Target for approximate methods. If Target is nil, the distribution is exp(−E)/Z,
-	// restricted to Support.
+	// Target, if not nil, returns the distribution that the method leaves invariant on the model m.
+	// Set it for approximate methods. Entry Σ_i x_i·levels^i of the result is the probability of
+	// the state x. A nil result means that the distribution is not known for m. If Target is nil,
+	// the distribution is exp(−E)/Z, restricted to Support.
 	Target func(m energy.Model) []float64
 
-	// Support, if not nil, reports whether a state belongs to the language to which the method
-	// confines chains.
+	// Support, if not nil, reports whether the method allows a chain to be in the state x. Set it
+	// for methods that confine chains to a set of states.
 	Support func(x []int32) bool
 
-	// Class, if not nil, returns the number of the part of the state space to which x belongs.
-	// Chains do not leave a part, for instance because the method only exchanges levels.
+	// Class, if not nil, divides the states into classes that a chain cannot leave, and returns the
+	// number of the class of x. Set it for instance for a method that only exchanges levels between
+	// sites.
 	Class func(x []int32) int
 
 	// Settle is the number of steps after which a kernel has forgotten the internal state that
-	// Reset set, such as momenta or replicas at other temperatures. Invariance is checked after
-	// these steps. 0 means that the kernel has no such state.
+	// Reset set, such as momenta or replicas at other temperatures. Invariance is checked only
+	// after these steps. 0 means that the kernel has no such state.
 	Settle int
 
 	// Mix is the number of steps after which a chain has forgotten its initial state; 0 means
 	// 256.
 	Mix int
 
-	// Draws is the number of chains whose states are counted; 0 means 131072, enough to detect an
-	// energy that is 10 % too high or too low.
+	// Draws is the number of chains whose states are counted; 0 means 131072. That is enough to
+	// detect an energy that is 10 % too high or too low.
 	Draws int
 
 	Seed uint64 // seed of all draws
 
-	// Skip lists the names of requirements that are not checked, see [TestMethod]. An example is
-	// "mixing" for a method that needs far more steps to forget its initial state.
+	// Skip lists the names of requirements that are not checked; see [TestMethod] for the names. An
+	// example is "mixing" for a method that needs far more steps to forget its initial state.
 	Skip []string
 
-	// Report, if not nil, is called with a line for each requirement that was checked. It can be
-	// t.Logf of package testing.
+	// Report, if not nil, is called with one line for each requirement that was checked. It can be
+	// the method Logf of a testing.T.
 	Report func(format string, args ...any)
 }
 
@@ -102,32 +105,34 @@ var all = []law{
 // TestMethod checks that a method meets the following requirements, in this order, and returns an
 // error for the first violation:
 //
-//   - arguments: Kernel returns an error for a nil model, for fewer than one chain and for more than
-//     sampler.BlockSize.
-//   - invariance: states drawn from the target are still distributed as the target after one step
+//   - arguments: Kernel returns an error for a nil model, for fewer than one chain and for more
+//     than sampler.BlockSize.
+//   - invariance: states drawn from the target still have the target's distribution after one step
 //     and after several, with caches that are some steps old, and after a Reset to other states.
-//   - mixing: chains start in one state, the least likely of the most likely class. After Options.Mix
-//     steps they have the target's distribution conditional on the class. Half of the chains make one
-//     extra step, because a chain may be periodic.
+//   - mixing: chains that all start in one state have the target's distribution after Options.Mix
+//     steps. The initial state is the least likely state of the most likely class (see
+//     Options.Class), and the distribution is conditional on that class. Half of the chains make
+//     one extra step, because a chain may be periodic.
 //   - states: the target is left invariant after SetStates of the runner, and so is another target
-//     after sampler.Retarget.
-//   - reports: after every step, Info has an energy, an acceptance probability within [0, 1] and the
-//     number of site changes. The energy is that of the state, to a relative error of 10⁻⁹, or always
-//     NaN. The number of changes is the number of sites that differ, or larger if sites changed back.
-//   - resume: a run that is saved and loaded has the bits of an uninterrupted run. It is saved at
-//     its start, in warm-up, after warm-up, and where its context ended.
+//     after Retarget.
+//   - reports: after every step, Info has an energy, an acceptance probability within [0, 1] and
+//     the number of site changes. The energy is that of the state, to a relative error of 10⁻⁹, or
+//     always NaN. The number of changes is the number of sites that differ, or larger if sites
+//     changed back.
+//   - resume: a run that is saved and loaded has the same bits as an uninterrupted run. It is saved
+//     at its start, in warm-up, after warm-up, and where its context ended.
 //   - workers: a run has the same bits with 1, 2 and 5 workers, and with or without an observer.
-//   - parts: the parts of a run have the bits of the whole.
+//   - parts: the parts of a run have the same bits as the whole.
 //   - wrappers: a method, a pointer to it and a struct that embeds it as a sampler.Method have the
 //     same bits, and load each other's checkpoints. The method also has the same bits on a wrapper
 //     that forwards everything to the model.
 //   - stop: after its context has ended, a run evaluates the model at most as often as in two steps
-//     and returns the error of the context. A later run continues with the bits of a run that was not
-//     stopped.
+//     and returns the error of the context. A later run continues with the bits of a run that was
+//     not stopped.
 //   - panics: a panic of the model reaches the caller of Run as an error that wraps the panic
 //     value, and the runner can continue.
 //   - failures: no chain moves to a state whose energy is NaN or, if the method knows energies,
-//     −Inf. NaN is counted in Info.Invalid, or Run returns an error. No chain starts from a state
+//     −Inf. A NaN is counted in Info.Invalid, or Run returns an error. No chain starts from a state
 //     of probability zero.
 //   - allocations: a step allocates nothing.
 func TestMethod(ctx context.Context, method sampler.Method, opt Options) error {

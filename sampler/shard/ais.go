@@ -16,21 +16,23 @@ import (
 )
 
 // AIS is a [Run] of annealed importance sampling. Its fields are the arguments of [anneal.AIS]. Its
-// elements are the chains or, with a Config.Population, the populations. Its tally has one
-// function, "log w": the log-weight of a chain, or the log of the mean weight of a population. In
-// the tally, the state of a population is the state of its first chain. [AIS.LogZ] returns the
+// elements are the chains or, with a Config.Population, the populations. [AIS.LogZ] returns the
 // estimate.
+//
+// The tally has one function, "log w": the log-weight of a chain, or the log of the mean weight of
+// a population. For a population, the tally records the state of its first chain.
 type AIS struct {
 	Model  energy.Model
 	Method sampler.Method
-	Config anneal.AISConfig // settings of the whole run, without Checkpoint; Exact for all chains
+	// settings of the whole run; Checkpoint must be empty, and Exact holds draws for all chains
+	Config anneal.AISConfig
 }
 
 // Kind returns "ais".
 func (a AIS) Kind() string { return "ais" }
 
-// Size returns the number of chains and the number of chains in a block. With populations, it
-// returns their number and 1.
+// Size returns the number of chains of the run and the number of chains in a block. With
+// populations, it returns the number of populations and 1.
 func (a AIS) Size() (n, block int) {
 	whole, _ := a.Config.Part(0, 1) // fills in the default of Chains; method Part reports errors
 	if each := whole.Population; each > 0 {
@@ -39,8 +41,8 @@ func (a AIS) Size() (n, block int) {
 	return whole.Chains, sampler.Config{Chains: whole.Chains}.Block()
 }
 
-// Part runs new chains or populations. It writes the last states of all their chains as a .npy
-// file of int32, chains × sites.
+// Part implements [Run]. Its function do runs new chains or populations. It writes the last states
+// of all their chains as a .npy file of int32, chains × sites.
 func (a AIS) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	cfg := a.Config
 	n, _ := a.Size()
@@ -91,9 +93,9 @@ func (a AIS) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(
 	}, nil
 }
 
-// LogZ returns the estimate of log Z and the effective number of elements from a tally of the run.
-// Both equal the values in [anneal.AISResult] up to rounding. LogZ returns the same errors as
-// [diagnose.Tally.LogMeanExp].
+// LogZ returns the estimate of log Z and the effective number of chains or populations from a tally
+// of the run. Both equal the values in [anneal.AISResult] up to rounding. LogZ returns the same
+// errors as [diagnose.Tally.LogMeanExp].
 func (a AIS) LogZ(t *diagnose.Tally) (z anneal.LogZ, ess float64, err error) {
 	if t == nil {
 		return z, 0, errors.New("shard: AIS.LogZ: t = nil, want a tally")

@@ -16,13 +16,14 @@ import (
 )
 
 // Chains is a [Run] of Markov chains. Its fields are the arguments of [sampler.NewChains], the
-// number of draws, and the functions that the tally evaluates.
+// number of draws, and the functions that the tally evaluates at every draw.
 type Chains struct {
-	Model     energy.Model
-	Method    sampler.Method
-	Config    sampler.Config // settings of the whole run, without DrawsFile and Checkpoint
-	Draws     int            // number of draws per chain, ≥ 1
-	Nested    int            // number of chains per group, see diagnose.TallyConfig
+	Model  energy.Model
+	Method sampler.Method
+	Config sampler.Config // settings of the whole run; DrawsFile and Checkpoint must be empty
+	Draws  int            // number of draws per chain, ≥ 1
+	// number of consecutive chains that start in the same state, see [diagnose.TallyConfig]
+	Nested    int
 	Functions []func(x []int32) float64
 	Names     []string // names of the functions; nil means f1, f2, …
 }
@@ -30,8 +31,8 @@ type Chains struct {
 // Kind returns "chains".
 func (c Chains) Kind() string { return "chains" }
 
-// Size returns the number of chains and the number of chains in a block. Each block is a multiple
-// of Nested.
+// Size returns the number of chains of the run and the number of chains in a block, which is a
+// multiple of Nested.
 func (c Chains) Size() (n, block int) {
 	return cmp.Or(c.Config.Chains, 4), multiple(c.Config.Block(), max(c.Nested, 1))
 }
@@ -45,8 +46,8 @@ func multiple(a, b int) int {
 	return a / g * b
 }
 
-// Part builds new chains and runs them. It writes their last states as a .npy file of int32,
-// chains × sites.
+// Part implements [Run]. Its function do builds new chains and runs them. It writes their last
+// states as a .npy file of int32, chains × sites.
 func (c Chains) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	cfg := c.Config
 	sites, _, err := check.Shape("shard: Chains", c.Model, 1, sampler.BlockSize)
@@ -95,7 +96,8 @@ type settings struct{ c Chains }
 
 func (s settings) Name() string { return "chains" }
 
-// Shape returns the shape of the model, for which languages among the settings are unrolled.
+// Shape returns the numbers of sites and levels of the model. They are needed to compare languages
+// in the settings by the states that they contain.
 func (s settings) Shape() (sites, levels int) { return s.c.Model.Shape() }
 
 func (s settings) Settings(add func(name string, value any)) {

@@ -13,21 +13,21 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// Options holds optional actions of [Task.Do]. The zero value adds none.
+// Options holds optional actions of [Task.Do]. The zero value requests none.
 type Options struct {
 	// States also saves the states of the part, in the file states-FIRST.npy. FIRST is the number
 	// of the part's first element, in twelve digits.
 	States bool
 
-	// Started, if not nil, is called with the range of elements of the part before the part runs.
+	// Started, if not nil, is called before the part runs, with the range of elements of the part.
 	// It is not called if the part is already finished.
 	Started func(first, count int)
 }
 
-// Do runs the task's part of the run and saves its tally in a file in the folder dir, which must
-// exist. The file gets its name only when it is complete and on disk. If the part's file already
-// exists, Do does nothing; if that file is damaged, Do replaces it. If the file belongs to another
-// run or part, Do returns an error.
+// Do runs the task's part of the run and saves the part's tally in a file in the folder dir, which
+// must exist. The file gets its name only when it is complete and on disk. If the part's file
+// already exists, Do does nothing; if that file is damaged, Do replaces it. If the file belongs to
+// another run or part, Do returns an error.
 func (t Task) Do(ctx context.Context, dir string, run Run, o Options) error {
 	if err := check.Given("shard: Task.Do", "run", run); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (t Task) Do(ctx context.Context, dir string, run Run, o Options) error {
 }
 
 // Make runs the elements first … first+count−1 of the run and returns their tally. If dir is not
-// empty, it saves their states there, in the file states-FIRST.npy.
+// empty, it saves their states in that folder, in the file states-FIRST.npy.
 func Make(ctx context.Context, run Run, first, count int, dir string) (*diagnose.Tally, error) {
 	if err := check.Given("shard: Make", "run", run); err != nil {
 		return nil, err

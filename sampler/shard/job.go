@@ -14,11 +14,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Job identifies a run by the name of a registered builder and its arguments. Another process
-// with the same builders can then build the same run.
+// Job identifies a [Run] by the name of a registered builder and the arguments of the builder.
+// Another process that has registered the same builder can then build the same run.
 type Job struct {
-	Target string          `json:"target"` // name of the registered builder
-	Args   json.RawMessage `json:"args"`   // arguments of the builder; empty means their zero value
+	Target string          `json:"target"` // name under which the builder is registered
+	Args   json.RawMessage `json:"args"`   // arguments of the builder in JSON; empty means their zero value
 }
 
 var (
@@ -26,9 +26,9 @@ var (
 	buildersMu sync.RWMutex
 )
 
-// Register registers a builder of runs under a name. Its arguments, of type A, are decoded from
-// JSON. Call Register before jobs run, for instance in an init function, and in the same way in
-// all processes. It panics if the name is empty or taken, or if build is nil.
+// Register registers build under a name, as a builder of runs for [Job]. Its arguments, of type A,
+// are decoded from JSON. Register the same builders in all processes before jobs run, for instance
+// in an init function. Register panics if the name is empty or taken, or if build is nil.
 func Register[A any](name string, build func(args A) (Run, error)) {
 	if name == "" || build == nil {
 		panic("shard: Register: want a name and a function")
@@ -54,8 +54,8 @@ func Register[A any](name string, build func(args A) (Run, error)) {
 	}
 }
 
-// Build builds the run. It returns an error if the target is not registered, if the arguments do
-// not decode, or if the registered builder fails.
+// Build builds the run of the job. It returns an error if no builder has the name Target, if the
+// arguments do not decode, or if the builder fails.
 func (j Job) Build() (Run, error) {
 	buildersMu.RLock()
 	build := builders[j.Target]

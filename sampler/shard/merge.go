@@ -12,9 +12,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// Merge merges the files that all tasks of the run saved in dir. It returns an *[Incomplete] if
-// parts are missing or damaged. It also returns an error if files belong to another run or to
-// different numbers of tasks, or have elements in common. On an error the tally is nil.
+// Merge returns the tally of the whole run, merged from the files that all its tasks saved in the
+// folder dir. It returns an *[Incomplete] if files are missing or damaged. It also returns an error
+// if files belong to another run or to different numbers of tasks, or have elements in common. On
+// an error the tally is nil.
 func Merge(ctx context.Context, dir string, run Run) (*diagnose.Tally, error) {
 	t, err := merge(ctx, dir, run)
 	var gap *Incomplete
@@ -89,9 +90,11 @@ func merge(ctx context.Context, dir string, run Run) (*diagnose.Tally, error) {
 	return all, all.Missing()
 }
 
-// Incomplete is the error of [Merge] if some tasks have not saved a complete file.
+// Incomplete is the error of [Merge] if some tasks have not saved a complete file. Run these tasks
+// again.
 type Incomplete struct {
-	// Missing and Damaged hold the indices of the tasks whose files are missing or damaged.
+	// Missing holds the indices of the tasks that have no file, and Damaged those of the tasks
+	// whose files are damaged.
 	Missing, Damaged []int
 	Count            int   // number of all tasks
 	Err              error // error of the first damaged file; nil if none is damaged

@@ -13,16 +13,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// Sampler makes independent samples one after the other. A diffusion.Runner is a Sampler.
+// Sampler makes independent samples one after the other. An example is diffusion.Runner.
 type Sampler[S energy.Site] interface {
 	Shape() (sites, levels int)
 
-	// Sample fills x, samples × sites, with the next samples. Any error, even one of a single
-	// sample (diffusion.SampleErrors), ends the part, because a tally cannot omit a sample.
+	// Sample fills x, samples × sites, with the next samples. If it returns an error, even of a
+	// single sample (diffusion.SampleErrors), the part fails, because a tally cannot omit a sample.
 	Sample(ctx context.Context, x []S) error
 
-	// Settings calls add with the name and value of every setting on which samples depend, except
-	// the numbers of the samples.
+	// Settings calls add with the name and value of every setting on which samples depend. The
+	// number of the first sample is not among them.
 	Settings(add func(name string, value any))
 }
 
@@ -36,12 +36,12 @@ type Sampler[S energy.Site] interface {
 type Samples[S energy.Site] struct {
 	Samples int // number of samples of the whole run, ≥ 1
 
-	// Block is the number of samples that are never divided between parts; 0 means 64. If the
-	// denoiser's predictions for a state depend on the rest of the batch, Block must be a
+	// Block is the number of consecutive samples that are always made in the same part; 0 means 64.
+	// If the denoiser's predictions for a state depend on the rest of the batch, Block must be a
 	// multiple of the batch size.
 	Block int
 
-	// New returns a sampler for the samples first … first+count−1 of the run.
+	// New returns a sampler that makes the samples first … first+count−1 of the run.
 	New func(ctx context.Context, first, count int) (Sampler[S], error)
 
 	Functions []func(x []S) float64
@@ -56,8 +56,8 @@ func (s Samples[S]) Size() (n, block int) {
 	return s.Samples, cmp.Or(s.Block, 64)
 }
 
-// Part makes samples and writes them as a .npy file of int32 or float32, samples × sites. It
-// passes ctx to New.
+// Part implements [Run]. Its function do makes the samples and writes them as a .npy file of int32
+// or float32, samples × sites. It passes ctx to New.
 func (s Samples[S]) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	n, block := s.Size()
 	if err := cmp.Or(

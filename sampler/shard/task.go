@@ -1,26 +1,27 @@
-// Package shard divides a run into parts that run anywhere and merges their results. The merged
-// result has the same bits as the run in one piece. The parts can be tasks of an array job of
-// Slurm or Kubernetes; they need only a shared folder.
+// Package shard divides a run into parts that can run anywhere, and merges their results. The
+// merged result has the same bits as the run in one piece. The parts can be tasks of an array job
+// of Slurm or Kubernetes; they need only a shared folder.
 //
 // Every task builds the same [Run], computes its part and writes a file:
 //
 //	task, err := shard.Environment(0) // SLURM_ARRAY_TASK_ID and its like
 //	err = task.Do(ctx, dir, run, shard.Options{})
 //
-// When all tasks have ended, one process merges them:
+// When all tasks have ended, one process merges the files:
 //
 //	tally, err := shard.Merge(ctx, dir, run)
 //	fmt.Println(tally.Summary())
 //
-// A file gets its name only when it is complete. A task that is killed leaves no file and can be
-// repeated; a repeated task gives the same bits. Merge names the tasks that are missing and
-// rejects parts that are damaged, overlap or belong to another run.
+// The result is a diagnose.Tally, which holds the statistics of chosen functions of the states. A
+// file gets its name only when it is complete. A task that is killed leaves no file and can be
+// repeated; a repeated task gives the same bits. Merge names the tasks that are missing and rejects
+// parts that are damaged, overlap or belong to another run.
 //
-// A Run is [Chains], [Samples] (such as those of a diffusion) or [AIS].
+// There are three kinds of Run: [Chains], [Samples] (such as those of a diffusion) and [AIS].
 //
 // A [Job] identifies a run by the name of a registered builder and by arguments in JSON. It is
-// meant for engines that send work to other machines, such as Apache Beam (package sampler/beam,
-// a separate module).
+// meant for engines that send work to other machines, such as Apache Beam (package sampler/beam, a
+// separate module).
 package shard
 
 import (
@@ -38,30 +39,31 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// Run is a run of independent elements, such as chains or samples, that can be divided into
-// parts. [Chains] is an example. A Run must be safe for concurrent use.
+// Run is a run of independent elements, such as chains or samples, that can be divided into parts.
+// Use [Chains], [Samples] or [AIS], or write your own. A Run must be safe for concurrent use.
 type Run interface {
 	// Kind returns the name of the elements, for instance "chains".
 	Kind() string
 
-	// Size returns the number n of elements of the whole run and the number of consecutive
+	// Size returns the number n of elements of the whole run, and the number of consecutive
 	// elements in a block. Blocks are never divided: parts begin at multiples of block, and the
 	// size of every part except the last is a multiple of block.
 	Size() (n, block int)
 
-	// Part returns an empty tally for the elements first … first+count−1, and a function do. The
-	// function do runs these elements and adds them to the tally. If the writer states is not nil,
-	// do also writes the states of the elements to it. An element must depend only on the run and
-	// on its own number.
+	// Part prepares the elements first … first+count−1. It returns an empty tally and a function
+	// do, which runs these elements and adds them to the tally. If the writer states is not nil, do
+	// also writes the states of the elements to it. An element must depend only on the run and on
+	// its own number.
 	Part(ctx context.Context, first, count int) (t *diagnose.Tally, do func(ctx context.Context, states io.Writer) error, err error)
 }
 
-// Task is one of Count tasks that share a run. Index is the number of the task, counted from 0.
+// Task makes one of the Count parts of a run. Index is the number of the task and of its part,
+// counted from 0.
 type Task struct{ Index, Count int }
 
-// Range returns the range of elements of the task's part, given n elements in blocks. All tasks get
-// the same number of blocks, except that the first ones may get one extra block. Range returns an
-// error if Index is out of range or there are more tasks than blocks.
+// Range returns the range of elements in the task's part, for a run of n elements in blocks of the
+// given size. All tasks get the same number of blocks, except that the first tasks may get one
+// more. Range returns an error if Index is out of range or there are more tasks than blocks.
 func (t Task) Range(n, block int) (first, count int, err error) {
 	blocks := (n-1)/max(block, 1) + 1
 	if err := cmp.Or(
@@ -79,13 +81,13 @@ func (t Task) Range(n, block int) (first, count int, err error) {
 //
 //   - Slurm: SLURM_ARRAY_TASK_ID. The number of tasks is read from SLURM_ARRAY_TASK_COUNT, _MIN,
 //     _MAX and _STEP, for arrays such as 0-99 or 1-199:2.
-//   - Kubernetes, a Job with completionMode Indexed: JOB_COMPLETION_INDEX. The number of tasks is not
-//     in the environment.
+//   - Kubernetes, a Job with completionMode Indexed: JOB_COMPLETION_INDEX. The number of tasks is
+//     not in the environment.
 //
-// The argument tasks is the number of tasks; 0 means the number that Slurm reports. If tasks is
-// positive, the value of the variable is the index, counted from 0, so that a few tasks can be
-// repeated (sbatch --array=3,17). If no variable is set and tasks ≤ 1, there is one task, the whole
-// run.
+// The argument tasks is the number of tasks; 0 means the number that Slurm reports. If it is
+// positive, the variable itself is the index of the task, counted from 0, so that a few tasks can
+// be repeated (sbatch --array=3,17). If no variable is set and tasks ≤ 1, there is one task, the
+// whole run.
 //
 // It is an error if the variables of both systems are set, if a value is not a number or out of
 // range, or if the array has gaps. It is also an error if there is a Kubernetes index and tasks =

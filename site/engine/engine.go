@@ -2,8 +2,9 @@
 // the browser and for the tests, which compare the two.
 //
 // An [Engine] answers calls by name, with JSON arguments and replies, and does not depend on a
-// browser. Every [Tab] of the playground is a package below this one and a separate program. Such a
-// program is small and starts fast, because it does not initialise packages of other tabs.
+// browser. Every [Tab] of the playground is a package in a subfolder and is compiled to a
+// separate program. Such a program is small and starts fast, because it does not contain the
+// packages of other tabs.
 package engine
 
 import (
@@ -18,13 +19,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// Engine answers calls by name. It keeps the lattice and the search between calls, so that later
-// calls continue them. An Engine is not safe for concurrent use.
+// Engine answers calls by name. It keeps the state of a running lattice or search between calls,
+// so that later calls continue the run. An Engine is not safe for concurrent use.
 type Engine struct {
 	calls map[string]func(context.Context, []byte) (any, error)
 
-	// Pixels returns the states of a lattice, a byte a site, chain after chain; nil if there
-	// is none.
+	// Pixels returns the states of a lattice, one byte per site, chain after chain. It is nil
+	// if no lattice is running.
 	Pixels func() []byte
 }
 
@@ -61,7 +62,8 @@ func (e *Engine) Call(ctx context.Context, name string, args []byte) (reply any,
 	return call(ctx, args)
 }
 
-// Handle registers f as the call name. The argument is decoded from JSON.
+// Handle registers f as the function that answers calls with the given name. The argument of f is
+// decoded from JSON.
 func Handle[A, R any](e *Engine, name string, f func(context.Context, A) (R, error)) {
 	e.calls[name] = func(ctx context.Context, args []byte) (any, error) {
 		var a A

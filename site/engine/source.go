@@ -7,16 +7,17 @@ import (
 	"strings"
 )
 
-// Source is the text of a program. It is written without text/template, which would double the
-// size of the WebAssembly file: a linker keeps every method that a template could call.
+// Source is the text of a Go program that the playground shows, built up piece by piece. It does
+// not use text/template, which would double the size of the WebAssembly file, because the linker
+// keeps every method that a template could call.
 type Source struct {
 	imports []string // of this library if they do not begin with a dot
 	body    strings.Builder
 	rest    string // functions after main
 }
 
-// Add appends lines of main, in which every err is checked, at the same indentation, where
-// a line says "check".
+// Add appends lines to the function main, formatted with args, at the same indentation. A line
+// that says "check" becomes a check of the variable err.
 func (p *Source) Add(lines string, args ...any) {
 	for line := range strings.Lines(fmt.Sprintf(strings.Trim(lines, "\n")+"\n", args...)) {
 		if text := strings.TrimLeft(line, "\t"); text == "check\n" {
@@ -27,10 +28,11 @@ func (p *Source) Add(lines string, args ...any) {
 	}
 }
 
-// Use imports packages: of this library if they do not begin with a dot.
+// Use adds imports of packages. A path that begins with a dot, such as ".fmt", is that of a
+// package of the standard library; any other path is relative to the module of this library.
 func (p *Source) Use(paths ...string) { p.imports = append(p.imports, paths...) }
 
-// Append adds a file of Go after main, without its package clause and imports.
+// Append adds the contents of a Go file after main, without its package clause and imports.
 func (p *Source) Append(file string) { p.rest += body(file) }
 
 func body(source string) string {
@@ -63,8 +65,8 @@ func (p *Source) String() string {
 	return b.String()
 }
 
-// HandleProgram answers the call "tab/program" with the text of the Go program that does what
-// the tab shows, whose own call has the same arguments.
+// HandleProgram registers the call "tab/program". It answers with the text of a Go program that
+// does what the tab shows for the same arguments.
 func HandleProgram[A any](e *Engine, tab string, write func(A, context.Context) (*Source, error)) {
 	Handle(e, tab+"/program", func(ctx context.Context, a A) (string, error) {
 		p, err := write(a, ctx)

@@ -1,7 +1,7 @@
 //go:build js && wasm
 
-// Package wasm lets a web worker call an engine. The programs in its subfolders are the
-// playground's tabs.
+// Package wasm lets a web worker call an engine. Each program in its subfolders is one tab of the
+// playground.
 package wasm
 
 import (

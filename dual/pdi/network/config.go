@@ -12,52 +12,54 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Config holds the settings of a [Trainer]. Rounds must be set. The zero value of every other
-// field is the recommended setting.
+// Config holds the settings of a [Trainer]. Rounds must be set. The zero value of every other field
+// is the recommended setting.
 type Config struct {
-	// Rounds is the number of rounds of the whole training. Each round fills the buffer by
-	// reverse diffusions and then trains on PerRound batches from the buffer. A PerRound of 0
-	// means 128.
+	// Rounds is the number of rounds of the whole training. Each round first fills a buffer
+	// with the states of reverse diffusions, and then trains on PerRound batches from the
+	// buffer. A PerRound of 0 means 128.
 	Rounds, PerRound int
 
-	// Bounds lists the problems for which the network is trained. The violations of problem b
-	// are those of the teacher plus Bounds[b], one number per inequality. If Bounds is nil,
-	// there is one row of zeros, the teacher's own problem.
+	// Bounds lists the problems for which the network is trained. They differ in their bounds:
+	// the violations of problem b are those of the teacher, the predictor from which the
+	// network learns, plus Bounds[b]. Bounds[b] holds one number per inequality. nil means only
+	// the teacher's own problem, as if Bounds held one row of zeros.
 	Bounds [][]float64
 
 	// Dual, if not nil, is the rule of dual training, the baseline of PDI-Net (Hadou et al.
-	// 2026, Algorithm 3). Dual training has one λ, initially 0. Every round runs its
-	// diffusions at this λ and moves λ by the violations of their samples. It then asks the
-	// teacher for predictions at the new λ. λ is not an input of the network. So the network
-	// is valid only at the λ of the last round ([Trainer.Lambda]) and for a single entry of
+	// 2026, Algorithm 3). Dual training has a single λ, initially 0, which is not an input of
+	// the network. Every round runs its diffusions at this λ, moves λ by the violations of
+	// their samples, and then asks the teacher for predictions at the new λ. So the network is
+	// valid only at the λ of the last round ([Trainer.Lambda]) and for a single entry of
 	// Bounds. Use a rule for sample means here, such as [dual.Auto].
 	Dual dual.Rule
 
-	// Inference holds the settings of the primal–dual inference along whose paths the network
-	// is trained. Use the same settings as later with the network. Domain must be nil, Fixed
-	// must be false, and Scarce has no effect. If Max is nil, multipliers stay below a
-	// multiple of the largest one in the first round. Paths have fewer steps than a run, so a
-	// rule with a constant step should have a proportionally larger one.
+	// Inference holds the settings of the diffusions with primal–dual inference in training.
+	// Use the same settings as later with the network. Domain must be nil, Fixed must be false,
+	// and Scarce has no effect. If Max is nil, multipliers stay below a multiple of the largest
+	// multiplier in the first round. These diffusions have fewer steps than later runs, so a
+	// rule with a constant step size should have a proportionally larger one.
 	Inference pdi.Config
 
-	// Width, Blocks and Cond set the shape of the network; 0 means 128, 2 and 64,
-	// respectively.
+	// Width is the number of features between the blocks, Blocks the number of blocks, and Cond
+	// the number of features that encode the noise level. 0 means 128, 2 and 64.
 	Width, Blocks, Cond int
 
 	// Center and Spread are the mean and the variances of a Gaussian that resembles the
-	// distribution without bounds. They hold one number per coordinate or one for all; nil
+	// distribution without constraints. They hold one number per coordinate or one for all; nil
 	// means 0 and 1. The network learns the difference between the teacher's prediction and
 	// that of the Gaussian. The difference is clipped to six posterior standard deviations,
 	// because Monte Carlo predictions at high noise are unbounded.
 	Center, Spread []float64
 
-	// Domain, if not nil, projects in place the predictions of the teacher and the predictions
-	// inside the diffusions, like pdi.Config.Domain.
+	// Domain, if not nil, projects a prediction in place onto the set of possible samples, like
+	// pdi.Config.Domain. It applies to the predictions of the teacher and to those inside the
+	// diffusions.
 	Domain func(x []float32)
 
-	// Chains is the number of samples of a diffusion and Path its number of steps; 0 means 64
-	// and 32. A round runs two diffusions for each entry of Bounds, and the network is trained
-	// on all their states.
+	// Chains is the number of samples of a diffusion, and Path the number of its steps; 0 means
+	// 64 and 32. A round runs two diffusions for each entry of Bounds, and the network is
+	// trained on all their states.
 	Chains, Path int
 
 	// Train holds the settings of the optimiser. Train.Steps must be Rounds × PerRound or
@@ -66,7 +68,7 @@ type Config struct {
 
 	// Checkpoint saves the whole training to the file Path, if that is set, and keeps the
 	// previous file as Path.old. It saves at the end of every Run, even if the context ended
-	// the Run. Within a Run it saves after every Every rounds; 0 means only at the end. A
+	// the Run. Every is the number of rounds between saves within a Run; 0 means none. A
 	// failure to save ends the Run.
 	Checkpoint struct {
 		Path  string

@@ -1,6 +1,7 @@
-// Package network trains networks that predict for primal–dual inference (PDI-Net: Hadou, Uslu
-// and Ribeiro 2026, Algorithm 1). One network, with the multipliers λ as an input, serves several
-// bounds. It replaces a Monte Carlo score that has to be estimated anew in every step.
+// Package network trains networks that make the predictions of primal–dual inference (PDI-Net:
+// Hadou, Uslu and Ribeiro 2026, Algorithm 1). One network, which has the multipliers λ as an input,
+// serves several bounds. It replaces a Monte Carlo estimate that would have to be made anew in
+// every step.
 //
 // A [Trainer] learns from a teacher, which is any other predictor of package pdi:
 //

@@ -13,10 +13,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Predictor is a trained network as a deterministic [pdi.Predictor]. It reuses scratch memory and
-// asks its teacher for violations, so it must be used by one goroutine at a time. Predictions do
-// not depend on the number of workers or on the other states in the same call. They are
-// reproducible for a given dispatch level of the processor.
+// Predictor is a [pdi.Predictor] whose predictions come from a trained network and are
+// deterministic. It reuses scratch memory and asks its teacher for violations, so it must be used
+// by one goroutine at a time. Predictions do not depend on the number of workers or on the other
+// states in the same call. They are reproducible only on processors with the same vector
+// instructions.
 type Predictor struct {
 	teacher pdi.Predictor
 	shift   []float64
@@ -62,10 +63,10 @@ func (p *Predictor) Sites() int { return p.teacher.Sites() }
 // Len returns the number of multipliers.
 func (p *Predictor) Len() int { return p.teacher.Len() }
 
-// Beta returns the temperature of the teacher.
+// Beta returns the temperature of the teacher, the predictor from which the network learned.
 func (p *Predictor) Beta() float64 { return p.teacher.Beta() }
 
-// Violation stores in g the teacher's violations plus the predictor's shift.
+// Violation stores in g the teacher's violations plus the shift given to [Trainer.Predictor].
 func (p *Predictor) Violation(g []float64, x []float32) {
 	p.teacher.Violation(g, x)
 	for i := range g {
@@ -73,7 +74,8 @@ func (p *Predictor) Violation(g []float64, x []float32) {
 	}
 }
 
-// Rows returns the teacher's rows with bounds that include the predictor's shift.
+// Rows returns a description of the teacher's inequalities, with bounds that include the shift
+// given to [Trainer.Predictor].
 func (p *Predictor) Rows() []dual.Row {
 	rows := make([]dual.Row, p.Len())
 	if d, ok := p.teacher.(dual.Described); ok {
@@ -91,10 +93,10 @@ func (p *Predictor) Rows() []dual.Row {
 
 var _ pdi.Ranged = (*Predictor)(nil)
 
-// Outside returns an error that names the first multiplier outside the range of the training, and
-// the range. If all multipliers are in the range, it returns nil. Predictions outside the range are
-// extrapolations. After dual training every λ except [Trainer.Lambda] is outside.
-// pdi.Denoiser.Warning calls Outside.
+// Outside returns an error if a multiplier is outside the range of the training, where predictions
+// are extrapolations. The error names the first such multiplier and the range. Outside returns nil
+// if all multipliers are in the range. After dual training every λ except [Trainer.Lambda] is
+// outside. pdi.Denoiser.Warning calls Outside.
 func (p *Predictor) Outside(lambda []float64) error {
 	check.Len("network", "lambda", len(lambda), len(p.most))
 	for j, l := range lambda {
@@ -109,8 +111,9 @@ func (p *Predictor) Outside(lambda []float64) error {
 }
 
 // Predict stores in v the network's predictions; it implements [pdi.Predictor] and ignores src. It
-// returns an error that names a multiplier that is not finite and ≥ 0, or a state whose prediction
-// is NaN or infinite. It panics if the lengths do not match or an entry of alpha is not in 0 … 1.
+// returns an error that names a multiplier that is negative or not finite, or a state whose
+// prediction is NaN or infinite. It panics if the lengths do not match or an entry of alpha is not
+// in 0 … 1.
 func (p *Predictor) Predict(v, x []float32, alpha, lambda []float64, _ []rand.Source) error {
 	check.Len("network", "x", len(x), len(alpha)*p.Sites())
 	check.Len("network", "v", len(v), len(x))

@@ -14,18 +14,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
-// Trainer trains one network in rounds. A round fills a buffer with states x_t, their noise
-// levels, their multipliers and the teacher's predictions, and then trains on it; see [Config].
-// The diffusions use the teacher's predictions in the first round and the network's later.
+// Trainer trains one network in rounds. A round fills a buffer with noisy states, their noise
+// levels, their multipliers and the teacher's predictions, and then trains on it (see [Config]).
+// The states come from diffusions. These use the teacher's predictions in the first round and the
+// network's later.
 //
 // A share of the diffusions is primal–dual inference for one of the bounds. The share grows from 0
 // to 0.7 in the first half of the training. The other diffusions keep a fixed λ, drawn near the λ
 // of primal–dual inference. The teacher predicts at multipliers that are randomly perturbed by 30
-// %, so the network also learns predictions near the paths. Config.Dual selects a different
-// training, with one λ.
+// %, so the network also learns predictions near the multipliers of the diffusions. Config.Dual
+// selects another kind of training, with a single λ.
 //
-// If the teacher is deterministic, so is training, for any number of workers and any
-// interruptions. Methods must not be called concurrently.
+// If the teacher is deterministic, so is training, for any number of workers and any interruptions.
+// Methods must not be called concurrently.
 type Trainer struct {
 	buffer *buffer
 	net    *neural.Transformer
@@ -33,9 +34,10 @@ type Trainer struct {
 	life   session.Session
 }
 
-// New returns a trainer. It returns an error if the teacher is nil, has no sites or no
-// inequalities, or has an equality. It also returns an error if the temperature is not positive and
-// finite, or a field of cfg is out of range.
+// New returns a trainer of a new network that learns from the teacher, another predictor. It
+// returns an error if the teacher is nil, has no sites or no inequalities, has an equality, or has
+// a temperature that is not positive and finite. It also returns an error if a field of cfg is out
+// of range.
 func New(ctx context.Context, teacher pdi.Predictor, cfg Config) (*Trainer, error) {
 	if check.Nil(teacher) {
 		return nil, fmt.Errorf("network: New: teacher is nil")
@@ -75,15 +77,16 @@ func New(ctx context.Context, teacher pdi.Predictor, cfg Config) (*Trainer, erro
 func (t *Trainer) Round() int { return t.train.Step() / t.buffer.cfg.PerRound }
 
 // Loss returns the mean squared error per coordinate of the last batch, in units of the posterior
-// variance of the Gaussian in Config. It returns NaN before the first batch. At the end of
-// training, most of the loss is the teacher's noise.
+// variance of the Gaussian given by Config.Center and Spread. It returns NaN before the first
+// batch. At the end of training, most of the loss is the teacher's noise.
 func (t *Trainer) Loss() float64 { return t.train.Loss() }
 
 // Run makes n rounds. If ctx ends, Run returns the error of ctx, and another Run continues bit for
-// bit where this Run stopped. Rounds beyond Config.Rounds train at the lowest rate. Run stops with
-// an error that names the round if the teacher returns an error, or if multipliers, violations or
-// the loss are not finite. The weights are then those before the failed step. Calling Run while
-// another Run is in progress is an error.
+// bit where this Run stopped. Rounds beyond Config.Rounds train at the lowest rate.
+//
+// Run stops with an error that names the round if the teacher returns an error, or if multipliers,
+// violations or the loss are not finite. The weights are then those before the failed step. Run
+// also returns an error if another Run is in progress.
 func (t *Trainer) Run(ctx context.Context, n int) error {
 	return t.life.Run(ctx, n, func(int) error {
 		round := t.Round()
@@ -120,13 +123,13 @@ func (t *Trainer) Lambda() []float64 {
 	return slices.Clone(t.buffer.tied.lambda)
 }
 
-// Predictor returns the present network, with its averaged weights, as a predictor for the
-// violations of the teacher plus shift. shift need not be one of Config.Bounds; nil means the
-// teacher's own violations. After dual training, shift must be the bound in Config.Bounds, or
-// nil, which means that bound.
+// Predictor returns the present network, with its averaged weights, as a predictor. Its violations
+// are those of the teacher plus shift, which moves the bounds. shift need not be an entry of
+// Config.Bounds; nil means the teacher's own violations. After dual training, shift must be the
+// only entry of Config.Bounds, or nil, which means that entry.
 //
-// Predictor returns an error if no round is complete, or if shift has the wrong length or a
-// number that is not finite. After dual training, another bound is an error too.
+// Predictor returns an error if no round is complete, or if shift has the wrong length or a number
+// that is not finite. After dual training, another shift is also an error.
 func (t *Trainer) Predictor(shift []float64) (*Predictor, error) {
 	b := t.buffer
 	own := make([]float64, b.teacher.Len())

@@ -13,12 +13,12 @@ import (
 
 // Concept is a property of samples that the network should generate less often.
 type Concept[S energy.Site] struct {
-	Name string // name for errors and reports; "" means the number of the concept
+	Name string // name in errors and reports; "" means the number of the concept
 
 	// Has returns the share r(x) ∈ [0, 1] of the concept in a clean state x. For most concepts
-	// the share is 1 if x has the concept and 0 otherwise. Has may be nil if Tokens are given;
-	// r(x) is then 1 if x contains one of them. If both are given, they must agree. Has must not
-	// keep x.
+	// the share is 1 if x has the concept and 0 otherwise. Has must not keep x. It may be nil
+	// if Tokens are given; r(x) is then 1 if x contains one of the tokens. If both are given,
+	// they must agree.
 	Has func(x []S) float64
 
 	// Tokens declares that x has the concept if and only if x contains one of these tokens.

@@ -2,16 +2,16 @@
 // samples contain no more of a concept than a bound allows, but as much of everything else as
 // before the change.
 //
-// Let r(x) ∈ [0, 1] be the share of a concept in x. For instance, it is 1 if x shows the concept
-// to be forgotten and 0 otherwise. Let q be the distribution of the data. The distribution
-// nearest to q with E_p r_i ≤ ε_i is p_λ ∝ q·e^(−λᵀr) ([unlearn.LikelihoodRatio], form (7) of
-// Khalafi, Ribeiro and Ding 2026). A [Tuner] trains on rows of the data drawn with probabilities
-// ∝ e^(−λᵀr). So it uses the ordinary training loss with only positive weights. It starts from
-// the exact λ of the data.
+// Let r(x) ∈ [0, 1] be the share of a concept in x. For instance, it is 1 if x shows the concept to
+// be forgotten and 0 otherwise. Let q be the distribution of the data. The distribution nearest to
+// q with E_p r_i ≤ ε_i is p_λ ∝ q·e^(−λᵀr) ([unlearn.LikelihoodRatio], form (7) of Khalafi, Ribeiro
+// and Ding 2026). A [Tuner] trains on rows of the data drawn with probabilities ∝ e^(−λᵀr). So it
+// uses the ordinary training loss with only positive weights. It starts from the exact λ of the
+// data.
 //
-// When the network has begun to follow, the Tuner updates λ by the samples of the network. These
-// samples differ from the rows on which the network was trained. With the λ of the data alone, a
-// network of molecules kept up to 72 % more of a concept than was allowed.
+// When the network has begun to follow these rows, the Tuner updates λ by the samples of the
+// network, which differ from the rows. With the λ of the data alone, a network of molecules kept up
+// to 72 % more of a concept than was allowed.
 //
 // A Tuner does not take the steps that the paper proposes, with signed losses of unbounded gradient
 // and bounds on divergences of paths. In the same experiments these steps oscillated between all
@@ -23,6 +23,6 @@
 //	err = f.Run(ctx) // net has forgotten
 //
 // To measure how much of a concept remains, use fresh samples and an independent judge.
-// dual.UpperBound turns the counts into a confidence limit. Differences of likelihood bounds do
-// not certify how much remains.
+// dual.UpperBound turns the counts into a confidence limit. Differences of likelihood bounds do not
+// certify how much remains.
 package finetune

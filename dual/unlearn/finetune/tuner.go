@@ -62,12 +62,12 @@ type Config[S energy.Site] struct {
 	// Draws is the number of draws from the network for each update of λ; 0 means 48.
 	Draws int
 
-	// Final is the number of draws that fix the final weights (see [Tuner.Run]). A quarter of
-	// them are drawn from two sets of weights, and the others from one to four. Concepts that
-	// are counted (Has) need Final ≥ 8/Bound. 0 means the larger of 1638 and 8/Bound. With
-	// 1638, all draws together usually take a tenth of the network passes of a pre-training
-	// with 2000 steps of 64 states of 14 tokens. The final shares are as close to their bounds
-	// as these draws can determine: to about √((1−ε)/(ε·Final)) of a bound ε.
+	// Final is the number of draws that determine the final weights (see [Tuner.Run]). A
+	// quarter of them are drawn from two sets of weights, and the others from one to four.
+	// Concepts that are counted (Has) need Final ≥ 8/Bound. 0 means the larger of 1638 and
+	// 8/Bound. With 1638, all draws together usually take a tenth of the network passes of a
+	// pre-training with 2000 steps of 64 states of 14 tokens. The final shares are as close to
+	// their bounds as these draws can determine: to about √((1−ε)/(ε·Final)) times a bound ε.
 	Final int
 
 	// Observe, if not nil, is called after every round. It must not keep the slices.
@@ -417,16 +417,16 @@ func (t *Tuner[S]) taught(j int) float64 {
 	return has / all
 }
 
-// GapError reports that the samples of the network do not follow its training rows. During the
-// run it means that the rows have the concept in at most a tenth of the bound, while the
-// network's share is above 1.5 times the bound and has not fallen for a quarter of the steps. Such
-// a run can be continued. At the end of the run it means that the network's share is above the bound
-// by more than two standard errors of the final measurements. Every later Run repeats that error.
+// GapError reports that the samples of the network do not follow its training rows. During the run
+// it means that the rows have the concept in at most a tenth of the bound, while the network's
+// share is above 1.5 times the bound and has not fallen for a quarter of the steps. Such a run can
+// be continued. At the end of the run it means that the network's share is above the bound by more
+// than two standard errors of the final measurements. Every later Run repeats that error.
 //
 // More steps, a higher rate or a larger network may close the gap. A network cannot generate less
-// of a concept than its own errors produce. For instance, a small network of names, trained from
-// the start without double letters, still doubled a letter in 4.8 % of them. Fine-tuning took it
-// from 18 % to 5 %, in half as many steps as pre-training and at the same rate.
+// of a concept than its own errors produce. For example, a small network of names, trained from the
+// start without doubled letters, still doubled a letter in 4.8 % of them. Fine-tuning took it from
+// 18 % to 5 %, in half as many steps as pre-training and at the same rate.
 type GapError struct {
 	Concept string
 	Step    int

@@ -7,16 +7,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Activation is a function applied to each entry, f(x) = x·σ(u(x)) with the logistic function σ.
-// Its value selects u.
+// Activation is a function f(x) = x·σ(u(x)) that is applied to each entry, where σ is the logistic
+// function. The value of the Activation selects the function u.
 type Activation uint8
 
 const (
-	// GELU is the tanh form of the Gaussian error linear unit (Hendrycks and
-	// Gimpel 2016), u = 2·√(2/π)·(x + 0.044715·x³): ½(1 + tanh(u/2)) = σ(u).
+	// GELU is the tanh form of the Gaussian error linear unit (Hendrycks and Gimpel 2016),
+	// x·½(1 + tanh(u/2)) = x·σ(u) with u = 2·√(2/π)·(x + 0.044715·x³).
 	GELU Activation = iota
 
-	// SiLU is the sigmoid linear unit, u = x (Elfwing, Uchibe and Doya 2018).
+	// SiLU is the sigmoid linear unit, x·σ(x) (Elfwing, Uchibe and Doya 2018).
 	SiLU
 )
 
@@ -25,12 +25,13 @@ func (a Activation) String() string {
 	return check.Name("Activation", a, "GELU", "SiLU")
 }
 
-// MarshalText returns the result of String as bytes.
+// MarshalText returns the result of String as bytes. It implements encoding.TextMarshaler.
 func (a Activation) MarshalText() ([]byte, error) {
 	return check.MarshalName("activation", a, SiLU)
 }
 
-// UnmarshalText sets a to the activation with the given name, for flags and files.
+// UnmarshalText sets a to the activation with the given name, as String returns it. It implements
+// encoding.TextUnmarshaler.
 func (a *Activation) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("activation", a, SiLU, name)
 }
@@ -39,7 +40,7 @@ func (a *Activation) UnmarshalText(name []byte) error {
 // between its steps.
 const chunk = 512
 
-// Forward stores f(x) in y. y and x may be the same slice.
+// Forward stores f(x) in y, for each entry of x. y and x may be the same slice.
 func (a Activation) Forward(y, x []float32) {
 	check.Len("layer", "y", len(y), len(x))
 	if a == GELU {
@@ -58,7 +59,8 @@ func (a Activation) Forward(y, x []float32) {
 	}
 }
 
-// Backward multiplies dy by f′(x) = s + x·s·(1−s)·u′(x), s = σ(u(x)).
+// Backward multiplies each entry of the gradient dy by f′(x) = s + x·s·(1−s)·u′(x), where s =
+// σ(u(x)).
 func (a Activation) Backward(dy, x []float32) {
 	check.Len("layer", "dy", len(dy), len(x))
 	if a == GELU {
@@ -77,23 +79,24 @@ func (a Activation) Backward(dy, x []float32) {
 	}
 }
 
-// MLP is a perceptron with one hidden layer, Down(f(Up(x))) with f the Activation.
+// MLP is a perceptron with one hidden layer. Its output is Down(f(Up(x))), where Up and Down are
+// linear layers and f is the Activation.
 type MLP struct {
 	Up, Down   Linear
 	Activation Activation
 }
 
-// Forward stores the output in y. pre and act, rows × Up.Out, receive Up(x) and its activation.
-// They may be the same slice if Backward is not called.
+// Forward stores the output in y. It stores Up(x) in pre and its activation in act, each rows ×
+// Up.Out. pre and act may be the same slice if Backward is not called.
 func (m MLP) Forward(y, pre, act, x []float32) {
 	m.Up.Forward(pre, x)
 	m.Activation.Forward(act, pre)
 	m.Down.Forward(y, act)
 }
 
-// Backward adds the gradients of the input to dx and of the weights to grad, given the gradient
-// dy. pre and act are those of Forward at x. dact and work are overwritten. dact has len(act)
-// entries, and work at least max(len(act), len(dy)).
+// Backward adds the gradients of the input to dx and of the weights to grad, given the gradient dy
+// of the output. pre and act are those of Forward at x. dact and work are overwritten. dact has
+// len(act) entries, and work at least max(len(act), len(dy)).
 func (m MLP) Backward(dx []float32, grad MLP, dy, x, pre, act, dact, work []float32) {
 	if len(work) < max(len(dy), len(dact)) {
 		panic(fmt.Sprintf("layer: MLP: len(work) = %d, want ≥ %d", len(work), max(len(dy), len(dact))))

@@ -8,8 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Rotary rotates pairs of entries of queries and keys by angles that grow with the position (Su
-// et al. 2021). With h half the entries of a head and position t,
+// Rotary rotates pairs of entries of queries and keys by angles that grow with the position (Su et
+// al. 2021). With the base θ, the position t, and h half the entries of a head,
 //
 //	(a_j, a_{h+j}) → (a_j·cos − a_{h+j}·sin, a_{h+j}·cos + a_j·sin),  angle t·θ^{−j/h}.
 //
@@ -92,7 +92,7 @@ func (r *Rotary) turn(x []float32, sign float32) {
 // A position has a row of 3·Width entries: the queries of all heads, then their keys, then their
 // values.
 type Attention struct {
-	// Length is the number of positions and Width the number of entries per position. Width
+	// Length is the number of positions, and Width the number of features per position. Width
 	// is a multiple of Heads, and 1 ≤ Heads ≤ max(Width, 2²⁰).
 	Length, Width, Heads int
 
@@ -104,7 +104,7 @@ type Attention struct {
 	Rotary *Rotary
 }
 
-// Work returns the lengths of the scratch that Forward and Backward need.
+// Work returns the lengths of the scratch slices that Forward and Backward need.
 func (a Attention) Work() (forward, backward int) {
 	a.checkHeads()
 	head := a.Length * a.Width / a.Heads
@@ -124,8 +124,8 @@ func (a Attention) checkHeads() {
 	}
 }
 
-// Forward stores the output for one state, Length × Width, in o. probs receives the softmax,
-// Heads × Length × Length. If probs has only Length × Length entries, it holds the softmax of the
+// Forward stores the output for one state, Length × Width, in o. It stores the softmax, Heads ×
+// Length × Length, in probs. If probs has only Length × Length entries, it holds the softmax of the
 // last head, and Backward cannot be called. work is scratch of the length that Work returns.
 // Forward panics if a slice is too short.
 func (a Attention) Forward(o, probs, qkv, work []float32) {
@@ -200,8 +200,8 @@ func (a Attention) hide(p []float32) {
 	}
 }
 
-// Backward adds the gradient of qkv for one state to dqkv, given the gradient do. probs is the
-// softmax that Forward stored for all heads.
+// Backward adds the gradient of qkv for one state to dqkv, given the gradient do of the output o.
+// probs is the softmax that Forward stored for all heads.
 func (a Attention) Backward(dqkv, do, probs, qkv, work []float32) {
 	a.checkHeads()
 	n, dim := a.Length, a.Width/a.Heads

@@ -7,11 +7,11 @@ import "github.com/gibbsite-go/gibbsite/internal/check"
 //
 //	y[i, j] = b + Σ_{a,c} W_{a,c} · x[i + d·(a − A/2), j + d·(c − C/2)].
 //
-// Here a and c run over the taps of a Kernel × Kernel window, A = C = Kernel (halves rounded
-// down), and d is the Dilation. A grid of one row is a series. The window is then 1 × Kernel, a
-// temporal convolution. States are Rows·Cols·In entries each, channels last.
+// Here a and c run over the A × C taps of the window, A = C = Kernel, halves are rounded down, and
+// d is the Dilation. A grid of one row is a series. The window is then 1 × Kernel, a temporal
+// convolution. States have Rows·Cols·In entries each, channels last.
 type Conv struct {
-	Rows, Cols int // size of the grid; Rows 0 means 1
+	Rows, Cols int // size of the grid; 0 rows mean 1
 	In, Out    int
 
 	// Kernel is the odd width of the window.
@@ -52,19 +52,19 @@ func (c Conv) linear() Linear {
 	return Linear{In: c.Taps() * c.In, Out: c.Out, Weight: c.Weight, Bias: c.Bias}
 }
 
-// Work returns the number of window entries that Forward and Backward need per position.
+// Work returns the number of entries per position that the windows of Forward and Backward hold.
 func (c Conv) Work() int { return c.Taps() * c.In }
 
-// Forward stores the convolution of the states x in y. It stores the inputs of each position in
-// windows, Work() entries per position.
+// Forward stores the convolution of the states x in y. It stores in windows, which has Work()
+// entries per position, the inputs that each position depends on.
 func (c Conv) Forward(y, windows, x []float32) {
 	c.gather(windows, x)
 	c.linear().Forward(y, windows)
 }
 
-// Backward adds the gradients of the input to dx and of the weights to grad, given the gradient
-// dy and the windows that Forward stored. It overwrites windows. dx may be nil. work has the
-// length of dy.
+// Backward adds the gradients of the input to dx and of the weights to grad, given the gradient dy
+// of the output and the windows that Forward stored. It overwrites windows. dx may be nil. work has
+// the length of dy.
 func (c Conv) Backward(dx []float32, grad Conv, dy, windows, work []float32) {
 	l, g := c.linear(), grad.linear()
 	l.Backward(nil, g, dy, windows, work)

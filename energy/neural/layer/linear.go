@@ -86,7 +86,7 @@ type Embedding struct {
 	Weight        []float32 // table, Levels × Width
 }
 
-// Forward stores row x_r of the table in row r of y.
+// Forward stores row x_r of the table in row r of y, for each token x_r of x.
 func (e Embedding) Forward(y []float32, x []int32) {
 	check.Len("layer", "y", len(y), len(x)*e.Width)
 	e.check(e.Weight, x)
@@ -105,7 +105,8 @@ func (e Embedding) check(w []float32, x []int32) {
 	}
 }
 
-// Backward adds the gradient of the table to grad: row r of dy is added to row x_r.
+// Backward adds the gradient of the table to grad. For each token x_r, it adds row r of dy to row
+// x_r of grad.Weight.
 func (e Embedding) Backward(grad Embedding, dy []float32, x []int32) {
 	check.Len("layer", "dy", len(dy), len(x)*e.Width)
 	e.check(grad.Weight, x)

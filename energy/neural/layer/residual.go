@@ -2,8 +2,8 @@ package layer
 
 import "github.com/gibbsite-go/gibbsite/internal/check"
 
-// Residual is a residual block of two convolutions (He et al. 2016, the form with norms and
-// activations a before the convolutions),
+// Residual is a residual block of two convolutions A and B, with norms and activations a before the
+// convolutions (He et al. 2016),
 //
 //	y = x + B(a(norm(A(a(norm(x)))))),
 //
@@ -72,8 +72,8 @@ func (r Residual) Forward(y, x []float32, k *Kept) {
 	}
 }
 
-// Backward adds the gradients of the input to dx and of the weights to grad, given the gradient
-// dy. dx must not overlap dy.
+// Backward adds the gradients of the input to dx and of the weights to grad, given the gradient dy
+// of the output. dx must not overlap dy.
 func (r Residual) Backward(dx []float32, grad Residual, dy []float32, k *Kept) {
 	k.check()
 	n := check.Rows("layer", "dy", len(dy), r.A.positions()*r.A.In) * r.A.positions()

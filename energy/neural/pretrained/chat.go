@@ -14,8 +14,8 @@ type Message struct {
 // Chat returns the prompt of a conversation, ending where the answer of the assistant begins. It
 // uses the template with which the public instruct models of LLaDA, Dream and Qwen were trained.
 // Marks of the template, such as <|im_start|>, must be encoded as single tokens (text.BPE's
-// EncodeMarked). The error names a role that is not in the template, or a type without a
-// template.
+// EncodeMarked). Chat returns an error if the template has no such role, or if the model type
+// ([Config.Type]) has no template.
 func (c Config) Chat(messages ...Message) (string, error) {
 	var b strings.Builder
 	for i, m := range messages {

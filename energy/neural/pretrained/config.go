@@ -21,7 +21,7 @@ type Config struct {
 	// Vocabulary is the number of tokens, including those that never occur in texts.
 	Vocabulary int
 
-	// Width is the number of entries of a position between the blocks, Hidden the number of
+	// Width is the number of features per position between the blocks, Hidden the number of
 	// gated units, and Blocks the number of blocks.
 	Width, Hidden, Blocks int
 
@@ -29,17 +29,17 @@ type Config struct {
 	// HeadWidth the number of entries of each head.
 	Heads, Groups, HeadWidth int
 
-	// Length is the largest number of positions. It is the number in config.json or, if
-	// rope_scaling extends it (dynamic, yarn), factor times the original number.
+	// Length is the largest number of positions. It is the number in config.json, or that
+	// number times a factor if rope_scaling extends it (dynamic, yarn).
 	Length int
 
 	// Base is θ of the rotary positions. Epsilon is ε of the norms.
 	Base, Epsilon float64
 
-	// Tied reports whether the embedding is also the last layer.
+	// Tied reports whether the last layer uses the weights of the embedding.
 	Tied bool
 
-	// Shifted reports whether the row of position i−1 predicts position i, as in Dream.
+	// Shifted reports whether the outputs at position i−1 predict position i, as in Dream.
 	Shifted bool
 
 	// Mask is the mask token, or −1 if config.json does not name it.
@@ -118,8 +118,8 @@ var (
 // most is the largest value of each number of a Config, so that products do not overflow an int.
 const most = 1 << 24
 
-// ReadConfig reads a config.json from r. The error names a key that is missing, is out of range,
-// or selects a computation that networks of this package do not make.
+// ReadConfig reads a config.json from r. It returns an error that names the key if a key is missing
+// or out of range, or selects a computation that this package does not support.
 func ReadConfig(r io.Reader) (Config, error) {
 	return readConfig("config.json", r)
 }

@@ -1,28 +1,28 @@
 // Package pretrained runs masked diffusion language models from the files that their authors
 // publish. It supports LLaDA, Dream, and the Qwen2, Qwen3 and Llama models that dLLM turned into
-// masked (mdlm) or block (bd3lm) diffusions. [Open] reads a folder with config.json and the
-// weights in .safetensors files. [Network.Masked] returns the [energy.Denoiser] of states of a
-// given length:
+// masked (mdlm) or block (bd3lm) diffusions. [Open] reads a folder with config.json and the weights
+// in .safetensors files. [Network.Masked] returns the [energy.Denoiser] of states of a given
+// length:
 //
 //	net, err := pretrained.Open("LLaDA-8B-Instruct")
 //	model, err := net.Masked(256, pretrained.Options{})
 //	d, err := diffusion.New(ctx, model, diffusion.Masked{Mask: model.MaskLevel()}, diffusion.Config{})
 //
-// To give a prompt, clamp its tokens (diffusion.Config.Clamp). The projector of the run enforces
-// constraints on the text.
+// To give a prompt, clamp its tokens (diffusion.Config.Clamp). Constraints on the text are enforced
+// by the projector of the diffusion.
 //
 // # Architecture
 //
-// A network has blocks of attention and gated units (SwiGLU), each after an RMSNorm, between an
-// embedding and a linear layer over the vocabulary:
+// A network begins with an embedding and ends with a linear layer over the vocabulary. Between them
+// it has blocks of attention and gated units (SwiGLU), each after an RMSNorm:
 //
-//	x ← x + O·attention(norm(x)),  x ← x + D·(silu(G·norm(x)) ⊙ U·norm(x)).
+//	x ← x + O·attention(norm(x)),  x ← x + D·(silu(G·norm(x)) ⊙ U·norm(x)),
 //
-// Positions are rotary, and queries share keys and values in groups. Queries, keys and values
-// have biases if the files do. In Qwen3, queries and keys have norms (Nie et al. 2025; Ye et al.
-// 2025; Yang et al. 2025). Every position attends to all others, or with [Options.Block] to its
-// own block and those before it. Dream predicts a token one position early; its rows are shifted
-// to the token's position.
+// where O, D, G and U are matrices of weights. Positions are rotary, and queries share keys and
+// values in groups. Queries, keys and values have biases if the files do. In Qwen3, queries and
+// keys have norms (Nie et al. 2025; Ye et al. 2025; Yang et al. 2025). Every position attends to
+// all others, or with [Options.Block] to its own block and those before it. In Dream, the outputs
+// for a token are at the position before it; the denoiser shifts them to the token's position.
 //
 // Rotary angles may be scaled for long texts, by rope_scaling or rope_parameters of config.json:
 // linear, dynamic, yarn (Peng et al. 2023) or llama3. A setting or tensor that requires any other
@@ -30,7 +30,7 @@
 //
 // # Caveats
 //
-// Weights stay in memory in the type of the files and are converted a few rows at a time.
-// Products are float32. Predictions have the same bits for any number of workers and any batch,
-// per dispatch level of the processor (see the package doc of sampler).
+// Weights stay in memory in the type of the files and are converted a few rows at a time. Products
+// are float32. Predictions have the same bits for any number of workers and any batch, but only on
+// processors with the same vector instructions (see the package doc of sampler).
 package pretrained

@@ -15,15 +15,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Options holds the settings of [Network.Masked]. The zero value is right for networks with full
-// attention whose files name their mask token.
+// Options holds the settings of [Network.Masked]. The zero value suits networks with full attention
+// whose files name their mask token.
 type Options struct {
 	// Mask is the mask token if the files do not name it; nil means [Config.Mask].
 	Mask *int32
 
 	// Block is the number of positions in a block of a block diffusion (bd3lm; Arriola et al.
 	// 2025). A position attends to its own block and the blocks before it. Blocks begin at
-	// position 0. With Block 0 every position attends to all.
+	// position 0. If Block is 0, every position attends to all.
 	Block int
 
 	// Workers is the number of goroutines that share a pass; 0 means GOMAXPROCS. It affects
@@ -137,8 +137,8 @@ func (d *Masked) TimeFree() bool { return true }
 // MaskLevel returns the mask token; it implements [energy.Masking].
 func (d *Masked) MaskLevel() int32 { return d.pass.mask }
 
-// Denoise stores in v the log-weights; it implements [energy.Denoiser]. The error names a state
-// whose outputs are not finite. A token out of range panics.
+// Denoise stores the log-weights in v; it implements [energy.Denoiser]. It returns an error that
+// names the state if its outputs are not finite. It panics if a token is out of range.
 func (d *Masked) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	sites, levels := d.Shape()
 	n := q.States(sites)

@@ -47,13 +47,13 @@ func (m matrix) rows(w []float32, from int) {
 	m.dtype.Decode(w, m.data[from*m.in*size:from*m.in*size+len(w)*size])
 }
 
-// Open reads the network in the folder dir. The folder holds config.json, and model.safetensors
-// or the files that model.safetensors.index.json lists. Weights keep their type in the files
-// (F32, F16 or BF16), so a network takes as much memory as its files. If config.json does not
-// name the mask token, Open looks for it in tokenizer_config.json and tokenizer.json.
+// Open reads the network in the folder dir. The folder holds config.json, and model.safetensors or
+// the files that model.safetensors.index.json lists. Weights keep their type in the files (F32, F16
+// or BF16), so a network takes as much memory as its files. If config.json does not name the mask
+// token, Open looks for it in tokenizer_config.json and tokenizer.json.
 //
-// The error names the file and the key or tensor. A key or tensor may be missing, have the wrong
-// shape or type, or not belong to the network.
+// Open returns an error that names the file and the key or tensor if a key or tensor is missing,
+// has the wrong shape or type, or does not belong to the network.
 func Open(dir string) (*Network, error) { return OpenFS(disk{}, filepath.ToSlash(dir)) }
 
 // disk is the file system of the machine, with its paths as names.
@@ -61,7 +61,8 @@ type disk struct{}
 
 func (disk) Open(path string) (fs.File, error) { return os.Open(path) }
 
-// OpenFS is [Open] for a folder of a file system, such as one of package embed. The root is ".".
+// OpenFS is [Open] for a folder of a file system, such as one of package embed. The root folder is
+// ".".
 func OpenFS(fsys fs.FS, dir string) (*Network, error) {
 	if check.Nil(fsys) {
 		return nil, fmt.Errorf("pretrained: Open: fsys = nil, want a file system")
@@ -151,9 +152,9 @@ func tokenizerMask(fsys fs.FS, dir string, tokens int) (int32, error) {
 	return -1, nil
 }
 
-// Load reads a network from the open file f, for a configuration cfg from [ReadConfig]. Only the
-// fields Mask, Shifted, Base and Epsilon of cfg may have been changed. f may be closed
-// afterwards. [Open] does both steps.
+// Load reads a network from the open file f, with a configuration cfg from [ReadConfig]. Of the
+// fields of cfg, only Mask, Shifted, Base and Epsilon may have been changed. f may be closed
+// afterwards. [Open] reads both the configuration and the network.
 func Load(f *neural.File, cfg Config) (*Network, error) {
 	if f == nil {
 		return nil, fmt.Errorf("pretrained: Load: f = nil")

@@ -17,14 +17,14 @@ type Config struct {
 	// Batch is the number of states per step; 0 means 64.
 	Batch int
 
-	// Rate is the learning rate after Warmup steps. From there it falls along a cosine to a
-	// hundredth at the end (Loshchilov and Hutter 2017). A Rate of 0 means 1e-3. A Warmup of
-	// 0 means 5 % of Steps, and −1 means none.
+	// Rate is the learning rate after Warmup steps. It then falls along a cosine, to a
+	// hundredth at the end (Loshchilov and Hutter 2017). A Rate of 0 means 1e-3. A Warmup of 0
+	// means 5 % of Steps, and −1 means none.
 	Rate   float64
 	Warmup int
 
-	// Decay is the weight decay of matrices; in each step it is multiplied by the rate
-	// (AdamW; Loshchilov and Hutter 2019). 0 means none.
+	// Decay is the weight decay of matrices (AdamW; Loshchilov and Hutter 2019). Each step
+	// shrinks them by the factor 1 − rate·Decay. 0 means none.
 	Decay float64
 
 	// Clip is the largest norm of the gradient; larger gradients are scaled down. The
@@ -38,16 +38,16 @@ type Config struct {
 
 	// Rank, if not 0, trains low-rank changes to the matrices of linear layers and nothing
 	// else: W = W_0 + B·A with A of Rank × inputs and B of outputs × Rank (LoRA; Hu et al.
-	// 2022). Decay then applies to A and B. The changes are merged into the weights after
-	// every step. Usually Rate is then ten times that for training all weights.
+	// 2022). Decay then applies to A and B. The changes are merged into the weights after every
+	// step. Rate should then be about ten times as large as for training all weights.
 	Rank int
 
-	// Shards is the number of parts of a batch; 0 means 8. Their gradients are summed in
-	// order, so Shards affects the bits of the result. It is also the number of passes in
-	// memory. More workers than Shards do not help.
+	// Shards is the number of parts into which a batch is split; 0 means 8. The gradients of
+	// the parts are summed in order, so Shards affects the bits of the result. Each part takes
+	// the memory of a pass. More workers than Shards do not help.
 	Shards int
 
-	// Seed determines batches and corruptions.
+	// Seed determines the batches and the noise.
 	Seed uint64
 
 	// Workers is the number of goroutines; 0 means GOMAXPROCS. It affects only speed.
@@ -55,8 +55,8 @@ type Config struct {
 
 	// Checkpoint saves the training to the file Path, if that is set, and keeps the previous
 	// file as Path.old. It saves at the end of every Run, even if the context ended the Run.
-	// Within a Run it saves after every Every steps; 0 means only at the end. A failure to
-	// save ends the Run.
+	// Every is the number of steps between saves within a Run; 0 means none. A failure to save
+	// ends the Run.
 	Checkpoint struct {
 		Path  string
 		Every int

@@ -10,14 +10,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Labelled is an [Objective] with labels or targets for the rows of the data. Rows
-// returns the number of rows.
+// Labelled is an [Objective] with a label or target for every row of the data. Rows returns the
+// number of rows.
 type Labelled interface {
 	Objective
 	Rows() int
 }
 
-// Telling is an objective that also gives the network a class for every state (see
+// Telling is an objective that also gives the network the class of every state (see
 // [neural.Config.Classes]).
 type Telling interface {
 	Labelled
@@ -26,8 +26,8 @@ type Telling interface {
 	Tell(row int, r *rand.Rand) int32
 }
 
-// Pooled is an objective on the mean of a network's outputs over the positions. Other objectives
-// are on the token at every position.
+// Pooled is an objective whose loss depends on the means of a network's outputs over the positions.
+// The loss of other objectives depends on the outputs at every position.
 type Pooled interface {
 	Labelled
 
@@ -70,7 +70,7 @@ func (o Classes) Check(c neural.Config) error {
 // Rows returns the number of rows of data; it implements [Labelled].
 func (o Classes) Rows() int { return len(o.Labels) }
 
-// Corrupt corrupts the tokens by Objective.
+// Corrupt corrupts the tokens as the field Objective does.
 func (o Classes) Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
 	check.Must("train: Classes", "Objective", o.Objective)
 	return o.Objective.Corrupt(x, weight, clean, u, r)
@@ -90,9 +90,9 @@ func (o Classes) Tell(row int, r *rand.Rand) int32 {
 	return o.Labels[row]
 }
 
-// Classify is the cross-entropy, in nats, of the class of a state given the corrupted state,
-// which [neural.Classifier] predicts. Objective corrupts the states; one of L+1 is left clean,
-// for L tokens per state.
+// Classify is the objective of a [neural.Classifier]: the cross-entropy, in nats, of the class of a
+// state given the corrupted state. The field Objective corrupts the states. With L tokens per
+// state, one of L+1 states is left clean.
 type Classify struct {
 	Objective // corrupts the states; its loss is not used
 
@@ -115,7 +115,8 @@ func (o Classify) Check(c neural.Config) error {
 // Rows returns the number of rows of data; it implements [Labelled].
 func (o Classify) Rows() int { return len(o.Labels) }
 
-// Corrupt corrupts the tokens by Objective or, for one of L+1 states, leaves them clean.
+// Corrupt corrupts the tokens as the field Objective does, or leaves them clean for one of L+1
+// states of L tokens.
 func (o Classify) Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
 	check.Must("train: Classify", "Objective", o.Objective)
 	return corruptOrNot(o.Objective, x, weight, clean, u, r)
@@ -132,15 +133,15 @@ func (o Classify) Loss(d, mean []float32, row int) float64 {
 // one is the weight of a single state.
 var one = [1]float64{1}
 
-// Regress is the squared error of the network's single output as a prediction of a number that
-// belongs to a state. [neural.Scorer] makes such predictions. [Evaluate] returns the mean squared
-// error of such a surrogate.
+// Regress is the objective of a [neural.Scorer]: the squared error of the network's single output
+// as a prediction of a number that belongs to each state. [Evaluate] returns the mean squared error
+// of such a network.
 type Regress struct {
 	// Objective corrupts the states from which the number is predicted; one of L+1 is left
 	// clean, for L tokens per state. nil means that all states are clean.
 	Objective
 
-	// Targets holds the number of each row of the data.
+	// Targets holds the number to predict for each row of the data.
 	Targets []float64
 }
 
@@ -167,7 +168,7 @@ func (o Regress) Check(c neural.Config) error {
 // Rows returns the number of rows of data; it implements [Labelled].
 func (o Regress) Rows() int { return len(o.Targets) }
 
-// Corrupt corrupts the tokens by Objective, or copies them if Objective is nil.
+// Corrupt corrupts the tokens as the field Objective does, or copies them if Objective is nil.
 func (o Regress) Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
 	if check.Nil(o.Objective) {
 		checkCorrupt("Regress", x, weight, clean, r)

@@ -17,10 +17,10 @@ type Objective interface {
 	// Check returns an error unless the objective matches the network.
 	Check(c neural.Config) error
 
-	// Corrupt stores in x a corruption of the state clean, and in weight the weight of each
-	// position's loss. The weight is 0 where the prediction is not needed. Corrupt returns the
-	// noise level for the network. u in [0, 1) is the strength of the corruption, spread evenly
-	// over a batch.
+	// Corrupt stores in x a corruption of the state clean, and in weight the weight of the loss
+	// at each position. The weight is 0 where the prediction is not needed. Corrupt returns the
+	// noise level for the network. u in [0, 1) is the strength of the corruption; a batch has
+	// evenly spread values of u.
 	Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) (level float64)
 }
 
@@ -33,7 +33,7 @@ type RealObjective interface {
 
 	// Corrupt stores in x a corruption of the state clean, and in target the desired output of
 	// the network. It returns the noise level for the network. u in [0, 1) is the strength of
-	// the corruption, spread evenly over a batch.
+	// the corruption; a batch has evenly spread values of u.
 	Corrupt(x, target, clean []float32, u float64, r *rand.Rand) (level float64)
 }
 
@@ -42,9 +42,10 @@ type RealObjective interface {
 //
 //	NELBO(x) = E_n E_S [ L/n · Σ_{i∈S} −log p(x_i | x without S) ],
 //
-// with n uniform over 1 … L and S a random set of n positions. The integral over time in the
-// continuous bound, ∫ dt/t, equals the sum over n with weights 1/n, for any schedule (Ou et al.
-// 2025). The sum avoids the variance of a random number of masks.
+// where n is uniform over 1 … L, S is a random set of n positions, and x without S has masks at
+// these positions. The integral over time in the continuous bound, ∫ dt/t, equals the sum over n
+// with weights 1/n, for any schedule (Ou et al. 2025). The sum avoids the variance of a random
+// number of masks.
 type Masked struct {
 	// Mask is the level of a masked token.
 	Mask int32
@@ -74,10 +75,10 @@ func (o Masked) Corrupt(x []int32, weight []float64, clean []int32, u float64, r
 	return 0
 }
 
-// Noisy is the cross-entropy of uniform diffusion. A token is intact with probability α = 1 −
-// (1−10⁻³)·u and otherwise uniform over the levels. This is the log-linear schedule of MDLM and
-// UDLM. The network receives −log α as its noise level. At the minimum it predicts the full
-// posterior p(x_0,i | x_t): see [neural.Uniform].
+// Noisy is the cross-entropy objective of uniform diffusion. A token is intact with probability α =
+// 1 − (1−10⁻³)·u, where u is the strength of the corruption, and otherwise uniform over the levels.
+// This is the log-linear schedule of MDLM and UDLM. The network receives −log α as its noise level.
+// At the minimum it predicts the full posterior p(x_0,i | x_t); see [neural.Uniform].
 type Noisy struct {
 	// Levels is the number of levels of a token.
 	Levels int
@@ -150,9 +151,9 @@ func (Flow) Corrupt(x, target, clean []float32, u float64, r *rand.Rand) float64
 	return 1000 * u
 }
 
-// Pairs holds inputs of a network of reals and the outputs to learn, row by row. The data are
-// corrupted or generated elsewhere. The loss is the squared error, averaged over the entries of a
-// target.
+// Pairs holds training data for a network of reals: inputs and the outputs to learn, one pair per
+// row. No noise is added to the inputs. The loss is the squared error, averaged over the entries of
+// a target.
 type Pairs struct {
 	X      []float32 // inputs, rows × Length × Channels
 	Level  []float64 // noise level of each row; nil means all 0

@@ -39,11 +39,13 @@ type Trainer struct {
 	life   session.Session
 }
 
-// New returns a trainer of net on data, rows of Length tokens. It keeps a reference to data. New
-// returns an error if cfg is out of range or the objective does not match the network. It also
-// returns an error if the network is one of reals. Unless the objective is [Pooled], its Outputs
-// must equal its Levels. Data that are empty, incomplete rows, tokens out of range, and a wrong
-// number of labels are errors too.
+// New returns a trainer of the network net on data, rows of Length tokens. It keeps a reference to
+// data.
+//
+// New returns an error if cfg is out of range, the network is one of reals, or the objective does
+// not match the network. Unless the objective is [Pooled], the network's Outputs must equal its
+// Levels. New also returns an error if data are empty or not whole rows, if a token is out of
+// range, or if the number of labels is wrong.
 func New(net *neural.Transformer, objective Objective, data []int32, cfg Config) (*Trainer, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {
@@ -57,10 +59,11 @@ func New(net *neural.Transformer, objective Objective, data []int32, cfg Config)
 }
 
 // NewReals returns a trainer of a network of reals on data, rows of Length × Channels numbers. It
-// keeps a reference to data. NewReals returns an error if cfg is out of range or the objective
-// does not match the network. It also returns an error if the network is one of tokens or its
-// Outputs differ from its Channels. Data that are empty, incomplete rows, and numbers that are
-// not finite are errors too.
+// keeps a reference to data.
+//
+// NewReals returns an error if cfg is out of range, the network is one of tokens, or the objective
+// does not match the network. It also returns an error if the network's Outputs differ from its
+// Channels, if data are empty or not whole rows, or if a number is not finite.
 func NewReals(net *neural.Transformer, objective RealObjective, data []float32, cfg Config) (*Trainer, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {
@@ -74,10 +77,11 @@ func NewReals(net *neural.Transformer, objective RealObjective, data []float32, 
 }
 
 // NewPairs returns a trainer of a network of reals on pairs. It keeps a reference to pairs, whose
-// entries may change between Runs (a replay buffer). A checkpoint holds only the number of pairs;
-// restore the pairs yourself after loading it. NewPairs returns an error if cfg is out of range,
-// net or pairs is nil, or the network is one of tokens. A length that does not match and a number
-// that is not finite are also errors.
+// entries may change between Runs, as in a replay buffer. A checkpoint holds only the number of
+// pairs; restore the pairs yourself after loading it.
+//
+// NewPairs returns an error if cfg is out of range, net or pairs is nil, or the network is one of
+// tokens. It also returns an error if a length does not match or a number is not finite.
 func NewPairs(net *neural.Transformer, pairs *Pairs, cfg Config) (*Trainer, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {
@@ -116,11 +120,11 @@ func (t *Trainer) trained() []float32 {
 // Step returns the number of completed steps.
 func (t *Trainer) Step() int { return t.step }
 
-// Loss returns the mean loss of the last step. It is in nats per state for tokens, and the mean
+// Loss returns the mean loss of the last step: in nats per state for tokens, and as the mean
 // squared error of an entry for reals. It is NaN before the first step.
 func (t *Trainer) Loss() float64 { return t.loss }
 
-// Average returns a network with the averaged weights, ready for use.
+// Average returns a new network with the moving average of the weights.
 func (t *Trainer) Average() *neural.Transformer {
 	c := t.net.Clone()
 	if t.low != nil {
@@ -131,13 +135,12 @@ func (t *Trainer) Average() *neural.Transformer {
 	return c
 }
 
-// Reweight makes later batches draw rows with replacement, with probability weight/Σ weight. The
-// loss is then that of the reweighted data. Only the ratios of weights matter. A nil weight
-// restores epochs, which visit all data once. The weights are copied and are part of a
-// checkpoint.
+// Reweight makes later batches draw rows with replacement, with probabilities ∝ weight. The loss is
+// then that of the reweighted data. A nil weight restores epochs, each of which visits all data
+// once. The weights are copied and are part of a checkpoint.
 //
-// A batch has one draw from each of Batch equal parts of the probability. So a group of adjacent
-// rows has its share of every batch up to rounding.
+// The range of probability is split into Batch equal parts, in the order of the rows, and a batch
+// has one draw from each. So a group of adjacent rows has its share of every batch, up to rounding.
 //
 // Reweight returns an error and changes nothing unless every row has a finite weight ≥ 0 and at
 // least one weight is positive.
@@ -165,8 +168,8 @@ func (t *Trainer) Reweight(weight []float64) error {
 }
 
 // Run makes n steps. If ctx ends, Run stops early and returns the error of ctx; the trainer stays
-// valid. If the loss or the gradient is not finite, Run stops with an error that names the step.
-// The weights are then those before that step. A Run during another Run returns an error.
+// valid. If the loss or the gradient is not finite, Run returns an error that names the step, and
+// the weights are those before that step. Run also returns an error if another Run is in progress.
 func (t *Trainer) Run(ctx context.Context, n int) error {
 	return t.life.Run(ctx, n, func(int) error { return t.next() })
 }

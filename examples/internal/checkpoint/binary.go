@@ -74,8 +74,9 @@ func (s binarySaver) Load(_ context.Context, r io.Reader) error {
 	return s.read(b)
 }
 
-// Value returns a Saver for the struct of exported fields to which v points. It also stores the
-// text run, which identifies the run. Loading the data of another run is an error.
+// Value returns a Saver for the struct to which v points, all of whose fields must be exported.
+// The Saver also stores the text run, which identifies the run. Loading the data of another run
+// is an error.
 func Value(run string, v any) Saver {
 	return binarySaver{
 		func([]byte) ([]byte, error) {

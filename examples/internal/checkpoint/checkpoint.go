@@ -66,8 +66,9 @@ func (c *Flags) Path(name string) string {
 	return c.Checkpoint + "." + name
 }
 
-// Load calls load with the file of a part of the run, if the file exists and -resume is given.
-// Without -resume an existing file is an error, because the run would overwrite it.
+// Load calls the function load with the path of the file for a part of the run, if the file
+// exists and -resume is given. Without -resume an existing file is an error, because the run
+// would overwrite it.
 func (c *Flags) Load(ctx context.Context, name string, load func(ctx context.Context, path string) error) error {
 	path := c.Path(name)
 	if path == "" {
@@ -92,9 +93,9 @@ func taken(path string) error {
 	return fmt.Errorf("%s is there already: -resume goes on from it; remove it to begin anew", path)
 }
 
-// Open returns the checkpoint of a part of the run. With -resume it loads the file if it exists;
-// it may not, because the run may have stopped before this part. Without -resume an existing
-// file is an error, because the run would overwrite it.
+// Open returns the checkpoint of a part of the run. With -resume it loads the file if it exists.
+// The file is missing if the earlier run stopped before it reached this part. Without -resume an
+// existing file is an error, because the run would overwrite it.
 func (c *Flags) Open(ctx context.Context, name string, parts ...Saver) (*File, error) {
 	if c.Checkpoint == "" {
 		return &File{}, nil
@@ -188,9 +189,9 @@ type Clock struct {
 // looks is the number of times that a run checks whether to save.
 const looks = 200
 
-// Run calls step with numbers of steps until the total is steps. It saves along the way and at
-// the end, and calls progress after each call. After an error, the last saved file contains only
-// complete calls.
+// Run calls step repeatedly, each time with the number of steps to make, until the total is
+// steps. It saves periodically and at the end, and calls progress after each call of step. After
+// an error, the last saved file contains only complete calls.
 func (c *Clock) Run(steps int, step func(n int) error, saved *File, progress func(done, total int)) error {
 	for c.Steps < steps {
 		start := time.Now()

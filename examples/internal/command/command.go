@@ -100,8 +100,8 @@ type Output struct {
 	flags *flag.FlagSet
 }
 
-// Define defines -json and -out. The page will list the flags in f as settings. The text also
-// describes further files written by -out; "" for none.
+// Define defines -json and -out. The page will list the flags in f as settings. The argument also
+// describes the files that -out writes in addition to the page, in the help text; "" means none.
 func (o *Output) Define(f *flag.FlagSet, also string) {
 	f.BoolVar(&o.JSON, "json", false, "print one JSON object and nothing else on standard output")
 	what := "write a page, index.html, and its pictures"

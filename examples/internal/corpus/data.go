@@ -17,9 +17,9 @@ import (
 // Corpus is the set of strings that a run learns from, as text and as tokens. Token t < Pad is
 // the rune Letters[t]; Pad pads strings to Sites tokens.
 //
-// Known holds the strings that are not new. For data from a file these are all strings, held out
-// or not; for generated data, the training strings. If the data are molecules, Identity is equal
-// for two strings of the same molecule.
+// Known holds the strings that do not count as new: all strings of a file, held out or not, or
+// the training strings of generated data. Identity maps a string to its identity; two strings of
+// the same molecule have the same identity.
 type Corpus struct {
 	Name          string
 	Train, Held   []string
@@ -41,8 +41,8 @@ type Corpus struct {
 // molecules.
 const understood = 0.99
 
-// Load returns the corpus of a run: the strings of the file data, or all molecules of up to the
-// given number of atoms if data is "". The seed determines which strings are held out.
+// Load returns the corpus of a run: the strings of the file data, or, if data is "", all
+// molecules of up to the given number of atoms. The seed determines which strings are held out.
 func Load(data string, atoms int, seed uint64) (*Corpus, error) {
 	c := &Corpus{
 		Name:  fmt.Sprintf("all molecules of up to %d atoms C, N, O, F and one ring", atoms),
@@ -159,8 +159,8 @@ func (c *Corpus) spell(letters []rune) {
 	}
 }
 
-// Spell sets the alphabet, in ascending order, and the length, for instance to those of a
-// trained network. It returns an error if a string has another letter or is longer.
+// Spell sets the alphabet (letters in ascending order) and the number of sites, for instance to
+// those of a trained network. It returns an error if a string has another letter or is longer.
 func (c *Corpus) Spell(letters string, sites int) error {
 	all := []rune(letters)
 	if c.Sites > sites {
@@ -184,7 +184,7 @@ func (c *Corpus) token(r rune) int32 {
 	return -1
 }
 
-// Tokens returns the tokens of a string, padded to c.Sites.
+// Tokens returns the tokens of a string, padded to the number of sites.
 func (c *Corpus) Tokens(s string) []int32 {
 	x := make([]int32, 0, c.Sites)
 	for _, r := range s {
@@ -219,11 +219,11 @@ const (
 	BySMILES = "smiles" // kind of check that parses strings as molecules
 	BySyntax = "syntax" // kind of check that compares brackets and ring digits
 
-	// NoMolecules explains reports that check only the syntax.
+	// NoMolecules is the note in reports that check only the syntax of strings.
 	NoMolecules = "not all of the data are molecules that the judge reads (SMILES in Kekulé form without stereochemistry): brackets and ring digits are judged, not chemistry"
 )
 
-// Novel describes the condition of a run for novel strings.
+// Novel returns a phrase that describes the condition of a run for novel strings.
 func (c *Corpus) Novel() string {
 	if c.ofFile && c.Chemical {
 		return "a molecule that is not " + c.where
@@ -231,7 +231,7 @@ func (c *Corpus) Novel() string {
 	return "not " + c.where
 }
 
-// Judge returns the kind of check that Valid applies.
+// Judge returns the kind of check that [Corpus.Valid] applies.
 func (c *Corpus) Judge() string {
 	if c.Chemical {
 		return BySMILES
@@ -239,7 +239,7 @@ func (c *Corpus) Judge() string {
 	return BySyntax
 }
 
-// Judged returns the word for strings that the given kind of check accepts.
+// Judged returns the adjective for strings that the given kind of check accepts.
 func Judged(judge string) string {
 	if judge == BySMILES {
 		return "valid"

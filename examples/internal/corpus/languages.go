@@ -100,7 +100,8 @@ func deepest(all []string) int {
 	return most
 }
 
-// Count returns the language of -count, a function that checks it, and a description.
+// Count interprets the value of the option -count. It returns the language, a function that
+// reports whether a string is in it, and a description.
 func Count(c *Corpus, text string) (constraint.Automaton, func(string) bool, string, error) {
 	if text == "" {
 		text = "N=2"
@@ -125,7 +126,8 @@ func Count(c *Corpus, text string) (constraint.Automaton, func(string) bool, str
 // string or in a branch.
 const carbonyl = `.*C(=O|\(=O\).*)`
 
-// Expression returns the language of -regex, a function that checks it, and a description.
+// Expression interprets the value of the option -regex. It returns the language, a function that
+// reports whether a string is in it, and a description.
 func Expression(ctx context.Context, c *Corpus, pattern string) (constraint.Automaton, func(string) bool, string, error) {
 	if pattern == "" {
 		pattern = carbonyl

@@ -13,14 +13,15 @@ import (
 
 // Seen is a novelty projector that compares strings by the identity of the corpus. A lexicon
 // excludes the known strings exactly. Other spellings of known molecules, and of samples drawn
-// before, are rejected and redrawn, which is exact, too. If the data are molecules from a file,
-// strings that are not molecules are rejected, too.
+// before, are rejected and redrawn, so the samples remain exact. If the data are molecules from a
+// file, strings that are not molecules are rejected as well.
 type Seen struct {
 	corpus *Corpus
 	novel  novelty.Projector
 }
 
-// NewSeen returns the novelty projector of a corpus within a path.
+// NewSeen returns the novelty projector of a corpus. Samples also satisfy the language of the
+// path.
 func NewSeen(c *Corpus, path projection.Path) *Seen {
 	lexicon := new(constraint.Lexicon)
 	for _, s := range c.old {
@@ -38,7 +39,8 @@ func (s *Seen) Bind(ctx context.Context, sites, levels, samples int) (diffusion.
 	return &unseen{p.(*novelty.CorpusProjection), s.corpus, make(map[string]bool)}, nil
 }
 
-// Judge returns a function that accepts each novel identity once.
+// Judge returns a function that reports whether a string is new. It accepts each identity that is
+// not among the known ones, but only once.
 func (s *Seen) Judge() func(string) bool {
 	made := make(map[string]bool)
 	return func(text string) bool {

@@ -42,7 +42,8 @@ const (
 	rankChains = 4 // number of chains whose ranks are shown
 )
 
-// Figures plots the quantity. If reference is not nil, it is the exact mean.
+// Figures returns the plots of a quantity for several runs. If reference is not nil, it is the
+// exact mean of the quantity.
 func Figures(quantity string, runs []Run, reference *float64) ([]*picture.Figure, error) {
 	var all []*picture.Figure
 	for _, draw := range []func(string, []Run, *float64) (*picture.Figure, error){trace, histogram, forest, ranks, autocorrelation, evolution, energies, pairs} {

@@ -30,7 +30,7 @@ const Width = 16 * vg.Centimeter
 
 // Figure is one picture.
 type Figure struct {
-	Name    string       // base name of its files
+	Name    string       // base name of the files
 	Title   string       // title above the picture
 	Caption string       // caption below the picture on a page
 	Panels  []*plot.Plot // panels from top to bottom, with aligned axes
@@ -254,8 +254,9 @@ var themed = strings.NewReplacer(
 )
 
 // Themed returns the figure as an SVG element for a page. Its background is the page's; its ink,
-// axes and dark series use the variables --figure-ink, -axis, -grid, -blue, -brown and -violet.
-// The attribute data-panels holds the scales of its panels.
+// axes and dark series use the CSS variables --figure-ink, --figure-axis, --figure-grid,
+// --figure-blue, --figure-brown and --figure-violet. The attribute data-panels holds the scales
+// of its panels.
 func (f *Figure) Themed() ([]byte, error) {
 	svg, err := f.SVG()
 	if err != nil {

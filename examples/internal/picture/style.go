@@ -79,7 +79,8 @@ func Panel(x, y string) *plot.Plot {
 	return p
 }
 
-// Line adds series k to a panel at 0, 1, …, and returns its mark for a legend.
+// Line adds series k, with the values y at the places 0, 1, …, to a panel. It returns the mark of
+// the series for a legend.
 func Line(p *plot.Plot, k int, y []float64) (*plotter.Line, error) {
 	xy := make(plotter.XYs, len(y))
 	for i, v := range y {
@@ -130,7 +131,8 @@ func thin(xy plotter.XYs) plotter.XYs {
 	return append(kept, xy[len(xy)-1])
 }
 
-// Band fills the area between two series over the same places with the colour of series k.
+// Band fills the area between the curves low and high, which have the same x values, with the
+// colour of series k.
 func Band(p *plot.Plot, k int, low, high plotter.XYs) error {
 	ring := append(plotter.XYs{}, low...)
 	for i := len(high) - 1; i >= 0; i-- {

@@ -37,7 +37,7 @@ func padded(v text.Vocabulary) text.Vocabulary {
 }
 
 // Parse reads a tokenizer.json or a vocab.json, a map from the written form of tokens to their
-// numbers. Numbers without a token, and special tokens, are forbidden.
+// numbers. Numbers without a token, and special tokens, are Forbidden in the vocabulary.
 func Parse(data []byte) (v text.Vocabulary, err error) {
 	var file struct {
 		Model struct {

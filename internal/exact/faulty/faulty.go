@@ -21,7 +21,7 @@ var errFault = errors.New("injected")
 type Disk struct {
 	Calls int // number of calls so far
 	Fault int // number of the call that fails; 0 for none
-	How   int // kind of failure, < Ways
+	How   int // kind of failure, a number below Ways
 
 	src    *rand.Rand
 	dead   bool // whether a crash has happened, after which all calls fail
@@ -41,7 +41,7 @@ const (
 	half           // failure that does half of the work and returns an error
 	short          // failure that does half of the work and reports a short write
 	lie            // failure that does half of a write and reports success
-	Crash          // power failure before the call; Crash and the later kinds are crashes
+	Crash          // power failure before the call; all kinds from Crash on are crashes
 	crashed        // power failure after the call
 	Ways           // number of kinds of failure
 )
@@ -58,7 +58,7 @@ func (d *Disk) call() (how int, faulty bool) {
 	return d.How, true
 }
 
-// Power restores the disk after a crash. The folder holds its current or its last synced
+// Power switches the disk on again after a crash. The folder holds its current or its last synced
 // entries, and each file may have lost any part of its unsynced data.
 func (d *Disk) Power() {
 	if d.dead {

@@ -12,7 +12,7 @@ import (
 // Outcome classifies the constraints E[g] ≤ 0 (for equalities, E[g] = 0) on a list of states.
 type Outcome int
 
-// The outcomes.
+// The outcomes of [Decide].
 const (
 	Infeasible Outcome = iota // no distribution satisfies the constraints
 	// only distributions without full support satisfy them, so that no finite λ* exists
@@ -292,10 +292,11 @@ func Moments(p, f []*big.Float) (mean, sd float64) {
 	return mean, sd
 }
 
-// Optimum returns the violation of the optimality conditions (Karush, Kuhn and Tucker) by λ, for
-// the energies f0 at temperature beta. Each row contributes its violation, or |mean| if the row
-// is an equality or λ_j ≠ 0, relative to the row's standard deviation under p_λ. The result is
-// the largest contribution. A negative multiplier of an inequality gives +Inf.
+// Optimum returns by how much λ violates the optimality conditions (Karush, Kuhn and Tucker) of
+// the dual problem with energies f0 and constraints g at temperature beta. Each row contributes
+// its violation, or |mean| if the row is an equality or λ_j ≠ 0, relative to the row's standard
+// deviation under p_λ. The result is the largest contribution. A negative multiplier of an
+// inequality gives +Inf.
 func Optimum(f0, g []float64, beta float64, equal []bool, lambda []float64) float64 {
 	n := len(lambda)
 	logw := make([]*big.Float, len(f0))

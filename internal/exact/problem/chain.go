@@ -13,18 +13,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
-// Chain is a random Markov chain of ChainSites tokens out of ChainTokens, conditioned on a
-// random automaton. It is the reference experiment for samplers given a language. The start
-// probabilities are drawn from Dir(.7), the rows of the transition matrix from Dir(.4). The
-// automaton has three states, of which one accepts, and accepts with probability .02 ≤ P(C) ≤
-// .8.
+// Chain is a random Markov chain of ChainSites tokens out of ChainTokens, conditioned on a random
+// automaton. It is the reference experiment for samplers given a language. The start
+// probabilities are drawn from the Dirichlet distribution with parameter 0.7, the rows of the
+// transition matrix from that with 0.4. The automaton has three states, one of which is
+// accepting. The probability P(C) of its language C is between 0.02 and 0.8.
 type Chain struct {
 	Start, Trans []float64
 	Next         []int32
 	Final        []bool
 	Language     constraint.Automaton
-	Law          []float64 // distribution of x given C, by exact.Index
-	P            float64   // probability P(C) of the language
+	// probability of each sequence given C, the language of the automaton, indexed by
+	// exact.Index
+	Law []float64
+	P   float64 // probability P(C) of the language
 }
 
 const (
@@ -93,8 +95,8 @@ func (p *Chain) Accepts(x []int32) bool {
 	return p.Final[q]
 }
 
-// Distance returns the total variation distance between the empirical distribution of the
-// sequences in x, one after the other, and p(·|C).
+// Distance returns the total variation distance between p(·|C) and the empirical distribution of
+// the sequences in x, which are stored one after the other.
 func (p *Chain) Distance(x []int32) float64 {
 	counts := make([]int, len(p.Law))
 	exact.Tally(counts, x, ChainSites, ChainTokens)

@@ -19,8 +19,8 @@ import (
 // Alphabet lists the letters that represent the tokens.
 const Alphabet = "abcde"
 
-// Problem is a random combination of constraints on a set of sequences small enough to
-// enumerate. Each constraint has a judge, a membership test that shares no code with package
+// Problem is a random combination of constraints on sequences of a space small enough to
+// enumerate. Each constraint has a judge, a test of membership that shares no code with package
 // constraint.
 type Problem struct {
 	Language      constraint.Automaton
@@ -29,8 +29,9 @@ type Problem struct {
 	Judges        []func(x []int32) bool
 }
 
-// New draws a problem with at most 5 levels, 7 sites and most sequences. A regular expression, a
-// count, excluded sequences and a mask are each included with some probability.
+// New draws a problem with at most 5 levels and 7 sites, whose space has at most as many
+// sequences as the argument most. A regular expression, a count, excluded sequences and a mask
+// are each included with some probability.
 func New(t testing.TB, r *rand.Rand, most float64) *Problem {
 	p := &Problem{Sites: 1 + r.IntN(7), Levels: 1 + r.IntN(5)}
 	for math.Pow(float64(p.Levels), float64(p.Sites)) > most {
@@ -260,7 +261,7 @@ func LogSum(all []Listed) float64 {
 	return top + math.Log(sum)
 }
 
-// Near requires |got−want| ≤ tol, relative to |want| if |want| > 1.
+// Near requires |got−want| ≤ tol, or |got−want| ≤ tol·|want| if |want| > 1.
 func Near(t testing.TB, want, got, tol float64, what ...any) {
 	t.Helper()
 	if want != got {
@@ -285,8 +286,8 @@ func (p *Problem) Weigh(x []int32) float64 {
 	return w
 }
 
-// RequireLead requires that the level of x leads every row of y by the factor margin, up to
-// rounding.
+// RequireLead requires that, in every row of y, the level that x has there is the most likely
+// one, by the factor margin up to rounding.
 func (p *Problem) RequireLead(t testing.TB, margin float64, x []int32, y []float32) {
 	t.Helper()
 	lead := math.Log(max(1, margin))

@@ -53,8 +53,8 @@ func Glass(t *testing.T, sites int, strength, field float64) *model.Ising {
 	return exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), strength, field))
 }
 
-// Ring returns an Ising model on a ring. Each site has near neighbours on either side, with
-// couplings of alternating signs.
+// Ring returns an Ising model on a ring. Each site is linked to the nearest sites on either side,
+// as many as the argument near, with couplings of alternating signs.
 func Ring(t *testing.T, sites, near int, strength float64) *model.Ising {
 	t.Helper()
 	var edges []model.Edge
@@ -91,8 +91,8 @@ func Chequered(t *testing.T, rows, cols int) *model.Ising {
 	return m
 }
 
-// Observed makes draws steps of the method from each state. Entry [x][y] of the result is the
-// number of steps from state x to state y.
+// Observed makes as many steps of the method as the argument draws from each state. Entry [x][y]
+// of the result is the number of steps from state x to state y.
 func Observed(t *testing.T, m energy.Model, method sampler.Method, draws int, seed uint64) [][]int {
 	t.Helper()
 	k, err := method.Kernel(context.Background(), m, sampler.BlockSize)
@@ -100,8 +100,8 @@ func Observed(t *testing.T, m energy.Model, method sampler.Method, draws int, se
 	return ObservedKernel(t, m, k, func() {}, draws, seed)
 }
 
-// ObservedKernel is [Observed] for a kernel of a whole block of chains. It calls the function
-// before ahead of every step.
+// ObservedKernel is like [Observed], but takes a kernel of a whole block of chains. It calls the
+// function before ahead of every step.
 func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, before func(), draws int, seed uint64) [][]int {
 	t.Helper()
 	sites, levels := m.Shape()
@@ -145,8 +145,9 @@ func Many(draws int) int {
 	return draws
 }
 
-// Stuck resets the kernel to a state, whose number is x. If the state has probability zero, Stuck
-// stores in dst the transition probabilities of a chain that stays at x, and returns true.
+// Stuck resets the kernel to a state, whose number is x. If the kernel rejects the state because
+// it has probability zero, Stuck stores in dst the transition probabilities of a chain that stays
+// at x, and returns true.
 func Stuck(k sampler.Kernel, state []int32, x int, dst []float64) bool {
 	if k.Reset(sampler.Control{}, state) == nil {
 		return false
@@ -156,7 +157,7 @@ func Stuck(k sampler.Kernel, state []int32, x int, dst []float64) bool {
 }
 
 // Stay sets dst[x] to 1 minus the sum of the other entries, or to 0 if they exceed 1 by rounding.
-// Matrix.RowError finds larger excesses.
+// Larger excesses are left for Matrix.RowError to find.
 func Stay(dst []float64, x int) {
 	dst[x] = 0
 	dst[x] = max(0, 1-exact.Sum(dst))
@@ -244,7 +245,8 @@ func Distribution(m energy.Model) (free []int, p []float64) {
 	return free, p
 }
 
-// Pinned returns m with the sites fixed for which keep is false, at varying levels.
+// Pinned returns m with all sites fixed for which keep is false. The levels at which they are
+// fixed vary from site to site.
 func Pinned(m energy.Model, keep func(i int) bool) energy.Model {
 	sites, levels := m.Shape()
 	fixed := map[int]int32{}

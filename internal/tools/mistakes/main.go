@@ -1,11 +1,10 @@
-// Command mistakes checks that the tests detect mistakes. It copies the tree to a temporary
-// folder and makes one mistake of its table at a time there. It runs the tests of the package
-// and those of internal/conformance, as CI does, and prints which test failed:
+// Command mistakes checks that the tests detect mistakes. It copies the source tree to a
+// temporary folder. There it makes the mistakes of its table, one at a time, runs the tests of
+// the package and those of internal/conformance, as CI does, and prints which test failed:
 //
 //	go run ./internal/tools/mistakes [-only regexp] [-list]
 //
-// It fails if a mistake is not detected, does not compile, or changes text that no longer
-// exists.
+// It fails if a mistake is not detected, does not compile, or changes text that no longer exists.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command words finds words in code, comments, messages and documents that this project avoids,
+// Command words finds words that this project avoids, in code, comments, messages and documents,
 // and prints what to write instead. It fails if there are any. Names are split into words:
 // beginRun contains "begin" and "run". Its test performs the same check.
 //

@@ -56,7 +56,7 @@ func Open(ctx context.Context, path string, c Config) (*Set, error) {
 	return s, nil
 }
 
-// Close closes the file, so that other processes can open it. Later calls of methods fail.
+// Close closes the file, so that other processes can open it. Later calls of other methods fail.
 // Close returns the error of the operating system, if any.
 func (s *Set) Close() error {
 	if s.torn.Load() {
@@ -73,7 +73,7 @@ func (s *Set) Err() error {
 	return s.err
 }
 
-// Check returns the error of Err. A projector calls Check before a run.
+// Check returns the result of [Set.Err]. A projector calls Check before a run.
 func (s *Set) Check() error { return s.Err() }
 
 // named adds the name of the file to an error. It returns nil if err is nil.
@@ -173,9 +173,10 @@ func (s *Set) Contains(x []int32) bool {
 	return known
 }
 
-// Add adds x to the set and reports whether x was new. It returns once the sequence is on disk. It
-// returns an error for negative tokens and for sequences whose key takes more than 32,768 bytes. A
-// token below 128 takes one byte, a token below 2¹⁴ two, and a token below 2²¹ three.
+// Add adds x to the set and reports whether x was new. It returns once the sequence is on disk. A
+// sequence with a negative token, or whose key takes more than 32,768 bytes, is not added;
+// [Set.Err] then returns an error. In the key, a token below 128 takes one byte, a token below
+// 2¹⁴ two, and a token below 2²¹ three.
 func (s *Set) Add(x []int32) bool {
 	if s.Contains(x) { // without a transaction that writes
 		return false
@@ -191,7 +192,7 @@ func (s *Set) Recall(x []int32) { s.Add(x) }
 
 // Settings adds the identity of the file to the settings in a checkpoint. The identity is a
 // number that was assigned to the file when it was created. Resuming with another file is
-// therefore detected. The contents of the file do not matter.
+// therefore detected. The identity does not depend on the sequences in the file.
 func (s *Set) Settings(add func(name string, value any)) { add("File", s.identity) }
 
 // importSize is the number of sequences that are written to the file in one transaction.

@@ -1,15 +1,14 @@
 // Command digests checks that results do not depend on how a run is divided. It runs one job of
-// every kind in 1, 7 and 100 shards, on every engine and instruction set, and compares their
-// digests. A digest covers every draw of every chain and its last state. Each row of the output
-// is a separate run. The command fails if two runs of a kind differ, including their merged
-// tallies.
+// every kind in 1, 7 and 100 shards, on every engine and instruction set. It compares their
+// digests, each of which covers every draw of every chain and the last states. Each row of the
+// output is a separate run. The command fails if two runs of a kind have different digests or
+// different merged tallies.
 //
 //	go -C sampler/beam run ./digests
 //
 // The engines are goroutines (one process, shards merged in a random order), processes (an array
-// job, one process per shard) and prism (Beam in this process). With -server, a job server of
-// Prism or of another Beam runner is a fourth engine. It must be able to call back to this
-// process:
+// job, one process per shard) and prism (Beam in this process). With -server, a job server of Prism
+// or of another Beam runner is a fourth engine. It must be able to call back to this process:
 //
 //	go -C sampler/beam run github.com/apache/beam/sdks/v2/go/cmd/prism &
 //	go -C sampler/beam run ./digests -server localhost:8073

@@ -12,41 +12,42 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// DenoiserOptions states known properties of a denoiser of tokens.
+// DenoiserOptions states what is known about a denoiser of tokens that [TestDenoiser] checks.
 type DenoiserOptions struct {
-	// Joint, if not nil, is the distribution of x_0 for which predictions are exact. Joint[k]
-	// is the probability of the state x with k = Σ_i x_i·levels^i; it is 0 if a token is the
-	// mask.
+	// Joint, if not nil, is the distribution of x_0 for which the denoiser's predictions are exact.
+	// Entry k is the probability of the state x with k = Σ_i x_i·levels^i; it is 0 if a token is
+	// the mask.
 	Joint []float64
 
 	// Mask is the level of masked tokens, or −1 if the corruption replaces tokens by other
 	// tokens. If the denoiser is energy.Masking, its mask is used instead.
 	Mask int32
 
-	// Tolerance is the largest allowed error of a probability; 0 means 2⁻¹⁶, for float32
-	// rows.
+	// Tolerance is the largest allowed error of a probability; 0 means 2⁻¹⁶, which suits
+	// predictions in float32.
 	Tolerance float64
 
-	// Rounding is the largest allowed relative difference between the row of a state alone
-	// and in a batch. It is for matrix products whose rounding depends on the batch size. 0
-	// means that the bits must be the same.
+	// Rounding is the largest allowed relative difference between the prediction for a state alone
+	// and in a batch; 0 means that the bits must be the same. Set it if matrix products round
+	// differently for different batch sizes.
 	Rounding float64
 }
 
 // TestDenoiser checks a denoiser of tokens against the requirements of [energy.Denoiser]. It uses
-// all states of the denoiser's shape, at most 2¹⁰, at three times:
+// all states of the denoiser's shape, at most 2¹⁰, at three times. A row is the prediction for one
+// site.
 //
 //   - shape: Sites and levels are ≥ 1 and constant, and slices of wrong lengths panic.
-//   - number: Rows have no NaN and no +Inf. They have a finite weight, unless the state is
+//   - number: Rows have no NaN and no +Inf. Each has a finite weight, unless the state is
 //     impossible under Options.Joint.
 //   - pure: Predicting the same batch again gives the same bits, and does not change the batch.
-//   - batch: A state has the same rows alone, among other states, in another order and under
-//     other sample numbers.
+//   - batch: A state has the same rows alone, among other states, in another order and under other
+//     sample numbers.
 //   - timeless: The predictions of a denoiser that is energy.Timeless do not depend on time.
-//   - posterior: Rows equal log p(x_0,i | x_t) by enumeration, also where tokens are marked
-//     clean. For a leave-one-out denoiser, x_t,i is excluded.
-//   - context: If the context has ended, the denoiser returns the error of the context or the
-//     usual predictions.
+//   - posterior: Rows equal log p(x_0,i | x_t) by enumeration, also where tokens are marked clean.
+//     For a leave-one-out denoiser, x_t,i is excluded.
+//   - context: If the context has ended, the denoiser returns the error of the context or the usual
+//     predictions.
 func TestDenoiser(ctx context.Context, d energy.Denoiser[int32], o DenoiserOptions) error {
 	part, err := laws.Given("diffusiontest", "d", d)
 	if err != nil {
@@ -59,10 +60,11 @@ func TestDenoiser(ctx context.Context, d energy.Denoiser[int32], o DenoiserOptio
 	return c.all(ctx)
 }
 
-// RealDenoiserOptions states known properties of a denoiser of reals.
+// RealDenoiserOptions states what is known about a denoiser of reals that [TestRealDenoiser]
+// checks.
 type RealDenoiserOptions struct {
-	// Mean, if not nil, returns E[x_0 | x_t] at signal level alpha. It should not share code
-	// with the denoiser.
+	// Mean, if not nil, returns E[x_0 | x_t] at signal level alpha, which predictions must equal.
+	// It should not share code with the denoiser.
 	Mean func(x []float32, alpha float64) []float64
 
 	// Tolerance is the largest allowed error of a mean, relative to 1 + its size; 0 means
@@ -75,7 +77,7 @@ type RealDenoiserOptions struct {
 }
 
 // TestRealDenoiser checks a denoiser of reals at 24 random states. The requirements are those of
-// [TestDenoiser], with means in place of rows.
+// [TestDenoiser], with predicted means in place of rows.
 func TestRealDenoiser(ctx context.Context, d energy.Denoiser[float32], o RealDenoiserOptions) error {
 	part, err := laws.Given("diffusiontest", "d", d)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package diffusiontest tests processes, denoisers and projectors, including your own, against
-// the requirements of their interfaces:
+// Package diffusiontest tests processes, denoisers and projectors, including your own, against the
+// requirements of their interfaces:
 //
 //	func TestMine(t *testing.T) {
 //		if err := diffusiontest.TestProcess(ctx, mine.Process{}, diffusiontest.ProcessOptions{}); err != nil {
@@ -7,11 +7,11 @@
 //		}
 //	}
 //
-// A function returns nil if all requirements hold, like the functions of testing/fstest.
-// Otherwise the error names the violated requirement and a case that shows the violation.
-// Distributions are compared with enumeration on three sites that depend on each other, so
-// correct marginals alone do not pass. Seeds are fixed. With new seeds, the probability of a
-// false alarm would be 1e-6 per call.
+// Like the functions of testing/fstest, a function returns nil if all requirements hold. Otherwise
+// the error names the violated requirement and a case that shows the violation. Distributions are
+// compared with enumeration on three sites that depend on each other, so correct marginals alone do
+// not pass. Seeds are fixed. If they were drawn anew, the probability of a false alarm would be
+// 1e-6 per call.
 package diffusiontest
 
 import (
@@ -32,21 +32,25 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// Claim is the documented property of the distribution of samples, given exact predictions.
+// Claim is what the documentation of a process promises about the distribution of samples if
+// predictions are exact.
 type Claim uint8
 
 const (
-	// Converges: sites move independently in every step, by ProcessOptions.Step. The
-	// distribution tends to that of the denoiser as the number of steps grows.
+	// Converges claims that sites move independently in every step, as given by
+	// ProcessOptions.Step, and that the distribution of samples tends to that of the denoiser as
+	// the number of steps grows.
 	Converges Claim = iota
 
-	// Steps: sites move independently by ProcessOptions.Step; nothing else is claimed.
+	// Steps claims only that sites move independently in every step, as given by
+	// ProcessOptions.Step.
 	Steps
 
-	// Exact: the distribution is that of the denoiser for every number of steps.
+	// Exact claims that the distribution of samples is that of the denoiser for every number of
+	// steps.
 	Exact
 
-	// Heuristic: no distribution is claimed or tested.
+	// Heuristic claims nothing, and the distribution of samples is not tested.
 	Heuristic
 )
 
@@ -60,26 +64,26 @@ func (c Claim) MarshalText() ([]byte, error) {
 	return check.MarshalName("claim", c, Heuristic)
 }
 
-// UnmarshalText sets c to the claim with the given name.
+// UnmarshalText sets c to the claim of the given name. It lets flags and files hold a Claim.
 func (c *Claim) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("claim", c, Heuristic, name)
 }
 
-// ProcessOptions states what the documentation of a process promises.
+// ProcessOptions states what the documentation of a process promises; [TestProcess] checks it.
 type ProcessOptions struct {
 	Claim Claim
 
-	// Step, if not nil, returns the documented step of one site from time t to s, whose signal
-	// levels are ᾱ_t = at and ᾱ_s = as. The step is a function that maps the level of the site
-	// and the distribution p of its clean token to the probabilities of the next level. The
-	// default is [MaskedStep] without remasking. If the prior is not masked, it is the step for
-	// tokens that are replaced by uniform ones.
+	// Step, if not nil, returns the documented step of one site from time t to time s. The
+	// arguments at and as are the signal levels at these times. The step is a function that maps
+	// the level of the site and the distribution p of its clean token to the probabilities of the
+	// next level. If Step is nil, the step is [MaskedStep] without remasking if the prior is
+	// masked, and otherwise the step for tokens that are replaced by uniform ones.
 	Step func(t, s, at, as float64) func(level int32, p []float64) []float64
 
 	// Counts lists the numbers of steps to try; nil means 1, 3 and 8.
 	Counts []int
 
-	// Samples is the number of samples for each of Counts; 0 means 20,000.
+	// Samples is the number of samples drawn for each number of steps in Counts; 0 means 20,000.
 	Samples int
 }
 
@@ -99,14 +103,15 @@ const (
 //   - schedule: Alpha lies in 0…1, does not rise with time, and is near 1 at time 0 and near 0 at
 //     time 1.
 //   - prior: x_1 is all masks, or each token is uniform.
-//   - clock: Times do not rise, and end at exactly 0 within the promised number of steps.
-//   - distribution: Samples follow Options.Claim, given the exact denoiser of a joint
-//     distribution. A leave-one-out denoiser is tested too.
+//   - clock: The times of the steps do not rise, and end at exactly 0 within the promised number of
+//     steps.
+//   - distribution: Samples follow Options.Claim, given the exact denoiser of a joint distribution.
+//     A leave-one-out denoiser, which predicts each site from the others, is tested too.
 //   - condition, renoise, reweight, posterior: These methods of [diffusion.Renoiser],
 //     [diffusion.Joint] and [diffusion.Factorised] agree with enumeration.
-//   - workers, parts, resume, wrapper: The bits do not depend on the number of workers or the
-//     batch size. They are the same in two calls instead of one, for a part that begins in the
-//     middle, after Save and Load, and for a wrapped process.
+//   - workers, parts, resume, wrapper: The bits do not depend on the number of workers or the batch
+//     size. They are the same in two calls instead of one, for a part that begins in the middle,
+//     after Save and Load, and for a wrapped process.
 //   - context: A run whose context ends returns the error of the context.
 func TestProcess(ctx context.Context, p diffusion.Process[int32], o ProcessOptions) error {
 	part, err := laws.Given("diffusiontest", "p", p)

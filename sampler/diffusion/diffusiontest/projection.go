@@ -12,50 +12,51 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// ProjectionOptions states what the documentation of a projector promises. The zero value is for
-// tokens, with the promise that the most likely sequence of a projected table is feasible.
+// ProjectionOptions states what the documentation of a projector promises; [TestProjector] checks
+// it. The zero value, with Accepts set, is for tokens. It promises that the most likely sequence of
+// a projected prediction is feasible.
 type ProjectionOptions struct {
-	// Sites and Levels are the shape; 0 means 4 and 3. Levels is 1 for reals.
+	// Sites and Levels are the shape of a sample; 0 means 4 and 3. Levels is 1 for reals.
 	Sites, Levels int
 
-	// Accepts reports whether a sequence is feasible. It should not share code with the
-	// projector. It is required for tokens.
+	// Accepts reports whether a sequence is feasible. It is required for tokens, and should not
+	// share code with the projector.
 	Accepts func(x []int32) bool
 
-	// Violation, for reals, returns the violation of a series. It should not share code with
-	// the projector. The series is feasible if its violation is at most Tolerance; a
-	// Tolerance of 0 means 1e-6.
+	// Violation, for reals, returns the violation of a series. It should not share code with the
+	// projector. The series is feasible if its violation is at most Tolerance; a Tolerance of 0
+	// means 1e-6.
 	Violation func(x []float32) float64
 	Tolerance float64
 
-	// Nearest promises that a projection minimises KL(p‖y) over the distributions y whose
-	// most likely sequence is feasible, ties allowed. For reals it promises the nearest
-	// feasible series.
+	// Nearest promises, for tokens, that the projection of a prediction p minimises KL(p‖y) over
+	// the distributions y whose most likely sequence is feasible, ties allowed. For reals it
+	// promises the nearest feasible series.
 	Nearest bool
 
-	// Search allows a projection that is random and not the nearest. It may differ between
-	// samples, and change when it is projected again.
+	// Search says that the projection is found by a random search and need not be the nearest. It
+	// may differ between samples, and change when it is projected again.
 	Search bool
 
-	// Weight, if not nil, returns the log-weight of a sequence x for the draws of a
-	// [diffusion.Drawer], given the rows v. The default is Σ_i v[i, x_i].
+	// Weight, if not nil, returns the log-weight with which a [diffusion.Drawer] draws a sequence
+	// x, given the prediction v. The default is Σ_i v[i, x_i].
 	Weight func(v []float32, x []int32) float64
 
-	// Tables is the number of random tables to try; 0 means 20. Draws is the number of joint
-	// draws from each table; 0 means 1000.
+	// Tables is the number of random predictions to project; 0 means 20. Draws is the number of
+	// joint draws from each prediction; 0 means 1000.
 	Tables, Draws int
 
-	// Last means that the result must be feasible only in the last step, which ends at time
+	// Last says that a projection need be feasible only in the last step, the one that ends at time
 	// 0.
 	Last bool
 
-	// Conditional means that Project stores the marginals of the conditional distribution,
-	// whose most likely sequence need not be feasible.
+	// Conditional says that Project stores the marginals of the conditional distribution, whose
+	// most likely sequence need not be feasible.
 	Conditional bool
 }
 
 // TestProjector checks a projector against the requirements of [diffusion.Projector] and
-// [diffusion.Projection]:
+// [diffusion.Projection]. A table is a prediction, the log-weights of all levels at all sites.
 //
 //   - bind: Shapes without sites, levels or samples are rejected.
 //   - feasible: The most likely sequence of a projected table, or the projected series, is
@@ -63,7 +64,7 @@ type ProjectionOptions struct {
 //   - untouched: A table whose most likely sequence is feasible by a wide margin does not change.
 //   - again: Projecting a second time changes no more than rounding does.
 //   - nearest: The divergence is the minimum by enumeration, if the options promise this.
-//   - slots: Samples depend neither on each other nor on their slot.
+//   - slots: Samples depend neither on each other nor on the argument sample.
 //   - infeasible: If no feasible sequence has weight, the error wraps constraint.ErrInfeasible.
 //   - draw: A [diffusion.Drawer] draws from the conditional distribution and returns its
 //     log-weight, by enumeration, and does not change v.

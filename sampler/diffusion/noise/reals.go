@@ -7,12 +7,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// LinearBeta is the schedule of DDPM (Ho et al. 2020): ᾱ_k = Π_{j≤k} (1−β_j) with β_1 … β_T
-// evenly spaced. At time t it is ᾱ(t) = ᾱ_{tT}, interpolated geometrically. The zero value has β
-// from 1e-4 to 0.02 in T = 1000 steps.
+// LinearBeta is the schedule of DDPM (Ho et al. 2020) for reals. After k of T steps, ᾱ_k = Π_{j≤k}
+// (1−β_j) with β_1 … β_T evenly spaced. At time t it is ᾱ(t) = ᾱ_{tT}, interpolated geometrically
+// between whole steps. The zero value has β from 1e-4 to 0.02 in T = 1000 steps.
 type LinearBeta struct {
 	From, To float64 // β_1 and β_T; 0 means 1e-4 and 0.02, respectively
-	// number T of steps, at most 2²²; 0 means 1000. A call of Alpha takes T multiplications
+	// number T of steps, at most 2²²; 0 means 1000; a call of Alpha takes T multiplications
 	Steps int
 }
 
@@ -42,8 +42,8 @@ func (c LinearBeta) filled() LinearBeta {
 	return c
 }
 
-// Alpha returns ᾱ(t), in T multiplications; it implements [Schedule]. Alpha, Time and Tabulate
-// panic if Steps is out of range.
+// Alpha implements [Schedule]. It returns the signal level ᾱ(t), in T multiplications. Alpha, Time
+// and Tabulate panic if Steps is out of range.
 func (c LinearBeta) Alpha(t float64) float64 {
 	c = c.counted()
 	whole, rest := c.split(t)
@@ -79,7 +79,7 @@ type betaTable struct {
 	bar []float64
 }
 
-// Tabulate implements [Tabulated]. The schedule that it returns has ᾱ precomputed for every whole
+// Tabulate implements [Tabulated]. The schedule that it returns has precomputed ᾱ after every whole
 // step.
 func (c LinearBeta) Tabulate() Schedule {
 	b := betaTable{c.counted(), []float64{1}}
@@ -89,7 +89,7 @@ func (c LinearBeta) Tabulate() Schedule {
 	return b
 }
 
-// Alpha returns the same values as the Alpha of the LinearBeta.
+// Alpha returns the same values as the Alpha method of the tabulated LinearBeta.
 func (b betaTable) Alpha(t float64) float64 {
 	whole, rest := b.split(t)
 	return b.between(b.bar[whole], whole, rest)
@@ -103,11 +103,11 @@ func (c LinearBeta) beta(j int) float64 {
 	return c.From + float64((c.To-c.From)*float64(j))/float64(c.Steps-1)
 }
 
-// Time returns the time at which the signal level is alpha, to the precision of Alpha; it
-// implements [Schedule].
+// Time implements [Schedule]. It returns the time at which the signal level is alpha, to the
+// precision of Alpha.
 func (c LinearBeta) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
-// Check returns an error if a field is out of range; it implements [Checked].
+// Check implements [Checked]. It returns an error if a field is out of range.
 func (c LinearBeta) Check() error {
 	c = c.filled()
 	if !(c.From > 0 && c.From < 1 && c.To > 0 && c.To < 1) || c.Steps < 1 {
@@ -122,15 +122,19 @@ func (c LinearBeta) Check() error {
 // gridTolerance is the largest distance of t·T from an integer that counts as rounding of t.
 const gridTolerance = 1e-9
 
-// SigmoidBar is the schedule ᾱ(t) = (σ(e/τ) − σ((t(e−b)+b)/τ)) / (σ(e/τ) − σ(b/τ)) with the
-// logistic σ (Jabri et al. 2023), but at least MinAlpha. The zero value has b = −3, e = 3, τ = 1.
+// SigmoidBar is the schedule for reals (Jabri et al. 2023)
+//
+//	ᾱ(t) = (σ(e/τ) − σ((t(e−b)+b)/τ)) / (σ(e/τ) − σ(b/τ)),
+//
+// but at least MinAlpha, where σ is the logistic function. The fields Begin, End and Tau are b, e
+// and τ. The zero value has b = −3, e = 3, τ = 1.
 type SigmoidBar struct {
 	Begin, End float64 // b and e in the formula; both 0 mean −3 and 3
 	Tau        float64 // τ in the formula; 0 means 1
 	MinAlpha   float64 // smallest ᾱ; 0 means 1e-9 (see [CosineBar])
 }
 
-// Alpha returns the signal level at time t; it implements [Schedule].
+// Alpha implements [Schedule]. It returns the signal level at time t.
 func (c SigmoidBar) Alpha(t float64) float64 {
 	if t <= 0 {
 		return 1
@@ -141,8 +145,8 @@ func (c SigmoidBar) Alpha(t float64) float64 {
 	return max(c.MinAlpha, (end-at)/(end-simd.Sigmoid(c.Begin/c.Tau)))
 }
 
-// Time returns the time at which the signal level is alpha, to the precision of Alpha; it
-// implements [Schedule].
+// Time implements [Schedule]. It returns the time at which the signal level is alpha, to the
+// precision of Alpha.
 func (c SigmoidBar) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
 func (c SigmoidBar) filled() SigmoidBar {
@@ -158,7 +162,7 @@ func (c SigmoidBar) filled() SigmoidBar {
 	return c
 }
 
-// Check returns an error if a field is out of range; it implements [Checked].
+// Check implements [Checked]. It returns an error if a field is out of range.
 func (c SigmoidBar) Check() error {
 	c = c.filled()
 	if !(c.Begin < c.End) || !(c.Tau > 0) || math.IsInf(c.End-c.Begin, 1) || !(c.MinAlpha > 0 && c.MinAlpha < 1) {
@@ -167,42 +171,42 @@ func (c SigmoidBar) Check() error {
 	return nil
 }
 
-// Straight is the schedule of flow matching on straight paths z_t = (1−t)·x_0 + t·ε (Lipman,
-// Chen, Ben-Hamu, Nickel and Le 2023; Liu, Gong and Liu 2023). Scaled so that the variances of
-// signal and noise add up to 1, the state is x_t = z_t/√((1−t)²+t²) with
+// Straight is the schedule of flow matching on straight paths z_t = (1−t)·x_0 + t·ε, with noise ε
+// (Lipman, Chen, Ben-Hamu, Nickel and Le 2023; Liu, Gong and Liu 2023). Scaled so that the
+// variances of signal and noise add up to 1, the state is x_t = z_t/√((1−t)²+t²) with
 //
 //	ᾱ(t) = (1−t)²/((1−t)² + t²).
 //
-// With this schedule an even grid of DDIM steps (η = 0) is Euler's method for dz/dt = E[ε − x_0 |
-// z]. Because ᾱ(1) = 0, the first state is pure noise. Denoisers that divide by √ᾱ, such as
-// energy.NoisePredictor, cannot make a prediction for this state.
+// With this schedule, evenly spaced DDIM steps (diffusion.Gaussian with η = 0) are Euler's method
+// for dz/dt = E[ε − x_0 | z]. Because ᾱ(1) = 0, the first state is pure noise. Denoisers that
+// divide by √ᾱ, such as energy.NoisePredictor, cannot make a prediction for this state.
 type Straight struct{}
 
-// Alpha returns the signal level at time t; it implements [Schedule].
+// Alpha implements [Schedule]. It returns the signal level at time t.
 func (Straight) Alpha(t float64) float64 {
 	t = unit(t)
 	a, b := float64((1-t)*(1-t)), float64(t*t)
 	return a / (a + b)
 }
 
-// Time returns the time at which the signal level is alpha; it implements [Schedule].
+// Time implements [Schedule]. It returns the time at which the signal level is alpha.
 func (Straight) Time(alpha float64) float64 {
 	alpha = unit(alpha)
 	noise := math.Sqrt(1 - alpha)
 	return noise / (noise + math.Sqrt(alpha))
 }
 
-// CosineBar is the schedule ᾱ(t) = f(t)/f(0), f(t) = cos²(π/2·(t+s)/(1+s)) (Nichol and Dhariwal
-// 2021), but at least MinAlpha. The zero value has s = 0.008.
+// CosineBar is the schedule for reals ᾱ(t) = f(t)/f(0) with f(t) = cos²(π/2·(t+s)/(1+s)) (Nichol
+// and Dhariwal 2021), but at least MinAlpha. The zero value has s = 0.008.
 type CosineBar struct {
 	Offset float64 // s in the formula; 0 means 0.008
 
-	// MinAlpha is the smallest ᾱ; 0 means 1e-9. In the formula ᾱ(1) is 0, which makes 1/√ᾱ
-	// infinite. The default is near the ᾱ(1) of the usual bound β ≤ 0.999 in 1000 steps.
+	// MinAlpha is the smallest ᾱ; 0 means 1e-9. Without it, ᾱ(1) would be 0 and 1/√ᾱ infinite. The
+	// default is near the ᾱ(1) that results from the usual bound β ≤ 0.999 in 1000 steps.
 	MinAlpha float64
 }
 
-// Alpha returns the signal level at time t; it implements [Schedule].
+// Alpha implements [Schedule]. It returns the signal level at time t.
 func (c CosineBar) Alpha(t float64) float64 {
 	if t <= 0 {
 		return 1
@@ -214,8 +218,8 @@ func (c CosineBar) Alpha(t float64) float64 {
 	return max(least, float64(r*r))
 }
 
-// Time returns the time at which the signal level is alpha, to the precision of Alpha; it
-// implements [Schedule].
+// Time implements [Schedule]. It returns the time at which the signal level is alpha, to the
+// precision of Alpha.
 func (c CosineBar) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
 func (c CosineBar) filled() (offset, least float64) {
@@ -229,7 +233,7 @@ func (c CosineBar) filled() (offset, least float64) {
 	return offset, least
 }
 
-// Check returns an error if a field is out of range; it implements [Checked].
+// Check implements [Checked]. It returns an error if a field is out of range.
 func (c CosineBar) Check() error {
 	if s, f := c.filled(); !(s > 0) || math.IsInf(s, 1) || !(f > 0 && f < 1) {
 		return fmt.Errorf("noise: CosineBar: Offset = %v, MinAlpha = %v, want > 0 and in (0, 1)", s, f)
@@ -237,15 +241,15 @@ func (c CosineBar) Check() error {
 	return nil
 }
 
-// PolynomialSNR is the schedule whose signal-to-noise ratio is a polynomial in the remaining
-// time,
+// PolynomialSNR is the schedule for reals whose signal-to-noise ratio is a polynomial in the
+// remaining time,
 //
 //	ᾱ/(1−ᾱ) = Max·(1−t)^Power,
 //
-// with ᾱ at least MinAlpha. Power 1, a linear ratio, is the clock of stochastic localization
-// (Montanari 2023). With T even steps, the first step ends at the ratio Max/T^Power. With Power 1
-// this step decides too much, unless Max is at most a few times T. The zero value has Power 4 and
-// Max 1e4.
+// with ᾱ at least MinAlpha. A Power of 1, a linear ratio, is the clock of stochastic localization
+// (Montanari 2023). In a run of T evenly spaced steps, the first step ends at the ratio
+// Max/T^Power. If Power is 1, this step decides too much, unless Max is at most a few times T. The
+// zero value has Power 4 and Max 1e4.
 type PolynomialSNR struct {
 	Power    float64 // exponent > 0; 0 means 4
 	Max      float64 // ratio as t → 0, > 0; 0 means 1e4
@@ -265,7 +269,7 @@ func (c PolynomialSNR) filled() PolynomialSNR {
 	return c
 }
 
-// Alpha returns the signal level at time t; it implements [Schedule].
+// Alpha implements [Schedule]. It returns the signal level at time t.
 func (c PolynomialSNR) Alpha(t float64) float64 {
 	if t <= 0 {
 		return 1
@@ -274,11 +278,11 @@ func (c PolynomialSNR) Alpha(t float64) float64 {
 	return max(c.MinAlpha, simd.Sigmoid(simd.Log(c.Max)+float64(c.Power*simd.Log1p(-unit(t)))))
 }
 
-// Time returns the time at which the signal level is alpha, to the precision of Alpha; it
-// implements [Schedule].
+// Time implements [Schedule]. It returns the time at which the signal level is alpha, to the
+// precision of Alpha.
 func (c PolynomialSNR) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
-// Check returns an error if a field is out of range; it implements [Checked].
+// Check implements [Checked]. It returns an error if a field is out of range.
 func (c PolynomialSNR) Check() error {
 	if c = c.filled(); !(c.Power > 0) || !(c.Max > 0) || math.IsInf(c.Power, 1) || math.IsInf(c.Max, 1) || !(c.MinAlpha > 0 && c.MinAlpha < 1) {
 		return fmt.Errorf("noise: PolynomialSNR: Power = %v, Max = %v, MinAlpha = %v, want Power and Max finite and > 0, MinAlpha in (0, 1)", c.Power, c.Max, c.MinAlpha)

@@ -1,6 +1,6 @@
-// Package noise provides the noise schedules of diffusions. For tokens, [LogLinear] is the usual
-// choice. For reals it is [LinearBeta], or [Straight] for flows. The zero value of every schedule
-// is the recommended setting.
+// Package noise provides the noise schedules of diffusions, which determine how much of the signal
+// remains at each time. For tokens, [LogLinear] is the usual choice. For reals it is [LinearBeta],
+// or [Straight] for flows. The zero value of every schedule is the recommended setting.
 package noise
 
 import (
@@ -9,36 +9,38 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Schedule is the fraction of the signal that remains, as a function of diffusion time. For
-// tokens it is the probability α that a token is intact, and for reals it is ᾱ.
+// Schedule gives the signal level, the fraction of the signal that remains, as a function of
+// diffusion time. For tokens it is the probability α that a token is intact, and for reals it is ᾱ
+// in x_t = √ᾱ·x_0 + √(1−ᾱ)·noise.
 type Schedule interface {
-	// Alpha returns α(t) for t in [0,1]. It is non-increasing and in [0,1]. At t = 0 it is
-	// exactly 1, even if the formula gives another value, because otherwise masks would remain
-	// after the last step.
+	// Alpha returns the signal level α(t) for t in [0,1]. It does not increase with t and is in
+	// [0,1]. At t = 0 it is exactly 1, even if the formula gives another value, because otherwise
+	// masks would remain after the last step.
 	Alpha(t float64) float64
 
-	// Time returns the t in [0,1] with Alpha(t) = alpha. It returns 0 if alpha exceeds Alpha(t)
-	// for all t > 0, and 1 if alpha is below Alpha(1).
+	// Time returns the time t in [0,1] with Alpha(t) = alpha. It returns 0 if alpha exceeds
+	// Alpha(t) for all t > 0, and 1 if alpha is below Alpha(1).
 	Time(alpha float64) float64
 }
 
 // Checked is a schedule or a denoiser whose settings can be invalid. The denoisers of package
 // diffusion that combine other denoisers are Checked.
 type Checked interface {
-	// Check returns an error that names an invalid setting, or nil. Runners call it before
-	// anything else.
+	// Check returns an error that names an invalid setting, or nil if all are valid. Runners call
+	// it before anything else.
 	Check() error
 }
 
-// Tabulated is a schedule that can precompute the work shared by all calls of Alpha.
+// Tabulated is a schedule that can compute in advance the work shared by all calls of Alpha.
 type Tabulated interface {
 	// Tabulate returns a faster schedule with the same values, bit for bit.
 	Tabulate() Schedule
 }
 
-// Resolve returns the schedule to use for c: LogLinear{} if c is nil, the result of Tabulate if c
-// is [Tabulated], and otherwise c. It returns the error of a [Checked] schedule, and an error if
-// α(0) is not 1 or α(1) is outside [0, 1). Messages begin with who, such as "diffusion: Masked".
+// Resolve returns the schedule that a process with the field c uses. It is LogLinear{} if c is nil,
+// the result of Tabulate if c is [Tabulated], and otherwise c. Resolve returns the error of a
+// [Checked] schedule, and an error if α(0) is not 1 or α(1) is outside [0, 1). Messages begin with
+// who, such as "diffusion: Masked".
 func Resolve(who string, c Schedule) (Schedule, error) {
 	if c == nil {
 		return LogLinear{}, nil

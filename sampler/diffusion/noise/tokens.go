@@ -7,57 +7,57 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// LogLinear is the schedule α(t) = 1 − (1−ε)t of masked diffusion (Sahoo et al. 2024). Tokens are
-// unmasked at a constant rate. The zero value has ε = 1e-3.
+// LogLinear is the schedule α(t) = 1 − (1−ε)t of masked diffusion (Sahoo et al. 2024), with which
+// tokens are unmasked at a constant rate. The zero value has ε = 1e-3.
 type LogLinear struct {
-	// Epsilon is ε = α(1). 0 means 1e-3, and a negative value means 0.
+	// Epsilon is ε, the signal level at time 1. 0 means 1e-3, and a negative value means 0.
 	Epsilon float64
 }
 
-// Alpha returns the signal level at time t; it implements [Schedule].
+// Alpha implements [Schedule]. It returns the signal level at time t.
 func (c LogLinear) Alpha(t float64) float64 { return 1 - float64((1-epsilon(c.Epsilon))*t) }
 
-// Time returns the time at which the signal level is alpha; it implements [Schedule].
+// Time implements [Schedule]. It returns the time at which the signal level is alpha.
 func (c LogLinear) Time(alpha float64) float64 { return unit((1 - alpha) / (1 - epsilon(c.Epsilon))) }
 
-// Check returns an error if a field is out of range; it implements [Checked].
+// Check implements [Checked]. It returns an error if a field is out of range.
 func (c LogLinear) Check() error { return checkEpsilon("LogLinear", c.Epsilon) }
 
-// Cosine is the schedule α(t) = ε + (1−ε)·cos(πt/2) (Sahoo et al. 2024). The zero value has ε =
-// 1e-3.
+// Cosine is the schedule α(t) = ε + (1−ε)·cos(πt/2) for tokens (Sahoo et al. 2024). The zero value
+// has ε = 1e-3.
 type Cosine struct {
-	// Epsilon is ε = α(1). 0 means 1e-3, and a negative value means 0.
+	// Epsilon is ε, the signal level at time 1. 0 means 1e-3, and a negative value means 0.
 	Epsilon float64
 }
 
-// Alpha returns the signal level at time t; it implements [Schedule].
+// Alpha implements [Schedule]. It returns the signal level at time t.
 func (c Cosine) Alpha(t float64) float64 { return lift(epsilon(c.Epsilon), cosQuarter(t)) }
 
-// Time returns the time at which the signal level is alpha, to the precision of Alpha; it
-// implements [Schedule].
+// Time implements [Schedule]. It returns the time at which the signal level is alpha, to the
+// precision of Alpha.
 func (c Cosine) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
-// Check returns an error if a field is out of range; it implements [Checked].
+// Check implements [Checked]. It returns an error if a field is out of range.
 func (c Cosine) Check() error { return checkEpsilon("Cosine", c.Epsilon) }
 
-// CosineSquared is the schedule α(t) = ε + (1−ε)·cos²(πt/2) (Sahoo et al. 2024). The zero value
-// has ε = 1e-3.
+// CosineSquared is the schedule α(t) = ε + (1−ε)·cos²(πt/2) for tokens (Sahoo et al. 2024). The
+// zero value has ε = 1e-3.
 type CosineSquared struct {
-	// Epsilon is ε = α(1). 0 means 1e-3, and a negative value means 0.
+	// Epsilon is ε, the signal level at time 1. 0 means 1e-3, and a negative value means 0.
 	Epsilon float64
 }
 
-// Alpha returns the signal level at time t; it implements [Schedule].
+// Alpha implements [Schedule]. It returns the signal level at time t.
 func (c CosineSquared) Alpha(t float64) float64 {
 	cos := cosQuarter(t)
 	return lift(epsilon(c.Epsilon), float64(cos*cos))
 }
 
-// Time returns the time at which the signal level is alpha, to the precision of Alpha; it
-// implements [Schedule].
+// Time implements [Schedule]. It returns the time at which the signal level is alpha, to the
+// precision of Alpha.
 func (c CosineSquared) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
-// Check returns an error if a field is out of range; it implements [Checked].
+// Check implements [Checked]. It returns an error if a field is out of range.
 func (c CosineSquared) Check() error { return checkEpsilon("CosineSquared", c.Epsilon) }
 
 // cosQuarter returns cos(πt/2) for t in [0,1]. The result is exactly 1 at t = 0 and 0 at t = 1, and
@@ -82,14 +82,14 @@ func cosQuarter(t float64) float64 {
 	return p
 }
 
-// LinearSigma is the schedule α(t) = e^{−σ(t)} with σ(t) = Min + (Max−Min)·t. The zero value has
-// σ from 0 to 20.
+// LinearSigma is the schedule α(t) = e^{−σ(t)} for tokens, with σ(t) = Min + (Max−Min)·t. The zero
+// value has σ from 0 to 20.
 type LinearSigma struct {
 	Min float64 // noise σ just after time 0, ≥ 0
 	Max float64 // noise σ(1) > Min; 0 means 20, where 2e-9 of the signal remains
 }
 
-// Alpha returns the signal level at time t; it implements [Schedule].
+// Alpha implements [Schedule]. It returns the signal level at time t.
 func (c LinearSigma) Alpha(t float64) float64 {
 	if t <= 0 {
 		return 1
@@ -97,7 +97,7 @@ func (c LinearSigma) Alpha(t float64) float64 {
 	return simd.Exp(-(c.Min + float64((c.top()-c.Min)*t)))
 }
 
-// Time returns the time at which the signal level is alpha; it implements [Schedule].
+// Time implements [Schedule]. It returns the time at which the signal level is alpha.
 func (c LinearSigma) Time(alpha float64) float64 {
 	return unit((-simd.Log(alpha) - c.Min) / (c.top() - c.Min))
 }
@@ -109,7 +109,7 @@ func (c LinearSigma) top() float64 {
 	return c.Max
 }
 
-// Check returns an error if a field is out of range; it implements [Checked].
+// Check implements [Checked]. It returns an error if a field is out of range.
 func (c LinearSigma) Check() error {
 	if !(c.Min >= 0) || !(c.top() > c.Min) || math.IsInf(c.top(), 1) {
 		return fmt.Errorf("noise: LinearSigma: Min = %v, Max = %v, want 0 ≤ Min < Max < ∞", c.Min, c.top())
@@ -117,15 +117,15 @@ func (c LinearSigma) Check() error {
 	return nil
 }
 
-// GeometricSigma is the schedule α(t) = e^{−σ(t)} with σ(t) = Min^{1−t}·Max^t for t > 0. The zero
-// value has σ from 1e-3 to 20.
+// GeometricSigma is the schedule α(t) = e^{−σ(t)} for tokens, with σ(t) = Min^{1−t}·Max^t for t >
+// 0. The zero value has σ from 1e-3 to 20.
 type GeometricSigma struct {
 	Min float64 // noise σ just after time 0; 0 means 1e-3
 	Max float64 // noise σ(1); 0 means 20
 }
 
-// Alpha returns the signal level at time t; it implements [Schedule]. It jumps from e^{−Min} to 1
-// at t = 0.
+// Alpha implements [Schedule]. It returns the signal level at time t, which jumps from 1 to
+// e^{−Min} just after t = 0.
 func (c GeometricSigma) Alpha(t float64) float64 {
 	if t <= 0 {
 		return 1
@@ -134,7 +134,7 @@ func (c GeometricSigma) Alpha(t float64) float64 {
 	return simd.Exp(-simd.Exp(simd.Log(lo) + float64(t*(simd.Log(hi)-simd.Log(lo)))))
 }
 
-// Time returns the time at which the signal level is alpha; it implements [Schedule].
+// Time implements [Schedule]. It returns the time at which the signal level is alpha.
 func (c GeometricSigma) Time(alpha float64) float64 {
 	lo, hi := c.bounds()
 	sigma := -simd.Log(alpha)
@@ -155,7 +155,7 @@ func (c GeometricSigma) bounds() (lo, hi float64) {
 	return lo, hi
 }
 
-// Check returns an error if a field is out of range; it implements [Checked].
+// Check implements [Checked]. It returns an error if a field is out of range.
 func (c GeometricSigma) Check() error {
 	if lo, hi := c.bounds(); !(lo > 0) || !(hi > lo) || math.IsInf(hi, 1) {
 		return fmt.Errorf("noise: GeometricSigma: Min = %v, Max = %v, want 0 < Min < Max < ∞", lo, hi)

@@ -1,15 +1,17 @@
-// Package scored draws samples of masked diffusion that a judge accepts. The judge may be a black
-// box or a network; it need not be a language.
+// Package scored draws samples of masked diffusion that a judge accepts. A judge is a
+// constraint.Set that scores whole sequences. It may be a black box or a network, and need not be a
+// language.
 //
-// Most programs want a [Runner]. It finds feasible samples at about the cost of a plain run and
-// needs no derivatives. It looks ahead before it reveals a token, and masks tokens again when no
-// acceptable token remains. [Exact] draws from the distribution of the denoiser given the set, by
-// guided rejection. It reports a bound on its error and the probability of the set, and costs
-// several times as much. [Potential] turns a score into the weights of diffusion.Particles.
+// Most programs want a [Runner]. It finds feasible samples, those that the judge accepts, at about
+// the cost of a plain run, and needs no derivatives. It looks ahead before it reveals a token, and
+// masks tokens again when no acceptable token remains. [Exact] draws from the distribution of the
+// denoiser given that the sample is feasible, by guided rejection. It reports a bound on its error
+// and the probability of a feasible sample, and costs several times as much. [Potential] turns a
+// score into the weights of diffusion.Particles.
 //
-// Projections change predictions instead of drawing differently. With masks this fails, because
-// an unmasked token is never reconsidered. With uniform noise, where every token can change until
-// the end, use projection/lagrange.
+// A projection is no substitute under masks: it changes predictions, but an unmasked token is never
+// reconsidered. With uniform noise, where every token can change until the end, use
+// projection/lagrange.
 //
 // An error of one sample does not affect the others: Runner and Exact return
 // [diffusion.SampleErrors] and a [Report] for every sample.
@@ -40,54 +42,55 @@ const (
 	defaultRounds      = 50
 )
 
-// Config states what samples must satisfy, and holds the settings of a run. Judge is required.
-// The zero value of every other field is the recommended setting.
+// Config states what samples must satisfy, and holds the settings of a [Runner]. Only Judge is
+// required. The zero value of every other field is the recommended setting.
 type Config struct {
-	// Judge decides feasibility: a sample x is feasible if g_j(x) ≤ 0 for all j. Each call
-	// passes many states, and calls are concurrent unless Workers is 1. A violation of +Inf
-	// is worse than any other. A NaN makes the sample fail with an error.
+	// Judge decides which samples are feasible: a sample x is feasible if g_j(x) ≤ 0 for all its
+	// functions g_j. Each call passes many states, and calls are concurrent unless Workers is 1. A
+	// violation of +Inf is worse than any other. A NaN makes the sample fail with an error.
 	Judge constraint.Set
 
-	// Guide, if not nil, is a cheaper set, such as a surrogate, that replaces Judge in the
-	// look-ahead. Judge still decides about the last token of a sample and about tokens that
-	// were masked again.
+	// Guide, if not nil, is a cheaper set, such as a surrogate of Judge, that replaces Judge when
+	// the sampler looks ahead. Judge still decides about the last token of a sample and about
+	// tokens that were masked again.
 	Guide constraint.Set
 
-	// Within, if not nil, is a language to which samples must also belong. It is a projector
-	// whose projection is a diffusion.Drawer without a memory, such as projection.Path.
-	// Completions are then joint draws within the language.
+	// Within, if not nil, is the projector of a language (a set of sequences) to which samples must
+	// also belong, such as a projection.Path. When the sampler looks ahead, it fills in masks by
+	// joint draws within the language. The projection must be a diffusion.Drawer that remembers
+	// nothing between samples.
 	Within diffusion.Projector
 
-	// Candidates is the number of draws for a token that the look-ahead compares, if more
-	// than 16 levels have weight; 0 means 8. With at most 16, all levels with weight are
-	// candidates.
+	// Candidates is the number of draws for a token between which the sampler chooses by looking
+	// ahead; 0 means 8. If at most 16 levels have weight at a site, all of them are candidates
+	// instead.
 	Candidates int
 
-	// Completions is the number of times that the remaining masks are filled in for each
-	// candidate; 0 means 8, or 128 for [Exact].
+	// Completions is the number of times that the sampler, looking ahead, fills in the other masks
+	// for each candidate; 0 means 8, or 128 for [Exact].
 	Completions int
 
-	// Rounds is the largest number of times that a [Runner] masks tokens of a sample again; 0
-	// means 50, −1 means never.
+	// Rounds is the largest number of times that a [Runner] masks tokens of a sample again; 0 means
+	// 50, −1 means never.
 	Rounds int
 
-	// Clamp fixes tokens (infilling). It has one entry per site; −1 leaves the site free. If
-	// Clamp is nil, all sites are free.
+	// Clamp fixes tokens (infilling). It has one entry per site: the token, or −1 where the sample
+	// is free. If Clamp is nil, all sites are free.
 	Clamp []int32
 
-	// steps of the time grid; 0 means 128; ignored by processes that determine their own
-	// number of steps
+	// number of steps from noise to sample; 0 means 128; ignored by processes that determine it
+	// themselves
 	Steps int
-	// samples per call of the denoiser; 0 means the number that fits in 256 MiB, at most 64
+	// number of samples per call of the denoiser; 0 means as many as fit in 256 MiB, at most 64
 	Batch int
-	// goroutines, apart from those of the denoiser; 0 means GOMAXPROCS; does not affect
+	// number of goroutines besides those of the denoiser; 0 means GOMAXPROCS; does not affect
 	// results
 	Workers int
-	Seed    uint64 // seed; sample i draws from stream (Seed, i)
+	Seed    uint64 // seed of the random streams; sample i draws from stream (Seed, i)
 	// number of the first sample; a run in parts gives the same bits as a single run
 	First int
-	Meta  any // conditioning that is passed to the denoiser
-	// called after every finished sample, unless nil, in the goroutine of Sample
+	Meta  any // conditioning, such as a label or a prompt, that is passed to the denoiser
+	// called by Sample after every finished sample, in the goroutine of the call, unless nil
 	Progress func(done, total int)
 }
 
@@ -106,8 +109,9 @@ func (c *Config) fill(sites, levels, completions int) error {
 	return cmp.Or(checkSet("Config.Judge", c.Judge), checkSet("Config.Guide", c.Guide), slots.CheckClamp(prefix+"Clamp", c.Clamp, sites, levels))
 }
 
-// Partial is a set that may be unable to judge sequences, such as a constraint.Score. Decides
-// reports whether the set can judge sequences. A set that cannot is rejected as a judge or a guide.
+// Partial is a set that may be unable to judge sequences, such as a constraint.Score. Its method
+// Decides reports whether the set can judge them. A set that cannot is rejected as a judge or a
+// guide.
 type Partial interface{ Decides() bool }
 
 var _ Partial = constraint.Score{}

@@ -24,49 +24,51 @@ const (
 	tuningChains     = 1 << 63 // streams of the tuning run have numbers from 2⁶³
 )
 
-// ExactConfig holds the settings of [Exact].
+// ExactConfig holds the settings of [Exact]: those of [Config] and the ones below.
 type ExactConfig struct {
 	Config
 
-	// Tuning is the number of paths of the tuning run, which sets the cap on weights; 0 means
+	// Tuning is the number of paths of the tuning run, which determines the cap on weights; 0 means
 	// 512. If all paths fail, the number is doubled, up to four times.
 	Tuning int
 
-	// Excess is the share of the weight above the cap that the tuning run allows, in (0, 1);
-	// 0 means 0.002. A smaller share is more accurate and more expensive.
+	// Excess is the share of the weight that may lie above the cap in the tuning run, in (0, 1); 0
+	// means 0.002. A smaller share is more accurate and more expensive.
 	Excess float64
 
-	// Paths is the largest number of proposals for one sample; 0 means 100,000.
+	// Paths is the largest number of paths proposed for one sample; 0 means 100,000.
 	Paths int
 }
 
-// Exact draws from
+// Exact draws samples, by rejection, from the distribution given that they are feasible,
 //
-//	p(x)·1[g(x) ≤ 0] / P,  P = Σ_x p(x)·1[g(x) ≤ 0],
+//	p(x)·1[g(x) ≤ 0] / P,  P = Σ_x p(x)·1[g(x) ≤ 0].
 //
-// where p is the distribution of the unconstrained diffusion with the same process and steps. For
-// diffusion.Masked{FirstHitting: true}, p is the distribution of the denoiser, whether or not the
-// denoiser is consistent.
+// Here p is the distribution of the unconstrained diffusion with the same process and steps, and g
+// ≤ 0 means that Config.Judge accepts. For diffusion.Masked{FirstHitting: true}, p is the
+// distribution of the denoiser, whether or not the denoiser is consistent.
 //
-// A path reveals at site i a token v drawn from q ∝ p_i·ψ. Let φ_v be the mean of e^{−max(0, S)/Θ}
-// over the scores S of completions as in [Runner], with Θ = ½·sd·(masks left)/sites. ψ_v is nine
-// tenths of φ_v plus a tenth of the mean of φ over candidates. The weight of a path is W = ∏
-// p_i(v)/q(v), or 0 if it ends outside the set. So E[W·f(x)] = Σ_x p(x)·1[g(x) ≤ 0]·f(x) for every
-// f.
+// Exact proposes paths, sequences of steps from all masks to a complete state. At site i a path
+// reveals a token v drawn from q ∝ p_i·ψ, where p_i is the prediction and ψ is computed by looking
+// ahead. As in [Runner], each candidate v is completed several times and the completions get scores
+// S. Let φ_v be the mean of e^{−max(0, S)/Θ} over these scores, with Θ = ½·sd·(masks left)/sites,
+// where sd is their pooled standard deviation. ψ_v is nine tenths of φ_v plus a tenth of the mean
+// of φ over candidates. The weight of a path is W = ∏ p_i(v)/q(v), or 0 if its end is not feasible.
+// So E[W·f(x)] = Σ_x p(x)·1[g(x) ≤ 0]·f(x) for every function f.
 //
 // A path is accepted with probability min(1, W/c). The cap c is the smallest for which Σ(W−c)₊ is
-// at most Excess·ΣW over a tuning run. Because this choice is optimistic, the excess is estimated
-// again on other paths: see [Exact.Excess].
+// at most ExactConfig.Excess·ΣW over the paths of a tuning run. Because this choice is optimistic,
+// the excess is estimated again on other paths: see [Exact.Excess].
 //
 // If the denoiser is time-free, paths share the predictions for states with at most one unmasked
 // token. A path of L tokens then takes L − 2 predictions.
 //
-// Given the cap, samples are independent. Their total variation distance from the target is at
-// most E(W−c)₊/E(W). W gives an unbiased estimate of P: see [Exact.LogProb].
+// Given the cap, samples are independent. Their total variation distance from the target is at most
+// E(W−c)₊/E(W). W gives an unbiased estimate of P: see [Exact.LogProb].
 //
-// Sample i draws only from stream (Seed, i), and path j of the tuning run from stream (Seed, 2⁶³
-// + j). Results do not depend on Workers or Batch. Methods must not be called concurrently with
-// each other.
+// Sample i draws only from stream (Seed, i), and path j of the tuning run from stream (Seed, 2⁶³ +
+// j). Results do not depend on Workers or Batch. Methods must not be called concurrently with each
+// other.
 type Exact struct {
 	e      *engine
 	cfg    ExactConfig
@@ -78,9 +80,9 @@ type Exact struct {
 	above    ratio // ratio of (W−c)₊ to W over the paths of samples, in units of c
 }
 
-// NewExact returns a sampler from the model with the process. The steps of the process must be
-// diffusion.Joint, such as those of Masked, because the choice of sites must not depend on tokens.
-// The first call of Sample makes the tuning run.
+// NewExact returns an exact sampler from the model by the given process. The steps of the process
+// must be diffusion.Joint, such as those of Masked, because the choice of sites must not depend on
+// tokens. The first call of Sample makes the tuning run.
 //
 // NewExact returns the same errors as [New]. It also returns an error if the steps of the process
 // are not Joint or a field is out of range.
@@ -103,34 +105,35 @@ func NewExact(ctx context.Context, model energy.Denoiser[int32], process diffusi
 	return &Exact{e: e, cfg: cfg, made: e.cfg.First, logCap: math.NaN()}, nil
 }
 
-// Len returns the number of the next sample.
+// Len returns the number of the next sample, which is Config.First in a new sampler.
 func (x *Exact) Len() int { return x.made }
 
-// LogProb returns the logarithm of an estimate of P, the probability of the set under the
-// distribution p. It also returns the relative standard error of that estimate. The estimate of P
-// is the mean weight over all paths of the tuning run and the first path of every sample, so it is
-// unbiased. The result logP is NaN before the first call of Sample, and −Inf if no path was
-// feasible.
+// LogProb returns the logarithm of an estimate of P, the probability under p of a feasible sample
+// (see [Exact]), and the relative standard error of that estimate. The estimate of P is the mean
+// weight over all paths of the tuning run and the first path of every sample, so it is unbiased.
+// The result logP is NaN before the first call of Sample, and −Inf if no path was feasible.
 func (x *Exact) LogProb() (logP, stderr float64) { return x.evidence.Mean() }
 
 // Excess returns an estimate of E(W−c)₊/E(W), which bounds the total variation distance between the
-// samples' distribution and the target. The result bound is the value to quote. It is the estimate
-// plus three standard errors, but at least ExactConfig.Excess. Both results are computed from the
-// paths of the samples, not from the tuning run, and are NaN if no sample has been made.
+// samples' distribution and the target (see [Exact]). The result bound is the value to quote. It is
+// the estimate plus three standard errors, but at least ExactConfig.Excess. Both results are
+// computed from the paths of the samples, not from the tuning run, and are NaN if no sample has
+// been made.
 func (x *Exact) Excess() (share, bound float64) {
 	share, stderr := x.above.share()
 	return share, max(x.cfg.Excess, share+float64(3*stderr))
 }
 
-// Sample fills dst, any number of samples × sites, with samples. If no path was accepted for a
-// sample, it stores the best of its paths instead. A path that fails during the tuning run has
-// weight 0. If no path of the tuning run is feasible, all samples get its error. Later, the error
-// of a path becomes that of its sample.
+// Sample fills dst, which holds any number of samples × sites, with samples. If no path was
+// accepted for a sample, it stores the best of its paths instead.
 //
 // The error is a [diffusion.SampleErrors] if some samples are not feasible. Its entry for such a
-// sample is a *[NotConverged], or an error of the language, the denoiser or the judge. If ctx
-// ends, Sample returns the error of ctx. The entries of unfinished samples are then −1, and the
-// next call begins again with the first sample of this call.
+// sample is a *[NotConverged], or an error of the language, the denoiser or the judge. The error of
+// a path becomes that of its sample. In the tuning run, such a path merely has weight 0, but if no
+// path of that run is feasible, every sample gets its error.
+//
+// If ctx ends, Sample returns the error of ctx. The entries of unfinished samples are then −1, and
+// the next call begins again with the first sample of this call.
 func (x *Exact) Sample(ctx context.Context, dst []int32) error {
 	e := x.e
 	errs := e.open(dst)
@@ -183,7 +186,7 @@ func (x *Exact) Sample(ctx context.Context, dst []int32) error {
 }
 
 // Reports returns a report for every sample of the last call of Sample, or nil before the first
-// call. The next call of Sample makes a new slice.
+// call. Every call of Sample makes a new slice.
 func (x *Exact) Reports() []Report { return x.e.reports }
 
 // findCap makes the tuning run and sets the cap. The result fault, unless nil, is the error to

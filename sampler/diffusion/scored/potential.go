@@ -15,21 +15,22 @@ import (
 //	G_0(x) = 1[s(x) ≤ 0]   if Temperature is 0,
 //	G_0(x) = e^{−s(x)/T}   if Temperature is T > 0,
 //
-// where s(x) = max_j g_j(x). Particles then estimate P = E_p[G_0] without bias, where p is the
-// distribution without weights. The distribution of the particles tends to p·G_0/P as their
-// number grows. For Temperature 0, [Exact] is an alternative without particles.
+// where s(x) = max_j g_j(x) over the functions g_j of Score. If p is the distribution without
+// weights, the distribution of the particles tends to p·G_0/P as their number grows, and they
+// estimate P = E_p[G_0] without bias. For Temperature 0, [Exact] is an alternative without
+// particles.
 type Potential struct {
 	Score       constraint.Set
 	Temperature float64 // temperature T ≥ 0, in units of the score
 
-	// Value, if not nil, steers the particles. It stores in logG the values log G_t of states
-	// at times t > 0. The ideal value is the log of the mean of G_0 given x_t, learned or
+	// Value, if not nil, steers the particles. For states x_t at times t > 0 it stores the values
+	// log G_t(x_t) in logG. The ideal value is the log of the mean of G_0 given x_t, learned or
 	// computed. Without Value, states are weighted only at the end.
 	Value func(logG []float64, x []int32, t []float64)
 }
 
-// Validate returns an error unless Score is a valid set that can judge sequences and Temperature
-// is finite and ≥ 0.
+// Validate returns an error unless Score is a valid set that can judge sequences and Temperature is
+// finite and ≥ 0.
 func (p Potential) Validate() error {
 	if err := check.Given("scored: Potential", "Score", p.Score); err != nil {
 		return err
@@ -41,8 +42,8 @@ func (p Potential) Validate() error {
 }
 
 // Log stores in logG the value log G_t(x_t) of each state x_t in x at its time in t. If a violation
-// is NaN, the value is NaN, and the particles fail with an error. If Validate returns an error, Log
-// panics with that error. Log is safe for concurrent use if Score and Value are.
+// is NaN, the value is NaN, and the particles fail with an error. Log panics if Validate returns an
+// error. It is safe for concurrent use if Score and Value are.
 func (p Potential) Log(logG []float64, x []int32, t []float64) {
 	if err := p.Validate(); err != nil {
 		panic(err)

@@ -9,36 +9,38 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// Runner draws samples of masked diffusion that a judge accepts. It looks ahead before it reveals
-// a token, and can mask tokens again.
+// Runner draws samples of masked diffusion that a judge accepts. It looks ahead before it reveals a
+// token, and can mask tokens again.
 //
 // The process decides when each site is revealed. For a site to be revealed, every level with
-// weight is a candidate. If more than 16 levels have weight, the candidates are 8 draws from the
-// row of the site. For each candidate v, the other masks are filled in M times from their rows. The
-// judge scores all of these states in one call. S_vm is the score of completion m of candidate v.
-// The token is drawn from row·ψ with
+// weight in the prediction is a candidate token. If more than 16 levels have weight, the candidates
+// are 8 draws from the prediction for the site. For each candidate v, the other masks are filled in
+// M times by draws from their predictions. The judge scores all of these completions in one call;
+// let S_vm be the score of completion m of candidate v. The token is drawn with probability ∝
+// prediction·ψ, where
 //
 //	ψ_v = max(1e-9, (#{m: S_vm ≤ 0} + Φ(−mean_v/sd))/(M+1)).
 //
-// Here mean_v is the mean score of candidate v, and sd is the standard deviation pooled over
-// candidates. For the last mask, ψ is 1 if the judge accepts and 0 otherwise.
+// Here mean_v is the mean score of candidate v, sd is the standard deviation pooled over
+// candidates, and Φ is the normal distribution function. For the last mask, ψ is 1 if the judge
+// accepts and 0 otherwise.
 //
 // If the judge accepts no token, tokens are masked again. In round r, counted from 0, the Runner
-// masks 2 + r/2 random sites of the best sample so far. It reveals them in the same way. In every
+// masks 2 + r/2 random sites of the best state so far and reveals them in the same way. In every
 // sixteenth round it masks all sites. After Config.Rounds rounds the sample fails with a
 // *[NotConverged].
 //
-// A Runner makes about 1.5 times as many predictions as a run without a score, and needs no
+// A Runner makes about 1.5 times as many predictions as a run without a judge, and needs no
 // derivatives. Samples are feasible, but their distribution is not exactly that of the denoiser
-// given the set; for that, see [Exact].
+// given that they are; for that, see [Exact].
 //
-// Some processes decide from drawn tokens which sites to reveal or mask: diffusion.Remask, with
-// any rule but RemaskConfidence, and diffusion.Ordered. The look-ahead then replaces the tokens
-// drawn for this decision.
+// Some processes decide from drawn tokens which sites to reveal or mask: diffusion.Ordered, and
+// diffusion.Remask with the rule RemaskConfidence. The tokens found by looking ahead then replace
+// the tokens drawn for this decision.
 //
 // Sample i draws only from stream (Seed, i). Results do not depend on Workers. They do not depend
-// on Batch either, if the denoiser and the judge treat every state independently. Methods must
-// not be called concurrently with each other.
+// on Batch either, if the denoiser and the judge treat every state independently. Methods must not
+// be called concurrently with each other.
 type Runner struct {
 	e    *engine
 	made int
@@ -48,13 +50,14 @@ type Runner struct {
 // 200 samples do not converge in TestScoresUnderMasksConverge (512 levels, 1 %).
 const afresh = 16
 
-// New returns a runner that samples from the model with the process. The steps of the process
+// New returns a runner that samples from the model by the given process. The steps of the process
 // must be diffusion.Absorbing and diffusion.Renoiser, such as those of Masked. New binds the
 // process and the language under ctx.
 //
 // New returns an error if the model or the process is nil, or if the model is guided at the
-// posterior. It also returns an error if the process has no masks or a field of the configuration
-// is out of range. Errors of a noise.Checked model and of the projector are returned too.
+// posterior (see diffusion.Guide). It also returns an error if the process has no masks or a field
+// of the configuration is out of range. Errors of the projector and of a noise.Checked model are
+// returned too.
 func New(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg Config) (*Runner, error) {
 	e, err := newEngine(ctx, model, process, cfg, defaultCompletions)
 	if err != nil {
@@ -65,16 +68,16 @@ func New(ctx context.Context, model energy.Denoiser[int32], process diffusion.Pr
 	return r, nil
 }
 
-// Len returns the number of the next sample.
+// Len returns the number of the next sample, which is Config.First in a new runner.
 func (r *Runner) Len() int { return r.made }
 
-// Sample fills x, any number of samples × sites, with samples. If no feasible sample was found,
-// it stores the best state found instead, with −1 where no token was chosen.
+// Sample fills x, which holds any number of samples × sites, with samples. If no feasible sample
+// was found, it stores the best state found instead, with −1 where no token was chosen.
 //
 // The error is a [diffusion.SampleErrors] if some samples are not feasible. Its entry for such a
-// sample is a *[NotConverged], or an error of the language, the denoiser or the judge. If ctx
-// ends, Sample returns the error of ctx. The entries of unfinished samples are then −1, and the
-// next call begins again with the first sample of this call.
+// sample is a *[NotConverged], or an error of the language, the denoiser or the judge. If ctx ends,
+// Sample returns the error of ctx. The entries of unfinished samples are then −1, and the next call
+// begins again with the first sample of this call.
 func (r *Runner) Sample(ctx context.Context, x []int32) error {
 	errs := r.e.open(x)
 	if err := r.e.sample(ctx, x, errs, r.made); err != nil {
@@ -85,7 +88,7 @@ func (r *Runner) Sample(ctx context.Context, x []int32) error {
 }
 
 // Reports returns a report for every sample of the last call of Sample, or nil before the first
-// call. The next call of Sample makes a new slice.
+// call. Every call of Sample makes a new slice.
 func (r *Runner) Reports() []Report { return r.e.reports }
 
 // takeBack is called at the end of a path. It returns done = true if the sample is feasible or no
@@ -126,27 +129,27 @@ func (r *Runner) takeBack(w *scratch, p *path) (done bool, err error) {
 	return false, nil
 }
 
-// Report describes the result and the cost of a sample.
+// Report describes the result and the cost of one sample.
 type Report struct {
-	// Violation is max_j g_j of the tokens returned for the sample, computed by the judge. It
-	// is ≤ 0 for feasible samples, and NaN if no path was finished.
+	// Violation is max_j g_j(x) for the tokens x returned for the sample, computed by the judge. It
+	// is ≤ 0 for feasible samples, and NaN if no state was completed.
 	Violation float64
 
 	Rounds int // number of rounds in which a [Runner] masked tokens again
-	Paths  int // number of proposals made by [Exact]
+	Paths  int // number of paths that [Exact] proposed
 	Judged int // number of states passed to the judge or the guide for this sample
 
-	// Predictions is the number of predictions made for this sample. If the denoiser is
-	// time-free, it excludes predictions that samples share. Samples share the predictions for
-	// the state without tokens and, if these fit in 64 MiB together, for states with one token.
+	// Predictions is the number of predictions made for this sample alone. If the denoiser is
+	// time-free, samples share some predictions, which are not counted: that for the state without
+	// tokens and, if these fit in 64 MiB together, those for states with one token.
 	Predictions int
 }
 
-// NotConverged is the error of a sample for which no feasible state was found. Sample returns the
+// NotConverged is the error of a sample for which no feasible state was found. Sample stores the
 // best state found in its place.
 type NotConverged struct {
 	Violation float64 // violation of the best state
-	Tries     int     // number of rounds of masking tokens again, or of proposals
+	Tries     int     // number of rounds of masking tokens again ([Runner]), or of paths ([Exact])
 }
 
 // Error returns the violation and the number of tries.

@@ -1,16 +1,16 @@
-// Package twisted draws real-valued samples of a diffusion given linear equations and
-// inequalities, from the conditional distribution itself.
+// Package twisted draws real-valued samples of a diffusion given linear equations and inequalities,
+// from the conditional distribution itself.
 //
 // Use a [Sampler] where a projection is not exact. Projections move every prediction to the
-// feasible set. That is exact only for Gaussian data and linear equations: if the data have
-// several modes, the modes get wrong weights. A Sampler runs particles whose reverse steps are
-// twisted by the denoiser's prediction of the constraint (Wu, Trippe, Naesseth, Blei, Cunningham
-// 2023). It weights them to correct the error of the twist, and resamples.
+// feasible set. That is exact only for Gaussian data and linear equations; if the data have several
+// modes, the modes get wrong weights. A Sampler runs particles whose reverse steps are twisted,
+// that is, shifted towards the constraint as the denoiser predicts it (Wu, Trippe, Naesseth, Blei,
+// Cunningham 2023). It weights the particles to correct the error of the twist, and resamples them.
 //
-// A Sampler needs the covariance of the clean state given the noisy one along the rows. A
-// [Posterior] model computes this covariance itself. For a denoise.Differentiable, such as a
-// network (neural.Reals), the Sampler uses vector–Jacobian products. For any other model it uses
-// differences of predictions.
+// A Sampler needs the covariance of the clean state given the noisy one, along the rows of the
+// equations and inequalities. A [Posterior] model computes this covariance itself. For a
+// denoise.Differentiable, such as a network (neural.Reals), the Sampler uses vector–Jacobian
+// products. For any other model it uses differences of predictions.
 //
 // If the distribution is known in closed form, no diffusion is needed:
 // [github.com/gibbsite-go/gibbsite/energy/continuous.Mixture.Where] and
@@ -21,11 +21,11 @@
 //
 // Near pure noise the covariance of a network is inaccurate. An indefinite covariance is made
 // definite, and weights correct for the change, which costs particles. A Posterior that combines
-// the network with another covariance, such as that of Gaussian data, can cost far less: the
-// series program of the examples has one.
+// the network with another covariance, such as that of Gaussian data, can cost far less: the series
+// program of the examples has one.
 //
-// The distribution is exact in the limit of many particles and many steps. 64 particles and 200
-// steps are usual; each additional narrow inequality can require more of both. Projections
+// The distribution is exact in the limit of many particles and many steps. Usual numbers are 64
+// particles and 200 steps; each additional narrow inequality can require more of both. Projections
 // (package projection/proximal) handle hundreds of inequalities. For this package a few dozen are
 // many.
 package twisted
@@ -57,38 +57,41 @@ const (
 	probes = 4
 )
 
-// Config holds the settings of a [Sampler]. The zero value is the recommended setting.
+// Config holds the settings of a [Sampler]. The zero value is the recommended setting. A cloud is a
+// set of particles that are weighted and resampled together.
 type Config struct {
-	// Schedule is ᾱ in x_t = √ᾱ·x_0 + √(1−ᾱ)·ε; nil means noise.LinearBeta{}. Particles start
-	// from pure noise, so ᾱ(1) should be far below 1e-3.
+	// Schedule is the schedule of ᾱ in x_t = √ᾱ·x_0 + √(1−ᾱ)·ε, with ε standard normal; nil means
+	// noise.LinearBeta{}. Particles start from pure noise, so ᾱ(1) should be far below 1e-3.
 	Schedule noise.Schedule
 
-	Steps     int // number of reverse steps, on an even grid; 0 means 200
+	Steps     int // number of reverse steps, evenly spaced in time; 0 means 200
 	Particles int // number of particles per cloud; 0 means 64
 
-	// PerCloud is the number of samples taken from each cloud, 1 … Particles; 0 means 1.
-	// Taking more costs nothing, but samples of the same cloud are dependent.
+	// PerCloud is the number of samples taken from each cloud, 1 … Particles; 0 means 1. Taking
+	// more costs nothing, but samples of the same cloud are dependent.
 	PerCloud int
 
 	// Threshold is the effective number of particles, as a fraction of Particles, below which
-	// they are resampled; 0 means ½.
+	// particles are resampled; 0 means ½.
 	Threshold float64
 
-	// Width turns two-sided inequalities of at most this width into equations at their
-	// middle. Each narrow row that stays an inequality loses some particles in the last step.
+	// Width turns every two-sided inequality of at most this width into an equation at its middle.
+	// A narrow inequality that is not turned into an equation loses some particles in the last
+	// step.
 	Width float64
 
-	// Full requests the covariance in all directions, not only along the rows. A prediction
-	// then costs as much as with one row per site, but fewer steps suffice.
+	// Full requests the covariance in all directions, not only along the rows of the [Set]. A
+	// prediction then costs as much as for a set with one row per site, but fewer steps suffice.
 	Full bool
 
-	Workers int    // number of goroutines; 0 means GOMAXPROCS; does not affect results
-	Seed    uint64 // seed; cloud c draws from the streams (Seed, c·Particles …)
-	First   int    // number of the first cloud; a run in parts gives the same bits as a single run
-	Meta    any    // conditioning that is passed to the denoiser
+	Workers int // number of goroutines; 0 means GOMAXPROCS; does not affect results
+	// seed of the random streams; cloud c draws from the streams (Seed, c·Particles …)
+	Seed  uint64
+	First int // number of the first cloud; a run in parts gives the same bits as a single run
+	Meta  any // conditioning, such as a label or a prompt, that is passed to the denoiser
 
-	// Progress, if not nil, is called after every step of a cloud, in the goroutine of
-	// Sample. It receives the number of completed steps and the total.
+	// Progress, if not nil, is called by Sample, in the goroutine of the call, after every step of
+	// a cloud. It receives the number of completed steps and the total.
 	Progress func(done, total int)
 }
 
@@ -119,8 +122,8 @@ func (c *Config) fill() error {
 	return err
 }
 
-// Set is a set of series given by linear rows: constraint.Linear, constraint.Slabs or a
-// *series.System without curved inequalities.
+// Set is a set of series given by linear equations and inequalities, its rows. It is a
+// constraint.Linear, constraint.Slabs or a *series.System without curved inequalities.
 type Set interface {
 	Split() (linear constraint.Slabs, curved constraint.Curved)
 }

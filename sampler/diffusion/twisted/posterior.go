@@ -13,14 +13,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/span"
 )
 
-// Posterior is a denoiser of reals that can compute the mean and the covariance of x_0 given x_t,
-// such as denoise.Mixture and denoise.Windows. It must be safe for concurrent use.
+// Posterior is a denoiser of reals that can compute the mean and the covariance of the clean state
+// x_0 given x_t, such as denoise.Mixture and denoise.Windows. It must be safe for concurrent use.
 type Posterior interface {
 	energy.Denoiser[float32]
 
-	// Moments stores in mean E[x_0 | x_t = x]. For each of the rows (any number, of sites
-	// entries each) it stores in product the product of Cov[x_0 | x_t] and the row. It returns
-	// the trace of that covariance. alpha is ᾱ, 0 ≤ ᾱ < 1.
+	// Moments stores E[x_0 | x_t = x] in mean, where alpha is the signal level ᾱ, 0 ≤ ᾱ < 1. The
+	// slice rows holds any number of vectors of sites entries. For each of them Moments stores its
+	// product with the covariance Cov[x_0 | x_t = x] in product. It returns the trace of the
+	// covariance.
 	Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error)
 }
 

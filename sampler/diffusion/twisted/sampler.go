@@ -19,16 +19,16 @@ import (
 )
 
 // Sampler draws from the distribution of a denoiser of reals given a [Set], by clouds of weighted
-// particles. The result of a run depends only on the model, the set and the configuration, because
-// every cloud has its own random streams. The result does not depend on Workers or on the division
-// of clouds among samplers (Config.First).
+// particles. The results depend only on the model, the set and the configuration, because every
+// cloud has its own random streams. They do not depend on Workers or on the division of clouds
+// among samplers (Config.First).
 //
-// Equations and inequalities hold to the rounding of float32. The distribution is approximate:
-// see the package doc.
+// Equations and inequalities hold to the rounding of float32. The distribution is approximate: see
+// the package doc.
 //
-// The following table is for mixtures of five Gaussians in eight dimensions given two equations.
-// It lists energy distances to the conditional distribution, in units of the energy distance of
-// exact draws:
+// The following table is for mixtures of five Gaussians in eight dimensions given two equations. It
+// lists energy distances to the conditional distribution, in units of the energy distance of exact
+// draws:
 //
 //	closed form 1.9 ± .7   ancestral .8 ± .5   particles 1.5 ± .1
 //	cps 13   pdm 31   prodigy 31   cps-metric 33   noise-corrected 34   cop-ft 37
@@ -46,9 +46,9 @@ import (
 //	2, 1                       0.97 ± .12    1.40 ± .27    1.25 ± .56
 //	2, 2                       1.78 ± .39                  1.36 ± .19
 //
-// The weights of modes are within .011 in total variation everywhere. The closed form is exact,
-// so its figures show the effect of chance. With two modes, as in two dimensions, chance accounts
-// for most of the distance.
+// The weights of modes are within .011 in total variation everywhere. The closed form is exact, so
+// its figures show the effect of chance. With two modes, as in two dimensions, chance accounts for
+// most of the distance.
 //
 // Methods must not be called concurrently with each other.
 type Sampler struct {
@@ -76,9 +76,9 @@ type begun struct{ noise.Schedule }
 
 func (begun) Prior(x []float32, r *sampler.Stream) { normal.Fill(x, r) }
 
-// New returns a sampler for a model given a set. It uses the moments of a [Posterior] or the
-// derivatives of a denoise.Differentiable (see energy.As), and differences of predictions for any
-// other model.
+// New returns a sampler that draws from the model given the set. It uses the moments of a
+// [Posterior] or the derivatives of a denoise.Differentiable (see energy.As), and differences of
+// predictions for any other model.
 //
 // New returns an error if the model or the set is nil, or a field of the configuration is out of
 // range. It also returns an error if the set has curved rows, rows of a wrong length, or no rows
@@ -132,9 +132,9 @@ func New(ctx context.Context, model energy.Denoiser[float32], set Set, cfg Confi
 	return s, nil
 }
 
-// Sample fills x, any number of samples × sites. A call begins with a new cloud and takes
-// Config.PerCloud samples from each cloud. An error of the model or of ctx names the cloud and
-// the step. The error wraps constraint.ErrInfeasible if no particle ended in the set.
+// Sample fills x, which holds any number of samples × sites, with samples. A call begins with a new
+// cloud and takes Config.PerCloud samples from each cloud. An error of the model or of ctx names
+// the cloud and the step. The error wraps constraint.ErrInfeasible if no particle ended in the set.
 func (s *Sampler) Sample(ctx context.Context, x []float32) error {
 	if ctx == nil {
 		return fmt.Errorf("twisted: Sample: ctx = nil")
@@ -160,9 +160,9 @@ func (s *Sampler) Sample(ctx context.Context, x []float32) error {
 
 // LogProb returns an estimate of the log-probability of the set under the model, in nats, and its
 // standard error. If the set has equations, LogProb estimates a log-density instead. The estimate
-// is the log of the mean of Ẑ over all clouds. Each Ẑ is unbiased for the discretised reverse
-// diffusion. Both results are NaN before the first cloud. The standard error is NaN before the
-// second.
+// is the log of the mean of the clouds' own estimates, each of which is unbiased for the
+// discretised reverse diffusion. Both results are NaN before the first cloud. The standard error is
+// NaN before the second.
 func (s *Sampler) LogProb() (logp, stderr float64) {
 	logp, stderr = s.evidence.Mean()
 	return logp - s.logVolume, stderr

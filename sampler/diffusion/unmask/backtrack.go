@@ -14,32 +14,34 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// BacktrackConfig holds the settings of [Backtrack].
+// BacktrackConfig holds the settings of [Backtrack]: those of [Config] and the ones below.
 type BacktrackConfig struct {
 	Config
 	Mask int32
-	// schedule of the times passed to the denoiser; nil means LogLinear{}
+	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}
 	Schedule noise.Schedule
 
-	// Visits is the number of complete states that a walk visits; 0 means 8. The last one is
-	// the sample.
+	// Visits is the number of complete states that a walk visits before it ends; 0 means 8. The
+	// last one is the sample.
 	Visits int
 
-	// Moves is the largest number of moves of a walk; 0 means 1000 per site and visit.
+	// Moves is the largest number of moves of a walk; 0 means 1000 per site and visit. A walk that
+	// exceeds it fails.
 	Moves int
 }
 
-// Backtrack draws samples by value-guided backtracking (Rohatgi et al. 2025; for masked diffusion
-// MDM-VGB). It walks on the tree of unmasking paths. A move reveals a random site or masks the last
-// revealed site again. Let Z(u) be the probability of the language under the prediction in state u.
-// Let V(u) be the probability of the language under the prediction in the state before u, given the
-// last token of u. The walk masks the last site again with probability
+// Backtrack draws samples within a language by value-guided backtracking (Rohatgi et al. 2025; for
+// masked diffusion MDM-VGB). Each sample is the end of a random walk over partly masked states. A
+// move of the walk reveals a random site or masks the last revealed site again. In state u, let
+// Z(u) be the probability of the language under the prediction. Let V(u) be the probability of the
+// language under the prediction one site earlier, given the last token of u. The walk masks the
+// last site again with probability
 //
 //	V(u) / (V(u) + Z(u)),
 //
-// and otherwise reveals a random mask by a conditioned draw. For every denoiser, the walk is
-// reversible with weight p(path)·1[x ∈ C] on complete paths. Here C is the language, and p is the
-// distribution of unmasking one site at a time in random order.
+// and otherwise reveals a random mask by a draw conditioned on the language. For every denoiser,
+// the walk is reversible, and a path to a complete state x has weight p(path)·1[x ∈ C]. Here C is
+// the language, and p is the distribution of unmasking one site at a time in random order.
 //
 // A prediction may give zero probability to tokens that other predictions allow. The prediction is
 // then mixed with these tokens, as in diffusion.Particles, and moves are sometimes refused, which
@@ -78,10 +80,13 @@ const (
 	defaultMoves  = 1000
 )
 
-// NewBacktrack returns walks on the model given the language of cfg.Projector. It binds the
-// projector under ctx. A walk keeps a prediction for every site of its path. NewBacktrack returns
-// an error if the model is nil or guided at the posterior, or the mask is not a level. It also
-// returns an error if a field is out of range, or the projection cannot draw or has a memory.
+// NewBacktrack returns a sampler that walks on the states of the model, given the language of
+// cfg.Projector. It binds the projector under ctx. A walk keeps a prediction for every site of its
+// path.
+//
+// NewBacktrack returns an error if the model is nil or guided at the posterior (see
+// diffusion.Guide), or if the mask is not a level. It also returns an error if a field is out of
+// range, or if the projection is not a diffusion.Drawer or remembers earlier samples.
 func NewBacktrack(ctx context.Context, model energy.Denoiser[int32], cfg BacktrackConfig) (*Backtrack, error) {
 	const who = "unmask: NewBacktrack"
 	if err := check.Defaults(who+": ", check.Number("Visits", &cfg.Visits, 0, defaultVisits), check.Number("Moves", &cfg.Moves, 0, 0)); err != nil {
@@ -132,10 +137,10 @@ func (b *Backtrack) Len() int { return b.made }
 // Predictions returns the number of predictions that the denoiser has made so far.
 func (b *Backtrack) Predictions() int { return b.e.Asked }
 
-// Sample fills x, any number of samples × sites. After an error Len returns the number of samples
-// made, and the next call begins with the following walk, from its start. The error wraps
-// constraint.ErrInfeasible if the language has no weight at the start of a walk or if a walk
-// exceeds Moves.
+// Sample fills x, which holds any number of samples × sites, with samples. After an error Len
+// returns the number of samples made, and the next call begins with the following walk, from its
+// start. The error wraps constraint.ErrInfeasible if the language has no weight at the start of a
+// walk or if a walk exceeds Moves.
 func (b *Backtrack) Sample(ctx context.Context, x []int32) error {
 	for left := samples(x, b.e.Sites); left > 0; {
 		n := min(len(b.walk), left)

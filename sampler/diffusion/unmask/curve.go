@@ -12,17 +12,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Curve is the information curve of a distribution. Curve[n] is the mean entropy, in nats, of one
-// more site when n sites are unmasked,
+// Curve is the information curve of a distribution: how uncertain the token of another site is,
+// once n sites are unmasked. Curve[n] is the mean entropy in nats,
 //
 //	Curve[n] = E_{S, i∉S} H(x_i | x_S),  |S| = n = 0 … sites−1,
 //
 // over random sets S of sites, random sites i and random tokens. The curve falls because sites
-// carry information about each other. It determines which pace of unmasking has the smallest
-// divergence.
+// carry information about each other. It determines how many sites each step should unmask to keep
+// the divergence small; see [Curve.Plan].
 type Curve []float64
 
-// Information estimates the curve of a denoiser. x holds samples × sites tokens that follow the
+// Information estimates the [Curve] of a denoiser. x holds samples × sites tokens that follow the
 // denoiser's distribution (data, or samples of the denoiser). Every sample is masked and then
 // unmasked site by site, in a random order from stream (seed, sample), with one prediction per
 // site. The standard error is inversely proportional to the square root of samples × sites.
@@ -83,8 +83,9 @@ func Information(ctx context.Context, model energy.Denoiser[int32], mask int32, 
 	return c, nil
 }
 
-// Divergence returns E KL(p‖q) in nats for [Scheduled] with the given counts and exact
-// predictions, where the order of the sites is random and known. It is
+// Divergence returns E KL(p‖q) in nats. Here p is the denoiser's distribution, and q is that of the
+// samples of [Scheduled] with the given counts, for exact predictions and a known random order of
+// the sites. It is
 //
 //	Σ_steps Σ_{n=c}^{c'−1} (Curve[c] − Curve[n]),
 //
@@ -114,8 +115,8 @@ func (c Curve) cost(from, to int) (sum float64) {
 	return sum
 }
 
-// Plan returns the counts for the given number of steps, 1 … len(c), that minimise
-// [Curve.Divergence]. It also returns the minimum. It takes len(c)²·steps additions.
+// Plan returns the counts for [Scheduled] that minimise [Curve.Divergence] for the given number of
+// steps, 1 … len(c). It also returns the minimum. It takes len(c)²·steps additions.
 func (c Curve) Plan(steps int) (counts []int, divergence float64, err error) {
 	n := len(c)
 	if steps < 1 || steps > n {

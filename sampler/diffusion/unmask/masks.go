@@ -1,21 +1,22 @@
-// Package unmask provides samplers for masked diffusion that choose which tokens to reveal and
-// when to mask them again.
+// Package unmask provides samplers for masked diffusion that choose which tokens to reveal and when
+// to mask them again.
 //
 // The processes work with diffusion.New and any projection:
 //
-//   - [Scheduled] reveals random masks at a pace that [Curve.Plan] finds.
+//   - [Scheduled] reveals random masks, as many in each step as [Curve.Plan] finds best.
 //   - [EntropyBound] reveals as many masks as a bound on their entropy allows.
 //   - [Threshold] reveals the tokens of which the denoiser is certain, and can edit them later.
 //   - [Planned] reveals the tokens that a planner ranks first, and masks the others again.
 //   - [Blocks] reveals blocks from left to right.
 //
-// For each process, the distance from the denoiser's distribution p has a bound, stated with the
-// type, or the tests compute it by enumeration. The command in docs/CHECKS.md prints a table.
+// How far the samples of each process are from the denoiser's distribution p is either bounded, as
+// stated with the type, or computed by enumeration in the tests. The command in docs/CHECKS.md
+// prints a table.
 //
-// Two runners sample from p given a language. [Rejection] accepts paths of conditioned steps by
-// their weights, with a bound on the remaining error. [Backtrack] walks on paths and masks
-// unlikely tokens again. If the language is not very unlikely under p, both need far fewer
-// predictions than diffusion.Particles.
+// Two runners sample from p given a language, a set of allowed sequences. [Rejection] accepts paths
+// of conditioned steps by their weights, with a bound on the remaining error. [Backtrack] walks on
+// paths and masks unlikely tokens again. If the language is not very unlikely under p, both need
+// far fewer predictions than diffusion.Particles.
 package unmask
 
 import (

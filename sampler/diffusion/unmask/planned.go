@@ -15,37 +15,37 @@ import (
 
 // Planner ranks the sites of a state for [Planned].
 type Planner interface {
-	// Plan stores a score for every site; sites with higher scores are revealed first. x is
-	// the state, and x0 holds the token that each site has or would get. v is the prediction
-	// for x, each row up to a constant. Plan may be called concurrently and must not keep the
-	// slices. NaN counts as −Inf.
+	// Plan stores a score for every site; sites with higher scores are revealed first. x is the
+	// state, and x0 holds the token that each site has or would get. v is the prediction for x, up
+	// to a constant per site. Plan may be called concurrently and must not keep the slices. NaN
+	// counts as −Inf.
 	Plan(score []float64, x, x0 []int32, v []float32)
 }
 
 // Planned draws a token for every mask and lets a planner rank all sites. It reveals the
-// highest-ranked sites, as many as an even pace requires. It masks all others, including sites
-// that were unmasked before, so a token that the planner considers noise is drawn again. This is
-// the path planning of P2 (Peng et al. 2025) and the think-while-you-generate of DDPD (Liu et al.
-// 2024).
+// highest-ranked sites, so many that the number grows evenly from step to step. It masks all
+// others, including sites that were unmasked before, so a token that the planner considers noise is
+// drawn again. This is the path planning of P2 (Peng et al. 2025) and the think-while-you-generate
+// of DDPD (Liu et al. 2024).
 //
 // Planned samples from the denoiser's distribution p if the ranks are random, no site is masked
 // again and every step reveals one site. Otherwise the distribution depends on the planner.
 type Planned struct {
 	Mask int32
-	// schedule of the times passed to the denoiser; nil means LogLinear{}
+	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}
 	Schedule noise.Schedule
 
-	// Planner ranks the sites. If it is nil, the score of a site is the log-probability of
-	// its token under the denoiser. If the denoiser also repeats the unmasked tokens, these
+	// Planner ranks the sites. If it is nil, the score of a site is the log-probability of its
+	// token under the denoiser. If the denoiser repeats the unmasked tokens with certainty, these
 	// are then never masked again.
 	Planner Planner
 
-	// Keep is added to the scores of unmasked tokens. If Keep is +Inf, no token is masked
-	// again. Noise is the scale of the Gumbel noise added to all scores, ≥ 0.
+	// Keep is added to the scores of unmasked tokens. If it is +Inf, no token is masked again.
+	// Noise is the scale of the Gumbel noise added to all scores, ≥ 0.
 	Keep, Noise float64
 }
 
-// Bind returns the steps for a shape. It returns an error if a field is invalid.
+// Bind implements diffusion.Process. It returns an error if a field is out of range.
 func (p Planned) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
 	m, err := bind("Planned", p.Mask, p.Schedule, sites, levels)
 	if err = cmp.Or(err,
@@ -66,11 +66,11 @@ type planned struct {
 	shown  int // number of unmasked sites after this step
 }
 
-// MaxSteps returns the requested number of steps, but at most one per site. It implements
-// diffusion.Clocked.
+// MaxSteps implements diffusion.Clocked. It returns the requested number of steps, but at most one
+// per site.
 func (p *planned) MaxSteps(steps int) int { return min(steps, p.Sites) }
 
-// Next implements diffusion.Steps and sets the number of sites that the step leaves unmasked.
+// Next implements diffusion.Steps. It also sets the number of sites that the step leaves unmasked.
 func (p *planned) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	steps = min(steps, p.Sites)
 	p.shown = p.Sites
@@ -80,8 +80,8 @@ func (p *planned) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream)
 	return p.after(p.Sites - p.shown)
 }
 
-// Reverse draws a token for every mask and reveals the highest-ranked sites; it implements
-// diffusion.Steps.
+// Reverse implements diffusion.Steps. It draws a token for every mask and reveals the
+// highest-ranked sites.
 func (p *planned) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
 	for i, l := range x {
 		p.x0[i] = l
@@ -96,8 +96,9 @@ func (p *planned) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.St
 	return nil
 }
 
-// Renoise implements diffusion.Renoiser: it reveals the highest-ranked sites of x0. Tokens that
-// are masked again are later drawn jointly with the others, so the result stays in a language.
+// Renoise implements diffusion.Renoiser. It reveals the tokens of x0 at the highest-ranked sites.
+// Tokens that are masked again are later drawn jointly with the others, so the result stays in a
+// language.
 func (p *planned) Renoise(x, x0 []int32, v []float32, _, _ float64, r *sampler.Stream) {
 	p.plan(x, x0, v, r)
 }

@@ -14,13 +14,13 @@ import (
 )
 
 // Scheduled reveals Counts[k] masks in step k, chosen at random, each by an independent draw from
-// the prediction. The last step reveals all remaining masks. If predictions are exact and the
-// order of the sites is known, [Curve.Divergence] is the divergence of the resulting distribution
-// from the denoiser's distribution p. [Curve.Plan] finds the counts that minimise it. If all
-// counts are 1, Scheduled samples from p.
+// the prediction. The last step reveals all remaining masks. If all counts are 1, Scheduled samples
+// from the denoiser's distribution p. Otherwise [Curve.Divergence] is the divergence of its
+// distribution from p, for exact predictions and a known order of the sites. [Curve.Plan] finds the
+// counts that minimise this divergence.
 type Scheduled struct {
 	Mask int32
-	// schedule of the times passed to the denoiser; nil means LogLinear{}
+	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}
 	Schedule noise.Schedule
 
 	// Counts holds the number of masks to reveal in each step, ≥ 1; nil means one mask per
@@ -28,7 +28,7 @@ type Scheduled struct {
 	Counts []int
 }
 
-// Bind returns the steps for a shape. It returns an error if a field is invalid.
+// Bind implements diffusion.Process. It returns an error if a field is out of range.
 func (p Scheduled) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
 	m, err := bind("Scheduled", p.Mask, p.Schedule, sites, levels)
 	if err != nil {
@@ -49,12 +49,12 @@ type random struct {
 	from, end, n int // the step reveals n of the sites with indices in [from, end)
 }
 
-// Reverse reveals random masks, with tokens drawn from v; it implements diffusion.Steps.
+// Reverse implements diffusion.Steps. It reveals random masks, with tokens drawn from v.
 func (p *random) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
 	return p.show(p.some(x, r), x, v, r)
 }
 
-// Renoise reveals random masks, with tokens of x0; it implements diffusion.Renoiser.
+// Renoise implements diffusion.Renoiser. It reveals random masks, with the tokens of x0.
 func (p *random) Renoise(x, x0 []int32, _ []float32, _, _ float64, r *sampler.Stream) {
 	put(p.some(x, r), x, x0)
 }
@@ -64,7 +64,8 @@ func (p *random) some(x []int32, r *sampler.Stream) []int {
 	return p.shuffle(p.chosen, x, p.from, p.end, p.n, r)
 }
 
-// Reweight makes the rows of tokens revealed in the step one-hot; it implements diffusion.Joint.
+// Reweight implements diffusion.Joint. At each site revealed in the step it gives all weight to the
+// revealed token.
 func (p *random) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
 
 type scheduled struct {
@@ -72,8 +73,7 @@ type scheduled struct {
 	counts []int
 }
 
-// MaxSteps implements diffusion.Clocked: it returns the number of counts, but at most one per
-// site.
+// MaxSteps implements diffusion.Clocked. It returns the number of counts, but at most one per site.
 func (p *scheduled) MaxSteps(int) int {
 	if p.counts == nil {
 		return p.Sites
@@ -81,7 +81,7 @@ func (p *scheduled) MaxSteps(int) int {
 	return min(len(p.counts), p.Sites)
 }
 
-// Next implements diffusion.Steps and sets the number of masks that the step reveals.
+// Next implements diffusion.Steps. It also sets the number of masks that the step reveals.
 func (p *scheduled) Next(x []int32, _ float64, step, _ int, _ *sampler.Stream) float64 {
 	left := p.Left(x)
 	p.n = 1
@@ -97,17 +97,17 @@ func (p *scheduled) Next(x []int32, _ float64, step, _ int, _ *sampler.Stream) f
 // Blocks reveals blocks of sites from left to right, and random masks within a block (block
 // diffusion, Arriola et al. 2025). Size 1 is autoregressive. Size 0, all sites in one block, is
 // [Scheduled]. With one mask per step, Blocks samples from the denoiser's distribution. With more
-// masks per step, it loses the information that sites of one block have about each other.
+// masks per step, it loses the information that sites revealed in one step have about each other.
 type Blocks struct {
 	Mask int32
-	// schedule of the times passed to the denoiser; nil means LogLinear{}
+	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}
 	Schedule noise.Schedule
 	Size     int // number of sites per block; 0 means all sites
-	// number of steps per block, each revealing an equal share; 0 means one mask per step
+	// number of steps per block, each of which reveals an equal share; 0 means one mask per step
 	Steps int
 }
 
-// Bind returns the steps for a shape. It returns an error if a field is invalid.
+// Bind implements diffusion.Process. It returns an error if a field is out of range.
 func (p Blocks) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
 	m, err := bind("Blocks", p.Mask, p.Schedule, sites, levels)
 	if err = cmp.Or(err,
@@ -126,14 +126,14 @@ type blocks struct {
 	size, share int
 }
 
-// MaxSteps implements diffusion.Clocked: it returns the number of steps of all blocks.
+// MaxSteps implements diffusion.Clocked. It returns the number of steps of all blocks.
 func (p *blocks) MaxSteps(int) int {
 	full := (p.size + p.share - 1) / p.share
 	last := p.Sites % p.size
 	return p.Sites/p.size*full + (last+p.share-1)/p.share
 }
 
-// Next implements diffusion.Steps and selects the block and the number of masks that the step
+// Next implements diffusion.Steps. It also selects the block and the number of masks that the step
 // reveals.
 func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
 	p.from = max(0, slices.Index(x, p.Mask)) / p.size * p.size
@@ -142,24 +142,25 @@ func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64
 	return p.after(p.Left(x) - p.n)
 }
 
-// EntropyBound reveals in every step the largest set U of masks, taken in order of increasing
-// entropy H, with
+// EntropyBound reveals in every step as many masks as a bound on their entropies allows
+// (entropy-bounded unmasking, Ben-Hamu et al. 2025). It takes masks in order of increasing entropy
+// H of the prediction and reveals the largest set U with
 //
 //	Σ_{i∈U} H_i − max_{i∈U} H_i ≤ Bound,
 //
-// each by an independent draw (entropy-bounded unmasking, Ben-Hamu et al. 2025). The left side
-// bounds the information that the sites of U have about each other. Let p be the denoiser's
-// distribution. With exact predictions the distribution q of the samples has KL(p‖q) ≤ Bound × the
-// mean number of steps. With Bound 0, EntropyBound samples from p, yet still reveals sites that are
-// certain in one step. The set depends only on the state, never on the draws.
+// each by an independent draw. The left side bounds the information that the sites of U have about
+// each other. Let p be the denoiser's distribution and q that of the samples. With exact
+// predictions, KL(p‖q) ≤ Bound × the mean number of steps. With Bound 0, EntropyBound samples from
+// p, yet reveals all sites that are certain in the same step. The set depends only on the state,
+// never on the draws.
 type EntropyBound struct {
 	Mask int32
-	// schedule of the times passed to the denoiser; nil means LogLinear{}
+	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}
 	Schedule noise.Schedule
 	Bound    float64 // bound on the information in nats, ≥ 0
 }
 
-// Bind returns the steps for a shape. It returns an error if a field is invalid.
+// Bind implements diffusion.Process. It returns an error if a field is out of range.
 func (p EntropyBound) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
 	m, err := bind("EntropyBound", p.Mask, p.Schedule, sites, levels)
 	if err = cmp.Or(err, check.If(!(p.Bound >= 0), "unmask: EntropyBound: Bound = %v, want ≥ 0", p.Bound)); err != nil {
@@ -175,12 +176,12 @@ type entropyBound struct {
 	h     []float64
 }
 
-// MaxSteps implements diffusion.Clocked: it returns the number of sites.
+// MaxSteps implements diffusion.Clocked. It returns the number of sites.
 func (p *entropyBound) MaxSteps(int) int { return p.Sites }
 
 // Next implements diffusion.Steps. The number of masks to reveal depends on the prediction, so it
-// is not known yet. The denoiser therefore receives the time for one mask less. For a sample
-// without masks, the last step changes nothing.
+// is not known yet. Next therefore returns the time for one mask less. For a sample without masks,
+// the last step changes nothing.
 func (p *entropyBound) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
 	return p.after(p.Left(x) - 1)
 }
@@ -207,16 +208,17 @@ func (p *entropyBound) chosen(x []int32, v []float32) []int {
 	return p.order
 }
 
-// Reverse reveals the sites of U, with tokens drawn from v; it implements diffusion.Steps.
+// Reverse implements diffusion.Steps. It reveals the sites of U, with tokens drawn from v.
 func (p *entropyBound) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
 	return p.show(p.chosen(x, v), x, v, r)
 }
 
-// Renoise reveals the sites of U, with tokens of x0; it implements diffusion.Renoiser. U is
+// Renoise implements diffusion.Renoiser. It reveals the sites of U, with the tokens of x0. U is
 // computed from the entropies before the language is applied, so it is the same as in Reverse.
 func (p *entropyBound) Renoise(x, x0 []int32, v []float32, _, _ float64, _ *sampler.Stream) {
 	put(p.chosen(x, v), x, x0)
 }
 
-// Reweight makes the rows of tokens revealed in the step one-hot; it implements diffusion.Joint.
+// Reweight implements diffusion.Joint. At each site revealed in the step it gives all weight to the
+// revealed token.
 func (p *entropyBound) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }

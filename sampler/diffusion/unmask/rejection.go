@@ -16,20 +16,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// RejectionConfig holds the settings of [Rejection].
+// RejectionConfig holds the settings of [Rejection]: those of [Config] and the ones below.
 type RejectionConfig struct {
 	Config
 
-	// Steps is the number of steps of the time grid; 0 means 128. A diffusion.Clocked process
-	// ignores it.
+	// Steps is the number of steps of a path; 0 means 128. A diffusion.Clocked process ignores it.
 	Steps int
 
-	// Tuning is the initial number of paths of the tuning run, which sets the cap on weights;
+	// Tuning is the initial number of paths of the tuning run, which determines the cap on weights;
 	// 0 means 512. These paths give no samples.
 	Tuning int
 
-	// Excess is the share of the weight that may lie above the cap, in (0, 1); 0 means 0.002.
-	// If the share is larger, the error is an [*ExcessError].
+	// Excess is the share of the weight that may lie above the cap, in (0, 1); 0 means 0.002. If
+	// the share is larger, the error is an [*ExcessError].
 	Excess float64
 
 	// Trials is the largest number of paths for one sample, and for the tuning run; 0 means
@@ -45,12 +44,12 @@ const (
 )
 
 // Rejection draws independent samples from p(x_0 | C), where C is the language and p the
-// distribution of the unconstrained diffusion with the same process and steps. The predictions
-// need not be exact.
+// distribution of the unconstrained diffusion with the same process and steps. The predictions need
+// not be exact.
 //
-// A path of conditioned steps ends in x with a weight W such that E W·1[x] = p(x, C) (see
-// diffusion.Particles). A path is accepted with probability min(1, W/c) for a cap c, so the
-// distribution q of the samples satisfies
+// Rejection proposes paths of steps conditioned on C. A path ends in a state x with a weight W such
+// that E W·1[x] = p(x, C) (see diffusion.Particles). It is accepted with probability min(1, W/c)
+// for a cap c, so the distribution q of the samples satisfies
 //
 //	q(x) ∝ E min(W, c)·1[x],  TV(q, p(·|C)) ≤ E(W−c)₊ / E W,
 //
@@ -60,8 +59,8 @@ const (
 // above c. It then tests the cap with equally many new paths. The cap passes if there are at least
 // min(2/Excess, Trials/4) new paths, and at most Excess/2 of their weight lies above the cap.
 // Otherwise all paths so far form a new tuning run, twice as large. [Rejection.Excess] estimates
-// the bound from all later paths. All samples use the same cap, which keeps them independent, at
-// 1/E min(W/c, 1) paths per sample.
+// the bound from all later paths. All samples use the same cap, which keeps them independent, and a
+// sample takes 1/E min(W/c, 1) paths on average.
 //
 // Paths run in batches on the goroutine of Sample. Samples come in the order of their paths, so
 // results do not depend on Batch.
@@ -81,11 +80,11 @@ type Rejection struct {
 	excess float64        // log Σ(W−c)₊ over the paths after the tuning run
 }
 
-// ExcessError is the error of a [Rejection] whose weights are so unequal that the share of the
-// weight above the cap is larger than requested.
+// ExcessError is the error of a [Rejection] whose weights are so unequal that more of the weight
+// lies above the cap than RejectionConfig.Excess allows.
 type ExcessError struct {
 	Excess float64 // measured share of the weight above the cap, over Paths paths
-	Want   float64 // requested share, RejectionConfig.Excess
+	Want   float64 // largest share allowed, RejectionConfig.Excess
 	Paths  int
 	Made   bool // whether samples were made nevertheless; Excess then bounds their error
 }
@@ -97,12 +96,13 @@ func (e *ExcessError) Error() string {
 	return fmt.Sprintf("unmask: Rejection: the share of the weight above the cap is %.3g of %d new paths after a tuning run of as many, want ≤ %v; weights are heavy: raise Trials or Excess, or use a process of more steps", e.Excess, e.Paths, e.Want/2)
 }
 
-// NewRejection returns a sampler from the model with the process, given the language of
+// NewRejection returns a sampler from the model by the given process, given the language of
 // cfg.Projector. It binds the projector under ctx.
 //
 // NewRejection returns an error if the model or the process is nil or the model is guided at the
-// posterior. The steps of the process must be diffusion.Joint, and the projection must be able to
-// draw and have no memory. A field that is out of range is also an error.
+// posterior (see diffusion.Guide). The steps of the process must be diffusion.Joint, and the
+// projection must be a diffusion.Drawer that does not remember earlier samples. A field that is out
+// of range is also an error.
 func NewRejection(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg RejectionConfig) (*Rejection, error) {
 	const who = "unmask: NewRejection"
 	cfg.Excess = cmp.Or(cfg.Excess, defaultExcess)
@@ -158,15 +158,18 @@ func (r *Rejection) Excess() float64 {
 	return simd.Exp(r.excess - r.mean.Sum)
 }
 
-// LogProb returns the logarithm of an unbiased estimate of P(C) from all paths after the tuning
-// run, and its relative standard error. Both are NaN before the first sample.
+// LogProb returns the logarithm of an unbiased estimate of the probability P(C) of the language,
+// from all paths after the tuning run, and the relative standard error of that estimate. Both are
+// NaN before the first sample.
 func (r *Rejection) LogProb() (logP, stderr float64) { return r.mean.Mean() }
 
-// Sample fills x, any number of samples × sites. After an error Len returns the number of samples
-// made, and the next call continues after these samples. The error wraps constraint.ErrInfeasible
-// if no path of the tuning run has weight, or if Trials paths gave no sample. It is an
-// [*ExcessError] if the tuning run finds no cap. It is also an *ExcessError if more than
-// RejectionConfig.Excess of the weight of all later paths lies above the cap, but x is then filled.
+// Sample fills x, which holds any number of samples × sites, with samples. After an error Len
+// returns the number of samples made, and the next call continues after these samples.
+//
+// The error wraps constraint.ErrInfeasible if no path of the tuning run has weight, or if Trials
+// paths gave no sample. It is an [*ExcessError] if the tuning run finds no cap. It is also an
+// *ExcessError if more than RejectionConfig.Excess of the weight of all later paths lies above the
+// cap, but x is then filled.
 func (r *Rejection) Sample(ctx context.Context, x []int32) error {
 	samples(x, r.paths.Sites)
 	if !r.tuned {
@@ -274,14 +277,14 @@ func (r *Rejection) more(ctx context.Context) error {
 
 // Config holds the settings that [Rejection] and [Backtrack] share.
 type Config struct {
-	Seed uint64 // seed; path or walk i draws from stream (Seed, i)
-	// paths or walks advanced together; 0 means the number that fits in 256 MiB, at most 64;
+	Seed uint64 // seed of the random streams; path or walk i draws from stream (Seed, i)
+	// number of paths or walks advanced together; 0 means as many as fit in 256 MiB, at most 64;
 	// does not affect results
 	Batch int
-	Meta  any // conditioning that is passed to the denoiser
+	Meta  any // conditioning, such as a label or a prompt, that is passed to the denoiser
 
-	// Projector defines the language. Its projection must be a diffusion.Drawer without a
-	// memory.
+	// Projector defines the language, the set of allowed samples. Its projection must be a
+	// diffusion.Drawer that does not remember earlier samples.
 	Projector diffusion.Projector
 }
 

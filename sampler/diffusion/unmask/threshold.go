@@ -10,29 +10,29 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Threshold draws a token for every mask. It reveals the tokens of probability ≥ Reveal, and
-// always the most likely token (on ties, the first). With Edit set, it replaces an unmasked token
-// by the most likely token of its row if that has probability ≥ Edit (LLaDA 2, Bie et al. 2025).
-// Edits need a denoiser that predicts unmasked tokens from the other tokens. A denoiser that
-// repeats them causes no edits.
+// Threshold draws a token for every mask and reveals those whose probability is at least Reveal. In
+// any case it reveals the most likely token (on ties, the first). If Edit is set, it also replaces
+// an unmasked token by the most likely token at its site if that has probability ≥ Edit (LLaDA 2,
+// Bie et al. 2025). Edits need a denoiser that predicts unmasked tokens from the other tokens. A
+// denoiser that repeats them causes no edits.
 //
 // Threshold does not sample from the denoiser's distribution: likely tokens are favoured, as in
 // diffusion.Ordered.
 type Threshold struct {
 	Mask int32
-	// schedule of the times passed to the denoiser; nil means LogLinear{}
+	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}
 	Schedule noise.Schedule
-	Reveal   float64 // smallest probability of a token to reveal; 0 means 0.9
-	// smallest probability for an edit, > ½, so that at most one token can have it; 0 means
-	// no edits
+	Reveal   float64 // smallest probability of a token that is revealed; 0 means 0.9
+	// smallest probability for an edit; above ½, so that at most one token can have it; 0 means no
+	// edits
 	Edit   float64
-	Greedy bool // select the most likely token instead of drawing one
+	Greedy bool // take the most likely token at each site instead of drawing one
 
 	// Passes is the number of further steps for edits after the last mask has been revealed.
 	Passes int
 }
 
-// Bind returns the steps for a shape. It returns an error if a field is invalid.
+// Bind implements diffusion.Process. It returns an error if a field is out of range.
 func (p Threshold) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
 	m, err := bind("Threshold", p.Mask, p.Schedule, sites, levels)
 	p.Reveal = cmp.Or(p.Reveal, 0.9)
@@ -53,16 +53,16 @@ type threshold struct {
 	passes int // number of passes for edits made for this sample
 }
 
-// MaxSteps implements diffusion.Clocked: it returns one step per site plus Passes.
+// MaxSteps implements diffusion.Clocked. It returns one step per site plus Passes.
 func (p *threshold) MaxSteps(int) int { return p.Sites + p.recipe.Passes }
 
-// Prior masks every site of x.
+// Prior implements diffusion.Steps. It masks every site of x.
 func (p *threshold) Prior(x []int32, r *sampler.Stream) {
 	p.passes = 0
 	p.masks.Prior(x, r)
 }
 
-// Next implements diffusion.Steps. After the last mask it counts the passes for edits.
+// Next implements diffusion.Steps. After the last mask it counts the steps for edits.
 func (p *threshold) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
 	left := p.Left(x)
 	if left > 1 {
@@ -77,8 +77,8 @@ func (p *threshold) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) floa
 	return p.after(1) // continue editing
 }
 
-// Reverse draws tokens, reveals the likely ones and edits unmasked ones; it implements
-// diffusion.Steps.
+// Reverse implements diffusion.Steps. It draws tokens, reveals the likely ones and edits unmasked
+// ones.
 func (p *threshold) Reverse(x []int32, raw, v []float32, _, _ float64, r *sampler.Stream) error {
 	for i, l := range x {
 		if l != p.Mask {
@@ -122,8 +122,8 @@ func (p *threshold) step(x []int32, raw, v []float32) {
 	}
 }
 
-// Renoise implements diffusion.Renoiser: it reveals likely tokens of x0. Conditioned predictions
-// repeat unmasked tokens, so nothing is edited.
+// Renoise implements diffusion.Renoiser. It reveals the likely tokens of x0. Conditioned
+// predictions repeat unmasked tokens, so nothing is edited.
 func (p *threshold) Renoise(x, x0 []int32, v []float32, _, _ float64, _ *sampler.Stream) {
 	copy(p.token, x0)
 	p.step(x, v, v)

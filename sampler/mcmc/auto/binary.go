@@ -8,8 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// AppendBinary implements [sampler.Transition]. It appends the state and results of the trials.
-// The chosen kernel follows or, during trials, the kernels of all candidates.
+// AppendBinary implements [sampler.Transition]. It appends the state and results of the trials,
+// followed by the chosen kernel or, during trials, by the kernels of all candidates.
 func (k *kernel) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
 // UnmarshalBinary implements [sampler.Transition]. It restores the output of AppendBinary.

@@ -44,7 +44,7 @@ func (k *kernel) build(ctx context.Context, c *candidate) error {
 }
 
 // Unwrap implements [sampler.Wrapper]. It returns the chosen kernel, or nil before the choice,
-// because trials must observe every step.
+// because the trials must observe every step.
 func (k *kernel) Unwrap() sampler.Kernel {
 	if k.phase != decided || k.behind || k.renew {
 		return nil
@@ -62,10 +62,10 @@ func (k *kernel) Allows(x []int32) bool {
 	return true
 }
 
-// Cost implements [sampler.Costed] with the cost of the current kernel.
+// Cost implements [sampler.Costed]. It returns the cost of the current candidate's kernel.
 func (k *kernel) Cost(info []sampler.Info) float64 { return k.now().price(info) }
 
-// StepSize implements [sampler.Tuned] with the step size of the current kernel.
+// StepSize implements [sampler.Tuned]. It returns the step size of the current candidate's kernel.
 func (k *kernel) StepSize() float64 {
 	if s, ok := sampler.As[sampler.Tuned](k.now().kernel); ok {
 		return s.StepSize()
@@ -73,7 +73,7 @@ func (k *kernel) StepSize() float64 {
 	return 0
 }
 
-// Warning implements [sampler.Warner]. After the choice it returns the warnings of the choice and
+// Warning implements [sampler.Warner]. After the choice it returns the warnings of the trials and
 // of the chosen kernel.
 func (k *kernel) Warning() string {
 	if k.phase != decided {
@@ -88,7 +88,8 @@ func (k *kernel) Warning() string {
 	return k.note
 }
 
-// Reset implements [sampler.Transition]. During a visit it restarts the record of changes.
+// Reset implements [sampler.Transition]. It resets the current candidate's kernel and, during
+// trials, restarts the record of changes.
 func (k *kernel) Reset(ctl sampler.Control, x []int32) error {
 	k.look()
 	return k.now().kernel.Reset(ctl, x)
@@ -102,8 +103,8 @@ func (k *kernel) look() {
 	}
 }
 
-// Step implements [sampler.Transition]. It makes a step of the current kernel and records it in
-// trials.
+// Step implements [sampler.Transition]. It makes a step of the current candidate's kernel and,
+// during trials, records it.
 func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if !k.ready(ctl, info, x) {
 		return 1
@@ -164,8 +165,8 @@ func (k *kernel) made(info []sampler.Info, x []int32) {
 	}
 }
 
-// Adapt implements [sampler.Adaptive]. It schedules the visits and passes Adapt to the kernel in
-// tuning visits.
+// Adapt implements [sampler.Adaptive]. It decides which candidate moves the chains next, and lets
+// the current candidate tune itself during tuning.
 func (k *kernel) Adapt(info []sampler.Info, step, of int) {
 	k.moved = false
 	switch k.phase {
@@ -206,7 +207,7 @@ type starting struct {
 
 var _ sampler.Starter = (*starting)(nil)
 
-// Start implements [sampler.Starter] with the Start of candidate k.by.
+// Start implements [sampler.Starter]. It calls the Start of the candidate with index k.by.
 func (k *starting) Start(x []int32, r *sampler.Stream) error {
 	c := k.all[k.by]
 	if c.kernel == nil {

@@ -19,18 +19,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/momentum"
 )
 
-// Method tries several sampling methods, the candidates, during warm-up and keeps one of them.
-// The zero value chooses among the methods of packages mcmc, cluster and momentum that fit the
-// model. [Reports] lists the results. Checkpoints save the choice.
+// Method tries several sampling methods, the candidates, during warm-up and keeps one of them. The
+// zero value chooses among the methods of packages mcmc, cluster and momentum that fit the model.
+// [Reports] lists the results. Checkpoints save the choice.
 //
 // # Warm-up
 //
-// The first three tenths of warm-up are tuning. Each candidate moves the chains in turn, four
-// times if there is time, and tunes itself on its own steps. The next six tenths are three rounds
-// of trials. In a round every remaining candidate makes equally many steps on the same chains,
-// and then candidates far behind drop out. At most half of the candidates (but up to three) enter
-// the second round, and at most two the third. The winner moves the chains from then on, with the
-// step size that it found.
+// The first three tenths of warm-up are tuning. Each candidate moves the chains in turn, four times
+// if there is time, and tunes itself on its own steps. The next six tenths are three rounds of
+// trials. In a round every remaining candidate makes equally many steps on the same chains, and
+// then candidates far behind drop out. At most half of the candidates (but up to three) enter the
+// second round, and at most two the third. The winner moves the chains from then on, with the step
+// size that it found.
 //
 // A candidate needs at least sixty steps of warm-up. If warm-up is too short for all candidates,
 // the last ones are not tried. If fewer than two could be tried, the first candidate moves the
@@ -42,11 +42,11 @@ import (
 //
 // # Criterion
 //
-// The winner has the largest 1/(τ·cost), where cost is the cost of a step (see the package doc)
-// and τ is the number of steps per effective draw. τ is computed for the energy, for the number
-// of sites at each level and, as an average, for eight fixed random projections of the state. The
-// largest of these values counts. Let V_t be the mean square of the change over t steps, σ² the
-// variance, and ρ_t = 1 − V_t/(2σ²). Then
+// The winner has the largest 1/(τ·cost), where cost is the cost of a step (see the package doc) and
+// τ is the number of steps per effective draw. τ is computed for the energy, for the number of
+// sites at each level and, as an average, for eight fixed random projections of the state. The
+// largest of these values counts. For each of these functions, let V_t be the mean square of its
+// change over t steps, σ² its variance, and ρ_t = 1 − V_t/(2σ²). Then
 //
 //	τ = 1 + 2 Σ_t ρ_t.
 //
@@ -57,36 +57,42 @@ import (
 //
 // # Limits
 //
-// Trials make n draws, some hundreds per block. A mode whose probability is below 1/n is not
-// found and does not count. Below the critical temperature in a weak field, for instance, a heat
-// bath may win although only SwendsenWang moves between the modes. In such a case make
-// SwendsenWang the only candidate.
+// Trials make n draws, some hundreds per block. A mode whose probability is below 1/n is not found
+// and does not count. Below the critical temperature in a weak field, for instance, a heat bath may
+// win although only SwendsenWang moves between the modes. In such a case make SwendsenWang the only
+// candidate.
 //
-// Candidates must reach all states. A chain that is confined to some of the states mixes fast
-// among them, and no trial can detect this.
+// Candidates must reach all states. A chain that is confined to some of the states mixes fast among
+// them, and no trial can detect this.
 type Method struct {
 	// Candidates are the methods to try, in order of preference. If warm-up is too short for all,
 	// the first ones are tried. Candidates that do not fit the model, or whose kernels are not
 	// sampler.Costed, are not tried, see [Reports]. If none remains, Kernel returns their errors.
 	// All kernels of the library are Costed.
 	//
-	// If Candidates and Within are nil, the candidates are mcmc.Gibbs, DMALA, BlockGibbs (models
-	// of two layers), Subgraph (sparse graphs), Tempering of Gibbs (pairs of two levels with
-	// couplings of both signs), cluster.SwendsenWang and Wolff, mcmc.LocallyBalanced, Paths, DLMC
-	// and Metropolis, and momentum.DHAMS and PDHAMS.
+	// If Candidates and Within are nil, the candidates are, in this order,
+	//
+	//   - mcmc.Gibbs and DMALA,
+	//   - mcmc.BlockGibbs (models of two layers),
+	//   - mcmc.Subgraph (sparse graphs),
+	//   - mcmc.Tempering of Gibbs (pairs of two levels with couplings of both signs),
+	//   - cluster.SwendsenWang and Wolff,
+	//   - mcmc.LocallyBalanced, Paths and DLMC,
+	//   - momentum.DHAMS and PDHAMS,
+	//   - mcmc.Metropolis.
 	Candidates []sampler.Method
 
-	// Within is a language that confines the states; nil means no language. If it is set,
-	// Candidates must be nil. The candidates are then mcmc.DMALA; mcmc.PairGibbs under a
-	// constraint.Count, whose states are connected by changes of two sites; and mcmc.Swap if
-	// there are two levels with a fixed count.
+	// Within is a language (package constraint) of the allowed states; nil means that all states
+	// are allowed. If it is set, Candidates must be nil. The candidates are then mcmc.DMALA;
+	// mcmc.PairGibbs under a constraint.Count, whose states are connected by changes of two sites;
+	// and mcmc.Swap if there are two levels with a fixed count.
 	Within constraint.Automaton
 }
 
 // Name implements [sampler.Named]. It returns "auto".
 func (Method) Name() string { return "auto" }
 
-// Kernel implements [sampler.Method].
+// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
 func (a Method) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	const who = "auto: Method"
 	sites, levels, err := check.Shape(who, m, chains, sampler.BlockSize)
@@ -248,7 +254,8 @@ func confined(a constraint.Automaton, levels int) []candidate {
 	return list
 }
 
-// Report is the result of the choice that [Method] made for a block of chains.
+// Report describes the choice that [Method] made for one block of chains (see
+// [sampler.Config.Block]).
 type Report struct {
 	// Chosen is the index in Candidates of the method that moves the chains, or −1 during the
 	// trials.
@@ -256,7 +263,7 @@ type Report struct {
 	Candidates []Candidate
 }
 
-// String lists the candidates, one per line, the chosen one marked by an asterisk.
+// String lists the candidates, one per line. An asterisk marks the chosen one.
 func (r Report) String() string {
 	var b strings.Builder
 	for i, c := range r.Candidates {
@@ -276,22 +283,22 @@ func (r Report) String() string {
 	return b.String()
 }
 
-// Candidate is one of the methods of a [Report].
+// Candidate is one of the methods in a [Report].
 type Candidate struct {
 	Method sampler.Method
-	Name   string // name of the method in checkpoints
+	Name   string // name of the method, as in checkpoints
 
-	// Left is the reason why the candidate was not tried: the error of its Kernel, or a warm-up
-	// that was too short. It is empty if the candidate was tried.
+	// Left states why the candidate was not tried: the error of its Kernel, or a warm-up that was
+	// too short. It is empty if the candidate was tried.
 	Left string
 
-	Steps int     // number of steps in trials, on which Cost and Time are based
+	Steps int     // number of steps in trials, from which Cost and Time are computed
 	Cost  float64 // counted cost of a step of one chain, approximately in nanoseconds
 	Time  float64 // τ, the number of steps per effective draw; 0 if unknown
 }
 
-// Rate returns the effective draws per counted second on one core, 10⁹/(Cost·Time), or 0 if the
-// candidate was not tried.
+// Rate returns the number of effective draws per second of counted cost on one core,
+// 10⁹/(Cost·Time), or 0 if the candidate was not tried.
 func (c Candidate) Rate() float64 {
 	if c.Steps == 0 || !(c.Cost > 0) || !(c.Time > 0) {
 		return 0

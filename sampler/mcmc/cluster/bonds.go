@@ -134,7 +134,7 @@ func (b *bonds) energies(info []sampler.Info) float64 {
 	return float64(len(info)) * b.Price.Of(b.Model).Energy
 }
 
-// Cost implements [sampler.Costed]: every step visits all sites and edges.
+// Cost implements [sampler.Costed]. Every step visits all sites and edges.
 func (k *swendsenWang) Cost(info []sampler.Info) float64 {
 	each := float64(rootCost)
 	if !k.flat {

@@ -1,19 +1,19 @@
 // Package cluster samples lattice models by changing whole clusters of sites at once.
 //
-//   - Ising and Potts models near a phase transition: [Wolff], or [SwendsenWang], which updates all
-//     clusters in a step. Both need an energy.Matching model (any graph, with one coupling for all
-//     edges and the same field at every site) or a two-level model of pairs (energy.Pairwise: any
-//     couplings and fields).
-//   - Spin glasses and other models whose graph is known: [Houdayer], as the Base of
+//   - For Ising and Potts models near a phase transition, use [Wolff], or [SwendsenWang], which
+//     updates all clusters in a step. Both need an energy.Matching model (any graph, with one
+//     coupling for all edges and the same field at every site) or a two-level model of pairs
+//     (energy.Pairwise: any couplings and fields).
+//   - For spin glasses and other models whose graph is known, use [Houdayer] as the Base of
 //     mcmc.Tempering.
 //
-// Near a phase transition domains grow as large as the lattice. A method that changes one site at
-// a time then takes very long to flip a domain; these methods need a few steps. Away from the
+// Near a phase transition domains grow as large as the lattice. A method that changes one site at a
+// time then takes very long to flip a domain; these methods need a few steps. Away from the
 // transition, in a strong field or with competing couplings (an antiferromagnet on triangles),
 // cluster methods are correct but gain nothing, and mcmc.Gibbs is faster.
 //
-// Each method is a [sampler.Method], a struct whose zero value is the recommended setting,
-// and leaves the distribution of its model invariant:
+// Each method is a [sampler.Method], a struct whose zero value is the recommended setting. With the
+// transition matrix P of a step, it leaves the distribution π of its model invariant:
 //
 //	πP = π,  π(x) ∝ exp(−E(x)).
 //

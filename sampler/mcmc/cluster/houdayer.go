@@ -14,40 +14,40 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
-// Houdayer gives every chain a second replica y of its state x and exchanges clusters between the
-// two (Houdayer 2001). A step first moves each replica once by Base. It then draws uniformly a
-// site at which the replicas differ. The cluster C is the connected component of that site among
-// the sites at which they differ. x_C and y_C are exchanged. All neighbours of C outside C are
-// equal in x and y, so
+// Houdayer gives every chain a second replica y of its state x and exchanges clusters of sites
+// between the two (Houdayer 2001). A step first moves each replica once by Base. It then picks a
+// random site at which the replicas differ. The cluster C is the connected component of that site
+// among all sites at which they differ. The step exchanges the levels x_C and y_C. Since x and y
+// are equal at all neighbours of C outside C,
 //
 //	E(x') + E(y') = E(x) + E(y)
 //
-// and the exchange is always accepted, for any couplings, fields and levels. It leaves p(x)·p(y)
-// invariant and is its own reverse.
+// for the new states x' and y', and the exchange is always accepted, for any couplings, fields and
+// levels. It leaves p(x)·p(y) invariant and is its own reverse.
 //
-// The exchange carries whole domains over barriers that single-site changes do not cross. It
-// helps in spin glasses on two-dimensional lattices or diluted graphs, where differing sites form
-// many clusters. If most sites are in one cluster, it only swaps the two replicas and gains
-// nothing. Use Houdayer as the Base of mcmc.Tempering; every temperature then has two replicas.
+// The exchange carries whole domains over barriers that single-site changes do not cross. It helps
+// in spin glasses on two-dimensional lattices or diluted graphs, where differing sites form many
+// clusters. If most sites are in one cluster, it only swaps the two replicas and gains nothing. Use
+// Houdayer as the Base of mcmc.Tempering; every temperature then has two replicas.
 //
-// The model must be energy.Graphical. If an exchange leads to a state from which Base cannot
-// start, such as one outside its language Within, the exchange is undone. This leaves p
-// restricted to the allowed states invariant. States and energies are those of x; Info.Rungs
-// shows both replicas, at β = 1. A step costs two steps of Base. An exchange costs an additional
-// energy and Reset of Base for each replica.
+// The model must be energy.Graphical. If an exchange leads to a state from which Base cannot start,
+// such as one that its field Within does not allow, the exchange is undone. This leaves p
+// restricted to the allowed states invariant. The states and energies of the chain are those of x;
+// Info.Rungs shows both replicas, at β = 1. A step costs two steps of Base. An exchange also costs
+// an energy and a Reset of Base for each replica.
 //
 // Base must reach every state from which it can start. mcmc.Swap does not, and is rejected: it
 // conserves the number of sites at each level, but an exchange can change this number in x and y.
 type Houdayer struct {
-	// Base moves the replicas; nil means mcmc.Gibbs{}. Warm-up tunes it separately for each of
-	// the two replicas.
+	// Base is the method that moves the replicas; nil means mcmc.Gibbs{}. Warm-up tunes it
+	// separately for each of the two replicas.
 	Base sampler.Method
 }
 
 // Name implements [sampler.Named]. It returns "houdayer".
 func (Houdayer) Name() string { return "houdayer" }
 
-// Kernel implements [sampler.Method].
+// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
 func (h Houdayer) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, levels, err := check.Shape("cluster: Houdayer", m, chains, sampler.BlockSize)
 	if err != nil {
@@ -117,8 +117,8 @@ var (
 
 func (k *houdayer) state(x []int32, s int) []int32 { return x[s*k.sites : (s+1)*k.sites] }
 
-// Reset implements [sampler.Transition]. On the first call y becomes a copy of x. On later calls
-// y is kept, unless it now has probability zero or Base cannot start from it.
+// Reset implements [sampler.Transition]. On the first call the second replica y becomes a copy of
+// x. On later calls y is kept, unless it now has probability zero or Base cannot start from it.
 func (k *houdayer) Reset(ctl sampler.Control, x []int32) error {
 	ctl = sampler.Control{Workers: ctl.Workers}
 	k.renew = [2]bool{}
@@ -153,7 +153,7 @@ func (k *houdayer) Start(x []int32, r *sampler.Stream) error {
 	return nil
 }
 
-// Allows implements [sampler.Confined].
+// Allows implements [sampler.Confined]. It reports whether Base allows the state x.
 func (k *houdayer) Allows(x []int32) bool {
 	c, ok := sampler.As[sampler.Confined](k.base[0])
 	return !ok || c.Allows(x)
@@ -328,10 +328,10 @@ type replicas struct {
 	x     [2][]int32
 }
 
-// Len returns 2.
+// Len returns 2, the number of replicas.
 func (r *replicas) Len() int { return len(r.k.base) }
 
-// Rung returns the inverse temperature 1, and the energy and state of replica j.
+// Rung returns the inverse temperature 1, and the energy and the state of replica j.
 func (r *replicas) Rung(j int) (beta, energy float64, x []int32) {
 	return 1, r.k.e[j][r.chain], r.x[j]
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// SwendsenWang puts bonds between equal neighbours, each with probability 1 − e^{−J}. It then
-// redraws the level l of every cluster C of sites connected by bonds,
+// SwendsenWang updates all clusters of an Ising or Potts model in one step (Swendsen and Wang
+// 1987). It puts bonds between equal neighbours, each with probability 1 − e^{−J}. It then redraws
+// the common level l of every cluster C of sites connected by bonds,
 //
 //	p(x_C = l) ∝ exp(|C|·h_l),
 //
-// all in one step (Swendsen and Wang 1987; with the field h in the distribution of a cluster,
-// Edwards and Sokal 1988). J is the coupling of energy.Matching: 2K for an Ising model with
-// energy −K Σ s_i s_j.
+// where h is the field (Edwards and Sokal 1988 for the field in this formula). J is the coupling of
+// energy.Matching: 2K for an Ising model with energy −K Σ s_i s_j.
 //
-// With J < 0 it draws a random pair of levels (the only pair if there are two levels). It puts
+// If J < 0, a step draws a random pair of levels (the only pair if there are two levels). It puts
 // bonds between neighbours of which one has the first level and the other has the second level.
 // Every cluster then swaps the two levels with the probability of a heat bath (Wang, Swendsen and
 // Kotecký 1989).
@@ -35,7 +35,7 @@ type SwendsenWang struct{}
 // Name implements [sampler.Named]. It returns "swendsen-wang".
 func (SwendsenWang) Name() string { return "swendsen-wang" }
 
-// Kernel implements [sampler.Method].
+// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
 func (SwendsenWang) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	b, err := newBonds("SwendsenWang", m, chains, 1)
 	if err != nil {
@@ -74,13 +74,12 @@ var _ sampler.Costed = (*swendsenWang)(nil)
 // bondSites is the number of sites whose bonds are drawn between two checks for a stop.
 const bondSites = 1 << 16
 
-// Step implements [sampler.Transition]. It checks for a stop while bonds are drawn and between
-// chains.
+// Step implements [sampler.Transition]. It calls ctl.Stop while it draws bonds and between chains.
 func (k *swendsenWang) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [sweep.Walker]. It draws the bonds of chain s, redraws its clusters and
+// Walk implements [sweep.Walker]: an update draws the bonds of chain s, redraws its clusters and
 // evaluates its energy.
 func (k *swendsenWang) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 	before := r[s]

@@ -11,29 +11,29 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Wolff grows one cluster C from a random site at level a. It adds neighbours at level a, each
-// with probability 1 − e^{−J}. It proposes another level b, drawn uniformly, for the whole
-// cluster and accepts with probability
+// Wolff changes one cluster C of an Ising or Potts model at a time (Wolff 1989). It grows the
+// cluster from a random site. If this site has level a, it adds neighbours at level a, each with
+// probability 1 − e^{−J}, where J is the coupling. It proposes another level b, drawn uniformly,
+// for the whole cluster and accepts with probability
 //
-//	min(1, exp(|C|·(h_b − h_a)))
+//	min(1, exp(|C|·(h_b − h_a))),
 //
-// where h is the field (Wolff 1989). With J < 0 the cluster grows alternately between sites of
-// levels a and b, and the proposal swaps the two levels in the cluster. Two-level models may have
-// individual couplings of either sign and individual fields (energy.Pairwise); see
-// [SwendsenWang].
+// where h is the field. If J < 0, the cluster grows alternately between sites of levels a and b,
+// and the proposal swaps the two levels in the cluster. Two-level models may have individual
+// couplings of either sign and individual fields (energy.Pairwise); see [SwendsenWang].
 //
 // The probability that a cluster is drawn is proportional to its size. Near a transition Wolff is
-// therefore several times more efficient than [SwendsenWang]. The cost of a step is proportional
-// to the size of its clusters. Each update is reversible.
+// therefore several times more efficient than SwendsenWang. The cost of a step is proportional to
+// the size of its clusters. Each update is reversible.
 type Wolff struct {
-	// Updates is the number of clusters per step; 0 means one.
+	// Updates is the number of clusters per step; 0 means 1.
 	Updates int
 }
 
 // Name implements [sampler.Named]. It returns "wolff".
 func (Wolff) Name() string { return "wolff" }
 
-// Kernel implements [sampler.Method].
+// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
 func (w Wolff) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	if w.Updates < 0 {
 		return nil, fmt.Errorf("cluster: Wolff: Updates = %d, want ≥ 0", w.Updates)
@@ -53,14 +53,14 @@ type wolff struct {
 
 var _ sampler.Costed = (*wolff)(nil)
 
-// Step implements [sampler.Transition]. It checks for a stop between clusters.
+// Step implements [sampler.Transition]. It calls ctl.Stop between clusters.
 func (k *wolff) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	done = k.Make(ctl, k, info, x, r)
 	sweep.MeanAccept(info, done, k.Updates)
 	return done
 }
 
-// Walk implements [sweep.Walker]. An update grows and proposes one cluster.
+// Walk implements [sweep.Walker]: an update grows one cluster and proposes a change of it.
 func (k *wolff) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	pending := &k.At.Info[s]
 	for made < n && !k.At.Stopped {

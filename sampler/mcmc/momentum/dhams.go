@@ -9,58 +9,69 @@ import (
 )
 
 // DHAMS is the discrete Hamiltonian-assisted Metropolis sampler (Zhou and Tan 2025, arXiv
-// 2507.09807). Site i at level x_i has the coordinate v_i = v(x_i): the level itself for two
-// levels, or the value of the level in an energy.Ordinal model. A step refreshes the momentum u,
-// u ← ρu + √(1−ρ²)·ξ with ξ standard normal. It draws every site from
+// 2507.09807). Every site has a Gaussian momentum u_i, which carries its direction of motion from
+// step to step. Site i at level x_i has the coordinate v_i = v(x_i): the level itself for two
+// levels, or the value of the level in an energy.Ordinal model.
+//
+// A step from (x, u) to (x*, u*) has four parts. It refreshes the momentum, u ← ρu + √(1−ρ²)·ξ with
+// ξ standard normal. It draws the new level l of every site from
 //
 //	q_i(l|x, u) ∝ exp( −Δ_i(l) + u_i·d/δ − d²/(2δ²) ),  d = v(l) − v_i,
 //
-// where Δ_i(l) = E(x with x_i=l) − E(x) by the model's table. It then changes the momentum to
+// where Δ_i(l) = E(x with x_i=l) − E(x) by the model's table of differences, often a first-order
+// approximation. It changes the momentum to
 //
 //	u* = −u + (v* − v)/δ + φ·(G(x*) − G(x)),
 //
-// where G_i is the slope of −E along site i. It accepts (x*, u*) with probability
+// where v* are the coordinates of x* and G_i is the slope of −E along site i. Finally it accepts
+// (x*, u*) with probability
 //
 //	min(1, exp( E(x) − E(x*) + ½|u|² − ½|u*|² + log q(x|x*, −u*) − log q(x*|x, u) ))
 //
-// and otherwise continues from (x, −u). This is generalised detailed balance: π(x, u) is
-// invariant for any table, because acceptance uses the exact energy. If E is linear, q is the
-// conditional distribution of x given the auxiliary variable v + δu, and every proposal is
-// accepted. A step costs one evaluation of the model.
+// and otherwise continues from (x, −u). Here δ, ρ and φ are the fields StepSize, Persistence and
+// Correction.
 //
-// An accepted move reverses the momentum. The centre of the next proposal, v + δu, then lies on
-// the other side of v*. With a persistence ρ near 1 this is Adler's over-relaxation. The field
-// Relaxation has the same effect for the sites.
+// This satisfies generalised detailed balance: π(x, u) ∝ exp(−E(x) − ½|u|²) is invariant for any
+// table, because acceptance uses the exact energy. If E is linear, q is the conditional
+// distribution of x given the auxiliary variable v + δu, and every proposal is accepted. A step
+// costs one evaluation of the model.
 //
-// The refresh, the correction and the acceptance probability are derived here from the
-// construction in the paper; details of the published algorithm may differ.
+// After an accepted move with φ = 0, v* + δu* is the mirror image of v + δu about v*. If ρ is near
+// 1, the centre of the next proposal therefore lies on the other side of v*, which is Adler's
+// over-relaxation. The field Relaxation has the same effect for the sites.
+//
+// The refresh, the correction and the acceptance probability are derived here from the construction
+// in the paper; details of the published algorithm may differ.
 //
 // On Ising models DHAMS mixes about as fast as mcmc.DMALA at any settings. [PDHAMS] is faster if
 // the energy is nearly quadratic.
 type DHAMS struct {
-	// StepSize is δ. With 0, it starts at 0.5 and adapts during warm-up. A positive value is fixed.
-	// If ρ = 0 and there is no relaxation, δ² acts as the α of mcmc.DMALA.
+	// StepSize is δ. If it is 0, δ starts at 0.5 and is tuned during warm-up. A positive value
+	// stays fixed. If Persistence and Relaxation are 0, δ² has the same effect as the α of
+	// mcmc.DMALA.
 	StepSize float64
 
-	// Target is the mean acceptance probability to which the step size adapts; 0 means 0.574,
-	// which is also the default of mcmc.DMALA.
+	// Target is the mean acceptance probability to which warm-up tunes the step size; 0 means
+	// 0.574, which is also the default of mcmc.DMALA.
 	Target float64
 
 	// Persistence is ρ, in [0, 1): the fraction of its momentum that a site keeps in a step.
 	Persistence float64
 
-	// Correction is φ, which must be finite; 0 omits the gradient from the momentum. Use 0 for
-	// models with states of probability zero. With any other value, a chain never leaves a state
-	// next to such a state, because the energy difference is infinite.
+	// Correction is φ, the factor of the gradient in the momentum, which must be finite; 0 omits
+	// the gradient. Use 0 for models with states of probability zero. With any other value, a chain
+	// never leaves a state next to such a state, because the energy difference is infinite.
 	Correction float64
 
-	// Relaxation, in [0, 1], is the probability that a site draws by reflection instead of
-	// independently. Reflection draws a uniform point w in the interval of the current level in
-	// the cumulative distribution of q_i, and moves to the level whose interval contains 1−w.
-	// This is Neal's ordered over-relaxation (1998) in the limit of many draws. It leaves q_i
-	// invariant. Between two levels the site moves with probability min(1, q_i/(1−q_i)), where
-	// q_i is the probability of the other level. The over-relaxation of the paper is different;
-	// this package does not implement it.
+	// Relaxation, in [0, 1], is the probability that a site draws its level by reflection instead
+	// of independently of its present level. Reflection divides [0, 1] into one interval per level,
+	// whose lengths are the probabilities q_i. It draws a uniform point w in the interval of the
+	// present level and moves to the level whose interval contains 1−w. This is Neal's ordered
+	// over-relaxation (1998) in the limit of many draws. It leaves q_i invariant.
+	//
+	// Between two levels the site moves with probability min(1, q_i/(1−q_i)), where q_i is the
+	// probability of the other level. The over-relaxation of the paper is different; this package
+	// does not implement it.
 	Relaxation float64
 }
 
@@ -70,7 +81,8 @@ const defaultStep = 0.5
 // Name implements [sampler.Named]. It returns "dhams".
 func (DHAMS) Name() string { return "dhams" }
 
-// Kernel implements [sampler.Method]. The model must have two levels or be energy.Ordinal.
+// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains. The
+// model must have two levels or be energy.Ordinal.
 func (d DHAMS) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	s := settings{who: "DHAMS", persistence: d.Persistence, correction: d.Correction, relaxation: d.Relaxation}
 	if err := checkStep(s.who, d.StepSize); err != nil {

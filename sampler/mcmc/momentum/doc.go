@@ -1,14 +1,14 @@
 // Package momentum samples discrete states with a Gaussian momentum for every site.
 //
-// Use [PDHAMS] for a nearly quadratic energy of some hundred sites, such as a dense Ising model
-// or a Boltzmann machine. It uses the curvature of the energy. [DHAMS] needs only the first-order
-// table of the model. Both require two levels or an energy.Ordinal model. For other models see
-// package mcmc.
+// Use [PDHAMS] for a nearly quadratic energy of some hundred sites, such as a dense Ising model or
+// a Boltzmann machine. It uses the curvature of the energy. [DHAMS] needs only the model's table of
+// energy differences, to first order. Both require two levels or an energy.Ordinal model. For other
+// models see package mcmc.
 //
 // Both leave the joint distribution of state x and momentum u
 //
 //	π(x, u) ∝ exp(−E(x) − ½|u|²)
 //
-// invariant, so that x has the distribution of the model. Neither is reversible: the momentum
-// continues in its direction after an accepted move and reverses after a rejected one.
+// invariant, so that x has the distribution of the model. Neither is reversible, because a part of
+// the momentum is kept from step to step. After a rejected move the momentum is reversed.
 package momentum

@@ -116,14 +116,13 @@ func (k *kernel) setStep(delta float64) {
 // StepSize returns the step size δ.
 func (k *kernel) StepSize() float64 { return k.step }
 
-// Warning implements [sampler.Warner]: it reports a step size that tuning
-// moved to its bound.
+// Warning implements [sampler.Warner]. It reports a step size that tuning moved to its bound.
 func (k *kernel) Warning() string { return k.tune.Warning(k.step) }
 
 // work returns the number of elementary operations of one stage of a chain.
 func (k *kernel) work() int { return sweep.Times(k.sites, sweep.SiteWork) }
 
-// Reset implements [sampler.Transition]. The next step draws a new momentum.
+// Reset implements [sampler.Transition]. It also makes the next step draw a new momentum.
 func (k *kernel) Reset(ctl sampler.Control, x []int32) error {
 	k.began = false
 	return k.at.Renew(ctl.Stop, 1, k.work(), func(_, lo, hi int) (bool, error) {
@@ -200,7 +199,7 @@ func (k *kernel) judge(s int, y, x []int32) (a float64, ok bool) {
 	return sweep.Accept(drop+float64(kinetic/2), k.logq[s], k.logProb(x, y))
 }
 
-// Adapt implements [sampler.Adaptive]. It tunes the step size unless the size is fixed.
+// Adapt implements [sampler.Adaptive]. It tunes the step size unless that is fixed.
 func (k *kernel) Adapt(info []sampler.Info, step, of int) {
 	if k.tune == nil {
 		return
@@ -263,15 +262,16 @@ const (
 	stages            // number of stages of a step
 )
 
-// Step implements [sampler.Transition]. It checks for a stop between stages and while it
-// refreshes momenta.
+// Step implements [sampler.Transition]. It calls ctl.Stop between stages and while it refreshes
+// momenta.
 func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	done = k.at.Step(ctl, k, info, x, r, stages, k.work())
 	k.began = k.began || done > 0
 	return done
 }
 
-// Stage implements [sweep.Staged]. The stages are refreshing, drawing, loading and moving.
+// Stage implements [sweep.Staged]. The stages refresh the momentum, draw the levels, evaluate the
+// model there, and accept or reject.
 func (k *kernel) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	if stage == loading {
 		k.load(lo, hi, k.f, k.y)
@@ -326,7 +326,7 @@ const (
 	entryCost  = 1.2 // per entry of the factor of a curvature
 )
 
-// Cost implements [sampler.Costed].
+// Cost implements [sampler.Costed]. It estimates the cost of one step.
 func (k *kernel) Cost(info []sampler.Info) float64 {
 	m, n := k.price.Of(k.model), float64(k.sites)
 	step := m.Table + float64(normalCost*n)

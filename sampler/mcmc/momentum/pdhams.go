@@ -9,37 +9,39 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// PDHAMS is preconditioned [DHAMS] (Zhou and Tan 2025, arXiv 2507.21982). Its proposal includes
-// the curvature W of −E, where v and v* are the coordinates of x and x*,
+// PDHAMS is preconditioned [DHAMS] (Zhou and Tan 2025, arXiv 2507.21982). Every site has a momentum
+// u_i. The proposal from x to x* uses not only the gradient ∇ of −E but also its curvature W. In
+// terms of the coordinates v and v* of x and x* (see DHAMS),
 //
 //	−E(x*) ≈ −E(x) + ∇ᵀ(v* − v) + ½(v* − v)ᵀW(v* − v).
 //
-// The curvature couples all sites; the Gaussian integral trick decouples them. Let D be a
-// diagonal matrix for which W + D = LLᵀ is positive definite. Then sites are independent given
-// the auxiliary vector z = Lᵀv + u,
+// The curvature couples all sites; the Gaussian integral trick decouples them. Let D be a diagonal
+// matrix for which W + D = LLᵀ is positive definite. Then sites are independent given the auxiliary
+// vector z = Lᵀv + u,
 //
 //	q_i(l|x, u) ∝ exp( −Δ_i(l) + (Lu)_i·d − ½(W + D)_ii·d² ),  d = v(l) − v_i,
-//	u* = −u + Lᵀ(v* − v) + φ·(G(x*) − G(x)),
+//	u* = −u + Lᵀ(v* − v) + φ·(G(x*) − G(x)).
 //
-// with the acceptance probability of DHAMS. DHAMS itself is the case W = 0, D = 1/δ². If E is
-// quadratic, as for an Ising model or a Boltzmann machine, every proposal is accepted, up to
-// rounding of the proposal's probabilities. Any W leaves π invariant.
+// Here Δ, G, φ and the acceptance probability are those of DHAMS, which is the case W = 0, D =
+// 1/δ². If E is quadratic, as for an Ising model or a Boltzmann machine, every proposal is
+// accepted, up to rounding of its probabilities. Any W leaves π invariant.
 //
-// D is c + 1/δ² at every site. Here c is, to within a thousandth, the smallest number for which W
-// + c·I is positive semidefinite. Kernel takes a few times sites³ operations. A step takes sites²
-// operations and one evaluation of the model. The number of sites is at most 2048.
+// D is c + 1/δ² at every site, where δ is StepSize. Here c is, to within a thousandth, the smallest
+// number for which W + c·I is positive semidefinite. Kernel takes a few times sites³ operations. A
+// step takes sites² operations and one evaluation of the model. The number of sites is at most
+// 2048.
 type PDHAMS struct {
-	// Curvature is W, row by row: sites × sites, symmetric and finite. With nil, W is computed
-	// from the model's differences at the state of lowest levels and its neighbours. This is
-	// exact if E is quadratic.
+	// Curvature is W, row by row: sites × sites, symmetric and finite. If it is nil, W is computed
+	// from the model's energy differences at the state in which every site has its lowest level,
+	// and at the neighbours of that state. This is exact if E is quadratic.
 	Curvature []float64
 
-	// StepSize is δ, which is fixed; 0 means 5. Larger step sizes move farther, until W + D is
+	// StepSize is δ, which stays fixed; 0 means 5. Larger step sizes move farther, until W + D is
 	// nearly singular.
 	StepSize float64
 
-	// Persistence is ρ and Relaxation the probability of reflection, see [DHAMS]. 0 means the
-	// defaults, 0.7 and 1; −1 means 0.
+	// Persistence is ρ, the fraction of its momentum that a site keeps in a step, and Relaxation is
+	// the probability of reflection; see [DHAMS]. 0 means the defaults, 0.7 and 1; −1 means 0.
 	Persistence, Relaxation float64
 
 	// Correction is φ, the factor of the gradient in the momentum; see [DHAMS].
@@ -69,7 +71,8 @@ func or(v, zero float64) float64 {
 // Name implements [sampler.Named]. It returns "pdhams".
 func (PDHAMS) Name() string { return "pdhams" }
 
-// Kernel implements [sampler.Method]. The model must have two levels or be energy.Ordinal.
+// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains. The
+// model must have two levels or be energy.Ordinal.
 func (p PDHAMS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	s := settings{who: "PDHAMS", persistence: or(p.Persistence, defaultPersistence), correction: p.Correction, relaxation: or(p.Relaxation, defaultRelaxation)}
 	if err := checkStep(s.who, p.StepSize); err != nil {

@@ -1,4 +1,5 @@
-// Package document is the tab of the playground with documents of a JSON Schema.
+// Package document is the tab of the playground that counts and draws JSON documents matching a
+// JSON Schema.
 package document
 
 import (
@@ -21,17 +22,19 @@ import (
 
 // Schema requests random documents that match a JSON Schema.
 type Schema struct {
-	Schema  string
-	Length  int    // maximum number of characters
-	Model   string // "uniform" over documents, or "text" for readable strings
-	Average int    // mean length in characters of a text from the model, without the schema
+	Schema string
+	Length int    // maximum number of characters
+	Model  string // "uniform" over documents, or "text" for readable strings
+	// mean length, in characters, of the model's texts before the schema restricts them
+	Average int
 	Seed    uint64
 	Samples int
 }
 
 // Written is the reply to a [Schema].
 type Written struct {
-	// number of matching documents; "" if counting takes too long, and only Bits is given
+	// number of matching documents; "" if counting takes too long, in which case only Bits is
+	// given
 	Count     string
 	Bits      float64
 	Entropy   float64 // entropy of the draws in bits

@@ -1,4 +1,4 @@
-// Package lattice is the tab of the playground with chains of one method on a lattice.
+// Package lattice is the tab of the playground that runs chains of one method on a lattice.
 package lattice
 
 import (
@@ -19,7 +19,8 @@ import (
 )
 
 // Lattice describes a run: chains of one sampler on a torus of Side×Side sites. With two levels
-// the energy is Ising's, −(1/T)·(Σ s_i s_j + h Σ s_i); with more it is the Potts energy.
+// the energy is Ising's, −(1/T)·(Σ s_i s_j + h Σ s_i), where T is the temperature, h the field,
+// and the first sum runs over neighbours. With more levels it is the Potts energy.
 type Lattice struct {
 	Levels      int
 	Side        int
@@ -268,10 +269,12 @@ func (s *lattice) paint() {
 
 // Frame is the reply to lattice/run: the state of the run after some more steps.
 type Frame struct {
-	Steps              int       // steps of each chain since the start
-	Order              []float64 // order parameter of each chain's current state
-	Mean, MCSE         *float64  // of |order|; nil if not defined
-	Energy, EnergyMCSE *float64  // per site; nil if not defined
+	Steps int       // steps of each chain since the start
+	Order []float64 // order parameter of each chain's current state
+	// mean and Monte Carlo standard error of |order|; nil if not defined
+	Mean, MCSE *float64
+	// mean energy per site and its Monte Carlo standard error; nil if not defined
+	Energy, EnergyMCSE *float64
 	RHat, ESS          *float64
 	Draws              int // number of draws that the means average
 	Accept             float64

@@ -7,9 +7,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection/prior"
 )
 
-// Learn returns a model of len(alphabet) + 1 tokens: one per rune of the alphabet and a last one
-// that pads short texts. A hidden state is a group of runes. Frequent runes have a hidden state
-// of their own; others share one. The mean length of a text is average runes.
+// Learn estimates a model from lines of text. It has len(alphabet) + 1 tokens: one per rune of
+// the alphabet, and a last one that pads short texts. A hidden state is a group of runes.
+// Frequent runes have a hidden state of their own; others share one. The mean length of a text is
+// average runes.
 func Learn(lines []string, alphabet []rune, groups []string, average float64) prior.HMM {
 	group := map[rune]int{}
 	names := map[string]int{}
@@ -71,8 +72,8 @@ func Learn(lines []string, alphabet []rune, groups []string, average float64) pr
 	return prior.HMM{Start: start, Trans: trans, Emit: emit}
 }
 
-// WithoutEnd removes the last hidden state and the last token, which mark the end of the text.
-// Texts of the returned model do not end.
+// WithoutEnd returns the model without its last hidden state and its last token, which mark the
+// end of the text. Its texts do not end.
 func WithoutEnd(m prior.HMM) prior.HMM {
 	h := len(m.Start)
 	k := len(m.Emit) / h

@@ -15,7 +15,8 @@ import (
 // Free marks a position that is not fixed.
 const Free = '·'
 
-// Runes are those that a pattern may mean: printable ASCII, and what it names itself.
+// Runes returns the runes that may occur in strings of a pattern: printable ASCII, and all runes
+// of named, the text of the pattern.
 func Runes(named string) []rune {
 	var a []rune
 	for r := ' '; r <= '~'; r++ {
@@ -30,8 +31,8 @@ func Runes(named string) []rune {
 	return slices.Compact(a)
 }
 
-// Draw fills x with draws and returns the mean of −log₂ P over them, an estimate of
-// the entropy.
+// Draw fills x with draws from p under the given log-weights. It returns the mean of −log₂ P over
+// the draws, which estimates the entropy in bits.
 func Draw(ctx context.Context, p *prior.Conditional, x []int32, weights []float32, source *sampler.Stream) (bits float64, err error) {
 	sites, _ := p.Shape()
 	logs := make([]float64, len(x)/sites)
@@ -53,7 +54,7 @@ var learning string
 //go:embed text.go
 var english string
 
-// AddTo adds Learn and the text to a program.
+// AddTo adds the function [Learn] and the default English text to the Go program p.
 func AddTo(p *engine.Source) {
 	p.Use(".strings", "projection/prior")
 	p.Append(learning)

@@ -1,10 +1,11 @@
 package letters
 
-// Fine assigns every letter its own hidden state.
+// Fine defines groups of characters for [Learn] in which every letter has a hidden state of its
+// own.
 var Fine = split(" abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
-// Coarse defines a dozen groups of characters. It suits automata with many states, where [Fine]
-// costs too much.
+// Coarse defines a dozen groups of characters for [Learn]. It suits automata with many states,
+// where [Fine] costs too much.
 var Coarse = []string{"a", "e", "i", "ou", "nm", "rl", "st", "bcdfgkpqvx", "hjwyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789", `"`, " ", "@._-/"}
 
 func split(s string) []string {

@@ -1,4 +1,4 @@
-// Package minimum is the tab of the playground with minima of a file's energy.
+// Package minimum is the tab of the playground that minimises the energy in an uploaded file.
 package minimum
 
 import (
@@ -23,7 +23,7 @@ import (
 type Problem struct {
 	Name   string // file name, whose extension helps to detect the format
 	Text   string
-	Format string // key of formats; "" to detect the format
+	Format string // name of the file format; "" to detect the format
 	Seed   uint64
 }
 
@@ -176,7 +176,7 @@ func (t *tab) start(ctx context.Context, p Problem) (*SearchStarted, error) {
 	return r, nil
 }
 
-// Best returns the best state of some rounds.
+// Best returns the best state that the search finds in the given number of rounds.
 func (p Problem) Best(ctx context.Context, rounds int) ([]int32, error) {
 	var t tab
 	if _, err := t.start(ctx, p); err != nil {

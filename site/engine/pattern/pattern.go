@@ -1,4 +1,5 @@
-// Package pattern is the tab of the playground with strings of a regular expression.
+// Package pattern is the tab of the playground that counts and draws strings matching a regular
+// expression.
 package pattern
 
 import (
@@ -22,10 +23,11 @@ import (
 type Pattern struct {
 	Pattern string
 	Length  int
-	UpTo    bool   // whether shorter strings are allowed, too
+	UpTo    bool   // whether shorter strings are allowed as well
 	Fixed   string // one rune per position, · where the position is free
-	Model   string // "uniform", or "text" for the distribution learned from Text
-	Text    string // lines of that text; "" for a built-in English text
+	Model   string // "uniform", or "text" for a distribution learned from the lines of Text
+	// text from which the model "text" is learned; "" for a built-in English text
+	Text    string
 	Seed    uint64
 	Samples int
 }
@@ -119,7 +121,7 @@ func (q Pattern) check() error {
 	return errors.Join(engine.Within("length", q.Length, 1, 64), engine.Within("samples", q.Samples, 1, 1000))
 }
 
-// Tab has strings of a regular expression.
+// Tab registers the calls that count and draw strings matching a regular expression.
 func Tab(e *engine.Engine) {
 	engine.Handle(e, "strings", Strings)
 	engine.HandleProgram(e, "strings", Pattern.program)

@@ -1,4 +1,5 @@
-// Package repeat is the tab of the playground with runs that anybody can repeat.
+// Package repeat is the tab of the playground with runs that visitors can reproduce on their own
+// computers.
 package repeat
 
 import (
@@ -116,7 +117,7 @@ func (c composition) Denoise(_ context.Context, v []float32, _ energy.Noised[int
 // Tab registers the call that runs a reproducible [Case].
 func Tab(e *engine.Engine) { engine.Handle(e, "bits", Run) }
 
-// Cases returns the names of all cases, for [Case].
+// Cases returns the names of the runs that a [Case] can select.
 func Cases() []string {
 	var names []string
 	for _, c := range cases() {

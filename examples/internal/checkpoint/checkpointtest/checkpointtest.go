@@ -12,11 +12,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 )
 
-// Interrupted runs a program with args and -checkpoint, cancelling the context after a number of
-// Err calls. It repeats this with -resume and larger numbers until the program ends normally,
-// and returns its report. Meanwhile programs save at every opportunity. It then checks that
-// existing files are rejected without -resume, and with -resume by a run that has the additional
-// arguments other.
+// Interrupted runs a program with args and -checkpoint, and cancels the context after a certain
+// number of calls of its Err method. It repeats this with -resume and larger numbers until the
+// program ends normally, and returns the program's report. During the test, programs save at
+// every opportunity. Finally, Interrupted checks that a run without -resume rejects the existing
+// files, and that a run with -resume and the additional arguments other rejects them too.
 func Interrupted[R, O any](t testing.TB, parse func(args []string) (O, error), run func(ctx context.Context, o O) (R, error), args []string, other ...string) R {
 	t.Helper()
 	every := checkpoint.Every

@@ -34,7 +34,7 @@ const aesRounds = 7
 // aesCipher encrypts counters. A register of 512 bits holds four counters, and one of 128 bits
 // holds a single one.
 type aesCipher struct {
-	*kernel
+	k     *kernel
 	keys  reg.GPVirtual
 	round []operand.Op   // key of each round
 	first reg.VecVirtual // key of round 0 in both halves of a register, with AVX2
@@ -44,7 +44,7 @@ type aesCipher struct {
 
 // aes returns a cipher with the keys in the parameter keys.
 func (k *kernel) aes() *aesCipher {
-	c := &aesCipher{kernel: k, keys: k.param("keys")}
+	c := &aesCipher{k: k, keys: k.param("keys")}
 	for r := range aesRounds + 1 {
 		m := operand.Mem{Base: c.keys, Disp: 16 * r}
 		if !k.wide() {
@@ -72,7 +72,7 @@ func (k *kernel) aes() *aesCipher {
 // base returns a register with a block in every 128-bit part, made of the parameters counter and
 // stream.
 func (c *aesCipher) base() reg.VecVirtual {
-	k := c.kernel
+	k := c.k
 	counter, stream := k.XMM(), k.XMM()
 	k.VMOVQ(k.param("counter"), counter)
 	k.VMOVQ(k.param("stream"), stream)
@@ -92,13 +92,13 @@ func (c *aesCipher) ahead(n int) operand.Mem {
 	for range 4 {
 		words = append(words, uint32(n), 0, 0, 0)
 	}
-	return c.table(fmt.Sprintf("ahead%d", n), words...)
+	return c.k.table(fmt.Sprintf("ahead%d", n), words...)
 }
 
 // planes returns words 16w … 16w+15 of the group at base, for w = 0, …, 3. With AVX2 it returns the
 // first eight of these in pass 0 and the others in pass 1.
 func (c *aesCipher) planes(base reg.VecVirtual, pass int) []reg.VecVirtual {
-	k := c.kernel
+	k := c.k
 	// Counters of groups are multiples of 16, so adding a lane number causes no carry. It can
 	// therefore be added last, after the key.
 	keyed := k.vec()
@@ -124,7 +124,7 @@ func (c *aesCipher) planes(base reg.VecVirtual, pass int) []reg.VecVirtual {
 // words 0, …, 3 of all blocks. The words of counter j in part q of the registers are in lane 4q +
 // j.
 func (c *aesCipher) blocks(z []reg.VecVirtual) []reg.VecVirtual {
-	k := c.kernel
+	k := c.k
 	var block []reg.VecVirtual // what is encrypted: with AVX2 the lower halves of z and others
 	for _, r := range z {
 		block = append(block, r)
@@ -148,19 +148,19 @@ func (c *aesCipher) blocks(z []reg.VecVirtual) []reg.VecVirtual {
 // encrypt applies one round of AES with the given key to r.
 func (c *aesCipher) encrypt(key operand.Op, r reg.VecVirtual, last bool) {
 	switch {
-	case c.wide():
+	case c.k.wide():
 		name := "VAESENC"
 		if last {
 			name = "VAESENCLAST"
 		}
-		c.Instruction(&ir.Instruction{ // avo has this instruction only for 128 bits
+		c.k.Instruction(&ir.Instruction{ // avo has this instruction only for 128 bits
 			Opcode: name, Operands: []operand.Op{key, r, r}, Inputs: []operand.Op{key, r}, Outputs: []operand.Op{r},
 			ISA: []string{"VAES", "AVX512F"},
 		})
 	case last:
-		c.VAESENCLAST(key, r.AsX(), r.AsX())
+		c.k.VAESENCLAST(key, r.AsX(), r.AsX())
 	default:
-		c.VAESENC(key, r.AsX(), r.AsX())
+		c.k.VAESENC(key, r.AsX(), r.AsX())
 	}
 }
 

@@ -44,7 +44,7 @@ type source interface {
 
 // heat holds the registers of the heatBits kernels.
 type heat struct {
-	*kernel
+	k *kernel
 	source
 	terms   int
 	digits  reg.GPVirtual
@@ -58,7 +58,7 @@ type heat struct {
 // a site is undecided, that is, while all of its digits equal those of its probability. If own is
 // not nil, the probabilities also depend on the bits of that string.
 func heatBits(k *kernel, terms int, s source, own *reg.GPVirtual) {
-	h := &heat{kernel: k, source: s, terms: terms, digits: k.param("digits"), stride: 64}
+	h := &heat{k: k, source: s, terms: terms, digits: k.param("digits"), stride: 64}
 	if own != nil {
 		h.stride = 128
 	}
@@ -99,7 +99,7 @@ func heatBits(k *kernel, terms int, s source, own *reg.GPVirtual) {
 
 // half draws the sites of one register.
 func (h *heat) half(dst operand.Mem, count [3]operand.Mem) {
-	k := h.kernel
+	k := h.k
 	draw := func(groups int, digits func(plane int) operand.Mem) (less, equal reg.VecVirtual) {
 		var planes []reg.VecVirtual
 		for g := groups - 1; g >= 0; g-- { // from the last group of digits to the first
@@ -169,7 +169,7 @@ func (h *heat) half(dst operand.Mem, count [3]operand.Mem) {
 // load sets the factors of the terms, which are products of the planes of the counts. With AVX-512
 // it loads them into registers.
 func (h *heat) load(from [3]operand.Mem) {
-	k := h.kernel
+	k := h.k
 	if !k.wide() {
 		c0, c1, c2 := from[0], from[1], from[2]
 		h.factors = [][]operand.Op{nil, {c0}, {c1}, {c0, c1}, {c2}, {c0, c2}, {c1, c2}, {c0, c1, c2}}
@@ -200,7 +200,7 @@ func (h *heat) load(from [3]operand.Mem) {
 // less holds the sites whose random number is smaller, and equal those where all digits are the
 // same.
 func (h *heat) compare(less, equal, r reg.VecVirtual, digits operand.Mem) {
-	k := h.kernel
+	k := h.k
 	t := h.sum(digits)
 	if h.own != nil {
 		h.add(t, h.own, h.sum(digits.Offset(64)))
@@ -220,7 +220,7 @@ func (h *heat) compare(less, equal, r reg.VecVirtual, digits operand.Mem) {
 
 // sum returns the sum modulo 2 of the terms of a digit.
 func (h *heat) sum(digits operand.Mem) reg.VecVirtual {
-	k := h.kernel
+	k := h.k
 	t := k.vec()
 	k.VPBROADCASTQ(digits, t)
 	for j := 1; j < h.terms; j++ {
@@ -238,7 +238,7 @@ func (h *heat) sum(digits operand.Mem) reg.VecVirtual {
 
 // add adds the product of factors and s to t, modulo 2. It overwrites s.
 func (h *heat) add(t reg.VecVirtual, factors []operand.Op, s reg.VecVirtual) {
-	k := h.kernel
+	k := h.k
 	if k.wide() {
 		k.VPTERNLOGQ(operand.U8(0x78), s, factors[0], t)
 		return

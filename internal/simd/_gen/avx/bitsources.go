@@ -34,30 +34,34 @@ func newPhiloxSource(k *kernel) source {
 }
 
 func (p *philoxSource) begin(pass int) {
-	p.counter = p.vec()
-	p.VPADDQ(p.offsets.Offset(32*pass), p.base, p.counter)
+	p.counter = p.philoxBlocks.k.vec()
+	p.philoxBlocks.k.VPADDQ(p.offsets.Offset(32*pass), p.base, p.counter)
 }
 
-func (p *philoxSource) next() { p.VPADDQ(p.quads("nextRegister", 256), p.base, p.base) }
+func (p *philoxSource) next() {
+	p.philoxBlocks.k.VPADDQ(p.philoxBlocks.k.quads("nextRegister", 256), p.base, p.base)
+}
 
-func (p *philoxSource) skip(groups int) { p.VPADDQ(p.groups(groups), p.counter, p.counter) }
+func (p *philoxSource) skip(groups int) {
+	p.philoxBlocks.k.VPADDQ(p.groups(groups), p.counter, p.counter)
+}
 
 // groups returns the operand with the distance of the counters of n groups.
 func (p *philoxSource) groups(n int) operand.Mem {
-	return p.quads(fmt.Sprintf("groups%d", n), uint32(16*n))
+	return p.philoxBlocks.k.quads(fmt.Sprintf("groups%d", n), uint32(16*n))
 }
 
 // batch returns the number of groups computed together. The processor looks ahead by less than a
 // group, so several are better, but AVX2 has too few registers for more than one.
 func (p *philoxSource) batch() int {
-	if p.wide() {
+	if p.philoxBlocks.k.wide() {
 		return 2
 	}
 	return 1
 }
 
 func (p *philoxSource) planes(group ...int) (planes []reg.VecVirtual) {
-	k := p.kernel
+	k := p.k
 	var counters []reg.VecVirtual
 	for _, g := range group {
 		even, odd := k.vec(), k.vec()
@@ -93,8 +97,8 @@ func newAESSource(k *kernel) source {
 
 func (a *aesSource) begin(pass int) {
 	a.pass = pass
-	a.counter = a.vec()
-	a.vmov(a.start, a.counter)
+	a.counter = a.aesCipher.k.vec()
+	a.aesCipher.k.vmov(a.start, a.counter)
 }
 
 func (a *aesSource) batch() int { return 1 }
@@ -103,14 +107,14 @@ func (a *aesSource) planes(group ...int) (planes []reg.VecVirtual) {
 	for _, g := range group {
 		at := a.counter
 		if g > 0 {
-			at = a.vec()
-			a.VPADDQ(a.ahead(16*g), a.counter, at)
+			at = a.aesCipher.k.vec()
+			a.aesCipher.k.VPADDQ(a.ahead(16*g), a.counter, at)
 		}
 		planes = append(planes, a.aesCipher.planes(at, a.pass)...)
 	}
 	return planes
 }
 
-func (a *aesSource) skip(groups int) { a.VPADDQ(a.ahead(16*groups), a.counter, a.counter) }
+func (a *aesSource) skip(groups int) { a.aesCipher.k.VPADDQ(a.ahead(16*groups), a.counter, a.counter) }
 
-func (a *aesSource) next() { a.VPADDQ(a.ahead(256), a.start, a.start) }
+func (a *aesSource) next() { a.aesCipher.k.VPADDQ(a.ahead(256), a.start, a.start) }

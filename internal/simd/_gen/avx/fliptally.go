@@ -31,7 +31,7 @@ func tallyFlips(k *kernel) {
 // way counts the flips in one direction, from the sites x to y, and stores the sums. It omits the
 // sets before first.
 func (t *flipCounter) way(x, y, valid, near, bytes, sums reg.GPVirtual, label string, first int) {
-	k := t.kernel
+	k := t.k
 	t.begin(first)
 	i := k.GP64()
 	k.XORQ(i, i)
@@ -99,7 +99,7 @@ func (k *kernel) meet(a operand.Op, b, c reg.VecVirtual) {
 // flipCounter counts bits of words. With AVX-512 each sum has its own register. AVX2 has too few
 // registers, so the sums of a term share one, in parts of 16 bits.
 type flipCounter struct {
-	*kernel
+	k     *kernel
 	first int // first of the sets that are counted
 	sum   [5][]reg.VecVirtual
 	// For AVX2: mask of the low four bits, bit counts of four bits, zero.
@@ -107,7 +107,7 @@ type flipCounter struct {
 }
 
 func newFlipCounter(k *kernel) *flipCounter {
-	t := &flipCounter{kernel: k}
+	t := &flipCounter{k: k}
 	for j := range t.sum {
 		n := 1
 		if k.wide() {
@@ -131,8 +131,8 @@ func (t *flipCounter) begin(first int) {
 	t.first = first
 	for _, sums := range t.sum {
 		for s, r := range sums {
-			if s >= first || !t.wide() {
-				t.clear(r)
+			if s >= first || !t.k.wide() {
+				t.k.clear(r)
 			}
 		}
 	}
@@ -142,43 +142,43 @@ func (t *flipCounter) begin(first int) {
 // term stands for all bits.
 func (t *flipCounter) count(j int, term reg.VecVirtual, set [sets]reg.VecVirtual) {
 	for s := t.first; s < sets; s++ {
-		x, v := t.vec(), set[s]
+		x, v := t.k.vec(), set[s]
 		if term == nil {
-			t.vmov(v, x)
+			t.k.vmov(v, x)
 		} else {
-			t.meet(v, term, x)
+			t.k.meet(v, term, x)
 		}
-		if t.wide() {
-			t.VPOPCNTQ(x, x)
+		if t.k.wide() {
+			t.k.VPOPCNTQ(x, x)
 			sum := t.sum[j][s]
-			t.VPADDQ(x, sum, sum)
+			t.k.VPADDQ(x, sum, sum)
 			continue
 		}
-		n := t.byteBits(x, t.low, t.nibble)
-		t.VPSADBW(t.nothing, n, n)
+		n := t.k.byteBits(x, t.low, t.nibble)
+		t.k.VPSADBW(t.nothing, n, n)
 		if s > 0 {
-			t.VPSLLQ(operand.U8(16*s), n, n)
+			t.k.VPSLLQ(operand.U8(16*s), n, n)
 		}
-		t.VPADDQ(n, t.sum[j][0], t.sum[j][0])
+		t.k.VPADDQ(n, t.sum[j][0], t.sum[j][0])
 	}
 }
 
 // packed returns the sums for term j in parts of 16 bits.
 func (t *flipCounter) packed(j int) reg.VecVirtual {
-	if !t.wide() {
+	if !t.k.wide() {
 		return t.sum[j][0]
 	}
 	var r reg.VecVirtual
 	for s := t.first; s < sets; s++ {
 		v := t.sum[j][s]
 		if s > 0 {
-			t.VPSLLQ(operand.U8(16*s), v, v)
+			t.k.VPSLLQ(operand.U8(16*s), v, v)
 		}
 		if r == nil {
 			r = v
 			continue
 		}
-		t.VPADDQ(v, r, r)
+		t.k.VPADDQ(v, r, r)
 	}
 	return r
 }

@@ -108,14 +108,14 @@ func fold(b *builder) {
 
 // terms holds the parameters of a sum over pieces of m that begin at at[i].
 type terms struct {
-	*kernel
+	k                                 *kernel
 	dst, m, at, count, n, col, i, row reg.GPVirtual
 	coef                              []reg.GPVirtual
 	strips                            int
 }
 
 func newTerms(k *kernel) *terms {
-	t := &terms{kernel: k, dst: k.param("dst"), m: k.param("m"), at: k.param("at"), count: k.param("count"),
+	t := &terms{k: k, dst: k.param("dst"), m: k.param("m"), at: k.param("at"), count: k.param("count"),
 		n: k.param("n"), col: k.GP64(), i: k.GP64(), row: k.GP64(), coef: []reg.GPVirtual{k.param("coef")}}
 	k.XORQ(t.col, t.col)
 	return t
@@ -125,58 +125,58 @@ func newTerms(k *kernel) *terms {
 func (t *terms) strip(regs int, stride reg.GPVirtual, add func(sum reg.VecVirtual, v operand.Op, c reg.VecVirtual)) {
 	t.strips++
 	name := func(s string) string { return fmt.Sprintf("%s%d", s, t.strips) }
-	width := regs * t.w / 2
+	width := regs * t.k.w / 2
 	sums := make([][]reg.VecVirtual, len(t.coef))
 	for r := range sums {
 		for range regs {
-			sums[r] = append(sums[r], t.vec())
+			sums[r] = append(sums[r], t.k.vec())
 		}
 	}
 	each := func(do func(m operand.Mem, sum reg.VecVirtual)) {
-		t.MOVQ(t.dst, t.row)
+		t.k.MOVQ(t.dst, t.row)
 		for r := range sums {
 			if r > 0 {
-				t.ADDQ(stride, t.row)
+				t.k.ADDQ(stride, t.row)
 			}
 			for j, s := range sums[r] {
-				do(operand.Mem{Base: t.row, Index: t.col, Scale: 8, Disp: 4 * t.w * j}, s)
+				do(operand.Mem{Base: t.row, Index: t.col, Scale: 8, Disp: 4 * t.k.w * j}, s)
 			}
 		}
 	}
-	end := t.GP64()
-	t.Label(name("strip"))
-	t.MOVQ(t.n, end)
-	t.SUBQ(t.col, end)
-	t.CMPQ(end, imm(width))
-	t.JL(operand.LabelRef(name("done")))
-	each(func(m operand.Mem, s reg.VecVirtual) { t.VMOVUPD(m, s) })
-	t.XORQ(t.i, t.i)
-	t.Label(name("term"))
-	t.MOVLQSX(operand.Mem{Base: t.at, Index: t.i, Scale: 4}, t.row)
-	t.ADDQ(t.col, t.row)
+	end := t.k.GP64()
+	t.k.Label(name("strip"))
+	t.k.MOVQ(t.n, end)
+	t.k.SUBQ(t.col, end)
+	t.k.CMPQ(end, imm(width))
+	t.k.JL(operand.LabelRef(name("done")))
+	each(func(m operand.Mem, s reg.VecVirtual) { t.k.VMOVUPD(m, s) })
+	t.k.XORQ(t.i, t.i)
+	t.k.Label(name("term"))
+	t.k.MOVLQSX(operand.Mem{Base: t.at, Index: t.i, Scale: 4}, t.row)
+	t.k.ADDQ(t.col, t.row)
 	v := make([]operand.Op, regs)
 	for j := range v {
-		v[j] = operand.Mem{Base: t.m, Index: t.row, Scale: 8, Disp: 4 * t.w * j}
+		v[j] = operand.Mem{Base: t.m, Index: t.row, Scale: 8, Disp: 4 * t.k.w * j}
 		if len(sums) > 1 {
-			r := t.vec()
-			t.VMOVUPD(v[j], r)
+			r := t.k.vec()
+			t.k.VMOVUPD(v[j], r)
 			v[j] = r
 		}
 	}
 	for r := range sums {
-		c := t.vec()
-		t.VBROADCASTSD(operand.Mem{Base: t.coef[r], Index: t.i, Scale: 8}, c)
+		c := t.k.vec()
+		t.k.VBROADCASTSD(operand.Mem{Base: t.coef[r], Index: t.i, Scale: 8}, c)
 		for j, s := range sums[r] {
 			add(s, v[j], c)
 		}
 	}
-	t.INCQ(t.i)
-	t.CMPQ(t.i, t.count)
-	t.JL(operand.LabelRef(name("term")))
-	each(func(m operand.Mem, s reg.VecVirtual) { t.VMOVUPD(s, m) })
-	t.ADDQ(imm(width), t.col)
-	t.JMP(operand.LabelRef(name("strip")))
-	t.Label(name("done"))
+	t.k.INCQ(t.i)
+	t.k.CMPQ(t.i, t.count)
+	t.k.JL(operand.LabelRef(name("term")))
+	each(func(m operand.Mem, s reg.VecVirtual) { t.k.VMOVUPD(s, m) })
+	t.k.ADDQ(imm(width), t.col)
+	t.k.JMP(operand.LabelRef(name("strip")))
+	t.k.Label(name("done"))
 }
 
 // broadcast copies a float64 parameter to every lane of r.

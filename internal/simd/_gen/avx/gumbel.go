@@ -120,7 +120,7 @@ func gumbel(b *builder) {
 	})
 	b.each("entropy", func(k *kernel) {
 		lane, p, w, n := k.param("lane"), k.param("p"), k.param("w"), k.param("n")
-		c := &surprise{kernel: k, p: p, w: w, m: k.splat("m"), zero: k.vec(), one: k.f32(1)}
+		c := &surprise{k: k, p: p, w: w, m: k.splat("m"), zero: k.vec(), one: k.f32(1)}
 		k.clear(c.zero)
 		for j := range 32 / k.w {
 			c.acc = append(c.acc, k.load(operand.Mem{Base: lane, Disp: 4 * k.w * j}, nil))
@@ -133,7 +133,7 @@ func gumbel(b *builder) {
 	b.each("entropyRows", func(k *kernel) {
 		sum, p, w, cols, rows := k.param("sum"), k.param("p"), k.param("w"), k.param("cols"), k.param("rows")
 		m := k.param("m")
-		c := &surprise{kernel: k, p: p, w: w, m: k.vec(), zero: k.vec(), one: k.f32(1), acc: k.lanes()}
+		c := &surprise{k: k, p: p, w: w, m: k.vec(), zero: k.vec(), one: k.f32(1), acc: k.lanes()}
 		k.clear(c.zero)
 		k.Label("row")
 		k.VBROADCASTSS(operand.Mem{Base: m}, c.m)
@@ -156,7 +156,7 @@ func gumbel(b *builder) {
 
 // surprise holds the operands from which the terms of refEntropy are computed.
 type surprise struct {
-	*kernel
+	k       *kernel
 	p, w    reg.GPVirtual
 	m, zero reg.VecVirtual
 	one     operand.Op
@@ -165,7 +165,7 @@ type surprise struct {
 
 // term adds the terms for a register of entries at i to the lanes.
 func (c *surprise) term(i reg.GPVirtual, j int, sel *mask) {
-	k := c.kernel
+	k := c.k
 	d := k.load(at(c.w, i, 4*k.w*j), sel)
 	k.VFMSUB132PS(c.one, c.m, d) // w·1 − m
 	const notEqual = 4

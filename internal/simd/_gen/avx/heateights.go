@@ -28,7 +28,7 @@ type eights struct {
 }
 
 func redrawEights(k *kernel, philox bool) {
-	w := &eights{redrawer: &redrawer{kernel: k, rows: k.param("rows"), own: k.param("own"), near: k.param("near"),
+	w := &eights{redrawer: &redrawer{k: k, rows: k.param("rows"), own: k.param("own"), near: k.param("near"),
 		visits: k.param("visits"), next: k.param("next"), at: k.param("n"), kept: k.param("kept")}}
 	if philox {
 		w.drawn = k.AllocLocal(eight * rowBytes)
@@ -99,7 +99,7 @@ func (w *eights) counts(i int) operand.Mem {
 // draw draws all visits of a group of eight. Bit i of changed is set if visit i changes a chain.
 // bad is nonzero if a visit needs more random bits.
 func (w *eights) draw(changed reg.GPVirtual) (bad reg.GPVirtual) {
-	k := w.kernel
+	k := w.k
 	site := k.GP64()
 	w.row, w.odds = k.GP64(), k.GP64()
 	k.MOVLQZX(w.visit(0), site)
@@ -170,12 +170,12 @@ func (w *eights) digits(i int) operand.Mem {
 			words = append(words, uint32(i+half)*0x01010101)
 		}
 	}
-	return w.table([]string{"digits01", "digits23", "digits45", "digits67"}[i/2], words...)
+	return w.redrawer.k.table([]string{"digits01", "digits23", "digits45", "digits67"}[i/2], words...)
 }
 
 // store stores the changes, visit by visit.
 func (w *eights) store(changed reg.GPVirtual) {
-	k := w.kernel
+	k := w.k
 	next, loop := k.label("unchanged"), k.label("change")
 	i, row, near, plus, minus := k.GP64(), k.GP64(), k.GP64(), k.GP64(), k.GP64()
 	k.TESTL(changed.As32(), changed.As32())
@@ -231,7 +231,7 @@ func (w *eights) store(changed reg.GPVirtual) {
 // decideTies decides those visits of a group of eight that need more random bits, one after the
 // other.
 func (w *eights) decideTies(changed reg.GPVirtual) {
-	k := w.kernel
+	k := w.k
 	k.Label("ties")
 	for i, r := range []reg.GPVirtual{w.near, w.at} { // frees registers
 		k.MOVQ(r, w.spill[i])

@@ -22,7 +22,7 @@ const pairQuads = 3
 
 // pairer holds the registers for visits of two blocks.
 type pairer struct {
-	*kernel
+	k                      *kernel
 	rows, near, visits, at reg.GPVirtual
 	low                    reg.VecVirtual    // mask of the lower half of every byte
 	moved                  reg.VecVirtual    // number of changed sites, one byte per chain
@@ -30,7 +30,7 @@ type pairer struct {
 }
 
 func redrawPairs(k *kernel) {
-	w := &pairer{kernel: k, rows: k.param("rows"), near: k.param("near"), visits: k.param("visits"), at: k.param("n"),
+	w := &pairer{k: k, rows: k.param("rows"), near: k.param("near"), visits: k.param("visits"), at: k.param("n"),
 		low: k.YMM(), moved: k.ZMM(), sum: [2]reg.VecVirtual{k.ZMM(), k.ZMM()}}
 	own, odds := k.param("own"), k.param("odds")
 	words := [2]reg.GPVirtual{k.param("words0"), k.param("words1")}
@@ -150,7 +150,7 @@ func (w *pairer) field(at int) operand.Mem {
 // count returns the sums over the neighbours of a site for both blocks, one byte per chain. It
 // counts in half bytes as long as half bytes suffice, and then in bytes.
 func (w *pairer) count() reg.VecVirtual {
-	k := w.kernel
+	k := w.k
 	sum := [2]reg.VecVirtual{k.YMM(), k.YMM()}
 	for _, s := range sum {
 		k.VPBROADCASTB(w.field(12), s)
@@ -220,7 +220,7 @@ func (w *pairer) count() reg.VecVirtual {
 
 // tell adds the numbers of changed sites and the sums to the tallies.
 func (w *pairer) tell() {
-	k := w.kernel
+	k := w.k
 	t := k.param("t")
 	add := func(v reg.VecVirtual, disp int) {
 		m := operand.Mem{Base: t, Disp: disp}

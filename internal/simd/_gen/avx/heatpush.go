@@ -8,7 +8,7 @@ import (
 // push adds the changes of a site to the sums of its neighbours. The neighbours are in any order,
 // and one may occur twice.
 func (w *redrawer) push(changed func(same string) reg.VecVirtual) {
-	k := w.kernel
+	k := w.k
 	same, done := k.label("same"), k.label("pushed")
 	by := changed(same)
 	for side := range 2 {
@@ -34,7 +34,7 @@ func (w *redrawer) push(changed func(same string) reg.VecVirtual) {
 
 // pushSome adds by to the sums of four neighbours, or subtracts it, depending on side.
 func (w *redrawer) pushSome(near reg.GPVirtual, by reg.VecVirtual, side int) {
-	k := w.kernel
+	k := w.k
 	for at := 0; at < 4; at += 2 {
 		a, b := k.GP64(), k.GP64()
 		k.MOVQ(operand.Mem{Base: near, Disp: 4 * at}, b)

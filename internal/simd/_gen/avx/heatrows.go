@@ -21,7 +21,7 @@ const (
 // redrawer holds the registers and memory operands of a visit. Data needed only for ties are in
 // memory.
 type redrawer struct {
-	*kernel
+	k                     *kernel
 	rows, own, odds, near reg.GPVirtual
 	// At is the offset in bytes from the end of visits and of words.
 	visits, words, next, at reg.GPVirtual
@@ -35,7 +35,7 @@ type redrawer struct {
 }
 
 func redrawRows(k *kernel, keep bool) {
-	w := &redrawer{kernel: k, rows: k.param("rows"), own: k.param("own"), odds: k.param("odds"), near: k.param("near"),
+	w := &redrawer{k: k, rows: k.param("rows"), own: k.param("own"), odds: k.param("odds"), near: k.param("near"),
 		visits: k.param("visits"), words: k.param("words"), next: k.param("next"), at: k.param("n")}
 	if keep {
 		w.kept = k.param("kept")
@@ -100,7 +100,7 @@ func redrawRows(k *kernel, keep bool) {
 
 // begin initialises the data for ties and the counters.
 func (w *redrawer) begin() {
-	k := w.kernel
+	k := w.k
 	w.ties, w.left = k.AllocLocal(8), k.AllocLocal(8)
 	k.MOVQ(k.param("ties"), w.ties)
 	k.MOVQ(k.param("left"), w.left)
@@ -124,7 +124,7 @@ func (w *redrawer) drawn() operand.Mem { return operand.Mem{Base: w.words, Index
 
 // count returns the sum over the neighbours of a site, one byte per chain.
 func (w *redrawer) count() reg.VecVirtual {
-	k := w.kernel
+	k := w.k
 	var acc [4]reg.VecVirtual
 	for j := range acc {
 		acc[j] = k.YMM()
@@ -170,7 +170,7 @@ func (w *redrawer) count() reg.VecVirtual {
 // decideWide draws and stores a site, with AVX-512. It returns a function that writes the code
 // executed if there is a tie.
 func (w *redrawer) decideWide(count reg.VecVirtual, site, table reg.GPVirtual) (tie func()) {
-	k := w.kernel
+	k := w.k
 	look := func(at int) reg.VecVirtual {
 		p := k.ZMM()
 		k.VMOVDQU64(operand.Mem{Base: table, Disp: at}, p)
@@ -237,7 +237,7 @@ func (k *kernel) address(name string) operand.Mem {
 
 // decide does the same as decideWide without mask registers, for AVX2.
 func (w *redrawer) decide(count reg.VecVirtual, site, table reg.GPVirtual) (tie func()) {
-	k := w.kernel
+	k := w.k
 	bytes := func(name string, v uint32) operand.Mem {
 		return k.table(name, v, v, v, v, v, v, v, v)
 	}
@@ -332,7 +332,7 @@ func (w *redrawer) decide(count reg.VecVirtual, site, table reg.GPVirtual) (tie 
 
 // tell adds the numbers of changed sites and the sums to the tally.
 func (w *redrawer) tell() {
-	k := w.kernel
+	k := w.k
 	t := k.param("t")
 	add := func(v reg.VecVirtual, disp int) {
 		m := operand.Mem{Base: t, Disp: disp}

@@ -9,7 +9,7 @@ import (
 // in mask. It jumps to end if there are too few random words. The operand second holds the next
 // eight bits of the first chain.
 func (w *redrawer) tie(table, counts, g, mask reg.GPVirtual, second operand.Mem, end string) {
-	k := w.kernel
+	k := w.k
 	n, ties := k.GP64(), k.GP64()
 	k.POPCNTL(g, n.As32())
 	k.CMPQ(w.left, n)
@@ -51,15 +51,15 @@ func (w *redrawer) tie(table, counts, g, mask reg.GPVirtual, second operand.Mem,
 
 // stored returns the address of the sums of a visit that has ties.
 func (w *redrawer) stored() reg.GPVirtual {
-	p := w.GP64()
-	w.LEAQ(w.counts, p)
+	p := w.k.GP64()
+	w.k.LEAQ(w.counts, p)
 	return p
 }
 
 // look loads the probability of chain c into p. The operand counts holds the index in the table for
 // each chain.
 func (w *redrawer) look(table, counts, c, p reg.GPVirtual) {
-	k := w.kernel
+	k := w.k
 	k.MOVBQZX(operand.Mem{Base: counts, Index: c, Scale: 1}, p)
 	k.MOVQ(operand.Mem{Base: table, Index: p, Scale: 8, Disp: 256}, p)
 }

@@ -30,7 +30,7 @@ func jointHeat(k *kernel, terms int, from func(k *kernel, j, off reg.GPVirtual) 
 	n, stride, degree := k.param("n"), k.param("stride"), k.param("degree")
 	j, off := k.param("j"), k.param("ahead")
 	row := func(disp int) operand.Mem { return operand.Mem{Base: j, Disp: disp} }
-	h := &heat{kernel: k, source: from(k, j, off), terms: terms, digits: k.param("digits"), stride: 64}
+	h := &heat{k: k, source: from(k, j, off), terms: terms, digits: k.param("digits"), stride: 64}
 	k.Label("site")
 	k.jointNear(own, near, stride, degree, row(jointCount))
 	h.source.begin(0)
@@ -118,22 +118,22 @@ func (k *kernel) jointMoved(x reg.VecVirtual, moved operand.Mem) {
 // jointSteps advances the random counters from site to site. After sixteen sites it skips the
 // counters of the other digits.
 type jointSteps struct {
-	*kernel
+	k   *kernel
 	j   reg.GPVirtual  // address of the rows of jointASM
 	off reg.GPVirtual  // counter of the site, relative to that of its block
 	at  reg.VecVirtual // counter of the next group, in every 64-bit lane
 }
 
-func (s *jointSteps) begin(int) { s.at = s.splat64(s.off) }
+func (s *jointSteps) begin(int) { s.at = s.k.splat64(s.off) }
 
-func (s *jointSteps) skip(groups int) { s.VPADDQ(s.ahead(groups), s.at, s.at) }
+func (s *jointSteps) skip(groups int) { s.k.VPADDQ(s.ahead(groups), s.at, s.at) }
 
 func (s *jointSteps) ahead(groups int) operand.Mem {
-	return s.quads(fmt.Sprintf("groups%d", groups), uint32(16*groups))
+	return s.k.quads(fmt.Sprintf("groups%d", groups), uint32(16*groups))
 }
 
 func (s *jointSteps) next() {
-	k, same := s.kernel, s.label("same")
+	k, same := s.k, s.k.label("same")
 	k.INCQ(s.off)
 	k.TESTQ(operand.U32(15), s.off)
 	k.JNZ(operand.LabelRef(same))
@@ -143,10 +143,10 @@ func (s *jointSteps) next() {
 
 // group returns the counters of group g in the lanes of the given row.
 func (s *jointSteps) group(row, g int) reg.VecVirtual {
-	r := s.vec()
-	s.VPADDQ(operand.Mem{Base: s.j, Disp: row}, s.at, r)
+	r := s.k.vec()
+	s.k.VPADDQ(operand.Mem{Base: s.j, Disp: row}, s.at, r)
 	if g > 0 {
-		s.VPADDQ(s.ahead(g), r, r)
+		s.k.VPADDQ(s.ahead(g), r, r)
 	}
 	return r
 }
@@ -160,7 +160,7 @@ type jointPhilox struct {
 }
 
 func newJointPhilox(k *kernel, j, off reg.GPVirtual) source {
-	p := &jointPhilox{jointSteps: jointSteps{kernel: k, j: j, off: off}, keys: k.param("keys"), merge: k.oddLanes()}
+	p := &jointPhilox{jointSteps: jointSteps{k: k, j: j, off: off}, keys: k.param("keys"), merge: k.oddLanes()}
 	if k.wide() {
 		p.mul0, p.mul1 = k.constant64(0xD2511F53), k.constant64(0xCD9E8D57)
 	} else {
@@ -171,7 +171,7 @@ func newJointPhilox(k *kernel, j, off reg.GPVirtual) source {
 
 // batch returns the number of groups computed together: 2 with AVX-512 and 1 with AVX2.
 func (p *jointPhilox) batch() int {
-	if p.wide() {
+	if p.jointSteps.k.wide() {
 		return 2
 	}
 	return 1
@@ -180,7 +180,7 @@ func (p *jointPhilox) batch() int {
 // planes returns the random words of the given groups. Registers alternate between even and odd
 // blocks. The terms that the first two rounds add for the stream and the keys are in rows 2 … 7.
 func (p *jointPhilox) planes(group ...int) (planes []reg.VecVirtual) {
-	k := p.kernel
+	k := p.k
 	xor := func(row int, r reg.VecVirtual) {
 		m := operand.Mem{Base: p.j, Disp: 64 * row}
 		if k.wide() {
@@ -224,14 +224,14 @@ type jointAESSource struct {
 }
 
 func newJointAES(k *kernel, j, off reg.GPVirtual) source {
-	return &jointAESSource{jointSteps: jointSteps{kernel: k, j: j, off: off}, cipher: k.aes()}
+	return &jointAESSource{jointSteps: jointSteps{k: k, j: j, off: off}, cipher: k.aes()}
 }
 
 func (a *jointAESSource) batch() int { return 1 }
 
 // begin sets only the counters; streams do not change.
 func (a *jointAESSource) begin(int) {
-	k := a.kernel
+	k := a.k
 	x := k.XMM()
 	k.MOVQ(a.off, x) // the upper half is 0
 	a.at = k.vec()
@@ -242,10 +242,12 @@ func (a *jointAESSource) begin(int) {
 	}
 }
 
-func (a *jointAESSource) skip(groups int) { a.VPADDQ(a.cipher.ahead(16*groups), a.at, a.at) }
+func (a *jointAESSource) skip(groups int) {
+	a.jointSteps.k.VPADDQ(a.cipher.ahead(16*groups), a.at, a.at)
+}
 
 func (a *jointAESSource) planes(group ...int) (planes []reg.VecVirtual) {
-	k := a.kernel
+	k := a.k
 	for _, g := range group {
 		var z []reg.VecVirtual
 		for q := range 4 {

@@ -15,7 +15,7 @@ const lessOrEqual, above = 18, 30 // comparison predicates that raise no excepti
 
 // rowPick holds the registers of the search within a row.
 type rowPick struct {
-	*kernel
+	k             *kernel
 	acc           []reg.VecVirtual
 	rest          *mask             // mask of the row's last entries that do not fill a register
 	upper         reg.OpmaskVirtual // upper half of the mask rest
@@ -29,13 +29,13 @@ type rowPick struct {
 // pass adds up the lanes. If the sum is not above the target, it moves start past the 16·2^log
 // entries that were summed.
 func (s *rowPick) pass(log int) {
-	m, passed := s.K(), s.GP64()
-	s.addLanes(s.acc, s.sum)
-	s.VCMPSD(operand.U8(lessOrEqual), s.target, s.sum, m)
-	s.VMOVSD(s.sum, s.below, m, s.below)
-	s.KMOVB(m, passed.As32())
-	s.SHLQ(operand.U8(4+log), passed)
-	s.ADDQ(passed, s.start)
+	m, passed := s.k.K(), s.k.GP64()
+	s.k.addLanes(s.acc, s.sum)
+	s.k.VCMPSD(operand.U8(lessOrEqual), s.target, s.sum, m)
+	s.k.VMOVSD(s.sum, s.below, m, s.below)
+	s.k.KMOVB(m, passed.As32())
+	s.k.SHLQ(operand.U8(4+log), passed)
+	s.k.ADDQ(passed, s.start)
 }
 
 // pickEight draws from eight rows at a time. It finds the group of entries row by row, and then the
@@ -71,7 +71,7 @@ func pickEight(k *kernel, row func(s *rowPick)) {
 	k.XORQ(r, r)
 	k.MOVQ(first, from)
 	k.Label("row")
-	s := &rowPick{kernel: k, acc: acc, rest: rest, upper: upper, p: p, cols: cols, from: from,
+	s := &rowPick{k: k, acc: acc, rest: rest, upper: upper, p: p, cols: cols, from: from,
 		sum: k.XMM(), below: k.XMM(), target: k.XMM(), start: k.GP64()}
 	k.VXORPS(s.sum, s.sum, s.sum)
 	k.VXORPS(s.below, s.below, s.below)
@@ -138,14 +138,14 @@ func pickEight(k *kernel, row func(s *rowPick)) {
 
 // pickGroups searches the groups of a row that is shorter than a block.
 func pickGroups(s *rowPick) {
-	q := s.GP64()
-	s.LEAQ(operand.Mem{Base: s.p, Index: s.from, Scale: 4}, q)
-	s.turns(s.cols, s.rest, func(i reg.GPVirtual, sel *mask) {
+	q := s.k.GP64()
+	s.k.LEAQ(operand.Mem{Base: s.p, Index: s.from, Scale: 4}, q)
+	s.k.turns(s.cols, s.rest, func(i reg.GPVirtual, sel *mask) {
 		for h, acc := range s.acc {
 			if sel == nil {
-				s.VCVTPS2PD(at(q, i, 32*h), acc)
+				s.k.VCVTPS2PD(at(q, i, 32*h), acc)
 			} else {
-				s.VCVTPS2PD_Z(at(q, i, 32*h), s.partial(h), acc)
+				s.k.VCVTPS2PD_Z(at(q, i, 32*h), s.partial(h), acc)
 			}
 		}
 		s.pass(0)
@@ -162,75 +162,75 @@ func (s *rowPick) partial(h int) reg.OpmaskVirtual {
 
 // pickBlocks searches the blocks of 128 entries, and then the groups of the block found.
 func pickBlocks(s *rowPick) {
-	q, left := s.GP64(), s.GP64()
-	s.LEAQ(operand.Mem{Base: s.p, Index: s.from, Scale: 4}, q)
-	s.MOVQ(s.cols, left)
+	q, left := s.k.GP64(), s.k.GP64()
+	s.k.LEAQ(operand.Mem{Base: s.p, Index: s.from, Scale: 4}, q)
+	s.k.MOVQ(s.cols, left)
 	turn := func() {
-		s.addFrom(operand.Mem{Base: q}, s.acc[0], s.acc[1])
-		s.ADDQ(imm(64), q)
-		s.SUBQ(imm(16), left)
+		s.k.addFrom(operand.Mem{Base: q}, s.acc[0], s.acc[1])
+		s.k.ADDQ(imm(64), q)
+		s.k.SUBQ(imm(16), left)
 	}
-	s.Label("block")
+	s.k.Label("block")
 	for _, acc := range s.acc {
-		s.clear(acc)
+		s.k.clear(acc)
 	}
-	s.CMPQ(left, imm(128))
-	s.JL(operand.LabelRef("rest"))
+	s.k.CMPQ(left, imm(128))
+	s.k.JL(operand.LabelRef("rest"))
 	for step := range 8 {
-		s.addFrom(operand.Mem{Base: q, Disp: 64 * step}, s.acc[0], s.acc[1])
+		s.k.addFrom(operand.Mem{Base: q, Disp: 64 * step}, s.acc[0], s.acc[1])
 	}
-	s.ADDQ(imm(512), q)
-	s.SUBQ(imm(128), left)
+	s.k.ADDQ(imm(512), q)
+	s.k.SUBQ(imm(128), left)
 	s.pass(3)
-	s.JMP(operand.LabelRef("block"))
-	s.Label("rest") // handles a block that is not full
-	s.TESTQ(left, left)
-	s.JZ(operand.LabelRef("passed"))
-	s.Label("turn")
-	s.CMPQ(left, imm(16))
-	s.JL(operand.LabelRef("part"))
+	s.k.JMP(operand.LabelRef("block"))
+	s.k.Label("rest") // handles a block that is not full
+	s.k.TESTQ(left, left)
+	s.k.JZ(operand.LabelRef("passed"))
+	s.k.Label("turn")
+	s.k.CMPQ(left, imm(16))
+	s.k.JL(operand.LabelRef("part"))
 	turn()
-	s.JMP(operand.LabelRef("turn"))
-	s.Label("part")
+	s.k.JMP(operand.LabelRef("turn"))
+	s.k.Label("part")
 	for h, acc := range s.acc {
-		v := s.vec()
-		s.VCVTPS2PD_Z(operand.Mem{Base: q, Disp: 32 * h}, s.partial(h), v)
-		s.VADDPD(v, acc, acc)
+		v := s.k.vec()
+		s.k.VCVTPS2PD_Z(operand.Mem{Base: q, Disp: 32 * h}, s.partial(h), v)
+		s.k.VADDPD(v, acc, acc)
 	}
 	s.pass(3)
-	s.Label("passed")
+	s.k.Label("passed")
 
-	s.VSUBSD(s.below, s.target, s.target)
-	s.VXORPS(s.sum, s.sum, s.sum)
-	s.VXORPS(s.below, s.below, s.below)
-	s.LEAQ(operand.Mem{Base: s.p, Index: s.start, Scale: 4}, q)
-	s.MOVQ(s.from, left)
-	s.ADDQ(s.cols, left)
-	s.SUBQ(s.start, left) // entries to the end of the row
-	none, all := s.GP64(), s.GP64()
-	s.XORQ(none, none)
-	s.MOVQ(imm(128), all)
-	s.CMPQ(left, all)
-	s.CMOVQGT(all, left)
+	s.k.VSUBSD(s.below, s.target, s.target)
+	s.k.VXORPS(s.sum, s.sum, s.sum)
+	s.k.VXORPS(s.below, s.below, s.below)
+	s.k.LEAQ(operand.Mem{Base: s.p, Index: s.start, Scale: 4}, q)
+	s.k.MOVQ(s.from, left)
+	s.k.ADDQ(s.cols, left)
+	s.k.SUBQ(s.start, left) // entries to the end of the row
+	none, all := s.k.GP64(), s.k.GP64()
+	s.k.XORQ(none, none)
+	s.k.MOVQ(imm(128), all)
+	s.k.CMPQ(left, all)
+	s.k.CMOVQGT(all, left)
 	for g := range 8 {
-		n, upper := s.GP64(), s.K()
-		s.MOVQ(left, n)
-		s.SUBQ(imm(16*g), n)
-		s.CMOVQLT(none, n)
-		in := s.leading(n)
-		s.KSHIFTRW(operand.U8(8), in.k, upper)
+		n, upper := s.k.GP64(), s.k.K()
+		s.k.MOVQ(left, n)
+		s.k.SUBQ(imm(16*g), n)
+		s.k.CMOVQLT(none, n)
+		in := s.k.leading(n)
+		s.k.KSHIFTRW(operand.U8(8), in.k, upper)
 		for h, m := range []reg.OpmaskVirtual{in.k, upper} {
-			s.VCVTPS2PD_Z(operand.Mem{Base: q, Disp: 64*g + 32*h}, m, s.acc[h])
+			s.k.VCVTPS2PD_Z(operand.Mem{Base: q, Disp: 64*g + 32*h}, m, s.acc[h])
 		}
 		s.pass(0)
 	}
-	last, end := s.GP64(), s.GP64() // ends of the block and of the row
-	s.MOVQ(q, last)
-	s.SUBQ(s.p, last)
-	s.SHRQ(operand.U8(2), last)
-	s.ADDQ(imm(128), last)
-	s.MOVQ(s.from, end)
-	s.ADDQ(s.cols, end)
-	s.CMPQ(s.start, last) // no entry of the block was found, because sums differ by rounding
-	s.CMOVQGE(end, s.start)
+	last, end := s.k.GP64(), s.k.GP64() // ends of the block and of the row
+	s.k.MOVQ(q, last)
+	s.k.SUBQ(s.p, last)
+	s.k.SHRQ(operand.U8(2), last)
+	s.k.ADDQ(imm(128), last)
+	s.k.MOVQ(s.from, end)
+	s.k.ADDQ(s.cols, end)
+	s.k.CMPQ(s.start, last) // no entry of the block was found, because sums differ by rounding
+	s.k.CMOVQGE(end, s.start)
 }

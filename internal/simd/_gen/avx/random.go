@@ -144,7 +144,7 @@ type state [4]reg.VecVirtual
 
 // philoxBlocks computes Philox at counters of one stream.
 type philoxBlocks struct {
-	*kernel
+	k          *kernel
 	mul0, mul1 operand.Op
 	keys       reg.GPVirtual
 	// to0 and to2 are the terms that the first round adds modulo 2 to words 0 and 2; they depend on
@@ -155,7 +155,7 @@ type philoxBlocks struct {
 
 // philox returns a philoxBlocks for the parameters keys and stream.
 func (k *kernel) philox(mul0, mul1 operand.Op) *philoxBlocks {
-	p := &philoxBlocks{kernel: k, mul0: mul0, mul1: mul1, keys: k.param("keys")}
+	p := &philoxBlocks{k: k, mul0: mul0, mul1: mul1, keys: k.param("keys")}
 	stream := k.param("stream")
 	next0 := k.splat64(stream)
 	k.VPMULUDQ(mul1, next0, next0)
@@ -179,7 +179,7 @@ func (k *kernel) philox(mul0, mul1 operand.Op) *philoxBlocks {
 // the following odd one have the same upper halves. Therefore all words but 2 and 3 are the same
 // after the first round, and word 3 after the second.
 func (p *philoxBlocks) blocks(counters ...reg.VecVirtual) (chain []state) {
-	k := p.kernel
+	k := p.k
 	xor := func(a operand.Op, b reg.VecVirtual) {
 		if k.wide() {
 			k.VPXORQ(a, b, b)

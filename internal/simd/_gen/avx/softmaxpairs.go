@@ -10,7 +10,7 @@ import (
 // softmaxPairs computes one exponential per row, that of the smaller entry relative to the larger.
 // With AVX-512 the exponentials of eight turns are computed side by side.
 func softmaxPairs(k *kernel) {
-	s := &pairTurn{kernel: k, dst: k.param("dst"), w: k.param("w"), exp: k.expMemory()}
+	s := &pairTurn{k: k, dst: k.param("dst"), w: k.param("w"), exp: k.expMemory()}
 	s.one, s.tiny = k.f64("one", 1), k.f64("tiny", 0x1p-125)
 	s.inf, s.absolute = k.f32(math.Inf(1)), k.u32(1<<31-1)
 	turns := k.param("turns")
@@ -76,7 +76,7 @@ const less, notLess, ordered = 1, 5, 7
 
 // pairTurn holds the operands of a turn, which processes as many rows as a register has lanes.
 type pairTurn struct {
-	*kernel
+	k                        *kernel
 	dst, w                   reg.GPVirtual
 	exp                      expConsts
 	one, tiny, inf, absolute operand.Op
@@ -85,7 +85,7 @@ type pairTurn struct {
 // entries returns the first and the second entries of the rows of turn j, in an order that VUNPCK
 // reverses.
 func (s *pairTurn) entries(j int) (x, y reg.VecVirtual) {
-	k := s.kernel
+	k := s.k
 	a, b := k.load(operand.Mem{Base: s.w, Disp: 8 * k.w * j}, nil), k.load(operand.Mem{Base: s.w, Disp: 8*k.w*j + 4*k.w}, nil)
 	x, y = k.vec(), k.vec()
 	k.VSHUFPS(operand.U8(0x88), b, a, x)
@@ -95,26 +95,26 @@ func (s *pairTurn) entries(j int) (x, y reg.VecVirtual) {
 
 // order returns the larger and the smaller entry of every row.
 func (s *pairTurn) order(x, y reg.VecVirtual) (top, low reg.VecVirtual) {
-	top, low = s.vec(), s.vec()
-	s.VMAXPS(x, y, top)
-	s.VMINPS(x, y, low)
+	top, low = s.k.vec(), s.k.vec()
+	s.k.VMAXPS(x, y, top)
+	s.k.VMINPS(x, y, low)
 	return top, low
 }
 
 // finite returns, with AVX-512, the mask of the rows in which no entry is NaN and the larger is
 // finite.
 func (s *pairTurn) finite(x, y, top reg.VecVirtual) reg.OpmaskVirtual {
-	both, finite := s.K(), s.K()
-	s.VCMPPS(operand.U8(ordered), x, y, both)
-	s.VCMPPS(operand.U8(less), s.inf, s.and(top, s.absolute), finite)
-	s.KANDW(both, finite, finite)
+	both, finite := s.k.K(), s.k.K()
+	s.k.VCMPPS(operand.U8(ordered), x, y, both)
+	s.k.VCMPPS(operand.U8(less), s.inf, s.k.and(top, s.absolute), finite)
+	s.k.KANDW(both, finite, finite)
 	return finite
 }
 
 // finish stores the probabilities of turn j, given the weights e of the smaller entries relative to
 // the larger ones.
 func (s *pairTurn) finish(j int, e reg.VecVirtual) {
-	k := s.kernel
+	k := s.k
 	var scale, least [2]reg.VecVirtual
 	for h := range scale {
 		t, r, l, half := k.vec(), k.vec(), k.vec(), k.half()

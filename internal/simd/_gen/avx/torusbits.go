@@ -7,7 +7,7 @@ import (
 
 // fetcher shifts a bit string so that the neighbours at six positions are aligned with the sites.
 type fetcher struct {
-	*kernel
+	k      *kernel
 	places reg.GPVirtual
 	from   [6]reg.GPVirtual
 	// Shifts of each position, with AVX-512; AVX2 has no registers for them.
@@ -17,7 +17,7 @@ type fetcher struct {
 // fetcher returns a fetcher for the string own. places points, for each position, to the offset in
 // bytes, the right shift, and the left shift of the next word.
 func (k *kernel) fetcher(own, places reg.GPVirtual) *fetcher {
-	f := &fetcher{kernel: k, places: places}
+	f := &fetcher{k: k, places: places}
 	for j := range f.from {
 		f.from[j] = k.GP64()
 		k.MOVQ(operand.Mem{Base: places, Disp: 32 * j}, f.from[j])
@@ -33,17 +33,17 @@ func (k *kernel) fetcher(own, places reg.GPVirtual) *fetcher {
 
 // fetch returns the neighbours at position j of the sites at the address at.
 func (f *fetcher) fetch(j int, at func(p reg.Register) operand.Mem) reg.VecVirtual {
-	lo, hi := f.vec(), f.vec()
-	f.VMOVUPS(at(f.from[j]), lo)
-	f.VMOVUPS(at(f.from[j]).Offset(8), hi)
-	if f.wide() {
-		f.VPSRLVQ(f.right[j], lo, lo)
-		f.VPSLLVQ(f.left[j], hi, hi)
-		f.VPORQ(hi, lo, lo)
+	lo, hi := f.k.vec(), f.k.vec()
+	f.k.VMOVUPS(at(f.from[j]), lo)
+	f.k.VMOVUPS(at(f.from[j]).Offset(8), hi)
+	if f.k.wide() {
+		f.k.VPSRLVQ(f.right[j], lo, lo)
+		f.k.VPSLLVQ(f.left[j], hi, hi)
+		f.k.VPORQ(hi, lo, lo)
 	} else {
-		f.VPSRLQ(operand.Mem{Base: f.places, Disp: 32*j + 8}, lo, lo)
-		f.VPSLLQ(operand.Mem{Base: f.places, Disp: 32*j + 16}, hi, hi)
-		f.VPOR(hi, lo, lo)
+		f.k.VPSRLQ(operand.Mem{Base: f.places, Disp: 32*j + 8}, lo, lo)
+		f.k.VPSLLQ(operand.Mem{Base: f.places, Disp: 32*j + 16}, hi, hi)
+		f.k.VPOR(hi, lo, lo)
 	}
 	return lo
 }

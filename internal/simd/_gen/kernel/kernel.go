@@ -14,7 +14,7 @@ type Func struct {
 // Param is a parameter of an assembly function.
 type Param struct{ Name, Type string }
 
-// Funcs maps names to functions.
+// Funcs maps the names of assembly functions to their descriptions.
 type Funcs map[string]*Func
 
 // Signature returns the parameters and results of f in Go syntax.
@@ -28,6 +28,6 @@ func (f *Func) Signature() string {
 
 // Emitted is the output of an emitter.
 type Emitted struct {
-	Files map[string]string // assembly text of each topic
+	Files map[string]string // assembly text of each topic (file)
 	Names []string          // names of the functions, with the suffix for the instruction set
 }
