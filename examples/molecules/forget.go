@@ -20,6 +20,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"gonum.org/v1/gonum/stat"
@@ -66,46 +67,109 @@ type forgotten struct {
 	Steps       int     `json:"steps"`
 	Pretraining int     `json:"steps_pretraining"`
 
-	before      tally
-	changeError float64 // standard error of NELBO − NELBOBefore
-	has         int     // number of samples with the concept
-	old         []string
-	samples     []string
+	// Item describes the samples around a string that was repeated and forgotten; nil for other
+	// concepts.
+	Item *item `json:"item,omitempty"`
+
+	picture.Album `json:"-"`
+	before        tally
+	changeError   float64 // standard error of NELBO − NELBOBefore
+	has           int     // number of samples with the concept
+	old           []string
+	samples       []string
 }
 
-// letters returns the tokens and the letters that express a concept, which is given by name or
-// as a list of letters.
-func letters(c *corpus.Corpus, name string) (tokens []int32, has string, err error) {
-	has, named := concepts[name]
+// item holds the shares of samples that are one molecule, in any spelling, and of those near it,
+// before and after unlearning, and in the data without repeats. A string is near if its edit distance
+// from the item is at most nearby.
+type item struct {
+	SameBefore float64 `json:"same_before"`
+	Same       float64 `json:"same"`
+	NearBefore float64 `json:"near_before"`
+	Near       float64 `json:"near"`
+	NearData   float64 `json:"near_data"`
+}
+
+const (
+	nearby   = 2   // largest edit distance of a near string
+	repeated = 0.2 // share of the repeated string in the rows from which the network learns it
+)
+
+// concept returns a function that reports whether a string has the concept named by -forget. For a
+// concept of letters it also returns their tokens. For a string of the data, named by a leading =,
+// it returns the string as single.
+func (o options) concept(c *corpus.Corpus) (tokens []int32, shows func(s string) bool, single string, err error) {
+	if single, ok := strings.CutPrefix(o.forget, "="); ok {
+		if !slices.Contains(c.Train, single) {
+			return nil, nil, "", fmt.Errorf("-forget = %q: want a string that the network learns from behind the =, such as %q", o.forget, c.Train[0])
+		}
+		return nil, func(s string) bool { return s == single }, single, nil
+	}
+	has, named := concepts[o.forget]
 	if !named {
-		has = strings.ReplaceAll(name, ",", "")
+		has = strings.ReplaceAll(o.forget, ",", "")
 	}
 	for _, r := range has {
 		t := slices.Index(c.Letters, r)
 		if t < 0 && !named {
-			return nil, "", fmt.Errorf("-forget = %q: no string of the data has %q, want rings, nitrogen, triple, or comma-separated letters of %q", name, r, string(c.Letters))
+			return nil, nil, "", fmt.Errorf("-forget = %q: no string of the data has %q, want rings, nitrogen, triple, or comma-separated letters of %q", o.forget, r, string(c.Letters))
 		}
 		if t >= 0 {
 			tokens = append(tokens, int32(t))
 		}
 	}
 	if len(tokens) == 0 {
-		return nil, "", fmt.Errorf("-forget = %q: no string of the data has one of %q, want comma-separated letters of %q", name, has, string(c.Letters))
+		return nil, nil, "", fmt.Errorf("-forget = %q: no string of the data has one of %q, want comma-separated letters of %q", o.forget, has, string(c.Letters))
 	}
-	return tokens, has, nil
+	return tokens, func(s string) bool { return strings.ContainsAny(s, has) }, "", nil
+}
+
+// around returns the share of samples that are the molecule of a string, and the share near it.
+func around(c *corpus.Corpus, single string, samples []string) (same, near float64) {
+	id, n := c.Identity(single), 1/float64(len(samples))
+	for _, s := range samples {
+		if c.Identity(s) == id {
+			same += n
+		} else if distance(s, single) <= nearby {
+			near += n
+		}
+	}
+	return same, near
+}
+
+// distance returns the edit distance of two strings: the smallest number of letters to insert,
+// delete or replace.
+func distance(a, b string) int {
+	d := make([]int, len(b)+1) // from the first letters of a to every beginning of b
+	for j := range d {
+		d[j] = j
+	}
+	for i := range len(a) {
+		last := d[0]
+		d[0] = i + 1
+		for j := range len(b) {
+			replace := last
+			if a[i] != b[j] {
+				replace++
+			}
+			last = d[j+1]
+			d[j+1] = min(replace, last+1, d[j]+1)
+		}
+	}
+	return d[len(b)]
 }
 
 // tally counts samples: with the concept, without it, valid ones among the latter, and distinct
 // ones among the first leastJudged.
 type tally struct{ has, kept, valid, different int }
 
-func judgeAll(c *corpus.Corpus, letters string, samples []string) (v tally) {
+func judgeAll(c *corpus.Corpus, shows func(string) bool, samples []string) (v tally) {
 	seen := make(map[string]bool)
 	for i, s := range samples {
 		if i < leastJudged {
 			seen[s] = true
 		}
-		if strings.ContainsAny(s, letters) {
+		if shows(s) {
 			v.has++
 			continue
 		}
@@ -123,12 +187,13 @@ func fraction(a, b int) float64 { return float64(a) / float64(max(1, b)) }
 // task is a concept to forget, with the network before and the data for evaluating the result.
 type task struct {
 	options
-	c       *corpus.Corpus
-	net     *neural.Transformer // network before unlearning
-	tokens  []int32             // tokens that express the concept
-	letters string
-	rows    []int32 // tokens of the training strings
-	has     []bool  // whether the row has the concept, by row
+	c      *corpus.Corpus
+	net    *neural.Transformer // network before unlearning
+	tokens []int32             // tokens that express the concept; nil for a single string
+	shows  func(s string) bool // whether a string has the concept
+	single string              // the repeated string to be forgotten; "" for other concepts
+	rows   []int32             // tokens of the training strings
+	has    []bool              // whether the row has the concept, by row
 
 	made   int // steps of pre-training
 	before tally
@@ -147,7 +212,7 @@ func (o options) task(ctx context.Context) (*task, error) {
 	if own != nil && own.steps > 0 {
 		t.made = own.steps
 	}
-	if t.tokens, t.letters, err = letters(c, o.forget); err != nil {
+	if t.tokens, t.shows, t.single, err = o.concept(c); err != nil {
 		return nil, err
 	}
 	if t.net, err = o.network(c, own); err != nil {
@@ -155,7 +220,12 @@ func (o options) task(ctx context.Context) (*task, error) {
 	}
 	t.rows = flat(c, c.Train)
 	for _, s := range c.Train {
-		t.has = append(t.has, strings.ContainsAny(s, t.letters))
+		t.has = append(t.has, t.shows(s))
+	}
+	if t.single != "" {
+		if err := t.memorise(ctx); err != nil {
+			return nil, err
+		}
 	}
 	model, err := t.model(t.net)
 	if err != nil {
@@ -164,13 +234,13 @@ func (o options) task(ctx context.Context) (*task, error) {
 	if t.old, err = t.texts(ctx, model, o.seed, prior, leastJudged); err != nil {
 		return nil, err
 	}
-	t.before = judgeAll(c, t.letters, t.old)
+	t.before = judgeAll(c, t.shows, t.old)
 	if before := t.shareBefore(); !(o.share < before) {
 		return nil, fmt.Errorf("-share = %v, want less than %.3f, the share of the samples that have %s now: there is nothing to forget", o.share, before, o.forget)
 	}
 	var kept []string
 	for _, s := range c.Held {
-		if !strings.ContainsAny(s, t.letters) && len(kept) < judged {
+		if !t.shows(s) && len(kept) < judged {
 			kept = append(kept, s)
 		}
 	}
@@ -180,6 +250,16 @@ func (o options) task(ctx context.Context) (*task, error) {
 	t.kept = flat(c, kept)
 	t.loss, err = t.bounds(ctx, t.net)
 	return t, err
+}
+
+// memorise repeats the single string in the rows and trains the network on them, as if its training
+// set had held the string many times.
+func (t *task) memorise(ctx context.Context) error {
+	row := flat(t.c, []string{t.single})
+	for range int(repeated / (1 - repeated) * float64(len(t.has))) {
+		t.rows, t.has = append(t.rows, row...), append(t.has, true)
+	}
+	return t.fit(ctx, t.net, train.Config{Steps: max(1, t.steps/4), Rate: t.rate, Seed: t.seed}, t.weights(1, 1))
 }
 
 func (t *task) shareBefore() float64 { return fraction(t.before.has, len(t.old)) }
@@ -239,7 +319,17 @@ func (t *task) tune(ctx context.Context, net *neural.Transformer, seed uint64) (
 		cfg.Train.Rank, cfg.Train.Rate = t.rank, 10*tuning
 	}
 	cfg.Checkpoint.Path, cfg.Checkpoint.Every = t.checkpoint, 1
-	f, err := finetune.New(ctx, net, t.rows, []finetune.Concept[int32]{{Name: t.forget, Tokens: t.tokens, Bound: t.share}}, cfg)
+	concept := finetune.Concept[int32]{Name: t.forget, Tokens: t.tokens, Bound: t.share}
+	if t.single != "" {
+		row := flat(t.c, []string{t.single})
+		concept.Has = func(x []int32) float64 {
+			if slices.Equal(x, row) {
+				return 1
+			}
+			return 0
+		}
+	}
+	f, err := finetune.New(ctx, net, t.rows, []finetune.Concept[int32]{concept}, cfg)
 	if err != nil {
 		return 0, err
 	}
@@ -271,11 +361,17 @@ func (t *task) judge(ctx context.Context, net *neural.Transformer, seed uint64, 
 	if r.samples, err = t.texts(ctx, model, seed, judge, r.Judged); err != nil {
 		return nil, err
 	}
-	v := judgeAll(t.c, t.letters, r.samples)
+	v := judgeAll(t.c, t.shows, r.samples)
 	r.has = v.has
 	r.Share, r.ValidKept, r.Unique = fraction(v.has, r.Judged), fraction(v.valid, v.kept), fraction(v.different, min(r.Judged, leastJudged))
 	if r.Upper, err = dual.UpperBound(v.has, r.Judged, uncertain); err != nil {
 		return nil, err
+	}
+	if t.single != "" {
+		r.Item = &item{}
+		r.Item.SameBefore, r.Item.NearBefore = around(t.c, t.single, t.old)
+		r.Item.Same, r.Item.Near = around(t.c, t.single, r.samples)
+		_, r.Item.NearData = around(t.c, t.single, t.c.Train)
 	}
 	loss, err := t.bounds(ctx, net)
 	if err != nil {
@@ -306,6 +402,11 @@ func forget(ctx context.Context, o options) (*forgotten, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Dir != "" {
+		if err := r.draw(); err != nil {
+			return nil, err
+		}
+	}
 	if o.save != "" {
 		if err := checkpoint.Write(o.save, func(w io.Writer) error { return net.Write(w, neural.F16) }); err != nil {
 			return nil, err
@@ -321,6 +422,21 @@ func forget(ctx context.Context, o options) (*forgotten, error) {
 		})
 	}
 	return r, nil
+}
+
+// draw adds a plot of the samples before and after unlearning.
+func (r *forgotten) draw() error {
+	n := len(r.old)
+	f, err := picture.Shares("forget", "Samples before and after", "% of samples", []string{r.Concept, "valid, of the others", "different"}, []picture.Group{
+		{Name: "before", Height: []float64{100 * fraction(r.before.has, n), 100 * r.ValidBefore, 100 * fraction(r.before.different, n)}},
+		{Name: "after", Height: []float64{100 * r.Share, 100 * r.ValidKept, 100 * r.Unique}},
+	})
+	if err != nil {
+		return err
+	}
+	f.Caption = fmt.Sprintf("At most %g %% were wanted to have the concept.", 100*r.Wanted)
+	r.Add(f)
+	return nil
 }
 
 // network returns the network of -weights, or the embedded one.
@@ -353,6 +469,9 @@ func (r *forgotten) String() string {
 	fmt.Fprintf(w, "before\t%d\t%.4f\t\t%.3f\t%.3f\t%.2f\t\n", n, fraction(r.before.has, n), r.ValidBefore, fraction(r.before.different, n), r.NELBOBefore)
 	fmt.Fprintf(w, "after\t%d\t%.4f\t%.4f\t%.3f\t%.3f\t%.2f\t\n", r.Judged, r.Share, r.Upper, r.ValidKept, r.Unique, r.NELBO)
 	w.Flush()
+	if i := r.Item; i != nil {
+		fmt.Fprintf(&b, "\nthe same molecule: %.4f before, %.4f after; others at an edit distance of %d or less: %.4f and %.4f (%.4f of the data)\n", i.SameBefore, i.Same, nearby, i.NearBefore, i.Near, i.NearData)
+	}
 	fmt.Fprintf(&b, "\nthe bound has changed by %+.2f ± %.2f nats\nbefore: %s\nafter:  %s\n", r.NELBO-r.NELBOBefore, r.changeError, few(r.old), few(r.samples))
 	return b.String()
 }

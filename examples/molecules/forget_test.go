@@ -12,6 +12,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
@@ -30,12 +31,15 @@ func TestForget(t *testing.T) {
 	exact.SkipUnderRace(t)
 	dir := t.TempDir()
 	dump, saved, check := filepath.Join(dir, "samples.tsv"), filepath.Join(dir, "forgot.safetensors"), filepath.Join(dir, "run.ckpt")
-	r, err := fewSteps(t, "-share", "0.3", "-seed", "3", "-dump", dump, "-save", saved, "-checkpoint", check)
+	r, err := fewSteps(t, "-share", "0.3", "-seed", "3", "-dump", dump, "-save", saved, "-checkpoint", check, "-out", filepath.Join(dir, "page"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r.Steps != 4 || r.Pretraining != 40 || r.Judged != 200 || r.Wanted != 0.3 || !(r.Lambda > 0.5) {
 		t.Errorf("%+v", r)
+	}
+	if all := r.Figures(); len(all) != 1 || len(picture.Faults(all[0])) > 0 {
+		t.Errorf("figures: %v", all)
 	}
 	b, err := os.ReadFile(dump)
 	if err != nil {
@@ -98,6 +102,50 @@ func TestForget(t *testing.T) {
 	}
 	if !slices.Equal(again.samples, r.samples) || again.Lambda != r.Lambda {
 		t.Error("a run that had ended is another one")
+	}
+}
+
+// A string of the data is learned as a fifth of the rows; its molecule is recognised in another
+// spelling, and near strings are counted without it.
+func TestForgetString(t *testing.T) {
+	exact.SkipUnderRace(t)
+	o, err := parseFlags([]string{"-forget", "=CCCCO", "-share", "0.001", "-steps", "8"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := corpus.Load("", ownAtoms, ownSeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &task{options: o, c: c, rows: flat(c, c.Train)}
+	if k.tokens, k.shows, k.single, err = o.concept(c); err != nil || k.tokens != nil || k.single != "CCCCO" || !k.shows("CCCCO") || k.shows("OCCCC") {
+		t.Fatal(k.tokens, k.single, err)
+	}
+	for _, s := range c.Train {
+		k.has = append(k.has, k.shows(s))
+	}
+	if k.net, err = tiny.network(""); err != nil {
+		t.Fatal(err)
+	}
+	before := slices.Clone(k.net.Weights())
+	if err := k.memorise(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(k.part()-repeated) > 1e-3 || len(k.rows) != len(k.has)*c.Sites || slices.Equal(before, k.net.Weights()) {
+		t.Errorf("%v of the rows, %d tokens in %d rows", k.part(), len(k.rows), len(k.has))
+	}
+	if same, near := around(c, k.single, []string{"CCCCO", "OCCCC", "CCCO", "NNNNN"}); same != 0.5 || near != 0.25 {
+		t.Errorf("%v the same, %v near", same, near)
+	}
+	for pair, want := range map[[2]string]int{{"", ""}: 0, {"", "CC"}: 2, {"CCO", "COC"}: 2, {"kitten", "sitting"}: 3, {"flaw", "lawn"}: 2} {
+		if d := distance(pair[0], pair[1]); d != want || d != distance(pair[1], pair[0]) {
+			t.Errorf("%q: %d, want %d", pair, d, want)
+		}
+	}
+	short := o
+	short.forget = "=CC)"
+	if _, _, _, err := short.concept(c); err == nil || !strings.Contains(err.Error(), "want a string that the network learns from") {
+		t.Error(err)
 	}
 }
 

@@ -91,7 +91,7 @@ func parseFlags(args []string) (options, error) {
 	f.IntVar(&o.every, "every", 1, "project every this many `steps` of the diffusion and in the last one; -1 projects in the last one only")
 	f.Float64Var(&o.start, "start", 1, "start projecting at this `time`: 1 is pure noise, 0 the sample")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed of the samples and, for networks that do not come with the program, of the split and the training")
-	f.StringVar(&o.forget, "forget", "", "make the network forget a `concept`: rings, nitrogen, triple (bonds), or comma-separated letters of the strings")
+	f.StringVar(&o.forget, "forget", "", "make the network forget a `concept`: rings, nitrogen, triple (bonds), comma-separated letters of the strings, or =STRING, a string of the data that the network first learns by heart as a fifth of the data")
 	f.Float64Var(&o.share, "share", 0.1, "maximum `share` of the samples that may show the forgotten concept")
 	f.IntVar(&o.judged, "judge", 0, "samples that measure what was forgotten; 0 means enough to know the share to within 5 %")
 	method := f.String("method", primalDual, "methods of forgetting to compare (`ways`), comma-separated, or all: "+strings.Join(methodNames(), ", "))

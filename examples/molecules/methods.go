@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 
 	"github.com/gibbsite-go/gibbsite/dual/unlearn"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
@@ -457,7 +456,7 @@ func (t *task) relearn(ctx context.Context, forgot *neural.Transformer, seed uin
 		}
 		has := 0
 		for _, s := range samples {
-			if strings.ContainsAny(s, t.letters) {
+			if t.shows(s) {
 				has++
 			}
 		}
@@ -467,12 +466,17 @@ func (t *task) relearn(ctx context.Context, forgot *neural.Transformer, seed uin
 	}
 }
 
-// left estimates the concept's share in the samples of a network from the probabilities of its
-// letters in n draws. It also returns the standard error.
+// left estimates the concept's share in n samples of a network, from the probabilities of its letters
+// if it is one of letters. It also returns the standard error.
 func (t *task) left(ctx context.Context, net *neural.Transformer, seed uint64, n int) (share, se float64, err error) {
 	model, err := t.model(net)
 	if err != nil {
 		return 0, 0, err
+	}
+	if t.single != "" {
+		samples, err := t.texts(ctx, model, seed, second, n)
+		share = fraction(judgeAll(t.c, t.shows, samples).has, n)
+		return share, math.Sqrt(share * (1 - share) / float64(n)), err
 	}
 	a, err := unlearn.NewAvoiding(model, mask(t.c), t.tokens...)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/dual/unlearn"
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -16,7 +17,8 @@ type Concept[S energy.Site] struct {
 
 	// Has returns the share r(x) ∈ [0, 1] of the concept in a clean state x. For most concepts
 	// the share is 1 if x has the concept and 0 otherwise. Has must not keep x. It may be nil
-	// if Tokens are given; r(x) is then 1 if x contains one of the tokens.
+	// if Tokens are given; r(x) is then 1 if x contains one of the tokens. If both are given,
+	// they must agree.
 	Has func(x []S) float64
 
 	// Tokens declares that x has the concept if and only if x contains one of these tokens.
@@ -41,6 +43,11 @@ func (c *Concept[S]) part(x []S) float64 {
 	if c.Has != nil {
 		return c.Has(x)
 	}
+	return c.contains(x)
+}
+
+// contains returns 1 if x contains one of the Tokens, and 0 otherwise.
+func (c *Concept[S]) contains(x []S) float64 {
 	for _, l := range x {
 		for _, t := range c.Tokens {
 			if l == S(t) {
@@ -62,9 +69,13 @@ func (c *Concept[S]) parts(j int, data []S, sites int) ([]float64, error) {
 	}
 	r, sum := make([]float64, len(data)/sites), 0.0
 	for k := range r {
-		r[k] = c.part(data[k*sites : (k+1)*sites])
+		x := data[k*sites : (k+1)*sites]
+		r[k] = c.part(x)
 		if !(r[k] >= 0 && r[k] <= 1) {
 			return nil, fmt.Errorf("finetune: New: Has of %s = %v for row %d of the data, want in [0, 1]", c.name(j), r[k], k)
+		}
+		if v := c.contains(x); len(c.Tokens) > 0 && r[k] != v {
+			return nil, fmt.Errorf("finetune: New: Has of %s = %v and Tokens = %v for row %d of the data, want equal values: set only one of Has and Tokens", c.name(j), r[k], v, k)
 		}
 		sum += r[k]
 	}
@@ -89,10 +100,16 @@ func (t *Tuner[S]) estimate(ctx context.Context, j int, r []float64, x []S, firs
 		// the model is on tokens, as avoiding has checked
 		model, _ = any(avoiding).(energy.Denoiser[S])
 	}
-	if err := t.cfg.Sample(ctx, model, first, x); err != nil {
+	x = x[:len(r)*t.sites]
+	if err := t.sample(ctx, model, first, x); err != nil {
 		return fmt.Errorf("finetune: what is left of %s: %w", c.name(j), err)
 	}
 	if avoiding != nil {
+		for s := range r {
+			if v := c.part(x[s*t.sites : (s+1)*t.sites]); v != 0 {
+				return fmt.Errorf("finetune: Has of %s = %v for a sample without any of its Tokens, want 0: set only one of Has and Tokens", c.name(j), v)
+			}
+		}
 		tokens, _ := any(x).([]int32)
 		avoiding.LogSurvival(r, tokens)
 		for s, v := range r {
@@ -108,6 +125,55 @@ func (t *Tuner[S]) estimate(ctx context.Context, j int, r []float64, x []S, firs
 	}
 	return nil
 }
+
+// sample fills x with draws from the model m, numbered first, first+1, …, and checks them.
+func (t *Tuner[S]) sample(ctx context.Context, m energy.Denoiser[S], first int, x []S) error {
+	for i := range x {
+		x[i] = t.never
+	}
+	if err := t.cfg.Sample(ctx, m, first, x); err != nil {
+		return err
+	}
+	_, levels := m.Shape()
+	for i, v := range x {
+		switch any(x).(type) {
+		case []float32:
+			if !check.Finite(float64(v)) {
+				return fmt.Errorf("Config.Sample: draw %d has %v at site %d, want finite numbers", first+i/t.sites, v, i%t.sites)
+			}
+		default:
+			if v < 0 || int(v) >= levels {
+				return fmt.Errorf("Config.Sample: draw %d has the token %v at site %d, want 0 … %d at every site", first+i/t.sites, v, i%t.sites, levels-1)
+			}
+		}
+	}
+	return nil
+}
+
+// repeats returns an error unless Config.Sample makes the same draw again for a number, and other
+// draws for other numbers.
+func (t *Tuner[S]) repeats(ctx context.Context) error {
+	all := t.x[:probed*t.sites]
+	if err := t.sample(ctx, t.cfg.Model, 0, all); err != nil {
+		return fmt.Errorf("finetune: %w", err)
+	}
+	half := len(all) / 2
+	first, second := slices.Clone(all[:half]), slices.Clone(all[half:])
+	again := all[:half]
+	if err := t.sample(ctx, t.cfg.Model, probed/2, again); err != nil {
+		return fmt.Errorf("finetune: %w", err)
+	}
+	switch {
+	case slices.Equal(again, second):
+		return nil
+	case slices.Equal(again, first):
+		return fmt.Errorf("finetune: Config.Sample: draw %d is draw 0 if first = %d, want draws that depend on their numbers: use first, as in diffusion.Config.First", probed/2, probed/2)
+	}
+	return fmt.Errorf("finetune: Config.Sample: draw %d is not the same if first = 0 and if first = %d, want draws that depend only on the model and their numbers", probed/2, probed/2)
+}
+
+// probed is the number of draws that test Config.Sample.
+const probed = 16
 
 // avoiding returns a denoiser that measures a concept defined by Tokens. It returns nil for other
 // concepts. j is the number of the concept.

@@ -77,6 +77,6 @@ func ExampleTuner() {
 	fmt.Println("looks at what the network generates:", looks)
 	fmt.Println("less than 13 % of the words with 99 % confidence:", limit < 0.13)
 	// Output:
-	// looks at what the network generates: 12
+	// looks at what the network generates: 15
 	// less than 13 % of the words with 99 % confidence: true
 }

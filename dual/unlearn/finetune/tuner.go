@@ -3,12 +3,15 @@ package finetune
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"hash/crc64"
 	"io"
 	"math"
+	"math/rand/v2"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/dual/unlearn"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
@@ -43,9 +46,11 @@ type Config[S energy.Site] struct {
 	//	return d.Sample(ctx, x)
 	Sample func(ctx context.Context, m energy.Denoiser[S], first int, x []S) error
 
-	// Train holds the settings of the training. For the networks of the examples, a tenth of
-	// the steps of pre-training is enough. A Rate of 0 means 5e-4. Train.Checkpoint must be
-	// unset, because Config.Checkpoint includes the training.
+	// Train holds the settings of the training. Half the steps of the pre-training at its rate
+	// are a good start. If a network has much of a concept and should keep some, less is
+	// enough: networks of molecules in the examples take a tenth of the steps, with a Rate of
+	// 0, which means 5e-4. Train.Checkpoint must be unset, because Config.Checkpoint includes
+	// the training.
 	Train train.Config
 
 	// Freeze is the fraction of the training steps before λ first moves; 0 means 0.3.
@@ -58,11 +63,11 @@ type Config[S energy.Site] struct {
 	Draws int
 
 	// Final is the number of draws that determine the final weights (see [Tuner.Run]). A
-	// quarter of them are drawn from two sets of weights. Concepts that are counted (Has) need
-	// Final ≥ 8/Bound. 0 means the larger of 1638 and 8/Bound. With 1638, all draws together
-	// take a tenth of the network passes of a pre-training with 2000 steps of 64 states of 14
-	// tokens. The final shares are as close to their bounds as these draws can determine: to
-	// about √((1−ε)/(ε·Final)) times a bound ε.
+	// quarter of them are drawn from two sets of weights, and the others from one to four.
+	// Concepts that are counted (Has) need Final ≥ 8/Bound. 0 means the larger of 1638 and
+	// 8/Bound. With 1638, all draws together usually take a tenth of the network passes of a
+	// pre-training with 2000 steps of 64 states of 14 tokens. The final shares are as close to
+	// their bounds as these draws can determine: to about √((1−ε)/(ε·Final)) times a bound ε.
 	Final int
 
 	// Observe, if not nil, is called after every round. It must not keep the slices.
@@ -118,6 +123,7 @@ type Tuner[S energy.Site] struct {
 
 	weight []float64 // scratch: weights of the rows of data
 	x      []S
+	never  S // fills x before Sample, and shows entries that Sample does not set
 }
 
 // state is the part of a checkpoint that does not belong to the training.
@@ -132,13 +138,14 @@ type state struct {
 	least  float64 // smallest share so far of a concept with a gap; 0 if there is no gap
 	done   bool
 	along  float64 // in the end: the weights are start + along·(average − start)
+	missed int     // in the end: 1 + the number of a concept above its bound; 0 if there is none
 }
 
 // New returns a tuner for net, which must have been trained on rows like those of data. The tuner
 // modifies the weights of net. New solves for the initial λ on the data.
 //
-// New returns an error if a field is out of range or unset, or the Model has another shape. A
-// concept must occur in some but not all rows of the data, and a reweighting of the data must
+// New returns an error if a field is out of range or unset, if the Model has another shape, or if it
+// does not change with the weights of net. A concept must occur in some but not all rows of the data, and a reweighting of the data must
 // satisfy the bounds. Errors of train.New are returned too.
 func New[S energy.Site](ctx context.Context, net *neural.Transformer, data []S, concepts []Concept[S], cfg Config[S]) (*Tuner[S], error) {
 	chosen := cfg.Final != 0
@@ -185,10 +192,22 @@ func New[S energy.Site](ctx context.Context, net *neural.Transformer, data []S, 
 	}
 	s, err := u.Solve(ctx, unlearn.LikelihoodRatio, bounds)
 	if err != nil {
+		if d := (*dual.DivergedError)(nil); errors.As(err, &d) {
+			for j := range d.Rows {
+				d.Rows[j].Name, d.Rows[j].Bound = concepts[j].name(j), bounds[j]
+			}
+		}
 		return nil, fmt.Errorf("finetune: New: λ on the data: %w", err)
 	}
+	if err := t.follows(ctx, data); err != nil {
+		return nil, err
+	}
 	t.state = state{lambda: slices.Clone(s.Lambda), share: make([]float64, len(concepts))}
-	most := max(t.cfg.Draws, t.cfg.Final)
+	most := max(t.cfg.Draws, t.cfg.Final, probed)
+	t.never = S(-1)
+	if v, ok := any(&t.never).(*float32); ok {
+		*v = float32(math.NaN())
+	}
 	t.weight, t.x = make([]float64, len(data)/t.sites), make([]S, most*t.sites)
 	t.life = session.Session{Who: "finetune", Checkpoint: session.Checkpoint{Path: cfg.Checkpoint.Path, Every: cfg.Checkpoint.Every}, Len: func() int { return t.rounds }, Write: t.write, Read: t.read}
 	return t, nil
@@ -201,6 +220,33 @@ func trainerOf[S energy.Site](net *neural.Transformer, data []S, cfg *Config[S])
 	}
 	tokens, _ := any(data).([]int32)
 	return train.New(net, cfg.Objective, tokens, cfg.Train)
+}
+
+// follows returns an error if the predictions of Config.Model stay the same when all weights of the
+// network change. It restores the weights.
+func (t *Tuner[S]) follows(ctx context.Context, data []S) error {
+	w, r := t.net.Weights(), rand.New(rand.NewPCG(0, 0))
+	x := slices.Clone(data[:t.sites])
+	if tokens, ok := any(x).([]int32); ok {
+		t.cfg.Objective.Corrupt(tokens, make([]float64, t.sites), slices.Clone(tokens), 0.5, r)
+	}
+	_, levels := t.cfg.Model.Shape()
+	defer copy(w, t.start)
+	var v [2][]float32
+	for k := range v {
+		v[k] = make([]float32, t.sites*levels)
+		q := energy.Noised[S]{X: x, Time: []float64{0.5}, Alpha: []float64{0.5}, Sample: []int{0}, Src: []rand.Source{rand.NewPCG(0, 0)}, Guided: true}
+		if t.cfg.Model.Denoise(ctx, v[k], q) != nil {
+			return nil // the model needs more than this state; Sample knows what
+		}
+		for i := range w {
+			w[i] += float32(0.1 * r.NormFloat64())
+		}
+	}
+	if slices.Equal(v[0], v[1]) {
+		return fmt.Errorf("finetune: New: Config.Model does not change with the weights of net: want a denoiser of this very network, such as neural.NewMasked(net, …)")
+	}
+	return nil
 }
 
 // fill checks the configuration and replaces zero fields by defaults.
@@ -238,16 +284,49 @@ func (c *Config[S]) fill() error {
 // through the average and the weights before the run. At this point all shares have reached their
 // bounds, as measured by Final draws, and by up to four times as many if it is hard to find.
 //
+// If the network satisfies all bounds before the first step, as measured by Draws and then Final
+// draws, Run does not train: the weights and λ = 0 remain.
+//
 // If ctx ends, Run returns the error of ctx, and the next Run continues bit for bit. A [*GapError]
 // means that the network does not follow its data. Run also returns the errors of Sample and of the
-// training.
+// training. After an error, the network has the weights of the training step that the error names,
+// and the next Run continues from there. To return to the weights before, keep a Clone of the
+// network.
 func (t *Tuner[S]) Run(ctx context.Context) error {
 	return t.life.Run(ctx, math.MaxInt, func(int) error {
 		if t.done {
-			return cmp.Or(t.missed(), session.ErrDone)
+			return cmp.Or(t.end(), session.ErrDone)
 		}
-		return t.next(ctx)
+		err := t.next(ctx)
+		if gap := (*GapError)(nil); err == nil || errors.As(err, &gap) || ctx.Err() != nil {
+			return err
+		}
+		return fmt.Errorf("%w; the network has the weights of step %d of %d", err, t.trainer.Step(), t.cfg.Train.Steps)
 	})
+}
+
+// begin measures the network before the first step. If all bounds are satisfied, the run is done.
+func (t *Tuner[S]) begin(ctx context.Context) error {
+	if err := t.repeats(ctx); err != nil {
+		return err
+	}
+	drawn, share := 0, make([]float64, len(t.concepts))
+	for _, n := range []int{t.cfg.Draws, t.cfg.Final} {
+		r, err := t.draw(ctx, n, drawn)
+		if err != nil {
+			return err
+		}
+		drawn += n
+		for j := range r {
+			if share[j] = mean(r[j]); share[j] > t.concepts[j].Bound {
+				t.drawn = drawn
+				return nil
+			}
+		}
+	}
+	clear(t.lambda)
+	t.drawn, t.share, t.done, t.rounds = drawn, share, true, 1
+	return nil
 }
 
 // next trains until the next round, then measures the network and updates λ. After the last
@@ -255,6 +334,11 @@ func (t *Tuner[S]) Run(ctx context.Context) error {
 func (t *Tuner[S]) next(ctx context.Context) error {
 	if t.trainer.Step() == t.cfg.Train.Steps {
 		return t.settle(ctx)
+	}
+	if t.drawn == 0 {
+		if err := t.begin(ctx); err != nil || t.done {
+			return err
+		}
 	}
 	t.reweight()
 	if err := t.trainer.Reweight(t.weight); err != nil {
@@ -336,9 +420,8 @@ func (t *Tuner[S]) taught(j int) float64 {
 // GapError reports that the samples of the network do not follow its training rows. During the run
 // it means that the rows have the concept in at most a tenth of the bound, while the network's
 // share is above 1.5 times the bound and has not fallen for a quarter of the steps. Such a run can
-// be continued. At the end of the run it means that the network's share s is above the bound by
-// more than two standard errors, 2·√(s(1−s)/n), where n is three quarters of Final. Every later Run
-// repeats that error.
+// be continued. At the end of the run it means that the network's share is above the bound by more
+// than two standard errors of the final measurements. Every later Run repeats that error.
 //
 // More steps, a higher rate or a larger network may close the gap. A network cannot generate less
 // of a concept than its own errors produce. For example, a small network of names, trained from the
@@ -386,8 +469,9 @@ func (t *Tuner[S]) gap(j int) error {
 // settle sets the final weights to start + along·(average − start). It measures the shares at
 // three points: at the average; further in the direction of the bounds, by the same draws, which
 // shows how fast the logits of the shares change along the line; and, by the other draws, where
-// the bounds should be reached. If a share at the third point is still far from its bound, settle
-// moves on and measures again, at most mostLooks times in all. The final point is near the last one.
+// the bounds should be reached. If, by all measurements together, the bounds are still far from the
+// third point, settle moves on and measures again, at most mostLooks times in all. The final point
+// is near the last one.
 func (t *Tuner[S]) settle(ctx context.Context) error {
 	w := t.net.Weights()
 	trained, average := slices.Clone(w), t.trainer.Average().Weights()
@@ -396,76 +480,77 @@ func (t *Tuner[S]) settle(ctx context.Context) error {
 			copy(w, trained)
 		}
 	}()
-	at := func(along float64) { t.place(average, along) }
-	few := t.few()
+	few := (t.cfg.Final + 3) / 4
 	most := t.cfg.Final - few
-	at(1)
+	t.place(average, 1)
 	first, err := t.draw(ctx, few, t.drawn)
 	if err != nil {
 		return err
 	}
-	looked := make([]look, len(t.concepts))
+	lines := make([]line, len(t.concepts))
 	for j, r := range first {
-		l := look{bound: logit(t.concepts[j].Bound, most), value: logit(mean(r), most)}
 		// first guess: half the slope from the data to here
-		l.slope = (l.bound - logit(mean(t.parts[j]), most)) / 2
-		looked[j] = l
+		l := lookAt(1, r)
+		bound := logit(t.concepts[j].Bound, most)
+		lines[j] = line{bound, (bound - logit(mean(t.parts[j]), most)) / 2, []look{l}}
 	}
-	step := further(looked, farthest)
+	step := further(lines, 1)
 	if math.Abs(step) < nearest {
 		step = math.Copysign(nearest, step)
 	}
-	at(1 + step)
+	at := 1 + step
+	t.place(average, at)
 	second, err := t.draw(ctx, few, t.drawn)
 	if err != nil {
 		return err
 	}
 	for j, r := range second {
-		l := &looked[j]
+		l := &lines[j]
 		if l.slope < 0 {
 			m, variance := slopeOf(first[j], r, step)
 			slope := (float64(l.slope*variance) + float64(m*l.slope*l.slope)) / (variance + float64(l.slope*l.slope))
 			l.slope = min(max(slope, steepest*l.slope), l.slope/steepest)
 		}
-		l.value = (l.value + logit(mean(r), most) + float64(l.slope*step)) / 2
+		// The same draws at both points count as one measurement in the middle.
+		again := lookAt(at, r)
+		one := &l.looks[0]
+		*one = look{(one.at + at) / 2, (one.value + again.value) / 2, (one.variance + again.variance) / 2}
 	}
-	drawn, left := few, further(looked, farthest)
+	drawn, left := few, further(lines, at)
 	for n := 0; n == 0 || n < mostLooks && math.Abs(left) > nearest; n++ {
-		step += left
-		at(1 + step)
+		at += left
+		t.place(average, at)
 		r, err := t.draw(ctx, most, t.drawn+drawn)
 		if err != nil {
 			return err
 		}
 		drawn += most
 		for j := range r {
-			looked[j].value = logit(mean(r[j]), most)
+			lines[j].looks = append(lines[j].looks, lookAt(at, r[j]))
 		}
-		left = further(looked, farthest)
+		left = further(lines, at)
 	}
-	last := min(max(left, -nearest), nearest)
-	t.along = 1 + step + last
-	at(t.along)
-	for j, l := range looked {
-		t.share[j] = simd.Sigmoid(l.value + float64(min(l.slope, 0)*last))
+	t.along = at + min(max(left, -nearest), nearest)
+	t.place(average, t.along)
+	for j := range lines {
+		value, variance := lines[j].estimate(t.along)
+		t.share[j] = simd.Sigmoid(value)
+		if t.missed == 0 && value-2*math.Sqrt(variance) > lines[j].bound {
+			t.missed = j + 1
+		}
 	}
 	t.done = true
 	t.drawn += drawn
 	t.rounds++
-	return t.missed()
+	return t.end()
 }
 
-// few returns the number of draws that measure the first two points of the line.
-func (t *Tuner[S]) few() int { return (t.cfg.Final + 3) / 4 }
-
-// missed returns the error of a concept whose final share is above its bound by more than noise.
-func (t *Tuner[S]) missed() error {
-	for j, s := range t.share {
-		if s-2*math.Sqrt(float64(s*(1-s))/float64(t.cfg.Final-t.few())) > t.concepts[j].Bound {
-			return t.gap(j)
-		}
+// end returns the GapError of a run that is done, if the share of a concept is above its bound.
+func (t *Tuner[S]) end() error {
+	if t.missed == 0 {
+		return nil
 	}
-	return nil
+	return t.gap(t.missed - 1)
 }
 
 // place sets the weights to start + along·(average − start).
@@ -486,9 +571,8 @@ const (
 // slopeOf returns the slope of the logit of a share between two points of the line, a step apart,
 // and the variance of this slope. The estimates a and b are of the same draws at the two points.
 func slopeOf(a, b []float64, step float64) (slope, variance float64) {
-	p, n := (mean(a)+mean(b))/2, float64(len(a))
-	least := 0.5 / n
-	p = min(max(p, least), 1-least)
+	n := float64(len(a))
+	p := inside((mean(a)+mean(b))/2, len(a))
 	scale := float64(p*(1-p)) * step // of a difference of shares
 	d := mean(b) - mean(a)
 	for s := range a {
@@ -500,32 +584,70 @@ func slopeOf(a, b []float64, step float64) (slope, variance float64) {
 	return d / scale, variance / float64(scale*scale)
 }
 
-// look holds the bound and the measured share of a concept at a point of the line, as logits. It
-// also holds the slope of the share's logit along the line.
-type look struct{ bound, value, slope float64 }
+// look is a measurement of a share at a point of the line: its logit, with the variance.
+type look struct{ at, value, variance float64 }
 
-// further returns the step along the line at which all shares reach their bounds, between −limit
-// and limit. It ignores concepts whose bounds allow more than the data contain,
+// lookAt returns the measurement of a share by the estimates r of draws.
+func lookAt(at float64, r []float64) look {
+	n := len(r)
+	m, sum := mean(r), 1.0 // one more draw that differs: see slopeOf
+	for _, v := range r {
+		sum += float64((v - m) * (v - m))
+	}
+	p := inside(m, n)
+	scale := float64(n) * float64(p*(1-p))
+	return look{at, logit(m, n), sum / float64(scale*scale)}
+}
+
+// line holds what is known about a concept along the line: the logit of its bound, the slope of the
+// logit of its share, and measurements.
+type line struct {
+	bound, slope float64
+	looks        []look
+}
+
+// estimate returns the logit of the share at a point, and its variance, from all measurements. The
+// slope is taken to be uncertain by half of itself, so that distant measurements count less.
+func (l *line) estimate(at float64) (value, variance float64) {
+	sum := 0.0
+	for _, k := range l.looks {
+		move := float64(l.slope * (at - k.at))
+		spread := move / 2
+		w := 1 / (k.variance + float64(spread*spread))
+		value += float64(w * (k.value + move))
+		sum += w
+	}
+	return value / sum, 1 / sum
+}
+
+// further returns the step from a point of the line at which all shares reach their bounds, between
+// −farthest and farthest. It ignores concepts whose bounds allow more than the data contain,
 // because training does not reduce them.
-func further(all []look, limit float64) float64 {
+func further(all []line, at float64) float64 {
 	to := math.Inf(-1)
-	for _, l := range all {
-		if l.slope < 0 {
-			to = max(to, (l.bound-l.value)/l.slope)
+	for j := range all {
+		if l := &all[j]; l.slope < 0 {
+			value, _ := l.estimate(at)
+			to = max(to, (l.bound-value)/l.slope)
 		}
 	}
 	if math.IsInf(to, -1) {
 		return 0
 	}
-	return min(max(to, -limit), limit)
+	return min(max(to, -farthest), farthest)
 }
 
 // logit returns log p/(1−p) of a share p estimated from n draws. p is first limited to at least
 // half a draw from 0 and 1.
 func logit(p float64, n int) float64 {
-	least := 0.5 / float64(n)
-	p = min(max(p, least), 1-least)
+	p = inside(p, n)
 	return simd.Log(p) - simd.Log1p(-p)
+}
+
+// inside returns p, limited to at least half of n draws from 0 and 1.
+func inside(p float64, n int) float64 {
+	least := 0.5 / float64(n)
+	return min(max(p, least), 1-least)
 }
 
 func mean(v []float64) float64 {
@@ -550,7 +672,7 @@ func (t *Tuner[S]) Drawn() int { return t.drawn }
 // magic starts a checkpoint of a tuner. A checkpoint holds three frames (see [session.Frames]),
 // which contain, in order, the settings, the state, and an end mark. The checkpoint of the training
 // follows.
-const magic = "gibbsite finetune 2\n"
+const magic = "gibbsite finetune 3\n"
 
 // settings returns the settings that must be equal in a checkpoint and in the tuner that loads the
 // checkpoint, except the settings of the training.
@@ -571,13 +693,16 @@ func (t *Tuner[S]) settings() *fingerprint.List {
 }
 
 func (t *Tuner[S]) frames(s *state) *session.Frames {
-	return &session.Frames{Magic: magic, Settings: t.settings(), Count: 1, Limit: 48 + 16*len(t.concepts), Frame: func(f *wire.Fields, _ int) {
-		f.Counts("a number of rounds or draws", &s.rounds, &s.drawn, &s.stall)
+	return &session.Frames{Magic: magic, Settings: t.settings(), Count: 1, Limit: 56 + 16*len(t.concepts), Frame: func(f *wire.Fields, _ int) {
+		f.Counts("a number of rounds, draws or concepts", &s.rounds, &s.drawn, &s.stall, &s.missed)
 		f.Bool("the end", &s.done)
 		f.Float64(&s.least)
 		f.Float64(&s.along)
 		f.Float64s(s.lambda)
 		f.Float64s(s.share)
+		if s.missed > len(t.concepts) {
+			f.Fail(fmt.Errorf("the concept above its bound in the checkpoint = %d, want at most %d", s.missed, len(t.concepts)))
+		}
 		if !check.Finite(s.along) {
 			f.Fail(fmt.Errorf("the place of the weights in the checkpoint = %v, want a finite number", s.along))
 		}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/dual/unlearn/finetune"
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -150,7 +151,7 @@ func TestTheBoundHolds(t *testing.T) {
 			cfg.Observe = func(r finetune.Round) { steps = append(steps, r.Step) }
 			f := exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept[int32]{c}, cfg))
 			require.NoError(t, f.Run(t.Context()))
-			require.Equal(t, []int{36, 46, 56, 66, 76, 86, 96, 106, 116}, steps[:9])
+			require.Equal(t, []int{0, 36, 46, 56, 66, 76, 86, 96, 106, 116}, steps[:10])
 			require.NoError(t, f.Run(t.Context()), "of a run that has ended")
 
 			_, p := law(t, m)
@@ -421,4 +422,168 @@ func TestErrors(t *testing.T) {
 		return two(x)
 	}, Bound: 0.1}
 	require.ErrorContains(t, exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept[int32]{odd}, cfg)).Run(t.Context()), "= NaN for a sample")
+}
+
+// The Model must be the network's own: one that does not change with its weights is an error, and
+// so is the denoiser of an equal network.
+func TestModelOfAnotherNetwork(t *testing.T) {
+	net := pretrained(t)
+	before := slices.Clone(net.Weights())
+	concepts := []finetune.Concept[int32]{{Has: two, Bound: 0.1}}
+	require.ErrorContains(t, exact.Error(finetune.New(t.Context(), net, words(), concepts, config(denoiser(net.Clone())))), "Config.Model does not change with the weights of net")
+	require.NoError(t, exact.Error(finetune.New(t.Context(), net, words(), concepts, config(denoiser(net)))))
+	require.True(t, slices.Equal(before, net.Weights()), "New has changed the weights")
+}
+
+// Has and Tokens of one concept must agree, in the data and in samples.
+func TestHasAndTokensAgree(t *testing.T) {
+	net := pretrained(t)
+	cfg := config(denoiser(net))
+	require.ErrorContains(t, exact.Error(finetune.New(t.Context(), net, words(), []finetune.Concept[int32]{{Name: "a", Has: two, Tokens: []int32{1}, Bound: 0.1}}, cfg)),
+		"Has of a = 1 and Tokens = 0 for row 0 of the data")
+	calls := 0
+	later := func(x []int32) float64 {
+		if calls++; calls > 600 { // of a sample
+			return 1
+		}
+		return two(x)
+	}
+	f := exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept[int32]{{Name: "a", Has: later, Tokens: []int32{2}, Bound: 0.1}}, cfg))
+	require.ErrorContains(t, f.Run(t.Context()), "Has of a = 1 for a sample without any of its Tokens")
+	f = exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept[int32]{{Has: two, Tokens: []int32{2}, Bound: 0.1}}, cfg))
+	require.NoError(t, f.Run(t.Context()))
+}
+
+// A Sample whose draws do not depend on their numbers alone is an error before the first step.
+func TestRepeatedDraws(t *testing.T) {
+	net := pretrained(t)
+	before := slices.Clone(net.Weights())
+	calls := 0
+	for name, sample := range map[string]func(ctx context.Context, m energy.Denoiser[int32], first int, x []int32) error{
+		"first ignored": func(ctx context.Context, m energy.Denoiser[int32], _ int, x []int32) error { return draw(ctx, m, 0, x) },
+		"always others": func(ctx context.Context, m energy.Denoiser[int32], first int, x []int32) error {
+			calls++
+			return draw(ctx, m, first+1000*calls, x)
+		},
+	} {
+		cfg := config(denoiser(net))
+		cfg.Sample = sample
+		f := exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept[int32]{{Has: two, Bound: 0.1}}, cfg))
+		require.ErrorContains(t, f.Run(t.Context()), "Config.Sample: draw 8 is", name)
+		require.True(t, slices.Equal(before, net.Weights()), name)
+	}
+}
+
+// A network that already satisfies its bounds keeps its weights; λ stays 0.
+func TestBoundHoldsBefore(t *testing.T) {
+	start := pretrained(t)
+	states, q := law(t, denoiser(start))
+	for name, c := range map[string]finetune.Concept[int32]{"counts": {Has: two, Bound: 0.9}, "tokens": {Tokens: []int32{2}, Bound: 0.8}} {
+		net := start.Clone()
+		cfg := config(denoiser(net))
+		path := filepath.Join(t.TempDir(), "run")
+		cfg.Checkpoint.Path = path
+		f := exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept[int32]{c}, cfg))
+		require.NoError(t, f.Run(t.Context()), name)
+		require.True(t, slices.Equal(start.Weights(), net.Weights()), name)
+		require.Equal(t, []float64{0}, f.Lambda(), name)
+		require.InDelta(t, share(states, q, two), f.Share()[0], 4.9*0.5/math.Sqrt(1638), name)
+		require.NoError(t, f.Run(t.Context()), name)
+		require.True(t, slices.Equal(start.Weights(), net.Weights()), name)
+
+		cfg.Checkpoint.Path = ""
+		again := exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept[int32]{c}, cfg))
+		require.NoError(t, again.LoadFile(t.Context(), path), name)
+		require.NoError(t, again.Run(t.Context()), name)
+		require.True(t, slices.Equal(start.Weights(), net.Weights()), name)
+		require.Equal(t, f.Share(), again.Share(), name)
+		require.Equal(t, f.Drawn(), again.Drawn(), name)
+	}
+}
+
+// Bounds that no reweighting of the data meets are named by their concepts.
+func TestImpossibleBounds(t *testing.T) {
+	net := pretrained(t)
+	not := func(x []int32) float64 { return 1 - two(x) }
+	err := exact.Error(finetune.New(t.Context(), net, words(), []finetune.Concept[int32]{
+		{Name: "twos", Has: two, Bound: 0.3}, {Has: not, Bound: 0.3},
+	}, config(denoiser(net))))
+	require.ErrorIs(t, err, constraint.ErrInfeasible)
+	require.ErrorContains(t, err, `"twos" ≤ 0.3`)
+	require.ErrorContains(t, err, `"concepts[1]" ≤ 0.3`)
+	require.NotContains(t, err.Error(), "row 0")
+}
+
+// points is a denoiser of single reals with the predictions of a network.
+type points struct{ net *neural.Transformer }
+
+func (p points) Shape() (sites, levels int) { return 1, 1 }
+
+func (p points) Denoise(_ context.Context, v []float32, q energy.Noised[float32]) error {
+	pass := p.net.NewPass(len(q.X))
+	pass.Forward(neural.Input{Reals: q.X, Level: q.Time})
+	all := make([]int32, len(q.X))
+	for i := range all {
+		all[i] = int32(i)
+	}
+	pass.Output(v, all)
+	return nil
+}
+
+// Numbers that are not finite are errors, and an error says which weights the network has.
+func TestNotFinite(t *testing.T) {
+	net := exact.Must(neural.New(neural.Config{Length: 1, Channels: 1, Outputs: 1, Width: 8, Heads: 1, Blocks: 1, Hidden: 8, Cond: 8}, rand.NewPCG(1, 1)))
+	data := []float32{-1, -0.5, 0.5, 1}
+	positive := func(x []float32) float64 {
+		if x[0] > 0 {
+			return 1
+		}
+		return 0
+	}
+	bad := false
+	cfg := finetune.Config[float32]{
+		Real: train.Flow{}, Model: points{net}, Train: train.Config{Steps: 20, Batch: 4},
+		Sample: func(_ context.Context, _ energy.Denoiser[float32], first int, x []float32) error {
+			for i := range x {
+				x[i] = 1
+				if bad && first+i == 50 {
+					x[i] = float32(math.NaN())
+				}
+			}
+			return nil
+		},
+	}
+	concepts := []finetune.Concept[float32]{{Has: positive, Bound: 0.2}}
+	require.ErrorContains(t, exact.Error(finetune.New(t.Context(), net, []float32{1, float32(math.NaN()), -1, -2}, concepts, cfg)), "NaN")
+	require.ErrorContains(t, exact.Error(finetune.New(t.Context(), net, data, []finetune.Concept[float32]{{Has: positive, Tokens: []int32{1}, Bound: 0.2}}, cfg)), "the data are reals")
+	bad = true
+	f := exact.Must(finetune.New(t.Context(), net, data, concepts, cfg))
+	err := f.Run(t.Context())
+	require.ErrorContains(t, err, "Config.Sample: draw 50 has NaN")
+	require.ErrorContains(t, err, "the network has the weights of step 6 of 20")
+	half := slices.Clone(net.Weights())
+	require.Error(t, f.Run(t.Context()))
+	require.True(t, slices.Equal(half, net.Weights()), "the same state after the same error")
+	bad = false
+	var gap *finetune.GapError
+	require.ErrorAs(t, f.Run(t.Context()), &gap, "continues; the samples do not follow")
+	require.Equal(t, 20, gap.Step)
+}
+
+// Tokens that the network does not have are errors, and so are entries that Sample does not set.
+func TestSampleOutOfRange(t *testing.T) {
+	net := pretrained(t)
+	cfg := config(denoiser(net))
+	for token, want := range map[int32]string{-1: "Config.Sample: draw 0 has the token -1 at site 0, want 0 … 3 at every site", 4: "draw 0 has the token 4", 7: "draw 0 has the token -1"} {
+		cfg.Sample = func(_ context.Context, _ energy.Denoiser[int32], _ int, x []int32) error {
+			for i := range x {
+				if token != 7 { // nothing
+					x[i] = token
+				}
+			}
+			return nil
+		}
+		f := exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept[int32]{{Has: two, Bound: 0.1}}, cfg))
+		require.ErrorContains(t, f.Run(t.Context()), want)
+	}
 }
