@@ -39,7 +39,6 @@
 // Within of kernels in package mcmc.
 //
 // [RealLagrangian] is the counterpart of [Lagrangian] on reals. Package dual/pdi moves λ inside one
-// run of a diffusion. Package dual/unlearn moves a distribution away from others.
-//
-// Multipliers are identical bit for bit on every GOARCH, because samples depend on them.
+// run of a diffusion. Package dual/unlearn moves a distribution away from others. Multipliers are
+// the same on every GOARCH, bit for bit.
 package dual
