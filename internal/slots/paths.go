@@ -53,7 +53,7 @@ func DrawerOf(who string, projection any) (Drawer, error) {
 	_, keeps := projection.(committer)
 	return d, cmp.Or(
 		check.If(!draws, "%s: the projection is a %T, want a diffusion.Drawer", who, projection),
-		check.If(keeps, "%s: the projection %T has a memory, which weights do not know", who, projection),
+		check.If(keeps, "%s: the projection %T has a memory of earlier samples, which the weights of paths would ignore: use one without", who, projection),
 	)
 }
 
@@ -64,7 +64,7 @@ func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 	for i, s := range steps {
 		var ok bool
 		if joint[i], ok = any(s).(Joint); !ok {
-			return nil, fmt.Errorf("%s: %T cannot be weighed: its steps are no diffusion.Joint", who, process)
+			return nil, fmt.Errorf("%s: %T cannot be weighed, because its steps have no joint probabilities (they are no diffusion.Joint): use another process, such as diffusion.Masked", who, process)
 		}
 	}
 	return joint, nil

@@ -257,7 +257,7 @@ func TestWhatCannotBeWeighed(t *testing.T) {
 	_, err = slots.DrawerOf("who", remembering{})
 	require.ErrorContains(t, err, "has a memory")
 	_, err = slots.Joints("who", "p", []slots.Steps[int32]{counting{}})
-	require.EqualError(t, err, "who: string cannot be weighed: its steps are no diffusion.Joint")
+	require.EqualError(t, err, "who: string cannot be weighed, because its steps have no joint probabilities (they are no diffusion.Joint): use another process, such as diffusion.Masked")
 	joint, err := slots.Joints("who", "p", []*half{{}, {}})
 	require.NoError(t, err)
 	require.Len(t, joint, 2)

@@ -127,7 +127,7 @@ func guide(d *Runner[int32], process any) error {
 	if err := cmp.Or(
 		checkScale("New", g.scale),
 		check.If(d.cfg.Projector != nil, "diffusion: New: a projection needs guidance at the prediction, not at the posterior"),
-		check.If(!factorised && !jumps, "diffusion: New: %T cannot be guided at the posterior: it has none per site", process),
+		check.If(!factorised && !jumps, "diffusion: New: %T cannot be guided at the posterior, because its steps have no probabilities per site: guide at the prediction", process),
 	); err != nil {
 		return err
 	}
