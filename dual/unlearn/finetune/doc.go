@@ -18,7 +18,7 @@
 // and nothing, or their bounds were satisfied at once.
 //
 //	f, err := finetune.New(ctx, net, data, []finetune.Concept[int32]{{Has: ring, Bound: 0.1}}, finetune.Config[int32]{
-//		Objective: train.Masked{Mask: mask}, Model: model, Sample: sample, Train: train.Config{Steps: 1000, Rate: 2e-3}, // half of the pre-training
+//		Objective: train.Masked{Mask: mask}, Model: model, Sample: sample, Train: train.Config{Steps: 2000, Rate: 2e-3}, // as in its pre-training
 //	})
 //	err = f.Run(ctx) // net has forgotten
 //

@@ -31,8 +31,8 @@ type Config[S energy.Site] struct {
 	Objective train.Objective
 	Real      train.RealObjective
 
-	// Model is the denoiser around the network, from package neural. It must always use the
-	// network's present weights.
+	// Model is the denoiser around the network, such as neural.NewMasked(net, …). It must always
+	// use the network's present weights, as those of package neural do.
 	Model energy.Denoiser[S]
 
 	// Sample fills x with draws from the model m, numbered first, first+1, …. m is Model or a
@@ -46,11 +46,10 @@ type Config[S energy.Site] struct {
 	//	return d.Sample(ctx, x)
 	Sample func(ctx context.Context, m energy.Denoiser[S], first int, x []S) error
 
-	// Train holds the settings of the training. Half the steps of the pre-training at its rate
-	// are a good start. If a network has much of a concept and should keep some, less is
-	// enough: networks of molecules in the examples take a tenth of the steps, with a Rate of
-	// 0, which means 5e-4. Train.Checkpoint must be unset, because Config.Checkpoint includes
-	// the training.
+	// Train holds the settings of the training. For a small network, start with as many steps
+	// as the pre-training, at its rate. Larger networks need fewer: those of molecules in the
+	// examples take a tenth of the steps. Here a Rate of 0 means 5e-4. Train.Checkpoint must be
+	// unset, because Config.Checkpoint includes the training.
 	Train train.Config
 
 	// Freeze is the fraction of the training steps before λ first moves; 0 means 0.3.
@@ -282,7 +281,8 @@ func (c *Config[S]) fill() error {
 // The update of λ measures the current weights. The average of the weights is a better network
 // but lags behind. So Run finally sets the weights to a point near the average, on the line
 // through the average and the weights before the run. At this point all shares have reached their
-// bounds, as measured by Final draws, and by up to four times as many if it is hard to find.
+// bounds, as measured by Final draws, and by up to four times as many if it is hard to find. If it is
+// far beyond the average, fresh draws tend to show a larger share, so train for more steps then.
 //
 // If the network satisfies all bounds before the first step, as measured by Draws and then Final
 // draws, Run does not train: the weights and λ = 0 remain.
@@ -420,13 +420,15 @@ func (t *Tuner[S]) taught(j int) float64 {
 // GapError reports that the samples of the network do not follow its training rows. During the run
 // it means that the rows have the concept in at most a tenth of the bound, while the network's
 // share is above 1.5 times the bound and has not fallen for a quarter of the steps. Such a run can
-// be continued. At the end of the run it means that the network's share is above the bound by more
-// than two standard errors of the final measurements. Every later Run repeats that error.
+// be continued. At the end of the run it means that even at the best point of the line (see
+// [Tuner.Run]) the share is above the bound by more than two standard errors of the final
+// measurements. The network then has the average of the weights, and Share is its share. Every
+// later Run repeats that error.
 //
 // More steps, a higher rate or a larger network may close the gap. A network cannot generate less
 // of a concept than its own errors produce. For example, a small network of names, trained from the
 // start without doubled letters, still doubled a letter in 4.8 % of them. Fine-tuning took it from
-// 18 % to 5 %, in half as many steps as pre-training and at the same rate.
+// 18 % to 5 %, in as many steps as pre-training and at the same rate.
 type GapError struct {
 	Concept string
 	Step    int
@@ -531,13 +533,19 @@ func (t *Tuner[S]) settle(ctx context.Context) error {
 		left = further(lines, at)
 	}
 	t.along = at + min(max(left, -nearest), nearest)
-	t.place(average, t.along)
 	for j := range lines {
 		value, variance := lines[j].estimate(t.along)
-		t.share[j] = simd.Sigmoid(value)
 		if t.missed == 0 && value-2*math.Sqrt(variance) > lines[j].bound {
 			t.missed = j + 1
 		}
+	}
+	if t.missed > 0 { // weights far from the average are those of a worse network
+		t.along = 1
+	}
+	t.place(average, t.along)
+	for j := range lines {
+		value, _ := lines[j].estimate(t.along)
+		t.share[j] = simd.Sigmoid(value)
 	}
 	t.done = true
 	t.drawn += drawn

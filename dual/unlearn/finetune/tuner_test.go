@@ -342,7 +342,7 @@ func TestSmallGap(t *testing.T) {
 	var gap *finetune.GapError
 	require.ErrorAs(t, f.Run(t.Context()), &gap)
 	require.Equal(t, 100, gap.Step)
-	require.InDelta(t, 0.13, gap.Share, 0.01)
+	require.InDelta(t, 0.15, gap.Share, 0.01) // of the average, whose own share is above 0
 	require.ErrorAs(t, f.Run(t.Context()), &gap, "of a run that has ended")
 }
 
