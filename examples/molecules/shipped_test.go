@@ -112,7 +112,7 @@ func TestDataThatAreNotQM9(t *testing.T) {
 			want, lines = "1 different strings, want", []string{"CC"}
 		}
 		_, err := try("-data", fileOf(t, "", lines...))
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(want, "1") && !strings.Contains(err.Error(), "-train a network on them, or read its -weights") {
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(want, "1") && !strings.Contains(err.Error(), "train one on the file by -train, or read one by -weights") {
 			t.Errorf("%q: %v", want, err)
 		}
 	}

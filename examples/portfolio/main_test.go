@@ -236,7 +236,7 @@ func TestHostileTables(t *testing.T) {
 func TestSingular(t *testing.T) {
 	text := "A,B,C,cash\n10,20,30,1\n11,21,29,1\n12,19,31,1\n11,22,30,1\n13,22,33,1\n12,23,32,1\n"
 	r := do(t, "-csv", file(t, text), "-kind", "prices", "-samples", "8", "-steps", "20", "-seeds", "2")
-	if len(r.Notes) != 2 || !strings.HasPrefix(r.Notes[0], "4 periods are fitted, for 4 assets") || !strings.HasPrefix(r.Notes[1], "cash has the same return") {
+	if len(r.Notes) != 2 || !strings.HasPrefix(r.Notes[0], "only 4 periods are fitted, for 4 assets") || !strings.HasPrefix(r.Notes[1], "cash has the same return") {
 		t.Errorf("%q", r.Notes)
 	}
 	for k, f := range r.Methods {

@@ -47,7 +47,7 @@ func Interrupted[R, O any](t testing.TB, parse func(args []string) (O, error), r
 	if times < 2 {
 		t.Errorf("%q was interrupted %d times: the test shows nothing", args, times)
 	}
-	if _, err := once(context.Background()); err == nil || !strings.Contains(err.Error(), "is there already") {
+	if _, err := once(context.Background()); err == nil || !strings.Contains(err.Error(), "exists: resume from it with -resume") {
 		t.Errorf("%q without -resume: %v", args, err)
 	}
 	if _, err := once(context.Background(), append([]string{"-resume"}, other...)...); err == nil {
