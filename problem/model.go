@@ -46,17 +46,13 @@ func (p *Problem) model(ctx context.Context, penalty float64) (energy.Model, err
 		}
 	}
 	m, err := p.target(ctx, penalty)
-	switch hard := math.IsInf(penalty, 1); {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case hard && m.start == nil:
-		return m, nil
-	case hard:
-		return connected{m}, nil
-	case m.start == nil:
-		return penalised{m}, nil
 	}
-	return penalisedConnected{penalised{m}}, nil
+	if math.IsInf(penalty, 1) {
+		return m, nil
+	}
+	return penalised{m}, nil
 }
 
 // quadratic returns the objective as a quadratic function of binary variables. ok is false if a
@@ -288,6 +284,11 @@ func (m *target) valid(site int, x []int32) bool {
 	return true
 }
 
+// As implements [energy.Capable]. It offers [energy.Graphical] unless the graph is too large.
+func (m *target) As(target any) bool {
+	return m.start != nil && energy.Give[energy.Graphical](target, connected{m})
+}
+
 // connected is a target with a graph.
 type connected struct{ *target }
 
@@ -297,12 +298,6 @@ func (m connected) Graph() (start, adj []int32) { return m.start, m.adj }
 
 // penalised is a target with a finite penalty, so that every level of a variable is possible.
 type penalised struct{ *target }
-
-// penalisedConnected is a penalised target with a graph.
-type penalisedConnected struct{ penalised }
-
-// Graph does the same as that of connected.
-func (m penalisedConnected) Graph() (start, adj []int32) { return m.start, m.adj }
 
 // Repair replaces each level that a variable does not have by one that it has. It implements
 // [energy.Supported].

@@ -144,8 +144,8 @@ type state struct {
 // modifies the weights of net. New solves for the initial λ on the data.
 //
 // New returns an error if a field is out of range or unset, if the Model has another shape, or if it
-// does not change with the weights of net. A concept must occur in some but not all rows of the data, and a reweighting of the data must
-// satisfy the bounds. Errors of train.New are returned too.
+// does not change with the weights of net. A concept must occur in some but not all rows of the
+// data, and a reweighting of the data must satisfy the bounds. Errors of train.New are returned too.
 func New[S energy.Site](ctx context.Context, net *neural.Transformer, data []S, concepts []Concept[S], cfg Config[S]) (*Tuner[S], error) {
 	chosen := cfg.Final != 0
 	if err := cfg.fill(); err != nil {

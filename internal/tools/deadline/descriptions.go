@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -57,22 +58,8 @@ func generators() []job {
 			return func(ctx context.Context) error { return use(ctx, g) }, err
 		}}
 	}
-	edges := func(ctx context.Context, g *generate.Generator) error {
-		for _, err := range g.Edges(ctx) {
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	invalid := func(ctx context.Context, g *generate.Generator) error {
-		for _, err := range g.Invalid(ctx) {
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}
+	edges := func(ctx context.Context, g *generate.Generator) error { return drain(g.Edges(ctx)) }
+	invalid := func(ctx context.Context, g *generate.Generator) error { return drain(g.Invalid(ctx)) }
 	properties := strings.Join(repeated(60, func(i int) string { return fmt.Sprintf(`"a%d":{"$ref":"#"}`, i) }), ",")
 	wide := strings.Join(repeated(100, func(i int) string { return fmt.Sprintf(`"a%d":{"type":"integer","minimum":%d}`, i, i) }), ",")
 	return []job{
@@ -107,6 +94,16 @@ func generators() []job {
 		schema("Edges of a schema within itself", `{"type":"object","properties":{`+properties+`}}`, edges),
 		schema("Invalid of a schema within itself", `{"properties":{`+properties+`}}`, invalid),
 	}
+}
+
+// drain goes through a sequence to its end or its first error.
+func drain[T any](all iter.Seq2[T, error]) error {
+	for _, err := range all {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // problems returns jobs of problems that are small to write and large to solve.
