@@ -108,7 +108,7 @@ func generateWindows(ctx context.Context, o options) (*generation, error) {
 	pick, left := choose(f, o.columns != "")
 	r := &generation{Data: o.csv, Windows: o.generate, Length: o.length, Notes: f.Notes}
 	if r.Data == "" {
-		r.Data = "synthetic market"
+		r.Data = "synthetic " + o.data
 	}
 	for _, l := range append(slices.Clone(f.LeftOut), left...) {
 		r.Left = append(r.Left, fmt.Sprintf("%s (%s)", l.Column, l.Why))
@@ -163,7 +163,7 @@ func seriesOf(o options) (*seriesdata.Frame, error) {
 	if o.csv != "" {
 		return readFrame(o.csv, o.reading())
 	}
-	t := market(o.rows, o.seed)
+	t := generators[o.data](o.rows, o.length, o.seed)
 	var b strings.Builder
 	b.WriteString(strings.Join(t.names, ",") + "\n")
 	for row := range t.rows() {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 
@@ -79,8 +80,25 @@ func parseLimits(text string, t *table) ([]limits, error) {
 	return out, nil
 }
 
-// hidden returns the rows per window that imputation fills, its middle third.
-func hidden(length int) (from, to int) { return length / 3, length - length/3 }
+// hide chooses the entries of held-out windows that imputation fills: the middle third of the
+// rows, or a share of all entries at random.
+func (p *problem) hide(share float64, seed uint64) {
+	if !p.impute {
+		return
+	}
+	random := rand.New(rand.NewPCG(seed, 43))
+	for range p.starts {
+		mask := make([]bool, p.sites())
+		for j := range mask {
+			t := j / p.channels()
+			mask[j] = t >= p.length/3 && t < p.length-p.length/3
+			if share > 0 {
+				mask[j] = random.Float64() < share
+			}
+		}
+		p.hides = append(p.hides, mask)
+	}
+}
 
 // limit returns the set of limits for samples of held-out window i.
 func (p *problem) limit(i int) (*series.System, error) {
@@ -93,10 +111,9 @@ func (p *problem) limit(i int) (*series.System, error) {
 	}
 	if p.impute {
 		x, n := make([]float64, p.sites()), p.channels()
-		from, to := hidden(p.length)
 		for t := range p.length {
 			for c := range n {
-				if x[t*n+c] = p.at(p.starts[i]+t, c); t >= from && t < to {
+				if x[t*n+c] = p.at(p.starts[i]+t, c); p.hides[i][t*n+c] {
 					x[t*n+c] = math.NaN()
 				}
 			}

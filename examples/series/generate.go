@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -42,10 +43,12 @@ type problem struct {
 	prior    *posterior
 	lesson   *lesson // training report of the network; nil without a network
 	sets     []*series.System
+	hides    [][]bool // hidden entries of every held-out window, if some are imputed
+	embed    *embedding
 }
 
 func newProblem(ctx context.Context, t *table, o options) (*problem, error) {
-	p := &problem{impute: o.impute, lag: o.lag}
+	p := &problem{impute: o.impute || o.hide > 0, lag: o.lag}
 	if p.lag == 0 {
 		p.lag = o.length / 2
 	}
@@ -58,7 +61,7 @@ func newProblem(ctx context.Context, t *table, o options) (*problem, error) {
 	if p.limits, err = parseLimits(o.bounds, t); err != nil {
 		return nil, err
 	}
-	if o.features != "" && !o.impute {
+	if o.features != "" && !p.impute {
 		for _, name := range strings.Split(o.features, ",") {
 			name = strings.TrimSpace(name)
 			if features[name] == nil {
@@ -73,6 +76,10 @@ func newProblem(ctx context.Context, t *table, o options) (*problem, error) {
 	if p.prior, err = newPosterior(p.training, p.sites(), metricBlur); err != nil {
 		return nil, err
 	}
+	if p.embed, err = newEmbedding(p, o.seed); err != nil {
+		return nil, err
+	}
+	p.hide(o.hide, o.seed)
 	for i, start := range p.starts {
 		set, err := p.limit(i)
 		if err == nil { // limits that exclude each other show here
@@ -161,7 +168,14 @@ func (p *problem) generate(ctx context.Context, o options, m method, name string
 	}
 	bar.Done()
 	out.seconds = done.Seconds
-	return out, saved.Save()
+	if err := saved.Save(); err != nil || !m.critic {
+		return out, err
+	}
+	start := time.Now()
+	out.x = slices.Clone(out.x) // the checkpoint holds what the critic has not moved
+	err = p.criticise(ctx, out)
+	out.seconds += time.Since(start).Seconds()
+	return out, err
 }
 
 // together samples for the held-out windows from … to−1 in one goroutine each and returns the

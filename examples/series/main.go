@@ -45,13 +45,13 @@ type options struct {
 	checkpoint.Flags
 	learning
 
-	csv, columns, missing, split, features, bounds, methods, denoiser string
-	gamma                                                             string
-	rows, length, heldOut, samples, training, steps, lag, seeds       int
-	particles                                                         int
-	bandwidth, eta, weight                                            float64
-	seed                                                              uint64
-	impute, ohlc, jacobian                                            bool
+	csv, data, columns, missing, split, features, bounds, methods, denoiser string
+	gamma                                                                   string
+	rows, length, heldOut, samples, training, steps, lag, seeds             int
+	particles                                                               int
+	bandwidth, eta, weight, hide                                            float64
+	seed                                                                    uint64
+	impute, ohlc, jacobian                                                  bool
 
 	write, fill, zone, dates string
 	describe                 bool
@@ -87,7 +87,8 @@ func (o *options) reading() seriesdata.Options {
 func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("series", flag.ContinueOnError)
-	f.StringVar(&o.csv, "csv", "", "read the series from this `file`, one column per channel; the default is a synthetic market")
+	f.StringVar(&o.csv, "csv", "", "read the series from this `file`, one column per channel; the default is synthetic: -data")
+	f.StringVar(&o.data, "data", "market", "synthetic `data`: market (prices and volume of a share), waveforms (independent sines with trends), or air (hourly temperature, wind and dust)")
 	f.StringVar(&o.columns, "columns", "", "`columns` to read, by full name or its last part (Open for AAPL.Open); empty means prices and volume, or every column of numbers if there are none")
 	f.BoolVar(&o.describe, "describe", false, "only print how -csv is read")
 	f.StringVar(&o.time, "time", "", "`column` of times, or two (date and time of day), or none; empty means to detect it")
@@ -105,6 +106,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.bounds, "bounds", "", "`limits` of channels such as close=90:110,volume=0:")
 	f.StringVar(&o.features, "features", "mean,change,argmax,argmin", "features that samples copy from the real window, per channel, of "+strings.Join(featureNames, ", "))
 	f.BoolVar(&o.impute, "impute", false, "copy the first and the last third of the real window instead of features")
+	f.Float64Var(&o.hide, "hide", 0, "impute this `share` of all entries of the real window, at random, instead of the middle third of its rows")
 	f.StringVar(&o.methods, "method", "", "`methods` to run; empty means all")
 	f.StringVar(&o.denoiser, "denoiser", "", "model of the training windows: windows (kernel density), gaussian, or trained, a network by -train or -load; empty means trained if either is given, otherwise windows")
 	f.BoolVar(&o.train, "train", false, "train a network on the windows; -checkpoint saves the training as well")
@@ -112,7 +114,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.learning.steps, "train.steps", 1500, "total number of training steps")
 	f.StringVar(&o.save, "save", "", "write the weights of -train to this `file`")
 	f.StringVar(&o.load, "load", "", "read weights from this `file`, which -save wrote for the same windows")
-	f.IntVar(&o.rows, "rows", 6000, "number of periods of the synthetic market")
+	f.IntVar(&o.rows, "rows", 6000, "number of rows of synthetic data")
 	f.IntVar(&o.length, "length", 24, "rows per window")
 	f.IntVar(&o.heldOut, "heldout", 60, "number of held-out windows")
 	f.IntVar(&o.samples, "samples", 1, "samples per held-out window")
@@ -155,6 +157,9 @@ func parse(args []string) (options, error) {
 	if err := o.checkGamma(); err != nil {
 		return o, err
 	}
+	if err := o.checkData(); err != nil {
+		return o, err
+	}
 	if o.denoiser == "" {
 		if o.denoiser = "windows"; o.train || o.load != "" {
 			o.denoiser = trainedDenoiser
@@ -178,6 +183,8 @@ func parse(args []string) (options, error) {
 	switch {
 	case !(o.bandwidth >= 0) || math.IsInf(o.bandwidth, 1):
 		return o, fmt.Errorf("-bandwidth = %v, want ≥ 0 and finite", o.bandwidth)
+	case !(o.hide >= 0 && o.hide < 1):
+		return o, fmt.Errorf("-hide = %v, want 0 … 1, less than 1: what is imputed needs entries to go by", o.hide)
 	case !(o.eta >= 0 && o.eta <= 1):
 		return o, fmt.Errorf("-eta = %v, want 0 … 1", o.eta)
 	case !(o.weight > 0) || math.IsInf(o.weight, 1):
@@ -194,8 +201,8 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("-split = %q, want auto, even, chronological or random", o.split)
 	case !(o.tick >= 0) || math.IsInf(o.tick, 1):
 		return o, fmt.Errorf("-tick = %v, want ≥ 0 and finite", o.tick)
-	case o.fill != "" && (o.csv == "" || o.impute || o.missing != "error"):
-		return o, fmt.Errorf("-fill = %q needs -csv and excludes -impute and -missing", o.fill)
+	case o.fill != "" && (o.csv == "" || o.impute || o.hide > 0 || o.missing != "error"):
+		return o, fmt.Errorf("-fill = %q needs -csv and excludes -impute, -hide and -missing", o.fill)
 	case o.describe && o.csv == "":
 		return o, errors.New("-describe needs -csv, the file to describe")
 	case o.generate < 0:
@@ -212,7 +219,7 @@ func parse(args []string) (options, error) {
 
 // load reads or generates the table and prepares the problem.
 func load(ctx context.Context, o options) (*problem, error) {
-	t := market(o.rows, o.seed)
+	t := generators[o.data](o.rows, o.length, o.seed)
 	if o.csv != "" {
 		var err error
 		if t, err = readTable(o.csv, reading{o.reading(), o.missing}); err != nil {

@@ -63,7 +63,7 @@ func walk(rows int, lines map[int]string) string {
 
 func TestMethodsKeepLimits(t *testing.T) {
 	r := do(t, slices.Concat(little, []string{"-samples", "2"})...)
-	if len(r.Methods) != 13 || !r.OHLC || r.HeldOut != 8 || r.Training != 200 {
+	if len(r.Methods) != 15 || !r.OHLC || r.HeldOut != 8 || r.Training != 200 {
 		t.Fatalf("%+v", r)
 	}
 	for _, f := range r.Methods {

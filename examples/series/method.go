@@ -19,6 +19,7 @@ type method struct {
 	penalty bool             // whether guidance by a penalty replaces the projector
 	free    bool             // whether there is no constraint
 	flow    *diffusion.ECI   // flow method that replaces the diffusion; nil for none
+	critic  bool             // whether a Wasserstein critic then moves the samples
 	exact   bool             // whether samples are drawn from the conditional distribution itself
 	// how a training window is chosen instead of running a model; none for a model
 	from baseline
@@ -43,11 +44,13 @@ var methods = []method{
 	{name: "pdm", config: diffusion.Config{ProjectState: true}},
 	{name: "prodigy", config: diffusion.Config{ProjectState: true, ProjectPower: 1}},
 	{name: "cop-ft", config: diffusion.Config{ProjectState: true, ProjectEvery: -1}},
+	{name: "cop-ft-critic", config: diffusion.Config{ProjectState: true, ProjectEvery: -1}, critic: true},
 	{name: "guided", penalty: true},
 	{name: "noise-corrected", renoise: true},
 	{name: "eci", flow: &diffusion.ECI{Mix: 5}},
 	{name: "pcfm", flow: &diffusion.ECI{Resample: -1}},
 	{name: "cop", from: drawn},
+	{name: "cop-critic", from: drawn, critic: true},
 	{name: "retrieval", from: nearest},
 	{name: "unconstrained", free: true},
 	{name: "real", from: asItIs},

@@ -24,6 +24,7 @@ type report struct {
 	Samples  int      `json:"samples"` // number of samples per held-out window
 	Features []string `json:"features,omitempty"`
 	Impute   bool     `json:"impute"`
+	Hidden   float64  `json:"hidden,omitempty"` // share of entries imputed at random; 0 means the middle third of rows
 	OHLC     bool     `json:"ohlc"`
 	Denoiser string   `json:"denoiser"`
 	// width of kernels with the shape of the data, in standard deviations of windows
@@ -45,9 +46,13 @@ type report struct {
 // figures holds the results of one method in standardised units, averaged over seeds. Seeds
 // holds standard errors if there are several seeds.
 type figures struct {
-	Method    string  `json:"method"`
-	Frechet   float64 `json:"frechet"`   // squared Fréchet distance to the held-out windows
-	DTW       float64 `json:"dtw"`       // mean distance to the window whose limits the sample has
+	Method  string  `json:"method"`
+	Frechet float64 `json:"frechet"` // squared Fréchet distance to the held-out windows
+	DTW     float64 `json:"dtw"`     // mean distance to the window whose limits the sample has
+	// squared Fréchet distance to the held-out windows in the embedding, and jointly with the
+	// conditions
+	FTSD      float64 `json:"ftsd"`
+	Joint     float64 `json:"j_ftsd"`
 	Violation float64 `json:"violation"` // largest violation of any limit in any sample
 	Total     float64 `json:"total_violation"`
 	// root mean square error of imputed entries
@@ -72,6 +77,8 @@ type figures struct {
 type spread struct {
 	Frechet float64 `json:"frechet"`
 	DTW     float64 `json:"dtw"`
+	FTSD    float64 `json:"ftsd"`
+	Joint   float64 `json:"j_ftsd"`
 	Score   float64 `json:"energy_score,omitempty"`
 	TSTR    float64 `json:"tstr_mae"`
 	Apart   float64 `json:"discriminative"`
@@ -80,7 +87,7 @@ type spread struct {
 func newReport(p *problem, o options) *report {
 	return &report{
 		Data: p.name, Channels: p.names, Length: p.length, Training: len(p.training) / p.sites(), HeldOut: len(p.starts),
-		Samples: o.samples, Features: p.features, Impute: p.impute, OHLC: p.ordered, Denoiser: o.denoiser, Width: p.width, Row: p.row, Network: p.lesson,
+		Samples: o.samples, Features: p.features, Impute: p.impute, Hidden: o.hide, OHLC: p.ordered, Denoiser: o.denoiser, Width: p.width, Row: p.row, Network: p.lesson,
 		Steps: o.steps, Seed: o.seed, Seeds: o.seeds, Notes: p.notes,
 	}
 }
@@ -110,6 +117,7 @@ func (r *report) add(p *problem, all []*outcome) error {
 		mean.Method = f.Method
 		mean.Frechet, mean.DTW, mean.Total = mean.Frechet+f.Frechet/k, mean.DTW+f.DTW/k, mean.Total+f.Total/k
 		mean.RMSE, mean.Score, mean.Error, mean.Ms = mean.RMSE+f.RMSE/k, mean.Score+f.Score/k, mean.Error+f.Error/k, mean.Ms+f.Ms/k
+		mean.FTSD, mean.Joint = mean.FTSD+f.FTSD/k, mean.Joint+f.Joint/k
 		mean.TSTR, mean.TSTRError = mean.TSTR+f.TSTR/k, mean.TSTRError+f.TSTRError/k
 		mean.Apart, mean.ApartErr = mean.Apart+f.Apart/k, mean.ApartErr+f.ApartErr/k
 		mean.Violation = max(mean.Violation, f.Violation)
@@ -118,6 +126,8 @@ func (r *report) add(p *problem, all []*outcome) error {
 		mean.Seeds = spread{
 			stderr(each, mean, func(f figures) float64 { return f.Frechet }),
 			stderr(each, mean, func(f figures) float64 { return f.DTW }),
+			stderr(each, mean, func(f figures) float64 { return f.FTSD }),
+			stderr(each, mean, func(f figures) float64 { return f.Joint }),
 			stderr(each, mean, func(f figures) float64 { return f.Score }),
 			stderr(each, mean, func(f figures) float64 { return f.TSTR }),
 			stderr(each, mean, func(f figures) float64 { return f.Apart }),
@@ -144,6 +154,9 @@ func (p *problem) judge(o *outcome) (figures, error) {
 	f := figures{Method: o.method.String(), Ms: 1000 * o.seconds / float64(count)}
 	var err error
 	if f.Frechet, err = distance.Frechet(o.x, p.held, p.sites()); err != nil {
+		return f, err
+	}
+	if f.FTSD, f.Joint, err = p.embed.distances(o.x, p.held, o.samples, p.impute); err != nil {
 		return f, err
 	}
 	warp := distance.DTW{Channels: p.channels()}
@@ -188,13 +201,15 @@ func (p *problem) score(o *outcome) (mean, stderr float64, err error) {
 
 // rmse returns the root mean square error of the imputed entries.
 func (p *problem) rmse(o *outcome) float64 {
-	from, to := hidden(p.length)
 	sum, count := 0.0, 0
 	for i := range p.starts {
 		real := p.window(p.held, i)
 		for k := range o.samples {
 			x := o.window(p, i, k)
-			for j := from * p.channels(); j < to*p.channels(); j++ {
+			for j, hidden := range p.hides[i] {
+				if !hidden {
+					continue
+				}
 				e := float64(x[j]) - float64(real[j])
 				sum += e * e
 				count++
@@ -213,6 +228,9 @@ func (r *report) String() string {
 	what := "features of the real window: " + strings.Join(r.Features, ", ")
 	if r.Impute {
 		what = "the first and the last third of the real window"
+		if r.Hidden > 0 {
+			what = fmt.Sprintf("all entries of the real window but %v %% at random", 100*r.Hidden)
+		}
 	}
 	if r.OHLC {
 		what += "; low ≤ open, close ≤ high"
@@ -233,7 +251,7 @@ func (r *report) String() string {
 	}
 	fmt.Fprintln(&b)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	head := "method\tFréchet\tDTW\tlargest violation\ttotal violation\tms/sample\tTSTR\tdiscriminative\t"
+	head := "method\tFréchet\tDTW\tlargest violation\ttotal violation\tms/sample\tFTSD\tJ-FTSD\tTSTR\tdiscriminative\t"
 	if r.Impute {
 		head += "RMSE\t"
 	}
@@ -243,6 +261,7 @@ func (r *report) String() string {
 	fmt.Fprintln(w, head)
 	for _, f := range r.Methods {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%.2g\t%.2g\t%.1f\t", f.Method, r.plusMinus(f.Frechet, f.Seeds.Frechet), r.plusMinus(f.DTW, f.Seeds.DTW), f.Violation, f.Total, f.Ms)
+		fmt.Fprintf(w, "%s\t%s\t", r.plusMinus(f.FTSD, f.Seeds.FTSD), r.plusMinus(f.Joint, f.Seeds.Joint))
 		fmt.Fprintf(w, "%s\t%s\t", r.within(f.TSTR, f.TSTRError, f.Seeds.TSTR), r.within(f.Apart, f.ApartErr, f.Seeds.Apart))
 		if r.Impute {
 			fmt.Fprintf(w, "%.3f\t", f.RMSE)
