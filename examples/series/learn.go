@@ -171,7 +171,8 @@ func (p *problem) digest() string {
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// read reads a network. It returns an error if the network was trained on other windows.
+// read reads a network for windows of this size. It adds a note if the network was trained on other
+// windows, or if the file does not say on which.
 func (p *problem) read(path string, shape neural.Config) (*neural.Transformer, error) {
 	r, err := os.Open(path)
 	if err != nil {
@@ -194,8 +195,10 @@ func (p *problem) read(path string, shape neural.Config) (*neural.Transformer, e
 	switch {
 	case c.Length != shape.Length || c.Channels != shape.Channels || c.Cond == 0:
 		return nil, fmt.Errorf("%s: a network for windows of %d rows of %d channels, the data have %d of %d", path, c.Length, c.Channels, shape.Length, shape.Channels)
+	case f.Metadata(windowsKey) == "":
+		p.notes = append(p.notes, fmt.Sprintf("%s does not name the windows that the network was trained on: held-out windows may be among them, and their units may differ", path))
 	case f.Metadata(windowsKey) != p.digest():
-		return nil, fmt.Errorf("%s: the network was trained on other windows: the data, -seed and the options that cut them must be those of -train", path)
+		p.notes = append(p.notes, fmt.Sprintf("%s: the network was trained on other windows than these: held-out windows may be among them, and their units may differ", path))
 	}
 	return net, nil
 }
