@@ -2,6 +2,8 @@ package main
 
 import (
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -127,4 +129,25 @@ func smallProblem(t *testing.T, args ...string) *problem {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// Prices of every method are written as multiples of the tick, without digits of rounding.
+func TestTick(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "samples.csv")
+	do(t, slices.Concat(little, []string{"-method", "cps,cop,guided,unconstrained,real", "-tick", "0.01", "-write", path})...)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")[1:]
+	if len(lines) != 5*8*12 {
+		t.Fatalf("%d lines", len(lines))
+	}
+	for _, line := range lines {
+		for _, price := range strings.Split(line, ",")[4:8] {
+			if _, digits, _ := strings.Cut(price, "."); len(digits) > 2 {
+				t.Fatalf("price %s in %s, want a multiple of 0.01", price, line)
+			}
+		}
+	}
 }

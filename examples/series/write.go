@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 
 	"github.com/gibbsite-go/gibbsite/constraint/series"
@@ -25,7 +26,8 @@ func (p *problem) bars(tick float64) (series.Prices, float64) {
 }
 
 // writeSamples writes the samples of the methods in raw units, one line per row of a sample. If
-// the method keeps prices in order, the written prices are exactly in order.
+// the method keeps prices in order, the written prices are exactly in order. Prices of every method
+// are multiples of the tick.
 func (p *problem) writeSamples(path string, tick float64, runs []*outcome) error {
 	return saveCSV(path, ',', func(w *csv.Writer) error {
 		if err := w.Write(append([]string{"method", "window", "sample", "row"}, p.names...)); err != nil {
@@ -35,7 +37,15 @@ func (p *problem) writeSamples(path string, tick float64, runs []*outcome) error
 			for i, start := range p.starts {
 				for k := range o.samples {
 					raw := p.shape().Raw(o.window(p, i, k))
-					if p.ordered && !o.method.free && !o.method.penalty {
+					switch {
+					case p.ordered && (o.method.free || o.method.penalty): // the prices need not be in order
+						for t := range p.length {
+							for _, c := range p.prices {
+								at := t*p.channels() + c
+								raw[at] = onTick(raw[at], tick)
+							}
+						}
+					case p.ordered:
 						bars, most := p.bars(tick)
 						if _, err := bars.Finish(raw, p.channels(), most); err != nil {
 							return fmt.Errorf("%v, window of line %d: %w", o.method, p.lines[start], err)
@@ -55,6 +65,15 @@ func (p *problem) writeSamples(path string, tick float64, runs []*outcome) error
 		}
 		return nil
 	})
+}
+
+// onTick rounds v to a multiple of tick, and returns v if tick is 0. Of 15 digits, the result is
+// the number nearest to the multiple, so that it prints as 97.82 and not as 97.82000000000001.
+func onTick(v, tick float64) float64 {
+	if tick > 0 {
+		v, _ = strconv.ParseFloat(strconv.FormatFloat(math.Round(v/tick)*tick, 'g', 15, 64), 64)
+	}
+	return v
 }
 
 // saveCSV writes a table.
