@@ -214,7 +214,7 @@ func TestFillErrors(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "full.csv")
 	for want, args := range map[string][]string{
 		"needs -csv":                    {"-fill", to},
-		"excludes -impute and -missing": {"-fill", to, "-csv", path, "-missing", "drop"},
+		"excludes -impute, -hide and -missing": {"-fill", to, "-csv", path, "-missing", "drop"},
 		"-tick = -1, want ≥ 0":          {"-tick", "-1"},
 		"-draws = 0, want ≥ 1":          {"-draws", "0"},
 		"-decimal = \"x\"":              {"-decimal", "x"},
