@@ -213,18 +213,18 @@ func TestFillErrors(t *testing.T) {
 	path, _ := gappy(t)
 	to := filepath.Join(t.TempDir(), "full.csv")
 	for want, args := range map[string][]string{
-		"needs -csv":                    {"-fill", to},
+		"needs -csv":                           {"-fill", to},
 		"excludes -impute, -hide and -missing": {"-fill", to, "-csv", path, "-missing", "drop"},
-		"-tick = -1, want ≥ 0":          {"-tick", "-1"},
-		"-draws = 0, want ≥ 1":          {"-draws", "0"},
-		"-decimal = \"x\"":              {"-decimal", "x"},
-		"-zone = \"Nowhere\"":           {"-zone", "Nowhere"},
-		"-keep: \"x\" is not a number":  {"-keep", "x"},
-		"-describe needs -csv":          {"-describe"},
-		"no missing numbers to fill in": {"-fill", to, "-csv", write(t, "a,b\n1,2\n2,3\n")},
-		"-bounds: no channel \"c\"":     {"-fill", to, "-csv", path, "-bounds", "c=1:2"},
-		"column b has no numbers":       {"-fill", to, "-csv", write(t, "a,b\n1,-\n2,?\n3,\n"), "-columns", "a,b"},
-		"too few rows to learn how one": {"-fill", to, "-csv", write(t, "a,b\n1,2\n2,\n3,5\n")},
+		"-tick = -1, want ≥ 0":                 {"-tick", "-1"},
+		"-draws = 0, want ≥ 1":                 {"-draws", "0"},
+		"-decimal = \"x\"":                     {"-decimal", "x"},
+		"-zone = \"Nowhere\"":                  {"-zone", "Nowhere"},
+		"-keep: \"x\" is not a number":         {"-keep", "x"},
+		"-describe needs -csv":                 {"-describe"},
+		"no missing numbers to fill in":        {"-fill", to, "-csv", write(t, "a,b\n1,2\n2,3\n")},
+		"-bounds: no channel \"c\"":            {"-fill", to, "-csv", path, "-bounds", "c=1:2"},
+		"column b has no numbers":              {"-fill", to, "-csv", write(t, "a,b\n1,-\n2,?\n3,\n"), "-columns", "a,b"},
+		"too few rows to learn how one":        {"-fill", to, "-csv", write(t, "a,b\n1,2\n2,\n3,5\n")},
 	} {
 		o, err := parse(args)
 		if err == nil {
