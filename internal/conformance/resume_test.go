@@ -92,7 +92,7 @@ func digestOfSaved(c durable.Checkpointer) string {
 	return digestOf(b.Bytes())
 }
 
-const killDraws = 400
+var killDraws = 400
 
 func killChains[S energy.Site](c *sampler.Runner[S], err error) resumable {
 	exact.Must(c, err)

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -16,6 +18,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -88,6 +91,80 @@ func TestKill(t *testing.T) {
 		total, runs = total+k, runs+r
 	}
 	t.Logf("%d kills, %d runs to their end, all with the report of a run that was not killed", total, runs)
+}
+
+// written are programs without checkpoints that write a file as their last argument.
+var written = map[string][]string{
+	"filled":    {"series", "-csv", "gaps.csv", "-write", "draws.csv", "-fill"},
+	"generated": {"series", "-csv", "gaps.csv", "-generate", "3000", "-length", "12", "-write"},
+	"described": {"series", "-csv", "gaps.csv", "-describe"},
+}
+
+// After a kill, the file that a program writes is the one before or a whole one, and the program
+// writes the same file again.
+func TestKillWriters(t *testing.T) {
+	if testing.Short() || runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
+		t.Skip("starts programs")
+	}
+	folder := t.TempDir()
+	src := rand.New(rand.NewPCG(uint64(*kills), 2))
+	table := "date,open,high,low,close,volume\n"
+	for i, price := 0, 100.0; i < 300; i++ {
+		next := price * math.Exp(0.01*src.NormFloat64())
+		row := []string{time.Unix(int64(i)*86400, 0).UTC().Format(time.DateOnly)}
+		for _, v := range []float64{price, max(price, next) + 0.5, min(price, next) - 0.5, next, 1000 + 1000*src.Float64()} {
+			row = append(row, fmt.Sprintf("%.2f", v))
+		}
+		if i < 150 && i%9 == 5 {
+			row[1+src.IntN(5)] = ""
+		}
+		table += strings.Join(row, ",") + "\n"
+		price = next
+	}
+	if err := os.WriteFile(filepath.Join(folder, "gaps.csv"), []byte(table), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	program := built(t, folder, "series")
+	t.Chdir(folder)
+	for _, name := range slices.Sorted(maps.Keys(written)) {
+		args := slices.Clone(written[name][1:])
+		file := "out.csv"
+		if name != "described" {
+			args = append(args, file)
+		}
+		args = append(args, "-json")
+		read := func() string {
+			b, err := os.ReadFile(file)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Fatal(err)
+			}
+			return string(b)
+		}
+		start := time.Now()
+		want, _ := once(t, program, time.Hour, args...)
+		took, whole := time.Since(start), read()
+		n := 0
+		quota := max(1, *kills/len(written))
+		for tries := 0; n < quota && tries < 4*quota; tries++ {
+			before := "old"
+			if err := os.WriteFile(file, []byte(before), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			if _, done := once(t, program, time.Duration(src.Int64N(int64(took))), args...); !done {
+				n++
+			}
+			if got := read(); got != before && got != whole {
+				t.Fatalf("%s: after a kill the file has %d bytes, want %d", name, len(got), len(whole))
+			}
+		}
+		if got, _ := once(t, program, time.Hour, args...); !reflect.DeepEqual(got, want) || name != "described" && read() != whole {
+			t.Fatalf("%s: after %d kills %v, want %v", name, n, got, want)
+		}
+		t.Logf("%-16s %4d kills in runs of %v", name, n, took.Round(time.Millisecond))
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // Ctrl-C ends a program soon, with the state of the run in its file, from which it goes on
