@@ -51,7 +51,11 @@ const (
 
 // ownedFiles are all kinds of files that runs own; names are of the checkpoints that
 // are among them.
-func ownedFiles(names []string) map[string]owned {
+func ownedFiles(t *testing.T, names []string) map[string]owned {
+	// What happens at the beginning, between saves and at the end shows in short runs.
+	draws, steps := killDraws, killSteps
+	killDraws, killSteps = 60, 20
+	t.Cleanup(func() { killDraws, killSteps = draws, steps })
 	m := exact.NewQuadratic(12, 1)
 	all := map[string]owned{
 		"draws": {
@@ -157,7 +161,7 @@ func TestTwoProcesses(t *testing.T) {
 	}
 	kinds, err := regexp.Compile(*startsOf)
 	require.NoError(t, err)
-	all := ownedFiles(names)
+	all := ownedFiles(t, names)
 	children := [2]*child{startChild(t, names), startChild(t, names)}
 	total, refused, both := 0, 0, 0
 	src := rand.New(rand.NewPCG(uint64(*starts), 2))
@@ -267,7 +271,7 @@ func TestOneOfTwo(t *testing.T) {
 	if !found {
 		t.Skip("for children of TestTwoProcesses")
 	}
-	all := ownedFiles(strings.Split(names, "\n"))
+	all := ownedFiles(t, strings.Split(names, "\n"))
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		order := strings.Split(in.Text(), "\t")
 		process := 0

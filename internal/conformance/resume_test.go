@@ -357,10 +357,9 @@ func sortedNames[T any](m map[string]T) []string {
 	return names
 }
 
-const (
-	killSteps = 120 // of dual ascent, fits and training
-	killEvery = 5
-)
+var killSteps = 120 // of dual ascent, fits and training
+
+const killEvery = 5
 
 // stepwise is a run of steps.
 func stepwise(c durable.Checkpointer, made func() int, run func(context.Context, int) error, digest func() string) resumable {
