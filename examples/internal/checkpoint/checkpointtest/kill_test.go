@@ -27,7 +27,10 @@ import (
 // report what one that was not killed does:
 //
 //	go test ./internal/checkpoint/checkpointtest -run TestKill -kills 200 -timeout 2h -v
-var kills = flag.Int("kills", 0, "number of kills in TestKill, over all programs; 0: two of one program")
+var (
+	kills   = flag.Int("kills", 0, "number of kills in TestKill, over all programs; 0: two of one program")
+	killsOf = flag.String("killsof", "", "kill only this program, when -kills is given; empty: all")
+)
 
 // killed are the programs that save checkpoints, in sizes that take some seconds at
 // most.
@@ -40,6 +43,24 @@ var killed = map[string][]string{
 	"series":           {"series", "-resume", "-rows", "1500", "-heldout", "40", "-length", "12", "-training", "200", "-steps", "40", "-method", "cps,pdm"},
 	"text trained":     {"text", "-train", "-width", "32", "-blocks", "1", "-steps", "1000", "-batch", "8", "-n", "5", "-length", "40", "-run", "regex"},
 	"molecule trained": {"molecules", "-train", "-atoms", "4", "-width", "32", "-blocks", "1", "-steps", "1000", "-batch", "8", "-n", "10", "-run", "syntax"},
+	"rings forgotten":  {"molecules", "-forget", "rings", "-share", "0.42", "-atoms", "4", "-width", "32", "-blocks", "1", "-steps", "3000", "-batch", "8", "-judge", "50", "-weights"},
+}
+
+// trained are the programs that train the network whose file is the last argument of a killed one.
+var trained = map[string][]string{
+	"rings forgotten": {"-train", "-atoms", "4", "-width", "32", "-blocks", "1", "-steps", "600", "-batch", "8", "-n", "5", "-run", "syntax", "-json", "-weights"},
+}
+
+// command returns the program of a name and its arguments.
+func command(t *testing.T, folder, name string) (program string, args []string) {
+	t.Helper()
+	program, args = built(t, folder, killed[name][0]), killed[name][1:]
+	if first := trained[name]; first != nil {
+		file := filepath.Join(folder, "weights of "+name)
+		once(t, program, time.Hour, append(slices.Clone(first), file)...)
+		args = append(slices.Clone(args), file)
+	}
+	return program, append(slices.Clone(args), "-json")
 }
 
 // ofThisProcess are the keys of a report that tell of the time that it took, and of the
@@ -50,7 +71,11 @@ func TestKill(t *testing.T) {
 	if testing.Short() || runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
 		t.Skip("starts programs")
 	}
-	names, quota := slices.Sorted(maps.Keys(killed)), (*kills+len(killed)-1)/len(killed)
+	names := slices.Sorted(maps.Keys(killed))
+	if *killsOf != "" {
+		names = []string{*killsOf}
+	}
+	quota := (*kills + len(names) - 1) / len(names)
 	if *kills == 0 {
 		names, quota = []string{"sequences"}, 2
 	}
@@ -58,9 +83,7 @@ func TestKill(t *testing.T) {
 	src := rand.New(rand.NewPCG(uint64(*kills), 1))
 	total, runs := 0, 0
 	for _, name := range names {
-		args := killed[name]
-		program := built(t, folder, args[0])
-		args = append(args[1:], "-json")
+		program, args := command(t, folder, name)
 		start := time.Now()
 		want, done := once(t, program, time.Hour, append(args, "-checkpoint", filepath.Join(folder, name))...)
 		took := time.Since(start)
@@ -179,8 +202,7 @@ func TestInterrupt(t *testing.T) {
 	}
 	folder := t.TempDir()
 	for _, name := range names {
-		program := built(t, folder, killed[name][0])
-		args := append(slices.Clone(killed[name][1:]), "-json")
+		program, args := command(t, folder, name)
 		start := time.Now()
 		want, _ := once(t, program, time.Hour, append(args, "-checkpoint", filepath.Join(folder, name))...)
 		took := time.Since(start)
