@@ -218,11 +218,34 @@ func FuzzParse(f *testing.F) {
 		f.Add(c.source, "(a)")
 	}
 	f.Add(jsonGrammar, "[1]")
+	fuzzNotation(f, Parse)
+}
+
+func FuzzParseGBNF(f *testing.F) {
+	for _, c := range gbnfs {
+		for _, text := range append(c.yes, c.no...) {
+			f.Add(c.source, text)
+		}
+	}
+	fuzzNotation(f, ParseGBNF)
+}
+
+func FuzzParseLark(f *testing.F) {
+	for _, c := range larks {
+		for _, text := range append(c.yes, c.no...) {
+			f.Add(c.source, text)
+		}
+	}
+	fuzzNotation(f, ParseLark)
+}
+
+// fuzzNotation checks that a source gives a grammar or an error of a documented type.
+func fuzzNotation(f *testing.F, parse func(context.Context, string, constraint.Limits) (*Grammar, error)) {
 	f.Fuzz(func(t *testing.T, source, text string) {
-		if len(source) > 200 {
+		if len(source) > 1000 {
 			return
 		}
-		g, err := Parse(context.Background(), source, constraint.Limits{States: 300, Bytes: 1 << 20})
+		g, err := parse(context.Background(), source, constraint.Limits{States: 300, Bytes: 1 << 20})
 		var syntax *SyntaxError
 		var conflict *ConflictError
 		var limit *constraint.LimitError

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"image/color"
 	"io"
@@ -17,6 +16,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
@@ -27,13 +27,12 @@ func (r *report) write(dir string, t *task) error {
 	}
 	save := func(name string, write func(w io.Writer)) error {
 		path := filepath.Join(dir, name)
-		f, err := os.Create(path)
+		err := checkpoint.Write(path, func(to io.Writer) error {
+			out := bufio.NewWriter(to)
+			write(out)
+			return out.Flush()
+		})
 		if err != nil {
-			return err
-		}
-		out := bufio.NewWriter(f)
-		write(out)
-		if err := errors.Join(out.Flush(), f.Close()); err != nil {
 			return err
 		}
 		r.files = append(r.files, path)

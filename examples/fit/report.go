@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"image/color"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"gonum.org/v1/plot/palette"
 	"gonum.org/v1/plot/plotter"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
@@ -90,31 +92,21 @@ func (r *report) couplings(o options, theta []float64, n int, names []string, sc
 		}
 	}
 	path := filepath.Join(o.Dir, "couplings.csv")
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	w := csv.NewWriter(file)
 	if names == nil {
 		for i := range n {
 			names = append(names, strconv.Itoa(i))
 		}
 	}
-	if err := w.Write(append([]string{""}, names...)); err != nil {
-		return err
-	}
+	table := [][]string{append([]string{""}, names...)}
 	for i := range n {
 		row := []string{names[i]}
 		for _, v := range grid[i*n : (i+1)*n] {
 			row = append(row, strconv.FormatFloat(v, 'g', 6, 64))
 		}
-		if err := w.Write(row); err != nil {
-			return err
-		}
+		table = append(table, row)
 	}
-	if w.Flush(); w.Error() != nil {
-		return w.Error()
+	if err := checkpoint.Write(path, func(to io.Writer) error { return csv.NewWriter(to).WriteAll(table) }); err != nil {
+		return err
 	}
 	p := picture.Panel("site", "site")
 	heat := plotter.NewHeatMap(matrix{grid, n}, signs{})

@@ -6,11 +6,12 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"math"
-	"os"
 	"slices"
 	"text/tabwriter"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/plot"
@@ -136,19 +137,17 @@ func (p *problem) measure(f *figures, portfolios []float64) {
 
 // write writes the weights as a table with a row per asset. For every method it lists the weight
 // and the share of the budget used, in the fitted periods and in the held-out ones.
-func (r *report) write(path string) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	w := csv.NewWriter(f)
+func (r *report) write(path string) error { return checkpoint.Write(path, r.writeTo) }
+
+func (r *report) writeTo(to io.Writer) error {
+	w := csv.NewWriter(to)
 	head := []string{"asset"}
 	for _, m := range r.Methods {
 		if head = append(head, m.Method+" weight", m.Method+" part of budget"); m.Realised != nil {
 			head = append(head, m.Method+" realised part of budget")
 		}
 	}
-	err = w.Write(head)
+	err := w.Write(head)
 	for j, name := range r.Names {
 		row := []string{name}
 		for _, m := range r.Methods {
@@ -159,7 +158,7 @@ func (r *report) write(path string) error {
 		err = errors.Join(err, w.Write(row))
 	}
 	w.Flush()
-	return errors.Join(err, w.Error(), f.Close())
+	return errors.Join(err, w.Error())
 }
 
 // Warnings returns warnings about estimates that depend on single candidates, and notes about

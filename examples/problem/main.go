@@ -14,10 +14,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/energy/read"
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/problem"
 )
@@ -143,12 +145,8 @@ func run(ctx context.Context, o options) (*report, error) {
 		if format == "" {
 			return nil, fmt.Errorf("-write = %s: the name implies no format, want one of %s", o.write, strings.Join(read.Formats(), ", "))
 		}
-		f, err := os.Create(o.write)
-		if err != nil {
-			return nil, err
-		}
 		r.Written = o.write
-		return r, errors.Join(program.Write(f, format), f.Close())
+		return r, checkpoint.Write(o.write, func(w io.Writer) error { return program.Write(w, format) })
 	}
 	p, err := problem.Read(program)
 	if err != nil {

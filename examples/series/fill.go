@@ -7,12 +7,11 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/seriesdata"
 )
 
@@ -133,7 +132,7 @@ func complete(ctx context.Context, o options) (*filling, error) {
 	for _, rel := range g.relations {
 		r.Relations = append(r.Relations, g.spoken(rel))
 	}
-	if err := saveFile(o.fill, func(w io.Writer) error { return f.Write(w, values) }); err != nil {
+	if err := checkpoint.Write(o.fill, func(w io.Writer) error { return f.Write(w, values) }); err != nil {
 		return nil, err
 	}
 	r.Wrote = append(r.Wrote, o.fill)
@@ -1133,28 +1132,4 @@ func (r *filling) String() string {
 		fmt.Fprintln(&b, "wrote", path)
 	}
 	return b.String()
-}
-
-// saveFile writes path.partial and then renames it to path.
-func saveFile(path string, fill func(w io.Writer) error) (err error) {
-	if to, err := filepath.EvalSymlinks(path); err == nil {
-		path = to
-	}
-	f, err := os.Create(path + ".partial")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(path + ".partial")
-		}
-	}()
-	err = fill(f)
-	if closing := f.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return os.Rename(path+".partial", path)
 }

@@ -268,28 +268,3 @@ func TestFillWritesDraws(t *testing.T) {
 		}
 	}
 }
-
-// A link stays, and the file that it names is written.
-func TestSaveFileKeepsLinks(t *testing.T) {
-	dir := t.TempDir()
-	file, link := filepath.Join(dir, "file.csv"), filepath.Join(dir, "link.csv")
-	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("file.csv", link); err != nil {
-		t.Skip(err)
-	}
-	err := saveFile(link, func(w io.Writer) error {
-		_, err := io.WriteString(w, "new")
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if to, err := os.Readlink(link); err != nil || to != "file.csv" {
-		t.Errorf("the link is %q, %v", to, err)
-	}
-	if b, err := os.ReadFile(file); err != nil || string(b) != "new" {
-		t.Errorf("the file holds %q, %v", b, err)
-	}
-}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/gibbsite-go/gibbsite/constraint/series"
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 )
 
 // orderSlack is the maximum distance by which prices are moved to put them in order, in standard
@@ -78,7 +79,7 @@ func onTick(v, tick float64) float64 {
 
 // saveCSV writes a table.
 func saveCSV(path string, comma rune, fill func(w *csv.Writer) error) error {
-	return saveFile(path, func(to io.Writer) error {
+	return checkpoint.Write(path, func(to io.Writer) error {
 		w := csv.NewWriter(to)
 		w.Comma = comma
 		if err := fill(w); err != nil {

@@ -11,9 +11,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -25,10 +27,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/shard"
 )
 
-// Two processes begin at the same moment on one file of every kind that a run owns:
+// Two processes run on one file of every kind that a run owns. They begin at the same moment,
+// or, in every other start, the second begins at a random time of the first's run:
 //
 //	go test ./internal/conformance -run 'TestTwoProcesses$' -starts 200 -timeout 2h -v
-var starts = flag.Int("starts", 0, "number of starts of two processes in TestTwoProcesses, for every kind of file; those of checkpoints are spread over all runs; 0: a few, of some runs")
+var starts = flag.Int("starts", 0, "number of starts of two processes in TestTwoProcesses, for every kind of file; 0: a few, of some kinds")
+var startsOf = flag.String("startsof", "", "regular expression for the kinds of files in TestTwoProcesses, when -starts is given; empty: all")
 
 // owned is a kind of file that a run owns.
 type owned struct {
@@ -47,7 +51,11 @@ const (
 
 // ownedFiles are all kinds of files that runs own; names are of the checkpoints that
 // are among them.
-func ownedFiles(names []string) map[string]owned {
+func ownedFiles(t *testing.T, names []string) map[string]owned {
+	// What happens at the beginning, between saves and at the end shows in short runs.
+	draws, steps := killDraws, killSteps
+	killDraws, killSteps = 60, 20
+	t.Cleanup(func() { killDraws, killSteps = draws, steps })
 	m := exact.NewQuadratic(12, 1)
 	all := map[string]owned{
 		"draws": {
@@ -151,29 +159,34 @@ func TestTwoProcesses(t *testing.T) {
 	if *starts > 0 {
 		names, quota = sortedNames(resumables()), *starts
 	}
-	perRun := quota
-	if *starts > 0 {
-		perRun = (quota + len(names) - 1) / len(names)
-	}
-	all := ownedFiles(names)
+	kinds, err := regexp.Compile(*startsOf)
+	require.NoError(t, err)
+	all := ownedFiles(t, names)
 	children := [2]*child{startChild(t, names), startChild(t, names)}
 	total, refused, both := 0, 0, 0
+	src := rand.New(rand.NewPCG(uint64(*starts), 2))
 	for _, kind := range sortedNames(all) {
+		if !kinds.MatchString(kind) {
+			continue
+		}
 		folder, o := t.TempDir(), all[kind]
+		var alone time.Duration
 		for process := range 2 {
 			path := filepath.Join(folder, fmt.Sprint("alone", process))
+			began := time.Now()
 			require.NoError(t, o.begin(path, process), kind)
+			alone = time.Since(began)
 			o.want = append(o.want, exact.Must(o.read(path)))
 		}
-		kindRefused, quota := 0, quota
-		if strings.HasPrefix(kind, "checkpoint") {
-			quota = perRun
-		}
+		kindRefused, kindBoth := 0, 0
 		total += quota
 		for n := range quota {
 			path := filepath.Join(folder, fmt.Sprint("start", n))
 			for i, c := range children {
 				c.tell(t, kind, path, i)
+				if i == 0 && n%2 == 1 {
+					time.Sleep(time.Duration(src.Int64N(int64(alone) + 1)))
+				}
 			}
 			ok := 0
 			for _, c := range children {
@@ -188,7 +201,7 @@ func TestTwoProcesses(t *testing.T) {
 			}
 			require.Positive(t, ok, "%s: both are refused", kind)
 			if ok == 2 {
-				both++
+				kindBoth++
 			}
 			got, err := o.read(path)
 			require.NoError(t, err, kind)
@@ -199,14 +212,14 @@ func TestTwoProcesses(t *testing.T) {
 				require.Equal(t, path+".old", f, kind)
 			}
 		}
-		refused += kindRefused
-		t.Logf("%-30s %4d starts of two processes, %4d refused", kind, quota, kindRefused)
+		refused, both = refused+kindRefused, both+kindBoth
+		t.Logf("%-42s %4d starts of two processes, %4d refused, %4d times both ended; a run takes %v", kind, quota, kindRefused, kindBoth, alone.Round(time.Millisecond))
 	}
 	for _, c := range children {
 		require.NoError(t, c.in.Close())
 		require.NoError(t, c.cmd.Wait())
 	}
-	t.Logf("%d kinds of files: %d starts of two processes, %d runs refused by name, %d times both ended one after the other; every file is that of one run", len(all), total, refused, both)
+	t.Logf("%d starts of two processes, %d runs refused by name, %d times both ended one after the other; every file is that of one run", total, refused, both)
 	require.Positive(t, refused)
 }
 
@@ -258,7 +271,7 @@ func TestOneOfTwo(t *testing.T) {
 	if !found {
 		t.Skip("for children of TestTwoProcesses")
 	}
-	all := ownedFiles(strings.Split(names, "\n"))
+	all := ownedFiles(t, strings.Split(names, "\n"))
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		order := strings.Split(in.Text(), "\t")
 		process := 0

@@ -72,6 +72,16 @@ func formats(t *testing.T) []reader {
 			return []any{exact.Energies(m), names}, nil
 		}
 	}
+	notation := func(name, example string, parse func(context.Context, string, constraint.Limits) (*grammar.Grammar, error)) reader {
+		return reader{name, []byte(example), func(r io.Reader) (any, error) {
+			b, err := io.ReadAll(r)
+			if err != nil {
+				return nil, err
+			}
+			_, err = parse(context.Background(), string(b), constraint.Limits{States: 1 << 12})
+			return nil, err
+		}, false}
+	}
 	return []reader{
 		{"read.Rudy", []byte("3 2\n1 2 0.5\n2 3 -1\n"), func(r io.Reader) (any, error) { return given(read.Rudy(r)) }, false},
 		{"read.DIMACS", []byte("c a graph\np edge 3 2\ne 1 2\ne 2 3\n"), func(r io.Reader) (any, error) { return given(read.DIMACS(r)) }, false},
@@ -113,14 +123,9 @@ func formats(t *testing.T) []reader {
 			vocab, merges := halved(r)
 			return given(text.ReadBPE(vocab, merges))
 		}, false},
-		{"grammar.Parse", []byte(`s ::= "a" s "b" | [c-e]{2,3}`), func(r io.Reader) (any, error) {
-			b, err := io.ReadAll(r)
-			if err != nil {
-				return nil, err
-			}
-			_, err = grammar.Parse(context.Background(), string(b), constraint.Limits{States: 1 << 12})
-			return nil, err
-		}, false},
+		notation("grammar.Parse", `s ::= "a" s "b" | [c-e]{2,3}`, grammar.Parse),
+		notation("grammar.ParseGBNF", "root ::= \"a\" root \"b\" | x{2,3}\nx ::= [c-e]", grammar.ParseGBNF),
+		notation("grammar.ParseLark", "start: \"a\" start \"b\" | X~2..3\nX: /[c-e]/i", grammar.ParseLark),
 		{"grammar.JSONSchema", []byte(`{"type": "object", "properties": {"a": {"type": "integer", "minimum": 3}, "b": {"enum": ["x", null]}}, "required": ["a"]}`), func(r io.Reader) (any, error) {
 			b, err := io.ReadAll(r)
 			if err != nil {
@@ -526,7 +531,7 @@ func TestReaders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found = append(found, "grammar.Parse", "grammar.JSONSchema", "sorted.Open") // of text, bytes and a path
+	found = append(found, "grammar.Parse", "grammar.ParseGBNF", "grammar.ParseLark", "grammar.JSONSchema", "sorted.Open") // of text, bytes and a path
 	for _, method := range []string{"Load", "UnmarshalBinary", "UnmarshalJSON"} {
 		found = append(found, m.Having(method)...)
 	}

@@ -92,7 +92,7 @@ func digestOfSaved(c durable.Checkpointer) string {
 	return digestOf(b.Bytes())
 }
 
-const killDraws = 400
+var killDraws = 400
 
 func killChains[S energy.Site](c *sampler.Runner[S], err error) resumable {
 	exact.Must(c, err)
@@ -357,10 +357,9 @@ func sortedNames[T any](m map[string]T) []string {
 	return names
 }
 
-const (
-	killSteps = 120 // of dual ascent, fits and training
-	killEvery = 5
-)
+var killSteps = 120 // of dual ascent, fits and training
+
+const killEvery = 5
 
 // stepwise is a run of steps.
 func stepwise(c durable.Checkpointer, made func() int, run func(context.Context, int) error, digest func() string) resumable {

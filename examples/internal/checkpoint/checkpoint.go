@@ -162,9 +162,21 @@ func (f *File) Save() error {
 	return err
 }
 
-// Write atomically replaces a file by the output of write. If path is a symbolic link, it
-// replaces the link's target.
+// Write atomically replaces a file by the output of write, and keeps its permissions. If path is a
+// symbolic link, it replaces the link's target. A device or a pipe, such as /dev/stdout, is not
+// replaced, but written to.
 func Write(path string, write func(w io.Writer) error) error {
+	mode := os.FileMode(0o644)
+	if info, err := os.Stat(path); err == nil {
+		if !info.Mode().IsRegular() && !info.IsDir() {
+			f, err := os.OpenFile(path, os.O_WRONLY, 0)
+			if err != nil {
+				return err
+			}
+			return errors.Join(write(f), f.Close())
+		}
+		mode = info.Mode().Perm()
+	}
 	if to, err := filepath.EvalSymlinks(path); err == nil {
 		path = to
 	}
@@ -173,7 +185,7 @@ func Write(path string, write func(w io.Writer) error) error {
 		return err
 	}
 	defer os.Remove(f.Name()) // nothing is there if all went well
-	if err := errors.Join(write(f), f.Sync(), f.Chmod(0o644), f.Close()); err != nil {
+	if err := errors.Join(write(f), f.Sync(), f.Chmod(mode), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)

@@ -1,10 +1,13 @@
 package checkpoint
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -101,5 +104,54 @@ func TestLinks(t *testing.T) {
 	}
 	if to, err := os.Readlink(link); err != nil || to != "run" {
 		t.Errorf("%q, %v", to, err)
+	}
+}
+
+// A file is replaced by a whole one or not at all, by whoever writes it at the same time, and
+// keeps its permissions.
+func TestWrite(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	full := errors.New("the disk is full")
+	err := Write(path, func(w io.Writer) error {
+		_, err := io.WriteString(w, "new")
+		return errors.Join(err, full)
+	})
+	if b, _ := os.ReadFile(path); !errors.Is(err, full) || string(b) != "old" {
+		t.Errorf("after %v, the file holds %q", err, b)
+	}
+	var all sync.WaitGroup
+	began := sync.WaitGroup{}
+	began.Add(2)
+	for _, text := range []string{"one", "two"} {
+		all.Go(func() {
+			err := Write(path, func(w io.Writer) error {
+				began.Done()
+				began.Wait()
+				_, err := io.WriteString(w, strings.Repeat(text, 1000))
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	b, err := os.ReadFile(path)
+	if string(b) != strings.Repeat("one", 1000) && string(b) != strings.Repeat("two", 1000) {
+		t.Errorf("%v, a mixture of two files: %.20q…", err, b)
+	}
+	info, err := os.Stat(path)
+	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("permissions %v, %v", info.Mode(), err)
+	}
+	if files, _ := os.ReadDir(dir); len(files) != 1 {
+		t.Errorf("%v are left", files)
+	}
+	if err := Write(os.DevNull, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }); err != nil {
+		t.Error(err)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/page"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
@@ -174,19 +175,13 @@ func Choose(list string, all []string) (map[string]bool, error) {
 
 // Dump writes samples to a file, one per line: the name of the run, a tab and the sample.
 func Dump(path string, samples iter.Seq2[string, string]) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriter(f)
-	for run, sample := range samples {
-		fmt.Fprintf(w, "%s\t%s\n", run, sample)
-	}
-	if err := w.Flush(); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
+	return checkpoint.Write(path, func(to io.Writer) error {
+		w := bufio.NewWriter(to)
+		for run, sample := range samples {
+			fmt.Fprintf(w, "%s\t%s\n", run, sample)
+		}
+		return w.Flush()
+	})
 }
 
 // Table returns a reader of comma-separated tables. It skips a byte-order mark at the beginning,
