@@ -240,8 +240,8 @@ type Wrapper[S energy.Site] interface {
 // Adaptive is a kernel that tunes itself during warm-up. Afterwards it keeps its settings, because
 // a kernel that goes on adapting does not leave its target invariant.
 type Adaptive interface {
-	// Adapt is called after each warm-up step with the reports of that step. k counts the n steps
-	// of this warm-up from 0.
+	// Adapt is called after each warm-up step with the reports of that step. The step has the
+	// number k, counted from 0, of the n steps of this warm-up.
 	Adapt(info []Info, k, n int)
 }
 
@@ -265,7 +265,7 @@ type Confined interface {
 
 // Tuned is a kernel that has a step size.
 type Tuned interface {
-	// StepSize returns the current step size, or 0 if there is none at present.
+	// StepSize returns the current step size, or 0 if the kernel has none at present.
 	StepSize() float64
 }
 
@@ -315,8 +315,8 @@ type Exchanger interface {
 	// the other one can. The methods below are called only for kernels that can exchange states.
 	Exchanges(with Exchanger, beta float64) bool
 
-	// Hold makes the kernel keep the states itself, in its private format, until Show stores them
-	// in x. It reads the states from x unless the kernel already holds them.
+	// Hold makes the kernel keep the states itself, in its private format, until a call of Show
+	// stores them in x. Hold reads the states from x unless the kernel already holds them.
 	Hold(x []int32)
 
 	// Exchange swaps the states of the listed chains with those of the other kernel, the argument

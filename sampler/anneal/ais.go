@@ -209,9 +209,9 @@ func (r *AISResult) sum() error {
 	return nil
 }
 
-// Join combines the results of all parts of a run into the result of the whole run, with the same
-// bits as in one piece. r must begin with chain 0, and every other part must begin where the
-// previous one ends.
+// Join combines r, the result of the first part of a run, with those of the other parts. It returns
+// the result of the whole run, with the same bits as that of an undivided run. The part of r must
+// begin with chain 0, and every other part must begin where the previous one ends.
 //
 // If a part belongs to another run, Join returns an error that names the setting that differs. It
 // also returns an error if there is a gap or an overlap, or if the last part ends before the run.

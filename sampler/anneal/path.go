@@ -323,7 +323,7 @@ type energyError struct {
 
 func (e *energyError) Error() string { return fmt.Sprintf("energy = %v", e.value) }
 
-// Unwrap returns [sampler.ErrNaN].
+// Unwrap returns [sampler.ErrNaN], so that errors.Is finds it.
 func (*energyError) Unwrap() error { return sampler.ErrNaN }
 
 // setting is the name and value of one setting of a run.

@@ -170,8 +170,8 @@ func (a *Runner) Run(ctx context.Context, n int) error {
 	return a.life.Finish(ctx, a.life.Advance(ctx, n, func(to int) error { return a.advance(ctx, to) }))
 }
 
-// Reset abandons a pass that was stopped, so that the next Run starts the schedule again, from the
-// current states. The best states are kept.
+// Reset abandons a pass through the schedule that was stopped midway. The next Run starts the
+// schedule again, from the current states. The best states are kept.
 func (a *Runner) Reset() { a.way = way{} }
 
 // advance continues to the end of the current stage or to the given number of steps, whichever is

@@ -801,9 +801,10 @@ type Histogram struct {
 	Counts []int
 }
 
-// Histogram counts the draws of one function in all chains. It uses bins of equal width from the
-// smallest to the largest value. If all draws are equal, the bins have width 1/bins around that
-// value. The names "energy", "accept" and "moves" are also accepted.
+// Histogram returns a histogram of the values of one function over all chains. The given number of
+// bins have equal width and span the range from the smallest to the largest value. If all values
+// are equal, the bins have width 1/bins each and are centred on that value. The names "energy",
+// "accept" and "moves" are also accepted.
 //
 // It returns the errors of [Trace.Values], and an error if there are no draws (ErrTooFew) or draws
 // are not finite (a *[NotFinite]). It panics if bins < 1.

@@ -20,9 +20,10 @@ import (
 // its prediction. This is called guidance at the posterior. A runner finds a Guide through
 // energy.As, so a wrapper must forward As. A runner that applies the guidance sets Noised.Guided.
 type Guide interface {
-	// Guidance returns the weight γ of the guidance and its source. For [ClassifierFree] the source
-	// is unconditional, a denoiser without the condition. For [ClassifierGuided] it is the
-	// classifier by. Both are nil if the guidance is already in the prediction.
+	// Guidance returns the weight γ of the guidance as scale, and the source of the guidance. For
+	// [ClassifierFree] the source is the result unconditional, a denoiser without the condition.
+	// For [ClassifierGuided] it is the result by, a classifier. The other result is nil. Both are
+	// nil if the prediction already contains the guidance.
 	Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier)
 }
 

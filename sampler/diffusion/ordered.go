@@ -117,7 +117,7 @@ func (p *ordered) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.St
 	return p.step(x, nil, v, r)
 }
 
-// Renoise implements [Renoiser]. It reveals the tokens of x0 with the highest scores.
+// Renoise implements [Renoiser]. It sets the masks with the highest scores to the tokens of x0.
 func (p *ordered) Renoise(x, x0 []int32, v []float32, _, _ float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, r)
 }

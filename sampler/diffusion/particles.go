@@ -148,8 +148,8 @@ type Particles struct {
 var _ crowd = (*Particles)(nil)
 
 // NewParticles returns particles that sample from the model by the given process, under the
-// constraint of cfg.Projector, weighted by cfg.Potential, or both. It makes the projection under
-// ctx.
+// constraint of cfg.Projector, weighted by cfg.Potential, or both. It binds the projector; this can
+// take long and stops when ctx ends.
 //
 // NewParticles returns the same errors as [New]. It also returns an error if cfg has neither a
 // projector nor a potential, or if the projection is not a [Drawer] or is a [Committer]. The steps

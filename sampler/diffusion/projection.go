@@ -9,17 +9,18 @@ import (
 // an interface literal, so that package projection can implement it without importing this package.
 type Projection = interface {
 	// Project replaces the prediction v for one sample by one that satisfies the constraint, and
-	// returns the violation that remains. v holds sites × levels log-weights for tokens, or one
-	// number per site for reals. sample is the index of the sample among those made at the same
-	// time, 0 … samples−1. The step goes from time from to time to. Calls for different values of
-	// sample may be concurrent, but calls for one value are not.
+	// returns the violation that remains. The slice v holds sites × levels log-weights for tokens,
+	// or one number per site for reals. The argument sample is the index of the sample among those
+	// made at the same time, 0 … samples−1. The arguments from and to are the times before and
+	// after the step. Calls for different samples may be concurrent, but calls for the same sample
+	// are not.
 	Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error)
 }
 
 // Projector holds the settings from which a [Projection] is made.
 type Projector interface {
-	// Bind makes the projection for samples of the given shape, of which up to samples are made at
-	// the same time. It may take a long time.
+	// Bind makes the projection for samples of the given shape. The argument samples is the largest
+	// number of samples made at the same time. Bind may take a long time.
 	Bind(ctx context.Context, sites, levels, samples int) (Projection, error)
 }
 

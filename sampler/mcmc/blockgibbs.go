@@ -112,7 +112,7 @@ func (k *blockGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [sweep.Walker]: an update redraws one block.
+// Walk implements [sweep.Walker]. It makes n updates of chain s, each of which redraws one block.
 func (k *blockGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	pending := &k.At.Info[s]
 	pending.Accept = 1

@@ -103,7 +103,8 @@ func (k *pairGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [sweep.Walker]: an update redraws one pair of sites.
+// Walk implements [sweep.Walker]. It makes n updates of chain s, each of which redraws one pair of
+// sites.
 func (k *pairGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	k.begin(x)
 	pending := &k.At.Info[s]

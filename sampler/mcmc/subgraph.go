@@ -311,7 +311,8 @@ var (
 	_ sampler.Starter = (*subgraphs)(nil)
 )
 
-// Reset implements [sampler.Transition] and discards an interrupted step.
+// Reset implements [sampler.Transition]. It evaluates the states x and discards an interrupted
+// step.
 func (k *subgraphs) Reset(ctl sampler.Control, x []int32) error {
 	k.run.Begin()
 	clear(k.held)
@@ -329,7 +330,8 @@ func (k *subgraphs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return done
 }
 
-// Walk implements [sweep.Walker]: an update redraws the current set of sites for chain s.
+// Walk implements [sweep.Walker]. It makes the one update of a step of chain s: it redraws the
+// sites of the current set.
 func (k *subgraphs) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 	if !k.redraw(&k.sets[k.turn], x, &r[s]) {
 		return 0

@@ -28,7 +28,7 @@ type Chains struct {
 	Names     []string // names of the functions; nil means f1, f2, …
 }
 
-// Kind returns "chains".
+// Kind implements [Run]. It returns "chains", the name of the elements.
 func (c Chains) Kind() string { return "chains" }
 
 // Size returns the number of chains of the run and the number of chains in a block, which is a

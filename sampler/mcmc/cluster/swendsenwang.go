@@ -74,13 +74,14 @@ var _ sampler.Costed = (*swendsenWang)(nil)
 // bondSites is the number of sites whose bonds are drawn between two checks for a stop.
 const bondSites = 1 << 16
 
-// Step implements [sampler.Transition]. It calls ctl.Stop while it draws bonds and between chains.
+// Step implements [sampler.Transition]. It updates all clusters of each chain. It calls ctl.Stop
+// while it draws bonds, and between chains.
 func (k *swendsenWang) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [sweep.Walker]: an update draws the bonds of chain s, redraws its clusters and
-// evaluates its energy.
+// Walk implements [sweep.Walker]. It makes the one update of a step of chain s: it draws the bonds,
+// redraws all clusters and evaluates the energy.
 func (k *swendsenWang) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 	before := r[s]
 	if k.At.Part > 0 {

@@ -53,14 +53,16 @@ type wolff struct {
 
 var _ sampler.Costed = (*wolff)(nil)
 
-// Step implements [sampler.Transition]. It calls ctl.Stop between clusters.
+// Step implements [sampler.Transition]. It updates as many clusters of each chain as [Wolff] has
+// Updates, and calls ctl.Stop between clusters.
 func (k *wolff) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	done = k.Make(ctl, k, info, x, r)
 	sweep.MeanAccept(info, done, k.Updates)
 	return done
 }
 
-// Walk implements [sweep.Walker]: an update grows one cluster and proposes a change of it.
+// Walk implements [sweep.Walker]. It makes n updates of chain s, each of which grows one cluster
+// and proposes to change it.
 func (k *wolff) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	pending := &k.At.Info[s]
 	for made < n && !k.At.Stopped {
