@@ -148,9 +148,10 @@ func (c *Certificate) Converged() bool {
 	return true
 }
 
-// Holds reports whether the optimality conditions hold within tol. The chains must agree, every
-// violation must be at most tol, and every slack within ±tol. Two standard errors are added to each
-// figure before the comparison. For violations, a constraint's own tolerance replaces tol.
+// Holds reports whether the optimality conditions hold within the tolerance tol. The chains must
+// agree (see [Certificate.Converged]), every violation must be at most tol, and every slack within
+// ±tol. Two standard errors are added to each figure before the comparison. For violations, a
+// constraint's own tolerance replaces tol.
 func (c *Certificate) Holds(tol float64) bool {
 	for j := range c.Lambda {
 		if !(c.over(j, tol) <= 0) {

@@ -19,10 +19,12 @@ type Solution struct {
 	Rows      []Row     // description of each constraint
 }
 
-// Solve returns the exact optimum of the problem of the Lagrangian l, up to rounding. It maximises
-// D(λ) = −β log Σ_x exp(−(f0(x) + λᵀg(x))/β) over λ ≥ 0. The multipliers of equalities may have
-// either sign. After [Lagrangian.Within] the sum is over the states in the language only. Solve
-// starts from the present multipliers of l and does not change l.
+// Solve returns the optimum, exact up to rounding, of the constrained problem that the [Lagrangian]
+// l describes. It maximises the dual function D(λ) = −β log Σ_x exp(−(f0(x) + λᵀg(x))/β) over the
+// multipliers λ ≥ 0, where f0 is the base energy, g are the violations and β is the temperature.
+// The multipliers of equalities may have either sign. After [Lagrangian.Within] the sum is over the
+// states in the language only. Solve starts from the present multipliers of l and does not change
+// l.
 //
 // A base model with more than 2²² states cannot be enumerated. The base and the inequalities must
 // then have tables ([energy.Factored]) that form a graph of low tree-width. The number of sites is

@@ -61,8 +61,9 @@ type Exponential interface {
 type Factored interface {
 	energy.Parametric
 
-	// Present returns a model with the energy at the present θ. It is valid until SetParams.
-	// The scopes of its factors do not depend on θ.
+	// Present returns a model with the energy at the present parameters θ. The model is valid until
+	// the next call of SetParams. The scopes of its factors, the sites on which each factor
+	// depends, do not depend on θ.
 	Present() energy.Factored
 }
 

@@ -803,8 +803,8 @@ type Histogram struct {
 
 // Histogram returns a histogram of the values of one function over all chains. The given number of
 // bins have equal width and span the range from the smallest to the largest value. If all values
-// are equal, the bins have width 1/bins each and are centred on that value. The names "energy",
-// "accept" and "moves" are also accepted.
+// are equal, the range has length 1 and is centred on that value. The names "energy", "accept" and
+// "moves" are also accepted.
 //
 // It returns the errors of [Trace.Values], and an error if there are no draws (ErrTooFew) or draws
 // are not finite (a *[NotFinite]). It panics if bins < 1.

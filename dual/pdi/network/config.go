@@ -26,12 +26,13 @@ type Config struct {
 	// the teacher's own problem, as if Bounds held one row of zeros.
 	Bounds [][]float64
 
-	// Dual, if not nil, is the rule of dual training, the baseline of PDI-Net (Hadou et al.
-	// 2026, Algorithm 3). Dual training has a single λ, initially 0, which is not an input of
-	// the network. Every round runs its diffusions at this λ, moves λ by the violations of
-	// their samples, and then asks the teacher for predictions at the new λ. So the network is
-	// valid only at the λ of the last round ([Trainer.Lambda]) and for a single entry of
-	// Bounds. Use a rule for sample means here, such as [dual.Auto].
+	// Dual, if not nil, is the rule of dual training, the baseline of PDI-Net (Hadou et al. 2026,
+	// Algorithm 3). Dual training has a single λ, initially 0, which is not an input of the
+	// network. Every round runs its diffusions at this λ and moves λ by the violations of their
+	// samples. It then asks the teacher, the predictor from which the network learns, for
+	// predictions at the new λ. So the network is valid only at the λ of the last round
+	// ([Trainer.Lambda]) and for a single entry of Bounds. Use a rule for sample means here, such
+	// as [dual.Auto].
 	Dual dual.Rule
 
 	// Inference holds the settings of the diffusions with primal–dual inference in training.
