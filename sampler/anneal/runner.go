@@ -52,8 +52,8 @@ type Config struct {
 	// temperature.
 	Stages int
 
-	// Schedule returns the inverse temperature. Nil means a [Geometric] schedule between the bounds
-	// that [Cooling] computes for the model.
+	// Schedule gives the inverse temperature as a function of progress. Nil means a [Geometric]
+	// schedule between the bounds that [Cooling] computes for the model.
 	Schedule Schedule
 
 	// Checkpoint makes Run save the run to the file Path, as SaveFile does, unless Path is empty.

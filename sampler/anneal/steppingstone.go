@@ -30,10 +30,10 @@ import (
 // base. The chains of a stage start from the last states of the previous stage and may adapt during
 // the stage's warm-up.
 //
-// Unlike [AIS], stepping-stone sampling needs chains that mix at every temperature, and it shows
-// less clearly if they do not. If the chains mix, stepping stones are more precise than AIS at the
-// same cost. StdErr accounts for the autocorrelation of the draws, by [diagnose.MCSEMean]. The last
-// digits of StdErr may differ between processors; those of Value do not.
+// Unlike [AIS], stepping-stone sampling needs chains that mix at every temperature, and it gives
+// less warning if they do not mix. If the chains mix, stepping stones are more precise than AIS at
+// the same cost. StdErr accounts for the autocorrelation of the draws, by [diagnose.MCSEMean]. The
+// last digits of StdErr may differ between processors; those of Value do not.
 //
 // SteppingStone returns an error if a setting is out of range, and the same errors as
 // [sampler.Runner.Run]. It returns [sampler.ErrZero] if all draws from the base in a block of
@@ -63,8 +63,9 @@ type SteppingStoneConfig struct {
 	Warmup int
 	Draws  int // number of draws per chain and stage, at least 6; 0 means 1000
 
-	// Schedule returns the inverse temperature β, ascending from Schedule(0) = 0 to Schedule(1) =
-	// 1. Nil means Power(1/0.3), the quantiles of the Beta(0.3, 1) distribution (Xie et al. 2011).
+	// Schedule gives the inverse temperature β as a function of progress, ascending from
+	// Schedule(0) = 0 to Schedule(1) = 1. Nil means Power(1/0.3), the quantiles of the Beta(0.3, 1)
+	// distribution (Xie et al. 2011).
 	Schedule Schedule
 
 	Base energy.Model // distribution at β = 0; nil means uniform; see [AISConfig]

@@ -161,8 +161,8 @@ func (*mergeFn) MergeAccumulators(a, b []byte) ([]byte, error) {
 	return x.MarshalBinary()
 }
 
-// ExtractOutput returns the tally a. It returns an error if the tally does not cover the whole
-// run.
+// ExtractOutput returns the merged tally a. It returns an error if the tally does not cover the
+// whole run.
 func (*mergeFn) ExtractOutput(a []byte) ([]byte, error) {
 	var t diagnose.Tally
 	if err := t.UnmarshalBinary(a); err != nil {

@@ -26,8 +26,8 @@ func checkShape(process string, sites, levels int) error {
 // and [Penalised] are processes on reals. Package diffusiontest tests processes that you write.
 type Process[S energy.Site] interface {
 	// Bind returns the steps for samples of the given shape, one sample at a time. A runner calls
-	// Bind once for every sample that it makes at the same time. Bind may take a long time. If a
-	// setting is wrong, the error names it.
+	// Bind once for each of the samples that it makes at the same time. Bind may take a long time.
+	// If a setting is wrong, the error names it.
 	Bind(ctx context.Context, sites, levels int) (Steps[S], error)
 }
 

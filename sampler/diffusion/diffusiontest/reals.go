@@ -29,10 +29,10 @@ var stepCounts = [...]int{1, 4, 20}
 
 const realSamples = 4000
 
-// TestRealProcess checks a process on reals against the requirements of [diffusion.Process]. They
-// are those of [TestProcess] that are not specific to tokens. The test uses the exact denoiser of a
-// Gaussian whose sites depend on each other. Steps that are linear in the prediction then give
-// Gaussian samples, whose mean and covariance follow from Options.Step.
+// TestRealProcess checks a process on reals against the requirements of [diffusion.Process]. The
+// requirements are those of [TestProcess] that are not specific to tokens. The test uses the exact
+// denoiser of a Gaussian whose sites depend on each other. Steps that are linear in the prediction
+// then give Gaussian samples, whose mean and covariance follow from RealOptions.Step.
 func TestRealProcess(ctx context.Context, p diffusion.Process[float32], o RealOptions) error {
 	part, err := laws.Given("diffusiontest", "p", p)
 	if err != nil {

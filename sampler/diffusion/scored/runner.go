@@ -141,8 +141,9 @@ type Report struct {
 	Judged int // number of states passed to Config.Judge or Config.Guide for this sample
 
 	// Predictions is the number of predictions made for this sample alone. If the denoiser is
-	// time-free, samples share some predictions, which are not counted: that for the state without
-	// tokens and, if these fit in 64 MiB together, those for states with one token.
+	// time-free (its predictions do not depend on time), samples share some predictions, which are
+	// not counted. These are the prediction for the state without tokens and, if they fit in 64 MiB
+	// together, those for states with one token.
 	Predictions int
 }
 

@@ -87,10 +87,11 @@ func Information(ctx context.Context, model energy.Denoiser[int32], mask int32, 
 // samples of [Scheduled] with the given counts, for exact predictions and a known random order of
 // the sites. It is
 //
-//	Σ_steps Σ_{n=c}^{c'−1} (Curve[c] − Curve[n]),
+//	Σ_steps Σ_{n=a}^{b−1} (Curve[a] − Curve[n]),
 //
-// where c and c' are the numbers of unmasked sites before and after a step (the inference schedules
-// of Chen et al. 2025). It panics unless counts are ≥ 1 and sum to len(c).
+// where a and b are the numbers of unmasked sites before and after a step (the inference schedules
+// of Chen et al. 2025). Divergence panics unless the counts are ≥ 1 and their sum is the number of
+// sites, len(c).
 func (c Curve) Divergence(counts []int) float64 {
 	sum, from := 0.0, 0
 	for k, n := range counts {
@@ -116,7 +117,8 @@ func (c Curve) cost(from, to int) (sum float64) {
 }
 
 // Plan returns the counts for [Scheduled] that minimise [Curve.Divergence] for the given number of
-// steps, 1 … len(c). It also returns the minimum. It takes len(c)²·steps additions.
+// steps, from 1 to the number of sites, len(c). It also returns the minimum. It takes len(c)²·steps
+// additions.
 func (c Curve) Plan(steps int) (counts []int, divergence float64, err error) {
 	n := len(c)
 	if steps < 1 || steps > n {
