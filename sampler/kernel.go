@@ -309,24 +309,25 @@ type Companion interface {
 type Exchanger interface {
 	Lazy[int32]
 
-	// Exchanges reports whether this kernel can exchange states with the other kernel, the argument
-	// with. The caller ensures that this kernel's target is proportional to the other target to the
-	// power beta. If both can exchange, this kernel can also exchange with every kernel with which
-	// the other one can. The methods below are called only for kernels that can exchange states.
+	// Exchanges reports whether this kernel can exchange states with another kernel, given as the
+	// argument with. The caller ensures that this kernel's target is proportional to the other
+	// kernel's target raised to the power beta. If the result is true, this kernel can also
+	// exchange with every kernel with which the other one can. The methods below are called only
+	// for kernels that can exchange states.
 	Exchanges(with Exchanger, beta float64) bool
 
 	// Hold makes the kernel keep the states itself, in its private format, until a call of Show
 	// stores them in x. Hold reads the states from x unless the kernel already holds them.
 	Hold(x []int32)
 
-	// Exchange swaps the states of the listed chains with those of the other kernel, the argument
-	// with. If moved is not nil, Exchange adds to moved[c] the number of sites at which the two
-	// states of chain c differ. Afterwards, Show on either kernel stores the states that this
-	// kernel then holds.
+	// Exchange swaps the states of the listed chains with those of another kernel, given as the
+	// argument with. If moved is not nil, Exchange adds to moved[c] the number of sites at which
+	// the two states of chain c differ. Afterwards, Show on either kernel stores the states that
+	// this kernel then holds.
 	Exchange(with Exchanger, chains []int, moved []int)
 
-	// Energies stores in e the energies, under this kernel's model, of the states that another
-	// kernel holds, the argument of. That kernel may be this kernel itself.
+	// Energies evaluates states that the kernel in the argument of holds, and stores their energies
+	// under this kernel's model in e. The argument may be this kernel itself.
 	Energies(e []float64, of Exchanger)
 }
 

@@ -34,9 +34,9 @@ type Phase interface {
 	UnmarshalBinary(b []byte) error
 }
 
-// Conditioned is implemented by models that have a closed form of the gradient of their
-// pseudo-likelihood. [Pseudo] uses it. For other models, Pseudo evaluates every state that differs
-// from a row at one site.
+// Conditioned is implemented by models that can compute the gradient of their pseudo-likelihood in
+// closed form, for [Pseudo]. For other models, Pseudo evaluates every state that differs from a row
+// of the data at one site.
 type Conditioned interface {
 	energy.Parametric
 

@@ -219,7 +219,7 @@ func (d *Denoiser) move(q energy.Noised[float32]) error {
 	return d.ahead.update(d.p, d.lambda, &d.batch, q, d.first-d.last)
 }
 
-// Lambda returns a copy of the multipliers after the most recent step, in the last batch.
+// Lambda returns a copy of the multipliers after the most recent step of the last batch.
 func (d *Denoiser) Lambda() []float64 { return slices.Clone(d.lambda) }
 
 // Average returns the mean multipliers over the steps of the last batch, except the first quarter

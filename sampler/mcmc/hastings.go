@@ -70,7 +70,8 @@ func (k *hastings) Warning() string {
 	return k.tune.Warning(k.alpha)
 }
 
-// Start implements [sampler.Starter]. It draws a start with the start method of the proposal.
+// Start implements [sampler.Starter]. It draws the initial state with the start method of the
+// proposal.
 func (k *hastings) Start(x []int32, r *sampler.Stream) error { return k.proposal.start(x, r) }
 
 // Allows implements [sampler.Confined]. It reports whether x is in the set of allowed states to

@@ -31,8 +31,8 @@ type AIS struct {
 // Kind implements [Run]. It returns "ais", the name of this kind of run.
 func (a AIS) Kind() string { return "ais" }
 
-// Size returns the number of chains of the run and the number of chains in a block. With
-// populations, it returns the number of populations and 1.
+// Size returns the number of chains of the run and the number of chains in a block. With a
+// Config.Population, the elements are populations: Size returns their number, and 1.
 func (a AIS) Size() (n, block int) {
 	whole, _ := a.Config.Part(0, 1) // fills in the default of Chains; method Part reports errors
 	if each := whole.Population; each > 0 {

@@ -42,8 +42,8 @@ type Config struct {
 	// rule with a constant step size should have a proportionally larger one.
 	Inference pdi.Config
 
-	// Width is the number of features between the blocks, Blocks the number of blocks, and Cond
-	// the number of features that encode the noise level. 0 means 128, 2 and 64.
+	// Width is the number of features between the blocks, Blocks the number of blocks, and Cond the
+	// number of features that encode the noise level. 0 means 128, 2 and 64, respectively.
 	Width, Blocks, Cond int
 
 	// Center and Spread are the mean and the variances of a Gaussian that resembles the
@@ -58,9 +58,9 @@ type Config struct {
 	// diffusions.
 	Domain func(x []float32)
 
-	// Chains is the number of samples of a diffusion, and Path the number of its steps; 0 means
-	// 64 and 32. A round runs two diffusions for each entry of Bounds, and the network is
-	// trained on all their states.
+	// Chains is the number of samples of a diffusion, and Path the number of its steps; 0 means 64
+	// and 32, respectively. A round runs two diffusions for each entry of Bounds, and the network
+	// is trained on all their states.
 	Chains, Path int
 
 	// Train holds the settings of the optimiser. Train.Steps must be Rounds × PerRound or

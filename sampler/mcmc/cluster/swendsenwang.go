@@ -17,8 +17,9 @@ import (
 //
 //	p(x_C = l) ∝ exp(|C|·h_l),
 //
-// where h is the field (Edwards and Sokal 1988 for the field in this formula). J is the coupling of
-// energy.Matching: 2K for an Ising model with energy −K Σ s_i s_j.
+// where |C| is the number of sites in C, and h_l is the field of level l (Edwards and Sokal 1988
+// for the field in this formula). J is the coupling of energy.Matching: 2K for an Ising model with
+// energy −K Σ s_i s_j.
 //
 // If J < 0, a step draws a random pair of levels (the only pair if there are two levels). It puts
 // bonds between neighbours of which one has the first level and the other has the second level.

@@ -18,9 +18,10 @@ import (
 //
 //	min(1, exp(|C|·(h_b − h_a))),
 //
-// where h is the field. If J < 0, the cluster grows alternately between sites of levels a and b,
-// and the proposal swaps the two levels in the cluster. Two-level models may have individual
-// couplings of either sign and individual fields (energy.Pairwise); see [SwendsenWang].
+// where |C| is the number of sites in C, and h_a and h_b are the fields of the two levels. If J <
+// 0, the cluster grows alternately between sites of levels a and b, and the proposal swaps the two
+// levels in the cluster. Two-level models may have individual couplings of either sign and
+// individual fields (energy.Pairwise); see [SwendsenWang].
 //
 // The probability that a cluster is drawn is proportional to its size. Near a transition Wolff is
 // therefore several times more efficient than SwendsenWang. The cost of a step is proportional to

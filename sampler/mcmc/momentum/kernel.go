@@ -122,7 +122,8 @@ func (k *kernel) Warning() string { return k.tune.Warning(k.step) }
 // work returns the number of elementary operations of one stage of a chain.
 func (k *kernel) work() int { return sweep.Times(k.sites, sweep.SiteWork) }
 
-// Reset implements [sampler.Transition]. It also makes the next step draw a new momentum.
+// Reset implements [sampler.Transition]. It evaluates the states x, and makes the next step draw
+// new momenta.
 func (k *kernel) Reset(ctl sampler.Control, x []int32) error {
 	k.began = false
 	return k.at.Renew(ctl.Stop, 1, k.work(), func(_, lo, hi int) (bool, error) {
