@@ -222,10 +222,10 @@ func (c *Certificate) set(j int, violation, se float64) {
 }
 
 // Judge returns the certificate of independent samples x, an array of states × sites, such as the
-// output of a diffusion. lambda holds the multipliers at which the samples were drawn, or those
-// that the diffusion reached. The target is any type that computes violations: a [Target], or the
-// predictor of a diffusion. Standard errors assume independent draws. They are too large if the
-// samples shared multipliers while they were drawn.
+// output of a diffusion. The argument lambda holds the multipliers at which the samples were drawn,
+// or those that the diffusion reached. The target is any type that computes violations: a [Target],
+// or the predictor of a diffusion. Standard errors assume independent draws. They are too large if
+// the samples shared multipliers while they were drawn.
 //
 // Judge returns an error if x holds fewer than two states or an incomplete state, or if the number
 // of multipliers is wrong. Multipliers must be finite, and ≥ 0 for inequalities.

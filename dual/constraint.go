@@ -65,8 +65,8 @@ func (c Constraint[S]) Named(name, unit string, tolerance float64) Constraint[S]
 }
 
 // Statistic returns the function f of one state as a statistic of a [Constraint], for states of any
-// shape. f must depend on x alone, be safe for concurrent calls, and not modify or keep x.
-// Statistic returns nil if f is nil.
+// shape. The function must depend on x alone, be safe for concurrent calls, and not modify or keep
+// x. Statistic returns nil if f is nil.
 func Statistic(f func(x []int32) float64) Energetic[int32] {
 	if f == nil {
 		return nil

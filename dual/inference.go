@@ -457,10 +457,10 @@ func (e *NotConverged) Error() string {
 const firstCheck = 256
 
 // Solve makes at most the given number of further dual steps, until the certificate of
-// [Inference.Certificate] holds. tol is the absolute tolerance on violations and slacks (see
-// [Certificate.Holds]). This certificate describes the samples drawn while λ moved; for the
-// distribution at the average λ̄ use [Inference.Certify]. If the certificate does not hold after
-// these steps, the error is a [*NotConverged]. Solve also returns the same errors as
+// [Inference.Certificate] holds. The argument tol is the absolute tolerance on violations and
+// slacks (see [Certificate.Holds]). This certificate describes the samples drawn while λ moved; for
+// the distribution at the average λ̄ use [Inference.Certify]. If the certificate does not hold
+// after these steps, the error is a [*NotConverged]. Solve also returns the same errors as
 // [Inference.Run].
 func (i *Inference[S]) Solve(ctx context.Context, steps int, tol float64) error {
 	if err := cmp.Or(check.If(!(tol > 0), "dual: Solve: tol = %v, want > 0", tol), check.If(steps < 0, "dual: Solve: steps = %d, want ≥ 1", steps)); err != nil {

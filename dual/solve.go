@@ -57,10 +57,11 @@ func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 }
 
 // SolveStates returns the optimum over the distributions on a list of states, exact up to rounding.
-// For state k, f0[k] is the energy, and h[k·m+j] is the value of the constrained quantity j, of
-// which there are m. beta is the temperature. rows[j] states the constraint on the mean of quantity
-// j; a nil rows means that every mean must be at most 0. If f0 is 0 and the states are a sample,
-// SolveStates finds weights under which the sample satisfies the constraints on average.
+// There are m constrained quantities. For state k, f0[k] is the energy, and h[k·m+j] is the value
+// of quantity j. The argument beta is the temperature. The entry rows[j] states the constraint on
+// the mean of quantity j; if rows is nil, every mean must be at most 0. If f0 is 0 and the states
+// are a sample, SolveStates finds weights under which the sample satisfies the constraints on
+// average.
 //
 // SolveStates returns an error if there are no states, or if len(h) is not a multiple m ≥ 1 of
 // len(f0). It also returns an error if len(rows) ≠ m, a number is not finite, or beta is not

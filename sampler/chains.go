@@ -90,8 +90,8 @@ type System[S energy.Site] interface {
 	// in r. It draws state i from stream r[i].
 	Start(x []S, r []Stream, kernel Transition[S]) error
 
-	// Check returns an error if an entry of x is not a possible value of a site. x holds the states
-	// of the chains numbered first, first+1, and so on; the error names the chain.
+	// Check returns an error if an entry of x is not a possible value of a site. The slice x holds
+	// the states of the chains numbered first, first+1, and so on; the error names the chain.
 	Check(x []S, first int) error
 
 	// Energy stores the energies of the states x in e, one per state.

@@ -89,9 +89,9 @@ type Transition[S energy.Site] interface {
 	// reads only the fields Stop and Workers of ctl.
 	Reset(ctl Control, x []S) error
 
-	// Step moves every chain once, in place, and stores a report on each chain in info. r holds one
-	// stream per chain. Step returns the number of steps that it completed, normally 1. It
-	// allocates nothing.
+	// Step moves every chain once, in place, and stores a report on each chain in info. The slice r
+	// holds one stream per chain. Step returns the number of steps that it completed, normally 1.
+	// It allocates nothing.
 	//
 	// A kernel whose steps take long calls ctl.Stop. Once Stop returns true, Step returns the
 	// number of steps completed so far, which is 0 in the middle of the first one. The states are

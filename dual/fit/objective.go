@@ -10,18 +10,18 @@ import (
 // Objective defines how the gradient of the loss is estimated. [Persistent], [Contrastive],
 // [Pseudo] and [Exact] are objectives. You can also write your own.
 type Objective interface {
-	// Bind returns the Phase that computes gradients for the model p, its data (rows of one
-	// level per site) and the chains of the fit. chains is nil if the fit has none.
+	// Bind returns the Phase that computes gradients for the model p, its data (rows of one level
+	// per site) and the chains of the fit. The argument chains is nil if the fit has none.
 	Bind(ctx context.Context, p energy.Parametric, data []int32, chains dual.Primal[int32]) (Phase, error)
 }
 
 // Phase computes the gradients of an [Objective] for one fit.
 type Phase interface {
 	// Gradient adds to g the gradient of the loss per row of data, without penalties, at the
-	// present parameters. It estimates the gradient from the given rows. step counts from 0,
-	// and seed is the seed of the fit. If ctx ends, Gradient returns the error of ctx. A later
-	// call for the same step, with the same initial g, continues where the interrupted call
-	// stopped.
+	// present parameters. It estimates the gradient from the given rows. The argument step is the
+	// number of the step, counted from 0, and seed is the seed of the fit. If ctx ends, Gradient
+	// returns the error of ctx. A later call for the same step, with the same initial g, continues
+	// where the interrupted call stopped.
 	Gradient(ctx context.Context, g []float64, rows []int32, step int, seed uint64) error
 
 	// Settle is called after the last step of a Run and by UseAverage, when the model already

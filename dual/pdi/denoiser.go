@@ -284,7 +284,7 @@ func (d *Denoiser) Stability(variance float64) ([]float64, error) {
 }
 
 // Tilt returns the fixed multipliers Σ_t w_t·λ_t that are equivalent to those of the last batch.
-// w_t is the factor of step t from [Denoiser.Stability], and λ_t holds the multipliers of the
+// Here w_t is the factor of step t from [Denoiser.Stability], and λ_t holds the multipliers of the
 // prediction that the diffusion used in this step. To draw more samples like those of the batch,
 // fix λ at Tilt, not at [Denoiser.Average]. Tilt returns the same errors as Stability.
 func (d *Denoiser) Tilt(variance float64) ([]float64, error) {

@@ -89,7 +89,7 @@ type Config struct {
 	// allowed samples. A [Committer] also receives every finished sample.
 	//
 	// If the projection is a [Drawer], a step draws the clean sample x_0 jointly from the
-	// prediction restricted to the set, and then the next state from q(x_s | x_t, x_0). Such a
+	// prediction restricted to the set. It then draws the next state from q(x_s | x_t, x_0). Such a
 	// sample is certain to be in the set, or it fails with an error that wraps
 	// constraint.ErrInfeasible (see [Runner.Sample]).
 	Projector Projector

@@ -44,7 +44,7 @@ func (s *OrderScore) UnmarshalText(name []byte) error {
 // this way.
 //
 // Use [Masked] for samples, and Ordered for output that is more likely than typical samples.
-// Ordered does not sample from the denoiser's distribution: which sites are revealed depends on the
+// Ordered does not sample from the denoiser's distribution. Which sites are revealed depends on the
 // tokens drawn for them, so likely tokens are favoured, even if sites are revealed one at a time.
 //
 // All blocks get the same share of the steps. If a block has m masks and k steps left, a step

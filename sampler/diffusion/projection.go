@@ -54,9 +54,10 @@ type GivenDrawer interface {
 
 // Committer is a projection that remembers something between samples, for instance the samples
 // generated so far. Runners call Commit for every finished sample, in the order of the samples and
-// from one goroutine. x is the sample, and v is the last prediction for it, conditioned on the
-// revealed tokens. Commit may change x. If its error wraps constraint.ErrInfeasible, the runner
-// draws the sample again. For checkpoints, a Committer must also be a [Recaller].
+// from one goroutine. The argument x is the sample, and v is the last prediction for it,
+// conditioned on the revealed tokens. Commit may change x. If its error wraps
+// constraint.ErrInfeasible, the runner draws the sample again. For checkpoints, a Committer must
+// also be a [Recaller].
 type Committer interface {
 	Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error
 }

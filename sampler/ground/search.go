@@ -147,8 +147,8 @@ func fill[T number](seekers []seeker, g *system[T], l *lattice, seed uint64) {
 	}
 }
 
-// Run makes n rounds (see [Search]). If the context ends, the best state so far is kept, and a
-// later Run continues in the middle of the round, bit for bit as if it had not stopped. Calling Run
+// Run makes n rounds (see [Search]). If the context ends, the best state so far is kept. A later
+// Run then continues in the middle of the round, bit for bit as if it had not stopped. Calling Run
 // while another call is under way is an error.
 func (s *Search) Run(ctx context.Context, n int) error {
 	workers := pool.New(min(s.cfg.Workers, len(s.seekers)))

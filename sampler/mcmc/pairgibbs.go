@@ -13,9 +13,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// PairGibbs redraws two sites at a time. It picks a pair of sites i and j uniformly and draws their
-// levels a and b from the exact joint conditional distribution restricted to a language C (the
-// field Within),
+// PairGibbs redraws two sites at a time. It picks a pair of sites i and j uniformly. It draws their
+// levels a and b from the exact joint conditional distribution restricted to a set C of allowed
+// states (the language in the field Within),
 //
 //	p(x_i = a, x_j = b | rest) ∝ exp(−E(x with x_i = a, x_j = b)) · 1[x ∈ C],
 //

@@ -33,13 +33,13 @@ import (
 // 1, 75 % at width 3 and 81 % at width 8.
 //
 // On sparse random graphs at low temperatures, forests yield several to a hundred times as many
-// effective draws per second as Gibbs (BenchmarkSparseGlass), and more the lower the temperature.
-// At higher temperatures Gibbs is as fast. Wider sets are meant for spin glasses on lattices, with
-// [Tempering].
+// effective draws per second as Gibbs (BenchmarkSparseGlass). The lower the temperature, the larger
+// is the gain. At higher temperatures Gibbs is as fast. Wider sets are meant for spin glasses on
+// lattices, with [Tempering].
 //
-// On ferromagnets near their critical temperature other methods are faster. The sites around a set
-// hold it in place there, while Gibbs redraws many chains of such models at a time, and cluster
-// methods (package cluster) move correlated sites together.
+// On ferromagnets near their critical temperature other methods are faster. There the sites around
+// a set hold it in place. Gibbs redraws many chains of such models at a time, and cluster methods
+// (package cluster) move correlated sites together.
 //
 // For forests of two-level pair models, a step costs about 15 ns per site. With AVX-512 and at
 // least eight chains in a block (see [sampler.Config.Block]) it costs about 5 ns and gives the same

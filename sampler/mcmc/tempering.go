@@ -45,8 +45,8 @@ type Tempering struct {
 	Base sampler.Method
 
 	// Betas is the ladder of inverse temperatures, descending from 1, all ≥ 0. If it is nil, the
-	// ladder starts with equally spaced values from 1 to 0, as many as Rungs, and is tuned: the
-	// first half of warm-up moves the inner values four times to make all swaps equally likely.
+	// ladder starts with Rungs equally spaced values from 1 to 0 and is tuned. The first half of
+	// warm-up moves the inner values four times, to make all swaps equally likely.
 	Betas []float64
 
 	// Rungs is the number of rungs if Betas is nil; 0 means 8. The best number is about twice the

@@ -20,10 +20,10 @@ type Config struct {
 	// buffer. A PerRound of 0 means 128.
 	Rounds, PerRound int
 
-	// Bounds lists the problems for which the network is trained. They differ in their bounds:
-	// the violations of problem b are those of the teacher, the predictor from which the
-	// network learns, plus Bounds[b]. Bounds[b] holds one number per inequality. nil means only
-	// the teacher's own problem, as if Bounds held one row of zeros.
+	// Bounds lists the problems for which the network is trained. They differ in their bounds: the
+	// violations of problem b are those of the teacher, the predictor from which the network
+	// learns, plus Bounds[b]. Bounds[b] holds one number per inequality. If Bounds is nil, the only
+	// problem is the teacher's own, as if Bounds held one row of zeros.
 	Bounds [][]float64
 
 	// Dual, if not nil, is the rule of dual training, the baseline of PDI-Net (Hadou et al. 2026,

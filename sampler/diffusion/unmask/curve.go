@@ -22,10 +22,11 @@ import (
 // the divergence small; see [Curve.Plan].
 type Curve []float64
 
-// Information estimates the [Curve] of a denoiser. x holds samples × sites tokens that follow the
-// denoiser's distribution (data, or samples of the denoiser). Every sample is masked and then
-// unmasked site by site, in a random order from stream (seed, sample), with one prediction per
-// site. The standard error is inversely proportional to the square root of samples × sites.
+// Information estimates the [Curve] of a denoiser. The argument x holds samples × sites tokens that
+// follow the denoiser's distribution: data, or samples drawn with the denoiser. Every sample is
+// masked and then unmasked site by site, in a random order from stream (seed, sample), with one
+// prediction per site. The standard error is inversely proportional to the square root of samples ×
+// sites.
 func Information(ctx context.Context, model energy.Denoiser[int32], mask int32, x []int32, seed uint64) (Curve, error) {
 	if err := check.Given("unmask: Information", "model", model); err != nil {
 		return nil, err
@@ -83,9 +84,9 @@ func Information(ctx context.Context, model energy.Denoiser[int32], mask int32, 
 	return c, nil
 }
 
-// Divergence returns E KL(p‖q) in nats. Here p is the denoiser's distribution, and q is that of the
-// samples of [Scheduled] with the given counts, for exact predictions and a known random order of
-// the sites. It is
+// Divergence returns E KL(p‖q) in nats. Here p is the denoiser's distribution, and q is the
+// distribution of the samples that [Scheduled] draws with the given counts. Predictions are assumed
+// to be exact and the random order of the sites to be known. It is
 //
 //	Σ_steps Σ_{n=a}^{b−1} (Curve[a] − Curve[n]),
 //

@@ -160,8 +160,8 @@ func (r *Rejection) Excess() float64 {
 }
 
 // LogProb returns the logarithm of an unbiased estimate of the probability P(C) of the language,
-// from all paths after the tuning run, and the relative standard error of that estimate. Both are
-// NaN before the first sample.
+// and the relative standard error of that estimate. The estimate uses all paths after the tuning
+// run. Both results are NaN before the first sample.
 func (r *Rejection) LogProb() (logP, stderr float64) { return r.mean.Mean() }
 
 // Sample fills x, which holds any number of samples × sites, with samples. After an error Len
