@@ -354,11 +354,11 @@ func (i *Inference[S]) Certificate() *Certificate {
 	return c
 }
 
-// Certify returns the certificate of fixed multipliers: of lambda, or of [Inference.Average] if
-// lambda is nil. It draws new samples at these multipliers. The primal first makes discard draws
-// per chain that are not counted, and then the given number of draws per chain. The certificate
-// includes the dual value if the target can be enumerated and has at most 2²² states. The next dual
-// step uses the multipliers of the loop again.
+// Certify returns the certificate of the fixed multipliers lambda, or of [Inference.Average] if
+// lambda is nil. It draws new samples at these multipliers. The arguments discard and draws are
+// numbers of draws per chain: the primal first makes those to discard, and then those that count.
+// The certificate includes the dual value if the target can be enumerated and has at most 2²²
+// states. The next dual step uses the multipliers of the loop again.
 //
 // Certify returns an error of the primal or of SetLambda. It also returns an error if draws < 1 or
 // a step was interrupted.

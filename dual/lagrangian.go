@@ -275,7 +275,7 @@ func (l *Lagrangian) each(ctx context.Context, who string, f func(f0 float64, g 
 	})
 }
 
-// Shape returns the shape of the base model.
+// Shape returns the numbers of sites and levels of the base model.
 func (l *Lagrangian) Shape() (sites, levels int) { return l.sites, l.levels }
 
 // Energy stores in e the energies of the states x at the present multipliers; it implements

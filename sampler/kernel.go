@@ -240,8 +240,8 @@ type Wrapper[S energy.Site] interface {
 // Adaptive is a kernel that tunes itself during warm-up. Afterwards it keeps its settings, because
 // a kernel that goes on adapting does not leave its target invariant.
 type Adaptive interface {
-	// Adapt is called after each warm-up step with the reports of that step. The step has the
-	// number k, counted from 0, of the n steps of this warm-up.
+	// Adapt is called after each warm-up step with the reports of that step. It was step k, counted
+	// from 0, of the n steps of this warm-up.
 	Adapt(info []Info, k, n int)
 }
 
@@ -326,8 +326,8 @@ type Exchanger interface {
 	// this kernel then holds.
 	Exchange(with Exchanger, chains []int, moved []int)
 
-	// Energies evaluates states that the kernel in the argument of holds, and stores their energies
-	// under this kernel's model in e. The argument may be this kernel itself.
+	// Energies stores in e the energies, under this kernel's model, of the states that another
+	// kernel holds. The other kernel is the argument named of, and may be this kernel itself.
 	Energies(e []float64, of Exchanger)
 }
 
