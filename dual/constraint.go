@@ -358,7 +358,7 @@ type values struct {
 	sites, levels int
 }
 
-// Shape returns the shape of the states.
+// Shape returns the numbers of sites and levels of a state.
 func (m *values) Shape() (sites, levels int) { return m.sites, m.levels }
 
 // Energy stores in e the energies of the states x; it implements energy.Model.

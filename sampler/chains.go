@@ -194,7 +194,7 @@ type Named interface{ Name() string }
 
 var _ probe.Named = Named(nil)
 
-// Settings passes to add the numbers of sites and levels, the method with all its fields, and the
+// Settings calls add with the numbers of sites and levels, the method with all its fields, and the
 // energies of some fixed states, which identify the model.
 func (t *tokens) Settings(add func(name string, value any)) {
 	probe.Target(add, t.model, t.method, NewStream(probe.States, 0).IntN)

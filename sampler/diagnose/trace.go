@@ -1032,8 +1032,8 @@ type Marginals struct {
 
 	// SE is the standard error of each entry of P, or nil for a single chain. It is the standard
 	// deviation between the means of the chains, divided by √chains, which is valid whatever the
-	// autocorrelation. If no draw had a level, or every draw had it, its SE is 0, which proves
-	// nothing.
+	// autocorrelation. If no draw or every draw had a level, its SE is 0, which does not mean that
+	// P is exact.
 	SE []float64
 }
 
@@ -1105,8 +1105,8 @@ func (t *Trace) Marginals() (Marginals, error) {
 }
 
 // Summary computes the diagnostics of the draws so far. Draws that only some chains have (see
-// [Trace.Len]) are not included. If the trace keeps every value and has S draws, it takes O(S log
-// S) time and O(S) memory.
+// [Trace.Len]) are not included. If the trace keeps every value and has S draws, Summary takes O(S
+// log S) time and O(S) memory.
 func (t *Trace) Summary() Summary {
 	s := Summary{Chains: t.Chains(), Draws: t.Len(), Streaming: t.streaming}
 	var draws, moves, accepts int
