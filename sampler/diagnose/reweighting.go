@@ -315,7 +315,8 @@ func (w *Reweighting) average(beta float64, g func(beta float64, mean []float64)
 }
 
 // LogZ returns, for each β, log Z(β) − log Z(β_min), where Z(β) = Σ_x exp(−βE(x)) and β_min is the
-// smallest β of the ladder. If β_min = 0, log Z(β_min) is sites·log levels.
+// smallest β of the ladder. If β_min = 0, log Z(β_min) is the number of sites times the log of the
+// number of levels.
 func (w *Reweighting) LogZ(betas ...float64) ([]Average, error) {
 	if err := w.check("LogZ", betas); err != nil {
 		return nil, err

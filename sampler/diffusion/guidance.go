@@ -22,8 +22,8 @@ import (
 // the field Guided of energy.Noised.
 type Guide interface {
 	// Guidance returns the weight γ of the guidance as scale, and the source of the guidance. For
-	// [ClassifierFree] the source is the result unconditional, a denoiser without the condition.
-	// For [ClassifierGuided] it is the result by, a classifier. The other result is nil. Both are
+	// [ClassifierFree] the source is a denoiser without the condition (the result unconditional).
+	// For [ClassifierGuided] it is a classifier (the result by). The other result is nil. Both are
 	// nil if the prediction already contains the guidance.
 	Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier)
 }

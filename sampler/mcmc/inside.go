@@ -140,8 +140,8 @@ func (k *following) Reset(ctl sampler.Control, x []int32) error {
 	return k.Kernel.Reset(ctl, x)
 }
 
-// Step implements [sampler.Transition]. It makes a step of the kernel in use. After patience steps
-// with the slow kernel, it changes to the quick one.
+// Step implements [sampler.Transition]. It makes a step of the kernel in use. After a fixed number
+// of steps (the constant patience) with the slow kernel, it changes to the quick one.
 func (k *following) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if k.since == patience {
 		return k.Kernel.Step(ctl, info, x, r)

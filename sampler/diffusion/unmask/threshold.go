@@ -63,7 +63,8 @@ func (p *threshold) Prior(x []int32, r *sampler.Stream) {
 }
 
 // Next implements diffusion.Steps. It returns the time at which one mask fewer would be left. Once
-// all masks are revealed, it counts the remaining steps, which only edit.
+// all masks are revealed, further steps only edit; Next counts them and ends the sample after
+// Passes such steps.
 func (p *threshold) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
 	left := p.Left(x)
 	if left > 1 {
