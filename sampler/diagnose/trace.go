@@ -87,8 +87,8 @@ func newTrace(functions int) *Trace {
 // there would be more batches. Its [Summary] has
 //
 //   - the mean and the standard deviation of all draws,
-//   - MCSE and ESSMean by batch means, with batches of √n draws or more for n draws. The variance of
-//     the batch means is pooled with that of the chain means. If the latter is larger than chance
+//   - MCSE and ESSMean by batch means, with batches of √n draws or more for n draws. The variance
+//     of the batch means is pooled with that of the chain means. If the latter is larger than chance
 //     allows (F test at 1 %), it is used alone, so that chains stuck in different places are
 //     noticed. If batches are correlated, their autocorrelations are included. If the effective
 //     number of batches is so small that a confidence interval would cover too little, MCSE has
