@@ -148,9 +148,10 @@ func (c *Certificate) Converged() bool {
 	return true
 }
 
-// Holds reports whether the optimality conditions hold within tol. The chains must agree, every
-// violation must be at most tol, and every slack within ±tol. Two standard errors are added to each
-// figure before the comparison. For violations, a constraint's own tolerance replaces tol.
+// Holds reports whether the optimality conditions hold within the tolerance tol. The chains must
+// agree (see [Certificate.Converged]), every violation must be at most tol, and every slack within
+// ±tol. Two standard errors are added to each figure before the comparison. For violations, a
+// constraint's own tolerance replaces tol.
 func (c *Certificate) Holds(tol float64) bool {
 	for j := range c.Lambda {
 		if !(c.over(j, tol) <= 0) {
@@ -221,10 +222,10 @@ func (c *Certificate) set(j int, violation, se float64) {
 }
 
 // Judge returns the certificate of independent samples x, an array of states × sites, such as the
-// output of a diffusion. lambda holds the multipliers at which the samples were drawn, or those
-// that the diffusion reached. The target is any type that computes violations: a [Target], or the
-// predictor of a diffusion. Standard errors assume independent draws. They are too large if the
-// samples shared multipliers while they were drawn.
+// output of a diffusion. The argument lambda holds the multipliers at which the samples were drawn,
+// or those that the diffusion reached. The target is any type that computes violations: a [Target],
+// or the predictor of a diffusion. Standard errors assume independent draws. They are too large if
+// the samples shared multipliers while they were drawn.
 //
 // Judge returns an error if x holds fewer than two states or an incomplete state, or if the number
 // of multipliers is wrong. Multipliers must be finite, and ≥ 0 for inequalities.

@@ -65,8 +65,8 @@ func (c Constraint[S]) Named(name, unit string, tolerance float64) Constraint[S]
 }
 
 // Statistic returns the function f of one state as a statistic of a [Constraint], for states of any
-// shape. f must depend on x alone, be safe for concurrent calls, and not modify or keep x.
-// Statistic returns nil if f is nil.
+// shape. The function must depend on x alone, be safe for concurrent calls, and not modify or keep
+// x. Statistic returns nil if f is nil.
 func Statistic(f func(x []int32) float64) Energetic[int32] {
 	if f == nil {
 		return nil
@@ -76,7 +76,8 @@ func Statistic(f func(x []int32) float64) Energetic[int32] {
 
 type statistic func(x []int32) float64
 
-// Energy stores f(x) for every state x of the batch in e; it implements [Energetic].
+// Energy stores in e the value of the function f (see [Statistic]) for every state in x; it
+// implements [Energetic].
 func (f statistic) Energy(e []float64, x []int32) {
 	if len(e) == 0 {
 		return
@@ -186,8 +187,9 @@ func (c *Constraint[S]) label(j int) string {
 	return "the constraint of " + Row{Name: c.Name}.label(j)
 }
 
-// Modelled is implemented by constraint sets that can express their inequalities as constraints on
-// models, for states of the given shape. A [Lagrangian] of such a set is faster.
+// Modelled is implemented by constraint sets that can express their inequalities as a list of
+// [Constraint] whose statistics are models. The arguments of its method are the shape of a state. A
+// [Lagrangian] of such a set is faster.
 type Modelled interface {
 	constraint.Set
 	Constraints(sites, levels int) ([]Constraint[int32], error)
@@ -356,7 +358,7 @@ type values struct {
 	sites, levels int
 }
 
-// Shape returns the shape of the states.
+// Shape returns the numbers of sites and levels of a state.
 func (m *values) Shape() (sites, levels int) { return m.sites, m.levels }
 
 // Energy stores in e the energies of the states x; it implements energy.Model.
@@ -376,7 +378,8 @@ type evaluated struct {
 	levels int
 }
 
-// As implements energy.Capable. It adds energy.Binary if there are two levels.
+// As implements energy.Capable. It offers energy.Binary if there are two levels, and every optional
+// interface of the wrapped model.
 func (m evaluated) As(target any) bool {
 	return m.levels == 2 && energy.Give[energy.Binary](target, evaluatedField{m}) || energy.AsInto(m.Differentiable, target)
 }

@@ -148,8 +148,8 @@ func (f *factored) weigh(scale float64, lambda []float64) {
 	}
 }
 
-// Value returns the dual function at the multipliers lambda. It stores the gradient in grad and the
-// curvature in curv. It implements concave.Func.
+// Value returns the value of the dual function at the multipliers lambda, and stores its gradient
+// in grad and its curvature in curv. It implements concave.Func.
 func (f *factored) Value(lambda, grad, curv []float64) float64 {
 	if f.err != nil {
 		return math.NaN()

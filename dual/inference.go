@@ -354,11 +354,11 @@ func (i *Inference[S]) Certificate() *Certificate {
 	return c
 }
 
-// Certify returns the certificate of fixed multipliers: of lambda, or of [Inference.Average] if
-// lambda is nil. It draws new samples at these multipliers. The primal first makes discard draws
-// per chain that are not counted, and then the given number of draws per chain. The certificate
-// includes the dual value if the target can be enumerated and has at most 2²² states. The next dual
-// step uses the multipliers of the loop again.
+// Certify returns the certificate of the fixed multipliers lambda, or of [Inference.Average] if
+// lambda is nil. It draws new samples at these multipliers. The arguments discard and draws are
+// numbers of draws per chain: the primal first makes those to discard, and then those that count.
+// The certificate includes the dual value if the target can be enumerated and has at most 2²²
+// states. The next dual step uses the multipliers of the loop again.
 //
 // Certify returns an error of the primal or of SetLambda. It also returns an error if draws < 1 or
 // a step was interrupted.
@@ -457,10 +457,10 @@ func (e *NotConverged) Error() string {
 const firstCheck = 256
 
 // Solve makes at most the given number of further dual steps, until the certificate of
-// [Inference.Certificate] holds. tol is the absolute tolerance on violations and slacks (see
-// [Certificate.Holds]). This certificate describes the samples drawn while λ moved; for the
-// distribution at the average λ̄ use [Inference.Certify]. If the certificate does not hold after
-// these steps, the error is a [*NotConverged]. Solve also returns the same errors as
+// [Inference.Certificate] holds. The argument tol is the absolute tolerance on violations and
+// slacks (see [Certificate.Holds]). This certificate describes the samples drawn while λ moved; for
+// the distribution at the average λ̄ use [Inference.Certify]. If the certificate does not hold
+// after these steps, the error is a [*NotConverged]. Solve also returns the same errors as
 // [Inference.Run].
 func (i *Inference[S]) Solve(ctx context.Context, steps int, tol float64) error {
 	if err := cmp.Or(check.If(!(tol > 0), "dual: Solve: tol = %v, want > 0", tol), check.If(steps < 0, "dual: Solve: steps = %d, want ≥ 1", steps)); err != nil {

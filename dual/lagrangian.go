@@ -24,8 +24,8 @@ import (
 //
 // Here f0 is the energy of the base model and g_j ≤ 0 are the inequalities of the constraints. β is
 // the temperature, 1 unless set by [Lagrangian.AtTemperature]. λ ≥ 0 are the multipliers, initially
-// 0. At λ = 0 and β = 1 the energy equals that of the base model, bit for bit. g must be finite
-// wherever the base has positive probability.
+// 0. At λ = 0 and β = 1 the energy equals that of the base model, bit for bit. The g_j must be
+// finite wherever the base has positive probability.
 //
 // A Lagrangian is an energy.Affine of the base and the inequalities with changing weights (see
 // energy.Varying), and supports the interfaces that the Affine supports. Inequalities made of
@@ -275,7 +275,7 @@ func (l *Lagrangian) each(ctx context.Context, who string, f func(f0 float64, g 
 	})
 }
 
-// Shape returns the shape of the base model.
+// Shape returns the numbers of sites and levels of the base model.
 func (l *Lagrangian) Shape() (sites, levels int) { return l.sites, l.levels }
 
 // Energy stores in e the energies of the states x at the present multipliers; it implements

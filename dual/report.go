@@ -136,10 +136,10 @@ func (s *Solution) Report() *Report {
 	})}
 }
 
-// Report returns the certificate as a report in the units of the constraints. tol is the largest
-// violation and slack allowed. If a constraint has its own tolerance, that replaces tol for the
-// violation. With tol = 0, a constraint counts as violated only if the standard errors exclude that
-// it holds.
+// Report returns the certificate as a report in the units of the constraints. The argument tol is
+// the largest violation and slack allowed. If a constraint has its own tolerance, that replaces tol
+// for the violation. With tol = 0, a constraint counts as violated only if the standard errors
+// exclude that it holds.
 func (c *Certificate) Report(tol float64) *Report {
 	r := &Report{Steps: c.Steps, States: c.States, Status: fmt.Sprintf("holds within %g", tol)}
 	switch {

@@ -19,10 +19,12 @@ type Solution struct {
 	Rows      []Row     // description of each constraint
 }
 
-// Solve returns the exact optimum of the problem of the Lagrangian l, up to rounding. It maximises
-// D(λ) = −β log Σ_x exp(−(f0(x) + λᵀg(x))/β) over λ ≥ 0. The multipliers of equalities may have
-// either sign. After [Lagrangian.Within] the sum is over the states in the language only. Solve
-// starts from the present multipliers of l and does not change l.
+// Solve returns the optimum, exact up to rounding, of the constrained problem that the [Lagrangian]
+// l describes. It maximises the dual function D(λ) = −β log Σ_x exp(−(f0(x) + λᵀg(x))/β) over the
+// multipliers λ ≥ 0, where f0 is the base energy, g are the violations and β is the temperature.
+// The multipliers of equalities may have either sign. After [Lagrangian.Within] the sum is over the
+// states in the language only. Solve starts from the present multipliers of l and does not change
+// l.
 //
 // A base model with more than 2²² states cannot be enumerated. The base and the inequalities must
 // then have tables ([energy.Factored]) that form a graph of low tree-width. The number of sites is
@@ -55,10 +57,11 @@ func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 }
 
 // SolveStates returns the optimum over the distributions on a list of states, exact up to rounding.
-// For state k, f0[k] is the energy, and h[k·m+j] is the value of the constrained quantity j, of
-// which there are m. beta is the temperature. rows[j] states the constraint on the mean of quantity
-// j; a nil rows means that every mean must be at most 0. If f0 is 0 and the states are a sample,
-// SolveStates finds weights under which the sample satisfies the constraints on average.
+// There are m constrained quantities. For state k, f0[k] is the energy, and h[k·m+j] is the value
+// of quantity j. The argument beta is the temperature. The entry rows[j] states the constraint on
+// the mean of quantity j; if rows is nil, every mean must be at most 0. If f0 is 0 and the states
+// are a sample, SolveStates finds weights under which the sample satisfies the constraints on
+// average.
 //
 // SolveStates returns an error if there are no states, or if len(h) is not a multiple m ≥ 1 of
 // len(f0). It also returns an error if len(rows) ≠ m, a number is not finite, or beta is not

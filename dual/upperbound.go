@@ -6,9 +6,9 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// UpperBound returns the upper confidence limit for the probability of an event that occurred hits
-// times in n independent draws. The limit is the p at which the probability of at most that many
-// events is delta (δ),
+// UpperBound returns the upper confidence limit for the probability of an event that occurred in
+// some number (hits) of n independent draws. The limit is the probability p at which at most that
+// many events occur with probability δ (delta),
 //
 //	P(X ≤ hits | n, p) = δ,  X binomial.
 //

@@ -90,8 +90,8 @@ type System[S energy.Site] interface {
 	// in r. It draws state i from stream r[i].
 	Start(x []S, r []Stream, kernel Transition[S]) error
 
-	// Check returns an error if an entry of x is not a possible value of a site. x holds the states
-	// of the chains numbered first, first+1, and so on; the error names the chain.
+	// Check returns an error if an entry of x is not a possible value of a site. The slice x holds
+	// the states of the chains numbered first, first+1, and so on; the error names the chain.
 	Check(x []S, first int) error
 
 	// Energy stores the energies of the states x in e, one per state.
@@ -194,7 +194,7 @@ type Named interface{ Name() string }
 
 var _ probe.Named = Named(nil)
 
-// Settings passes to add the numbers of sites and levels, the method with all its fields, and the
+// Settings calls add with the numbers of sites and levels, the method with all its fields, and the
 // energies of some fixed states, which identify the model.
 func (t *tokens) Settings(add func(name string, value any)) {
 	probe.Target(add, t.model, t.method, NewStream(probe.States, 0).IntN)

@@ -74,8 +74,8 @@ type Config struct {
 
 	// Checkpoint makes Run save the chains to the file Path, as SaveFile does, unless Path is
 	// empty. Run saves when it ends, even if the context ended. If Every is not 0, it also saves
-	// after every Every draws, but not more often than every few milliseconds. If saving fails, Run
-	// returns the error.
+	// each time it has made Every more draws, but at most once every few milliseconds. If saving
+	// fails, Run returns the error.
 	//
 	// A Run locks the file Path by creating a file Path.lock, which exists until the Run ends. Run
 	// returns an error if another run, in this or another process, has locked Path or has replaced

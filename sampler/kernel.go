@@ -89,9 +89,9 @@ type Transition[S energy.Site] interface {
 	// reads only the fields Stop and Workers of ctl.
 	Reset(ctl Control, x []S) error
 
-	// Step moves every chain once, in place, and stores a report on each chain in info. r holds one
-	// stream per chain. Step returns the number of steps that it completed, normally 1. It
-	// allocates nothing.
+	// Step moves every chain once, in place, and stores a report on each chain in info. The slice r
+	// holds one stream per chain. Step returns the number of steps that it completed, normally 1.
+	// It allocates nothing.
 	//
 	// A kernel whose steps take long calls ctl.Stop. Once Stop returns true, Step returns the
 	// number of steps completed so far, which is 0 in the middle of the first one. The states are
@@ -240,8 +240,8 @@ type Wrapper[S energy.Site] interface {
 // Adaptive is a kernel that tunes itself during warm-up. Afterwards it keeps its settings, because
 // a kernel that goes on adapting does not leave its target invariant.
 type Adaptive interface {
-	// Adapt is called after each warm-up step with the reports of that step. k counts the n steps
-	// of this warm-up from 0.
+	// Adapt is called after each warm-up step with the reports of that step. It was step k, counted
+	// from 0, of the n steps of this warm-up.
 	Adapt(info []Info, k, n int)
 }
 
@@ -265,7 +265,7 @@ type Confined interface {
 
 // Tuned is a kernel that has a step size.
 type Tuned interface {
-	// StepSize returns the current step size, or 0 if there is none at present.
+	// StepSize returns the current step size, or 0 if the kernel has none at present.
 	StepSize() float64
 }
 
@@ -309,24 +309,25 @@ type Companion interface {
 type Exchanger interface {
 	Lazy[int32]
 
-	// Exchanges reports whether this kernel can exchange states with the other kernel, the argument
-	// with. The caller ensures that this kernel's target is proportional to the other target to the
-	// power beta. If both can exchange, this kernel can also exchange with every kernel with which
-	// the other one can. The methods below are called only for kernels that can exchange states.
+	// Exchanges reports whether this kernel can exchange states with another kernel, given as the
+	// argument with. The caller ensures that this kernel's target is proportional to the other
+	// kernel's target raised to the power beta. If the result is true, this kernel can also
+	// exchange with every kernel with which the other one can. The methods below are called only
+	// for kernels that can exchange states.
 	Exchanges(with Exchanger, beta float64) bool
 
-	// Hold makes the kernel keep the states itself, in its private format, until Show stores them
-	// in x. It reads the states from x unless the kernel already holds them.
+	// Hold makes the kernel keep the states itself, in its private format, until a call of Show
+	// stores them in x. Hold reads the states from x unless the kernel already holds them.
 	Hold(x []int32)
 
-	// Exchange swaps the states of the listed chains with those of the other kernel, the argument
-	// with. If moved is not nil, Exchange adds to moved[c] the number of sites at which the two
-	// states of chain c differ. Afterwards, Show on either kernel stores the states that this
-	// kernel then holds.
+	// Exchange swaps the states of the listed chains with those of another kernel, given as the
+	// argument with. If moved is not nil, Exchange adds to moved[c] the number of sites at which
+	// the two states of chain c differ. Afterwards, Show on either kernel stores the states that
+	// this kernel then holds.
 	Exchange(with Exchanger, chains []int, moved []int)
 
 	// Energies stores in e the energies, under this kernel's model, of the states that another
-	// kernel holds, the argument of. That kernel may be this kernel itself.
+	// kernel holds. The other kernel is the argument named of, and may be this kernel itself.
 	Energies(e []float64, of Exchanger)
 }
 

@@ -20,8 +20,8 @@ type Config struct {
 	Batch int    // number of rows of data per step, drawn without replacement; 0 means all
 	Seed  uint64 // seed for the choice of rows
 
-	// Rate is the step size η of Adam (Kingma and Ba 2015). nil means dual.Power(0.1, 0.5),
-	// which is 0.1/√(1+t) at step t.
+	// Rate is the step size η of Adam (Kingma and Ba 2015); nil means dual.Power(0.1, 0.5), which
+	// is 0.1/√(1+t) at step t.
 	Rate dual.Schedule
 
 	// Memory is Adam's β₂, the decay of the moving average of squared gradients, 0 ≤ Memory <

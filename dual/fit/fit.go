@@ -55,14 +55,14 @@ func (f *Fit) newState(ctx context.Context, theta []float64) (s state, err error
 	return s, err
 }
 
-// New returns a fit of the parameters of the model p to data. data holds rows of one level per
-// site; the fit keeps a reference to it and does not modify it. The fit starts from the present
-// parameters of p.
+// New returns a fit of the parameters of the model p to data. The slice data holds rows of one
+// level per site; the fit keeps a reference to it and does not modify it. The fit starts from the
+// present parameters of p.
 //
-// New returns an error if the model is nil or has no parameters, or if data is empty or not whole
-// rows. It also returns an error if a level is out of range or a row has probability zero; the
-// error names the row, and for a level the site. Other errors are a field of the configuration that
-// is out of range, and those of the objective.
+// New returns an error if the model is nil or has no parameters, or if data is empty or does not
+// consist of whole rows. It also returns an error if a level is out of range or a row has
+// probability zero; the error names the row, and for a level the site. Other errors are a field of
+// the configuration that is out of range, and those of the objective.
 func New(ctx context.Context, p energy.Parametric, data []int32, cfg Config) (*Fit, error) {
 	sites, levels, err := check.Model("fit", "New", "the model", p)
 	if err != nil {

@@ -10,18 +10,18 @@ import (
 // Objective defines how the gradient of the loss is estimated. [Persistent], [Contrastive],
 // [Pseudo] and [Exact] are objectives. You can also write your own.
 type Objective interface {
-	// Bind returns the Phase that computes gradients for the model p, its data (rows of one
-	// level per site) and the chains of the fit. chains is nil if the fit has none.
+	// Bind returns the Phase that computes gradients for the model p, its data (rows of one level
+	// per site) and the chains of the fit. The argument chains is nil if the fit has none.
 	Bind(ctx context.Context, p energy.Parametric, data []int32, chains dual.Primal[int32]) (Phase, error)
 }
 
 // Phase computes the gradients of an [Objective] for one fit.
 type Phase interface {
 	// Gradient adds to g the gradient of the loss per row of data, without penalties, at the
-	// present parameters. It estimates the gradient from the given rows. step counts from 0,
-	// and seed is the seed of the fit. If ctx ends, Gradient returns the error of ctx. A later
-	// call for the same step, with the same initial g, continues where the interrupted call
-	// stopped.
+	// present parameters. It estimates the gradient from the given rows. The argument step is the
+	// number of the step, counted from 0, and seed is the seed of the fit. If ctx ends, Gradient
+	// returns the error of ctx. A later call for the same step, with the same initial g, continues
+	// where the interrupted call stopped.
 	Gradient(ctx context.Context, g []float64, rows []int32, step int, seed uint64) error
 
 	// Settle is called after the last step of a Run and by UseAverage, when the model already
@@ -34,9 +34,9 @@ type Phase interface {
 	UnmarshalBinary(b []byte) error
 }
 
-// Conditioned is implemented by models that have a closed form of the gradient of their
-// pseudo-likelihood. [Pseudo] uses it. For other models, Pseudo evaluates every state that differs
-// from a row at one site.
+// Conditioned is implemented by models that can compute the gradient of their pseudo-likelihood in
+// closed form, for [Pseudo]. For other models, Pseudo evaluates every state that differs from a row
+// of the data at one site.
 type Conditioned interface {
 	energy.Parametric
 
@@ -61,8 +61,9 @@ type Exponential interface {
 type Factored interface {
 	energy.Parametric
 
-	// Present returns a model with the energy at the present θ. It is valid until SetParams.
-	// The scopes of its factors do not depend on θ.
+	// Present returns a model with the energy at the present parameters θ. The model is valid until
+	// the next call of SetParams. The scopes of its factors, the sites on which each factor
+	// depends, do not depend on θ.
 	Present() energy.Factored
 }
 

@@ -22,7 +22,7 @@ type Guided struct {
 	Weight float64         // step size w ≥ 0
 }
 
-// Shape returns the shape of Base.
+// Shape returns the numbers of sites and levels of Base.
 func (d Guided) Shape() (sites, levels int) {
 	check.Must("pdi: Guided", "Base", d.Base)
 	return d.Base.Shape()
@@ -65,7 +65,7 @@ type Projected struct {
 	Onto func(x []float32) // function that projects a sample in place
 }
 
-// Shape returns the shape of Base.
+// Shape returns the numbers of sites and levels of Base.
 func (d Projected) Shape() (sites, levels int) {
 	check.Must("pdi: Projected", "Base", d.Base)
 	return d.Base.Shape()

@@ -17,10 +17,10 @@ type Config struct {
 	// mean, because the variance of the samples is unknown within a run. Rules that need the
 	// variance, such as [dual.Auto], are rejected.
 	//
-	// nil means the predictive rule. It uses the predictor to estimate how the final violations
-	// respond to λ, at about a tenth of the cost of the run. It takes trust-region steps based
-	// on the estimate, four of them in the last step of the diffusion. It needs no step size,
-	// whatever the units of g.
+	// If Rule is nil, λ moves by the predictive rule. It uses the predictor to estimate how the
+	// final violations respond to λ, at about a tenth of the cost of the run. It takes trust-region
+	// steps based on the estimate, four of them in the last step of the diffusion. It needs no step
+	// size, whatever the units of g.
 	Rule  dual.Rule
 	Start []float64 // initial multipliers; nil means zeros
 	Max   *float64  // upper bound on every multiplier, ≥ 0; nil means no bound
@@ -33,9 +33,10 @@ type Config struct {
 	// [Box] and [Simplex].
 	Domain func(x []float32)
 
-	// Again makes a second prediction after λ has moved, at twice the cost. The dual step then
-	// uses the state after the last reverse step, and the reverse step uses the new λ. This is
-	// the order of steps in the paper; the paper's code predicts once.
+	// Again makes two predictions per step, at twice the cost. λ moves by the violations of the
+	// first prediction, and the diffusion uses the second one, made at the new λ. This is the order
+	// of steps in the paper; the paper's code predicts once. Without Again, the diffusion uses the
+	// prediction made before λ moves.
 	Again bool
 
 	// Scarce suppresses the [ScarceError] of a run in which most predictions rest on fewer than
@@ -45,8 +46,8 @@ type Config struct {
 	most float64 // the value of Max, or +Inf if Max is nil
 }
 
-// Box returns a function that projects x in place onto the box lo ≤ x_i ≤ hi, in the Euclidean
-// sense. The function is safe for concurrent use. Box panics unless lo ≤ hi.
+// Box returns a function that replaces x, in place, by the nearest point of the box lo ≤ x_i ≤ hi.
+// The function is safe for concurrent use. Box panics unless lo ≤ hi.
 func Box(lo, hi float32) func(x []float32) {
 	if !(lo <= hi) {
 		panic(fmt.Sprintf("pdi: Box: lo = %v, hi = %v, want lo ≤ hi", lo, hi))
@@ -58,10 +59,10 @@ func Box(lo, hi float32) func(x []float32) {
 	}
 }
 
-// Simplex returns a function that projects x in place onto the simplex x_i ≥ 0, Σ x_i = total, in
-// the Euclidean sense. The function is safe for concurrent use. It sets x_i ← max(0, x_i − τ),
-// where it finds τ from the sorted coordinates in O(n log n) time (Held, Wolfe and Crowder 1974).
-// Simplex panics unless total is positive and finite.
+// Simplex returns a function that replaces x, in place, by the nearest point (in Euclidean
+// distance) of the simplex x_i ≥ 0, Σ x_i = total. The function is safe for concurrent use. It sets
+// x_i ← max(0, x_i − τ), where it finds τ from the sorted coordinates in O(n log n) time (Held,
+// Wolfe and Crowder 1974). Simplex panics unless total is positive and finite.
 func Simplex(total float64) func(x []float32) {
 	if !(total > 0) || !check.Finite(total) {
 		panic(fmt.Sprintf("pdi: Simplex: total = %v, want a finite number > 0", total))

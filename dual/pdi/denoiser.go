@@ -127,7 +127,7 @@ func (d *Denoiser) Denoise(ctx context.Context, v []float32, q energy.Noised[flo
 // and the samples and multipliers are not meaningful. A guess (GibbsOptions.Center and Spread) or
 // an exact predictor helps; more candidates hardly do. Config.Scarce suppresses the error.
 type ScarceError struct {
-	// steps with fewer than two effective candidates; all steps
+	// number of steps with fewer than two effective candidates, and number of all steps
 	Few, Steps int
 	Least      float64 // smallest effective number of candidates in a step
 }
@@ -219,7 +219,7 @@ func (d *Denoiser) move(q energy.Noised[float32]) error {
 	return d.ahead.update(d.p, d.lambda, &d.batch, q, d.first-d.last)
 }
 
-// Lambda returns a copy of the multipliers after the most recent step, in the last batch.
+// Lambda returns a copy of the multipliers after the most recent step of the last batch.
 func (d *Denoiser) Lambda() []float64 { return slices.Clone(d.lambda) }
 
 // Average returns the mean multipliers over the steps of the last batch, except the first quarter
@@ -242,8 +242,9 @@ func (d *Denoiser) Average() []float64 {
 
 // Stability returns the stability factors of the last batch, one per step. The factor of a step is
 // the influence of its multipliers on the distribution of the samples. The factors add up to 1.
-// They depend on the schedule and on the variance v of a coordinate of the base distribution. With
-// the DDPM step from t to s, x_s = A_t·x_t + B_t·x̂_0 + noise, the factor of step t is
+// They depend on the schedule and on v, the argument variance, which is the variance of a
+// coordinate under the base distribution. With the DDPM step from t to s, x_s = A_t·x_t + B_t·x̂_0
+// + noise, the factor of step t is
 //
 //	w_t ∝ B_t·V_t·Π_u (A_u + B_u·L_u)  over the steps u after t,
 //	V = v·(1−ᾱ)/(v·ᾱ+1−ᾱ),  L = √ᾱ·v/(v·ᾱ+1−ᾱ),
@@ -283,7 +284,7 @@ func (d *Denoiser) Stability(variance float64) ([]float64, error) {
 }
 
 // Tilt returns the fixed multipliers Σ_t w_t·λ_t that are equivalent to those of the last batch.
-// w_t is the factor of step t from [Denoiser.Stability], and λ_t holds the multipliers of the
+// Here w_t is the factor of step t from [Denoiser.Stability], and λ_t holds the multipliers of the
 // prediction that the diffusion used in this step. To draw more samples like those of the batch,
 // fix λ at Tilt, not at [Denoiser.Average]. Tilt returns the same errors as Stability.
 func (d *Denoiser) Tilt(variance float64) ([]float64, error) {
@@ -303,9 +304,10 @@ func (d *Denoiser) Tilt(variance float64) ([]float64, error) {
 // Steps returns the number of steps made so far in the last batch.
 func (d *Denoiser) Steps() int { return len(d.ess) }
 
-// At returns the multipliers at a step of the last batch, and the mean violation of the predictions
-// at this step. With Config.Again, these are the first predictions. The slices are shared with the
-// denoiser; do not modify them. At panics if there is no such step.
+// At returns the multipliers at the given step of the last batch, and the mean violation of the
+// predictions at this step. With Config.Again, a step makes two predictions; At refers to the
+// first. The slices are shared with the denoiser; do not modify them. At panics if there is no such
+// step.
 func (d *Denoiser) At(step int) (lambda, mean []float64) {
 	m := d.p.Len()
 	row := d.history[2*m*step : 2*m*(step+1)]

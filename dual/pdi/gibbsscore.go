@@ -72,8 +72,8 @@ type GibbsScore struct {
 }
 
 // GibbsOptions holds the settings of [GibbsScore]. By default the estimate is the weighted mean Σ
-// w_k y_k of the candidates, which requires a guess in Center and Spread. For the estimator of the
-// paper, set Score to true and leave Center and Spread nil.
+// w_k y_k of the candidates y_k with weights w_k. It requires a guess in Center and Spread. For the
+// estimator of the paper, set Score to true and leave Center and Spread nil.
 type GibbsOptions struct {
 	Candidates int // number K of candidates; 0 means 64
 

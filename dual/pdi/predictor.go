@@ -16,9 +16,9 @@ type Predictor interface {
 	Beta() float64
 
 	// Predict stores in v the posterior means E_λ[x_0 | x_t] of the clean states x_0. The noisy
-	// states x_t are in x, an array of states × sites. The noise is x_t = √ᾱ·x_0 + √(1−ᾱ)·ε
-	// with ᾱ = alpha[s] for state s. src[s] is the random source for state s only; a predictor
-	// that draws from it is an [Estimator]. Predict must not keep its arguments.
+	// states x_t are in x, an array of states × sites. The noise is x_t = √ᾱ·x_0 + √(1−ᾱ)·ε with ᾱ
+	// = alpha[s] for state s. The random source src[s] is for state s only; a predictor that draws
+	// from it is an [Estimator]. Predict must not keep its arguments.
 	Predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error
 
 	// Violation stores in g the violations of the states x, an array of states × Len.
@@ -58,9 +58,9 @@ type Estimator interface {
 type Forecaster interface {
 	Predictor
 
-	// Forecast stores predictions in v like Predict. It also stores in g, an array of states ×
-	// Len, the posterior means E_λ[g(Π(x_0)) | x_t] of the violations. domain is the projection
-	// Π; nil means none.
+	// Forecast stores predictions in v like Predict. It also stores in g, an array of states × Len,
+	// the posterior means E_λ[g(Π(x_0)) | x_t] of the violations. The argument domain is the
+	// projection Π; nil means none.
 	Forecast(v []float32, g []float64, x []float32, alpha, lambda []float64, src []rand.Source, domain func(x []float32)) error
 }
 

@@ -33,13 +33,13 @@ import (
 // 0 for uniform states. If the model is [Tempered], it supplies the term β_k·E itself.
 //
 // The weights are unbiased, E[w] = Z, however badly the chains mix, for every method that leaves
-// its target invariant (not mcmc.DULA). Their logarithm is biased downwards. Methods do not adapt
-// here, because that would bias the weights, so set the step size.
+// its target invariant (not mcmc.DULA). Their logarithm is biased downwards. Methods do not tune
+// themselves here, because that would bias the weights, so set their step sizes.
 //
 // With a Population, AIS becomes population annealing (Hukushima and Iba 2003; Machta 2010).
 // Whenever the effective number of chains (Σw)²/Σw² of a population falls below half of its size,
-// its chains are resampled systematically by weight, and each gets their mean weight. The weights
-// stay unbiased. Populations are independent of each other.
+// its chains are resampled systematically by weight, and each chain gets the mean weight of the
+// population. The weights stay unbiased. Populations are independent of each other.
 //
 // Chains that start at a state of probability zero have weight 0. If almost all states have
 // probability zero, almost all weights are 0.
@@ -67,22 +67,22 @@ type AISConfig struct {
 	Workers int    // number of goroutines; 0 means GOMAXPROCS; does not change results
 
 	// Population is the number of consecutive chains that are resampled together; 0 means that
-	// chains are not resampled. Chains must be a multiple of Population and at least twice as
-	// large, because the error is estimated from the variation between populations. If Chains is 0,
-	// there are 16 populations.
+	// chains are not resampled. Chains must be a multiple of Population and at least twice
+	// Population, because the error is estimated from the variation between populations. If Chains
+	// is 0, there are 16 populations.
 	Population int
 
 	// First and Count select the chains of a part of a run: First … First+Count−1. A Count of 0
 	// means all chains from First on. Both must be multiples of Population or, if that is 0, of the
 	// block size (see [sampler.Config.Block]); only the last part may end with fewer chains. The
-	// weights and states of a part equal those of the whole run, to the bit; see [AISResult.Join].
+	// weights and states of a part equal those of the whole run bit for bit; see [AISResult.Join].
 	First, Count int
 
 	Stages int // number of stages of the schedule; 0 means 200
 	Moves  int // number of steps of the method per stage; 0 means 1
 
-	// Schedule returns the inverse temperature β, ascending from Schedule(0) = 0 to Schedule(1) =
-	// 1. Nil means Linear(0, 1).
+	// Schedule gives the inverse temperature β as a function of progress, ascending from
+	// Schedule(0) = 0 to Schedule(1) = 1. Nil means Linear(0, 1).
 	Schedule Schedule
 
 	// Base is the distribution of the initial states; nil means uniform states. The closer it is to
@@ -114,7 +114,8 @@ const (
 	defaultPopulations = 16
 )
 
-// AISResult is the result of [AIS].
+// AISResult is the result of [AIS]: the estimate of log Z, and the weights and final states of the
+// chains.
 type AISResult struct {
 	LogZ
 
@@ -209,9 +210,9 @@ func (r *AISResult) sum() error {
 	return nil
 }
 
-// Join combines the results of all parts of a run into the result of the whole run, with the same
-// bits as in one piece. r must begin with chain 0, and every other part must begin where the
-// previous one ends.
+// Join combines r, the result of the first part of a run, with those of the other parts. It returns
+// the result of the whole run, with the same bits as that of an undivided run. The part of r must
+// begin with chain 0, and every other part must begin where the previous one ends.
 //
 // If a part belongs to another run, Join returns an error that names the setting that differs. It
 // also returns an error if there is a gap or an overlap, or if the last part ends before the run.

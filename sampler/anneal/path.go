@@ -17,9 +17,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Tempered is a model that defines its own path from a constant energy to its energy, which [AIS]
-// and [SteppingStone] then follow. Along the path the model keeps its structure. model.RBM, for
-// instance, keeps its hidden units, which the wrapper energy.Scale would hide.
+// Tempered is a model that defines its own sequence of models from a constant energy (β = 0) to its
+// energy (β = 1), called its path. [AIS] and [SteppingStone] then follow this path. Along it the
+// model keeps its structure. model.RBM, for instance, keeps its hidden units, which the wrapper
+// energy.Scale would hide.
 type Tempered interface {
 	energy.Model
 
@@ -323,7 +324,7 @@ type energyError struct {
 
 func (e *energyError) Error() string { return fmt.Sprintf("energy = %v", e.value) }
 
-// Unwrap returns [sampler.ErrNaN].
+// Unwrap returns [sampler.ErrNaN], so that errors.Is finds it.
 func (*energyError) Unwrap() error { return sampler.ErrNaN }
 
 // setting is the name and value of one setting of a run.

@@ -52,13 +52,13 @@ type Config struct {
 	// temperature.
 	Stages int
 
-	// Schedule returns the inverse temperature. Nil means a [Geometric] schedule between the bounds
-	// that [Cooling] computes for the model.
+	// Schedule gives the inverse temperature as a function of progress. Nil means a [Geometric]
+	// schedule between the bounds that [Cooling] computes for the model.
 	Schedule Schedule
 
 	// Checkpoint makes Run save the run to the file Path, as SaveFile does, unless Path is empty.
-	// Run saves when it ends, even if the context ended. If Every is not 0, it also saves after
-	// every Every steps. If saving fails, Run returns the error.
+	// Run saves when it ends, even if the context ended. If Every is not 0, it also saves each time
+	// it has made Every more steps. If saving fails, Run returns the error.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -170,8 +170,8 @@ func (a *Runner) Run(ctx context.Context, n int) error {
 	return a.life.Finish(ctx, a.life.Advance(ctx, n, func(to int) error { return a.advance(ctx, to) }))
 }
 
-// Reset abandons a pass that was stopped, so that the next Run starts the schedule again, from the
-// current states. The best states are kept.
+// Reset abandons a pass through the schedule that was stopped midway. The next Run starts the
+// schedule again, from the current states. The best states are kept.
 func (a *Runner) Reset() { a.way = way{} }
 
 // advance continues to the end of the current stage or to the given number of steps, whichever is

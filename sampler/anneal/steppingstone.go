@@ -30,10 +30,10 @@ import (
 // base. The chains of a stage start from the last states of the previous stage and may adapt during
 // the stage's warm-up.
 //
-// Unlike [AIS], stepping-stone sampling needs chains that mix at every temperature, and it shows
-// less clearly if they do not. If the chains mix, stepping stones are more precise than AIS at the
-// same cost. StdErr accounts for the autocorrelation of the draws, by [diagnose.MCSEMean]. The last
-// digits of StdErr may differ between processors; those of Value do not.
+// Unlike [AIS], stepping-stone sampling needs chains that mix at every temperature, and it gives
+// less warning if they do not mix. If the chains mix, stepping stones are more precise than AIS at
+// the same cost. StdErr accounts for the autocorrelation of the draws, by [diagnose.MCSEMean]. The
+// last digits of StdErr may differ between processors; those of Value do not.
 //
 // SteppingStone returns an error if a setting is out of range, and the same errors as
 // [sampler.Runner.Run]. It returns [sampler.ErrZero] if all draws from the base in a block of
@@ -63,15 +63,16 @@ type SteppingStoneConfig struct {
 	Warmup int
 	Draws  int // number of draws per chain and stage, at least 6; 0 means 1000
 
-	// Schedule returns the inverse temperature β, ascending from Schedule(0) = 0 to Schedule(1) =
-	// 1. Nil means Power(1/0.3), the quantiles of the Beta(0.3, 1) distribution (Xie et al. 2011).
+	// Schedule gives the inverse temperature β as a function of progress, ascending from
+	// Schedule(0) = 0 to Schedule(1) = 1. Nil means Power(1/0.3), the quantiles of the Beta(0.3, 1)
+	// distribution (Xie et al. 2011).
 	Schedule Schedule
 
 	Base energy.Model // distribution at β = 0; nil means uniform; see [AISConfig]
 
 	// Checkpoint makes Run save the run to the file Path, as SaveFile does, unless Path is empty.
-	// Run saves when it ends, even if the context ended. If Every is not 0, it also saves after
-	// every Every draws per chain. If saving fails, Run returns the error.
+	// Run saves when it ends, even if the context ended. If Every is not 0, it also saves each time
+	// every chain has made Every more draws. If saving fails, Run returns the error.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -330,9 +331,9 @@ func (r *SteppingStoneRunner) estimate(terms []term) LogZ {
 	return z
 }
 
-// Join combines the finished parts of a run into the estimate of the whole run, with the same bits
-// as in one piece. r must begin with chain 0, and every other part must begin where the previous
-// one ends.
+// Join combines r, the first finished part of a run, with the other finished parts. It returns the
+// estimate of the whole run, with the same bits as that of an undivided run. The part r must begin
+// with chain 0, and every other part must begin where the previous one ends.
 //
 // If a part belongs to another run, Join returns an error that names the setting that differs. It
 // also returns an error if there is a gap or an overlap, or if the last part ends before the run.

@@ -68,8 +68,8 @@ type Job struct {
 // error if the run is not of chains or cannot be built in this process, or if Parts is out of
 // range.
 //
-// In the pipeline, an error of a part fails its bundle. The runner may repeat the bundle, with the
-// same bits. A tally with a missing or repeated part is an error.
+// In the pipeline, an error of a part fails its bundle. The runner may repeat the bundle, which
+// gives the same bits. A tally with a missing or repeated part is an error.
 func Chains(s sdk.Scope, job Job) (sdk.PCollection, error) { return transform(s, "chains", job) }
 
 // Samples adds a job of independent samples ([shard.Samples]), such as those of a diffusion, to a
@@ -161,8 +161,8 @@ func (*mergeFn) MergeAccumulators(a, b []byte) ([]byte, error) {
 	return x.MarshalBinary()
 }
 
-// ExtractOutput returns the tally a. It returns an error if the tally does not cover the whole
-// run.
+// ExtractOutput returns the merged tally a. It returns an error if the tally does not cover the
+// whole run.
 func (*mergeFn) ExtractOutput(a []byte) ([]byte, error) {
 	var t diagnose.Tally
 	if err := t.UnmarshalBinary(a); err != nil {

@@ -9,8 +9,8 @@ import (
 )
 
 // MinDraws is the minimum number of draws per chain for an effective sample size. Each chain is
-// split in half, and the halves of a shorter chain would not have the two autocovariances that the
-// estimator needs at least (the first pair of Geyer's sequence).
+// split in half, and the estimator needs at least two autocovariances of each half (the first pair
+// of Geyer's sequence). The halves of a shorter chain do not have them.
 const MinDraws = 6
 
 // ESSBulk returns the bulk effective sample size of draws[chain][draw] (Vehtari et al. 2021). It
@@ -80,9 +80,9 @@ func essCap(draws float64) float64 { return draws * math.Log10(draws) }
 //
 //	ρ_t = Σ_{i<n−t} (x_i − x̄)(x_{i+t} − x̄) / Σ_i (x_i − x̄)²,
 //
-// where x̄ is the mean. This is the biased estimate, computed by fast Fourier transform. x must
-// hold at least two draws ([ErrTooFew]). A constant series gives [ErrConstant], NaN and infinities
-// a [*NotFinite].
+// where x̄ is the mean. This is the biased estimate, computed by fast Fourier transform. The series
+// must hold at least two draws ([ErrTooFew]). A constant series gives [ErrConstant], NaN and
+// infinities a [*NotFinite].
 func Autocorrelation(x []float64) ([]float64, error) {
 	if err := checkDraws([][]float64{x}, 2); err != nil {
 		return nil, fmt.Errorf("diagnose: Autocorrelation: %w", err)

@@ -114,8 +114,8 @@ func (r *Replicas) Len() int {
 
 // Rung returns the trace of rung j. Besides the functions it holds "beta", the inverse temperature
 // of each draw. If the temperatures are tuned, "beta" differs between blocks of chains, each of
-// which tunes its own ladder. If they are fixed by Betas, it does not. Rung panics if there is no
-// rung j.
+// which tunes its own ladder. If mcmc.Tempering.Betas fixes the temperatures, "beta" is the same in
+// all blocks. Rung panics if there is no rung j.
 func (r *Replicas) Rung(j int) *Trace {
 	if j < 0 || j >= r.Len() {
 		panic(fmt.Sprintf("diagnose: Replicas: rung = %d, want 0 ≤ rung < %d", j, r.Len()))

@@ -10,7 +10,8 @@ import (
 type Average struct {
 	Value float64
 	SE    float64 // standard error, which includes the effect of autocorrelation
-	// Effective number of draws (Σw)²/Σw² for the weights w, not reduced by autocorrelation.
+	// Effective number of draws (Σw)²/Σw², where w are the weights in [Reweighting]. It does not
+	// account for autocorrelation.
 	ESS float64
 }
 
@@ -229,10 +230,11 @@ func (w *Reweighting) Binder(name string, betas ...float64) ([]Average, error) {
 		func(e float64, v []float64) float64 { a := f(e, v); return a * a * a * a })
 }
 
-// Function returns, for each β, the value of g at the expectations of the functions in of. Each of
-// these is called with the energy and the recorded values of a draw, in the order of [NewReplicas].
-// To estimate Var(A), for instance, let the functions be A and A², and g = mean[1] − mean[0]².
-// Function returns an error if a β is outside the ladder or g is not finite there.
+// Function returns an estimate of g(mean) for each β. Here mean[k] is the expectation of the k-th
+// of the functions that follow g. Each of these is called with the energy and the recorded values
+// of a draw, in the order of [NewReplicas]. To estimate Var(A), for instance, pass the functions A
+// and A², and g = mean[1] − mean[0]². Function returns an error if a β is outside the ladder or g
+// is not finite there.
 func (w *Reweighting) Function(betas []float64, g func(mean []float64) float64, of ...func(energy float64, values []float64) float64) ([]Average, error) {
 	return w.curve("Function", betas, func(_ float64, mean []float64) float64 { return g(mean) }, of...)
 }
@@ -313,7 +315,8 @@ func (w *Reweighting) average(beta float64, g func(beta float64, mean []float64)
 }
 
 // LogZ returns, for each β, log Z(β) − log Z(β_min), where Z(β) = Σ_x exp(−βE(x)) and β_min is the
-// smallest β of the ladder. If β_min = 0, log Z(β_min) is sites·log levels.
+// smallest β of the ladder. If β_min = 0, log Z(β_min) is the number of sites times the log of the
+// number of levels.
 func (w *Reweighting) LogZ(betas ...float64) ([]Average, error) {
 	if err := w.check("LogZ", betas); err != nil {
 		return nil, err

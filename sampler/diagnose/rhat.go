@@ -22,8 +22,7 @@ var (
 	ErrRange = errors.New("the variance is outside the range of float64")
 )
 
-// NotFinite is the error of a series that contains a NaN or an infinity. It names the first such
-// draw.
+// NotFinite is the error for draws that contain a NaN or an infinity. It names the first such draw.
 type NotFinite struct {
 	Chain, Draw int // position of the first draw that is not finite, in the order of chains
 	Value       float64

@@ -74,8 +74,8 @@ const maxDraws = math.MaxInt32 / 16
 var ErrRanks = errors.New("ranks do not merge")
 
 // Merge adds the chains of o, another part of the same run, to t. It does not change o. It returns
-// an error and leaves t unchanged if t has some of the chains already, if o belongs to a run with
-// other settings, or if chains of t or o do not have all of their draws.
+// an error and leaves t unchanged if t has some of the chains already or if o belongs to a run with
+// other settings. Chains of t or o that do not have all of their draws are also an error.
 //
 // Merge takes some microseconds per function.
 func (t *Tally) Merge(o *Tally) error {
@@ -253,9 +253,9 @@ func (t *Tally) Summary() (Summary, error) {
 // and Σ exp(2l) in exact sums, whatever the size of l, so parts merged in any order give the same
 // bits.
 //
-// stdErr is the relative standard error of the mean of the weights, which is to first order the
-// standard error of its logarithm. For a single chain stdErr is 0 and has no meaning. ess is the
-// effective sample size (Σw)²/Σw² of the weights w = exp(l).
+// The result stdErr is the relative standard error of the mean of the weights, which is to first
+// order the standard error of its logarithm. For a single chain stdErr is 0 and has no meaning. The
+// result ess is the effective sample size (Σw)²/Σw² of the weights w = exp(l).
 //
 // LogMeanExp returns an error if the tally does not keep these sums, if a log-weight is NaN, +Inf
 // or beyond ±2²⁸, or if no weight is positive (mean is then −Inf). It also returns the error of

@@ -87,11 +87,12 @@ func newTrace(functions int) *Trace {
 // there would be more batches. Its [Summary] has
 //
 //   - the mean and the standard deviation of all draws,
-//   - MCSE and ESSMean by batch means, with batches of √n draws or more for n draws, pooled with
-//     the variance of the chain means. If that variance is larger than chance allows (F test at 1
-//     %), it is used alone, so that chains stuck in different places are noticed. If batches are
-//     correlated, their autocorrelations are included. If the effective number of batches is so
-//     small that a confidence interval would cover too little, MCSE has the error [ErrTooFew],
+//   - MCSE and ESSMean by batch means, with batches of √n draws or more for n draws. The variance
+//     of the batch means is pooled with that of the chain means. If the latter is larger than chance
+//     allows (F test at 1 %), it is used alone, so that chains stuck in different places are
+//     noticed. If batches are correlated, their autocorrelations are included. If the effective
+//     number of batches is so small that a confidence interval would cover too little, MCSE has
+//     the error [ErrTooFew],
 //   - MCSEChains, by the variance of the chain means alone, and RHatNested,
 //   - RHat as the plain split statistic without ranks (Gelman et al. 2013); it compares the first
 //     and the second half of the complete batches, which omits at most 2 batches in 34.
@@ -801,9 +802,10 @@ type Histogram struct {
 	Counts []int
 }
 
-// Histogram counts the draws of one function in all chains. It uses bins of equal width from the
-// smallest to the largest value. If all draws are equal, the bins have width 1/bins around that
-// value. The names "energy", "accept" and "moves" are also accepted.
+// Histogram returns a histogram of the values of one function over all chains. The given number of
+// bins have equal width and span the range from the smallest to the largest value. If all values
+// are equal, the range has length 1 and is centred on that value. The names "energy", "accept" and
+// "moves" are also accepted.
 //
 // It returns the errors of [Trace.Values], and an error if there are no draws (ErrTooFew) or draws
 // are not finite (a *[NotFinite]). It panics if bins < 1.
@@ -1030,8 +1032,8 @@ type Marginals struct {
 
 	// SE is the standard error of each entry of P, or nil for a single chain. It is the standard
 	// deviation between the means of the chains, divided by √chains, which is valid whatever the
-	// autocorrelation. If no draw had a level, or every draw had it, its SE is 0, which proves
-	// nothing.
+	// autocorrelation. If no draw or every draw had a level, its SE is 0, which does not mean that
+	// P is exact.
 	SE []float64
 }
 
@@ -1103,8 +1105,8 @@ func (t *Trace) Marginals() (Marginals, error) {
 }
 
 // Summary computes the diagnostics of the draws so far. Draws that only some chains have (see
-// [Trace.Len]) are not included. If the trace keeps every value and has S draws, it takes O(S log
-// S) time and O(S) memory.
+// [Trace.Len]) are not included. If the trace keeps every value and has S draws, Summary takes O(S
+// log S) time and O(S) memory.
 func (t *Trace) Summary() Summary {
 	s := Summary{Chains: t.Chains(), Draws: t.Len(), Streaming: t.streaming}
 	var draws, moves, accepts int

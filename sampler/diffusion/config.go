@@ -25,9 +25,9 @@ type Decoding uint8
 
 const (
 	// DecodeLast draws every token from its projected row, except in the last step, which takes the
-	// most likely token of each row. The sample then satisfies whatever the projection guarantees
-	// for the most likely tokens together with those already unmasked. Among equally likely tokens
-	// the lowest is taken, so the projection should leave a margin.
+	// most likely token of each row. If the projection guarantees that the most likely tokens and
+	// the tokens already unmasked together satisfy the constraint, so does the sample. Among
+	// equally likely tokens the lowest is taken, so the projection should leave a margin.
 	DecodeLast Decoding = iota
 
 	// DecodeRows draws every token from its projected row. Tokens are drawn independently, so
@@ -89,7 +89,7 @@ type Config struct {
 	// allowed samples. A [Committer] also receives every finished sample.
 	//
 	// If the projection is a [Drawer], a step draws the clean sample x_0 jointly from the
-	// prediction restricted to the set, and then the next state from q(x_s | x_t, x_0). Such a
+	// prediction restricted to the set. It then draws the next state from q(x_s | x_t, x_0). Such a
 	// sample is certain to be in the set, or it fails with an error that wraps
 	// constraint.ErrInfeasible (see [Runner.Sample]).
 	Projector Projector

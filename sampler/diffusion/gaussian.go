@@ -40,7 +40,8 @@ type Gaussian struct {
 	// noise.
 	Wide bool
 
-	// Recompute computes the noise ε̂ from the projected prediction instead of the denoiser's own.
+	// Recompute computes the noise ε̂ from the projected prediction instead of the denoiser's own
+	// prediction; see [Gaussian].
 	Recompute bool
 }
 

@@ -16,13 +16,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Guide is a denoiser whose guidance can act on the reverse step of [Factorised] steps instead of
-// its prediction. This is called guidance at the posterior. A runner finds a Guide through
-// energy.As, so a wrapper must forward As. A runner that applies the guidance sets Noised.Guided.
+// Guide is a denoiser whose guidance a runner can apply to the reverse step instead of to the
+// prediction. This is called guidance at the posterior and needs [Factorised] steps. A runner finds
+// a Guide through energy.As, so a wrapper must forward As. A runner that applies the guidance sets
+// the field Guided of energy.Noised.
 type Guide interface {
-	// Guidance returns the weight γ of the guidance and its source. For [ClassifierFree] the source
-	// is unconditional, a denoiser without the condition. For [ClassifierGuided] it is the
-	// classifier by. Both are nil if the guidance is already in the prediction.
+	// Guidance returns the weight γ of the guidance as scale, and the source of the guidance. For
+	// [ClassifierFree] the source is a denoiser without the condition (the result unconditional).
+	// For [ClassifierGuided] it is a classifier (the result by). The other result is nil. Both are
+	// nil if the prediction already contains the guidance.
 	Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier)
 }
 
@@ -319,9 +321,9 @@ type ClassifierFree struct {
 	// Scale is the weight γ ≥ 0 of the guidance.
 	Scale float64
 
-	// AtPosterior guides the reverse step of [Factorised] steps instead of the prediction. It
-	// cannot be combined with projections. A wrapper of the denoiser must forward energy.As; see
-	// [Guide].
+	// AtPosterior applies the guidance to the reverse step instead of to the prediction. The steps
+	// must be [Factorised], or those of [Masked] with FirstHitting. AtPosterior cannot be combined
+	// with projections. A wrapper of the denoiser must forward energy.As; see [Guide].
 	AtPosterior bool
 }
 
@@ -420,9 +422,9 @@ type ClassifierGuided struct {
 	// Scale is the weight γ ≥ 0 of the guidance.
 	Scale float64
 
-	// AtPosterior guides the reverse step of [Factorised] steps instead of the prediction. It
-	// cannot be combined with projections. A wrapper of the denoiser must forward energy.As; see
-	// [Guide].
+	// AtPosterior applies the guidance to the reverse step instead of to the prediction. The steps
+	// must be [Factorised], or those of [Masked] with FirstHitting. AtPosterior cannot be combined
+	// with projections. A wrapper of the denoiser must forward energy.As; see [Guide].
 	AtPosterior bool
 }
 

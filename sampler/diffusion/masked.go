@@ -144,7 +144,7 @@ func (p *masked) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Str
 	return p.step(x, nil, v, t, s, r)
 }
 
-// Renoise implements [Renoiser]. It reveals random masks, with the tokens of x0.
+// Renoise implements [Renoiser]. It reveals random masks by setting them to the tokens of x0.
 func (p *masked) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, t, s, r)
 }
@@ -200,7 +200,7 @@ func (p *firstHitting) Reverse(x []int32, _, v []float32, _, s float64, r *sampl
 	return p.step(x, nil, v, s, r)
 }
 
-// Renoise implements [Renoiser]. It reveals one random mask, with the token of x0.
+// Renoise implements [Renoiser]. It reveals one random mask by setting it to the token of x0.
 func (p *firstHitting) Renoise(x, x0 []int32, v []float32, _, s float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, s, r)
 }

@@ -44,7 +44,7 @@ func (s *OrderScore) UnmarshalText(name []byte) error {
 // this way.
 //
 // Use [Masked] for samples, and Ordered for output that is more likely than typical samples.
-// Ordered does not sample from the denoiser's distribution: which sites are revealed depends on the
+// Ordered does not sample from the denoiser's distribution. Which sites are revealed depends on the
 // tokens drawn for them, so likely tokens are favoured, even if sites are revealed one at a time.
 //
 // All blocks get the same share of the steps. If a block has m masks and k steps left, a step
@@ -117,7 +117,7 @@ func (p *ordered) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.St
 	return p.step(x, nil, v, r)
 }
 
-// Renoise implements [Renoiser]. It reveals the tokens of x0 with the highest scores.
+// Renoise implements [Renoiser]. It sets the masks with the highest scores to the tokens of x0.
 func (p *ordered) Renoise(x, x0 []int32, v []float32, _, _ float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, r)
 }

@@ -46,9 +46,9 @@ type ParticlesConfig struct {
 	// distribution of the samples then tends to p(x)·1[x ∈ C]·G_0(x), up to normalisation; see
 	// [Particles] for p and C.
 	//
-	// Potential is called from one goroutine, once per step for all states. x holds the states,
-	// states × sites tokens, and t holds their times. For each state it stores log G_t(x_t) in
-	// logG, or −Inf for weight zero.
+	// Potential is called from one goroutine, once per step for all states. The argument x holds
+	// the states, states × sites tokens, and t holds their times. For each state it stores log
+	// G_t(x_t) in logG, or −Inf for weight zero.
 	//
 	// At times t > 0, G_t only steers the particles and cancels in the end. Fewer particles are
 	// wasted the closer it is to the mean of G_0 given x_t (a learned value).
@@ -148,8 +148,8 @@ type Particles struct {
 var _ crowd = (*Particles)(nil)
 
 // NewParticles returns particles that sample from the model by the given process, under the
-// constraint of cfg.Projector, weighted by cfg.Potential, or both. It makes the projection under
-// ctx.
+// constraint of cfg.Projector, weighted by cfg.Potential, or both. It binds the projector; this can
+// take long and stops when ctx ends.
 //
 // NewParticles returns the same errors as [New]. It also returns an error if cfg has neither a
 // projector nor a potential, or if the projection is not a [Drawer] or is a [Committer]. The steps
@@ -464,10 +464,10 @@ func (p *Particles) LoadFile(ctx context.Context, path string) error {
 }
 
 // Join combines p with the parts of a run that follow p, so that [Particles.LogProb] covers the
-// samples of p and of all parts. The result has the same bits as that of a single run. p and every
-// part must have made their samples, and each part must begin (Config.First) where the previous one
-// ends. If a part belongs to another run, the error names the setting that differs. If Join returns
-// an error, p is unchanged. Otherwise p makes no more samples.
+// samples of p and of all parts. The result has the same bits as that of a single run. All parts,
+// including p, must have made their samples. Each part must begin (Config.First) where the previous
+// one ends. If a part belongs to another run, the error names the setting that differs. If Join
+// returns an error, p is unchanged. Otherwise p makes no more samples.
 func (p *Particles) Join(parts ...*Particles) error {
 	end := p.run.cfg.First + len(p.weight)
 	var here *fingerprint.List

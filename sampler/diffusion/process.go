@@ -26,8 +26,8 @@ func checkShape(process string, sites, levels int) error {
 // and [Penalised] are processes on reals. Package diffusiontest tests processes that you write.
 type Process[S energy.Site] interface {
 	// Bind returns the steps for samples of the given shape, one sample at a time. A runner calls
-	// Bind once for every sample that it makes at the same time. Bind may take a long time. If a
-	// setting is wrong, the error names it.
+	// Bind once for each of the samples that it makes at the same time. Bind may take a long time.
+	// If a setting is wrong, the error names it.
 	Bind(ctx context.Context, sites, levels int) (Steps[S], error)
 }
 
@@ -49,10 +49,11 @@ type Steps[S energy.Site] interface {
 	// exceed unless Steps is [Clocked].
 	Next(x []S, t float64, step, steps int, r *sampler.Stream) (s float64)
 
-	// Reverse replaces the state x = x_t by a draw of x_s, given a prediction of x_0. raw is the
-	// prediction of the denoiser, and v is the projected prediction, or raw itself. Tokens are
-	// drawn from v independently for each site. Reverse may change v so that it agrees with x, for
-	// instance by removing the weight of a mask. The error is a *[PredictionError].
+	// Reverse replaces the state x = x_t by a draw of x_s, given a prediction of x_0. The argument
+	// raw is the prediction of the denoiser. The argument v is the projected prediction, or raw
+	// itself if there is no projection. Tokens are drawn from v independently for each site.
+	// Reverse may change v so that it agrees with x, for instance by removing the weight of a mask.
+	// The error is a *[PredictionError].
 	Reverse(x []S, raw, v []float32, t, s float64, r *sampler.Stream) error
 }
 
@@ -89,8 +90,8 @@ type Renoiser interface {
 	// changes nothing.
 	Condition(v []float32, x []int32, t float64, leaveOneOut bool)
 
-	// Renoise replaces the state x = x_t by a draw from q(x_s | x_t, x_0). v is the result of
-	// Condition from which x0 was drawn.
+	// Renoise replaces the state x = x_t by a draw from q(x_s | x_t, x_0). The argument v is the
+	// result of Condition from which x0 was drawn.
 	Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream)
 }
 
@@ -128,7 +129,8 @@ type Joint interface {
 // FirstHitting.
 type Factorised interface {
 	// Posterior stores in dst, for every site i and level l, the normalised log p(x_s,i = l | x_t),
-	// given the full posterior v of x_0 (see [Renoiser]). dst has the same length as v.
+	// given the full posterior v of x_0 (see [Renoiser]). The slices dst and v have the same
+	// length.
 	Posterior(dst, v []float32, x []int32, t, s float64)
 }
 

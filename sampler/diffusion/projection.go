@@ -9,17 +9,18 @@ import (
 // an interface literal, so that package projection can implement it without importing this package.
 type Projection = interface {
 	// Project replaces the prediction v for one sample by one that satisfies the constraint, and
-	// returns the violation that remains. v holds sites × levels log-weights for tokens, or one
-	// number per site for reals. sample is the index of the sample among those made at the same
-	// time, 0 … samples−1. The step goes from time from to time to. Calls for different values of
-	// sample may be concurrent, but calls for one value are not.
+	// returns the violation that remains. The slice v holds sites × levels log-weights for tokens,
+	// or one number per site for reals. The argument sample is the index of the sample among those
+	// made at the same time, 0 … samples−1. The arguments from and to are the times before and
+	// after the step. Calls for different samples may be concurrent, but calls for the same sample
+	// are not.
 	Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error)
 }
 
 // Projector holds the settings from which a [Projection] is made.
 type Projector interface {
-	// Bind makes the projection for samples of the given shape, of which up to samples are made at
-	// the same time. It may take a long time.
+	// Bind makes the projection for samples of the given shape. The argument samples is the largest
+	// number of samples made at the same time. Bind may take a long time.
 	Bind(ctx context.Context, sites, levels, samples int) (Projection, error)
 }
 
@@ -53,9 +54,10 @@ type GivenDrawer interface {
 
 // Committer is a projection that remembers something between samples, for instance the samples
 // generated so far. Runners call Commit for every finished sample, in the order of the samples and
-// from one goroutine. x is the sample, and v is the last prediction for it, conditioned on the
-// revealed tokens. Commit may change x. If its error wraps constraint.ErrInfeasible, the runner
-// draws the sample again. For checkpoints, a Committer must also be a [Recaller].
+// from one goroutine. The argument x is the sample, and v is the last prediction for it,
+// conditioned on the revealed tokens. Commit may change x. If its error wraps
+// constraint.ErrInfeasible, the runner draws the sample again. For checkpoints, a Committer must
+// also be a [Recaller].
 type Committer interface {
 	Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error
 }

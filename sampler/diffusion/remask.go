@@ -16,20 +16,23 @@ import (
 type RemaskRule uint8
 
 const (
-	// RemaskCap masks each unmasked token with probability σ = min(η, σ_max).
+	// RemaskCap masks each unmasked token with probability σ = min(η, σ_max), where η is Remask.Eta
+	// and σ_max the largest possible probability.
 	RemaskCap RemaskRule = iota
 
-	// RemaskRescale masks each unmasked token with probability σ = η·σ_max.
+	// RemaskRescale masks each unmasked token with probability σ = η·σ_max, where η is Remask.Eta.
 	RemaskRescale
 
 	// RemaskConfidence prefers to mask tokens that were unlikely when they were drawn. If ψ was the
 	// probability of a token then, it is masked with a probability in proportion to e^{−ψ}, at most
-	// σ_max. Of n unmasked tokens, n·min(η, σ_max) are masked on average. Which tokens are masked
-	// depends on the draws, so the result does not follow the denoiser's distribution in any limit.
+	// σ_max. Of n unmasked tokens, n·min(η, σ_max) are masked on average, where η is Remask.Eta.
+	// Which tokens are masked depends on the draws, so the result does not follow the denoiser's
+	// distribution in any limit.
 	RemaskConfidence
 
-	// RemaskLoop is masked diffusion with a pause. For a share of the steps the time stays at Hold.
-	// In these steps, tokens are masked with probability σ = min(η, σ_max) and drawn again.
+	// RemaskLoop is masked diffusion with a pause. For a share of the steps (Remask.Between) the
+	// time stays at Remask.Hold. In these steps, tokens are masked with probability σ = min(η,
+	// σ_max), where η is Remask.Eta, and drawn again.
 	RemaskLoop
 )
 
@@ -68,12 +71,12 @@ type Remask struct {
 	Schedule noise.Schedule // schedule of α; nil means noise.LogLinear{}
 	Rule     RemaskRule
 
-	// Eta is the number η in the rules, in (0, 1]; 0 means 0.02.
+	// Eta is η in the formulas of [RemaskRule], in (0, 1]; 0 means 0.02.
 	Eta float64
 
-	// Hold is the time at which RemaskLoop pauses; 0 means 0.1. Between is the share of the steps
-	// that it makes there; 0 means one half. The other steps are divided equally between the times
-	// before and after the pause.
+	// Hold is the time at which RemaskLoop pauses; 0 means 0.1. Between is the share of all steps
+	// that it makes at this time; 0 means one half. Of the other steps, one half comes before the
+	// pause and one half after it.
 	Hold, Between float64
 }
 
@@ -191,8 +194,8 @@ func (p *remask) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Str
 	return p.step(x, nil, v, t, s, r)
 }
 
-// Renoise implements [Renoiser]. It masks random tokens and reveals random masks, with the tokens
-// of x0.
+// Renoise implements [Renoiser]. It masks random tokens, and reveals random masks by setting them
+// to the tokens of x0.
 func (p *remask) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, t, s, r)
 }

@@ -120,12 +120,13 @@ type workspace[S energy.Site] struct {
 }
 
 // New returns a runner that samples from the model by the given process. It binds the process and
-// the projector under ctx, which may take a long time. Later calls have contexts of their own.
+// the projector, which may take a long time and stops when ctx ends. Later calls have contexts of
+// their own.
 //
 // New returns an error if the model or the process is nil, or if a field of the configuration is
-// out of range. It also returns an error if the process does not match the model or cannot use the
-// projection or the guidance, or if a site is clamped to a mask. Errors of the projector and of a
-// [noise.Checked] model are returned too.
+// out of range. It also returns an error if the process does not match the model, if it cannot use
+// the projection or the guidance, or if a site is clamped to a mask. Errors of the projector and of
+// a [noise.Checked] model are returned too.
 func New[S energy.Site](ctx context.Context, model energy.Denoiser[S], process Process[S], cfg Config) (*Runner[S], error) {
 	return newRunner(ctx, model, process, cfg, 1)
 }

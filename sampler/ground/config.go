@@ -33,7 +33,7 @@ type Config struct {
 
 	// Checkpoint makes Run save the search to the file Path, as SaveFile does, unless Path is
 	// empty. Run saves when it ends, even if the context ended. If Every is not 0, it also saves
-	// after every Every rounds. If saving fails, Run returns the error.
+	// each time it has made Every more rounds. If saving fails, Run returns the error.
 	Checkpoint struct {
 		Path  string
 		Every int

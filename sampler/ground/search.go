@@ -41,17 +41,17 @@ import (
 // [New]. Its methods must not be called concurrently with each other.
 //
 // A Run consists of rounds. In a round every search anneals: it makes sweeps of Metropolis updates
-// over all sites while the inverse temperature rises linearly. It starts at a random point of a
-// range of temperatures that is fitted to the model; the first round starts hot. The annealed state
-// then descends to a local minimum. Finally, the best state of the search adopts every cluster of
-// sites in which the new state is no worse. The number of sweeps in a round is Config.Sweeps times
-// 1, 2, 1, 4, 1, 2, 1, 8, …. After every fourth round each search adopts clusters from another
-// search.
+// over all sites while the inverse temperature rises linearly. Each annealing starts at a random
+// temperature within a range that is fitted to the model; in the first round it starts hot. The
+// annealed state then descends to a local minimum. Finally, the best state of the search adopts
+// every cluster of sites in which the new state is no worse. The number of sweeps in a round is
+// Config.Sweeps times 1, 2, 1, 4, 1, 2, 1, 8, …. After every fourth round each search adopts
+// clusters from another search.
 //
 // Some models are searched in a faster way:
 //
 //   - If all weights have one magnitude and fields are multiples of it, as for the cut of an
-//     unweighted graph, 64 states are annealed at a time as the bits of words. The rounds have 32
+//     unweighted graph, 64 states are annealed at a time, one per bit of a word. The rounds have 32
 //     times as many sweeps, and the best state adopts clusters from each of the states. Square
 //     lattices without fields do not use this, because their windows work better with many rounds.
 //   - If sites have at most three neighbours on average, a sweep redraws an induced forest, some 85
@@ -61,8 +61,8 @@ import (
 //     fourth round of the best search begins with a window. This is a part of at most 4,096 sites
 //     that omits at least one row and one column. It is set to its optimum given the levels
 //     outside, by a minimum-weight perfect matching of frustrated faces, see [Bound]. Some ten
-//     windows of 0.2 s each reach the ground state of ±1 bonds on 50 × 100 sites. A window is not
-//     interrupted.
+//     windows of 0.2 s each reach the ground state of ±1 bonds on 50 × 100 sites. The end
+//     of a context does not interrupt a window.
 //
 // Energy differences are exact integers if all weights and fields of the model are multiples of one
 // unit (up to rounding, 2⁻⁴⁶ of the largest difference). Otherwise they are running sums, and
@@ -147,8 +147,8 @@ func fill[T number](seekers []seeker, g *system[T], l *lattice, seed uint64) {
 	}
 }
 
-// Run makes n rounds (see [Search]). If the context ends, the best state so far is kept, and a
-// later Run continues in the middle of the round, bit for bit as if it had not stopped. Calling Run
+// Run makes n rounds (see [Search]). If the context ends, the best state so far is kept. A later
+// Run then continues in the middle of the round, bit for bit as if it had not stopped. Calling Run
 // while another call is under way is an error.
 func (s *Search) Run(ctx context.Context, n int) error {
 	workers := pool.New(min(s.cfg.Workers, len(s.seekers)))
@@ -292,8 +292,8 @@ func (s *Search) read(ctx context.Context, r io.Reader) error {
 	return err
 }
 
-// Save writes a checkpoint to w. The checkpoint may be in the middle of a round that the end of a
-// context interrupted.
+// Save writes a checkpoint to w. If the end of a context interrupted a round, the checkpoint holds
+// the unfinished round, which a later Run then finishes.
 func (s *Search) Save(w io.Writer) error { return s.life.Save(w) }
 
 // Load restores a checkpoint into a search that was made with the same arguments. Only Seed, Init,

@@ -76,8 +76,8 @@ func (k *kernel) startError(c int) error {
 	return nil
 }
 
-// Step implements [sampler.Transition]. It proposes and accepts for a few chains at a time, and
-// calls ctl.Stop in between.
+// Step implements [sampler.Transition]. It makes the step for a few chains at a time, and calls
+// ctl.Stop in between.
 func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []float32, r []sampler.Stream) (done int) {
 	for k.at.chain < len(k.at.pending) {
 		lo, hi := k.at.span(k.system.sites)

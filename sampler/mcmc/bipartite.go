@@ -136,14 +136,15 @@ func (k *bipartite) hiddenField(lo, hi int, x []int32) []float32 {
 	return k.odds[lo*k.hidden : hi*k.hidden]
 }
 
-// Step implements [sampler.Transition]. It makes the stages of [bipartite.Stage] and calls ctl.Stop
-// between them.
+// Step implements [sampler.Transition]. It makes one step, in the stages of [bipartite.Stage], and
+// calls ctl.Stop between stages.
 func (k *bipartite) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.at.Step(ctl, k, info, x, r, 5, k.work())
 }
 
-// Stage implements [sweep.Staged]. The stages draw the hidden units, compute the fields of the
-// visible units, draw the visible units, evaluate the new states, and move the chains to them.
+// Stage implements [sweep.Staged]: it makes one of the five stages of a step for the chains lo …
+// hi−1. The stages draw the hidden units, compute the fields of the visible units, draw the visible
+// units, evaluate the new states, and move the chains to them.
 func (k *bipartite) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	r = r[lo:hi]
 	switch stage {

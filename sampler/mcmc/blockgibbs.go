@@ -22,7 +22,7 @@ import (
 // given the hidden units, x ~ p(x|h). This leaves p(x) ∝ e^{−E(x)} invariant and is reversible.
 // Probabilities are rounded to float32 and to multiples of 2⁻³¹.
 //
-// If Blocks is set, the model may be any. A step visits the blocks in order. For each block it
+// If Blocks is set, any model will do. A step visits the blocks in order. For each block it
 // evaluates the energy of every combination of the block's levels and draws one from p(x_block |
 // rest), in float64. A block of s sites takes levels^s evaluations. Blocks may overlap; sites that
 // are in no block never move.
@@ -112,7 +112,7 @@ func (k *blockGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [sweep.Walker]: an update redraws one block.
+// Walk implements [sweep.Walker]. It makes n updates of chain s, each of which redraws one block.
 func (k *blockGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	pending := &k.At.Info[s]
 	pending.Accept = 1

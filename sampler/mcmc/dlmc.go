@@ -31,8 +31,8 @@ import (
 // as with DMALA.
 //
 // Probabilities are computed in float32, with a relative error of 2·10⁻⁶ against the formula. The
-// acceptance probability uses the same rounded probabilities as the draw. States of two-level tori
-// are stored as bits under the conditions stated in [DMALA].
+// acceptance probability uses the same rounded probabilities as the draw. On two-level models on a
+// torus (a periodic lattice), states are stored as bits under the conditions stated in [DMALA].
 type DLMC struct {
 	// StepSize is the time τ. In its unit, a site jumps to a level of the same energy at rate g(1).
 	// If it is 0, the time starts at 0.2 and is tuned during warm-up.

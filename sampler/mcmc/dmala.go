@@ -24,7 +24,7 @@ import (
 // only to first order (see energy.Differentiable). Inexact differences lower the acceptance
 // probability, but π ∝ e^{−E} stays invariant. Energies and weights of the current states are
 // cached, so a step costs one evaluation of the model. If the model is [Proposing], its cheaper
-// field takes the place of the table.
+// approximate differences replace the table.
 //
 // The zero value tunes its step size during warm-up.
 //
@@ -128,10 +128,10 @@ func (l langevin) fit(ctx context.Context, method string, m energy.Model, chains
 	return newRows(method, m, chains, l)
 }
 
-// Proposing is a model with an approximate field of energy differences. This field is cheaper to
-// compute than that of [energy.Incremental] and accurate enough for proposals. [DMALA] proposes
-// with this field and accepts with the exact energy, so the target stays invariant. model.RBM is
-// Proposing, and so is an energy.Affine of an RBM.
+// Proposing is a two-level model that can compute approximate energy differences of all flips. They
+// cost less than the differences of [energy.Incremental] and are accurate enough for proposals.
+// [DMALA] proposes with them and accepts with the exact energy, so the target stays invariant.
+// model.RBM is Proposing, and so is an energy.Affine of an RBM.
 type Proposing = interface {
 	energy.Incremental
 

@@ -23,8 +23,8 @@ import (
 // published algorithm may differ.
 //
 // If E is linear, q is the conditional distribution of the state given the noisy state. DUPS
-// therefore samples π at every step size if sites are independent and have two levels or
-// categories. On other targets it is biased. As α → 0, sites move at rates ∝ 1 + p(x')/p(x), which
+// therefore samples π at every step size if sites are independent and their levels are unordered or
+// only two. On other targets it is biased. As α → 0, sites move at rates ∝ 1 + p(x')/p(x), which
 // are reversible under π. The error therefore vanishes, in proportion to ε = exp(−1/(2α)). At ε =
 // 2⁻⁸ the total variation distance on the 3×3 Ising torus of [DULA] is .0068. With DULA it is
 // .0048, but DULA then moves half as much. [DMAPS] has no error.
@@ -68,7 +68,8 @@ func (d DUPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 // where n and q are the distributions of the two stages of DUPS. Since y is an exact draw of the
 // noise, this is a Metropolis–Hastings step for p(x|y) ∝ π(x) n(y|x). It leaves π invariant and is
 // reversible, however inexact the energy differences are. The acceptance probability is derived
-// here, not in the paper. It is 1 if sites are independent and have two levels or categories.
+// here, not in the paper. It is 1 if sites are independent and their levels are unordered or only
+// two.
 //
 // A step costs two evaluations of the model: the differences at y and the energy at x'. With the
 // best step size for each method, DMAPS mixes faster per step than [DMALA]: 1.2 to 1.5 times on the

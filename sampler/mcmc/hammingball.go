@@ -110,7 +110,8 @@ type hammingBall struct {
 
 var _ sampler.Costed = (*hammingBall)(nil)
 
-// Reset implements [sampler.Transition] and discards the energies of an interrupted update.
+// Reset implements [sampler.Transition]. It evaluates the states x and discards the energies of an
+// interrupted update.
 func (k *hammingBall) Reset(ctl sampler.Control, x []int32) error {
 	k.known = 0
 	return k.Locals.Reset(ctl, x)
@@ -123,7 +124,8 @@ func (k *hammingBall) Step(ctl sampler.Control, info []sampler.Info, x []int32, 
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [sweep.Walker]: an update redraws the state within one ball.
+// Walk implements [sweep.Walker]. It makes n updates of chain s, each of which redraws the state
+// within one Hamming ball.
 func (k *hammingBall) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	pending := &k.At.Info[s]
 	pending.Accept = 1

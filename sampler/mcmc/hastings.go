@@ -70,10 +70,12 @@ func (k *hastings) Warning() string {
 	return k.tune.Warning(k.alpha)
 }
 
-// Start implements [sampler.Starter] by the start method of the proposal.
+// Start implements [sampler.Starter]. It draws the initial state with the start method of the
+// proposal.
 func (k *hastings) Start(x []int32, r *sampler.Stream) error { return k.proposal.start(x, r) }
 
-// Allows implements [sampler.Confined]. It reports whether the proposal's language allows x.
+// Allows implements [sampler.Confined]. It reports whether x is in the set of allowed states to
+// which the proposal is restricted.
 func (k *hastings) Allows(x []int32) bool { return k.proposal.check(0, 1, x) == nil }
 
 // Reset implements [sampler.Transition]. It computes the energies, differences and weights at the
@@ -91,15 +93,16 @@ func (k *hastings) Reset(ctl sampler.Control, x []int32) error {
 	})
 }
 
-// Step implements [sampler.Transition]. It makes the stages of [hastings.Stage] and calls ctl.Stop
-// between them.
+// Step implements [sampler.Transition]. It makes one step, in the stages of [hastings.Stage], and
+// calls ctl.Stop between stages.
 func (k *hastings) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	k.x = x
 	return k.at.Step(ctl, k, info, x, r, 5, k.proposal.work())
 }
 
-// Stage implements [sweep.Staged]. The stages update the weights, propose, evaluate the model,
-// compute the weights at the proposals, and accept or reject.
+// Stage implements [sweep.Staged]: it makes one of the five stages of a step for the chains lo …
+// hi−1. The stages update the weights, propose, evaluate the model, compute the weights at the
+// proposals, and accept or reject.
 func (k *hastings) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	switch {
 	case stage == 0 && k.source != nil:

@@ -126,7 +126,8 @@ func (k *following) choose() (err error) {
 	return nil
 }
 
-// Reset implements [sampler.Transition]. It selects the kernel again if the model has changed.
+// Reset implements [sampler.Transition]. It resets the kernel in use, which it chooses anew if the
+// model has changed.
 func (k *following) Reset(ctl sampler.Control, x []int32) error {
 	if v := k.model.Version(); v != k.seen {
 		if k.seen = v; k.patient {
@@ -139,8 +140,8 @@ func (k *following) Reset(ctl sampler.Control, x []int32) error {
 	return k.Kernel.Reset(ctl, x)
 }
 
-// Step implements [sampler.Transition]. After a number of steps of the slow kernel (the constant
-// patience) it changes to the quick one.
+// Step implements [sampler.Transition]. It makes a step of the kernel in use. After a fixed number
+// of steps (the constant patience) with the slow kernel, it changes to the quick one.
 func (k *following) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if k.since == patience {
 		return k.Kernel.Step(ctl, info, x, r)

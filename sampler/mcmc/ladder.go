@@ -16,9 +16,10 @@ type Ladder struct {
 	Swap []float64
 
 	// Barrier is Σ_j (1 − Swap[j]). It estimates the communication barrier, which measures how hard
-	// it is for a state to travel between the ends of the ladder, and hardly depends on the rungs
-	// between. If n rungs have equal Swap and the replicas mix well, a chain completes a round trip
-	// every 2 + 2·Barrier/(1 − Barrier/(n−1)) steps (Syed et al. 2022).
+	// it is for a state to travel between the ends of the ladder. The barrier hardly depends on
+	// where the rungs between the ends are. If n rungs have equal Swap and the replicas mix well, a
+	// chain completes a round trip every 2 + 2·Barrier/(1 − Barrier/(n−1)) steps (Syed et al.
+	// 2022).
 	Barrier float64
 
 	// RoundTrips is the number of times that a replica moved from the coldest rung (β = 1) to the

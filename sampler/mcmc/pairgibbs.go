@@ -13,9 +13,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// PairGibbs redraws two sites at a time. It picks a pair of sites i and j uniformly and draws their
-// levels a and b from the exact joint conditional distribution restricted to a language C (the
-// field Within),
+// PairGibbs redraws two sites at a time. It picks a pair of sites i and j uniformly. It draws their
+// levels a and b from the exact joint conditional distribution restricted to a set C of allowed
+// states (the language in the field Within),
 //
 //	p(x_i = a, x_j = b | rest) ∝ exp(−E(x with x_i = a, x_j = b)) · 1[x ∈ C],
 //
@@ -103,7 +103,8 @@ func (k *pairGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [sweep.Walker]: an update redraws one pair of sites.
+// Walk implements [sweep.Walker]. It makes n updates of chain s, each of which redraws one pair of
+// sites.
 func (k *pairGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	k.begin(x)
 	pending := &k.At.Info[s]

@@ -327,8 +327,7 @@ func newFlipLaw(sites int, l langevin) flipLaw {
 	return p
 }
 
-// SetStep implements [sweep.FlipLaw]. The argument alpha is the step size, or the jump time of
-// [DLMC].
+// SetStep implements [sweep.FlipLaw]. It sets the step size (for [DLMC], the jump time) to alpha.
 func (p *flipLaw) SetStep(alpha float64) {
 	if p.jumps {
 		p.tau = float32(alpha)
@@ -343,7 +342,8 @@ func (p *flipLaw) SetStep(alpha float64) {
 	}
 }
 
-// Thresholds implements [sweep.FlipLaw]. It computes the flip thresholds of whole states.
+// Thresholds implements [sweep.FlipLaw]. It stores in t, for every site of the states x, 2³¹ times
+// the probability that the proposal flips the site. The slice h holds the local fields.
 func (p *flipLaw) Thresholds(t []int32, h []float32, x []int32) {
 	if p.jumps {
 		simd.JumpThresholds(t, h, x, p.tau, p.rate)

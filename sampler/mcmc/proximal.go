@@ -58,14 +58,15 @@ func (k *proximal) Reset(ctl sampler.Control, x []int32) error {
 	})
 }
 
-// Step implements [sampler.Transition]. It makes the stages of [proximal.Stage] and calls ctl.Stop
-// between them.
+// Step implements [sampler.Transition]. It makes one step, in the stages of [proximal.Stage], and
+// calls ctl.Stop between stages.
 func (k *proximal) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.at.Step(ctl, k, info, x, r, 6, k.proposal.work())
 }
 
-// Stage implements [sweep.Staged]. The stages add noise, evaluate the noisy states, compute their
-// weights, draw the proposals, evaluate these, and accept or reject.
+// Stage implements [sweep.Staged]: it makes one of the six stages of a step for the chains lo …
+// hi−1. The stages add noise, evaluate the noisy states, compute their weights, draw the proposals,
+// evaluate these, and accept or reject.
 func (k *proximal) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	switch stage {
 	case 0:

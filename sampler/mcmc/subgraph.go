@@ -33,13 +33,13 @@ import (
 // 1, 75 % at width 3 and 81 % at width 8.
 //
 // On sparse random graphs at low temperatures, forests yield several to a hundred times as many
-// effective draws per second as Gibbs (BenchmarkSparseGlass), and more the lower the temperature.
-// At higher temperatures Gibbs is as fast. Wider sets are meant for spin glasses on lattices, with
-// [Tempering].
+// effective draws per second as Gibbs (BenchmarkSparseGlass). The lower the temperature, the larger
+// is the gain. At higher temperatures Gibbs is as fast. Wider sets are meant for spin glasses on
+// lattices, with [Tempering].
 //
-// On ferromagnets near their critical temperature other methods are faster. The sites around a set
-// hold it in place there, while Gibbs redraws many chains of such models at a time, and cluster
-// methods (package cluster) move correlated sites together.
+// On ferromagnets near their critical temperature other methods are faster. There the sites around
+// a set hold it in place. Gibbs redraws many chains of such models at a time, and cluster methods
+// (package cluster) move correlated sites together.
 //
 // For forests of two-level pair models, a step costs about 15 ns per site. With AVX-512 and at
 // least eight chains in a block (see [sampler.Config.Block]) it costs about 5 ns and gives the same
@@ -311,7 +311,8 @@ var (
 	_ sampler.Starter = (*subgraphs)(nil)
 )
 
-// Reset implements [sampler.Transition] and discards an interrupted step.
+// Reset implements [sampler.Transition]. It evaluates the states x and discards an interrupted
+// step.
 func (k *subgraphs) Reset(ctl sampler.Control, x []int32) error {
 	k.run.Begin()
 	clear(k.held)
@@ -329,7 +330,8 @@ func (k *subgraphs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return done
 }
 
-// Walk implements [sweep.Walker]: an update redraws the current set of sites for chain s.
+// Walk implements [sweep.Walker]. It makes the one update of a step of chain s: it redraws the
+// sites of the current set.
 func (k *subgraphs) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 	if !k.redraw(&k.sets[k.turn], x, &r[s]) {
 		return 0

@@ -70,8 +70,9 @@ func (k *swap) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sam
 	return done
 }
 
-// Walk implements [sweep.Walker]: an update proposes one exchange. If all sites have the same
-// level, no exchange changes anything, and the acceptance probability is 1.
+// Walk implements [sweep.Walker]. It makes n updates of chain s, each of which proposes one
+// exchange. If all sites have the same level, no exchange changes anything, and the acceptance
+// probability is 1.
 func (k *swap) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	pending := &k.At.Info[s]
 	if constant(x) {

@@ -45,8 +45,8 @@ type Tempering struct {
 	Base sampler.Method
 
 	// Betas is the ladder of inverse temperatures, descending from 1, all ≥ 0. If it is nil, the
-	// ladder starts with equally spaced values from 1 to 0, as many as Rungs, and is tuned: the
-	// first half of warm-up moves the inner values four times to make all swaps equally likely.
+	// ladder starts with Rungs equally spaced values from 1 to 0 and is tuned. The first half of
+	// warm-up moves the inner values four times, to make all swaps equally likely.
 	Betas []float64
 
 	// Rungs is the number of rungs if Betas is nil; 0 means 8. The best number is about twice the
@@ -141,7 +141,8 @@ func (k *tempering) changed() bool {
 	})
 }
 
-// Cost implements [sampler.Costed]. It returns NaN if Base is not Costed.
+// Cost implements [sampler.Costed]. It estimates the cost of one step, or returns NaN if a kernel
+// of Base is not Costed.
 func (k *tempering) Cost([]sampler.Info) float64 {
 	m, sum := k.price.Of(k.model), 0.0
 	for j, base := range k.kernels {
@@ -350,10 +351,10 @@ func (k *tempering) Allows(x []int32) bool {
 
 func (k *tempering) state(j, s int) []int32 { return k.states(j)[s*k.sites : (s+1)*k.sites] }
 
-// Reset implements [sampler.Transition]. It sets the replicas of rung 0 to x. On the first call,
-// the other replicas become copies of x. On later calls they keep their states, unless a state now
-// has probability zero. Reset first computes the energies of the chains and then resets the kernels
-// of the rungs. It calls ctl.Stop between chains; the kernels call it too.
+// Reset implements [sampler.Transition]. It sets the replicas of rung 0, those at β = 1, to x. On
+// the first call, the other replicas become copies of x. On later calls they keep their states,
+// unless a state now has probability zero. Reset first computes the energies of the chains and then
+// resets the kernels of the rungs. It calls ctl.Stop between chains; the kernels call it too.
 func (k *tempering) Reset(ctl sampler.Control, x []int32) error {
 	if ctl.Stop == nil || !k.renewing {
 		k.show()
@@ -473,7 +474,8 @@ func (u until) Err() error {
 	return nil
 }
 
-// Step implements [sampler.Transition]. It moves the replicas of all rungs and then swaps states.
+// Step implements [sampler.Transition]. It moves the replica at every inverse temperature and then
+// swaps states between neighbouring temperatures.
 func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	unread := ctl.Unread
 	ctl = sampler.Control{Stop: ctl.Stop, Workers: ctl.Workers} // for the kernels of the rungs
@@ -544,8 +546,8 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return 1
 }
 
-// Show implements [sampler.Lazy]. It stores the states of rung 0 in x and those of the other rungs
-// in k.x.
+// Show implements [sampler.Lazy]. It stores the chain's states, those at β = 1, in x, and updates
+// the kernel's own copies of the states at other temperatures.
 func (k *tempering) Show(x []int32) {
 	k.show()
 	if k.stale {
@@ -707,10 +709,11 @@ type rungs struct {
 	chain int
 }
 
-// Len returns the number of rungs.
+// Len returns the number of rungs, the positions on the ladder of temperatures.
 func (r *rungs) Len() int { return len(r.k.betas) }
 
-// Rung returns the inverse temperature, energy and state of rung j.
+// Rung returns the inverse temperature of rung j, and the energy and the state of the replica
+// there.
 func (r *rungs) Rung(j int) (beta, energy float64, x []int32) {
 	k, s := r.k, r.chain
 	x = k.state(j, s)

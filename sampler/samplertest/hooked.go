@@ -13,13 +13,14 @@ type hooked struct {
 	hook func()
 }
 
-// Energy implements [energy.Model].
+// Energy calls the hook and then the Energy method of the wrapped model.
 func (h *hooked) Energy(e []float64, x []int32) {
 	h.hook()
 	h.Model.Energy(e, x)
 }
 
-// As implements [energy.Capable].
+// As implements [energy.Capable]. It offers the optional interfaces of the wrapped model; their
+// evaluating methods call the hook first.
 func (h *hooked) As(target any) bool {
 	switch p := target.(type) {
 	case *energy.Differentiable:
@@ -55,7 +56,7 @@ type hookedTable struct {
 	m energy.Differentiable
 }
 
-// Gradient implements [energy.Differentiable].
+// Gradient calls the hook and then the Gradient method of the wrapped model.
 func (h hookedTable) Gradient(e []float64, g []float32, x []int32) {
 	h.hook()
 	h.m.Gradient(e, g, x)
@@ -66,7 +67,7 @@ type hookedField struct {
 	m energy.Binary
 }
 
-// Field implements [energy.Binary].
+// Field calls the hook and then the Field method of the wrapped model.
 func (h hookedField) Field(e []float64, f []float32, x []int32) {
 	h.hook()
 	h.m.Field(e, f, x)
@@ -77,7 +78,7 @@ type hookedConditional struct {
 	m energy.Conditional
 }
 
-// Conditional implements [energy.Conditional].
+// Conditional calls the hook and then the Conditional method of the wrapped model.
 func (h hookedConditional) Conditional(d []float64, site int, x []int32) {
 	h.hook()
 	h.m.Conditional(d, site, x)
@@ -88,13 +89,13 @@ type hookedLocal struct {
 	m energy.Local
 }
 
-// Locals implements [energy.Local].
+// Locals calls the hook and then the Locals method of the wrapped model.
 func (h hookedLocal) Locals(d []float64, x []int32) {
 	h.hook()
 	h.m.Locals(d, x)
 }
 
-// Move implements [energy.Local].
+// Move calls the hook and then the Move method of the wrapped model.
 func (h hookedLocal) Move(d []float64, site int, to int32, x []int32) {
 	h.hook()
 	h.m.Move(d, site, to, x)
@@ -105,7 +106,7 @@ type hookedEstimate struct {
 	m energy.Stochastic
 }
 
-// Estimate implements [energy.Stochastic].
+// Estimate calls the hook and then the Estimate method of the wrapped model.
 func (h hookedEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 	h.hook()
 	h.m.Estimate(g, x, src)
@@ -116,10 +117,10 @@ type hookedWindow struct {
 	h *hooked
 }
 
-// Energy implements [energy.Model].
+// Energy calls the hook and then the Energy method of the wrapped model.
 func (h hookedWindow) Energy(e []float64, x []int32) { h.h.Energy(e, x) }
 
-// Window implements [energy.Windowed].
+// Window calls the hook and then the Window method of the wrapped model.
 func (h hookedWindow) Window(e []float64, g []float32, x []int32, w int) {
 	h.h.hook()
 	h.Windowed.Window(e, g, x, w)
@@ -130,16 +131,16 @@ type hookedLayers struct {
 	h *hooked
 }
 
-// Energy implements [energy.Model].
+// Energy calls the hook and then the Energy method of the wrapped model.
 func (h hookedLayers) Energy(e []float64, x []int32) { h.h.Energy(e, x) }
 
-// HiddenField implements [energy.Bipartite].
+// HiddenField calls the hook and then the HiddenField method of the wrapped model.
 func (h hookedLayers) HiddenField(f []float32, x []int32) {
 	h.h.hook()
 	h.Bipartite.HiddenField(f, x)
 }
 
-// VisibleField implements [energy.Bipartite].
+// VisibleField calls the hook and then the VisibleField method of the wrapped model.
 func (h hookedLayers) VisibleField(f []float32, v []int32) {
 	h.h.hook()
 	h.Bipartite.VisibleField(f, v)
@@ -148,5 +149,5 @@ func (h hookedLayers) VisibleField(f []float32, v []int32) {
 // forwarded is a wrapper that forwards all methods and optional interfaces to a model.
 type forwarded struct{ energy.Model }
 
-// As implements [energy.Capable].
+// As implements [energy.Capable]. It offers every optional interface of the wrapped model.
 func (f forwarded) As(target any) bool { return energy.AsInto(f.Model, target) }

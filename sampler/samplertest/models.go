@@ -86,13 +86,13 @@ func newPairs(name string, sites, levels int, coupling float64, ring bool) *pair
 	return p
 }
 
-// Name implements [sampler.Named].
+// Name implements [sampler.Named]. It returns the name of the model in error messages.
 func (p *pairs) Name() string { return p.name }
 
-// Shape implements [energy.Model].
+// Shape returns the numbers of sites and levels of a state.
 func (p *pairs) Shape() (sites, levels int) { return p.sites, p.levels }
 
-// Energy implements [energy.Model].
+// Energy stores in e the energy of each state in x.
 func (p *pairs) Energy(e []float64, x []int32) {
 	lengths(len(e), len(x), p.sites)
 	for s := range e {
@@ -109,7 +109,8 @@ func (p *pairs) Energy(e []float64, x []int32) {
 	}
 }
 
-// Conditional implements [energy.Conditional].
+// Conditional implements [energy.Conditional]. It stores in d[l] the change of energy if the site
+// is set to level l.
 func (p *pairs) Conditional(d []float64, site int, x []int32) {
 	for l := range d {
 		d[l] = -p.field[l]
@@ -123,7 +124,8 @@ func (p *pairs) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Gradient implements [energy.Differentiable] with exact differences.
+// Gradient implements [energy.Differentiable]. It stores the energies in e and the exact energy
+// differences of all single-site changes in g.
 func (p *pairs) Gradient(e []float64, g []float32, x []int32) {
 	p.Energy(e, x)
 	lengths(len(g), len(x)*p.levels, 1)
@@ -139,10 +141,11 @@ func (p *pairs) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Graph implements [energy.Graphical].
+// Graph implements [energy.Graphical]. It returns the neighbours of every site.
 func (p *pairs) Graph() (start, adj []int32) { return p.start, p.adj }
 
-// Matching implements [energy.Matching].
+// Matching implements [energy.Matching]. It returns the coupling of equal neighbours and the field
+// of each level.
 func (p *pairs) Matching() (coupling float64, field []float64, ok bool) {
 	return p.coupling, p.field, true
 }
@@ -175,13 +178,13 @@ func newTable(name string, sites, levels int, forbidden float64, seed uint64) *t
 	return t
 }
 
-// Name implements [sampler.Named].
+// Name implements [sampler.Named]. It returns the name of the model in error messages.
 func (t *table) Name() string { return t.name }
 
-// Shape implements [energy.Model].
+// Shape returns the numbers of sites and levels of a state.
 func (t *table) Shape() (sites, levels int) { return t.sites, t.levels }
 
-// Energy implements [energy.Model].
+// Energy looks up the energy of each state in x and stores it in e.
 func (t *table) Energy(e []float64, x []int32) {
 	lengths(len(e), len(x), t.sites)
 	for s := range e {
@@ -189,7 +192,8 @@ func (t *table) Energy(e []float64, x []int32) {
 	}
 }
 
-// Conditional implements [energy.Conditional].
+// Conditional implements [energy.Conditional]. It stores in d[l] the exact change of energy if the
+// site is set to level l.
 func (t *table) Conditional(d []float64, site int, x []int32) {
 	k, stride := laws.Index(x, t.levels), laws.Size(site+1, t.levels)/t.levels
 	for l := range d {
@@ -197,7 +201,8 @@ func (t *table) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Gradient implements [energy.Differentiable] with inexact differences.
+// Gradient implements [energy.Differentiable]. It stores the energies in e, and in g the energy
+// differences of all single-site changes with random errors.
 func (t *table) Gradient(e []float64, g []float32, x []int32) {
 	t.Energy(e, x)
 	lengths(len(g), len(x)*t.levels, 1)
@@ -218,7 +223,8 @@ func (t *table) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Values implements [energy.Ordinal].
+// Values implements [energy.Ordinal]. It returns the numeric values of the levels, which are not
+// evenly spaced.
 func (t *table) Values() []float32 {
 	v := make([]float32, t.levels)
 	for l := range v {

@@ -123,8 +123,8 @@ var all = []law{
 //     at its start, in warm-up, after warm-up, and where its context ended.
 //   - workers: a run has the same bits with 1, 2 and 5 workers, and with or without an observer.
 //   - parts: the parts of a run have the same bits as the whole.
-//   - wrappers: a method, a pointer to it and a struct that embeds it as a sampler.Method have the
-//     same bits, and load each other's checkpoints. The method also has the same bits on a wrapper
+//   - wrappers: a method, a pointer to it and a struct that embeds it as a sampler.Method give the
+//     same bits, and load each other's checkpoints. The method gives these bits also on a wrapper
 //     that forwards everything to the model.
 //   - stop: after its context has ended, a run evaluates the model at most as often as in two steps
 //     and returns the error of the context. A later run continues with the bits of a run that was

@@ -26,9 +26,10 @@ var (
 	buildersMu sync.RWMutex
 )
 
-// Register registers build under a name, as a builder of runs for [Job]. Its arguments, of type A,
-// are decoded from JSON. Register the same builders in all processes before jobs run, for instance
-// in an init function. Register panics if the name is empty or taken, or if build is nil.
+// Register registers the function build under a name, so that a [Job] can refer to it. A Job's
+// arguments are decoded from JSON into a value of type A and passed to build. Register the same
+// builders in all processes before jobs run, for instance in an init function. Register panics if
+// the name is empty or taken, or if build is nil.
 func Register[A any](name string, build func(args A) (Run, error)) {
 	if name == "" || build == nil {
 		panic("shard: Register: want a name and a function")
@@ -54,8 +55,8 @@ func Register[A any](name string, build func(args A) (Run, error)) {
 	}
 }
 
-// Build builds the run of the job. It returns an error if no builder has the name Target, if the
-// arguments do not decode, or if the builder fails.
+// Build builds the run that the job identifies, by calling the registered builder. It returns an
+// error if no builder has the name Target, if the arguments do not decode, or if the builder fails.
 func (j Job) Build() (Run, error) {
 	buildersMu.RLock()
 	build := builders[j.Target]

@@ -48,7 +48,7 @@ type Samples[S energy.Site] struct {
 	Names     []string // names of the functions; nil means f1, f2, …
 }
 
-// Kind returns "samples".
+// Kind implements [Run]. It returns "samples", the name of the elements.
 func (s Samples[S]) Kind() string { return "samples" }
 
 // Size returns the number of samples of the run and the number of samples in a block.
@@ -56,8 +56,8 @@ func (s Samples[S]) Size() (n, block int) {
 	return s.Samples, cmp.Or(s.Block, 64)
 }
 
-// Part implements [Run]. Its function do makes the samples and writes them as a .npy file of int32
-// or float32, samples × sites. It passes ctx to New.
+// Part implements [Run]. The function do that it returns makes the samples and writes them as a
+// .npy file of int32 or float32, samples × sites. It passes ctx to New.
 func (s Samples[S]) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	n, block := s.Size()
 	if err := cmp.Or(

@@ -4,7 +4,7 @@
 //
 // Every task builds the same [Run], computes its part and writes a file:
 //
-//	task, err := shard.Environment(0) // SLURM_ARRAY_TASK_ID and its like
+//	task, err := shard.Environment(0) // reads SLURM_ARRAY_TASK_ID, for instance
 //	err = task.Do(ctx, dir, run, shard.Options{})
 //
 // When all tasks have ended, one process merges the files:

@@ -20,18 +20,19 @@ type Config struct {
 	// buffer. A PerRound of 0 means 128.
 	Rounds, PerRound int
 
-	// Bounds lists the problems for which the network is trained. They differ in their bounds:
-	// the violations of problem b are those of the teacher, the predictor from which the
-	// network learns, plus Bounds[b]. Bounds[b] holds one number per inequality. nil means only
-	// the teacher's own problem, as if Bounds held one row of zeros.
+	// Bounds lists the problems for which the network is trained. They differ in their bounds: the
+	// violations of problem b are those of the teacher, the predictor from which the network
+	// learns, plus Bounds[b]. Bounds[b] holds one number per inequality. If Bounds is nil, the only
+	// problem is the teacher's own, as if Bounds held one row of zeros.
 	Bounds [][]float64
 
-	// Dual, if not nil, is the rule of dual training, the baseline of PDI-Net (Hadou et al.
-	// 2026, Algorithm 3). Dual training has a single λ, initially 0, which is not an input of
-	// the network. Every round runs its diffusions at this λ, moves λ by the violations of
-	// their samples, and then asks the teacher for predictions at the new λ. So the network is
-	// valid only at the λ of the last round ([Trainer.Lambda]) and for a single entry of
-	// Bounds. Use a rule for sample means here, such as [dual.Auto].
+	// Dual, if not nil, is the rule of dual training, the baseline of PDI-Net (Hadou et al. 2026,
+	// Algorithm 3). Dual training has a single λ, initially 0, which is not an input of the
+	// network. Every round runs its diffusions at this λ and moves λ by the violations of their
+	// samples. It then asks the teacher, the predictor from which the network learns, for
+	// predictions at the new λ. So the network is valid only at the λ of the last round
+	// ([Trainer.Lambda]) and for a single entry of Bounds. Use a rule for sample means here, such
+	// as [dual.Auto].
 	Dual dual.Rule
 
 	// Inference holds the settings of the diffusions with primal–dual inference in training.
@@ -41,8 +42,8 @@ type Config struct {
 	// rule with a constant step size should have a proportionally larger one.
 	Inference pdi.Config
 
-	// Width is the number of features between the blocks, Blocks the number of blocks, and Cond
-	// the number of features that encode the noise level. 0 means 128, 2 and 64.
+	// Width is the number of features between the blocks, Blocks the number of blocks, and Cond the
+	// number of features that encode the noise level. 0 means 128, 2 and 64, respectively.
 	Width, Blocks, Cond int
 
 	// Center and Spread are the mean and the variances of a Gaussian that resembles the
@@ -57,9 +58,9 @@ type Config struct {
 	// diffusions.
 	Domain func(x []float32)
 
-	// Chains is the number of samples of a diffusion, and Path the number of its steps; 0 means
-	// 64 and 32. A round runs two diffusions for each entry of Bounds, and the network is
-	// trained on all their states.
+	// Chains is the number of samples of a diffusion, and Path the number of its steps; 0 means 64
+	// and 32, respectively. A round runs two diffusions for each entry of Bounds, and the network
+	// is trained on all their states.
 	Chains, Path int
 
 	// Train holds the settings of the optimiser. Train.Steps must be Rounds × PerRound or

@@ -124,7 +124,7 @@ func (t *Trainer) Lambda() []float64 {
 }
 
 // Predictor returns the present network, with its averaged weights, as a predictor. Its violations
-// are those of the teacher plus shift, which moves the bounds. shift need not be an entry of
+// are those of the teacher plus shift, which moves the bounds. The shift need not be an entry of
 // Config.Bounds; nil means the teacher's own violations. After dual training, shift must be the
 // only entry of Config.Bounds, or nil, which means that entry.
 //

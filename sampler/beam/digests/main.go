@@ -185,7 +185,7 @@ func quiet() {
 // nothing is a logger that discards everything.
 type nothing struct{}
 
-// Log discards a message.
+// Log discards the message, so that Beam's logs do not mix with the output.
 func (nothing) Log(context.Context, beamlog.Severity, int, string) {}
 
 func (o options) engine(ctx context.Context, engine, kind string, shards int) (*diagnose.Tally, error) {

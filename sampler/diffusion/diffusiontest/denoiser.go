@@ -38,8 +38,8 @@ type DenoiserOptions struct {
 // site.
 //
 //   - shape: Sites and levels are ≥ 1 and constant, and slices of wrong lengths panic.
-//   - number: Rows have no NaN and no +Inf. Each has a finite weight, unless the state is
-//     impossible under Options.Joint.
+//   - number: Rows have no NaN and no +Inf. Each row has at least one finite weight, unless the
+//     state is impossible under DenoiserOptions.Joint.
 //   - pure: Predicting the same batch again gives the same bits, and does not change the batch.
 //   - batch: A state has the same rows alone, among other states, in another order and under other
 //     sample numbers.

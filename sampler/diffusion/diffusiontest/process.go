@@ -105,13 +105,14 @@ const (
 //   - prior: x_1 is all masks, or each token is uniform.
 //   - clock: The times of the steps do not rise, and end at exactly 0 within the promised number of
 //     steps.
-//   - distribution: Samples follow Options.Claim, given the exact denoiser of a joint distribution.
-//     A leave-one-out denoiser, which predicts each site from the others, is tested too.
+//   - distribution: Samples follow ProcessOptions.Claim, given the exact denoiser of a joint
+//     distribution. A leave-one-out denoiser, which predicts each site from the others, is tested
+//     too.
 //   - condition, renoise, reweight, posterior: These methods of [diffusion.Renoiser],
 //     [diffusion.Joint] and [diffusion.Factorised] agree with enumeration.
-//   - workers, parts, resume, wrapper: The bits do not depend on the number of workers or the batch
-//     size. They are the same in two calls instead of one, for a part that begins in the middle,
-//     after Save and Load, and for a wrapped process.
+//   - workers, parts, resume, wrapper: The samples are the same, bit for bit, for any number of
+//     workers and any batch size. They are also the same in two calls instead of one, for a part
+//     that begins in the middle, after Save and Load, and for a wrapped process.
 //   - context: A run whose context ends returns the error of the context.
 func TestProcess(ctx context.Context, p diffusion.Process[int32], o ProcessOptions) error {
 	part, err := laws.Given("diffusiontest", "p", p)

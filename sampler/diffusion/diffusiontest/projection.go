@@ -34,8 +34,8 @@ type ProjectionOptions struct {
 	// promises the nearest feasible series.
 	Nearest bool
 
-	// Search says that the projection is found by a random search and need not be the nearest. It
-	// may differ between samples, and change when it is projected again.
+	// Search says that the projection is found by a random search and need not be the nearest. The
+	// result may differ between samples, and change when it is projected again.
 	Search bool
 
 	// Weight, if not nil, returns the log-weight with which a [diffusion.Drawer] draws a sequence

@@ -14,9 +14,9 @@ import (
 // RealOptions states what the documentation of a process on reals promises; [TestRealProcess]
 // checks it.
 type RealOptions struct {
-	// Step returns the coefficients of the documented step x_s = keep·x_t + clean·x̂_0 + noise·ξ
-	// from the signal level at to the signal level as. Here x̂_0 is the prediction, and ξ is
-	// standard normal. If Step is nil, no distribution is claimed or tested.
+	// Step returns the coefficients of the documented step x_s = keep·x_t + clean·x̂_0 + noise·ξ.
+	// Here x̂_0 is the prediction, and ξ is standard normal. The arguments at and as are the signal
+	// levels before and after the step. If Step is nil, no distribution is claimed or tested.
 	Step func(at, as float64) (keep, clean, noise float64)
 
 	// Distance, if not 0, bounds the distance between two covariances: that of samples after 512
@@ -29,10 +29,10 @@ var stepCounts = [...]int{1, 4, 20}
 
 const realSamples = 4000
 
-// TestRealProcess checks a process on reals against the requirements of [diffusion.Process]. They
-// are those of [TestProcess] that are not specific to tokens. The test uses the exact denoiser of a
-// Gaussian whose sites depend on each other. Steps that are linear in the prediction then give
-// Gaussian samples, whose mean and covariance follow from Options.Step.
+// TestRealProcess checks a process on reals against the requirements of [diffusion.Process]. The
+// requirements are those of [TestProcess] that are not specific to tokens. The test uses the exact
+// denoiser of a Gaussian whose sites depend on each other. Steps that are linear in the prediction
+// then give Gaussian samples, whose mean and covariance follow from RealOptions.Step.
 func TestRealProcess(ctx context.Context, p diffusion.Process[float32], o RealOptions) error {
 	part, err := laws.Given("diffusiontest", "p", p)
 	if err != nil {

@@ -79,8 +79,8 @@ type betaTable struct {
 	bar []float64
 }
 
-// Tabulate implements [Tabulated]. The schedule that it returns has precomputed ᾱ after every whole
-// step.
+// Tabulate implements [Tabulated]. It returns a faster schedule, which holds a table of ᾱ after
+// each of the T steps.
 func (c LinearBeta) Tabulate() Schedule {
 	b := betaTable{c.counted(), []float64{1}}
 	for j := range b.Steps {
@@ -248,8 +248,8 @@ func (c CosineBar) Check() error {
 //
 // with ᾱ at least MinAlpha. A Power of 1, a linear ratio, is the clock of stochastic localization
 // (Montanari 2023). In a run of T evenly spaced steps, the first step ends at the ratio
-// Max/T^Power. If Power is 1, this step decides too much, unless Max is at most a few times T. The
-// zero value has Power 4 and Max 1e4.
+// Max/T^Power. If Power is 1, this first step decides too much of the sample, unless Max is at most
+// a few times T. The zero value has Power 4 and Max 1e4.
 type PolynomialSNR struct {
 	Power    float64 // exponent > 0; 0 means 4
 	Max      float64 // ratio as t → 0, > 0; 0 means 1e4

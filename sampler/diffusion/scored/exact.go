@@ -60,8 +60,8 @@ type ExactConfig struct {
 // at most ExactConfig.Excess·ΣW over the paths of a tuning run. Because this choice is optimistic,
 // the excess is estimated again on other paths: see [Exact.Excess].
 //
-// If the denoiser is time-free, paths share the predictions for states with at most one unmasked
-// token. A path of L tokens then takes L − 2 predictions.
+// If the denoiser is time-free (its predictions do not depend on time), paths share the predictions
+// for states with at most one unmasked token. A path of L tokens then takes L − 2 predictions.
 //
 // Given the cap, samples are independent. Their total variation distance from the target is at most
 // E(W−c)₊/E(W). W gives an unbiased estimate of P: see [Exact.LogProb].

@@ -52,7 +52,7 @@ const afresh = 16
 
 // New returns a runner that samples from the model by the given process. The steps of the process
 // must be diffusion.Absorbing and diffusion.Renoiser, such as those of Masked. New binds the
-// process and the language under ctx.
+// process and the projector of the language; this can take long and stops when ctx ends.
 //
 // New returns an error if the model or the process is nil, or if the model is guided at the
 // posterior (see diffusion.Guide). It also returns an error if the process has no masks or a field
@@ -131,17 +131,19 @@ func (r *Runner) takeBack(w *scratch, p *path) (done bool, err error) {
 
 // Report describes the result and the cost of one sample.
 type Report struct {
-	// Violation is max_j g_j(x) for the tokens x returned for the sample, computed by the judge. It
-	// is ≤ 0 for feasible samples, and NaN if no state was completed.
+	// Violation is max_j g_j(x), where x holds the tokens returned for the sample and the g_j are
+	// the functions of Config.Judge. It is ≤ 0 for feasible samples, and NaN if no state was
+	// completed.
 	Violation float64
 
 	Rounds int // number of rounds in which a [Runner] masked tokens again
 	Paths  int // number of paths that [Exact] proposed
-	Judged int // number of states passed to the judge or the guide for this sample
+	Judged int // number of states passed to Config.Judge or Config.Guide for this sample
 
 	// Predictions is the number of predictions made for this sample alone. If the denoiser is
-	// time-free, samples share some predictions, which are not counted: that for the state without
-	// tokens and, if these fit in 64 MiB together, those for states with one token.
+	// time-free (its predictions do not depend on time), samples share some predictions, which are
+	// not counted. These are the prediction for the state without tokens and, if they fit in 64 MiB
+	// together, those for states with one token.
 	Predictions int
 }
 

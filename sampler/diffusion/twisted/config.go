@@ -122,8 +122,9 @@ func (c *Config) fill() error {
 	return err
 }
 
-// Set is a set of series given by linear equations and inequalities, its rows. It is a
-// constraint.Linear, constraint.Slabs or a *series.System without curved inequalities.
+// Set is a set of series given by linear equations and inequalities. Each of these is a row of the
+// set. Use a constraint.Linear, constraint.Slabs or a *series.System without nonlinear (curved)
+// inequalities.
 type Set interface {
 	Split() (linear constraint.Slabs, curved constraint.Curved)
 }

@@ -32,10 +32,10 @@ type BacktrackConfig struct {
 
 // Backtrack draws samples within a language by value-guided backtracking (Rohatgi et al. 2025; for
 // masked diffusion MDM-VGB). Each sample is the end of a random walk over partly masked states. A
-// move of the walk reveals a random site or masks the last revealed site again. In state u, let
-// Z(u) be the probability of the language under the prediction. Let V(u) be the probability of the
-// language under the prediction one site earlier, given the last token of u. The walk masks the
-// last site again with probability
+// move of the walk reveals a random site or masks the last revealed site again. For a state u, let
+// Z(u) be the probability of the language under the prediction for u. Let V(u) be the probability
+// of the language under the prediction one site earlier, given the last token of u. The walk masks
+// the last site again with probability
 //
 //	V(u) / (V(u) + Z(u)),
 //
@@ -80,13 +80,13 @@ const (
 	defaultMoves  = 1000
 )
 
-// NewBacktrack returns a sampler that walks on those states of the model that are in the language
-// of cfg.Projector. It binds the projector under ctx. A walk keeps a prediction for every site of its
-// path.
+// NewBacktrack returns a sampler that draws from the model, conditioned on the language of
+// cfg.Projector. It binds the projector; this can take long and stops when ctx ends. A walk keeps
+// one prediction in memory for every site on its path.
 //
 // NewBacktrack returns an error if the model is nil or guided at the posterior (see
 // diffusion.Guide), or if the mask is not a level. It also returns an error if a field is out of
-// range, or if the projector remembers earlier samples or is no diffusion.Drawer.
+// range, or if the projection remembers earlier samples or is not a diffusion.Drawer.
 func NewBacktrack(ctx context.Context, model energy.Denoiser[int32], cfg BacktrackConfig) (*Backtrack, error) {
 	const who = "unmask: NewBacktrack"
 	if err := check.Defaults(who+": ", check.Number("Visits", &cfg.Visits, 0, defaultVisits), check.Number("Moves", &cfg.Moves, 0, 0)); err != nil {

@@ -22,10 +22,11 @@ import (
 // the divergence small; see [Curve.Plan].
 type Curve []float64
 
-// Information estimates the [Curve] of a denoiser. x holds samples × sites tokens that follow the
-// denoiser's distribution (data, or samples of the denoiser). Every sample is masked and then
-// unmasked site by site, in a random order from stream (seed, sample), with one prediction per
-// site. The standard error is inversely proportional to the square root of samples × sites.
+// Information estimates the [Curve] of a denoiser. The argument x holds samples × sites tokens that
+// follow the denoiser's distribution: data, or samples drawn with the denoiser. Every sample is
+// masked and then unmasked site by site, in a random order from stream (seed, sample), with one
+// prediction per site. The standard error is inversely proportional to the square root of samples ×
+// sites.
 func Information(ctx context.Context, model energy.Denoiser[int32], mask int32, x []int32, seed uint64) (Curve, error) {
 	if err := check.Given("unmask: Information", "model", model); err != nil {
 		return nil, err
@@ -83,14 +84,15 @@ func Information(ctx context.Context, model energy.Denoiser[int32], mask int32, 
 	return c, nil
 }
 
-// Divergence returns E KL(p‖q) in nats. Here p is the denoiser's distribution, and q is that of the
-// samples of [Scheduled] with the given counts, for exact predictions and a known random order of
-// the sites. It is
+// Divergence returns E KL(p‖q) in nats. Here p is the denoiser's distribution, and q is the
+// distribution of the samples that [Scheduled] draws with the given counts. Predictions are assumed
+// to be exact and the random order of the sites to be known. It is
 //
-//	Σ_steps Σ_{n=c}^{c'−1} (Curve[c] − Curve[n]),
+//	Σ_steps Σ_{n=a}^{b−1} (Curve[a] − Curve[n]),
 //
-// where c and c' are the numbers of unmasked sites before and after a step (the inference schedules
-// of Chen et al. 2025). It panics unless counts are ≥ 1 and sum to len(c).
+// where a and b are the numbers of unmasked sites before and after a step (the inference schedules
+// of Chen et al. 2025). Divergence panics unless the counts are ≥ 1 and their sum is the number of
+// sites, len(c).
 func (c Curve) Divergence(counts []int) float64 {
 	sum, from := 0.0, 0
 	for k, n := range counts {
@@ -116,7 +118,8 @@ func (c Curve) cost(from, to int) (sum float64) {
 }
 
 // Plan returns the counts for [Scheduled] that minimise [Curve.Divergence] for the given number of
-// steps, 1 … len(c). It also returns the minimum. It takes len(c)²·steps additions.
+// steps, from 1 to the number of sites, len(c). It also returns the minimum. It takes len(c)²·steps
+// additions.
 func (c Curve) Plan(steps int) (counts []int, divergence float64, err error) {
 	n := len(c)
 	if steps < 1 || steps > n {

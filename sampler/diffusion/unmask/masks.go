@@ -9,9 +9,8 @@
 //   - [Planned] reveals the tokens that a planner ranks first, and masks the others again.
 //   - [Blocks] reveals blocks from left to right.
 //
-// How far the samples of each process are from the denoiser's distribution p is either bounded, as
-// stated with the type, or computed by enumeration in the tests. The command in docs/CHECKS.md
-// prints a table.
+// The distance of the samples from the denoiser's distribution p is either bounded, as stated with
+// each type, or computed by enumeration in the tests. The command in docs/CHECKS.md prints a table.
 //
 // Two runners sample from p given a language, a set of allowed sequences. [Rejection] accepts paths
 // of conditioned steps by their weights, with a bound on the remaining error. [Backtrack] walks on

@@ -15,10 +15,10 @@ import (
 
 // Planner ranks the sites of a state for [Planned].
 type Planner interface {
-	// Plan stores a score for every site; sites with higher scores are revealed first. x is the
-	// state, and x0 holds the token that each site has or would get. v is the prediction for x, up
-	// to a constant per site. Plan may be called concurrently and must not keep the slices. NaN
-	// counts as −Inf.
+	// Plan stores a score for every site; sites with higher scores are revealed first. The argument
+	// x is the state, and x0 holds the token that each site has or would get. The argument v is the
+	// prediction for x, up to a constant per site. Plan may be called concurrently and must not
+	// keep the slices. NaN counts as −Inf.
 	Plan(score []float64, x, x0 []int32, v []float32)
 }
 

@@ -54,7 +54,8 @@ func (p *random) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Str
 	return p.show(p.some(x, r), x, v, r)
 }
 
-// Renoise implements diffusion.Renoiser. It reveals random masks, with the tokens of x0.
+// Renoise implements diffusion.Renoiser. It reveals random masks by setting them to the tokens of
+// x0.
 func (p *random) Renoise(x, x0 []int32, _ []float32, _, _ float64, r *sampler.Stream) {
 	put(p.some(x, r), x, x0)
 }
@@ -179,9 +180,9 @@ type entropyBound struct {
 // MaxSteps implements diffusion.Clocked. It returns the number of sites.
 func (p *entropyBound) MaxSteps(int) int { return p.Sites }
 
-// Next implements diffusion.Steps. The number of masks to reveal depends on the prediction, so it
-// is not known yet. Next therefore returns the time for one mask less. For a sample without masks,
-// the last step changes nothing.
+// Next implements diffusion.Steps. The number of masks to reveal depends on the prediction, which
+// does not exist yet. Next therefore returns the time at which one mask fewer would be left. If a
+// sample has no masks, its last step changes nothing.
 func (p *entropyBound) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
 	return p.after(p.Left(x) - 1)
 }
@@ -208,13 +209,15 @@ func (p *entropyBound) chosen(x []int32, v []float32) []int {
 	return p.order
 }
 
-// Reverse implements diffusion.Steps. It reveals the sites of U, with tokens drawn from v.
+// Reverse implements diffusion.Steps. It reveals the sites of the set U (see [EntropyBound]), with
+// tokens drawn from v.
 func (p *entropyBound) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
 	return p.show(p.chosen(x, v), x, v, r)
 }
 
-// Renoise implements diffusion.Renoiser. It reveals the sites of U, with the tokens of x0. U is
-// computed from the entropies before the language is applied, so it is the same as in Reverse.
+// Renoise implements diffusion.Renoiser. It reveals the sites of the set U (see [EntropyBound]) by
+// setting them to the tokens of x0. U is computed from the entropies before the constraint is
+// applied, so it is the same as in Reverse.
 func (p *entropyBound) Renoise(x, x0 []int32, v []float32, _, _ float64, _ *sampler.Stream) {
 	put(p.chosen(x, v), x, x0)
 }

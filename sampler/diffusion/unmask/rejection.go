@@ -48,19 +48,20 @@ const (
 // not be exact.
 //
 // Rejection proposes paths of steps conditioned on C. A path ends in a state x with a weight W such
-// that E W·1[x] = p(x, C) (see diffusion.Particles). It is accepted with probability min(1, W/c)
-// for a cap c, so the distribution q of the samples satisfies
+// that E W·1[x] = p(x, C) (see diffusion.Particles). The path is accepted with probability min(1,
+// W/c) for a cap c. So the distribution q of the samples satisfies
 //
 //	q(x) ∝ E min(W, c)·1[x],  TV(q, p(·|C)) ≤ E(W−c)₊ / E W,
 //
 // where TV is the total variation distance.
 //
-// A tuning run finds the smallest cap c for which at most Excess/4 of the weight of its paths lies
-// above c. It then tests the cap with equally many new paths. The cap passes if there are at least
-// min(2/Excess, Trials/4) new paths, and at most Excess/2 of their weight lies above the cap.
-// Otherwise all paths so far form a new tuning run, twice as large. [Rejection.Excess] estimates
-// the bound from all later paths. All samples use the same cap, which keeps them independent, and a
-// sample takes 1/E min(W/c, 1) paths on average.
+// Excess and Trials below are fields of [RejectionConfig]. A tuning run finds the smallest cap c
+// for which at most Excess/4 of the weight of its paths lies above c. It then tests the cap with
+// equally many new paths. The cap passes if there are at least min(2/Excess, Trials/4) new paths,
+// and at most Excess/2 of their weight lies above the cap. Otherwise all paths so far form a new
+// tuning run, twice as large. [Rejection.Excess] estimates the bound from all later paths. All
+// samples use the same cap, which keeps them independent, and a sample takes 1/E min(W/c, 1) paths
+// on average.
 //
 // Paths run in batches on the goroutine of Sample. Samples come in the order of their paths, so
 // results do not depend on Batch.
@@ -84,7 +85,7 @@ type Rejection struct {
 // lies above the cap than RejectionConfig.Excess allows.
 type ExcessError struct {
 	Excess float64 // measured share of the weight above the cap, over Paths paths
-	Want   float64 // largest share allowed, RejectionConfig.Excess
+	Want   float64 // largest share that may lie above the cap, from RejectionConfig.Excess
 	Paths  int
 	Made   bool // whether samples were made nevertheless; Excess then bounds their error
 }
@@ -96,8 +97,8 @@ func (e *ExcessError) Error() string {
 	return fmt.Sprintf("unmask: Rejection: the share of the weight above the cap is %.3g of %d new paths after a tuning run of as many, want ≤ %v; weights are heavy: raise Trials or Excess, or use a process of more steps", e.Excess, e.Paths, e.Want/2)
 }
 
-// NewRejection returns a sampler from the model by the given process, given the language of
-// cfg.Projector. It binds the projector under ctx.
+// NewRejection returns a sampler that draws from the model by the given process, conditioned on the
+// language of cfg.Projector. It binds the projector; this can take long and stops when ctx ends.
 //
 // NewRejection returns an error if the model or the process is nil or the model is guided at the
 // posterior (see diffusion.Guide). The steps of the process must be diffusion.Joint, and the
@@ -159,8 +160,8 @@ func (r *Rejection) Excess() float64 {
 }
 
 // LogProb returns the logarithm of an unbiased estimate of the probability P(C) of the language,
-// from all paths after the tuning run, and the relative standard error of that estimate. Both are
-// NaN before the first sample.
+// and the relative standard error of that estimate. The estimate uses all paths after the tuning
+// run. Both results are NaN before the first sample.
 func (r *Rejection) LogProb() (logP, stderr float64) { return r.mean.Mean() }
 
 // Sample fills x, which holds any number of samples × sites, with samples. After an error Len

@@ -28,7 +28,7 @@ type Threshold struct {
 	Edit   float64
 	Greedy bool // take the most likely token at each site instead of drawing one
 
-	// Passes is the number of further steps for edits after the last mask has been revealed.
+	// Passes is the number of steps after the last mask has been revealed. These steps only edit.
 	Passes int
 }
 
@@ -62,7 +62,9 @@ func (p *threshold) Prior(x []int32, r *sampler.Stream) {
 	p.masks.Prior(x, r)
 }
 
-// Next implements diffusion.Steps. After the last mask it counts the steps for edits.
+// Next implements diffusion.Steps. It returns the time at which one mask fewer would be left. Once
+// all masks are revealed, further steps only edit; Next counts them and ends the sample after
+// Passes such steps.
 func (p *threshold) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
 	left := p.Left(x)
 	if left > 1 {
@@ -77,8 +79,8 @@ func (p *threshold) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) floa
 	return p.after(1) // continue editing
 }
 
-// Reverse implements diffusion.Steps. It draws tokens, reveals the likely ones and edits unmasked
-// ones.
+// Reverse implements diffusion.Steps. It draws a token for every mask and reveals the likely ones.
+// It replaces an unmasked token if another token is likely enough.
 func (p *threshold) Reverse(x []int32, raw, v []float32, _, _ float64, r *sampler.Stream) error {
 	for i, l := range x {
 		if l != p.Mask {

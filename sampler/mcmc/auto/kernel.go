@@ -207,7 +207,8 @@ type starting struct {
 
 var _ sampler.Starter = (*starting)(nil)
 
-// Start implements [sampler.Starter]. It calls the Start of the candidate with index k.by.
+// Start implements [sampler.Starter]. It draws the initial state with the kernel of the first
+// candidate that can do so.
 func (k *starting) Start(x []int32, r *sampler.Stream) error {
 	c := k.all[k.by]
 	if c.kernel == nil {

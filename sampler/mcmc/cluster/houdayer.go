@@ -328,10 +328,10 @@ type replicas struct {
 	x     [2][]int32
 }
 
-// Len returns 2, the number of replicas.
+// Len returns 2, the number of replicas of the chain.
 func (r *replicas) Len() int { return len(r.k.base) }
 
-// Rung returns the inverse temperature 1, and the energy and the state of replica j.
+// Rung returns the inverse temperature 1, and the energy and the state of replica j (0 or 1).
 func (r *replicas) Rung(j int) (beta, energy float64, x []int32) {
 	return 1, r.k.e[j][r.chain], r.x[j]
 }

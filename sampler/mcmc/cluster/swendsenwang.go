@@ -17,8 +17,9 @@ import (
 //
 //	p(x_C = l) ∝ exp(|C|·h_l),
 //
-// where h is the field (Edwards and Sokal 1988 for the field in this formula). J is the coupling of
-// energy.Matching: 2K for an Ising model with energy −K Σ s_i s_j.
+// where |C| is the number of sites in C, and h_l is the field of level l (Edwards and Sokal 1988
+// for the field in this formula). J is the coupling of energy.Matching: 2K for an Ising model with
+// energy −K Σ s_i s_j.
 //
 // If J < 0, a step draws a random pair of levels (the only pair if there are two levels). It puts
 // bonds between neighbours of which one has the first level and the other has the second level.
@@ -74,13 +75,14 @@ var _ sampler.Costed = (*swendsenWang)(nil)
 // bondSites is the number of sites whose bonds are drawn between two checks for a stop.
 const bondSites = 1 << 16
 
-// Step implements [sampler.Transition]. It calls ctl.Stop while it draws bonds and between chains.
+// Step implements [sampler.Transition]. It updates all clusters of each chain. It calls ctl.Stop
+// while it draws bonds, and between chains.
 func (k *swendsenWang) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [sweep.Walker]: an update draws the bonds of chain s, redraws its clusters and
-// evaluates its energy.
+// Walk implements [sweep.Walker]. It makes the one update of a step of chain s: it draws the bonds,
+// redraws all clusters and evaluates the energy.
 func (k *swendsenWang) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 	before := r[s]
 	if k.At.Part > 0 {

@@ -18,9 +18,10 @@ import (
 //
 //	min(1, exp(|C|·(h_b − h_a))),
 //
-// where h is the field. If J < 0, the cluster grows alternately between sites of levels a and b,
-// and the proposal swaps the two levels in the cluster. Two-level models may have individual
-// couplings of either sign and individual fields (energy.Pairwise); see [SwendsenWang].
+// where |C| is the number of sites in C, and h_a and h_b are the fields of the two levels. If J <
+// 0, the cluster grows alternately between sites of levels a and b, and the proposal swaps the two
+// levels in the cluster. Two-level models may have individual couplings of either sign and
+// individual fields (energy.Pairwise); see [SwendsenWang].
 //
 // The probability that a cluster is drawn is proportional to its size. Near a transition Wolff is
 // therefore several times more efficient than SwendsenWang. The cost of a step is proportional to
@@ -53,14 +54,16 @@ type wolff struct {
 
 var _ sampler.Costed = (*wolff)(nil)
 
-// Step implements [sampler.Transition]. It calls ctl.Stop between clusters.
+// Step implements [sampler.Transition]. It updates as many clusters of each chain as [Wolff] has
+// Updates, and calls ctl.Stop between clusters.
 func (k *wolff) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	done = k.Make(ctl, k, info, x, r)
 	sweep.MeanAccept(info, done, k.Updates)
 	return done
 }
 
-// Walk implements [sweep.Walker]: an update grows one cluster and proposes a change of it.
+// Walk implements [sweep.Walker]. It makes n updates of chain s, each of which grows one cluster
+// and proposes to change it.
 func (k *wolff) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	pending := &k.At.Info[s]
 	for made < n && !k.At.Stopped {

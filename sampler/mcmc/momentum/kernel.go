@@ -122,7 +122,8 @@ func (k *kernel) Warning() string { return k.tune.Warning(k.step) }
 // work returns the number of elementary operations of one stage of a chain.
 func (k *kernel) work() int { return sweep.Times(k.sites, sweep.SiteWork) }
 
-// Reset implements [sampler.Transition]. It also makes the next step draw a new momentum.
+// Reset implements [sampler.Transition]. It evaluates the states x, and makes the next step draw
+// new momenta.
 func (k *kernel) Reset(ctl sampler.Control, x []int32) error {
 	k.began = false
 	return k.at.Renew(ctl.Stop, 1, k.work(), func(_, lo, hi int) (bool, error) {
@@ -262,16 +263,16 @@ const (
 	stages            // number of stages of a step
 )
 
-// Step implements [sampler.Transition]. It calls ctl.Stop between stages and while it refreshes
-// momenta.
+// Step implements [sampler.Transition]. It makes one step, in the stages of [kernel.Stage]. It
+// calls ctl.Stop between stages and while it refreshes momenta.
 func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	done = k.at.Step(ctl, k, info, x, r, stages, k.work())
 	k.began = k.began || done > 0
 	return done
 }
 
-// Stage implements [sweep.Staged]. The stages refresh the momentum, draw the levels, evaluate the
-// model there, and accept or reject.
+// Stage implements [sweep.Staged]: it makes one stage of a step for the chains lo … hi−1. The
+// stages refresh the momentum, draw the proposals, evaluate the model there, and accept or reject.
 func (k *kernel) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	if stage == loading {
 		k.load(lo, hi, k.f, k.y)
