@@ -1104,7 +1104,7 @@ type flow struct {
 	meter     poll.Meter
 }
 
-// newFlow returns a network without arcs. It has room for the given number of them.
+// newFlow returns a network without arcs. It has capacity for the given number of them.
 func newFlow(vertices, arcs int) *flow {
 	n := &flow{
 		head: make([]int32, vertices), level: make([]int32, vertices), at: make([]int32, vertices),
