@@ -37,9 +37,10 @@ type Line struct {
 
 	RHat, ESS float64 // R-hat and effective sample size of the chains; NaN if undefined
 
-	// Status is "binding", "slack" or "violated"; "undecided" if the mean is within two
-	// standard errors of the limit set by the tolerance; "not settled" if λ is larger than the
-	// slack allows; or "not converged" if the chains disagree.
+	// Status is "binding" if λ is not 0 and the mean is at its bound, up to the tolerance or two
+	// standard errors, so the mean may be slightly beyond the bound; "slack" or "violated";
+	// "undecided" if the mean is within two standard errors of the limit set by the tolerance;
+	// "not settled" if λ is larger than the slack allows; or "not converged" if the chains disagree.
 	Status string
 }
 

@@ -27,6 +27,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	fmt.Printf("building the site in %s: pages, guides and the playground\n", *out)
 	if err := build(ctx, *out); err != nil {
 		log.Fatal(err)
 	}

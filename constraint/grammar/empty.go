@@ -125,11 +125,11 @@ func (n *network) leading(spells func(at int32) bool, gates bool) ([]bool, error
 	reaches := func(to int32) bool { return ok[to] }
 	for again := true; again; {
 		again = false
-		if n.meter.Done(len(n.nodes)) {
-			return nil, n.meter.Err()
-		}
 		for at := len(n.nodes) - 1; at >= 0; at-- {
 			v := &n.nodes[at]
+			if n.meter.Done(8 + len(v.free) + len(v.arcs) + len(v.calls)) {
+				return nil, n.meter.Err()
+			}
 			if ok[at] {
 				continue
 			}
@@ -139,6 +139,7 @@ func (n *network) leading(spells func(at int32) bool, gates bool) ([]bool, error
 				gates && slices.ContainsFunc(n.inputs[int32(at)], func(g int32) bool { return ok[n.gates[g].out] })
 			if r, isName := v.scalar.(*nameRun); isName {
 				on = r.leadsTo(reaches)
+				n.meter.Done(len(r.o.l.names)) // reported at the next node
 			}
 			if on && (v.scalar == nil || spells(int32(at))) {
 				ok[at], again = true, true

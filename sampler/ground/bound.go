@@ -391,6 +391,7 @@ func (g *frame) state(bad []bool, sites int) []int32 {
 // (2011), reduces the gap between the two sides of the program.
 type packing struct {
 	g          *frame
+	meter      poll.Meter
 	start      []int32 // per vertex: index of its first arc in ends
 	ends       []arc
 	walks      [][]int32 // bonds of each walk, ascending and distinct
@@ -438,11 +439,17 @@ const (
 	seen = 8 * settled
 	// new walks per vertex and round, in addition to the mean number of bonds per vertex
 	perVertex = 3
+
+	// elementary operations (see [poll.Every]) per arc examined and per bond of a walk
+	lookWork, walkWork = 64, 256
 )
 
-func (g *frame) newPacking() *packing {
+// newPacking returns a packing without walks. The methods of the packing return early once ctx has
+// ended. The meter of the packing then has an error.
+func (g *frame) newPacking(ctx context.Context) *packing {
 	m := len(g.w)
 	p := &packing{g: g, start: make([]int32, g.n+1), met: map[string]bool{}, price: make([]float64, m), load: make([]float64, m), next: make([]float64, m), uses: make([]float64, m)}
+	p.meter.Watch(ctx)
 	degree := make([]int, g.n)
 	touching := make([][]int32, g.n)
 	for k, e := range g.ends {
@@ -497,16 +504,13 @@ func (q *quantised) cycles(ctx context.Context) (*Certificate, error) {
 	if len(g.w) > mostBonds {
 		return nil, nil
 	}
-	p := g.newPacking()
+	p := g.newPacking(ctx)
 	for k := range p.price {
 		p.price[k] = 1 / float64(g.n) // equal prices, so that short walks come first
 	}
 	last := 0.0
 	for round := range packRounds {
-		if poll.Err(ctx) != nil {
-			return nil, context.Cause(ctx)
-		}
-		if p.generate() == 0 {
+		if p.meter.Poll() != nil || p.generate() == 0 {
 			break
 		}
 		if round == 0 {
@@ -522,7 +526,13 @@ func (q *quantised) cycles(ctx context.Context) (*Certificate, error) {
 		p.improve()
 	}
 	scale, y := p.whole()
-	sum, err := g.checkWalks(p.walks, y, scale)
+	if err := p.meter.Poll(); err != nil {
+		return nil, err
+	}
+	sum, err := g.checkWalks(&p.meter, p.walks, y, scale)
+	if err != nil && p.meter.Err() != nil {
+		return nil, err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("ground: Bound: odd cycles: %w", err)
 	}
@@ -546,16 +556,21 @@ func gcd(a, b int64) int64 {
 // of walks added.
 func (p *packing) generate() (found int) {
 	for v := range p.g.n {
-		if p.start[v] < p.start[v+1] {
-			found += p.near(int32(v))
+		if p.start[v] == p.start[v+1] {
+			continue
+		}
+		added, work := p.near(int32(v))
+		if found += added; p.meter.Done(work) {
+			break
 		}
 	}
 	return found
 }
 
 // near adds the cheapest walks through vertex v. Each consists of a bond and of paths from v to
-// the two ends of the bond.
-func (p *packing) near(v int32) (found int) {
+// the two ends of the bond. It returns the number of walks added and the work done, in elementary
+// operations.
+func (p *packing) near(v int32) (found, work int) {
 	const hop = 1e-6 // prefers fewer bonds among walks of equal cost
 	type join struct {
 		d          float64
@@ -566,7 +581,8 @@ func (p *packing) near(v int32) (found int) {
 	p.queue = append(p.queue[:0], label{0, 2 * v})
 	p.dist[2*v], p.stamp[2*v], p.last[2*v] = 0, p.now, -1
 	var best []join
-	for looks, done := 0, 0; len(p.queue) > 0 && done < settled && looks < seen; {
+	looks := 0
+	for done := 0; len(p.queue) > 0 && done < settled && looks < seen; {
 		var at label
 		p.queue, at = heap.Pop(p.queue, before)
 		if p.done[at.v] == p.now || at.d > p.dist[at.v] {
@@ -623,6 +639,7 @@ func (p *packing) near(v int32) (found int) {
 			walk = append(walk, k)
 		}
 		slices.Sort(walk)
+		work += walkWork * len(walk)
 		key := fmt.Sprint(walk)
 		if len(walk) == 0 || p.met[key] {
 			continue
@@ -634,7 +651,7 @@ func (p *packing) near(v int32) (found int) {
 		}
 		found++
 	}
-	return found
+	return found, work + lookWork*looks
 }
 
 // improve makes steps of the primal-dual method and returns the sum of the shares of all walks.
@@ -652,7 +669,9 @@ func (p *packing) improve() (sum float64) {
 			for _, k := range walk {
 				p.next[k] += float64(2*p.y[c]) - old
 			}
-			sum += p.y[c]
+			if sum += p.y[c]; p.meter.Done(4 * len(walk)) {
+				return sum
+			}
 		}
 		for k, w := range p.g.w {
 			if p.uses[k] > 0 {
@@ -683,6 +702,9 @@ func (p *packing) whole() (scale int64, y []int64) {
 	}
 	y = make([]int64, len(p.walks))
 	take := func(c int, want int64) {
+		if p.meter.Done(4 * len(p.walks[c])) {
+			return
+		}
 		for _, k := range p.walks[c] {
 			want = min(want, left[k])
 		}
@@ -711,13 +733,16 @@ func (p *packing) whole() (scale int64, y []int64) {
 
 // checkWalks returns the sum of the shares y of the walks, in parts 1/scale of a unit. It returns
 // an error unless every walk is closed and has an odd number of bonds > 0. It also returns an
-// error if the shares on a bond add up to more than its weight.
-func (g *frame) checkWalks(walks [][]int32, y []int64, scale int64) (sum int64, err error) {
+// error if the shares on a bond add up to more than its weight, or if the context of the meter ends.
+func (g *frame) checkWalks(meter *poll.Meter, walks [][]int32, y []int64, scale int64) (sum int64, err error) {
 	load := make([]int64, len(g.w))
 	odd := map[int32]bool{}
 	for c, walk := range walks {
 		if y[c] < 0 {
 			return 0, fmt.Errorf("check: walk %d has the share %d", c, y[c])
+		}
+		if meter.Done(walkWork * len(walk)) {
+			return 0, meter.Err()
 		}
 		positive := 0
 		clear(odd)
@@ -1076,10 +1101,15 @@ type flow struct {
 	carried  []int64 // per arc: flow; negative if the opposite arc carries the flow
 
 	level, at []int32
+	meter     poll.Meter
 }
 
-func newFlow(vertices int) *flow {
-	n := &flow{head: make([]int32, vertices), level: make([]int32, vertices), at: make([]int32, vertices)}
+// newFlow returns a network without arcs. It has capacity for the given number of them.
+func newFlow(vertices, arcs int) *flow {
+	n := &flow{
+		head: make([]int32, vertices), level: make([]int32, vertices), at: make([]int32, vertices),
+		next: make([]int32, 0, arcs), to: make([]int32, 0, arcs), capacity: make([]int64, 0, arcs), carried: make([]int64, 0, arcs),
+	}
 	for v := range n.head {
 		n.head[v] = -1
 	}
@@ -1099,15 +1129,19 @@ func (n *flow) arc(u, v int32, capacity int64) {
 
 func (n *flow) residual(a int32) int64 { return n.capacity[a] - n.carried[a] }
 
+// arcWork is the work of adding, following or checking an arc, in elementary operations (see
+// [poll.Every]).
+const arcWork = 32
+
 // levels stores in level the distance of each vertex from the source over arcs with residual
-// capacity, or −1 for an unreachable vertex.
+// capacity, or −1 for an unreachable vertex. It stops early if the context of the meter ends.
 func (n *flow) levels(source int32) {
 	for v := range n.level {
 		n.level[v] = -1
 	}
 	n.level[source] = 0
 	for queue := []int32{source}; len(queue) > 0; queue = queue[1:] {
-		for a := n.head[queue[0]]; a >= 0; a = n.next[a] {
+		for a := n.head[queue[0]]; a >= 0 && !n.meter.Done(arcWork); a = n.next[a] {
 			if v := n.to[a]; n.level[v] < 0 && n.residual(a) > 0 {
 				n.level[v] = n.level[queue[0]] + 1
 				queue = append(queue, v)
@@ -1116,14 +1150,16 @@ func (n *flow) levels(source int32) {
 	}
 }
 
-// maximise increases the flow from source to sink to its maximum (Dinic 1970).
-func (n *flow) maximise(ctx context.Context, source, sink int32) error {
+// maximise increases the flow from source to sink to its maximum (Dinic 1970). It returns an error
+// only if the context of the meter ends.
+func (n *flow) maximise(source, sink int32) error {
 	var way []int32
 	for {
-		if poll.Err(ctx) != nil {
-			return context.Cause(ctx)
+		n.levels(source)
+		if err := n.meter.Poll(); err != nil {
+			return err
 		}
-		if n.levels(source); n.level[sink] < 0 {
+		if n.level[sink] < 0 {
 			return nil
 		}
 		copy(n.at, n.head)
@@ -1141,6 +1177,9 @@ func (n *flow) maximise(ctx context.Context, source, sink int32) error {
 				continue
 			}
 			a := n.at[v]
+			if n.meter.Done(arcWork) {
+				return n.meter.Err()
+			}
 			if a < 0 { // dead end
 				if v == source {
 					break
@@ -1170,13 +1209,17 @@ func (n *flow) maximise(ctx context.Context, source, sink int32) error {
 func (q *quantised) roof(ctx context.Context) (*Certificate, error) {
 	sites := len(q.field)
 	one := int32(2 * sites)
-	net := newFlow(2*sites + 2)
+	net := newFlow(2*sites+2, 2*len(q.adj)+4*sites) // four arcs for each pair and for each site
+	net.meter.Watch(ctx)
 	term := func(u, v int32, a int64) {
 		net.arc(u, v^1, a)
 		net.arc(v, u^1, a)
 	}
 	linear := append([]int64{}, q.field...)
 	for i := range q.field {
+		if net.meter.Done(arcWork * int(q.start[i+1]-q.start[i])) {
+			return nil, net.meter.Err()
+		}
 		for k := q.start[i]; k < q.start[i+1]; k++ {
 			j, w := q.adj[k], q.weight[k]
 			switch {
@@ -1199,15 +1242,21 @@ func (q *quantised) roof(ctx context.Context) (*Certificate, error) {
 			term(int32(2*i+1), one, -f)
 		}
 	}
-	if err := net.maximise(ctx, one, one+1); err != nil {
+	if err := net.maximise(one, one+1); err != nil {
 		return nil, err
 	}
 	value, err := net.check(one, one+1)
+	if err != nil && net.meter.Err() != nil {
+		return nil, err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("ground: Bound: roof duality: %w", err)
 	}
 	c := &Certificate{Method: "roof duality", least: 4*constant + 2*value, Fixed: make([]int32, sites)}
 	net.levels(one)
+	if err := net.meter.Poll(); err != nil {
+		return nil, err
+	}
 	for i := range sites {
 		c.Fixed[i] = -1
 		up, down := net.level[2*i] >= 0, net.level[2*i+1] >= 0
@@ -1225,10 +1274,14 @@ func (q *quantised) roof(ctx context.Context) (*Certificate, error) {
 }
 
 // check returns the value of the flow from source to sink. It returns an error unless every arc
-// carries at most its capacity and the flow is conserved at every other vertex.
+// carries at most its capacity and the flow is conserved at every other vertex. It also returns an
+// error if the context of the meter ends.
 func (n *flow) check(source, sink int32) (value int64, err error) {
 	net := make([]int64, len(n.head))
 	for a := 0; a < len(n.to); a += 2 {
+		if n.meter.Done(arcWork) {
+			return 0, n.meter.Err()
+		}
 		if c := n.carried[a]; c < -n.capacity[a+1] || c > n.capacity[a] || n.carried[a+1] != -c {
 			return 0, fmt.Errorf("check: arc %d carries %d, want %d … %d", a, c, -n.capacity[a+1], n.capacity[a])
 		}

@@ -9,7 +9,7 @@ import (
 // The check refuses what is no packing of odd cycles.
 func TestCheckWalks(t *testing.T) {
 	g := &frame{n: 4, ends: [][2]int32{{0, 1}, {1, 2}, {0, 2}, {2, 3}, {1, 3}}, w: []int64{1, 1, 1, -2, 3}, total: 8}
-	sum, err := g.checkWalks([][]int32{{0, 1, 2}, {0, 2, 3, 4}}, []int64{6, 2}, 10)
+	sum, err := g.checkWalks(nil, [][]int32{{0, 1, 2}, {0, 2, 3, 4}}, []int64{6, 2}, 10)
 	require.NoError(t, err)
 	require.Equal(t, int64(8), sum)
 	for want, c := range map[string]struct {
@@ -22,7 +22,7 @@ func TestCheckWalks(t *testing.T) {
 		"walk 0 has 2 bonds > 0, want": {[][]int32{{1, 3, 4}}, []int64{1}},
 		"bond 0 carries 11 of 10":      {[][]int32{{0, 1, 2}, {0, 2, 3, 4}}, []int64{6, 5}},
 	} {
-		_, err := g.checkWalks(c.walks, c.y, 10)
+		_, err := g.checkWalks(nil, c.walks, c.y, 10)
 		require.ErrorContains(t, err, want)
 	}
 }
@@ -38,7 +38,7 @@ func TestPackingOfTriangles(t *testing.T) {
 			g.ends, g.w, g.total = append(g.ends, [2]int32{int32(i), int32(j)}), append(g.w, 1), g.total+1
 		}
 	}
-	p := g.newPacking()
+	p := g.newPacking(t.Context())
 	for k := range p.price {
 		p.price[k] = 0.01
 	}
@@ -47,7 +47,7 @@ func TestPackingOfTriangles(t *testing.T) {
 		p.improve()
 	}
 	scale, y := p.whole()
-	sum, err := g.checkWalks(p.walks, y, scale)
+	sum, err := g.checkWalks(nil, p.walks, y, scale)
 	require.NoError(t, err)
 	require.InDelta(t, n*n, float64(sum)/float64(scale), 0.01*n*n)
 }

@@ -200,7 +200,7 @@ func (s *searcher[T]) heat(sweeps int) bool {
 	}
 	for n := s.g.sites(); s.site < n; {
 		end := min(s.site+chunk, n)
-		work := end - s.site
+		work := (end - s.site) * s.g.siteWork()
 		if s.crowd != nil {
 			s.crowd.sweep(s.site, end, s.table, &s.words)
 			work *= crowdWork
@@ -221,7 +221,7 @@ func (s *searcher[T]) descend(x *spins[T]) bool {
 		for s.site < n {
 			end := min(s.site+chunk, n)
 			s.moved = x.descend(s.g, s.site, end) || s.moved
-			work := end - s.site
+			work := (end - s.site) * s.g.siteWork()
 			if s.site = end; s.stop(work) {
 				return false
 			}

@@ -55,6 +55,10 @@ func (g *system[T]) sites() int { return len(g.field) }
 
 func (g *system[T]) row(i int) []neighbour[T] { return g.adj[g.start[i]:g.start[i+1]] }
 
+// siteWork is the work of updating a site, which includes its neighbours if it flips. Updating a
+// site of a sparse graph is 1.
+func (g *system[T]) siteWork() int { return 1 + len(g.adj)/(16*g.sites()) }
+
 // symmetric reports whether the model has no fields on spins.
 func (g *system[T]) symmetric() bool {
 	for i, f := range g.field {

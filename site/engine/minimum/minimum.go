@@ -129,14 +129,17 @@ func (p Problem) open(ctx context.Context) (m energy.Model, graph *model.Graph, 
 	default:
 		err = fmt.Errorf("no such format: %q", f)
 	}
-	if graph != nil {
+	if err == nil && poll.Err(ctx) != nil {
+		err = context.Cause(ctx)
+	}
+	if err == nil && graph != nil {
 		m, err = model.MaxCut(graph)
 	}
 	return m, graph, labels, err
 }
 
-// largest is the maximum size of a file in bytes. The work after reading cannot be cancelled, so
-// the size is limited.
+// largest is the maximum size of a file in bytes. The steps after reading check for a cancellation
+// only between them, so the size is limited.
 const largest = 4 << 20
 
 type search struct {
@@ -165,6 +168,9 @@ func (t *tab) start(ctx context.Context, p Problem) (*SearchStarted, error) {
 	}
 	s := &search{model: m, graph: graph}
 	s.sites, _ = m.Shape()
+	if poll.Err(ctx) != nil {
+		return nil, context.Cause(ctx)
+	}
 	if s.Search, err = ground.New(m, ground.Config{Seed: p.Seed}); err != nil {
 		return nil, err
 	}
