@@ -6,6 +6,7 @@
 // [Problem.Global]) and trade-off curves. On larger spaces a dual.Inference finds the multipliers.
 // Three ways then sample the optimum: as an energy ([Experts], or a dual.Lagrangian with the bounds
 // [LogRatio] and [Ratio]), by exact [Rejection], or by a masked diffusion ([Erasure]).
+// [RealErasure] does the last for reals.
 //
 // [Avoiding] measures how often a masked diffusion still draws given tokens. Package finetune
 // changes the weights of a network instead.

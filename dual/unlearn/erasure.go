@@ -141,15 +141,8 @@ func (e *Erasure) Beta() float64 {
 // multiplier per distribution.
 func (e *Erasure) SetLambda(lambda []float64) error {
 	check.Len("unlearn", "lambda", len(lambda), len(e.lambda))
-	s := 0.0
-	for i, v := range lambda {
-		if !(v >= 0) {
-			return fmt.Errorf("unlearn: SetLambda: lambda[%d] = %v, want ≥ 0", i, v)
-		}
-		s += v
-	}
-	if !(s < 1) {
-		return fmt.Errorf("unlearn: SetLambda: lambda = %v sums to %v, want < 1", lambda, s)
+	if err := expert(lambda); err != nil {
+		return err
 	}
 	copy(e.lambda, lambda)
 	e.forget()
@@ -157,13 +150,7 @@ func (e *Erasure) SetLambda(lambda []float64) error {
 }
 
 // rest returns 1 − Σλ_i.
-func (e *Erasure) rest() float64 {
-	c := 1.0
-	for _, l := range e.lambda {
-		c -= l
-	}
-	return c
-}
+func (e *Erasure) rest() float64 { return rest(e.lambda) }
 
 // forget discards the records of all samples.
 func (e *Erasure) forget() {

@@ -100,10 +100,10 @@ func (m *Experts) Sites() int { return m.sites }
 
 // Beta returns 1 − Σλ_i, the temperature that [dual.Rule] needs: the Hessian of the dual function
 // is −Cov(g)/(1−Σλ_i).
-func (m *Experts) Beta() float64 { return m.rest(m.lambda) }
+func (m *Experts) Beta() float64 { return rest(m.lambda) }
 
 // rest returns 1 − Σλ_i.
-func (m *Experts) rest(lambda []float64) float64 {
+func rest(lambda []float64) float64 {
 	c := 1.0
 	for _, v := range lambda {
 		c -= v
@@ -111,18 +111,26 @@ func (m *Experts) rest(lambda []float64) float64 {
 	return c
 }
 
-// SetLambda sets the multipliers and computes log Z_λ. It returns an error and changes nothing if
-// a multiplier is negative, their sum is not below 1, or log Z_λ cannot be found. It panics
-// unless there is one multiplier per distribution.
-func (m *Experts) SetLambda(lambda []float64) error {
-	check.Len("unlearn", "lambda", len(lambda), len(m.lambda))
+// expert returns an error if a multiplier is negative or their sum is not below 1.
+func expert(lambda []float64) error {
 	for i, v := range lambda {
 		if !(v >= 0) {
 			return fmt.Errorf("unlearn: SetLambda: lambda[%d] = %v, want ≥ 0", i, v)
 		}
 	}
-	if c := m.rest(lambda); !(c > 0) {
+	if c := rest(lambda); !(c > 0) {
 		return fmt.Errorf("unlearn: SetLambda: lambda = %v sums to %v, want < 1", lambda, 1-c)
+	}
+	return nil
+}
+
+// SetLambda sets the multipliers and computes log Z_λ. It returns an error and changes nothing if
+// a multiplier is negative, their sum is not below 1, or log Z_λ cannot be found. It panics
+// unless there is one multiplier per distribution.
+func (m *Experts) SetLambda(lambda []float64) error {
+	check.Len("unlearn", "lambda", len(lambda), len(m.lambda))
+	if err := expert(lambda); err != nil {
+		return err
 	}
 	before := slices.Clone(m.lambda)
 	m.tune(lambda)
@@ -138,7 +146,7 @@ func (m *Experts) SetLambda(lambda []float64) error {
 // tune stores the multipliers and sets the weights of the energies.
 func (m *Experts) tune(lambda []float64) {
 	copy(m.lambda, lambda)
-	c := m.rest(lambda)
+	c := rest(lambda)
 	m.weight[0] = 1 / c
 	for i, v := range lambda {
 		m.weight[1+i] = 0 - v/c
@@ -166,9 +174,12 @@ func (m *Experts) Violation(g []float64, x []int32) {
 }
 
 // Rows returns a description of the bounds on KL(p_λ‖q_i), in nats.
-func (m *Experts) Rows() []dual.Row {
-	rows := make([]dual.Row, len(m.bound))
-	for i, b := range m.bound {
+func (m *Experts) Rows() []dual.Row { return divergences(m.bound) }
+
+// divergences returns a description of lower bounds on divergences.
+func divergences(bound []float64) []dual.Row {
+	rows := make([]dual.Row, len(bound))
+	for i, b := range bound {
 		rows[i] = dual.Row{Name: fmt.Sprintf("KL from away[%d]", i), Unit: "nats", Bound: b, AtLeast: true}
 	}
 	return rows

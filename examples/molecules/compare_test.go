@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,6 +51,49 @@ func TestCompare(t *testing.T) {
 	}
 	if w := r.Methods[3]; w.Collapsed != 1 || w.NELBO < 1.1 {
 		t.Errorf("20 steps from random weights are no training: %+v", w)
+	}
+}
+
+// The gradient of MDU is that of its loss, by finite differences, and vanishes where the network
+// is its anchor.
+func TestAnchored(t *testing.T) {
+	const mask, tau, weight, h = 2, 0.5, 0.7, 1e-3
+	p, a := []float32{0.3, -1.2, 5, 0.8}, []float32{1.1, 0.2, -3, -0.4}
+	loss := func(p []float32) float64 {
+		var sp, sa, kl float64
+		for j := range p {
+			if j != mask {
+				sp += math.Exp(float64(p[j]))
+				sa += math.Exp(tau * float64(a[j]))
+			}
+		}
+		for j := range p {
+			if q := math.Exp(float64(p[j])) / sp; j != mask {
+				kl += q * (math.Log(q) - tau*float64(a[j]) + math.Log(sa))
+			}
+		}
+		return weight * kl
+	}
+	g := slices.Clone(p)
+	anchored(g, slices.Clone(a), tau, weight, mask)
+	for j := range p {
+		up, down := slices.Clone(p), slices.Clone(p)
+		up[j] += h
+		down[j] -= h
+		want := (loss(up) - loss(down)) / float64(up[j]-down[j])
+		if j == mask {
+			want = 0
+		}
+		if math.Abs(float64(g[j])-want) > 1e-4 {
+			t.Errorf("gradient %d: %v, want %v", j, g[j], want)
+		}
+	}
+	same := slices.Clone(a)
+	anchored(same, slices.Clone(a), 1, weight, mask)
+	for j, v := range same {
+		if math.Abs(float64(v)) > 1e-6 {
+			t.Errorf("at the anchor, gradient %d: %v, want 0", j, v)
+		}
 	}
 }
 

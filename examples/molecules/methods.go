@@ -38,6 +38,8 @@ var methods = []method{
 	{"siss0", "SISS, λ = 0", false, siss(0)},
 	{"siss0.5", "SISS, λ = ½", false, siss(0.5)},
 	{"siss1", "SISS, λ = 1", false, siss(1)},
+	{"mdu0", "MDU without a prompt, τ = 0", false, flatten(0)},
+	{"mdu0.5", "MDU without a prompt, τ = ½", false, flatten(0.5)},
 	{"tilted", "trained anew, λ of the data", true, (*task).retilted},
 	{"without", "trained anew, without the concept's rows", true, (*task).retrained},
 }
@@ -409,6 +411,61 @@ func (t *task) erase(ctx context.Context, net *neural.Transformer, seed uint64) 
 		l.pass.Backward(y)
 		return nil
 	})
+}
+
+// flatten returns the method of masked diffusion unlearning (MDU; Lee, Jeong, Kim, Park and Lee
+// 2026). On partly masked rows of the concept, it minimises the mean over masked positions of
+//
+//	KL(p(·|x_t) ‖ p_0(·|x_t)^τ/Z),
+//
+// where p_0 is the network before. In the paper p sees a prompt that p_0 does not see. This network
+// has no prompt, so both see the same state, and τ = 1 would change nothing.
+func flatten(tau float64) func(t *task, ctx context.Context, net *neural.Transformer, seed uint64) (float64, error) {
+	return func(t *task, ctx context.Context, net *neural.Transformer, seed uint64) (float64, error) {
+		l, forget, levels := t.lessons(net), t.concerned(), t.c.Levels+1
+		before := t.net.NewPass(t.batch)
+		old := make([]float32, len(l.y))
+		return 0, t.descend(ctx, net, l, seed, func(r *rand.Rand) error {
+			l.clear()
+			u := r.Float64()
+			for i := range t.batch {
+				row := t.row(forget[r.IntN(len(forget))])
+				l.hide(i, row, (float64(i)+u)/float64(t.batch), r)
+				l.ask(i, row, 1)
+			}
+			y, a := l.answer(l.pass, l.y), l.answer(before, old)
+			for i, w := range l.weight {
+				anchored(y[i*levels:(i+1)*levels], a[i*levels:(i+1)*levels], tau, w, mask(t.c))
+			}
+			l.pass.Backward(y)
+			return nil
+		})
+	}
+}
+
+// anchored replaces the log-weights p of a position by weight times the gradient, in p, of
+// KL(p ‖ a^τ/Z). It uses a as scratch. The mask has no probability.
+func anchored(p, a []float32, tau, weight float64, mask int32) {
+	for j := range a {
+		a[j] *= float32(tau)
+	}
+	p[mask], a[mask] = float32(math.Inf(-1)), float32(math.Inf(-1))
+	softmax(p)
+	softmax(a)
+	kl := unlearn.KL(doubles(p), doubles(a))
+	for j, v := range p {
+		if v > 0 {
+			p[j] = float32(weight * float64(v) * (math.Log(float64(v)/float64(a[j])) - kl))
+		}
+	}
+}
+
+func doubles(x []float32) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = float64(v)
+	}
+	return y
 }
 
 // softmax converts log-weights to probabilities in place.

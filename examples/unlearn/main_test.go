@@ -147,7 +147,7 @@ func TestNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	methods := []string{"before", "exact likelihood-ratio", "exact reverse-kl", "exact forward-kl", "primal-dual", "dual only"}
-	if len(r.Rows) != len(methods) || r.Steps != 15 || r.Before != 150 {
+	if len(r.Rows) != len(methods) || r.Steps != 45 || r.Before != 150 {
 		t.Fatalf("%+v", r)
 	}
 	for k, row := range r.Rows {
@@ -170,7 +170,7 @@ func TestNetwork(t *testing.T) {
 	if w := r.Words; math.Abs(w[1].Unlearned-0.95) > 1e-6 || !(w[2].Unlearned < w[0].Unlearned) || !(w[2].Lambda > 0) {
 		t.Errorf("%+v", w)
 	}
-	if text := r.String(); !strings.Contains(text, "forgets a dialect") || !strings.Contains(text, "primal-dual") || !strings.Contains(text, "15 steps after 150") {
+	if text := r.String(); !strings.Contains(text, "forgets a dialect") || !strings.Contains(text, "primal-dual") || !strings.Contains(text, "45 steps after 150") {
 		t.Error(text)
 	}
 	net, err := neural.New(neural.Config{Length: 1, Channels: 2, Width: 8, Heads: 1, Hidden: 8, Blocks: 1, Cond: 8}, rand.NewPCG(1, 1))

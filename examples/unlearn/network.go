@@ -23,21 +23,29 @@ import (
 // Settings of the network of points: a flow in two dimensions, computed by a perceptron with the
 // time as an input.
 const (
-	dataRows  = 4096 // number of training points
-	width     = 32   // width of the network
-	hidden    = 128  // hidden units of the perceptron
-	features  = 32   // number of features of the time
-	blocks    = 2    // number of blocks of the network
-	batch     = 128  // training points per step
-	learning  = 4e-3 // learning rate of pre-training
-	tuning    = 2e-3 // learning rate of unlearning
-	eulers    = 32   // Euler steps per sample
-	rungs     = 16   // Runge–Kutta steps for the density
-	density   = 41   // grid points along each axis
-	furthest  = 3.8  // half the side length of the grid
-	mostRatio = 3    // upper bound on q_u/q, because the forgotten Gaussian is a third of q
+	dataRows  = 65536 // number of training points
+	width     = 32    // width of the network
+	hidden    = 128   // hidden units of the perceptron
+	features  = 32    // number of features of the time
+	blocks    = 2     // number of blocks of the network
+	batch     = 128   // training points per step
+	learning  = 4e-3  // learning rate of pre-training
+	tuning    = 2e-3  // learning rate of unlearning
+	eulers    = 32    // Euler steps per sample
+	rungs     = 16    // Runge–Kutta steps for the density
+	density   = 41    // grid points along each axis
+	furthest  = 3.8   // half the side length of the grid
+	mostRatio = 3     // upper bound on q_u/q, because the forgotten Gaussian is a third of q
 
-	lookDraws, finalDraws = 512, 16384 // samples per look at the bound during unlearning, and at its end
+	finalDraws = 16384 // samples at the end of unlearning
+
+	// Unlearning takes three tenths of the steps of pre-training, and looks at the bound some ten
+	// times by many samples: the network needs about this many steps to follow λ. With a look
+	// every ten steps, λ oscillates. These settings were chosen on another mixture.
+	pointDraws = 1024
+	pointLooks = 15
+
+	lookDraws = 512 // samples of the network of words per look at the bound
 )
 
 // networkRow is one row of the table, for one distribution p. Divergences are computed by
@@ -200,7 +208,7 @@ func (r *networkRow) measure(logp []float64) {
 // networks fine-tunes a network of the three Gaussians to forget the last one, and compares it
 // with the optimum by quadrature.
 func networks(ctx context.Context, o options) (*networkReport, error) {
-	r := &networkReport{Steps: max(1, o.training/10), Before: o.training}
+	r := &networkReport{Steps: max(1, 3*o.training/10), Before: o.training}
 	data := points(dataRows, o.seed)
 	net, err := neural.New(neural.Config{Length: 1, Channels: 2, Width: width, Heads: 1, Hidden: hidden, Blocks: blocks, Cond: features}, rand.NewPCG(o.seed, 82))
 	if err != nil {
@@ -300,7 +308,7 @@ func (o options) tuned(ctx context.Context, net *neural.Transformer, data []floa
 	part := func(x []float32) float64 { return min(1, ratio(x)/mostRatio) }
 	t, err := finetune.New(ctx, net, data, []finetune.Concept[float32]{{Has: part, Bound: wanted / mostRatio}}, finetune.Config[float32]{
 		Real: train.Flow{}, Model: denoise.Velocity{Denoiser: f.reals}, Sample: o.sample,
-		Train: train.Config{Steps: steps, Batch: batch, Rate: tuning, Seed: o.seed}, Draws: lookDraws, Final: finalDraws,
+		Train: train.Config{Steps: steps, Batch: batch, Rate: tuning, Seed: o.seed}, Inner: max(1, steps/pointLooks), Draws: pointDraws, Final: finalDraws,
 	})
 	if err != nil {
 		return 0, err

@@ -448,8 +448,9 @@ func TestDefaults(t *testing.T) {
 		}
 	}
 	complete(t, "constructor of multipliers", "defaults_test.go", registered, map[string]string{
-		"fit.New":             "learns the parameters of an energy, without multipliers",
-		"unlearn.NewAvoiding": "never draws some tokens, without multipliers",
-		"unlearn.NewErasure":  "a heuristic on one path, whose multipliers are not those of an optimum",
+		"fit.New":                "learns the parameters of an energy, without multipliers",
+		"unlearn.NewAvoiding":    "never draws some tokens, without multipliers",
+		"unlearn.NewRealErasure": "a heuristic on one path, like unlearn.NewErasure",
+		"unlearn.NewErasure":     "a heuristic on one path, whose multipliers are not those of an optimum",
 	}, found)
 }

@@ -232,8 +232,9 @@ func TestDenoisers(t *testing.T) {
 		})
 	}
 	complete(t, "energy.Denoiser", "denoiser_test.go", registered, map[string]string{
-		"pdi.Denoiser":     "its predictions depend on the batch and on the steps before: dual/pdi tests it",
-		"unlearn.Erasure":  "it keeps figures per sample: dual/unlearn tests it",
-		"unlearn.Avoiding": "it keeps figures per sample: dual/unlearn tests it",
+		"pdi.Denoiser":        "its predictions depend on the batch and on the steps before: dual/pdi tests it",
+		"unlearn.Erasure":     "it keeps figures per sample: dual/unlearn tests it",
+		"unlearn.RealErasure": "it keeps figures per sample: dual/unlearn tests it",
+		"unlearn.Avoiding":    "it keeps figures per sample: dual/unlearn tests it",
 	}, parts(t, "energy", "Denoiser"))
 }

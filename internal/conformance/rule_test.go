@@ -104,6 +104,7 @@ func TestTargets(t *testing.T) {
 		})
 	}
 	complete(t, "dual.Target", "rule_test.go", registered, map[string]string{
-		"unlearn.Erasure": "its violations are those of the run of a diffusion: dual/unlearn tests it",
+		"unlearn.RealErasure": "its violations are those of the run of a diffusion: dual/unlearn tests it",
+		"unlearn.Erasure":     "its violations are those of the run of a diffusion: dual/unlearn tests it",
 	}, parts(t, "dual", "Target"))
 }

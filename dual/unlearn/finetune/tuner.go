@@ -100,6 +100,7 @@ const (
 	mostDraws  = 1 << 20 // largest Final that is chosen for a small bound
 	smoothing  = 0.5     // weight of the latest round in the smoothed share that moves λ
 	damping    = 0.5     // factor of a Newton step, because the network responds with a delay
+	averaged   = 0.5     // fraction of the steps, at the end, over which λ is averaged
 	mostMove   = 1.0     // largest change of λ in a Newton step, in nats
 	stallRatio = 1.5     // at a gap, the share exceeds this multiple of the bound; see GapError
 	stallParts = 0.1     // at a gap, the share in the training rows is below this multiple
@@ -128,6 +129,10 @@ type Tuner[S energy.Site] struct {
 // state is the part of a checkpoint that does not belong to the training.
 type state struct {
 	lambda []float64
+	// weighted sums of λ over the rounds of the second half of the run, and the sum of their
+	// weights
+	sums  []float64
+	total float64
 	// smoothed share of each concept in the samples of the network being trained; after the
 	// run, the share in the samples of the final weights
 	share  []float64
@@ -201,7 +206,7 @@ func New[S energy.Site](ctx context.Context, net *neural.Transformer, data []S, 
 	if err := t.follows(ctx, data); err != nil {
 		return nil, err
 	}
-	t.state = state{lambda: slices.Clone(s.Lambda), share: make([]float64, len(concepts))}
+	t.state = state{lambda: slices.Clone(s.Lambda), sums: make([]float64, len(concepts)), share: make([]float64, len(concepts))}
 	most := max(t.cfg.Draws, t.cfg.Final, probed)
 	t.never = S(-1)
 	if v, ok := any(&t.never).(*float32); ok {
@@ -393,6 +398,12 @@ func (t *Tuner[S]) draw(ctx context.Context, n, first int) ([][]float64, error) 
 
 // move updates λ by the estimates r of a round.
 func (t *Tuner[S]) move(r [][]float64) {
+	if left := 1 - float64(t.trainer.Step())/float64(t.cfg.Train.Steps); left < averaged {
+		t.total += left
+		for j, l := range t.lambda {
+			t.sums[j] += float64(left * l)
+		}
+	}
 	for j := range r {
 		s := mean(r[j])
 		if t.rounds > 0 {
@@ -547,6 +558,11 @@ func (t *Tuner[S]) settle(ctx context.Context) error {
 		value, _ := lines[j].estimate(t.along)
 		t.share[j] = simd.Sigmoid(value)
 	}
+	if t.total > 0 {
+		for j, v := range t.sums {
+			t.lambda[j] = v / t.total
+		}
+	}
 	t.done = true
 	t.drawn += drawn
 	t.rounds++
@@ -666,7 +682,11 @@ func mean(v []float64) float64 {
 	return sum / float64(len(v))
 }
 
-// Lambda returns a copy of the multipliers λ.
+// Lambda returns a copy of the multipliers λ. During the run they are those of the next training
+// steps. After it they are the mean over the second half of the steps, weighted by the fraction of
+// the steps that were left. The learning rate falls in about the same way, so this is the λ that
+// shaped the weights. The last λ is not: at the end of the run the network hardly follows λ any
+// more, so λ drifts with the noise of the draws.
 func (t *Tuner[S]) Lambda() []float64 { return slices.Clone(t.lambda) }
 
 // Share returns the remaining share of every concept in the samples of the network. During the
@@ -680,7 +700,7 @@ func (t *Tuner[S]) Drawn() int { return t.drawn }
 // magic starts a checkpoint of a tuner. A checkpoint holds three frames (see [session.Frames]),
 // which contain, in order, the settings, the state, and an end mark. The checkpoint of the training
 // follows.
-const magic = "gibbsite finetune 3\n"
+const magic = "gibbsite finetune 4\n"
 
 // settings returns the settings that must be equal in a checkpoint and in the tuner that loads the
 // checkpoint, except the settings of the training.
@@ -701,12 +721,14 @@ func (t *Tuner[S]) settings() *fingerprint.List {
 }
 
 func (t *Tuner[S]) frames(s *state) *session.Frames {
-	return &session.Frames{Magic: magic, Settings: t.settings(), Count: 1, Limit: 56 + 16*len(t.concepts), Frame: func(f *wire.Fields, _ int) {
+	return &session.Frames{Magic: magic, Settings: t.settings(), Count: 1, Limit: 64 + 24*len(t.concepts), Frame: func(f *wire.Fields, _ int) {
 		f.Counts("a number of rounds, draws or concepts", &s.rounds, &s.drawn, &s.stall, &s.missed)
 		f.Bool("the end", &s.done)
 		f.Float64(&s.least)
 		f.Float64(&s.along)
+		f.Float64(&s.total)
 		f.Float64s(s.lambda)
+		f.Float64s(s.sums)
 		f.Float64s(s.share)
 		if s.missed > len(t.concepts) {
 			f.Fail(fmt.Errorf("the concept above its bound in the checkpoint = %d, want at most %d", s.missed, len(t.concepts)))
@@ -730,7 +752,7 @@ func (t *Tuner[S]) write(w io.Writer) error {
 }
 
 func (t *Tuner[S]) read(ctx context.Context, r io.Reader) error {
-	s := state{lambda: make([]float64, len(t.concepts)), share: make([]float64, len(t.concepts))}
+	s := state{lambda: make([]float64, len(t.concepts)), sums: make([]float64, len(t.concepts)), share: make([]float64, len(t.concepts))}
 	if err := t.frames(&s).Read(ctx, r, nil); err != nil {
 		return err
 	}
