@@ -120,8 +120,8 @@ func newEvaluated(m Model) *evaluated {
 	return v
 }
 
-// As implements [Capable]. The wrapper supports all interfaces that the wrapped model supports,
-// which are preferred to its own.
+// As implements [Capable]. If the wrapped model supports an interface, As returns the model's
+// implementation, even if the wrapper has its own.
 func (v *evaluated) As(target any) bool { return AsInto(v.Model, target) }
 
 // Conditional stores in d the exact differences between the levels of a site. It uses the

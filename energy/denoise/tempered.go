@@ -13,7 +13,7 @@ import (
 )
 
 // Tempered makes the predictions of a denoiser of tokens sharper. It works with any process,
-// projection and guidance. It changes each row of log-weights v in this order:
+// projection and guidance of a diffusion. It changes each row of log-weights v in this order:
 //
 //	remove the levels in Without,
 //	divide v by Temperature,

@@ -24,7 +24,7 @@ type Topology interface {
 	Graph() (*Graph, error)
 }
 
-// Graph is an immutable weighted undirected graph, stored as one sparse row per site.
+// Graph is an immutable weighted undirected graph of sites, stored in compressed sparse rows.
 type Graph struct {
 	start  []int32   // row i consists of entries start[i] … start[i+1]−1 of adj and weight
 	upper  []int32   // for each row i, index of its first entry with a neighbour > i

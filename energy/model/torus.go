@@ -20,7 +20,7 @@ import (
 // …, 2n − 2. Here cosh γ_l = cosh 2k·coth 2k − cos(πl/n) and γ_0 = 2k + ln tanh k. The energy is
 // −k·(d log Z/dk)/(mn).
 //
-// Both sides must be at least 3, and k in (0, 100].
+// TorusIsing returns an error unless both sides are at least 3 and k is in (0, 100].
 func TorusIsing(m, n int, k float64) (logZ, perSite float64, err error) {
 	if m < 3 || n < 3 {
 		return 0, 0, fmt.Errorf("model: TorusIsing: m, n = %d, %d, want ≥ 3", m, n)
