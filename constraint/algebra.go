@@ -52,8 +52,8 @@ type complemented interface{ Complement() Automaton }
 
 // Complement returns the language of the sequences that a does not accept. The complement of a
 // [Lexicon] contains every sequence that is not in the lexicon, and stays correct as the lexicon
-// grows. If a has a method Complement() Automaton, the result is that of the method. Complements
-// have this method, so the complement of a complement is the original automaton.
+// grows. If a has a method Complement() Automaton, Complement returns the result of that method.
+// Complements have this method, so the complement of a complement is the original automaton.
 func Complement(a Automaton) Automaton {
 	check.Must("constraint: Complement", "a", a)
 	if c, ok := a.(complemented); ok {

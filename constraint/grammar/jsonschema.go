@@ -31,7 +31,7 @@ type SchemaConfig struct {
 	// of as errors. [Grammar.Annotations] lists them.
 	Annotations bool
 
-	// Limits bounds the automaton of every pattern (0 means 2¹⁴ states) and the automaton of
+	// Limits bounds two kinds of automata: that of every pattern (0 means 2¹⁴ states) and that of
 	// the schema over tokens. The field Bytes also bounds the expanded schema (at most 2²⁶).
 	Limits constraint.Limits
 }
@@ -57,12 +57,13 @@ func (s Spelling) String() string {
 	return check.Name("Spelling", s, "free", "canonical")
 }
 
-// MarshalText returns the name that String returns.
+// MarshalText returns the result of String as bytes. It implements encoding.TextMarshaler.
 func (s Spelling) MarshalText() ([]byte, error) {
 	return check.MarshalName("spelling", s, Canonical)
 }
 
-// UnmarshalText sets s to the value with the given name, "free" or "canonical".
+// UnmarshalText sets s to the value with the given name, "free" or "canonical". It implements
+// encoding.TextUnmarshaler.
 func (s *Spelling) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("spelling", s, Canonical, name)
 }

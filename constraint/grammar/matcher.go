@@ -7,10 +7,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// Matcher stands at a position in a text, between two tokens, and computes which tokens may come
-// next. It occupies a few machine words, so [Matcher.Fork] and [Matcher.Rollback] are cheap. A
-// single Matcher is not safe for concurrent use, but different Matchers of the same [Masks] may
-// be used concurrently.
+// Matcher follows one text: it is at a position between two tokens, and computes which tokens may
+// come next. It occupies a few machine words, so [Matcher.Fork] and [Matcher.Rollback] are cheap. A
+// single Matcher is not safe for concurrent use, but different Matchers of the same [Masks] may be
+// used concurrently.
 type Matcher struct {
 	m    *Masks
 	at   configuration
