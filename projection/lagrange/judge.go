@@ -13,8 +13,9 @@ type Validator interface {
 	Validate() error
 }
 
-// Partial is a constraint whose Value and Pull, or whose Violation, may be unusable. An example
-// is [constraint.Score]. All methods of a constraint that is not Partial may be used.
+// Partial is a constraint that may lack derivatives, so that Value and Pull cannot be called, or
+// that may be unusable on sequences, so that Violation cannot be called. An example is
+// [constraint.Score]. All methods of a constraint that is not Partial may be called.
 type Partial interface {
 	// Leads reports whether the constraint has derivatives, so that Value and Pull may be
 	// called.

@@ -10,13 +10,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Path is a hidden Markov model restricted to a language. It is used as a literal: Bind compiles
-// it to a [Conditional] for a runner, and Compile does so for direct use.
+// Path is a hidden Markov model restricted to a language. It is used as a literal. Bind compiles it
+// to a [Conditional] for a runner such as package sampler/diffusion, and Compile does so for direct
+// use.
 type Path struct {
 	HMM HMM
 
 	// Language is the set of allowed sequences. Only sequences of the length given to Compile
-	// matter. Its automaton must be finite.
+	// matter. The language must be a finite automaton.
 	Language constraint.Language
 
 	// Name is the name of the language in errors. The default is the name of its type.
