@@ -227,9 +227,9 @@ func (s *CorpusProjection) complement(ctx context.Context) (*projection.PathProj
 	return s.others, nil
 }
 
-// Sample fills dst with new and different sequences, one after the other, and adds them to the set;
-// dst may have room for any number. Each is a draw from the distribution of v, restricted to the
-// sequences that are new at that point. Starting from an empty set, this is sampling without
+// Sample fills dst with new and different sequences, one after the other, and adds them to the set.
+// The length of dst determines their number. Each is a draw from the distribution of v, restricted
+// to the sequences that are new at that point. Starting from an empty set, this is sampling without
 // replacement. Sample returns the number of sequences made. If this is less than the number
 // requested, the error states why. It is an *[projection.InfeasibleError] if no new sequence is
 // left.
