@@ -151,7 +151,7 @@ func checkTable(sites, levels int) {
 
 // Linear returns linear inequalities that bound the expected count under a table v of sites ×
 // levels probabilities. The bounds are those of c, in the order of [Count.Violation]. If v is the
-// one-hot table of a sequence, the inequalities hold exactly if the sequence satisfies c.
+// one-hot table of a sequence, the inequalities hold if and only if the sequence satisfies c.
 func (c Count) Linear(sites, levels int) Linear {
 	checkTable(sites, levels)
 	in := c.membership(levels)
@@ -173,9 +173,9 @@ func (c Count) Linear(sites, levels int) Linear {
 
 // Linear returns linear inequalities that bound the expected sum under a table v of sites × levels
 // probabilities. The bounds are those of s, in the order of [Sum.Violation]. If v is the one-hot
-// table of a sequence, the inequalities hold exactly if the sequence satisfies s. Levels without a
-// weight count as 0. Linear panics if s has a fixed number of sites that differs from the argument
-// sites.
+// table of a sequence, the inequalities hold if and only if the sequence satisfies s. Levels
+// without a weight count as 0. Linear panics if s has a fixed number of sites that differs from the
+// argument sites.
 func (s *Sum) Linear(sites, levels int) Linear {
 	if s.fixed && sites != len(s.rows) {
 		panic(fmt.Sprintf("constraint: sites = %d, want %d", sites, len(s.rows)))

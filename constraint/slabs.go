@@ -88,7 +88,7 @@ func (s Slabs) Value(g []float64, v []float32) {
 }
 
 // Pull adds the vector–Jacobian product Σ_j w_j·(±a_j) to dst, where a_j is row j of A. The sign is
-// + for rows whose upper violation is the larger one, and − for the others.
+// positive for rows whose upper violation is the larger one, and negative for the others.
 func (s Slabs) Pull(dst, v []float32, w []float64) {
 	check.Len("constraint", "dst", len(dst), len(v))
 	check.Len("constraint", "w", len(w), len(s.A))

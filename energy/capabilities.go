@@ -231,8 +231,9 @@ type Windowed interface {
 type Supported interface {
 	Model
 
-	// Repair changes each state of x in place, and as little as it can, until its energy is not
-	// known to be +Inf.
+	// Repair changes each state of x in place, and as little as it can, to remove the causes of an
+	// infinite energy that the model can repair. If there are other causes, the energy may still be
+	// +Inf.
 	Repair(x []int32)
 }
 

@@ -33,8 +33,8 @@ type Noised[S Site] struct {
 	Src []rand.Source
 
 	// Clean, unless nil, marks the entries of X that are known without noise because they are
-	// clamped. Under masking, tokens need no such mark. Under uniform noise, or for reals, the
-	// value of an entry does not show whether it is noisy.
+	// clamped. With masking noise, tokens need no such mark, because every unmasked token is known.
+	// With uniform noise, or for reals, the value of an entry does not show whether it is noisy.
 	Clean []bool
 
 	// Guided reports whether the caller's reverse steps apply the guidance that the denoiser

@@ -59,14 +59,14 @@ func (b *Builder) Build() (*System, error) {
 	return &s, nil
 }
 
-// Mean requires that the mean of channel c equal value.
+// Mean fixes the mean of channel c to the given value.
 func (b *Builder) Mean(c int, value float64) {
 	if b.at("Mean", c, 0) {
 		b.equal(fmt.Sprintf("mean of %s = %v", b.shape.channel(c), value), b.total(c, 0, b.shape.Length, 1/float64(b.shape.Length)), value)
 	}
 }
 
-// MeanChange requires that the mean difference of consecutive values of channel c equal value. The
+// MeanChange fixes the mean difference of consecutive values of channel c to the given value. The
 // mean difference is (last value − first value)/(length − 1).
 func (b *Builder) MeanChange(c int, value float64) {
 	if last := b.shape.Length - 1; b.at("MeanChange", c, 1) {
@@ -74,14 +74,14 @@ func (b *Builder) MeanChange(c int, value float64) {
 	}
 }
 
-// Sum requires that the sum of channel c over the times from ≤ t < to equal value.
+// Sum fixes the sum of channel c over the times from ≤ t < to, to the given value.
 func (b *Builder) Sum(c, from, to int, value float64) {
 	if b.within("Sum", c, from, to) {
 		b.equal(fmt.Sprintf("sum of %s, %s = %v", b.shape.channel(c), span(from, to), value), b.total(c, from, to, 1), value)
 	}
 }
 
-// At requires that channel c equal value at time t.
+// At fixes channel c to the given value at time t.
 func (b *Builder) At(c, t int, value float64) {
 	if b.at("At", c, t) {
 		b.equal(fmt.Sprintf("%s at %d = %v", b.shape.channel(c), t, value), b.total(c, t, t+1, 1), value)
@@ -155,7 +155,7 @@ func (b *Builder) Trend(c, from, to int, down bool) {
 	}
 }
 
-// Autocorrelation requires that the autocorrelation r of channel c at the given lag equal value,
+// Autocorrelation fixes the autocorrelation r of channel c at the given lag to the given value,
 // within the tolerance of the [Shape],
 //
 //	r = Σ_t (x_t − x̄)(x_{t+lag} − x̄) / Σ_t (x_t − x̄)².

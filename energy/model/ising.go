@@ -212,8 +212,8 @@ func (m *Ising) Torus() (cols int, d [5]float64, ok bool) {
 	return m.grid.sides[1], d, true
 }
 
-// Matching returns the coupling and the fields of the Potts model that is equal to the Ising model;
-// it implements [energy.Matching]. ok is true if all weights are equal and the field is uniform.
+// Matching returns the coupling and the fields of the Potts model with the same distribution; it
+// implements [energy.Matching]. ok is true if all weights are equal and the field is uniform.
 func (m *Ising) Matching() (coupling float64, field []float64, ok bool) {
 	w, ok := 1.0, true
 	if m.grid == nil {
