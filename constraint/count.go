@@ -112,8 +112,8 @@ func (c Count) Len() int {
 	return n
 }
 
-// Violation stores in g the violations of the bounds for each sequence in x: Min − count if there
-// is a lower bound, then count − Max if there is an upper bound. It implements [Set].
+// Violation stores the violations of the bounds in g for each sequence in x. They are Min − count,
+// if there is a lower bound, and then count − Max, if there is an upper bound. It implements [Set].
 func (c Count) Violation(g []float64, x []int32) {
 	upper, bounded := c.upper()
 	eachState(c.Len(), g, x, func(g []float64, x []int32) {

@@ -10,7 +10,7 @@ import (
 //	g_j(v) = Σ_k A[j].Value[k]·v[A[j].Index[k]] − B[j].
 //
 // Linear is used as a literal. On reals (Levels = 0), v is the series itself. On tokens (Levels ≥
-// 1), v is the row-major table of sites × Levels probabilities, and a token sequence is read as
+// 1), v is the row-major table of sites × Levels probabilities. A token sequence then stands for
 // its one-hot table: entry i·Levels + l is 1 if x_i = l and 0 otherwise. With Levels = 0, tokens
 // are used as numbers: v_i = x_i.
 //

@@ -235,10 +235,10 @@ func (s *Sum) Len() int {
 	return n
 }
 
-// Violation stores in g the violations of the bounds for each sequence in x: lower − sum if there
-// is a lower bound, then sum − upper if there is an upper bound. Both are in units of the weights.
-// It panics if a token has no weight, or if the number of sites is fixed and a sequence has a
-// different number.
+// Violation stores the violations of the bounds in g for each sequence in x. They are lower − sum,
+// if there is a lower bound, and then sum − upper, if there is an upper bound, in units of the
+// weights. It panics if a token has no weight, or if the number of sites is fixed and a sequence
+// has a different number.
 func (s *Sum) Violation(g []float64, x []int32) {
 	eachState(s.Len(), g, x, func(g []float64, x []int32) {
 		if s.fixed && len(x) != len(s.rows) {

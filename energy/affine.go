@@ -1236,9 +1236,9 @@ func pairsOf(m Model) (p pairs, ok bool) {
 }
 
 // PairsOf returns the pair weights and fields of m in the form of [Pairwise]. If m is Pairwise,
-// they are the result of its method Pairs. PairsOf also computes them for a [Matching] model with
-// two levels, and for a model with two levels that is not [Parametric] and whose energy is a sum of
-// single-site terms. For all other models and for nil, ok is false. The slices must not be
+// they are the result of its method Pairs. PairsOf also computes them for two other kinds of models
+// with two levels: a [Matching] model, and a model that is not [Parametric] and whose energy is a
+// sum of single-site terms. For all other models and for nil, ok is false. The slices must not be
 // modified.
 func PairsOf(m Model) (start, adj []int32, weight, field []float64, ok bool) {
 	if check.Nil(m) || !two(m) {

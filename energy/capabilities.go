@@ -102,7 +102,7 @@ type Toroidal interface {
 	Model
 
 	// Torus returns the number of columns of the row-major lattice, and the exact energy
-	// differences d[k] = E(x_i=1) − E(x_i=0), where k = 0, …, 4 is the number of neighbours of
+	// differences d[k] = E(x_i=1) − E(x_i=0). The index k = 0, …, 4 is the number of neighbours of
 	// site i that have level 1. ok is false if the model has no such description.
 	Torus() (cols int, d [5]float64, ok bool)
 }

@@ -226,11 +226,11 @@ func one(is bool) float64 {
 }
 
 // Edges yields edge cases: the shortest text, the longest, and those with the most non-ASCII
-// characters, escapes, nines and minus signs. If the generator was made from a schema, the
-// sequence continues with texts that meet one limit of the schema exactly. The limits are each
-// minimum and maximum of numbers, lengths and counts, the first and last value of each enum, and
-// each optional property, both missing and present. No text is repeated. If the context ends, the
-// sequence ends with its error.
+// characters, escapes, nines and minus signs. If the generator was made from a schema, the sequence
+// continues with texts that meet one limit of the schema exactly. The limits are each minimum and
+// maximum of numbers, lengths and counts, and the first and last value of each enum. For each
+// optional property, there is a text with it and a text without it. No text is repeated. If the
+// context ends, the sequence ends with its error.
 func (x *Generator) Edges(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		seen := map[string]bool{}

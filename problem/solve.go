@@ -48,9 +48,9 @@ type Config struct {
 	// condition, and every row of the result lists the conditions that it violates.
 	Penalty float64
 
-	// Steps is the length of a run of an approximate method. It is the number of steps of each
-	// annealing (0 means 1000), the number of rounds of ground.Search (0 means 200), or the number
-	// of steps between two draws of a chain (0 means 10).
+	// Steps is the length of a run of an approximate method: the number of steps of each annealing
+	// (0 means 1000), the number of rounds of ground.Search (0 means 200), or the number of steps
+	// between two draws of a chain (0 means 10).
 	Steps int
 
 	Chains int // number of parallel chains of annealing and of Sample; 0 means 16
@@ -202,9 +202,9 @@ func (p *Problem) count(ctx context.Context, d *junction.Distribution) (n float6
 // and their neighbourhoods are searched for better ones. The field Exact of the set is then false,
 // unless only one row was requested and a bound, such as that of [ground.Bound], proves it optimal.
 //
-// It returns an *[InfeasibleError] if no state is feasible. If no exact method applies, there are
-// required conditions, no feasible state was found, and Config.Penalty is 0, the error wraps the
-// reasons why no exact method applies.
+// It returns an *[InfeasibleError] if no state is feasible. Where no exact method applies, required
+// conditions need a Config.Penalty, unless the search has found a feasible state. Without it, the
+// error wraps the reasons why no exact method applies.
 func (p *Problem) Minimise(ctx context.Context, c Config) (*SampleSet, error) {
 	if err := p.check("Minimise", &c); err != nil {
 		return nil, err
@@ -407,8 +407,8 @@ func (p *Problem) anneal(ctx context.Context, c *Config, s *SampleSet) error {
 // Otherwise they come from Markov chains, by a method that package auto chooses. Summary and
 // Warnings of the set then show how far the draws can be trusted.
 //
-// It returns an *[InfeasibleError] if no state is feasible. If no exact method applies, there are
-// required conditions, and Config.Penalty is 0, the error wraps the reasons why no exact method
+// It returns an *[InfeasibleError] if no state is feasible. Where no exact method applies, required
+// conditions need a Config.Penalty. Without it, the error wraps the reasons why no exact method
 // applies.
 func (p *Problem) Sample(ctx context.Context, n int, c Config) (*SampleSet, error) {
 	if err := p.check("Sample", &c); err != nil {

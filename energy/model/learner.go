@@ -661,9 +661,9 @@ func (l *markovLearner) Factors() (cards []int32, scopes [][]int32, tables [][]f
 func (l *markovLearner) Present() energy.Factored { return l.Markov }
 
 // ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
-// states; it implements [energy.Parametric]. For an entry of a row of transition probabilities, the
-// gradient is its probability times the number of visits to the row, minus the number of visits to
-// the entry.
+// states; it implements [energy.Parametric]. Take an entry of probability p in a row of transition
+// probabilities. If a state visits the row r times and the entry c times, the gradient for the
+// entry is p·r − c.
 func (l *markovLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	l.states(g, x, w, l.sites)
 	met := scratch.Float64s.Get(len(l.trans)/l.levels + 1)

@@ -33,8 +33,8 @@ type ClassifierConfig struct {
 }
 
 // Classifier computes the probability of a class y given noisy tokens x at time t. The network has
-// one output per class at each position, and the log-weights of the classes are the means of these
-// outputs f_i over the L positions i,
+// one output per class at each position. The log-weight of a class is the mean of its outputs f_i
+// over the L positions i,
 //
 //	p(y | x, t) = softmax(1/L·Σ_i f_i(x, t))_y,
 //
@@ -141,10 +141,10 @@ func (c *Classifier) LogProb(dst []float64, x []int32, t float64) error {
 	return j.run(t)
 }
 
-// Table stores in dst how log p(y | x, t) changes if one site of the state x changes: for every
-// site i and level l, the entry log p(y | x with x_i = l, t) − log p(y | x, t). Unless mask is −1,
-// rows of tokens that are not masked are 0. It implements diffusion.Classifier. Table returns an
-// error if outputs of the network are not finite.
+// Table stores in dst how log p(y | x, t) changes if one site of the state x changes. The entry for
+// site i and level l is log p(y | x with x_i = l, t) − log p(y | x, t). Unless mask is −1, rows of
+// tokens that are not masked are 0. It implements diffusion.Classifier. Table returns an error if
+// outputs of the network are not finite.
 func (c *Classifier) Table(dst []float32, x []int32, t float64) error {
 	sites, levels := c.Shape()
 	check.Len("neural", "x", len(x), sites)

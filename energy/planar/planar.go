@@ -32,8 +32,8 @@ const mostCoupling = 16
 // the plane, and edges are straight lines between the sites that interact.
 //
 // New returns an error if m is not such a model or if a coupling is beyond ±16 nats. It also
-// returns an error if the slice at has the wrong length or a number that is not finite, or if the
-// drawing is not planar: edges may meet only at their ends.
+// returns an error if the slice at has the wrong length or contains a number that is not finite.
+// The drawing must be planar: if edges meet anywhere but at their ends, New returns an error.
 func New(m energy.Model, at [][2]float64) (*Distribution, error) {
 	sites, levels, err := check.Shape("planar: New", m, 1, 1)
 	if err != nil {

@@ -178,9 +178,9 @@ func (p *Program) Write(w io.Writer, format string) error {
 	return b.Flush()
 }
 
-// Check returns an error unless the program is valid: there are variables, their names differ,
-// their ranges are not empty, all numbers are finite and all indices are in range. Bounds of
-// constraints may be infinite.
+// Check returns an error unless the program is valid. A valid program has variables with different
+// names and ranges that are not empty. All its numbers are finite, except that bounds of
+// constraints may be infinite, and all indices are in range.
 func (p *Program) Check() error {
 	if len(p.Variables) == 0 {
 		return fmt.Errorf("no variables, want ≥ 1")

@@ -1,6 +1,6 @@
 // Package junction does exact computations with distributions that are products of tables over a
-// few sites each: chains, trees, strips of lattices, Bayesian networks, and every other graph of
-// low tree-width, with any number of sites.
+// few sites each. Examples are chains, trees, strips of lattices, Bayesian networks, and every
+// other graph of low tree-width, with any number of sites.
 //
 // A [Distribution] is constructed from the factors of a model that implements energy.Factored:
 //
@@ -15,7 +15,7 @@
 //
 // Time and memory are proportional to 2^width, the number of entries of the largest table that
 // arises when sites are summed out one after the other. [New] searches for a good order. It returns
-// a *[energy.WidthError] for a graph whose tables would not fit into memory; a square lattice of n
+// a *[energy.WidthError] for a graph whose tables would not fit into memory. A square lattice of n
 // × n sites has width n + 1. For wider graphs draw with package mcmc.
 //
 // A model with hidden units is the marginal distribution of its visible sites. For log Z,

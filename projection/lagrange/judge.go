@@ -13,8 +13,8 @@ type Validator interface {
 	Validate() error
 }
 
-// Partial is a constraint that may lack derivatives, so that Value and Pull cannot be called, or
-// that may be unusable on sequences, so that Violation cannot be called. An example is
+// Partial is a constraint some of whose methods may be unusable. Leads states whether Value and
+// Pull may be called, and Decides whether Violation may be called. An example is
 // [constraint.Score]. All methods of a constraint that is not Partial may be called.
 type Partial interface {
 	// Leads reports whether the constraint has derivatives, so that Value and Pull may be

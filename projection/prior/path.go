@@ -23,9 +23,9 @@ type Path struct {
 	// Name is the name of the language in errors. The default is the name of its type.
 	Name string
 
-	// Limit bounds two numbers: the size of the dynamic program (sites × hidden states ×
-	// automaton states), and the size of the automaton's table times the number of sites. 0
-	// means 2²⁴.
+	// Limit bounds the size of the dynamic program, which is sites × hidden states × automaton
+	// states. It also bounds the size of the automaton's table times the number of sites. 0 means
+	// 2²⁴.
 	Limit int
 }
 
