@@ -72,7 +72,7 @@ func (Any) States() int { return 1 }
 // Start returns 0.
 func (Any) Start() int { return 0 }
 
-// Next returns state, because every token is allowed.
+// Next returns the argument state, because every token is allowed.
 func (Any) Next(state int, _ int32) int { return state }
 
 // Accepting returns true.

@@ -16,14 +16,14 @@ import (
 // SchemaConfig holds the options of [JSONSchema]. The zero value is the recommended
 // setting.
 type SchemaConfig struct {
-	// Compact allows no white space between the tokens of JSON.
+	// Compact forbids white space between the tokens of JSON.
 	Compact bool
 
 	// Spelling selects which spellings of a JSON value are in the language.
 	Spelling Spelling
 
-	// AnyOrder allows the properties that a schema lists in any order. If there are more than
-	// eight, only the order of the last eight is free, and they come after the others. It
+	// AnyOrder lets the listed properties of a schema come in any order. If there are more than
+	// eight, only the order of the last eight is free, and they come after the others. AnyOrder
 	// requires Spelling Free.
 	AnyOrder bool
 
@@ -40,7 +40,7 @@ type SchemaConfig struct {
 type Spelling uint8
 
 const (
-	// Free allows the spellings that are described at [JSONSchema]: white space, escapes, and
+	// Free allows the spellings that [JSONSchema] describes, with white space, escapes, and
 	// different orders of members.
 	Free Spelling = iota
 
