@@ -52,8 +52,8 @@ type complemented interface{ Complement() Automaton }
 
 // Complement returns the language of the sequences that a does not accept. The complement of a
 // [Lexicon] contains every sequence that is not in the lexicon, and stays correct as the lexicon
-// grows. If a has a method Complement() Automaton, the result is that of the method. Complements
-// have this method, so the complement of a complement is the original automaton.
+// grows. If a has a method Complement() Automaton, Complement returns the result of that method.
+// Complements have this method, so the complement of a complement is the original automaton.
 func Complement(a Automaton) Automaton {
 	check.Must("constraint: Complement", "a", a)
 	if c, ok := a.(complemented); ok {
@@ -72,7 +72,7 @@ func (Any) States() int { return 1 }
 // Start returns 0.
 func (Any) Start() int { return 0 }
 
-// Next returns state, because every token is allowed.
+// Next returns the argument state, because every token is allowed.
 func (Any) Next(state int, _ int32) int { return state }
 
 // Accepting returns true.

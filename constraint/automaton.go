@@ -6,13 +6,12 @@ import (
 )
 
 // Language is a set of token sequences. It is the kind of constraint that projection.Path and the
-// constrained samplers accept. A Language is either a finite [Automaton] or a nested language,
-// such as the texts with balanced brackets, from package constraint/grammar. In the Automaton
-// methods of a nested language, a state number stands for a state together with the contents of
-// the stack.
+// constrained samplers accept. A Language is either a finite [Automaton] or a nested language from
+// package constraint/grammar, such as the texts with balanced brackets. In the Automaton methods of
+// a nested language, a state number stands for a state together with the contents of the stack.
 //
-// A type that users write as a literal, such as [Count], may hold values out of range. Such a
-// type implements [Validated], and its Validate method is called before the value is compiled or
+// A type that users write as a literal, such as [Count], may hold values out of range. Such a type
+// implements [Validated], and its Validate method is called before the value is compiled or
 // combined.
 type Language interface {
 	Automaton

@@ -8,8 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/automata"
 )
 
-// Unbounded, used as an upper bound such as Count.Max, means that there is no upper bound. To
-// leave a sum without a lower bound, use math.MinInt.
+// Unbounded, used as an upper bound such as Count.Max, means that there is no upper bound. For a
+// [Sum] without a lower bound, use math.MinInt.
 const Unbounded = math.MaxInt
 
 // Count bounds the number of sites (positions in the sequence) whose level (token) is in a given
@@ -52,7 +52,8 @@ func (c Count) String() string {
 	return fmt.Sprintf("Count{Levels:%v Min:%d Max:%d}", c.Levels, c.Min, c.Max)
 }
 
-// Counts returns c.Levels and the bounds on the count, with negative bounds replaced by 0.
+// Counts returns c.Levels and the bounds on the count, with negative bounds replaced by 0. It
+// implements [Counting].
 func (c Count) Counts() (levels []int32, least, most int) {
 	return c.Levels, max(c.Min, 0), max(c.Max, 0)
 }
@@ -98,7 +99,8 @@ func (c Count) Classes(levels int) (of []int32, n int) {
 	return automata.ClassesBy(levels, func(t int32) bool { return in[t] })
 }
 
-// Len returns the number of bounds that are set, 0 to 2.
+// Len returns the number of inequalities, one for each bound that is set: 0 to 2. It implements
+// [Set].
 func (c Count) Len() int {
 	n := 0
 	if c.Min > 0 {
@@ -110,8 +112,8 @@ func (c Count) Len() int {
 	return n
 }
 
-// Violation stores, for each sequence in x, Min − count if there is a lower bound, then count −
-// Max if there is an upper bound.
+// Violation stores the violations of the bounds in g for each sequence in x. They are Min − count,
+// if there is a lower bound, and then count − Max, if there is an upper bound. It implements [Set].
 func (c Count) Violation(g []float64, x []int32) {
 	upper, bounded := c.upper()
 	eachState(c.Len(), g, x, func(g []float64, x []int32) {

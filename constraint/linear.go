@@ -10,7 +10,7 @@ import (
 //	g_j(v) = Σ_k A[j].Value[k]·v[A[j].Index[k]] − B[j].
 //
 // Linear is used as a literal. On reals (Levels = 0), v is the series itself. On tokens (Levels ≥
-// 1), v is the row-major table of sites × Levels probabilities, and a token sequence is read as
+// 1), v is the row-major table of sites × Levels probabilities. A token sequence then stands for
 // its one-hot table: entry i·Levels + l is 1 if x_i = l and 0 otherwise. With Levels = 0, tokens
 // are used as numbers: v_i = x_i.
 //
@@ -21,11 +21,11 @@ type Linear struct {
 	Levels int
 }
 
-// Validate checks the system for vectors v of length n. The slices A and B must have equal
-// lengths, as must Index and Value in every row. Indices must lie in 0…n−1, and n must be a
-// multiple of Levels. Numbers must be finite, except that a bound may be +Inf, which means no
-// bound. The error is an [*ArgumentError], or wraps [ErrInfeasible] for a row without
-// coefficients whose bound is negative.
+// Validate checks the system for vectors v of length n. The slices A and B must have equal lengths,
+// as must Index and Value in every row. Indices must lie in 0…n−1, and n must be a multiple of
+// Levels. Numbers must be finite, except that an entry of B may be +Inf, which means no bound. The
+// error is an [*ArgumentError], or wraps [ErrInfeasible] for a row without coefficients whose bound
+// is negative.
 func (l Linear) Validate(n int) error {
 	switch {
 	case l.Levels < 0:
@@ -59,10 +59,10 @@ func (l Linear) Validate(n int) error {
 	return nil
 }
 
-// Len returns the number of rows.
+// Len returns the number of rows, each of which is one inequality.
 func (l Linear) Len() int { return len(l.A) }
 
-// Value stores g = A·v − B. It panics if len(g) ≠ Len() or if an index lies outside v. Call
+// Value stores A·v − B in g. It panics if len(g) ≠ Len() or if an index lies outside v. Call
 // [Linear.Validate] first to avoid this.
 func (l Linear) Value(g []float64, v []float32) {
 	l.checkLen("g", len(g), len(l.A))
@@ -92,8 +92,8 @@ func (l Linear) Pull(dst, v []float32, w []float64) {
 	}
 }
 
-// Violation stores A·v − B for each sequence in x, where v is the one-hot table of the sequence,
-// or the sequence as numbers if Levels = 0.
+// Violation stores A·v − B in g for each sequence in x, where v is the one-hot table of the
+// sequence, or the sequence as numbers if Levels = 0.
 func (l Linear) Violation(g []float64, x []int32) {
 	eachState(len(l.A), g, x, func(g []float64, x []int32) {
 		for j, r := range l.A {
@@ -149,9 +149,9 @@ func checkTable(sites, levels int) {
 	}
 }
 
-// Linear returns the bounds of c as bounds on the expected count under a table of sites ×
-// levels probabilities, in the order of [Count.Violation]. On a one-hot table, these bounds
-// hold exactly if the bounds of c do.
+// Linear returns linear inequalities that bound the expected count under a table v of sites ×
+// levels probabilities. The bounds are those of c, in the order of [Count.Violation]. If v is the
+// one-hot table of a sequence, the inequalities hold if and only if the sequence satisfies c.
 func (c Count) Linear(sites, levels int) Linear {
 	checkTable(sites, levels)
 	in := c.membership(levels)
@@ -171,10 +171,11 @@ func (c Count) Linear(sites, levels int) Linear {
 	return l
 }
 
-// Linear returns the bounds of s as bounds on the expected sum under a table of sites × levels
-// probabilities, in the order of [Sum.Violation]. On a one-hot table, these bounds hold exactly
-// if the bounds of s do. Levels without a weight count as 0. Linear panics if s has a fixed
-// number of sites that differs from the argument sites.
+// Linear returns linear inequalities that bound the expected sum under a table v of sites × levels
+// probabilities. The bounds are those of s, in the order of [Sum.Violation]. If v is the one-hot
+// table of a sequence, the inequalities hold if and only if the sequence satisfies s. Levels
+// without a weight count as 0. Linear panics if s has a fixed number of sites that differs from the
+// argument sites.
 func (s *Sum) Linear(sites, levels int) Linear {
 	if s.fixed && sites != len(s.rows) {
 		panic(fmt.Sprintf("constraint: sites = %d, want %d", sites, len(s.rows)))

@@ -24,21 +24,21 @@ type Mask struct {
 // Masked is implemented by languages that can be split into a mask and a remaining language, such
 // as [Mask] and [Intersection].
 //
-// A mask is an automaton like any other: its state is the site. Code that has a weight for every
-// pair of site and level is faster if it sets the weights of forbidden levels to −Inf. Without
-// the mask, the language often has fewer token classes, and the cost of a dynamic program over it
-// grows with their number.
+// A mask could be treated as an automaton like any other: its state is the site. But code that has
+// a weight for every pair of site and level is faster if it sets the weights of forbidden levels to
+// −Inf. Without the mask, the language often has fewer token classes, and the cost of a dynamic
+// program over it grows with the number of classes.
 type Masked interface {
 	Automaton
 
-	// Split returns the language without its mask, and the mask. A sequence is in the
-	// language if and only if it is in rest and mask allows each of its tokens. The result
-	// mask is nil if the language has none.
+	// Split returns the rest, which is the language without its mask, and the mask. A sequence is
+	// in the language if and only if it is in the rest and the mask allows each of its tokens. The
+	// result mask is nil if the language has none.
 	Split() (rest Automaton, mask *Mask)
 }
 
 // Split separates a language into its mask and the rest by [Masked.Split]. If a is not [Masked],
-// the result rest is a itself and mask is nil.
+// the rest is a itself and mask is nil.
 func Split(a Automaton) (rest Automaton, mask *Mask) {
 	check.Must("constraint: Split", "a", a)
 	if m, ok := a.(Masked); ok {
@@ -47,10 +47,10 @@ func Split(a Automaton) (rest Automaton, mask *Mask) {
 	return a, nil
 }
 
-// NewMask returns the mask that allows the levels allowed[i] at site i. If allowed[i] is nil,
+// NewMask returns the mask that allows only the levels allowed[i] at site i. If allowed[i] is nil,
 // site i may take all levels. If allowed[i] is empty but not nil, site i may take none. Tokens
-// outside 0…levels−1 are not allowed at any of the len(allowed) sites. The slices are not kept.
-// The error is an [*ArgumentError], or wraps [ErrInfeasible] if a site has no allowed level.
+// outside 0…levels−1 are not allowed at any of the len(allowed) sites. The slices are not kept. The
+// error is an [*ArgumentError], or wraps [ErrInfeasible] if a site has no allowed level.
 func NewMask(levels int, allowed [][]int32) (*Mask, error) {
 	if levels < 1 {
 		return nil, &ArgumentError{"NewMask", "levels", levels, "≥ 1"}

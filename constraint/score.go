@@ -6,15 +6,15 @@ import "fmt"
 //
 //	g(v) = F(v) − Threshold ≤ 0.
 //
-// It is evaluated, with its gradient, on one sample (see [Smooth] for the shape of v). If the
-// function of interest is not smooth, set Decide to evaluate it on tokens, and F to a smooth
-// approximation of it. A Score is used as a literal. Its functions may be called from several
-// goroutines at once.
+// The function and its gradient are evaluated on one sample v at a time (see [Smooth] for its
+// shape). If the function of interest is not smooth, set Decide to evaluate it on tokens, and F to
+// a smooth approximation of it. A Score is used as a literal. Its functions may be called from
+// several goroutines at once.
 type Score struct {
 	// F evaluates the score of one sample. NaN means that the evaluation failed.
 	F func(v []float32) float64
 
-	// Gradient adds weight·∂F/∂v at v to dst.
+	// Gradient adds weight·∂F/∂v, evaluated at v, to dst.
 	Gradient func(dst, v []float32, weight float64)
 
 	// Threshold is the largest score that counts as feasible, in the units of F.
@@ -44,11 +44,10 @@ func (s Score) Validate() error {
 	return nil
 }
 
-// Leads reports whether F is set. If it is not set, Value and Pull must not be called.
+// Leads reports whether F is set, that is, whether Value and Pull may be called.
 func (s Score) Leads() bool { return s.F != nil }
 
-// Decides reports whether Decide or DecideAll is set. If neither is set, Violation must not be
-// called.
+// Decides reports whether Decide or DecideAll is set, that is, whether Violation may be called.
 func (s Score) Decides() bool { return s.Decide != nil || s.DecideAll != nil }
 
 // Len returns 1, the number of inequalities.
@@ -79,8 +78,8 @@ func (s Score) Pull(dst, v []float32, w []float64) {
 	s.Gradient(dst, v, w[0])
 }
 
-// Violation stores in g the value Decide(s) − Threshold for every sequence s in x. It panics if
-// neither Decide nor DecideAll is set.
+// Violation stores in g the value Decide(s) − Threshold for every sequence s in x, computed by
+// DecideAll if it is set. It panics if neither Decide nor DecideAll is set.
 func (s Score) Violation(g []float64, x []int32) {
 	switch {
 	case s.DecideAll != nil:

@@ -12,12 +12,12 @@ import (
 //	Lower_j ≤ Σ_k A[j].Value[k]·v[A[j].Index[k]] ≤ Upper_j.
 //
 // An infinite bound means no bound on that side, and equal bounds make an equation. Slabs is used
-// as a literal. As a [Smooth], the value of row j is the larger of its two violations,
+// as a literal. As a [Smooth], it has one value per row, the larger of the row's two violations,
 //
-//	g_j(v) = max(a_j·v − Upper_j, Lower_j − a_j·v).
+//	g_j(v) = max(a_j·v − Upper_j, Lower_j − a_j·v),  a_j = A[j].
 //
-// The derivative of g_j jumps in the middle of the slab. At that point, the derivative of the
-// upper side is used.
+// The derivative of g_j jumps in the middle of the slab. At that point, the derivative of the upper
+// side is used.
 type Slabs struct {
 	A            []Row
 	Lower, Upper []float64
@@ -87,8 +87,8 @@ func (s Slabs) Value(g []float64, v []float32) {
 	}
 }
 
-// Pull adds the vector–Jacobian product Σ_j w_j·(±a_j) to dst. The sign is + for rows whose upper
-// violation is the larger one, and − for the others.
+// Pull adds the vector–Jacobian product Σ_j w_j·(±a_j) to dst, where a_j is row j of A. The sign is
+// positive for rows whose upper violation is the larger one, and negative for the others.
 func (s Slabs) Pull(dst, v []float32, w []float64) {
 	check.Len("constraint", "dst", len(dst), len(v))
 	check.Len("constraint", "w", len(w), len(s.A))

@@ -223,7 +223,7 @@ func (s *Sum) Classes(levels int) (of []int32, n int) {
 	return s.classes(levels, func(v int) int { return v })
 }
 
-// Len returns the number of finite bounds, 0 to 2.
+// Len returns the number of inequalities, one for each finite bound: 0 to 2. It implements [Set].
 func (s *Sum) Len() int {
 	n := 0
 	if s.lower != math.MinInt {
@@ -235,9 +235,10 @@ func (s *Sum) Len() int {
 	return n
 }
 
-// Violation stores, for each sequence in x, lower − sum if there is a lower bound, then sum −
-// upper if there is an upper bound. Both are in units of the weights. It panics if a token has no
-// weight, or if the number of sites is fixed and a sequence has a different number.
+// Violation stores the violations of the bounds in g for each sequence in x. They are lower − sum,
+// if there is a lower bound, and then sum − upper, if there is an upper bound, in units of the
+// weights. It panics if a token has no weight, or if the number of sites is fixed and a sequence
+// has a different number.
 func (s *Sum) Violation(g []float64, x []int32) {
 	eachState(s.Len(), g, x, func(g []float64, x []int32) {
 		if s.fixed && len(x) != len(s.rows) {

@@ -15,17 +15,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// Affine is a weighted sum of models E_k, its parts, in which some sites can be held fixed:
+// Affine is a weighted sum of models E_k, called its parts, in which some sites can be held fixed:
 //
 //	E(x) = c·(Σ_k w_k E_k(x) + b)  if every fixed site has its fixed level, and +Inf otherwise,
 //
-// with weights w_k, an offset b and a factor c. Sum, Scale and Clamp return an Affine, and a
-// dual.Lagrangian is one. Parts are added in order. A state that has probability zero in one part
-// has probability zero. When an Affine is built from another, the parts of the other become its own
-// parts unless this would change rounding.
+// with weights w_k, an offset b and a factor c. [Sum], [Scale] and [Clamp] return an Affine, and a
+// dual.Lagrangian is one, too. The terms are added in the order of the parts. A state that has
+// probability zero in one part has probability zero. If an Affine is built from another Affine, the
+// parts of the other become its own parts, unless this would change how sums are rounded.
 //
 // The optional interfaces that an Affine supports depend on its parts; [Affine.As] lists them. An
-// Affine is safe for concurrent use, except as [NewAffine] states.
+// Affine is safe for concurrent use, except while the weights of an Affine from [NewAffine] are
+// being set.
 type Affine struct {
 	sites, levels int
 	parts         []Model
@@ -139,16 +140,17 @@ func Clamp(m Model, fixed map[int]int32) (Model, error) {
 	return a.finish(), nil
 }
 
-// NewAffine returns the model Σ_k w_k E_k(x) + b with weights that can change. Its part 0 is base;
-// its parts 1, 2, … are the statistics, models of the same shape. Initially w is 1, 0, 0, … and b
-// is 0, so the model equals the base bit for bit. The returned function set copies its argument
-// weight to w and sets b to its argument offset. It panics unless there is one weight per part.
+// NewAffine returns the model Σ_k w_k E_k(x) + b, whose weights can change. Part 0 is the model
+// base, and parts 1, 2, … are the statistics, which are models of the same shape. Initially w is 1,
+// 0, 0, … and b is 0, so the model equals base bit for bit. To change the weights, call the
+// returned function set: it copies its argument weight to w and its argument offset to b. It panics
+// unless there is one weight per part.
 //
-// The numeric values of levels, the support and the parameters of the model are those of the base.
-// Statistics must be finite wherever the base has positive probability.
+// The numeric values of levels, the support (the states of positive probability) and the parameters
+// of the model are those of base. Statistics must be finite wherever base has positive probability.
 //
-// The model is [Varying]. It is safe for concurrent use except while set is called. Afterwards,
-// kernels that work on it must be Reset.
+// The model is [Varying]. It is safe for concurrent use except during a call of set. After that
+// call, kernels that work on the model must be Reset.
 //
 // NewAffine returns an error if a model is nil or shapes differ.
 func NewAffine(base Model, statistics ...Model) (a *Affine, set func(weight []float64, offset float64), err error) {
@@ -414,36 +416,37 @@ func unite(graphs []graph) graph {
 // on its parts. An Affine supports each of [Binary], [Conditional], [Local], [Graphical] and
 // [Windowed] if all of its parts do. In addition, an Affine is
 //
-//   - [Differentiable] if all of its parts are. If there are several parts, a part with fields
-//     or windows instead of tables also counts;
-//   - [Ordinal] if one part is;
-//   - [Supported] if one part is or sites are fixed. Repair calls the Repair of each such part
-//     in turn and then sets the fixed sites. With several parts it does so twice. If their
-//     demands conflict, a state may still have probability zero;
-//   - [Stochastic] if one part is and the others have tables;
+//   - [Differentiable] if all of its parts are. If there are several parts, a part with fields or
+//     windows instead of tables also counts;
+//   - [Ordinal] if at least one part is;
+//   - [Supported] if at least one part is or sites are fixed. Repair calls the Repair of each such
+//     part in turn and then sets the fixed sites. With several parts it does so twice. If the parts
+//     make conflicting changes, a state may still have probability zero;
+//   - [Stochastic] if at least one part is and all others have tables;
 //   - [Incremental] if exactly one part is and all parts are Binary;
-//   - [Parametric] if one part is. The parameters θ are those of all such parts, concatenated;
-//   - [Learnable] if one part is. The other parts do not change.
+//   - [Parametric] if at least one part is. The parameters θ are those of all such parts,
+//     concatenated;
+//   - [Learnable] if at least one part is. The other parts do not change.
 //
-// In the following lists, a single-site model is a model whose energy is a sum of terms of one site
-// each. It has exact conditionals, and its graph has no edges. Without fixed sites an Affine is
-// also
+// In the following lists, a single-site model is a model whose energy is a sum of terms that depend
+// on one site each. It has exact conditionals, and its graph has no edges. Without fixed sites an
+// Affine is also
 //
-//   - [Toroidal] if each part is Toroidal on the same lattice or is a single-site model with
-//     the same term at every site;
-//   - [Matching] if each part is Matching on the same graph or is a single-site model with the
+//   - [Toroidal] if each part is Toroidal on the same lattice or is a single-site model with the
 //     same term at every site;
-//   - [Pairwise] if each part is Pairwise, is Matching with two levels, or is a single-site
-//     model with two levels.
+//   - [Matching] if each part is Matching on the same graph or is a single-site model with the same
+//     term at every site;
+//   - [Pairwise] if each part is Pairwise, is Matching with two levels, or is a single-site model
+//     with two levels.
 //
 // With or without fixed sites, an Affine is
 //
-//   - [Bipartite] or [IncrementalBipartite] if one part is, with weight 1, and the others are
-//     single-site models with two levels. The weight must be 1 because a scaled free energy is
+//   - [Bipartite] or [IncrementalBipartite] if exactly one part is, with weight 1, and the others
+//     are single-site models with two levels. The weight must be 1 because a scaled free energy is
 //     not that of binary hidden units;
-//   - [Factored] if each part is Factored or is a single-site model. A part with hidden units
-//     must have weight 1. The factors then include a table for each fixed site that forbids its
-//     other levels.
+//   - [Factored] if each part is Factored or is a single-site model. A part with hidden units must
+//     have weight 1. The factors then include a table for each fixed site that forbids its other
+//     levels.
 //
 // With fixed sites an Affine is [Clamped], and its method Unclamped returns the model without them.
 // With weights that can change ([NewAffine]) it is [Varying].
@@ -594,12 +597,13 @@ func changing[T Incremental](a *Affine, from func(T) changes) (c affineChanges, 
 	return c, ok && a.levels == 2 && fields != nil
 }
 
-// CacheLen returns the number of cached values per state, which is that of the incremental part.
+// CacheLen returns the number of cached values per state, which is the CacheLen of the incremental
+// part.
 func (a affineChanges) CacheLen() int { return a.cache }
 
 // FieldFrom stores the energies of the states y in e and their fields in h, given the cache of
-// earlier states. The cache serves the incremental part; all other parts are evaluated anew. It
-// implements [Incremental].
+// earlier states. The incremental part uses the cache; all other parts are evaluated from scratch.
+// It implements [Incremental].
 func (a affineChanges) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	if a.at > 0 && a.weight[a.at] == 0 { // addTables skips a part of weight 0
 		a.from(e, h, next, y, cache, x)
@@ -622,8 +626,8 @@ type affineProposals struct {
 	cheap affineChanges
 }
 
-// ProposalFrom is FieldFrom with the cheaper field that the incremental part offers for proposals.
-// It implements mcmc.Proposing.
+// ProposalFrom does the same as FieldFrom, but with the cheaper, approximate field that the
+// incremental part offers for proposals. It implements mcmc.Proposing.
 func (a affineProposals) ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	a.cheap.FieldFrom(e, h, next, y, cache, x)
 }
@@ -671,9 +675,9 @@ func (a affineLocal) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move updates d, the table stored by Locals, for a change of x_site to the level to. It adds the
-// weighted sum of the parts' updates. In the row of a fixed site, an update only adds a constant to
-// the one finite entry.
+// Move updates d, the table stored by Locals, for the change of x_site to the new level, the
+// argument to. It adds the weighted sum of the parts' updates. In the row of a fixed site, an
+// update only adds a constant to the one finite entry. It implements [Local].
 func (a affineLocal) Move(d []float64, site int, to int32, x []int32) {
 	if a.factor == 1 {
 		a.move(d, site, to, x)
@@ -873,7 +877,8 @@ func (a affineSupport) Repair(x []int32) {
 // affineCost implements Cost for an Affine from the costs of its parts.
 type affineCost []teller
 
-// Cost returns the cost of an energy and of a table of differences, summed over the parts.
+// Cost returns the estimated time in nanoseconds for the energy of a state and for its table of
+// differences, each summed over the parts.
 func (c affineCost) Cost() (energy, table float64) {
 	for _, m := range c {
 		e, t := m.Cost()
@@ -990,6 +995,7 @@ type affineVarying struct {
 }
 
 // Version returns a number that differs after every change of the weights or of a [Varying] part.
+// It implements [Varying].
 func (a affineVarying) Version() uint64 {
 	v := a.version
 	for _, m := range a.changing {
@@ -1230,9 +1236,9 @@ func pairsOf(m Model) (p pairs, ok bool) {
 }
 
 // PairsOf returns the pair weights and fields of m in the form of [Pairwise]. If m is Pairwise,
-// they are the result of its method Pairs. PairsOf also computes them for a [Matching] model with
-// two levels, and for a model with two levels that is not [Parametric] and whose energy is a sum of
-// single-site terms. For all other models and for nil, ok is false. The slices must not be
+// they are the result of its method Pairs. PairsOf also computes them for two other kinds of models
+// with two levels: a [Matching] model, and a model that is not [Parametric] and whose energy is a
+// sum of single-site terms. For all other models and for nil, ok is false. The slices must not be
 // modified.
 func PairsOf(m Model) (start, adj []int32, weight, field []float64, ok bool) {
 	if check.Nil(m) || !two(m) {
@@ -1347,12 +1353,13 @@ type affineLayerChanges struct {
 	m IncrementalBipartite
 }
 
-// CacheLen returns the number of cached values per state, which is that of the bipartite part.
+// CacheLen returns the number of cached values per state, which is the CacheLen of the bipartite
+// part.
 func (a affineLayerChanges) CacheLen() int { return a.m.CacheLen() }
 
 // HiddenFieldFrom stores in e the energies of the states y, and in f the log-odds of their hidden
-// units, given the cache of earlier states. The cache serves the bipartite part; all other parts
-// are evaluated anew. It implements [IncrementalBipartite].
+// units, given the cache of earlier states. The bipartite part uses the cache; all other parts are
+// evaluated from scratch. It implements [IncrementalBipartite].
 func (a affineLayerChanges) HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32) {
 	a.add64(e, a.offset, func(k int, e []float64) {
 		if k == a.hidden.at {
@@ -1393,8 +1400,8 @@ func (a *Affine) factored() (parts []Factored, ok bool) {
 	return parts, true
 }
 
-// Factors returns the factors of all parts, multiplied by their weights. It adds a table for every
-// fixed site, which forbids the site's other levels, and a constant for the offset. It implements
+// Factors returns the factors of all parts, multiplied by their weights. It adds a constant for the
+// offset and, for every fixed site, a table that forbids the site's other levels. It implements
 // [Factored].
 func (a affineFactors) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	cards = slices.Repeat([]int32{int32(a.levels)}, a.sites)

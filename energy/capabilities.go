@@ -5,20 +5,20 @@ import (
 	"math/rand/v2"
 )
 
-// Differentiable is implemented by models that compute the energy differences of all single-site
-// changes, as a table. The differences may be first-order approximations: a kernel uses the table
+// Differentiable is implemented by models that compute a table with the energy differences of all
+// single-site changes. The differences may be first-order approximations: a kernel uses the table
 // to propose moves, never to accept or reject them.
 type Differentiable interface {
 	Model
 
 	// Gradient stores the energy of each state of x in e, and the table of differences in g, a
-	// row-major array of len(x)·levels entries. For state s, site i and level l,
+	// row-major array of len(x)·levels entries. For state s of x, site i and level l,
 	//
-	//	g[s,i,l] ≈ E(x with x_i = l) − E(x).
+	//	g[s,i,l] ≈ E(s with level l at site i) − E(s).
 	//
-	// An entry is 0 at the current level x_i, and +Inf at a level that is known to have
-	// probability zero. The part of the table for one state depends only on that state, not on
-	// the other states or on earlier calls.
+	// An entry is 0 at the current level of the site, and +Inf at a level that is known to have
+	// probability zero. The part of the table for one state depends only on that state, not on the
+	// other states or on earlier calls.
 	Gradient(e []float64, g []float32, x []int32)
 }
 
@@ -28,12 +28,12 @@ type Binary interface {
 	Model
 
 	// Field stores the energy of each state of x in e, and the field in h, which has len(x)
-	// entries. For state s and site i,
+	// entries. For state s of x and site i,
 	//
-	//	h[s,i] ≈ E(x with x_i = 1) − E(x with x_i = 0),
+	//	h[s,i] ≈ E(s with level 1 at site i) − E(s with level 0 at site i),
 	//
-	// or ±Inf where one of the levels has probability zero. Like the table of [Differentiable],
-	// the field may be a first-order approximation.
+	// or ±Inf where one of the levels has probability zero. Like the table of [Differentiable], the
+	// field may be a first-order approximation.
 	Field(e []float64, h []float32, x []int32)
 }
 
@@ -63,8 +63,8 @@ type Conditional interface {
 }
 
 // Local is implemented by models that keep a table of exact single-site energies up to date while a
-// state changes one site at a time. An update takes time proportional to the number of neighbours
-// of the changed site.
+// state changes one site at a time. The update after a change takes time proportional to the number
+// of neighbours of the changed site.
 type Local interface {
 	Conditional
 
@@ -77,10 +77,10 @@ type Local interface {
 	// +Inf. No entry is −Inf. The length of d is sites·levels.
 	Locals(d []float64, x []int32)
 
-	// Move updates the table d, which Locals stored for the state x, for a change of x_site to
-	// the level to. It must be called before x is changed, and does not modify x. It adds the
-	// differences to the rows of the other sites, up to a constant per row. So d may be the sum
-	// of the tables of several models. The row of the changed site stays as it is.
+	// Move updates d, the table that Locals stored for the state x, for the change of x_site to the
+	// new level, the argument to. It must be called before x is changed, and does not modify x. It
+	// adds the differences to the rows of the other sites, up to a constant per row. So d may be
+	// the sum of the tables of several models. The row of the changed site stays as it is.
 	Move(d []float64, site int, to int32, x []int32)
 }
 
@@ -96,13 +96,13 @@ type Graphical interface {
 }
 
 // Toroidal is implemented by models with two levels on a periodic two-dimensional lattice that have
-// the same interaction everywhere. All sites of one chequerboard colour can then be updated at
-// once.
+// the same interaction everywhere. A sampler can then update all sites of one colour of a
+// chequerboard at once.
 type Toroidal interface {
 	Model
 
 	// Torus returns the number of columns of the row-major lattice, and the exact energy
-	// differences d[k] = E(x_i=1) − E(x_i=0), where k = 0, …, 4 is the number of neighbours of
+	// differences d[k] = E(x_i=1) − E(x_i=0). The index k = 0, …, 4 is the number of neighbours of
 	// site i that have level 1. ok is false if the model has no such description.
 	Torus() (cols int, d [5]float64, ok bool)
 }
@@ -139,25 +139,24 @@ type Pairwise = interface {
 	Pairs() (start, adj []int32, weight, field []float64, ok bool)
 }
 
-// Factored is implemented by models whose energy is a sum of tables over a few sites each. If the
+// Factored is implemented by models whose energy is a sum of tables, each over a few sites. If the
 // graph of such a model has a low tree-width, sums over all states are exact and fast (see package
 // projection/junction).
 type Factored interface {
 	Model
 
-	// Factors returns the factors of exp(−E) as tables over variables. The first variables are
-	// the sites; any others are hidden units h, which are summed out. Variable i has cards[i]
-	// levels. For a site, cards[i] ≤ levels, and the levels from cards[i] on have energy +Inf.
+	// Factors returns the factors of exp(−E) as tables over variables. The first variables are the
+	// sites; any others are hidden units h, which are summed out. Variable i has cards[i] levels.
+	// For a site, cards[i] ≤ levels, and the levels from cards[i] to levels−1 have energy +Inf.
 	//
-	// Table k holds a number for each joint level of the variables scopes[k], which are
-	// distinct; the last variable varies fastest. Then
+	// Table k holds a number for each joint level of the variables scopes[k], which are distinct;
+	// the last variable varies fastest. Then
 	//
 	//	exp(−E(x)) = Σ_h exp(−Σ_k tables[k][(x, h) at scopes[k]]).
 	//
-	// Without hidden units this is E(x) = Σ_k tables[k][x at scopes[k]]. A scope may be empty;
-	// its table is then one number. Entries are finite or +Inf, in nats. Several scopes may
-	// share a table. No slice may be modified. ok is false if the model has no such
-	// description.
+	// Without hidden units this is E(x) = Σ_k tables[k][x at scopes[k]]. A scope may be empty; its
+	// table is then one number. Entries are finite or +Inf, in nats. Several scopes may share a
+	// table. No slice may be modified. ok is false if the model has no such description.
 	Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool)
 }
 
@@ -165,7 +164,7 @@ type Factored interface {
 // allowed, because the tree-width of the graph is too large.
 type WidthError struct {
 	Variables  int
-	LowerBound float64 // lower bound on Width for all elimination orders
+	LowerBound float64 // lower bound on the width, valid for every elimination order
 	// log₂ of the number of entries of the largest table in the best elimination order found.
 	Width float64
 	// Memory for the intermediate tables of the best elimination order found, in bytes; +Inf
@@ -179,8 +178,8 @@ func (e *WidthError) Error() string {
 	return fmt.Sprintf("a graph of %d variables and width ≥ %.1f (log₂ of the entries of the largest table): the best order found has width %.1f and needs %.3g bytes, want ≤ %d; allow more bytes, fix some variables, or draw with a Markov chain", e.Variables, e.LowerBound, e.Width, e.Bytes, e.Limit)
 }
 
-// Clamped is implemented by models with fixed sites. If these sites have their fixed levels, the
-// energy is that of another model. Otherwise it is +Inf.
+// Clamped is implemented by models with fixed sites. While these sites have their fixed levels, the
+// energy is that of another model, which Unclamped returns. Otherwise the energy is +Inf.
 type Clamped interface {
 	Model
 
@@ -189,9 +188,9 @@ type Clamped interface {
 	Unclamped() (m Model, fixed []int32)
 }
 
-// Varying is implemented by models with numbers that can change between the steps of a kernel, such
-// as the multipliers of a dual.Lagrangian. After a change the kernel must be Reset. A kernel that
-// reads a number only once must read it from the copy that Now returns.
+// Varying is implemented by models whose energy can change between the steps of a kernel, for
+// instance with the multipliers of a dual.Lagrangian. After a change the kernel must be Reset. A
+// kernel that reads such a number only once must read it from the copy that Now returns.
 type Varying interface {
 	Model
 
@@ -232,8 +231,9 @@ type Windowed interface {
 type Supported interface {
 	Model
 
-	// Repair changes each state of x in place, and as little as it can, until its energy is not
-	// known to be +Inf.
+	// Repair changes each state of x in place, and as little as it can, to remove the causes of an
+	// infinite energy that the model can repair. If there are other causes, the energy may still be
+	// +Inf.
 	Repair(x []int32)
 }
 
@@ -246,17 +246,17 @@ type Incremental interface {
 	// CacheLen returns the number of intermediate results (float64s) per state.
 	CacheLen() int
 
-	// FieldFrom evaluates the states y, given the same number of earlier states x. It stores in
-	// e and h what Field would store for y, bit for bit. In next it stores the intermediate
-	// results for y, states × CacheLen() numbers. The argument cache holds those of x, which
-	// earlier calls stored in next. If x is nil, the evaluation starts from scratch and cache
-	// is ignored. x and cache are not modified and must not overlap next.
+	// FieldFrom evaluates the states y, given the same number of earlier states x. It stores in e
+	// and h what [Binary.Field] would store for y, bit for bit. In next it stores the intermediate
+	// results for y, states × CacheLen() numbers. The argument cache holds the intermediate results
+	// for x, which an earlier call stored in its argument next. If x is nil, the evaluation starts
+	// from scratch and cache is ignored. x and cache are not modified and must not overlap next.
 	FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 
-// Bipartite is implemented by models with binary hidden units and binary sites, here called
-// visible. Given the visible sites, the hidden units are independent. Given the hidden units, the
-// visible sites are independent.
+// Bipartite is implemented by models that have binary hidden units and binary sites, here called
+// visible sites. Given the visible sites, the hidden units are independent. Given the hidden units,
+// the visible sites are independent.
 type Bipartite interface {
 	Model
 
@@ -285,18 +285,18 @@ type IncrementalBipartite interface {
 	// CacheLen returns the number of intermediate results (float64s) per state.
 	CacheLen() int
 
-	// HiddenFieldFrom stores in e and f what Energy and HiddenField would store for the states
-	// y, bit for bit. It uses the cache of the earlier states x, and fills next, in the same
-	// way as [Incremental.FieldFrom].
+	// HiddenFieldFrom stores in e and f what Energy and HiddenField would store for the states y,
+	// bit for bit. As in [Incremental.FieldFrom], the argument cache holds the intermediate results
+	// for the earlier states x, and next receives those for y.
 	HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 
-// Parametric is implemented by models with real parameters θ that a learner such as package
-// dual/fit changes. The energy is differentiable with respect to θ.
+// Parametric is implemented by models with real parameters θ that a learner, such as package
+// dual/fit, changes. The energy is differentiable with respect to θ.
 //
 // Most models are immutable, because kernels, goroutines and other models share them. A Parametric
 // model is a copy of such a model that belongs to one learner. The method Learn of [Learnable]
-// makes the copy; the model itself never changes.
+// makes the copy; the original model never changes.
 type Parametric interface {
 	Model
 
@@ -314,9 +314,9 @@ type Parametric interface {
 	ParamGradient(g []float64, x []int32, w []float64)
 
 	// SetParams replaces θ by a copy of theta, which must have the same length. It must not run
-	// concurrently with any other method. Afterwards every kernel that works on the model must
-	// be Reset, which keeps its states, random streams and step sizes. If SetParams returns an
-	// error, for instance because a number is not finite, nothing changes.
+	// concurrently with any other method. Afterwards every kernel that works on the model must be
+	// Reset; a Reset keeps the kernel's states, random streams and step sizes. If SetParams returns
+	// an error, for instance because a number is not finite, nothing changes.
 	SetParams(theta []float64) error
 }
 

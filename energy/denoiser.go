@@ -9,7 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Site is the type of one entry of a state: a token or a real number.
+// Site is the type of one entry of a state: int32 for a token, float32 for a real number.
 type Site interface{ int32 | float32 }
 
 // Noised is a batch of noisy states, the input of a [Denoiser]. The slices belong to the caller and
@@ -23,9 +23,9 @@ type Noised[S Site] struct {
 	// that a token is intact; for reals it is ᾱ in x_t = √ᾱ·x_0 + √(1−ᾱ)·noise.
 	Time, Alpha []float64
 
-	// Sample holds the number of each state, which stays the same from noise to sample,
-	// whatever other states are in the batch. Diffusions set it. In a direct call it may be
-	// nil, unless the denoiser keeps data per sample.
+	// Sample holds a number that identifies each state. It stays the same from noise to sample,
+	// whatever other states are in the batch. Diffusions set it. In a direct call it may be nil,
+	// unless the denoiser keeps data per sample.
 	Sample []int
 
 	// Src holds the random source of each state, for denoisers that make random draws.
@@ -33,8 +33,8 @@ type Noised[S Site] struct {
 	Src []rand.Source
 
 	// Clean, unless nil, marks the entries of X that are known without noise because they are
-	// clamped. Under masking, tokens need no such mark. Under uniform noise, or for reals, the
-	// value of an entry does not show whether it is noisy.
+	// clamped. With masking noise, tokens need no such mark, because every unmasked token is known.
+	// With uniform noise, or for reals, the value of an entry does not show whether it is noisy.
 	Clean []bool
 
 	// Guided reports whether the caller's reverse steps apply the guidance that the denoiser
@@ -42,7 +42,7 @@ type Noised[S Site] struct {
 	// if Guided is false.
 	Guided bool
 
-	// Reveals states how the caller reveals masked tokens.
+	// Reveals states how the caller reveals masked tokens, for denoisers that need to know it.
 	Reveals Reveals
 
 	// Meta is data of the user for the denoiser, such as a prompt. Diffusions pass it on
@@ -51,21 +51,21 @@ type Noised[S Site] struct {
 }
 
 // Reveals states how the caller of a [Denoiser] reveals masked tokens. It is for denoisers that
-// compute the probability of the steps by which a sample is made.
+// compute the probability of the reverse steps that produce a sample.
 type Reveals uint8
 
 const (
-	// RevealsOtherwise is any way other than RevealsEach and RevealsOne. Examples are a
-	// projection, guidance, particles, a chosen order and another kind of noise.
+	// RevealsOtherwise means any way other than RevealsEach and RevealsOne. Examples are a
+	// projection, guidance, particles, a chosen order and a kind of noise other than masking.
 	RevealsOtherwise Reveals = iota
 
-	// RevealsEach means that each masked token is revealed independently with probability (α_s
-	// − α_t)/(1 − α_t), as a draw from its predicted row. α_t and α_s are the signal levels
-	// before and after the step.
+	// RevealsEach means that a step reveals each masked token independently with probability (α_s −
+	// α_t)/(1 − α_t). The token is drawn from its row of the prediction. α_t and α_s are the signal
+	// levels before and after the step.
 	RevealsEach
 
-	// RevealsOne means that a step reveals one masked token, chosen uniformly, as a draw from
-	// its predicted row.
+	// RevealsOne means that a step reveals one masked token, chosen uniformly. The token is drawn
+	// from its row of the prediction.
 	RevealsOne
 )
 
@@ -87,14 +87,15 @@ func (r *Reveals) UnmarshalText(name []byte) error {
 
 // Denoiser predicts the clean state x_0 from a noisy state x_t.
 //
-// For tokens (S = int32), the prediction for state s is one row of log-weights per site i,
+// For tokens (S = int32), the prediction for state s of the batch has one row of log-weights per
+// site i,
 //
 //	v[s,i,l] = log p(x_0,i = l | x_t) + c_{s,i},
 //
 // where c_{s,i} may be any constant. It is the posterior of the site given all of x_t, including
 // the site itself. A [SelfExcluding] denoiser may instead predict from the other sites only;
-// diffusions convert such rows. For reals (S = float32), levels is 1 and the prediction is the
-// posterior mean E[x_0 | x_t].
+// diffusions convert such rows. For reals (S = float32), there is one level, and the prediction is
+// the posterior mean E[x_0 | x_t].
 //
 // If predictions do not depend on Time, Alpha and Src, implement [Timeless]. Diffusions then reuse
 // the prediction while a state does not change.
@@ -103,21 +104,21 @@ type Denoiser[S Site] interface {
 	// is one of the levels.
 	Shape() (sites, levels int)
 
-	// Denoise stores in v the prediction for every state of q, a row-major array of states ×
-	// sites × levels. The prediction for a state depends only on that state and its entries of
-	// q, unless the denoiser documents how states of a batch interact. Diffusions call Denoise
-	// from one goroutine, once per step. An error ends the run.
+	// Denoise stores in v the prediction for every state of q, a row-major array of states × sites
+	// × levels. The prediction for a state depends only on that state and its entries of q, unless
+	// the denoiser documents how states of a batch interact. Diffusions call Denoise from one
+	// goroutine, once per step. If Denoise returns an error, the diffusion stops with it.
 	Denoise(ctx context.Context, v []float32, q Noised[S]) error
 }
 
 // DenoiserFunc is a denoiser given by a function F of a batch, for instance around a neural
 // network. A struct literal is ready for use. For a network, F should
 //
-//   - convert q.X (token ids, row-major), and Time or Alpha if the network needs them (σ = −log
-//     α), to the network's input;
+//   - convert q.X (token ids, row-major), and Time or Alpha if the network needs them (σ = −log α),
+//     to the network's input;
 //   - run the whole batch at once and return the network's error, if any;
-//   - copy the logits to v, one row of levels per site. A constant may be added to each row, so
-//     no softmax is needed.
+//   - copy the logits to v, one row of levels per site. No softmax is needed, because a constant
+//     may be added to each row.
 type DenoiserFunc[S Site] struct {
 	Sites, Levels int
 
@@ -129,9 +130,9 @@ type DenoiserFunc[S Site] struct {
 	// diffusion (see [TimeFree]).
 	IgnoresTime bool
 
-	// ExcludesSelf states that F predicts each site from the other sites only (see
-	// [LeaveOneOut]). It must be set for networks trained on the objective of uniform diffusion
-	// (UDLM). The reverse step of UDLM combines such a prediction with the site's own token.
+	// ExcludesSelf states that F predicts each site from the other sites only (see [LeaveOneOut]).
+	// It must be set for networks trained on the objective of uniform diffusion (UDLM), whose
+	// reverse step combines such a prediction with the site's own token.
 	ExcludesSelf bool
 }
 
@@ -161,8 +162,8 @@ type SelfExcluding interface {
 	LeaveOneOut() bool
 }
 
-// Timeless is implemented by denoisers whose predictions may depend on the states alone, that is,
-// on the fields X and Clean of [Noised].
+// Timeless is implemented by denoisers that can report that their predictions depend on the states
+// alone, that is, on the fields X and Clean of [Noised].
 type Timeless interface {
 	// TimeFree reports whether predictions depend on X and Clean alone.
 	TimeFree() bool
@@ -191,9 +192,9 @@ func TimeFree(d any) bool {
 	return ok && !check.Nil(t) && t.TimeFree()
 }
 
-// States checks the lengths of all slices of q and returns the number of states, each of the given
-// number of sites. It panics if a length does not fit; Sample, Src and Clean may be nil. A denoiser
-// should call it first.
+// States returns the number of states in q, each of which has the given number of sites. It first
+// checks the lengths of all slices of q, and panics if one does not fit; Sample, Src and Clean may
+// be nil. A denoiser should call it first.
 func (q Noised[S]) States(sites int) int {
 	n := check.Rows("energy", "X", len(q.X), sites)
 	check.Len("energy", "Time", len(q.Time), n)

@@ -6,9 +6,9 @@ import (
 )
 
 // Differences returns m as a [Differentiable]: m itself if it is one, or a wrapper that computes
-// the table of differences. If m has a field ([Binary]) or windows ([Windowed]), the wrapper takes
-// the table from one evaluation of these, and the table is as exact as they are. Otherwise the
-// table is exact: the wrapper computes it from the conditionals of m ([Conditional]), or by
+// the table of differences. If m has a field ([Binary]) or windows ([Windowed]), the wrapper
+// computes the table from them in one evaluation. The table is then as exact as they are. Otherwise
+// the table is exact: the wrapper computes it from the conditionals of m ([Conditional]), or by
 // evaluating sites·(levels−1) neighbouring states. The wrapper supports all other interfaces that m
 // supports.
 func Differences(m Model) Differentiable {
@@ -120,8 +120,8 @@ func newEvaluated(m Model) *evaluated {
 	return v
 }
 
-// As implements [Capable]. The wrapper supports all interfaces that the wrapped model supports,
-// which are preferred to its own.
+// As implements [Capable]. If the wrapped model supports an interface, As returns the model's
+// implementation, even if the wrapper has its own.
 func (v *evaluated) As(target any) bool { return AsInto(v.Model, target) }
 
 // Conditional stores in d the exact differences between the levels of a site. It uses the

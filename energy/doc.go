@@ -5,16 +5,17 @@
 //
 //	p(x) ∝ exp(−E(x)),  x ∈ {0,…,levels−1}^sites,
 //
-// with the energy E in nats. E(x) = +Inf means that x has probability zero. NaN means that the
-// evaluation failed. E is never −Inf. [Func] makes a model of a function. Package energy/model has
-// the standard models, and package energy/read reads model files. [Real] and [Scored] are densities
-// on ℝ^sites; see energy/continuous.
+// with the energy E in nats. A state x assigns a level to every site, that is, a value to every
+// variable or a token to every position. E(x) = +Inf means that x has probability zero. NaN means
+// that the evaluation failed. E is never −Inf. [Func] makes a model of a function. Package
+// energy/model has the standard models, and package energy/read reads model files. [Real] and
+// [Scored] are densities on ℝ^sites; see energy/continuous.
 //
 // A Model only evaluates E. A model that can do more implements optional interfaces of this
-// package, for example [Differentiable] for tables of energy differences, [Conditional] or
-// [Graphical]. Ask for them with [As], never with a type assertion: a wrapper ([Sum], [Scale],
-// [Clamp], or your own; see [Capable]) decides at run time what it supports. [Differences] computes
-// the table of differences of a model that has none.
+// package. For example, [Differentiable] models compute tables of energy differences, and
+// [Graphical] models list which sites interact. Ask for them with [As], never with a type
+// assertion: a wrapper ([Sum], [Scale], [Clamp], or your own; see [Capable]) decides at run time
+// what it supports. [Differences] computes the table of differences of a model that has none.
 //
 // # Layout
 //

@@ -15,7 +15,7 @@ import (
 // Enumeration holds the result of [Enumerate]: exact sums over all states of a model.
 type Enumeration struct {
 	LogZ  float64   // log Σ_x e^{−E(x)}, in nats
-	Means []float64 // expectation Σ_x p(x) f(x) of each function f
+	Means []float64 // mean Σ_x p(x) f(x) of each function f
 }
 
 // most is the largest number of states that Enumerate accepts. Evaluating that many states of a

@@ -26,22 +26,22 @@ type Func struct {
 	E             func(x []int32) float64 // energy of one state, in nats
 
 	// Grad, if not nil, stores the table of [Differentiable] for one state x in g (sites·levels
-	// entries) and returns E(x). The table may be a first-order approximation, for instance
-	// from automatic differentiation: the gradient with respect to the one-hot encoding of x,
-	// minus the entry of the current level of each site.
+	// entries) and returns E(x). The table may be a first-order approximation, for instance from
+	// automatic differentiation: take the gradient with respect to the one-hot encoding of x, and
+	// subtract in each row the entry of the site's current level.
 	Grad func(g []float32, x []int32) float64
 
 	// Field, if not nil, stores in h the field of [Binary] for one state x, one entry per site,
 	// and returns E(x). It requires two levels.
 	Field func(h []float32, x []int32) float64
 
-	// Estimate, if not nil, stores in g an unbiased estimate of the result of Field or, if
-	// Field is nil, of Grad. It computes the terms of the given rows of the data only, and
-	// multiplies them by Rows/Batch. For every state of every call, the Func draws Batch of the
-	// Rows row numbers uniformly without replacement and passes them in ascending order.
-	// Estimate must not keep the slice.
+	// Estimate, if not nil, stores in g an unbiased estimate of the result of Field or, if Field is
+	// nil, of Grad. It computes only the terms of the given rows of the data, and multiplies them
+	// by Rows/Batch. For every state of every call, the Func draws Batch row numbers uniformly from
+	// 0…Rows−1, without replacement, and passes them in ascending order. Estimate must not keep the
+	// slice.
 	Estimate    func(g []float32, x []int32, rows []int32)
-	Rows, Batch int // data rows, and rows per estimate; with Estimate, 1 ≤ Batch ≤ Rows
+	Rows, Batch int // rows of the data, rows per estimate; if Estimate is set, 1 ≤ Batch ≤ Rows
 }
 
 // Shape returns Sites and Levels.
@@ -62,7 +62,8 @@ func (f Func) Energy(e []float64, x []int32) {
 	}
 }
 
-// Conditional computes exact single-site differences by calling E at every level.
+// Conditional stores in d exact single-site differences, computed by calling E at every level. It
+// implements the interface [Conditional].
 func (f Func) Conditional(d []float64, site int, x []int32) {
 	f.check()
 	check.Len("energy", "d", len(d), f.Levels)
@@ -163,8 +164,8 @@ type teller = interface {
 	Cost() (energy, table float64)
 }
 
-// Cost returns the estimated cost of an energy and of a table of differences. It assumes that E
-// takes one operation per site.
+// Cost returns the estimated time in nanoseconds for the energy of a state and for its table of
+// differences. It assumes that E takes one operation per site.
 func (f Func) Cost() (energy, table float64) {
 	energy = 30 + float64(3*float64(f.Sites))
 	if f.Grad != nil || f.Field != nil {

@@ -28,10 +28,10 @@ type Model interface {
 
 // Capable is implemented by models and denoisers that decide at run time which optional interfaces
 // they support. For wrappers this depends on the wrapped parts, and for some models on their
-// parameters. All other types support exactly the interfaces that they satisfy.
+// parameters. Types that are not Capable support exactly the interfaces that they satisfy.
 //
 // A wrapper of your own should implement As. It passes on the interfaces that it leaves unchanged,
-// and wraps those that it changes. This one counts evaluations:
+// and wraps those that it changes. This example counts evaluations:
 //
 //	func (c counted) As(target any) bool {
 //		if d, ok := energy.As[energy.Differentiable](c.Model); ok {
@@ -66,9 +66,9 @@ func As[T any](m any) (t T, ok bool) {
 	return t, ok
 }
 
-// AsInto does the same as [As] for an interface type that is not known at compile time. target must
-// point to a variable of that type, or AsInto panics. A wrapper that changes nothing about m can
-// implement its own method As by calling AsInto(m, target).
+// AsInto does the same as [As] for an interface type that is not known at compile time, and reports
+// whether m supports it. target must point to a variable of that type, or AsInto panics. A wrapper
+// that changes nothing about m can implement its own method As by calling AsInto(m, target).
 func AsInto(m, target any) bool {
 	if p := reflect.ValueOf(target); p.Kind() != reflect.Pointer || p.IsNil() {
 		panic(fmt.Sprintf("energy: AsInto: target = %T, want a pointer to a variable", target))

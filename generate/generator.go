@@ -27,7 +27,8 @@ type Config struct {
 	// of weight 0 is never drawn. nil means 1 for all texts.
 	Weight func(text string) float64
 
-	// Annotations treats unknown formats of a schema as annotations instead of errors.
+	// Annotations treats unknown formats of a schema as annotations instead of errors (see
+	// [grammar.SchemaConfig]).
 	Annotations bool
 
 	// Limits bounds the size of the automata.
@@ -183,11 +184,12 @@ func (x *Generator) Seeded(seed uint64) string {
 // the schema describes.
 func (x *Generator) Into(v any, seed uint64) error { return json.Unmarshal([]byte(x.Seeded(seed)), v) }
 
-// Values generates the arguments of a function for testing/quick. Call it from quick.Config.Values
-// and pass r.Uint64 as the function next. If the generator was not made by [JSON], an argument of
-// type string receives a text. All other arguments receive a value decoded from a JSON text. It
-// panics if [Generator.Into] returns an error, if a type or the function next is nil, or if there
-// are more types than arguments.
+// Values generates the arguments of a function for testing/quick. Call it from the function
+// quick.Config.Values, and pass as next the method Uint64 of the *rand.Rand which that function
+// receives. If the generator was not made by [JSON], an argument of type string receives a text.
+// All other arguments receive a value decoded from a JSON text. It panics if [Generator.Into]
+// returns an error, if a type or the function next is nil, or if there are more types than
+// arguments.
 func (x *Generator) Values(args []reflect.Value, types []reflect.Type, next func() uint64) {
 	check.Must("generate: Generator.Values", "next", next)
 	if len(args) < len(types) {
@@ -224,11 +226,11 @@ func one(is bool) float64 {
 }
 
 // Edges yields edge cases: the shortest text, the longest, and those with the most non-ASCII
-// characters, escapes, nines and minus signs. If the generator was made from a schema, the
-// sequence continues with texts that meet one limit of the schema exactly. The limits are each
-// minimum and maximum of numbers, lengths and counts, the first and last value of each enum, and
-// each optional property, both missing and present. No text is repeated. If the context ends, the
-// sequence ends with its error.
+// characters, escapes, nines and minus signs. If the generator was made from a schema, the sequence
+// continues with texts that meet one limit of the schema exactly. The limits are each minimum and
+// maximum of numbers, lengths and counts, and the first and last value of each enum. For each
+// optional property, there is a text with it and a text without it. No text is repeated. If the
+// context ends, the sequence ends with its error.
 func (x *Generator) Edges(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		seen := map[string]bool{}

@@ -30,9 +30,10 @@ type Condition struct {
 	err   error
 }
 
-// Between returns the condition lo ≤ e ≤ hi; lo may be −Inf and hi may be +Inf. If coefficients
-// and bounds are integers, the comparison is exact. Otherwise, to allow for rounding, a sum may
-// miss a bound by up to 2⁻⁴⁰ times the sum of the magnitudes of all terms and bounds.
+// Between returns the condition lo ≤ e ≤ hi; lo may be −Inf and hi may be +Inf. If coefficients and
+// bounds are integers, the comparison is exact. Otherwise, to allow for rounding, a bound still
+// counts as met if the sum misses it by at most 2⁻⁴⁰ times the sum of the magnitudes of all terms
+// and bounds.
 func (e Expr) Between(lo, hi float64) Condition {
 	c := Condition{p: e.p, lo: lo, hi: hi, err: e.err}
 	if c.err != nil {
@@ -90,8 +91,8 @@ func Equal(a, b Expr) Condition { return a.Minus(b).Exactly(0) }
 // NotEqual returns the condition a ≠ b.
 func NotEqual(a, b Expr) Condition { return Not(Equal(a, b)) }
 
-// AllDifferent returns the condition that the values of all expressions differ. Its violation is
-// the number of equal pairs.
+// AllDifferent returns the condition that no two of the expressions have equal values. Its
+// violation is the number of equal pairs.
 func AllDifferent(e ...Expr) Condition {
 	var c []Condition
 	for i := range e {
@@ -102,10 +103,10 @@ func AllDifferent(e ...Expr) Condition {
 	return All(c...)
 }
 
-// All returns the condition that all of the conditions c hold.
+// All returns the condition that every condition in c holds.
 func All(c ...Condition) Condition { return combine(all, c) }
 
-// Any returns the condition that at least one of the conditions c holds.
+// Any returns the condition that at least one condition in c holds.
 func Any(c ...Condition) Condition { return combine(anyOf, c) }
 
 // Not returns the condition that c does not hold.

@@ -17,22 +17,22 @@
 // Expressions ([Expr]) are sums of products of functions of one variable each; conditions
 // ([Condition]) compare them and combine comparisons.
 //
-// [Problem.Minimise] returns the feasible states of lowest energy, [Problem.Sample] draws from
-// p(x) ∝ exp(−β·E(x)) on the feasible states, and [Problem.Count] returns the number of feasible
-// states. Answers are exact if one of two methods applies:
+// [Problem.Minimise] returns the feasible states of lowest energy, [Problem.Sample] draws from p(x)
+// ∝ exp(−β·E(x)) on the feasible states, and [Problem.Count] returns the number of feasible states.
+// Answers are exact if one of two methods applies:
 //
-//   - elimination, which sums out one variable after another (package projection/junction), if
-//     the graph that links variables sharing a term has low tree-width. A comparison of a long
-//     sum becomes a counter, that is, a chain of variables for the partial sums, each linked to
-//     one variable of the sum;
-//   - a search with propagation of conditions and, for Minimise, bounds on the energy, if it
+//   - elimination, which sums out one variable after another (package projection/junction). It
+//     applies if the graph that links variables sharing a term has low tree-width. A comparison of
+//     a long sum becomes a counter, that is, a chain of variables for the partial sums, each linked
+//     to one variable of the sum;
+//   - a search that propagates conditions and, for Minimise, bounds the energy. It applies if it
 //     finishes within [Config].Search evaluations.
 //
-// The field Exact of a [SampleSet] states whether the answer is exact. Otherwise Minimise
-// anneals, and Sample runs Markov chains chosen by trial. These two methods cannot enforce
-// conditions. If there are required conditions, Config.Penalty must set the cost of a violation,
-// and rows name the conditions they violate. Without a penalty the answer is an error, never a
-// guess.
+// The field Exact of a [SampleSet] states whether the answer is exact. If neither method applies,
+// Minimise anneals, and Sample runs Markov chains chosen by trial. Annealing and chains cannot
+// enforce conditions. If there are required conditions, Config.Penalty must set the cost of a
+// violation, and rows name the conditions they violate. Without a penalty the answer is an error,
+// never a guess.
 //
 // [Read] and [Problem.Program] convert between a problem and the program that package energy/read
 // reads from a file or writes to one.

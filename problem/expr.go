@@ -41,7 +41,7 @@ func Number(w float64) Expr {
 	return Expr{terms: []term{{c: w}}}
 }
 
-// Sum returns the sum of the expressions e, or 0 if there are none.
+// Sum returns the sum of the given expressions, or 0 if there are none.
 func Sum(e ...Expr) Expr {
 	var s Expr
 	for _, t := range e {
@@ -72,7 +72,7 @@ func joined(p, q *Problem, errs ...error) (*Problem, error) {
 	return p, nil
 }
 
-// Plus returns e + Σ o.
+// Plus returns the sum of e and all expressions in o.
 func (e Expr) Plus(o ...Expr) Expr {
 	e.terms = slices.Clip(e.terms)
 	for _, t := range o {
@@ -195,7 +195,7 @@ func (e Expr) AtLeast(w float64) Condition { return e.Between(w, math.Inf(1)) }
 // Exactly returns the condition e = w.
 func (e Expr) Exactly(w float64) Condition { return e.Between(w, w) }
 
-// Is returns the condition that the category e has the given label.
+// Is returns the condition that e, a variable made by [Problem.Category], has the given label.
 func (e Expr) Is(label string) Condition {
 	if e.p != nil && e.err == nil && len(e.terms) == 1 && len(e.terms[0].f) == 1 {
 		v := &e.p.vars[e.terms[0].f[0].v]

@@ -13,20 +13,21 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Model returns the energy
+// Model returns the energy of the problem, with a penalty for violations, as a model for any
+// sampler,
 //
-//	E(x) + penalty·Σ_k violation_k(x)
+//	E(x) + penalty·Σ_k violation_k(x),
 //
-// of the problem, where the sum is over the required conditions, for use with any sampler. The
-// penalty must be ≥ 0; a penalty of +Inf makes infeasible states impossible. Site i is variable i
-// of [Problem.Names]. Its levels are the values of the variable in ascending order, or the labels
-// in the order of their list. Levels that a variable does not have are impossible.
+// where the sum is over the required conditions. The penalty must be ≥ 0; a penalty of +Inf makes
+// infeasible states impossible. Site i is variable i of [Problem.Names]. Its levels are the values
+// of the variable in ascending order, or the labels in the order of their list. Levels that a
+// variable does not have are impossible.
 //
 // The model is a model.Quadratic if all variables have two values, no product has more than two
-// factors, and no conditions enter the energy. Otherwise it is energy.Conditional and, with a finite
-// penalty, energy.Supported. It is also energy.Graphical if at most 2²⁴ ordered pairs of variables
-// share a term or condition. With penalty +Inf, start chains from a feasible state, such as one
-// returned by Minimise.
+// factors, and no conditions enter the energy. Otherwise it is energy.Conditional and, with a
+// finite penalty, energy.Supported. It is also energy.Graphical if at most 2²⁴ ordered pairs of
+// variables share a term or condition. With penalty +Inf, start chains from a feasible state, such
+// as one returned by Minimise.
 func (p *Problem) Model(penalty float64) (energy.Model, error) {
 	return p.model(context.Background(), penalty)
 }

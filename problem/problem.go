@@ -166,8 +166,8 @@ func (p *Problem) own(caller string, q *Problem, err error) bool {
 	return false
 }
 
-// Require adds a condition that every feasible state must satisfy. Several conditions may share a
-// name.
+// Require adds the condition c, which every feasible state must satisfy. Results and errors refer
+// to c by name, which several conditions may share.
 func (p *Problem) Require(name string, c Condition) {
 	if !p.own("Require: "+check.Quote(name), c.p, c.err) {
 		return
@@ -183,9 +183,9 @@ func (p *Problem) Require(name string, c Condition) {
 
 // Prefer adds weight times the violation of c to the energy. The violation is 0 if c holds.
 // Otherwise it depends on the kind of condition. For a comparison it is the distance of the
-// compared expression from its bounds. For [All] it is the sum of the parts' violations, and for
-// [Any] the smallest of them. For [Not] and [NotEqual] it is 1. The weight must be positive and
-// finite.
+// compared expression from its bounds. For [All] it is the sum of the violations of the parts, and
+// for [Any] the smallest of these. For [Not] and [NotEqual] it is 1. The weight must be positive
+// and finite.
 func (p *Problem) Prefer(name string, c Condition, weight float64) {
 	p.prefer(statement{name: name, c: c, weight: weight})
 }

@@ -19,8 +19,8 @@ import (
 type SampleSet struct {
 	Rows []Row
 
-	// Exact is true if the answer is certain, that is, if the rows of Minimise have the
-	// lowest energies, or if the rows of Sample are independent draws.
+	// Exact is true if the answer is certain: the rows of Minimise have the lowest energies, or the
+	// rows of Sample are independent draws.
 	Exact  bool
 	Method string // method that found the rows: elimination, search, annealing, chains, …
 
@@ -37,7 +37,7 @@ type Row struct {
 	// Level of each variable, in the order of [Problem.Names]. [Problem.Model] explains the
 	// levels.
 	Levels      []int32
-	Energy      float64  // energy E of the state, without any Config.Penalty
+	Energy      float64  // energy E of the state, without the term of Config.Penalty
 	Occurrences int      // number of draws in this row
 	Violated    []string // names of the violated conditions, required ones first
 
@@ -170,8 +170,8 @@ func (s *SampleSet) aggregate() {
 	s.Rows = out
 }
 
-// Append adds the rows of t, an answer to the same problem, and merges equal rows. The result is
-// Exact only if both sets are Exact. It returns an error if the problems differ.
+// Append adds the rows of t, an answer to the same problem, to s and merges equal rows. The result
+// is Exact only if both sets are Exact. It returns an error if the problems differ.
 func (s *SampleSet) Append(t *SampleSet) error {
 	if t.p != s.p {
 		return fmt.Errorf("problem: Append: the sets are about different problems")

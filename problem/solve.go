@@ -25,8 +25,8 @@ import (
 // value is the recommended setting.
 type Config struct {
 	Seed uint64
-	// Number of goroutines for chains and searches; 0 means GOMAXPROCS; results do not depend on
-	// it.
+	// Workers is the number of goroutines for chains and searches; 0 means GOMAXPROCS. Results do
+	// not depend on it.
 	Workers int
 
 	// Rows is the largest number of states that Minimise returns, lowest energy first; 0 means 1.
@@ -38,22 +38,22 @@ type Config struct {
 	// Bytes bounds the memory of elimination, in bytes; 0 means 1 GiB.
 	Bytes int64
 
-	// Search bounds the number of evaluations of the search. It also bounds the number of
-	// evaluations in the improvement of states that annealing or an unfinished search has
-	// found, in which their neighbourhoods are searched. 0 means 2²⁶, and −1 turns both off.
+	// Search bounds the number of evaluations of the exact search. It also bounds the evaluations
+	// of the local search that improves states found by annealing or by an unfinished search. 0
+	// means 2²⁶, and −1 turns both off.
 	Search int
 
 	// Penalty, if positive, allows required conditions to be violated where no exact method
-	// applies. The energy of the chains then includes Penalty times the violation of each
+	// applies. Chains then work on the energy plus Penalty times the violation of each required
 	// condition, and every row of the result lists the conditions that it violates.
 	Penalty float64
 
-	// Steps is the length of an approximate solver's run. It is the number of steps of each
-	// annealing (0 means 1000), the number of rounds of ground.Search (0 means 200), or the
-	// number of steps between two draws of a chain (0 means 10).
+	// Steps is the length of a run of an approximate method: the number of steps of each annealing
+	// (0 means 1000), the number of rounds of ground.Search (0 means 200), or the number of steps
+	// between two draws of a chain (0 means 10).
 	Steps int
 
-	Chains int // number of chains of annealing and of Sample; 0 means 16
+	Chains int // number of parallel chains of annealing and of Sample; 0 means 16
 }
 
 // InfeasibleError reports that no state satisfies all required conditions.
@@ -140,10 +140,10 @@ func (p *Problem) search(c *Config, w way) bool {
 	return len(p.required) > 0 || states <= 1<<22
 }
 
-// Count returns the number of feasible states. The result is exact up to 2⁴⁰; a larger one has a
+// Count returns the number of feasible states. The result is exact up to 2⁴⁰; a larger number has a
 // relative error of about 10⁻¹². Count returns the error stored in the problem, if any (see
-// [Problem.Err]). It also returns an error, which wraps the reasons, if neither elimination nor
-// search can count the states.
+// [Problem.Err]). If neither elimination nor search can count the states, it returns an error that
+// wraps the reasons.
 func (p *Problem) Count(ctx context.Context, c Config) (float64, error) {
 	if err := p.check("Count", &c); err != nil {
 		return 0, err
@@ -197,14 +197,14 @@ func (p *Problem) count(ctx context.Context, d *junction.Distribution) (n float6
 	return n, false, nil
 }
 
-// Minimise returns the Config.Rows feasible states of lowest energy, or all if there are fewer.
-// If no exact method applies, annealing or an unfinished search finds the states, and their
-// neighbourhoods are searched for better ones. The field Exact of the set is then false, unless
-// only one row was requested and a bound, such as that of [ground.Bound], proves it optimal.
+// Minimise returns the Config.Rows feasible states of lowest energy, or all feasible states if
+// there are fewer. If no exact method applies, annealing or an unfinished search finds the states,
+// and their neighbourhoods are searched for better ones. The field Exact of the set is then false,
+// unless only one row was requested and a bound, such as that of [ground.Bound], proves it optimal.
 //
-// It returns an *[InfeasibleError] if no state is feasible. It returns an error that wraps the
-// reasons if all of this holds: no exact method applies, there are required conditions, no
-// feasible state was found, and Config.Penalty is 0.
+// It returns an *[InfeasibleError] if no state is feasible. Where no exact method applies, required
+// conditions need a Config.Penalty, unless the search has found a feasible state. Without it, the
+// error wraps the reasons why no exact method applies.
 func (p *Problem) Minimise(ctx context.Context, c Config) (*SampleSet, error) {
 	if err := p.check("Minimise", &c); err != nil {
 		return nil, err
@@ -402,13 +402,14 @@ func (p *Problem) anneal(ctx context.Context, c *Config, s *SampleSet) error {
 	return nil
 }
 
-// Sample returns n draws from p(x) ∝ exp(−β·E(x)) on the feasible states; equal draws share one
-// row. The draws are independent if the field Exact of the set is true. Otherwise they come from
-// Markov chains, by a method that package auto chooses. Summary and Warnings of the set then show
-// how far the draws can be trusted.
+// Sample returns n draws from p(x) ∝ exp(−β·E(x)) on the feasible states, where β is Config.Beta;
+// equal draws share one row. The draws are independent if the field Exact of the set is true.
+// Otherwise they come from Markov chains, by a method that package auto chooses. Summary and
+// Warnings of the set then show how far the draws can be trusted.
 //
-// It returns an *[InfeasibleError] if no state is feasible. It returns an error that wraps the
-// reasons if no exact method applies, there are required conditions, and Config.Penalty is 0.
+// It returns an *[InfeasibleError] if no state is feasible. Where no exact method applies, required
+// conditions need a Config.Penalty. Without it, the error wraps the reasons why no exact method
+// applies.
 func (p *Problem) Sample(ctx context.Context, n int, c Config) (*SampleSet, error) {
 	if err := p.check("Sample", &c); err != nil {
 		return nil, err

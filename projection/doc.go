@@ -8,31 +8,34 @@
 // # What to use
 //
 // [Path] projects onto any language of package constraint. It finds the distribution that is
-// nearest in Kullback–Leibler divergence, in either direction, among those whose likeliest
-// sequence is in the language. A compiled Path, a [PathProjection], also conditions: it gives
-// joint draws, the log-probability of the language, marginals, the likeliest sequences in order,
-// and counts. A diffusion should condition rather than project, and package sampler/diffusion
-// does so automatically for a Path.
+// nearest in Kullback–Leibler divergence, in either direction, among those whose likeliest sequence
+// is in the language. A compiled Path, a [PathProjection], also conditions: it gives joint draws,
+// the log-probability of the language, marginals, the likeliest sequences in order, and counts. A
+// diffusion should condition rather than project, and package sampler/diffusion does so
+// automatically for a Path.
 //
-// Four packages are for other problems. Package prior conditions a hidden Markov model or a
-// Markov chain, in which sites depend on each other, on a language. Package novelty keeps
-// sequences out of a set to which every produced sequence is added. Package lagrange projects
-// onto bounds on scores: an augmented Lagrangian, guided by derivatives, searches for the
-// sequence. Package proximal moves real-valued predictions to the nearest series that satisfies
-// linear and smooth inequalities, and certifies the result.
+// Four packages are for other problems. Package prior conditions a hidden Markov model or a Markov
+// chain, in which sites depend on each other, on a language. Package novelty keeps sequences out of
+// a set to which every produced sequence is added. Package lagrange projects onto bounds on scores:
+// an augmented Lagrangian, guided by derivatives, searches for the sequence. Package proximal moves
+// real-valued predictions to the nearest series that satisfies linear and smooth inequalities, and
+// certifies the result.
 //
-// # Recipes
+// # Recipes and runners
 //
-// A recipe is an immutable struct with useful zero values. Its Bind method compiles it for a
-// shape, which is a number of sites and of levels, and returns a [Projection]: a [Path] becomes a
-// [PathProjection], and the Projector of novelty, lagrange or proximal becomes the Projection of
-// that package. Package sampler/diffusion declares the same interface. It finds optional
-// abilities, such as a joint draw or a commit after the last step, by type assertions. Neither
-// package imports the other.
+// A recipe, such as a [Path], is an immutable struct with useful zero values. Its Bind method
+// compiles it for a shape, which is a number of sites and of levels, and returns a [Projection]. A
+// Path becomes a [PathProjection], and the Projector of novelty, lagrange or proximal becomes the
+// Projection of that package. The code that calls Bind and runs the result, such as package
+// sampler/diffusion, is called a runner.
+//
+// Package sampler/diffusion declares the same interface Projection. It finds optional abilities,
+// such as a joint draw or a commit after the last step, by type assertions. Neither package imports
+// the other.
 //
 // # Errors
 //
-// If a constraint cannot be satisfied, the error is an *[InfeasibleError]. It names the
-// constraint and the first site without an allowed token, and wraps constraint.ErrInfeasible. If
-// an iteration ends early, the error is a *[NotConverged]. There are no fallbacks.
+// If a constraint cannot be satisfied, the error is an *[InfeasibleError]. It names the constraint
+// and the first site without an allowed token, and wraps constraint.ErrInfeasible. If an iteration
+// ends early, the error is a *[NotConverged]. There are no fallbacks.
 package projection

@@ -35,12 +35,11 @@ func explain(name string, err error) error {
 	return fmt.Errorf("projection: %s: %w", name, err)
 }
 
-// NotConverged reports that an iteration ended before its stopping conditions were met. The slice
-// in which the call stores its result then holds the best iterate.
+// NotConverged reports that an iteration ended before its stopping conditions were met. The
+// destination slice of the call then holds the best iterate.
 type NotConverged struct {
 	Method string // name of the iteration, for instance "proximal"
-	// residual of the stopping conditions, and the bound that it should have met; Residual >
-	// Want
+	// residual of the stopping conditions, and the bound that it did not meet
 	Residual, Want float64
 	Iterations     int // number of iterations made
 }
@@ -54,8 +53,8 @@ func (e *NotConverged) Error() string {
 // InfeasibleError reports that no sequence of positive weight satisfies a constraint. It wraps
 // [constraint.ErrInfeasible].
 type InfeasibleError struct {
-	// Constraint is the name of the constraint or the type of its automaton. For an
-	// intersection, it lists the names of the parts.
+	// Constraint is the name of the constraint or, if it has no name, the type of its automaton.
+	// For an intersection, it lists the names of the parts.
 	Constraint string
 
 	// Site is the first site at which no token of positive weight leads to a sequence of

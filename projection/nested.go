@@ -37,8 +37,8 @@ type runner interface {
 	Watch(ctx context.Context)
 	Unwatch()
 	Filter(v []float32) (logZ float64, err error)
-	// FilterGiven is Filter where the row of each given token (≥ 0) counts as one-hot. It may
-	// overwrite those rows.
+	// FilterGiven does the same as Filter, but the row of each given token (≥ 0) counts as one-hot.
+	// It may overwrite those rows.
 	FilterGiven(v []float32, given []int32) (logZ float64, err error)
 	Draw(x []int32, src rand.Source)
 	MAP(x []int32, v []float32) (float64, error)
@@ -155,8 +155,8 @@ func (r *nestedRunner) MAP(x []int32, v []float32) (float64, error) {
 	})
 }
 
-// CheapestBy stores in x the cheapest sequence at the prices of p. It computes the prices of all
-// tokens first, because it visits sites out of order.
+// CheapestBy stores in x the cheapest sequence, where p prices the tokens. It computes the prices
+// of all tokens first, because it visits sites out of order.
 func (r *nestedRunner) CheapestBy(x []int32, v []float32, p trellis.Pricer) (float64, error) {
 	n := r.of
 	if r.cost == nil {
@@ -213,9 +213,9 @@ func (b branch) before(o branch) bool {
 	return slices.Compare(b.x, o.x) < 0
 }
 
-// Ascending yields all sequences in ascending order of cost. It partitions the remaining
-// sequences by the site at which they first differ from those already found (Lawler 1972). Each
-// step solves one best-sequence problem for every site after the last fixed one.
+// Ascending yields all sequences in ascending order of cost. It partitions the remaining sequences
+// by the site at which they first differ from those already found (Lawler 1972). Each step solves
+// one best-sequence problem for every site after the last fixed site.
 func (r *nestedRunner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], error) {
 	n := r.of
 	check.Len("projection", "cost", len(cost), n.sites*n.levels)
@@ -264,15 +264,14 @@ func (r *nestedRunner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], e
 	}, nil
 }
 
-// Nested is a language with unbounded nesting, such as brackets or JSON, which a pushdown
-// automaton recognises. As a [constraint.Automaton], it has a state for every configuration of
-// its stack, which is numbered when it is first reached. Any code can therefore check and extend
-// sequences. [Path], which sums over all sequences, uses the pushdown automaton itself. Its cost
-// grows with the cube of the length and not with the number of configurations. If no part may
+// Nested is a language with unbounded nesting, such as brackets or JSON, which a pushdown automaton
+// recognises. As a [constraint.Automaton], it has one state for every configuration of its stack. A
+// state gets its number when it is first reached, so any code can check and extend sequences.
+// [Path], which sums over all sequences, uses the pushdown automaton itself. Its cost grows with
+// the cube of the length and not with the number of configurations. If no part of the language may
 // contain itself and there are few configurations, the cost is linear.
 //
-// The languages of package constraint/grammar implement Nested, and so does a type that embeds
-// one.
+// The languages of package constraint/grammar implement Nested, and so does a type that embeds one.
 type Nested interface {
 	constraint.Automaton
 

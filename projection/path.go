@@ -21,12 +21,13 @@ import (
 // can draw sequences jointly, such as package sampler/diffusion, should condition on the language
 // instead (see [PathProjection.Draw]).
 //
-// A Path is used as a literal: Bind compiles it to a [PathProjection] for a runner, and Compile
-// does so for direct use. The zero value of every field but Language is the recommended setting.
+// A Path is used as a literal. Bind compiles it to a [PathProjection] for a runner such as package
+// sampler/diffusion, and Compile does so for direct use. The zero value of every field but Language
+// is the recommended setting.
 type Path struct {
-	// Language is the set of allowed sequences. Masks that were intersected with the language
-	// cost nothing. A [Nested] language may have any depth. The cost then grows with the cube
-	// of the length if parts of the language may contain themselves, and otherwise linearly.
+	// Language is the set of allowed sequences. Masks that were intersected with the language add
+	// no cost. A [Nested] language may have any depth. The cost then grows with the cube of the
+	// length if parts of the language may contain themselves, and otherwise linearly.
 	Language constraint.Language
 
 	// Name is the name of the language in errors. The default is the name of its type.
@@ -35,21 +36,22 @@ type Path struct {
 	// Padded admits shorter sequences of the language, which are filled up with the token
 	// Pad. The language itself must then not use the token Pad.
 	Padded bool
-	Pad    int32 // padding token, a level of the model; ignored unless Padded
+	Pad    int32 // padding token, a level of the model; ignored unless Padded is set
 
 	// Divergence is the divergence that the projection minimises. The default is Forward.
 	Divergence Divergence
 
-	// Margin is κ ≥ 1. After the projection, the chosen token of every site is at least κ times
-	// as likely as any other token. 0 means 1, which allows ties.
+	// Margin is κ ≥ 1. After the projection, the token of the likeliest sequence at every site is
+	// at least κ times as likely as any other token. 0 means 1, which allows ties.
 	Margin float64
 
-	// Revive lets a forward projection choose tokens of probability zero, at the finite cost
-	// that KL(x‖y) assigns to them. Otherwise, a log-weight of −Inf forbids a token.
+	// Revive lets a forward projection choose tokens of probability zero, at the finite cost that
+	// KL(x‖y) assigns to them. If Revive is false, a log-weight of −Inf forbids a token.
 	Revive bool
 
-	// Limit bounds the number of edges of the automaton once it is unrolled over the sites
-	// or, for a nested language, the number of sums over parts of the sequence. 0 means 2²⁴.
+	// Limit bounds the size of the compiled language: the number of edges of the automaton,
+	// unrolled over the sites, or, for a nested language, the number of sums over parts of the
+	// sequence. 0 means 2²⁴.
 	Limit int
 }
 
@@ -68,9 +70,9 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (Projection,
 
 // Compile compiles the path for direct use, without a runner, by unrolling the language over the
 // sites. If no sequence of that length is in the language, the error is an *[InfeasibleError]. It
-// wraps [constraint.ErrInfeasible] and names the parts of an intersection that clash. Otherwise
-// the error names a field that is out of range, is a *[constraint.LimitError] if the result is
-// too large, or wraps the cause of ctx.
+// wraps [constraint.ErrInfeasible] and names the parts of an intersection that clash. Other errors
+// name a field that is out of range, are a *[constraint.LimitError] if the result is too large, or
+// wrap the cause of ctx.
 func (p Path) Compile(ctx context.Context, sites, levels int) (*PathProjection, error) {
 	margin, err := p.check()
 	if err != nil {
@@ -211,12 +213,14 @@ func (d Divergence) String() string {
 	return check.Name("Divergence", d, "forward", "reverse")
 }
 
-// MarshalText returns the name "forward" or "reverse". It returns an error for any other value.
+// MarshalText returns the result of String as bytes. It returns an error for an unknown value. It
+// implements encoding.TextMarshaler.
 func (d Divergence) MarshalText() ([]byte, error) {
 	return check.MarshalName("divergence", d, Reverse)
 }
 
-// UnmarshalText sets d to the divergence with the given name, "forward" or "reverse".
+// UnmarshalText sets d to the divergence with the given name, "forward" or "reverse". It implements
+// encoding.TextUnmarshaler.
 func (d *Divergence) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("divergence", d, Reverse, name)
 }

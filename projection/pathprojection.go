@@ -26,7 +26,7 @@ import (
 // Methods return an *[InfeasibleError] if no sequence of the language has positive probability, a
 // *[WeightError] for a NaN or +Inf, and the cause of the context if it ends. A nil v means zeros,
 // which is the uniform distribution. Methods panic if a slice has the wrong length. A
-// PathProjection is safe for concurrent use. After warm-up only KBest, Ascending and Count
+// PathProjection is safe for concurrent use. After the first calls, only KBest, Ascending and Count
 // allocate, except that draws and sums over nested languages allocate a little.
 type PathProjection struct {
 	name          string
@@ -98,8 +98,8 @@ func (e *PathProjection) Draw(ctx context.Context, x0 []int32, v []float32, src 
 }
 
 // DrawGiven is like [PathProjection.Draw] with some tokens fixed. On entry, x0 holds the fixed
-// tokens, and −1 at the other sites. The rows of v at fixed sites are not read and may be
-// overwritten. Such a row counts as 0 at the fixed token and −Inf elsewhere.
+// tokens, and −1 at all other sites. The row of v at a fixed site is not read and may be
+// overwritten. It counts as 0 at the fixed token and −Inf elsewhere.
 func (e *PathProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), e.sites)
 	if v == nil {
@@ -127,8 +127,8 @@ func (e *PathProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32,
 // *PathProjection and may define its own Draw.
 func (e *PathProjection) Self() any { return e }
 
-// Sample fills dst with independent exact draws, as many sequences as fit, one after the other.
-// Each is distributed as in [PathProjection.Draw]. The sums are computed only once.
+// Sample fills dst with independent exact draws, stored one after the other; len(dst)/sites
+// sequences fit. Each is distributed as in [PathProjection.Draw]. The sums are computed only once.
 func (e *PathProjection) Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	if len(dst)%e.sites != 0 {
 		panic(fmt.Sprintf("projection: len(dst) = %d, want a multiple of %d", len(dst), e.sites))
@@ -151,10 +151,10 @@ func (e *PathProjection) Sample(ctx context.Context, dst []int32, v []float32, s
 	return logZ, nil
 }
 
-// DrawUntil makes independent draws, like those of [PathProjection.Draw], until accept returns
-// true for one, but makes at most the given number of trials. The result ok reports whether
-// accept returned true. DrawUntil stores the last draw in x0. The sums over the language are
-// computed only once. The function accept must not keep its argument.
+// DrawUntil makes independent draws, like those of [PathProjection.Draw], until accept returns true
+// for a draw, but at most the given number of trials. It stores the last draw in x0. The result ok
+// reports whether accept returned true. The sums over the language are computed only once. The
+// function accept must not keep its argument.
 func (e *PathProjection) DrawUntil(ctx context.Context, x0 []int32, v []float32, src rand.Source, trials int, accept func(x []int32) bool) (logZ float64, ok bool, err error) {
 	check.Len("projection", "x0", len(x0), e.sites)
 	v = e.weights(v)
@@ -285,9 +285,9 @@ func (e *PathProjection) Count(ctx context.Context, v []float32) (*big.Int, erro
 	return e.program.Count(ctx, v)
 }
 
-// Automaton returns the compiled language, unrolled over the sites, for use in further
-// combinations. Padding is an ordinary token in it. A nested language is returned unchanged,
-// without its masks.
+// Automaton returns the compiled language, unrolled over the sites, for combination with other
+// languages. Padding is an ordinary token in it. A nested language is returned unchanged, without
+// its masks.
 func (e *PathProjection) Automaton() constraint.Automaton { return e.program.automaton() }
 
 // String returns the field Name of the Path if it is set, and otherwise the name or type of the
@@ -317,15 +317,16 @@ func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, f
 	return 0, err
 }
 
-// Nearest replaces v by the log-probabilities of
+// Nearest replaces v by the log-probabilities of the nearest factorised distribution whose
+// likeliest sequence is in the language,
 //
-//	argmin_y Σ_i KL(p_i‖y_i)  (or Σ_i KL(y_i‖p_i) if the Divergence of the Path is Reverse)
+//	argmin_y Σ_i KL(p_i‖y_i)  (or Σ_i KL(y_i‖p_i) if the Divergence of the Path is Reverse).
 //
-// over the factorised distributions y for which there is a sequence x in the language with
-// y_i(x_i) ≥ κ·y_i(l) for all sites i and levels l ≠ x_i. Here κ is the Margin of the Path. It
-// stores that sequence in x and returns the divergence in nats. Rows that already satisfy the
-// condition are unchanged. A NaN or +Inf at a token that the language cannot use at that site
-// counts as −Inf. If Nearest returns an error, v is unchanged.
+// The minimum is over the factorised distributions y for which there is a sequence x in the
+// language with y_i(x_i) ≥ κ·y_i(l) for all sites i and levels l ≠ x_i. Here κ is the Margin of the
+// Path. Nearest stores that sequence in x and returns the divergence in nats. Rows that already
+// satisfy the condition are unchanged. A NaN or +Inf at a token that the language cannot use at
+// that site counts as −Inf. If Nearest returns an error, v is unchanged.
 //
 // The divergence is a sum over sites, so the problem is a shortest-path problem with one cost per
 // site and token. See Cardei et al. (2025) for the projection. Package lead computes each row in
@@ -456,7 +457,9 @@ func (e *PathProjection) Mean(ctx context.Context, f []float64, v []float32) (fl
 
 // Entropy returns the entropy in nats of p conditioned on the language C:
 //
-//	H = −Σ_{x ∈ C} P(x) log P(x) = log Z − E[Σ_i v[i,x_i] | x ∈ C].
+//	H = −Σ_{x ∈ C} P(x) log P(x) = log Z − E[Σ_i v[i,x_i] | x ∈ C],
+//
+// where P and log Z are those of [PathProjection.Draw].
 func (e *PathProjection) Entropy(ctx context.Context, v []float32) (float64, error) {
 	v = e.weights(v)
 	logZ, err := e.LogZ(ctx, v)

@@ -23,8 +23,9 @@ type Span struct {
 // distribution are independent, so the spans are independent too. Draws and sums are exact, and
 // their cost is the total of those of the individual spans.
 //
-// Spans is used as a literal: Bind compiles it to a [SpansProjection] for a runner, and Compile
-// does so for direct use. The runner keeps given tokens, such as those of a prompt, fixed.
+// Spans is used as a literal. Bind compiles it to a [SpansProjection] for a runner such as package
+// sampler/diffusion, and Compile does so for direct use. The runner keeps given tokens, such as
+// those of a prompt, fixed.
 type Spans []Span
 
 // Bind compiles the spans for samples with the given numbers of sites and levels. The result is a
@@ -183,8 +184,8 @@ func (p *SpansProjection) Project(ctx context.Context, sample int, v []float32, 
 	})
 }
 
-// Draw stores in x0 an exact joint draw of the whole sequence. It returns log Z, which is the sum
-// of the log Z of all spans and of the sites between them: see [PathProjection.Draw].
+// Draw stores in x0 an exact joint draw of the whole sequence. It returns log Z, the sum of the log
+// Z of all spans and of the sites outside them: see [PathProjection.Draw].
 func (p *SpansProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), p.sites)
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.Draw(ctx, x0[c.from:c.to], v, src) })

@@ -18,7 +18,7 @@ type Options struct {
 	// tokens, a set on sequences of exactly Sites tokens. 0 means 4.
 	Sites int
 
-	// Levels is the number of tokens; 0 means 3. Set it to 1 for a [constraint.Smooth] on
+	// Levels is the number of different tokens; 0 means 3. Set it to 1 for a [constraint.Smooth] on
 	// reals. Levels^Sites must not exceed 2¹⁶.
 	Levels int
 

@@ -69,8 +69,8 @@ func (j *joint) Accepting(state int) bool {
 	return true
 }
 
-// Classes puts two bytes into one class if every automaton and every list of texts that the
-// product is made of treats them alike.
+// Classes puts two bytes into one class if they are treated alike by every automaton and every list
+// of texts that make up the product.
 func (j *joint) Classes(levels int) (of []int32, n int) {
 	of = make([]int32, levels)
 	keys := make([][]byte, levels)

@@ -16,14 +16,14 @@ import (
 // SchemaConfig holds the options of [JSONSchema]. The zero value is the recommended
 // setting.
 type SchemaConfig struct {
-	// Compact allows no white space between the tokens of JSON.
+	// Compact forbids white space between the tokens of JSON.
 	Compact bool
 
 	// Spelling selects which spellings of a JSON value are in the language.
 	Spelling Spelling
 
-	// AnyOrder allows the properties that a schema lists in any order. If there are more than
-	// eight, only the order of the last eight is free, and they come after the others. It
+	// AnyOrder lets the listed properties of a schema come in any order. If there are more than
+	// eight, only the order of the last eight is free, and they come after the others. AnyOrder
 	// requires Spelling Free.
 	AnyOrder bool
 
@@ -31,7 +31,7 @@ type SchemaConfig struct {
 	// of as errors. [Grammar.Annotations] lists them.
 	Annotations bool
 
-	// Limits bounds the automaton of every pattern (0 means 2¹⁴ states) and the automaton of
+	// Limits bounds two kinds of automata: that of every pattern (0 means 2¹⁴ states) and that of
 	// the schema over tokens. The field Bytes also bounds the expanded schema (at most 2²⁶).
 	Limits constraint.Limits
 }
@@ -40,7 +40,7 @@ type SchemaConfig struct {
 type Spelling uint8
 
 const (
-	// Free allows the spellings that are described at [JSONSchema]: white space, escapes, and
+	// Free allows the spellings that [JSONSchema] describes, with white space, escapes, and
 	// different orders of members.
 	Free Spelling = iota
 
@@ -57,12 +57,13 @@ func (s Spelling) String() string {
 	return check.Name("Spelling", s, "free", "canonical")
 }
 
-// MarshalText returns the name that String returns.
+// MarshalText returns the result of String as bytes. It implements encoding.TextMarshaler.
 func (s Spelling) MarshalText() ([]byte, error) {
 	return check.MarshalName("spelling", s, Canonical)
 }
 
-// UnmarshalText sets s to the value with the given name, "free" or "canonical".
+// UnmarshalText sets s to the value with the given name, "free" or "canonical". It implements
+// encoding.TextUnmarshaler.
 func (s *Spelling) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("spelling", s, Canonical, name)
 }

@@ -19,9 +19,9 @@ import (
 // these may follow.
 //
 // Language is a projection.Nested language, so projection.Path sums over texts of any depth of
-// nesting. As a constraint.Automaton it has one state for each pair of a control state and a
-// stack. The state gets its number, and is stored, when a text first reaches it. A Language is
-// safe for concurrent use.
+// nesting. As a constraint.Automaton it has one state, called a configuration, for each pair of a
+// control state and a stack. A configuration gets its number, and is stored, when a text first
+// reaches it. A Language is safe for concurrent use.
 type Language struct {
 	name  string
 	graph *pushdown.Graph
@@ -139,7 +139,7 @@ func (l *Language) Pushdown() constraint.Pushdown { return l.graph }
 // over tokens.
 func (l *Language) Size() (states, classes, edges int) { return l.graph.Size() }
 
-// States returns a bound above every state number.
+// States returns a number greater than the number of every configuration.
 func (l *Language) States() int { return unbounded }
 
 // Start returns the configuration before the first token.

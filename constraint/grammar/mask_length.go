@@ -171,14 +171,14 @@ func (l *lengths) least(c configuration) int {
 	return int(d)
 }
 
-// MaskWithin is like [Matcher.Mask] for a text of limited length. It stores in dst the set of
-// tokens that may come next if the text may have at most left more tokens, including the next
-// one. It allows a token if at most left−1 further bytes can complete the text. Since every byte
-// must be a token of the vocabulary, a text that follows the masks can always end in time. A text
-// that could end in time only by using longer tokens is rejected. If no token qualifies, the mask
-// is empty. The error is an [*constraint.ArgumentError] if left is negative or the vocabulary
-// lacks a byte. It wraps [errors.ErrUnsupported] for schemas in which not, oneOf, if or
-// dependencies make several automata read the text at the same time.
+// MaskWithin is like [Matcher.Mask] for a text of limited length. The argument left is the number
+// of tokens that the text may still have, including the next one. MaskWithin stores in dst the set
+// of tokens that may come next. It allows a token if at most left − 1 further bytes can complete
+// the text. Since every byte must be a token of the vocabulary, a text that follows the masks can
+// always end in time. A text that could end in time only by using longer tokens is rejected. If no
+// token qualifies, the mask is empty. The error is an [*constraint.ArgumentError] if left is
+// negative or the vocabulary lacks a byte. It wraps [errors.ErrUnsupported] for schemas in which
+// not, oneOf, if or dependencies make several automata read the text at the same time.
 func (p *Matcher) MaskWithin(dst []uint32, left int) error {
 	m := p.m
 	if left < 0 {
@@ -253,12 +253,12 @@ func (m *Masks) each(at configuration, mask bitset, f func(t int32, c configurat
 // Group is a set of tokens after which a text continues in the same way.
 type Group struct {
 	Tokens []int32
-	At     *Matcher // matcher in the position after any one of the tokens
+	At     *Matcher // matcher at the position after any of the tokens
 }
 
-// Groups returns the tokens that may come next, without those that end the text. Tokens after
-// which the text continues in the same way form one group. Code that explores an automaton over
-// tokens can thus compute its transitions on demand.
+// Groups returns the tokens that may come next, except those that end the text. Tokens after which
+// the text continues in the same way form one group. Code that explores an automaton over tokens
+// can thus compute its transitions on demand.
 func (p *Matcher) Groups() ([]Group, error) {
 	if p.at.padded {
 		return nil, nil

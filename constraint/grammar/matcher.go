@@ -7,10 +7,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// Matcher stands at a position in a text, between two tokens, and computes which tokens may come
-// next. It occupies a few machine words, so [Matcher.Fork] and [Matcher.Rollback] are cheap. A
-// single Matcher is not safe for concurrent use, but different Matchers of the same [Masks] may
-// be used concurrently.
+// Matcher follows one text: it is at a position between two tokens, and computes which tokens may
+// come next. It occupies a few machine words, so [Matcher.Fork] and [Matcher.Rollback] are cheap. A
+// single Matcher is not safe for concurrent use, but different Matchers of the same [Masks] may be
+// used concurrently.
 type Matcher struct {
 	m    *Masks
 	at   configuration
@@ -99,14 +99,15 @@ func (p *Matcher) MayEnd() bool {
 // forced bounds the number of bytes of the text that Forced returns.
 const forced = 1 << 12
 
-// Forced returns the text with which every completion continues: the bytes that follow as long as
-// only one byte can come next, at most 4096 of them. It is empty if the text may end here.
+// Forced returns the text with which every completion continues. It consists of the bytes that
+// follow as long as only one byte can come next, at most 4096 of them. It is empty if the text may
+// end here.
 //
 // The result tokens spells a prefix of the forced text, divided into the longest possible tokens.
-// It stops where a token might extend beyond the forced text, so accepting these tokens excludes
-// no completion. For the masks of an automaton over tokens (see [MasksOf]), a token is listed if
-// it is the only possible one after those listed before it. The result text is then the text of
-// the listed tokens.
+// It stops where a token might extend beyond the forced text, so accepting these tokens excludes no
+// completion. For the masks of an automaton over tokens (see [MasksOf]), a token is listed if it is
+// the only possible one after those listed before it. The result text is then the text of the
+// listed tokens.
 func (p *Matcher) Forced() (text string, tokens []int32, err error) {
 	m := p.m
 	if p.at.padded {

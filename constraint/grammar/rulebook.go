@@ -31,7 +31,7 @@ import (
 //
 // The suffixes *, +, ?, {m}, {m,} and {m,n} repeat a term. # begins a comment. A minus sign after
 // a regular expression or a class excludes one text or, in parentheses, several texts separated
-// by |. For example, /[a-z]+/ - ("if" | "else") matches every word but if and else.
+// by |. For example, /[a-z]+/ - ("if" | "else") matches every word but "if" and "else".
 //
 // The grammar must define a deterministic pushdown automaton that reads one byte at every move.
 // Rules that are not recursive are expanded in place and then determinised, so the requirement

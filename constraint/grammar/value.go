@@ -63,7 +63,7 @@ type place struct {
 
 func (p *place) in(name string) *place { return &place{p, name} }
 
-// String returns the JSON pointer.
+// String returns the path as a JSON pointer.
 func (p *place) String() string {
 	var names []string
 	for ; p != nil; p = p.above {

@@ -10,8 +10,8 @@ import (
 )
 
 // Builder collects constraints on real-valued series, given in raw units, and compiles them to
-// inequalities on standardised series. The methods that add constraints return no errors: Build
-// returns the first one. Times (time steps) and channels count from 0.
+// inequalities on standardised series (see [Shape]). The methods that add constraints return no
+// errors: Build returns the first error. Times (time steps) and channels count from 0.
 //
 // A Builder is not safe for concurrent use.
 type Builder struct {
@@ -59,29 +59,29 @@ func (b *Builder) Build() (*System, error) {
 	return &s, nil
 }
 
-// Mean fixes the mean of channel c.
+// Mean fixes the mean of channel c to the given value.
 func (b *Builder) Mean(c int, value float64) {
 	if b.at("Mean", c, 0) {
 		b.equal(fmt.Sprintf("mean of %s = %v", b.shape.channel(c), value), b.total(c, 0, b.shape.Length, 1/float64(b.shape.Length)), value)
 	}
 }
 
-// MeanChange fixes the mean difference of consecutive values of channel c, which is (last value −
-// first value)/(length − 1).
+// MeanChange fixes the mean difference of consecutive values of channel c to the given value. The
+// mean difference is (last value − first value)/(length − 1).
 func (b *Builder) MeanChange(c int, value float64) {
 	if last := b.shape.Length - 1; b.at("MeanChange", c, 1) {
 		b.equal(fmt.Sprintf("mean change of %s = %v", b.shape.channel(c), value), b.difference(c, last, c, 0, 1/float64(last)), value)
 	}
 }
 
-// Sum fixes the sum of channel c over the times from ≤ t < to.
+// Sum fixes the sum of channel c over the times from ≤ t < to, to the given value.
 func (b *Builder) Sum(c, from, to int, value float64) {
 	if b.within("Sum", c, from, to) {
 		b.equal(fmt.Sprintf("sum of %s, %s = %v", b.shape.channel(c), span(from, to), value), b.total(c, from, to, 1), value)
 	}
 }
 
-// At fixes the value of channel c at time t.
+// At fixes channel c to the given value at time t.
 func (b *Builder) At(c, t int, value float64) {
 	if b.at("At", c, t) {
 		b.equal(fmt.Sprintf("%s at %d = %v", b.shape.channel(c), t, value), b.total(c, t, t+1, 1), value)
@@ -108,8 +108,8 @@ func (b *Builder) ArgMax(c, t int) { b.extreme("ArgMax", "largest", c, t, 1) }
 // ArgMin requires that channel c have its smallest value at time t.
 func (b *Builder) ArgMin(c, t int) { b.extreme("ArgMin", "smallest", c, t, -1) }
 
-// Bounds keeps the values of channel c between lower and upper at all times; −Inf and +Inf mean
-// no bound.
+// Bounds requires that channel c lie between lower and upper at all times; −Inf and +Inf mean no
+// bound.
 func (b *Builder) Bounds(c int, lower, upper float64) {
 	if !b.at("Bounds", c, 0) {
 		return
@@ -155,8 +155,8 @@ func (b *Builder) Trend(c, from, to int, down bool) {
 	}
 }
 
-// Autocorrelation fixes the autocorrelation r of channel c at the given lag to value, within the
-// tolerance of the [Shape],
+// Autocorrelation fixes the autocorrelation r of channel c at the given lag to the given value,
+// within the tolerance of the [Shape],
 //
 //	r = Σ_t (x_t − x̄)(x_{t+lag} − x̄) / Σ_t (x_t − x̄)².
 //

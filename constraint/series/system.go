@@ -5,10 +5,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// System is the system of inequalities that a [Builder] has compiled: two-sided linear
-// inequalities (rows) and, after them, autocorrelations. It is evaluated on standardised series,
-// length × channels, row-major, so channel c at time t is entry t·channels + c. A System is an
-// immutable [constraint.Smooth] whose linear rows a proximal.Projector obtains through Split.
+// System is the system of inequalities that a [Builder] has compiled: two-sided linear inequalities
+// (rows) and, after them, autocorrelations. It is evaluated on standardised series, length ×
+// channels, row-major, so channel c at time t is entry t·channels + c. A System is an immutable
+// [constraint.Smooth]. A proximal.Projector obtains its linear rows through Split.
 type System struct {
 	slabs  constraint.Slabs
 	curves curves
@@ -31,9 +31,9 @@ func (s *System) RowName(j int) string {
 	return s.names[j]
 }
 
-// Value stores in g the violations at v. For every row, this is the larger of its two violations,
-// in standardised units. For every autocorrelation, these are two values: its distance above the
-// upper bound and its distance below the lower one.
+// Value stores in g the values of all inequalities for the series v. For a row, the value is the
+// larger of its two violations, in standardised units. An autocorrelation has two values: its
+// distance above the upper bound and its distance below the lower bound.
 func (s *System) Value(g []float64, v []float32) {
 	check.Len("series", "g", len(g), s.Len())
 	check.Len("series", "v", len(v), s.sites)

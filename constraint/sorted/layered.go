@@ -37,7 +37,7 @@ func (l Layered) Validate() error { return l.Check() }
 // Contains reports whether x is in either part.
 func (l Layered) Contains(x []int32) bool { return l.base().Contains(x) || l.top().Contains(x) }
 
-// Add adds x to Top unless x is in Base, and reports whether x was in neither part.
+// Add adds x to Top unless x is in Base, and reports whether x was new, that is, in neither part.
 func (l Layered) Add(x []int32) bool { return !l.base().Contains(x) && l.top().Add(x) }
 
 // Len returns the number of sequences in both parts. A sequence in both parts counts twice,

@@ -44,10 +44,15 @@ func ReadBPE(vocab, merges io.Reader) (*BPE, error) {
 }
 
 // ReadTokenizer reads the tokenizer.json of a byte-level BPE, such as those of GPT-2, Llama 3,
-// Qwen, LLaDA and Dream: model.type "BPE" (with ignore_merges or without); a pre_tokenizer of
-// type ByteLevel, or a Sequence of Splits at regular expressions and a ByteLevel that does not
-// split; the normalizer NFC, or none. Any other setting that would change tokens is an error
-// that names the setting. Added tokens have no text. Use [BPE.Mark] to find them.
+// Qwen, LLaDA and Dream. These settings are supported:
+//
+//   - model.type "BPE", with ignore_merges or without;
+//   - a pre_tokenizer of type ByteLevel, or a Sequence of Splits at regular expressions and a
+//     ByteLevel that does not split;
+//   - the normalizer NFC, or none.
+//
+// Any other setting that would change tokens is an error that names the setting. Added tokens have
+// no text. Use [BPE.Mark] to find them.
 func ReadTokenizer(r io.Reader) (*BPE, error) {
 	if err := check.Given("text: ReadTokenizer", "r", r); err != nil {
 		return nil, err

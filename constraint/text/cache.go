@@ -10,9 +10,9 @@ import (
 )
 
 // Cache stores compiled regular expressions, so that a server compiles each pattern only once. A
-// pattern is found by its text and the content of its vocabulary. The zero value is an empty
-// cache ready to use. A Cache is safe for concurrent use; two goroutines that request the same
-// new pattern both compile it. It holds at most Most patterns, each at most as large as the
+// pattern is identified by its text and by the content of its vocabulary. The zero value is an
+// empty cache ready to use. A Cache is safe for concurrent use; two goroutines that request the
+// same new pattern both compile it. It holds at most Most patterns, each at most as large as the
 // limits allow.
 type Cache struct {
 	// Most is the maximum number of cached patterns; 0 means 1024. If there are more, the least

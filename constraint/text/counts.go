@@ -38,13 +38,13 @@ func Characters(ctx context.Context, v Vocabulary, limits constraint.Limits, run
 	return newKinds().compile(ctx, name, fmt.Sprintf("Characters(%v)", runes), characters{c}, v, limits)
 }
 
-// Sentences compiles the language of the token sequences whose text consists of complete
-// sentences, as many as the argument sentences allows. A sentence begins with a rune that is not
-// white space. It ends with one or more runes of the argument ends, such as ".!?", optionally
-// followed by closing quotes and brackets, before white space or the end of the text. Therefore,
-// "3.14" does not end a sentence, and "Dr. No." counts as two sentences. Text that is not UTF-8
-// is not in the language. Errors are those of [WordCount], and an [*constraint.ArgumentError] for
-// ends without runes or with white space.
+// Sentences compiles the language of the token sequences whose text consists of complete sentences,
+// as many as the argument sentences allows. A sentence begins with a rune that is not white space.
+// It ends with one or more terminators, optionally followed by closing quotes and brackets, before
+// white space or the end of the text. Terminators are the runes of the string ends, such as ".!?".
+// Therefore, "3.14" does not end a sentence, and "Dr. No." counts as two sentences. Text that is
+// not UTF-8 is not in the language. Errors are those of [WordCount], and an
+// [*constraint.ArgumentError] for ends without runes or with white space.
 func Sentences(ctx context.Context, v Vocabulary, limits constraint.Limits, sentences Range, ends string) (*constraint.DFA, error) {
 	const name = "Sentences"
 	c, err := sentences.counter(name, limits)

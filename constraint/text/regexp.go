@@ -14,7 +14,7 @@ import (
 // for instance a *syntax.Error.
 type PatternError struct {
 	Pattern string // pattern as given by the caller
-	Err     error  // the cause
+	Err     error  // cause
 }
 
 // Error returns a message with the pattern and the cause, each truncated if long.
@@ -25,23 +25,22 @@ func (e *PatternError) Error() string {
 // Unwrap returns Err.
 func (e *PatternError) Unwrap() error { return e.Err }
 
-// Regexp compiles a regular expression over a vocabulary of multi-byte tokens to the minimal
-// automaton of the token sequences whose joined text matches as a whole.
+// Regexp compiles a regular expression to the minimal automaton over the tokens of a vocabulary.
+// The automaton accepts the token sequences whose joined text matches the expression as a whole.
 //
-// The syntax is that of package regexp (RE2). The match is anchored at both ends, as if the
-// pattern were \A(?:pattern)\z. Greediness and captures make no difference. ^, $, \b, \B and
-// all flags have the same meaning as in package regexp. The text must be UTF-8, and a rune may
-// be spread over several tokens. Text that is not valid UTF-8 is not in the language. Package
-// regexp, in contrast, would read each invalid byte as U+FFFD.
+// The syntax is that of package regexp (RE2). The match is anchored at both ends, as if the pattern
+// were \A(?:pattern)\z. Greediness and captures make no difference. ^, $, \b, \B and all flags have
+// the same meaning as in package regexp. The text must be UTF-8, and a rune may be spread over
+// several tokens. Text that is not valid UTF-8 is not in the language. Package regexp, in contrast,
+// would read each invalid byte as U+FFFD.
 //
-// The program of regexp/syntax is determinised over classes of runes, minimised, expanded to
-// bytes and converted to tokens by [Lift]. Use a [Cache] for patterns that are compiled
-// repeatedly.
+// The program of regexp/syntax is determinised over classes of runes, minimised, expanded to bytes
+// and converted to tokens by [Lift]. Use a [Cache] for patterns that are compiled repeatedly.
 //
 // The error is a [*PatternError] if the pattern does not parse, and wraps
-// [constraint.ErrInfeasible] if no token sequence spells a match. It is a
-// [*constraint.LimitError] if a limit is exceeded, an [*constraint.ArgumentError] if the
-// vocabulary is invalid, or the context's cause.
+// [constraint.ErrInfeasible] if no token sequence spells a match. It is a [*constraint.LimitError]
+// if a limit is exceeded, an [*constraint.ArgumentError] if the vocabulary is invalid, or the
+// context's cause.
 func Regexp(ctx context.Context, pattern string, v Vocabulary, limits constraint.Limits) (*constraint.DFA, error) {
 	p, err := prepare(v)
 	if err != nil {

@@ -30,8 +30,8 @@ type Vocabulary struct {
 	Padding []int32
 }
 
-// Runes returns the vocabulary with one token for each rune of alphabet, in
-// its order.
+// Runes returns the vocabulary with one token for each rune of the string alphabet, in the order of
+// the string.
 func Runes(alphabet string) Vocabulary {
 	var v Vocabulary
 	for _, r := range alphabet {
@@ -40,7 +40,7 @@ func Runes(alphabet string) Vocabulary {
 	return v
 }
 
-// Bytes returns the vocabulary of the 256 bytes.
+// Bytes returns the vocabulary of all 256 bytes: the text of token t is the byte t.
 func Bytes() Vocabulary {
 	v := Vocabulary{Tokens: make([]string, 256)}
 	for b := range v.Tokens {
@@ -62,8 +62,9 @@ func (v Vocabulary) Text(x []int32) string {
 	return b.String()
 }
 
-// Spelling checks the vocabulary and returns, for every token, whether it spells its text, that
-// is, whether it is neither Forbidden nor Padding. The error is an [*constraint.ArgumentError].
+// Spelling checks the vocabulary and returns, for every token, whether it contributes its text to a
+// sequence, that is, whether it is neither Forbidden nor Padding. The error is an
+// [*constraint.ArgumentError].
 func (v Vocabulary) Spelling() ([]bool, error) {
 	if len(v.Tokens) == 0 {
 		return nil, &constraint.ArgumentError{Func: "Vocabulary", Arg: "len(Tokens)", Value: 0, Want: "≥ 1"}

@@ -22,18 +22,18 @@ func (m *Mixture) Posterior(v, x []float32, alpha, t []float64) {
 	(&Conditional{m: m, parts: m.full}).Posterior(v, x, alpha, t)
 }
 
-// Conditional is a [Mixture] conditioned on known values of some coordinates. It is immutable and
-// safe for concurrent use.
+// Conditional is a [Mixture] conditioned on known values of some coordinates. [Mixture.Given] makes
+// it. It is immutable and safe for concurrent use.
 type Conditional struct {
 	m     *Mixture
 	known []bool       // whether each coordinate is known; nil if none is
 	parts []*component // conditioned covariance of each component; nil if covariances are diagonal
 }
 
-// Given returns the mixture conditioned on the coordinates that are marked as known. The known
-// values are passed later, as entries of x in [Conditional.Posterior]. Given panics unless there is
-// one mark per coordinate. It returns an error if a full covariance of the known coordinates is
-// singular.
+// Given prepares the mixture for conditioning on the coordinates that are marked as known. The
+// known values are passed later, as entries of x in [Conditional.Posterior]. Given panics unless
+// there is one mark per coordinate. It returns an error if the covariance matrix of the known
+// coordinates is singular in a component with a full covariance.
 func (m *Mixture) Given(known []bool) (*Conditional, error) {
 	check.Len("continuous", "known", len(known), m.sites)
 	c := &Conditional{m: m, known: slices.Clone(known)}

@@ -437,11 +437,11 @@ func newPadded(mean, v []float64, n int) padded {
 	return p
 }
 
-// Moments computes the mean and the covariance C of x_0 given x_t = √ᾱ·x_0 + √(1−ᾱ)·ε, where alpha
-// is ᾱ, 0 ≤ ᾱ < 1. It stores E[x_0 | x_t] in mean and returns the trace of C. It stores the
-// products C·r_j in product, where the vectors r_j are the rows of the row-major matrix rows. There
-// may be any number of rows, each with one entry per coordinate. product has the same length as
-// rows.
+// Moments computes the mean and the covariance C of x_0 given x_t = √ᾱ·x_0 + √(1−ᾱ)·ε, where the
+// argument alpha is ᾱ, 0 ≤ ᾱ < 1. It stores E[x_0 | x_t] in mean and returns the trace of C. It
+// stores the products C·r_j in product, where the vectors r_j are the rows of the row-major matrix
+// rows. There may be any number of rows, each with one entry per coordinate. product has the same
+// length as rows.
 //
 // Moments panics if lengths do not fit. For n coordinates, a component takes 2n² operations per row
 // with full covariances, and n operations with diagonal ones.
@@ -622,9 +622,9 @@ func (m *Mixture) scatter(x []float32, centre, variance []float64, k int, src ra
 //
 //	N(m_k + G_k(y − Rm_k), C_k − G_kRC_k),  G_k = C_kRᵀ(RC_kRᵀ)⁻¹,
 //
-// where w_k, m_k and C_k are the weights, means and covariances of the original mixture. logp is
-// the log-density of Rx at y, in nats. Components whose weight is below e⁻⁷⁰⁰ of the largest are
-// omitted.
+// where w_k, m_k and C_k are the weights, means and covariances of the original mixture. The result
+// logp is the log-density of Rx at y under the original mixture, in nats. Components whose weight
+// is below e⁻⁷⁰⁰ of the largest are omitted.
 //
 // The new covariances are singular, so the result has no density. Its other methods work:
 // [Mixture.Draw] makes exact draws, and [Mixture.Posterior] and [Mixture.DrawPosterior] condition

@@ -20,17 +20,17 @@ import (
 //
 // The denoiser conditions exactly on entries that are marked clean. Its predictions equal those of
 // [NewGaussian] with the same covariance. They take length·order² operations instead of length²,
-// because the inverse covariance of a channel is a banded matrix; order is the number of
-// coefficients. An Autoregressive is immutable and safe for concurrent use.
+// where order is the number of coefficients, because the inverse covariance of a channel is a
+// banded matrix. An Autoregressive is immutable and safe for concurrent use.
 type Autoregressive struct {
 	length int
 	parts  []band
 }
 
 // NewAutoregressive returns the denoiser of series of the given length with the given channels. It
-// returns an error if there is no channel, if the length is below 1, or if it is not above the
-// number of coefficients. It also returns an error if a number is not finite, a variance is
-// negative, or the coefficients do not define a stationary process.
+// returns an error if there is no channel, or if the length is below 1 or not above the number of
+// coefficients. It also returns an error if a number is not finite, a variance is negative, or the
+// coefficients do not define a stationary process.
 func NewAutoregressive(length int, channels ...Channel) (*Autoregressive, error) {
 	if length < 1 || len(channels) == 0 {
 		return nil, fmt.Errorf("denoise: NewAutoregressive: length = %d with %d channels, want both ≥ 1", length, len(channels))

@@ -20,8 +20,9 @@ import (
 //
 //	p(x_0,i = l | x_t) ∝ Σ_{x_0: x_0,i = l} exp(−E(x_0)) Π_j q(x_t,j | x_0,j),
 //
-// where E is the energy of the model and q the probability of the corruption. For every state of a
-// batch, a prediction costs about three times as much as the computation of log Z.
+// where E is the energy of the model and q(x_t,j | x_0,j) the probability that the corruption turns
+// token x_0,j into x_t,j. For every state of a batch, a prediction costs about three times as much
+// as the computation of log Z.
 //
 // If a corrupted state is impossible under the model, its prediction is −Inf everywhere. A Factored
 // is immutable and safe for concurrent use.
@@ -34,10 +35,10 @@ type Factored struct {
 	runs       sync.Pool
 }
 
-// NewFactored returns the denoiser of the model m, with its present parameters, under the
+// NewFactored returns the denoiser of the model m, with the model's current parameters, under the
 // corruption c. It returns an error if m is nil or has no factors, if c is unknown, or if a site
-// has no level of finite energy. It returns a [*energy.WidthError] if the messages of the
-// elimination would take more than 1 GiB. Otherwise the error is that of ctx.
+// has no level of finite energy. It returns a [*energy.WidthError] if the intermediate tables of
+// the elimination would take more than 1 GiB. If ctx ends, it returns the error of ctx.
 func NewFactored(ctx context.Context, m energy.Factored, c Corruption) (*Factored, error) {
 	if check.Nil(m) {
 		return nil, errors.New("denoise: NewFactored: m is nil")
@@ -87,7 +88,8 @@ func (d *Factored) newPosteriors(scopes [][]int32) *posteriors {
 // corruption is Absorbing.
 func (d *Factored) Shape() (sites, levels int) { return d.sites, d.corruption.levels(d.k) }
 
-// TimeFree reports whether predictions are independent of time, which they are for Absorbing.
+// TimeFree reports whether predictions are independent of time: true for Absorbing, false for
+// Noisy.
 func (d *Factored) TimeFree() bool { return d.corruption == Absorbing }
 
 // MaskLevel returns the level of the mask, or −1 if there is no mask; it implements

@@ -65,7 +65,8 @@ func NewHMM(sites int, start, trans, emit []float64, c Corruption) (*HMM, error)
 // corruption is Absorbing.
 func (m *HMM) Shape() (sites, levels int) { return m.sites, m.corruption.levels(m.k) }
 
-// TimeFree reports whether predictions are independent of time, which they are for Absorbing.
+// TimeFree reports whether predictions are independent of time: true for Absorbing, false for
+// Noisy.
 func (m *HMM) TimeFree() bool { return m.corruption == Absorbing }
 
 // MaskLevel returns the level of the mask, or −1 if there is no mask; it implements

@@ -11,8 +11,9 @@ import (
 )
 
 // Independent is the exact denoiser of a model with independent sites. For level l of site i it
-// predicts p(x_0,i = l | x_t) ∝ p_i(l)·q(x_t,i | l), where p_i is the distribution of the site and
-// q the probability of the corruption. It is immutable and safe for concurrent use.
+// predicts p(x_0,i = l | x_t) ∝ p_i(l)·q(x_t,i | l). Here p_i is the distribution of the site, and
+// q(x_t,i | l) the probability that the corruption turns l into x_t,i. It is immutable and safe for
+// concurrent use.
 type Independent struct {
 	sites, k   int
 	corruption Corruption
@@ -46,7 +47,8 @@ func NewIndependent(m *model.Independent, c Corruption) (*Independent, error) {
 // corruption is Absorbing.
 func (d *Independent) Shape() (sites, levels int) { return d.sites, d.corruption.levels(d.k) }
 
-// TimeFree reports whether predictions are independent of time, which they are for Absorbing.
+// TimeFree reports whether predictions are independent of time: true for Absorbing, false for
+// Noisy.
 func (d *Independent) TimeFree() bool { return d.corruption == Absorbing }
 
 // MaskLevel returns the level of the mask, or −1 if there is no mask; it implements

@@ -15,21 +15,22 @@ import (
 
 // Likelihood is the distribution of the samples that a masked diffusion generates with a denoiser
 // such as a network. The diffusion reveals one token at a time in random order (diffusion.Masked
-// with FirstHitting). With the mean over orders σ of the sites and the prediction q̂,
+// with FirstHitting). So the probability of a sample x is a mean over random orders σ of the sites,
 //
-//	q(x) = E_σ ∏_k q̂(x_σ(k) | x_σ(1), …, x_σ(k−1)).
+//	q(x) = E_σ ∏_k q̂(x_σ(k) | x_σ(1), …, x_σ(k−1)),
 //
-// For an exact denoiser the product does not depend on the order. For a network it does, so
-// Likelihood takes the mean over K random orders, the same orders for all states. This is the bound
-// of Khalafi, Ribeiro and Ding (2026, C.4) with K importance weights. The mean of the logarithms
-// instead, which the training loss estimates, is the lower bound with one weight. For fixed orders,
-// Likelihood is itself a distribution that sums to 1. Its mean over the choice of orders is q.
+// where q̂ is the prediction of the denoiser. For an exact denoiser the product does not depend on
+// the order. For a network it does, so Likelihood takes the mean over K random orders, the same
+// orders for all states. This is the bound of Khalafi, Ribeiro and Ding (2026, C.4) with K
+// importance weights. The training loss instead estimates the mean of the logarithms, which is the
+// bound with K = 1. For fixed orders, Likelihood is itself a distribution that sums to 1. Its mean
+// over the choice of orders is q.
 //
-// Likelihood is an energy.Model with E(x) = −log q(x) in nats and partition function 1. It serves
-// to form ratios of networks (unlearn.Ratio, unlearn.LogRatio, unlearn.Experts). A state costs
-// sites·K predictions. States that contain the mask have energy +Inf. An energy of NaN means that
-// the denoiser failed or has no prediction. A Likelihood is safe for concurrent use if the denoiser
-// is.
+// Likelihood is an energy.Model with E(x) = −log q(x) in nats and partition function 1. Use it to
+// form ratios of networks (unlearn.Ratio, unlearn.LogRatio, unlearn.Experts). Evaluating a state
+// takes sites·K predictions. States that contain the mask have energy +Inf. An energy of NaN means
+// that the denoiser failed or has no prediction. A Likelihood is safe for concurrent use if the
+// denoiser is.
 type Likelihood struct {
 	base          energy.Denoiser[int32]
 	mask          int32
@@ -89,10 +90,11 @@ func (l *Likelihood) Energy(e []float64, x []int32) {
 	}
 }
 
-// LogProb stores log q(x) of each state x in logp, in nats. If se is not nil, LogProb stores in it
-// the standard error due to the choice of orders, estimated from the spread of the probabilities
-// among the orders. It is +Inf for a single order, and 0 for a state of probability 0. The
-// logarithms have a heavy lower tail, so a standard error above about 0.5 is unreliable.
+// LogProb stores log q(x) of each state x in logp, in nats. If se is not nil, it receives the
+// standard error of each log q(x) due to the choice of orders, estimated from the spread of the
+// probabilities among the orders. The standard error is +Inf for a single order, and 0 for a state
+// of probability 0. The logarithms have a heavy lower tail, so a standard error above about 0.5 is
+// unreliable.
 //
 // LogProb returns an error of ctx or of the denoiser, or if a row of a prediction has no weight. It
 // panics if the lengths do not match.

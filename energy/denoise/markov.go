@@ -51,7 +51,8 @@ func NewMarkov(m *model.Markov, c Corruption) (*Markov, error) {
 // corruption is Absorbing.
 func (d *Markov) Shape() (sites, levels int) { return d.sites, d.corruption.levels(d.k) }
 
-// TimeFree reports whether predictions are independent of time, which they are for Absorbing.
+// TimeFree reports whether predictions are independent of time: true for Absorbing, false for
+// Noisy.
 func (d *Markov) TimeFree() bool { return d.corruption == Absorbing }
 
 // MaskLevel returns the level of the mask, or −1 if there is no mask; it implements

@@ -19,13 +19,13 @@ import (
 //	x_{t−1} | x_t ~ N(μ_t(x_t, x̂_0), β̃_t),  x_0 | x_1 ~ N(x̂_0, (1−ᾱ_1)/ᾱ_1).
 //
 // Here x̂_0 is the prediction, and μ_t and β̃_t are the mean and the variance of x_{t−1} given x_t
-// and x_0. The last step, which a sampler makes without noise, has the variance of a flat prior.
+// and x_0. A sampler makes the last step without noise; here it has the variance of a flat prior.
 //
-// The estimate adds noise to a state along K random paths. The density of the state is the mean,
-// over such paths, of the density of the reverse chain divided by that of the noise. This is the
-// bound of Khalafi, Ribeiro and Ding (2026, Lemma 2 and C.4) with K importance weights. On average
-// the logarithm of the estimate is below log q(x_0), by less for larger K. With K = 1 it is the
-// evidence lower bound.
+// The estimate adds noise to a state along K random paths. The density of the state is the mean
+// over such paths of a ratio: the density of the path under the reverse chain, divided by its
+// density under the noise. This is the bound of Khalafi, Ribeiro and Ding (2026, Lemma 2 and C.4)
+// with K importance weights. On average the logarithm of the estimate is below log q(x_0), by less
+// for larger K. With K = 1 it is the evidence lower bound.
 //
 // A RealLikelihood is safe for concurrent use if the denoiser is.
 type RealLikelihood struct {
@@ -98,9 +98,9 @@ func (l *RealLikelihood) predict(ctx context.Context, d energy.Denoiser[float32]
 	return d.Denoise(ctx, v, q)
 }
 
-// LogProb stores an estimate of log q(x) for each state x in logp, in nats. If se is not nil,
-// LogProb stores in it the standard error due to the random paths, estimated from the spread of
-// their ratios. It is +Inf for a single path. The ratios have a heavy tail, so a standard error
+// LogProb stores an estimate of log q(x) for each state x in logp, in nats. If se is not nil, it
+// receives the standard error of each estimate due to the random paths, estimated from the spread
+// of their ratios. It is +Inf for a single path. The ratios have a heavy tail, so a standard error
 // above about 0.5 is unreliable. LogProb returns an error of ctx or of the denoiser. It panics if
 // the lengths do not match.
 func (l *RealLikelihood) LogProb(ctx context.Context, logp, se []float64, x []float32) error {

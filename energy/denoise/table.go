@@ -18,10 +18,10 @@ const maxTable = 1 << 26
 //
 //	p(x_0,i = l | x_t) ∝ Σ_{x_0: x_0,i = l} p(x_0) Π_j q(x_t,j | x_0,j),
 //
-// where p is the model and q the probability of the corruption. A prediction costs one pass over
-// all states. A Table is the reference for samplers and other denoisers. If a corrupted state is
-// impossible under the model, its prediction is −Inf everywhere. A Table is immutable and safe for
-// concurrent use.
+// where p is the model and q(x_t,j | x_0,j) the probability that the corruption turns token x_0,j
+// into x_t,j. A prediction costs one pass over all states. Use a Table as the reference for
+// samplers and other denoisers. If a corrupted state is impossible under the model, its prediction
+// is −Inf everywhere. A Table is immutable and safe for concurrent use.
 type Table struct {
 	sites, k   int
 	corruption Corruption
@@ -29,9 +29,9 @@ type Table struct {
 	x          []int32   // the possible states, states × sites
 }
 
-// NewTable returns the denoiser of the model m under a corruption, after listing all levels^sites
-// states. It returns an error if levels^sites·sites exceeds 2²⁶, an energy is NaN or −Inf, or no
-// state has positive probability.
+// NewTable returns the denoiser of the model m under the corruption c, after listing all
+// levels^sites states. It returns an error if levels^sites·sites exceeds 2²⁶, an energy is NaN or
+// −Inf, or no state has positive probability.
 func NewTable(m energy.Model, c Corruption) (*Table, error) {
 	sites, levels, err := check.Model("denoise", "NewTable", "m", m)
 	if err != nil {
@@ -82,7 +82,8 @@ func NewTable(m energy.Model, c Corruption) (*Table, error) {
 // corruption is Absorbing.
 func (d *Table) Shape() (sites, levels int) { return d.sites, d.corruption.levels(d.k) }
 
-// TimeFree reports whether predictions are independent of time, which they are for Absorbing.
+// TimeFree reports whether predictions are independent of time: true for Absorbing, false for
+// Noisy.
 func (d *Table) TimeFree() bool { return d.corruption == Absorbing }
 
 // MaskLevel returns the level of the mask, or −1 if there is no mask; it implements

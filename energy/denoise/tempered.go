@@ -13,7 +13,7 @@ import (
 )
 
 // Tempered makes the predictions of a denoiser of tokens sharper. It works with any process,
-// projection and guidance. It changes each row of log-weights v in this order:
+// projection and guidance of a diffusion. It changes each row of log-weights v in this order:
 //
 //	remove the levels in Without,
 //	divide v by Temperature,
@@ -82,8 +82,8 @@ func (d Tempered) As(target any) bool {
 	return ok && energy.Give(target, m)
 }
 
-// Denoise stores in v the sharpened predictions; it implements [energy.Denoiser]. Rows that contain
-// a NaN or +Inf, or only −Inf, are not tempered.
+// Denoise stores in v the sharpened predictions; it implements [energy.Denoiser]. It does not
+// change rows that contain a NaN or +Inf, or only −Inf.
 func (d Tempered) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if err := d.Check(); err != nil {
 		return err

@@ -12,13 +12,14 @@ import (
 
 // Velocity turns a predictor of velocities, such as a network trained by flow matching
 // (train.Flow), into a denoiser. The velocity û ≈ E[ε − x_0 | z] is that of a flow on straight
-// paths from data x_0 to noise ε. With
+// paths from data x_0 to noise ε. The predictor receives the state z at the time s, where s = 1 is
+// pure noise:
 //
-//	s = √(1−ᾱ)/(√ᾱ+√(1−ᾱ)),  z = x_t/(√ᾱ+√(1−ᾱ)) = (1−s)·x_0 + s·ε,
+//	s = √(1−ᾱ)/(√ᾱ+√(1−ᾱ)),  z = x_t/(√ᾱ+√(1−ᾱ)) = (1−s)·x_0 + s·ε.
 //
-// the prediction of the denoiser is x̂_0 = z − s·û. The predictor receives the state z at the time
-// s, where s = 1 is pure noise. The field Alpha of its batch remains that of the diffusion. Clean
-// entries are passed on unchanged and are their own prediction.
+// The prediction of the denoiser is x̂_0 = z − s·û. The field Alpha of the predictor's batch
+// remains that of the diffusion. Clean entries are passed to the predictor unchanged and are their
+// own prediction.
 type Velocity struct{ energy.Denoiser[float32] }
 
 // Shape returns the shape of the predictor of velocities.
@@ -84,14 +85,14 @@ func (p Velocity) clean(v []float32, shown, q energy.Noised[float32]) {
 
 // Differentiable is a denoiser of reals that computes vector–Jacobian products, such as a network
 // with a backward pass. For an exact denoiser with the Jacobian J = ∂x̂_0/∂x_t, the covariance of
-// the clean state given the noisy state is (1−ᾱ)/√ᾱ·J, and so J is symmetric. For a network this
-// holds only approximately.
+// the clean state given the noisy state is (1−ᾱ)/√ᾱ·J, so J is symmetric. For a network this holds
+// only approximately.
 type Differentiable interface {
 	energy.Denoiser[float32]
 
-	// Pullback stores predictions in v, like Denoise, and vector–Jacobian products in dst. Let
-	// J be the Jacobian of the prediction at state s, as a function of the whole of q.X. The
-	// products are
+	// Pullback stores predictions in v, like Denoise, and vector–Jacobian products in dst. Let J be
+	// the Jacobian of the prediction for state s with respect to all entries of that state, clean
+	// entries included. The products are
 	//
 	//	dst[s,k,j] = Σ_i rows[s,k,i]·J_ij.
 	//

@@ -91,10 +91,11 @@ func (w *Windows) Shape() (sites, levels int) { return w.sites, 1 }
 // Len returns the number of windows.
 func (w *Windows) Len() int { return len(w.square) }
 
-// Denoise stores the posterior means in v; it implements [energy.Denoiser]. An entry x that is
-// marked clean multiplies the weight of each window by exp(−(x − w)²/2h²), where w is the window's
-// entry, and is its own prediction. If h = 0, Denoise returns an error for clean entries, because
-// no window has exactly these values.
+// Denoise stores the posterior means in v; it implements [energy.Denoiser]. An entry that is marked
+// clean is its own prediction. It also affects all other predictions: if its value is x, it
+// multiplies the weight of each window by exp(−(x − w)²/2h²), where w is the window's value at that
+// entry. If h = 0, Denoise returns an error for clean entries, because no window has exactly these
+// values.
 func (w *Windows) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	n := w.sites
 	states := q.States(n)
@@ -364,9 +365,9 @@ func (w *Windows) Draw(x []float32, src rand.Source) {
 }
 
 // Moments computes the mean and the covariance C of x_0 given x_t. It stores E[x_0 | x_t] in mean
-// and returns the trace of C. In product it stores the products C·r of the vectors r in rows, a
-// row-major array with sites entries per vector. The cost is sites operations for each vector and
-// each window of relevant weight.
+// and returns the trace of C. In product it stores C·r for each vector r in rows, a row-major array
+// with sites entries per vector. The cost is sites operations for each vector and each window of
+// relevant weight.
 func (w *Windows) Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error) {
 	n, h2 := w.sites, w.bandwidth*w.bandwidth
 	check.Len("denoise", "mean", len(mean), n)

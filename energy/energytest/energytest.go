@@ -24,16 +24,16 @@ import (
 )
 
 // Options holds the settings of [TestModel]. The zero value suits models that compute in float64
-// and whose tables are exact differences.
+// and whose tables hold exact differences.
 type Options struct {
-	// FirstOrder states that tables (Gradient, Field, Window) are first-order approximations of
-	// the differences. They are then checked only for properties that the two have in common.
+	// FirstOrder states that tables (Gradient, Field, Window) are first-order approximations of the
+	// differences. TestModel then checks only properties that approximate and exact tables share.
 	FirstOrder bool
 
-	// Tolerance is the largest allowed error of energies and differences, relative to 1 plus
-	// the largest |energy| of the states checked. 0 means 2⁻⁴⁰, some thousand roundings.
-	// Tables, which are float32, may have an additional error of 2⁻²² times the sum of that
-	// energy and the difference.
+	// Tolerance is the largest allowed error of energies and differences, relative to 1 plus the
+	// largest |energy| of the states checked. 0 means 2⁻⁴⁰, several thousand roundings of a
+	// float64. Tables, which are float32, may have an additional error of 2⁻²² times the sum of
+	// that largest |energy| and the difference.
 	Tolerance float64
 
 	States int    // number of random states; 0 means 40

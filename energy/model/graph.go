@@ -24,7 +24,7 @@ type Topology interface {
 	Graph() (*Graph, error)
 }
 
-// Graph is an immutable weighted undirected graph, stored as one sparse row per site.
+// Graph is an immutable weighted undirected graph of sites, stored in compressed sparse rows.
 type Graph struct {
 	start  []int32   // row i consists of entries start[i] … start[i+1]−1 of adj and weight
 	upper  []int32   // for each row i, index of its first entry with a neighbour > i
@@ -262,10 +262,10 @@ func (b *bonds) graph() *Graph {
 	return b.made
 }
 
-// Cut returns the weight of the cut defined by the two-level state x, Σ w_ij [x_i ≠ x_j] over the
-// edges ij, where [·] is 1 if true and 0 if false. The method value g.Cut can be used as an
-// observer of a sampler: it is safe for concurrent use and allocates nothing. Cut panics unless
-// len(x) is the number of sites.
+// Cut returns the weight of the cut defined by the two-level state x, which is the sum of the
+// weights w_ij of all edges ij with x_i ≠ x_j. The method value g.Cut can be used as an observer of
+// a sampler: it is safe for concurrent use and allocates nothing. Cut panics unless len(x) is the
+// number of sites.
 func (g *Graph) Cut(x []int32) float64 {
 	check.Len("model", "x", len(x), g.Sites())
 	cut := 0.0

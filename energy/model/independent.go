@@ -185,8 +185,8 @@ func (m *Independent) Repair(x []int32) {
 	}
 }
 
-// As implements energy.Capable. It adds [energy.Binary] if there are two levels, and [energy.Local]
-// if level 0 is allowed at every site.
+// As implements energy.Capable. The model is also [energy.Binary] if there are two levels, and
+// [energy.Local] if level 0 is allowed at every site.
 func (m *Independent) As(target any) bool {
 	return m.levels == 2 && energy.Give[energy.Binary](target, binaryIndependent{m}) ||
 		m.allowsZero() && energy.Give[energy.Local](target, localIndependent{m})

@@ -20,9 +20,9 @@ import (
 //
 // Ising is [energy.Differentiable] and [energy.Binary] with exact differences (rounded to float32),
 // [energy.Local], [energy.Graphical], [energy.Factored] and [energy.Learnable]. On a [Lattice] with
-// a uniform field, a table of differences needs no index arrays. If the lattice also has two
-// dimensions and sides ≥ 3, the table takes one pass. An Ising is immutable and safe for concurrent
-// use. Its methods allocate nothing.
+// a uniform field, tables of differences are computed without index arrays. If the lattice also has
+// two dimensions and sides ≥ 3, a table takes a single pass over the sites. An Ising is immutable
+// and safe for concurrent use. Its methods allocate nothing.
 type Ising struct {
 	sites    int
 	topology *bonds // interactions as given, even if the coupling is 0
@@ -37,9 +37,9 @@ type Ising struct {
 	degrees []float64 // Σ_j w_ij per site of a dense graph with integer weights; otherwise nil
 }
 
-// NewIsing returns the Ising model on the topology t. J is the coupling per undirected edge; if it
-// is positive, spins align. The field is the same at all sites. NewIsing returns an error if t
-// returns one, if a parameter is not finite, or if energies would overflow.
+// NewIsing returns the Ising model on the topology t. The coupling is the J of an undirected edge;
+// if it is positive, spins align. The field is the same at all sites. NewIsing returns an error if
+// the method Graph of t does, if a parameter is not finite, or if energies would overflow.
 func NewIsing(t Topology, coupling, field float64) (*Ising, error) {
 	if t == nil {
 		return nil, fmt.Errorf("model: NewIsing: no topology")
@@ -169,8 +169,8 @@ func (m *Ising) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Locals stores in d the energy of level 1 relative to level 0 at every site. It implements
-// [energy.Local].
+// Locals stores in d, for every site, the energies of levels 0 and 1 relative to that of level 0.
+// It implements [energy.Local].
 func (m *Ising) Locals(d []float64, x []int32) {
 	check.Len("model", "x", len(x), m.sites)
 	check.Len("model", "d", len(d), 2*len(x))
@@ -212,8 +212,8 @@ func (m *Ising) Torus() (cols int, d [5]float64, ok bool) {
 	return m.grid.sides[1], d, true
 }
 
-// Matching returns the coupling and the fields of the equivalent Potts model; it implements
-// [energy.Matching]. ok is true if all weights are equal and the field is uniform.
+// Matching returns the coupling and the fields of the Potts model with the same distribution; it
+// implements [energy.Matching]. ok is true if all weights are equal and the field is uniform.
 func (m *Ising) Matching() (coupling float64, field []float64, ok bool) {
 	w, ok := 1.0, true
 	if m.grid == nil {

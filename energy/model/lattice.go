@@ -19,10 +19,10 @@ type FreeLattice []int
 
 // Periodic is implemented by a [Topology] that is a periodic lattice. Its interactions are those of
 // Lattice(Sides()), all of weight 1, so models on it need no index arrays. A [Lattice], a pointer
-// to one and a type that embeds one are Periodic.
+// to a Lattice, and a type that embeds a Lattice are Periodic.
 //
-// Models compare the sides with the graph. If the two differ, for instance because a type embeds a
-// Lattice but has its own method Graph, the graph applies.
+// Models compare the sides with the graph. If the two differ, models use the graph. This happens,
+// for instance, if a type embeds a Lattice but has its own method Graph.
 type Periodic interface {
 	Topology
 
@@ -34,7 +34,7 @@ type Periodic interface {
 // Sites returns the number of sites, the product of the sides.
 func (l Lattice) Sites() int { return product(l) }
 
-// Sides returns the lengths of the sides, which is l itself.
+// Sides returns l itself, the lengths of the sides. It implements [Periodic].
 func (l Lattice) Sides() []int { return l }
 
 // Graph returns the graph whose edges join neighbouring sites, all with weight 1. It returns an

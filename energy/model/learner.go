@@ -36,8 +36,8 @@ func (p *parameters) check(theta []float64) error {
 // exponential marks models whose energy is linear in θ; see dual/fit.
 type exponential struct{}
 
-// Exponential returns true, because the energy is linear in θ, so ParamGradient does not depend on
-// θ. See fit.Exponential.
+// Exponential returns true, because the energy is linear in θ and ParamGradient therefore does not
+// depend on θ. See fit.Exponential.
 func (exponential) Exponential() bool { return true }
 
 // weight returns the weight of state s, or 1 if w is nil.
@@ -196,8 +196,8 @@ func (l *quadraticLearner) SetParams(theta []float64) error {
 // to 2²⁴ are exact.
 const gradientBatch = 1024
 
-// Present returns the model at the present θ, which has factors; it implements fit.Factored. The
-// result is valid until SetParams.
+// Present returns a view of the model at the current θ that has factors; it implements
+// fit.Factored. The view is valid until the next call of SetParams.
 func (l *quadraticLearner) Present() energy.Factored {
 	own := *l.Quadratic
 	own.learned = false
@@ -278,10 +278,10 @@ type denseLearner struct{ *quadraticLearner }
 //
 //	Σ_x Σ_i −log p(x_i | the other sites),
 //
-// and returns that sum (see package dual/fit). With r_i = x_i − p(x_i = 1 | the others), the
-// gradient of one state is (v_1 − v_0)·(r_i v_j + r_j v_i) for the coupling of i and j, and (v_1 −
-// v_0)·r_i for b_i. In the factor, v_0 and v_1 are the values of the two levels; v_i and v_j are
-// the values at the sites.
+// and returns that sum (see package dual/fit). The gradient of one state is d·(r_i v_j + r_j v_i)
+// for the coupling of sites i and j, and d·r_i for b_i. Here r_i = x_i − p(x_i = 1 | the other
+// sites), v_i is the numeric value at site i, and d is the value of level 1 minus the value of
+// level 0.
 func (l denseLearner) PseudoGradient(g []float64, x []int32) float64 {
 	n := len(l.linear)
 	l.states(g, x, nil, n)
@@ -394,8 +394,8 @@ func (l *isingLearner) Factors() (cards []int32, scopes [][]int32, tables [][]fl
 	return nil, nil, nil, false
 }
 
-// Present returns the model at the present θ, which has factors; it implements fit.Factored. The
-// result is valid until SetParams.
+// Present returns a view of the model at the current θ that has factors; it implements
+// fit.Factored. The view is valid until the next call of SetParams.
 func (l *isingLearner) Present() energy.Factored { return l.Ising }
 
 // ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
@@ -492,8 +492,8 @@ func (l *pottsLearner) Factors() (cards []int32, scopes [][]int32, tables [][]fl
 	return nil, nil, nil, false
 }
 
-// Present returns the model at the present θ, which has factors; it implements fit.Factored. The
-// result is valid until SetParams.
+// Present returns a view of the model at the current θ that has factors; it implements
+// fit.Factored. The view is valid until the next call of SetParams.
 func (l *pottsLearner) Present() energy.Factored { return l.Potts }
 
 // ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
@@ -578,8 +578,8 @@ func (l *independentLearner) Factors() (cards []int32, scopes [][]int32, tables 
 	return nil, nil, nil, false
 }
 
-// Present returns the model at the present θ, which has factors; it implements fit.Factored. The
-// result is valid until SetParams.
+// Present returns a view of the model at the current θ that has factors; it implements
+// fit.Factored. The view is valid until the next call of SetParams.
 func (l *independentLearner) Present() energy.Factored { return l.Independent }
 
 // ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
@@ -603,9 +603,9 @@ type markovLearner struct {
 }
 
 // Learn returns a copy of the Markov chain whose parameters can change; it implements
-// [energy.Learnable]. The parameters are the logits of start and then those of the rows of trans
-// (see [NewMarkov]), initially log-probabilities. Entries of probability zero have no parameter.
-// Every row is the softmax of its logits, so the chain stays normalised.
+// [energy.Learnable]. The parameters are logits: those of start, and then those of the rows of
+// trans (see [NewMarkov]). Initially they are log-probabilities. Entries of probability zero have
+// no parameter. Every row is the softmax of its logits, so the chain stays normalised.
 func (m *Markov) Learn() (energy.Parametric, error) {
 	own := *m
 	own.start, own.trans = slices.Clone(m.start), slices.Clone(m.trans)
@@ -615,8 +615,8 @@ func (m *Markov) Learn() (energy.Parametric, error) {
 	return l, nil
 }
 
-// SetParams replaces the parameters θ and normalises the rows of probabilities; it implements
-// [energy.Parametric]. It returns an error if a number is not finite.
+// SetParams replaces the parameters θ and computes the rows of probabilities from them, normalised;
+// it implements [energy.Parametric]. It returns an error if a number is not finite.
 func (l *markovLearner) SetParams(theta []float64) error {
 	if err := l.check(theta); err != nil {
 		return err
@@ -656,14 +656,14 @@ func (l *markovLearner) Factors() (cards []int32, scopes [][]int32, tables [][]f
 	return nil, nil, nil, false
 }
 
-// Present returns the model at the present θ, which has factors; it implements fit.Factored. The
-// result is valid until SetParams.
+// Present returns a view of the model at the current θ that has factors; it implements
+// fit.Factored. The view is valid until the next call of SetParams.
 func (l *markovLearner) Present() energy.Factored { return l.Markov }
 
 // ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
-// states; it implements [energy.Parametric]. For an entry of a row of transition probabilities, the
-// gradient is its probability times the number of visits to the row, minus the number of visits to
-// the entry.
+// states; it implements [energy.Parametric]. Take an entry of probability p in a row of transition
+// probabilities. If a state visits the row r times and the entry c times, the gradient for the
+// entry is p·r − c.
 func (l *markovLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	l.states(g, x, w, l.sites)
 	met := scratch.Float64s.Get(len(l.trans)/l.levels + 1)

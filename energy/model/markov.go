@@ -28,9 +28,9 @@ type Markov struct {
 }
 
 // NewMarkov returns the chain with the given tables of probabilities. Its states have the given
-// number of sites, and each token depends on the k = order ≥ 0 tokens before it. These tokens y_0 …
-// y_{k−1} are numbered as a context c = Σ_j y_j·levels^{k−1−j}, so the most recent token varies
-// fastest:
+// number of sites, and each token depends on the k = order ≥ 0 tokens before it, called its
+// context. The context y_0 … y_{k−1} has the number c = Σ_j y_j·levels^{k−1−j}, so its most recent
+// token varies fastest:
 //
 //	start[c] = p(x_0 … x_{k−1} = y),             levels^k entries,
 //	trans[c·levels + l] = p(x_i = l | context c), levels^{k+1} entries.
@@ -266,21 +266,22 @@ const maxFit = 1 << 27
 // would be lost.
 const maxSmoothing = 1 << 53
 
-// FitMarkov estimates a chain from sequences of tokens by counting. With N(c, l) the number of
-// times that token l follows the context c, a sequence of order tokens, the estimate is
+// FitMarkov estimates a chain of order k, the argument order, by counting in sequences of tokens.
+// Let N(c, l) be the number of times that token l follows the k tokens c, its context. The estimate
+// is
 //
 //	trans(c; l) = (N(c, l) + a) / Σ_l' (N(c, l') + a),  a = smoothing.
 //
-// start is estimated in the same way from the first order tokens of each sequence. With a = 0 the
-// result is the maximum-likelihood estimate; a = 1 is Laplace's rule. A context that does not occur
-// has a uniform row, the limit of small a.
+// The distribution start is estimated in the same way from the first k tokens of each sequence.
+// With a = 0 the result is the maximum-likelihood estimate; a = 1 is Laplace's rule. A context that
+// does not occur has a uniform row, the limit of small a.
 //
-// sites is the length of the states of the returned chain; the sequences may have other lengths.
-// Sequences with fewer than order tokens are ignored.
+// The argument sites is the length of the states of the returned chain; the sequences may have
+// other lengths. Sequences with fewer than k tokens are ignored.
 //
 // FitMarkov returns an error if sites < max(1, order), levels < 1 or order < 0, or if the table
 // would have more than 2²⁷ entries. It also returns an error if smoothing is not in 0 … 2⁵³, if a
-// token is out of range, or if a = 0 and no sequence has order tokens.
+// token is out of range, or if a = 0 and no sequence has k tokens.
 func FitMarkov(sites, levels, order int, sequences [][]int32, smoothing float64) (*Markov, error) {
 	m, err := newMarkov("FitMarkov", sites, levels, order, maxFit)
 	if err != nil {

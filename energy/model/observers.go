@@ -13,7 +13,7 @@ import (
 //
 // Weights of edges are ignored. The function can be used as an observer of a sampler: it is safe
 // for concurrent use and allocates nothing. It panics on a state of the wrong length.
-// NeighborCorrelation returns an error if t returns one or has no edges.
+// NeighborCorrelation returns an error if the method Graph of t does, or if there are no edges.
 func NeighborCorrelation(t Topology) (func(x []int32) float64, error) {
 	if t == nil {
 		return nil, fmt.Errorf("model: NeighborCorrelation: no topology")
@@ -37,14 +37,14 @@ func NeighborCorrelation(t Topology) (func(x []int32) float64, error) {
 	}, nil
 }
 
-// OrderParameter returns a function that computes the order parameter of a Potts model with q =
-// levels levels for a state of n sites,
+// OrderParameter returns a function that computes the order parameter of a Potts model. For a state
+// of n sites it is
 //
 //	(q·max_l n_l/n − 1) / (q − 1),
 //
-// where n_l is the number of sites of level l. It is 0 if all levels are equally frequent and 1 if
-// all sites have the same level. The function panics on an empty state or a level out of range. It
-// is safe for concurrent use. OrderParameter panics unless levels ≥ 2.
+// where q is the number of levels and n_l the number of sites of level l. It is 0 if all levels are
+// equally frequent and 1 if all sites have the same level. The function panics on an empty state or
+// a level out of range. It is safe for concurrent use. OrderParameter panics unless levels ≥ 2.
 func OrderParameter(levels int) func(x []int32) float64 {
 	if levels < 2 {
 		panic(fmt.Sprintf("model: OrderParameter: levels = %d, want ≥ 2", levels))

@@ -37,8 +37,8 @@ type Potts struct {
 // is positive, neighbours agree. field holds the field of each level; nil means 0. NewPotts keeps
 // no reference to field.
 //
-// NewPotts returns an error if t returns one, if levels < 1, if field has another length, if a
-// parameter is not finite, or if energies would overflow.
+// NewPotts returns an error if the method Graph of t does, if levels < 1, if field has another
+// length, if a parameter is not finite, or if energies would overflow.
 func NewPotts(t Topology, levels int, coupling float64, field []float64) (*Potts, error) {
 	if t == nil {
 		return nil, fmt.Errorf("model: NewPotts: no topology")
@@ -206,7 +206,7 @@ func (m *Potts) Factors() (cards []int32, scopes [][]int32, tables [][]float64, 
 	return slices.Repeat([]int32{int32(m.levels)}, m.graph.Sites()), scopes, tables, true
 }
 
-// As implements energy.Capable. It adds [energy.Binary] if there are two levels.
+// As implements energy.Capable. The model is also [energy.Binary] if there are two levels.
 func (m *Potts) As(target any) bool {
 	return m.levels == 2 && energy.Give[energy.Binary](target, binaryPotts{m})
 }

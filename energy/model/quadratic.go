@@ -66,8 +66,8 @@ type couplings interface {
 }
 
 // NewQuadratic returns the model of n sites whose sparse matrix Q has the given entries. Entries
-// may be on the diagonal. Entries at the same place, or at (i,j) and (j,i), are added. p holds the
-// other parameters.
+// may be on the diagonal. Entries at the same place, or at (i,j) and (j,i), are added. The argument
+// p holds the other parameters.
 //
 // NewQuadratic returns an error if n < 1, an entry lies outside the matrix, or a number is not
 // finite. It also returns an error if p.Linear does not have one entry per site, p.Values are not
@@ -105,7 +105,8 @@ func NewQuadratic(n int, q []Edge, p Polynomial) (*Quadratic, error) {
 }
 
 // NewDenseQuadratic returns the model of n sites with the matrix q, n × n and row-major, which it
-// copies. It returns an error if len(q) ≠ n², and under the conditions of [NewQuadratic].
+// copies. The argument p holds the other parameters. It returns an error if len(q) ≠ n², and in the
+// same cases as [NewQuadratic].
 func NewDenseQuadratic(n int, q []float64, p Polynomial) (*Quadratic, error) {
 	if n < 1 || len(q)/n != n || len(q)%n != 0 {
 		return nil, fmt.Errorf("model: NewDenseQuadratic: n = %d and len(q) = %d, want n ≥ 1 and len(q) = n²", n, len(q))
@@ -438,9 +439,9 @@ func shift(row []float64, c float64, values []float64) {
 	}
 }
 
-// As implements energy.Capable. It adds [energy.Binary], [energy.Incremental], [energy.Pairwise],
-// [energy.Ordinal], [energy.Windowed] and [energy.Graphical] if the values and the matrix allow it
-// (see [Quadratic]).
+// As implements energy.Capable. The model is also [energy.Binary], [energy.Incremental],
+// [energy.Pairwise], [energy.Ordinal], [energy.Windowed] or [energy.Graphical] if its values and
+// its matrix allow this (see [Quadratic]).
 func (m *Quadratic) As(target any) bool {
 	if m.fast != nil && (energy.Give[energy.Binary](target, denseQuadratic{m}) || energy.Give[energy.Incremental](target, denseQuadratic{m})) {
 		return true
@@ -568,7 +569,7 @@ type ordinalQuadratic struct{ *Quadratic }
 // Values returns the numeric value of each level; it implements [energy.Ordinal].
 func (m ordinalQuadratic) Values() []float32 { return m.numbers }
 
-// Window stores in g the exact differences to the levels at most w from the current one; it
+// Window stores in g the exact differences for the levels at most w away from the current level; it
 // implements [energy.Windowed].
 func (m ordinalQuadratic) Window(e []float64, g []float32, x []int32, w int) {
 	width := 2*w + 1
@@ -629,8 +630,8 @@ func (m denseQuadratic) Field(e []float64, h []float32, x []int32) {
 	m.evaluate(e, h, nil, x, nil, nil)
 }
 
-// CacheLen returns the number of float64s cached per state. They are one sum of couplings per site
-// and padding. It implements [energy.Incremental].
+// CacheLen returns the number of float64s cached per state: a sum of couplings for each site, and
+// padding. It implements [energy.Incremental].
 func (m denseQuadratic) CacheLen() int { return len(m.fast.panels.origin) }
 
 // FieldFrom stores the energies and fields of the states y, computed from the cached sums of the

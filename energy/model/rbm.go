@@ -211,9 +211,9 @@ func (m *RBM) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok
 }
 
 // Tempered returns the machine with all weights and biases multiplied by beta, which must be in [0,
-// 1]. This is the joint distribution of visible and hidden units at inverse temperature beta, as
-// anneal.AIS requires. At beta = 0 every state has the energy −hidden·log 2, where hidden is the
-// number of hidden units.
+// 1]. The result has the joint distribution of visible and hidden units at inverse temperature
+// beta, as anneal.AIS requires. At beta = 0 every state has the energy −hidden·log 2, where hidden
+// is the number of hidden units.
 func (m *RBM) Tempered(beta float64) (energy.Model, error) {
 	if !(beta >= 0 && beta <= 1) {
 		return nil, fmt.Errorf("model: Tempered: beta = %v, want 0 … 1", beta)

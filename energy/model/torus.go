@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// TorusIsing returns the exact log Z, and the mean energy per site in nats, of the Ising model
-// without a field on a torus of m × n sites. It takes O(n) time. The model is that of
+// TorusIsing returns the exact log Z and the mean energy per site, in nats, of the Ising model on a
+// torus of m × n sites without a field. It takes O(n) time. The model is that of
 // NewIsing(Lattice{m, n}, k, 0): p(x) ∝ exp(k·Σ s_i s_j) over neighbouring spins s = ±1. Use it as
 // a reference for samplers on lattices of any size.
 //
@@ -16,11 +16,11 @@ import (
 //	Z = ½ (2 sinh 2k)^{mn/2} · (∏ 2cosh(mγ_odd/2) + ∏ 2sinh(mγ_odd/2)
 //		+ ∏ 2cosh(mγ_even/2) + ∏ 2sinh(mγ_even/2)).
 //
-// The products over γ_odd are over γ_l with l = 1, 3, …, 2n − 1, those over γ_even with l = 0, 2,
-// …, 2n − 2. Here cosh γ_l = cosh 2k·coth 2k − cos(πl/n) and γ_0 = 2k + ln tanh k. The energy is
-// −k·(d log Z/dk)/(mn).
+// The products with γ_odd run over γ_l for l = 1, 3, …, 2n − 1, and those with γ_even over γ_l for
+// l = 0, 2, …, 2n − 2. Here cosh γ_l = cosh 2k·coth 2k − cos(πl/n) and γ_0 = 2k + ln tanh k. The
+// energy is −k·(d log Z/dk)/(mn).
 //
-// Both sides must be at least 3, and k in (0, 100].
+// TorusIsing returns an error unless both sides are at least 3 and k is in (0, 100].
 func TorusIsing(m, n int, k float64) (logZ, perSite float64, err error) {
 	if m < 3 || n < 3 {
 		return 0, 0, fmt.Errorf("model: TorusIsing: m, n = %d, %d, want ≥ 3", m, n)

@@ -10,16 +10,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// ClassifierConfig holds the settings of [NewClassifier]. With the zero value, tables are exact.
+// ClassifierConfig holds the settings of [NewClassifier]. With the zero value, the tables that
+// [Classifier.Table] computes are exact.
 type ClassifierConfig struct {
-	// FirstOrder makes tables approximate: log p(y | x) is taken as linear in the one-hot
-	// encoding of the tokens x. A table then costs one forward and one backward pass, instead
-	// of one forward pass for every level of every site (Schiff et al. 2025).
+	// FirstOrder makes the result of [Classifier.Table] approximate: log p(y | x) is taken as
+	// linear in the one-hot encoding of the tokens x. A table then costs one forward and one
+	// backward pass, instead of one forward pass for every level of every site (Schiff et al.
+	// 2025).
 	FirstOrder bool
 
-	// Level returns the noise level that is an input of the network, for the time t. nil means
-	// −log α of the log-linear schedule, α = 1 − (1−10⁻³)·t, as in train.Noisy. A network
-	// without Cond ignores the noise level.
+	// Level returns the noise level that the network receives at the time t. nil means −log α of
+	// the log-linear schedule, α = 1 − (1−10⁻³)·t, as in train.Noisy. A network whose [Config.Cond]
+	// is 0 ignores the noise level.
 	Level func(t float64) float64
 
 	// TimeFree makes the noise level 0 at all times, for networks trained with train.Masked.
@@ -31,8 +33,8 @@ type ClassifierConfig struct {
 }
 
 // Classifier computes the probability of a class y given noisy tokens x at time t. The network has
-// one output per class at each position, and the log-weights of the classes are the means of these
-// outputs f_i over the L positions i,
+// one output per class at each position. The log-weight of a class is the mean of its outputs f_i
+// over the L positions i,
 //
 //	p(y | x, t) = softmax(1/L·Σ_i f_i(x, t))_y,
 //
@@ -75,11 +77,12 @@ type judgeWork struct {
 	w     []float64
 }
 
-// NewClassifier returns the classifier for one class of a network whose outputs are log-weights of
-// classes. For masked diffusion, mask is the level of the mask. Table then computes only the rows
-// of masked sites, because the other tokens do not change. For uniform noise, or for a process that
-// can mask tokens again, mask is −1, and Table computes all rows. NewClassifier returns an error if
-// net is nil or a network of reals, or if class or mask is out of range.
+// NewClassifier returns the classifier for the given class of a network whose outputs are
+// log-weights of classes. For masked diffusion, mask is the level of the mask. [Classifier.Table]
+// then computes only the rows of masked sites, because the other tokens do not change. For uniform
+// noise, or for a process that can mask tokens again, pass mask = −1; Table then computes all rows.
+// NewClassifier returns an error if net is nil or a network of reals, or if class or mask is out of
+// range.
 func NewClassifier(net *Transformer, class int, mask int32, opt ClassifierConfig) (*Classifier, error) {
 	switch {
 	case net == nil:
@@ -138,10 +141,10 @@ func (c *Classifier) LogProb(dst []float64, x []int32, t float64) error {
 	return j.run(t)
 }
 
-// Table stores in dst how log p(y | x, t) changes if one site of the state x changes: for every
-// site i and level l, the entry log p(y | x with x_i = l, t) − log p(y | x, t). Unless mask is −1,
-// rows of tokens that are not masked are 0. It implements diffusion.Classifier. Table returns an
-// error if outputs of the network are not finite.
+// Table stores in dst how log p(y | x, t) changes if one site of the state x changes. The entry for
+// site i and level l is log p(y | x with x_i = l, t) − log p(y | x, t). Unless mask is −1, rows of
+// tokens that are not masked are 0. It implements diffusion.Classifier. Table returns an error if
+// outputs of the network are not finite.
 func (c *Classifier) Table(dst []float32, x []int32, t float64) error {
 	sites, levels := c.Shape()
 	check.Len("neural", "x", len(x), sites)

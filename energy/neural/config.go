@@ -25,8 +25,8 @@ type Config struct {
 	// Hidden is the number of hidden units of a block; 0 means 4·Width.
 	Hidden int
 
-	// Cond is the number of features that encode the noise level. If it is 0, the network
-	// ignores the noise level and has no shifts, scales or gates.
+	// Cond is the number of features that encode the noise level. If it is 0, the network ignores
+	// the noise level, and its norms have no shifts, scales or gates (see [Transformer]).
 	Cond int
 
 	// Classes is the number of classes. If it is not 0, the network has another input, the

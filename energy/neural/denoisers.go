@@ -90,10 +90,11 @@ func (d *Uniform) Shape() (sites, levels int) { return d.engine.shape() }
 // TimeFree reports whether predictions depend only on the tokens, not on the time.
 func (d *Uniform) TimeFree() bool { return d.engine.timeFree() }
 
-// LeaveOneOut reports whether the prediction of a site ignores the token at that site.
+// LeaveOneOut reports whether the prediction of a site ignores the token at that site. It
+// implements [energy.SelfExcluding].
 func (d *Uniform) LeaveOneOut() bool { return !d.posterior }
 
-// MaskLevel returns −1: the network has no mask (see [energy.Masking]).
+// MaskLevel returns −1, because the noise does not mask tokens. It implements [energy.Masking].
 func (d *Uniform) MaskLevel() int32 { return -1 }
 
 // Denoise stores the log-weights in v; it implements [energy.Denoiser]. It returns an error that
@@ -132,9 +133,9 @@ type Ratio struct {
 	masked bool
 }
 
-// NewRatio returns the denoiser of a network for tokens that are replaced by the given mask, or by
-// uniform noise if mask is −1. It returns the same errors as [NewMasked]. With uniform noise, the
-// option TimeFree is an error, because the scores depend on the time.
+// NewRatio returns the denoiser of a network that was trained on tokens replaced by the given mask,
+// or by uniform noise if mask is −1. It returns the same errors as [NewMasked]. With uniform noise,
+// the option TimeFree is an error, because the scores depend on the time.
 func NewRatio(net *Transformer, mask int32, opt Options) (*Ratio, error) {
 	if mask != -1 {
 		e, err := maskedEngine("Ratio", net, mask, opt)
@@ -185,8 +186,8 @@ func (d *Ratio) Shape() (sites, levels int) { return d.engine.shape() }
 // TimeFree reports whether predictions depend only on the tokens, not on time.
 func (d *Ratio) TimeFree() bool { return d.engine.timeFree() }
 
-// LeaveOneOut reports whether predictions exclude the site itself, which they do under uniform
-// noise.
+// LeaveOneOut reports whether the prediction of a site ignores the token at that site: true under
+// uniform noise, false with a mask. It implements [energy.SelfExcluding].
 func (d *Ratio) LeaveOneOut() bool { return !d.masked }
 
 // MaskLevel returns the level of the mask, or −1 under uniform noise; it implements

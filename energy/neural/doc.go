@@ -1,18 +1,19 @@
 // Package neural provides diffusion transformers and the denoisers made of them. The weights of a
 // network are trained by package energy/neural/train or read from .safetensors files, including the
 // public MDLM, UDLM and SEDD checkpoints. The package also has two energies: [Potential], a
-// residual network, and [Posterior], the binary weights of a network given data.
+// residual network, and [Posterior], the posterior distribution of a network's binary weights.
 //
-// A [Transformer] holds a network's weights. [Masked], [Uniform], [Ratio] and [Reals] turn one into
+// A [Transformer] holds a network's weights. [Masked], [Uniform], [Ratio] and [Reals] turn it into
 // an [energy.Denoiser]:
 //
 //	net, err := neural.Open("model.safetensors", neural.Config{Length: 128, Heads: 12})
 //	model, err := neural.NewMasked(net, mask, neural.Options{TimeFree: true})
 //	d, err := diffusion.New(ctx, model, diffusion.Masked{Mask: mask}, diffusion.Config{})
 //
-// If a network has classes ([Config.Classes]), [Transformer.Given] makes the network of one class,
-// for diffusion.ClassifierFree. A [Classifier] of noisy tokens is for diffusion.ClassifierGuided. A
-// [Scorer] is a learned score of clean states with a gradient, for constraint.Score.
+// Three types guide samples. If a network has classes ([Config.Classes]), [Transformer.Given]
+// returns the network for one class, as diffusion.ClassifierFree needs it. A [Classifier] of noisy
+// tokens serves diffusion.ClassifierGuided. A [Scorer] is a learned score of clean states with a
+// gradient; it serves constraint.Score.
 //
 // A network may have the noise level as an input. [Options] sets it as a function of the time and
 // the signal level.

@@ -18,15 +18,15 @@ import (
 // Options holds the settings shared by all denoisers of the package. The zero value suits the
 // public checkpoints with time conditioning.
 type Options struct {
-	// Level returns the noise level that is an input of the network, given the diffusion time
-	// and the signal level. nil means the total noise σ = −log α of MDLM, UDLM and SEDD; for
-	// [NewReals] it means 1000·t. The result must be finite: −log α is not finite at α = 0.
-	// Level is called concurrently.
+	// Level returns the noise level that the network receives, given the diffusion time and the
+	// signal level. nil means the total noise σ = −log α of MDLM, UDLM and SEDD; for [NewReals] it
+	// means 1000·t. The result must be finite: −log α is not finite at α = 0. Level is called
+	// concurrently.
 	Level func(t, alpha float64) float64
 
-	// TimeFree makes the noise level 0 at all times, and lets diffusions reuse predictions. Set
-	// it for networks of MDLM that were trained without time conditioning. A network without
-	// Cond never depends on the time.
+	// TimeFree makes the noise level 0 at all times, and lets diffusions reuse predictions. Set it
+	// for networks of MDLM that were trained without time conditioning. A network whose
+	// [Config.Cond] is 0 never depends on the time.
 	TimeFree bool
 
 	// Workers is the number of goroutines that share a batch; 0 means GOMAXPROCS. It affects

@@ -74,7 +74,8 @@ func (t *Transformer) Write(w io.Writer, dtype DType) error {
 	})
 }
 
-// Load reads a network from an open file f. It completes cfg and returns errors as [Open] does.
+// Load reads a network from an open file f. As in [Open], fields of cfg that are 0 are read from
+// the file, and the errors are the same.
 func Load(f *File, cfg Config) (*Transformer, error) {
 	if f == nil {
 		return nil, fmt.Errorf("neural: Load: f = nil")

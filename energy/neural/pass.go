@@ -9,25 +9,26 @@ import (
 )
 
 // Input is a batch of states, given as either Tokens (states × Length) or Reals (states × Length ×
-// Channels). Level holds one noise level per state; a network without Cond does not read it.
+// Channels). Level holds one noise level per state; a network whose [Config.Cond] is 0 does not
+// read it.
 type Input struct {
 	Tokens []int32
 	Reals  []float32
 	Level  []float64
 
-	// Rows replaces Tokens if positions hold mixtures of tokens. It has states × Length ×
-	// Levels weights. The embedding of a position is then the weighted sum of the token
-	// embeddings.
+	// Rows replaces Tokens if positions hold mixtures of tokens. It has states × Length × Levels
+	// weights. The embedding of a position is then the sum of the token embeddings, weighted by the
+	// row of the position.
 	Rows []float32
 
-	// Class is the class of each state, or −1 for none. It is for networks with Classes. nil
-	// means the class of [Transformer.Given], or none.
+	// Class is the class of each state, or −1 for none; only networks with [Config.Classes] use it.
+	// nil means the class given to [Transformer.Given] for all states, or none.
 	Class []int32
 }
 
-// Pass is the scratch of a network for forward and backward passes over a batch of states. It must
-// be used by one goroutine at a time. Different passes of one network may be used concurrently. No
-// method allocates.
+// Pass runs forward and backward passes of a network over a batch of states, and holds the scratch
+// memory for them. It must be used by one goroutine at a time. Different passes of one network may
+// be used concurrently. No method allocates.
 type Pass struct {
 	net   *Transformer
 	batch int
@@ -68,12 +69,12 @@ type kept struct {
 	modul                []float32
 }
 
-// NewPass returns the scratch for forward passes over at most batch states. It panics unless
-// batch is positive.
+// NewPass returns a Pass for forward passes over at most batch states. It panics unless batch is
+// positive.
 func (t *Transformer) NewPass(batch int) *Pass { return t.newPass(batch, predicting) }
 
-// NewTraining returns the scratch for forward and backward passes over at most batch states. It
-// stores the activations of every block. It panics unless batch is positive.
+// NewTraining returns a Pass for forward and backward passes over at most batch states. It stores
+// the activations of every block. It panics unless batch is positive.
 func (t *Transformer) NewTraining(batch int) *Pass { return t.newPass(batch, training) }
 
 // use is the purpose of a [Pass].
@@ -218,9 +219,9 @@ func (p *Pass) classify(class []int32) {
 	}
 }
 
-// Forward runs the network up to its last linear layer. It keeps a reference to its argument in
-// until the next call. It panics if lengths do not match, there are more states than the pass was
-// made for, or a token is out of range.
+// Forward runs the network up to its last linear layer. It keeps a reference to the input until the
+// next call. It panics if lengths do not match, there are more states than the pass was made for,
+// or a token is out of range.
 func (p *Pass) Forward(in Input) {
 	p.take(in)
 	c, b := p.net.cfg, &p.net.body
@@ -340,7 +341,7 @@ func (p *Pass) block(x []float32, b *block, k *kept) {
 }
 
 // Output stores the outputs of the network in y, one row of Outputs numbers for each position
-// listed in rows. The argument rows holds positions as state·Length + position, in ascending order;
+// listed in rows. The entry of rows for position i of state s is s·Length + i. The entries ascend;
 // nil means all positions. Call Output after Forward.
 func (p *Pass) Output(y []float32, rows []int32) {
 	c := p.net.cfg
@@ -358,12 +359,13 @@ func (p *Pass) Output(y []float32, rows []int32) {
 }
 
 // Gradient returns the sum of the gradients of all Backward calls, in the order of
-// [Transformer.Weights]. It returns nil if the pass is not for training. The slice is shared with
-// the pass; the caller clears it.
+// [Transformer.Weights]. It returns nil unless the pass was made by [Transformer.NewTraining]. The
+// slice is shared with the pass; the caller sets it to zero when a new sum begins.
 func (p *Pass) Gradient() []float32 { return p.grad }
 
-// Backward adds the gradient of the weights to the result of Gradient. dy is the gradient with
-// respect to the rows that the last Output stored. Backward panics unless the pass is for training.
+// Backward adds the gradient of the weights to the slice that Gradient returns. dy is the gradient
+// with respect to the rows that the last Output stored. Backward panics unless the pass was made by
+// [Transformer.NewTraining].
 func (p *Pass) Backward(dy []float32) {
 	if p.use == predicting {
 		panic("neural: Backward of a pass from NewPass, want NewTraining")
@@ -417,9 +419,10 @@ func (p *Pass) rowsBack(dx []float32) {
 }
 
 // InputGradient stores in dst the gradient of the last Backward with respect to the input. For
-// [Input.Reals] it has states × Length × Channels entries. For tokens it is the gradient with
-// respect to the weights of tokens, states × Length × Levels: those in [Input.Rows], or the one-hot
-// encoding of the tokens. InputGradient panics unless the pass is for training.
+// [Input.Reals] it has states × Length × Channels entries. For tokens it has states × Length ×
+// Levels entries and is the gradient with respect to [Input.Rows] or, if Rows is nil, to the
+// one-hot encoding of the tokens. InputGradient panics unless the pass was made by
+// [Transformer.NewTraining].
 func (p *Pass) InputGradient(dst []float32) {
 	c := p.net.cfg
 	if p.use == predicting {

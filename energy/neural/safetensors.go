@@ -45,9 +45,9 @@ type source struct {
 const longestHeader = 100_000_000
 
 // ReadFile reads the header of a .safetensors file of the given size from r. The numbers are read
-// later, by [File.Read], so r must stay open. Errors refer to the file by name. ReadFile returns an
-// error if the header extends beyond the end, the JSON is invalid, or a tensor's shape, type and
-// position do not agree.
+// later, by [File.Read], so r must stay open. The argument name identifies the file in errors.
+// ReadFile returns an error if the header extends beyond the end, the JSON is invalid, or a
+// tensor's shape, type and position do not agree.
 func ReadFile(name string, r io.ReaderAt, size int64) (*File, error) {
 	fail := func(format string, args ...any) (*File, error) {
 		return nil, fmt.Errorf("neural: "+name+": "+format, args...)

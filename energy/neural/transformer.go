@@ -11,10 +11,10 @@ import (
 )
 
 // Transformer is a diffusion transformer (DDiT; Peebles and Xie 2023, in the form of Lou, Meng and
-// Ermon 2024). The input is embedded tokens, or reals through a linear layer. It passes through
-// blocks, each of which has an attention layer with rotary positions and a layer of GELU units.
-// Each layer follows a LayerNorm without bias, which the noise level shifts, scales and gates. A
-// last norm and a linear layer give the outputs.
+// Ermon 2024). Its input is tokens, which are embedded, or reals, which pass through a linear
+// layer. Then follow blocks, each of which has an attention layer with rotary positions and a layer
+// of GELU units. Each layer follows a LayerNorm without bias, which the noise level shifts, scales
+// and gates. A last norm and a linear layer give the outputs.
 //
 // A Transformer holds only weights; [Transformer.NewPass] makes the scratch to run it. Goroutines
 // may share the weights while no goroutine trains them.
@@ -88,9 +88,9 @@ func (t *Transformer) Clone() *Transformer {
 	return c
 }
 
-// Given returns the network conditioned on a class (0 … Classes−1) or on no class (−1). The
-// denoisers made from it predict given that class. Classes in the input ([Input.Class]) override
-// it. The result shares the weights. Given returns an error if class is out of range.
+// Given returns the network conditioned on a class (0 … Classes−1) or on no class (−1). Denoisers
+// made from the result predict given that class. Classes in the input ([Input.Class]) override it.
+// The result shares the weights. Given returns an error if class is out of range.
 func (t *Transformer) Given(class int) (*Transformer, error) {
 	switch {
 	case t.cfg.Classes == 0:

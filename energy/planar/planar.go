@@ -28,12 +28,12 @@ type Distribution struct {
 const mostCoupling = 16
 
 // New returns the distribution of a model with two levels and pair interactions, such as
-// model.Ising, that has no field in terms of spins. Site i is drawn at the point at[i] of the
-// plane, and edges are straight lines between the sites that interact.
+// model.Ising, whose field is zero when written in spins ±1. Site i is drawn at the point at[i] of
+// the plane, and edges are straight lines between the sites that interact.
 //
 // New returns an error if m is not such a model or if a coupling is beyond ±16 nats. It also
-// returns an error if the slice at has the wrong length or a number that is not finite, or if the
-// drawing is not planar: edges may meet only at their ends.
+// returns an error if the slice at has the wrong length or contains a number that is not finite.
+// The drawing must be planar: if edges meet anywhere but at their ends, New returns an error.
 func New(m energy.Model, at [][2]float64) (*Distribution, error) {
 	sites, levels, err := check.Shape("planar: New", m, 1, 1)
 	if err != nil {
@@ -233,9 +233,9 @@ func (d *Distribution) HeatCapacity(ctx context.Context) (float64, error) {
 	return sum, nil
 }
 
-// Correlation returns the mean of the product of the spins ±1 of two sites. It returns an error if
-// a site is out of range, if ctx ends, or if terms cancel so far that only rounding errors are
-// left.
+// Correlation returns the mean E[s_i s_j] of the product of the spins s_i and s_j = ±1 of two
+// sites. It returns an error if a site is out of range, if ctx ends, or if terms cancel so far that
+// only rounding errors are left.
 //
 // The mean is a ratio of two partition functions. In the numerator, tanh K is replaced by coth K
 // for the couplings K along a path of edges from one site to the other.

@@ -21,7 +21,7 @@ type CSVConfig struct {
 }
 
 // CSV reads a quadratic energy from a square matrix of coefficients w_ij. It returns the model and
-// the names of its sites, or nil if the file has no names. The energy is
+// the names of its sites; the names are nil if the file has none. The energy is
 //
 //	E(x) = Σ_{i≠j} w_ij x_i x_j + Σ_i w_ii x_i,  x_i ∈ {0, 1} or {−1, 1}.
 //

@@ -13,7 +13,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Program is an optimisation problem as a file states it. It has variables with names, a polynomial
+// Program is an optimisation problem as read from a file. It has variables with names, a polynomial
 // to be minimised, and constraints on polynomials. Package problem solves it.
 type Program struct {
 	Variables   []Variable
@@ -36,9 +36,10 @@ type Monomial struct {
 	Of []int
 }
 
-// Constraint requires Lower ≤ Sum ≤ Upper; either bound may be infinite. If Weight > 0, it may be
-// violated at a cost: it adds to the objective Weight times the distance from the bounds, or times
-// the square of the distance if Squared is true.
+// Constraint requires Lower ≤ Sum ≤ Upper, where Sum is a sum of monomials; either bound may be
+// infinite. If Weight is 0, the constraint must hold. If Weight > 0, it may be violated at a cost:
+// it adds to the objective Weight times the distance from the bounds, or times the square of the
+// distance if Squared is true.
 type Constraint struct {
 	Name         string
 	Sum          []Monomial
@@ -47,8 +48,8 @@ type Constraint struct {
 	Squared      bool
 }
 
-// Value returns the value of a sum of monomials at the values x of the variables. It panics if a
-// variable is not in x.
+// Value returns the value of a sum of monomials, where x holds the values of the variables. It
+// panics if a monomial has a variable that is not in x.
 func Value(sum []Monomial, x []float64) float64 {
 	s := 0.0
 	for _, m := range sum {
@@ -177,9 +178,9 @@ func (p *Program) Write(w io.Writer, format string) error {
 	return b.Flush()
 }
 
-// Check returns an error unless the program is valid: there are variables, their names differ,
-// their ranges are not empty, all numbers are finite and all indices are in range. Bounds of
-// constraints may be infinite.
+// Check returns an error unless the program is valid. A valid program has variables with different
+// names and ranges that are not empty. All its numbers are finite, except that bounds of
+// constraints may be infinite, and all indices are in range.
 func (p *Program) Check() error {
 	if len(p.Variables) == 0 {
 		return fmt.Errorf("no variables, want ≥ 1")

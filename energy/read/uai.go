@@ -24,16 +24,17 @@ import (
 //
 //	E(x) = −Σ_c log φ_c(x_c),
 //
-// so a value of 0 forbids x_c. A scope may be empty. A file with "BAYES" in the first line, whose
-// tables are conditional probabilities, is read in the same way. Evidence is in separate files (see
-// [Evidence]). Lines may be broken anywhere; lines that start with c, # or % are comments.
+// where x_c holds the values of the variables in scope c. So a table entry of 0 forbids x_c. A
+// scope may be empty. A file with "BAYES" in the first line, whose tables are conditional
+// probabilities, is read in the same way. Evidence is in separate files (see [Evidence]). Lines may
+// be broken anywhere; lines that start with c, # or % are comments.
 //
-// All sites of the model have the same levels 0 … max k − 1. For a variable with k values, levels
-// from k on have energy +Inf. The model is [energy.Conditional], [energy.Graphical],
+// All sites of the model have the same levels 0 … max k − 1. For a variable with k values, the
+// levels k, k+1, … have energy +Inf. The model is [energy.Conditional], [energy.Graphical],
 // [energy.Factored] and [energy.Supported]. Its method Repair removes such levels, but does not
-// repair a state that a table forbids. If tables forbid states, start chains from allowed ones with
-// Config.Init. A single-site step reads one row of every table that contains the site. The model is
-// immutable and safe for concurrent use.
+// repair a state that a table forbids. If tables forbid states, start chains from allowed states,
+// which you pass as Config.Init. A single-site step reads one row of every table that contains the
+// site. The model is immutable and safe for concurrent use.
 //
 // Errors name the line, the column, what was found and what was expected. If n·max k, the number of
 // levels of all sites, exceeds 2²⁰, the text must have at least one word for every 64 of them.

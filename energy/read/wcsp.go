@@ -15,8 +15,9 @@ import (
 //	a i_1 … i_a default t           (m cost functions, each followed by t lines)
 //	v_1 … v_a cost
 //
-// There are n variables, numbered from 0, and variable i has the values 0 … k_i − 1. A cost
-// function lists its a variables, and then the costs of t joint values of them; all other joint
+// There are n variables, numbered from 0, and variable i has the values 0 … k_i − 1. The first line
+// of a cost function has the number a of its variables, the variables, the default cost and the
+// number t. The next t lines give the costs of t joint values of the variables; all other joint
 // values have the default cost. The energy in nats is the sum of the costs. A cost of at least top
 // forbids the joint value. Costs may be any numbers ≥ 0. Lines may be broken anywhere; lines that
 // start with # are comments. Global cost functions, for which a is −1, are an error.

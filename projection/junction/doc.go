@@ -1,6 +1,6 @@
 // Package junction does exact computations with distributions that are products of tables over a
-// few sites each: chains, trees, strips of lattices, Bayesian networks, and every other graph of
-// low tree-width, with any number of sites.
+// few sites each. Examples are chains, trees, strips of lattices, Bayesian networks, and every
+// other graph of low tree-width, with any number of sites.
 //
 // A [Distribution] is constructed from the factors of a model that implements energy.Factored:
 //
@@ -9,16 +9,16 @@
 //
 // It computes log Z, marginals, joint probabilities and means of sums over a few sites, entropy,
 // independent draws and the most probable states in order. To condition on evidence, pass a model
-// made by energy.Clamp; to condition on a language of package constraint, set Within in [Config].
+// made by energy.Clamp. To condition on a language of package constraint, set Within in [Config].
 // Results are exact up to rounding: tables are scaled, so even tiny probabilities keep their
 // relative accuracy.
 //
 // Time and memory are proportional to 2^width, the number of entries of the largest table that
-// arises when sites are summed out one after the other. [New] searches for a good order and
-// returns a *[energy.WidthError] for a graph whose tables would not fit into memory; a square
-// lattice of n × n sites has width n + 1. For wider graphs draw with package mcmc.
+// arises when sites are summed out one after the other. [New] searches for a good order. It returns
+// a *[energy.WidthError] for a graph whose tables would not fit into memory. A square lattice of n
+// × n sites has width n + 1. For wider graphs draw with package mcmc.
 //
 // A model with hidden units is the marginal distribution of its visible sites. For log Z,
 // marginals, means and draws, hidden units cost no more than other variables. [Distribution.Best]
-// must sum out all hidden units before it compares states, which makes wider tables.
+// must sum out all hidden units before it compares states, which makes the tables wider.
 package junction

@@ -27,11 +27,11 @@ type Factored interface {
 	Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool)
 }
 
-// Config has the settings of [New]. The zero value is the recommended one.
+// Config holds the settings of [New]. The zero value is the recommended setting.
 type Config struct {
-	// Bytes limits the memory for tables that are kept, in bytes; 0 means 1 GiB. Marginals
-	// need up to the same amount again. Tables that do not fit are computed again when they
-	// are needed.
+	// Bytes limits the memory for tables that are kept, in bytes; 0 means 1 GiB. Marginals need up
+	// to the same amount again. Tables beyond the limit are not kept, but computed again whenever
+	// they are needed.
 	Bytes int64
 
 	// Within restricts the states to a language, which reads the sites in the order of their
@@ -148,7 +148,7 @@ func (d *Distribution) compile(ctx context.Context, scopes [][]int32, late []boo
 	return elimination.New(ctx, d.reduced.Cards, scopes, elimination.Options{Bytes: d.bytes, Late: late})
 }
 
-// Width returns log₂ of the number of entries of the largest table.
+// Width returns log₂ of the number of entries of the largest table that the summation needs.
 func (d *Distribution) Width() float64 { return d.plan.Width }
 
 // Bytes returns the memory, in bytes, that the tables need for marginals and draws.

@@ -13,8 +13,9 @@ type Validator interface {
 	Validate() error
 }
 
-// Partial is a constraint whose Value and Pull, or whose Violation, may be unusable. An example
-// is [constraint.Score]. All methods of a constraint that is not Partial may be used.
+// Partial is a constraint some of whose methods may be unusable. Leads states whether Value and
+// Pull may be called, and Decides whether Violation may be called. An example is
+// [constraint.Score]. All methods of a constraint that is not Partial may be called.
 type Partial interface {
 	// Leads reports whether the constraint has derivatives, so that Value and Pull may be
 	// called.

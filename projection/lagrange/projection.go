@@ -27,14 +27,14 @@ func (a *Projection) Shape() (sites, levels int) { return a.sites, a.levels }
 
 // Project replaces v by the nearest distribution that it finds whose likeliest sequence satisfies
 // the constraint. It returns the largest violation of that sequence, which is at most the
-// tolerance. If the likeliest sequence already satisfies the constraint, v does not change. The
-// noise is drawn from src. The search starts from the multipliers of the sample's last projection
-// (see [Projection.Reset]).
+// tolerance. If the likeliest sequence under v already satisfies the constraint, v does not change.
+// The noise is drawn from src. The search starts from the multipliers of the sample's last
+// projection (see [Projection.Reset]).
 //
-// If no sequence was found, the error is a *[projection.NotConverged], and v and the violation
-// are those of the best attempt. After any other error, v is unchanged. If no sequence is in the
-// language of the field Path, that error is an *[projection.InfeasibleError]. Otherwise it wraps
-// the error of ctx, or names a value of the constraint that is NaN.
+// If no sequence was found, the error is a *[projection.NotConverged], and v and the violation are
+// those of the best attempt. After any other error, v is unchanged. Such an error is an
+// *[projection.InfeasibleError] if no sequence is in the language of the field Path. Otherwise it
+// wraps the error of ctx, or names a value of the constraint that is NaN.
 func (a *Projection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	m := a.smooth.Len()
 	if sample < 0 || (sample+1)*m > len(a.lambda) {
@@ -58,7 +58,7 @@ func (a *Projection) Nearest(ctx context.Context, x []int32, v []float32, src ra
 }
 
 // Reset sets the multipliers of a sample to zero. The sample must not be projected at the same
-// time. Reset panics unless 0 ≤ sample < samples, as given to Bind.
+// time. Reset panics unless 0 ≤ sample < samples, the number of samples given to Bind.
 func (a *Projection) Reset(sample int) {
 	m := a.smooth.Len()
 	clear(a.lambda[sample*m : (sample+1)*m])

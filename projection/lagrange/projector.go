@@ -11,28 +11,28 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projector projects onto constraints that are described by a differentiable function, such as
-// the score of a classifier or regressor. A black box also works if it has a differentiable
-// surrogate. Projector searches for the distribution y nearest to x in KL(x‖y) whose decoded
-// sequence, the likeliest one, satisfies
+// Projector projects onto constraints that are described by a differentiable function, such as the
+// score of a classifier or regressor. A black box also works if it has a differentiable surrogate.
+// Let x be the given distribution. Projector searches for the distribution y nearest to x in
+// KL(x‖y) whose decoded sequence, the likeliest one, satisfies
 //
 //	g_j(decode(y)) ≤ Tolerance for all j,
 //
 // by the augmented Lagrangian of Cardei et al. 2025 (Algorithm 1) on the logits of y. For a
-// constraint that is a language, use [projection.Path], which is exact and faster. If a part of
-// the constraint is a language, put that part into the field Path.
+// constraint that is a language, use [projection.Path], which is exact and faster. If a part of the
+// constraint is a language, put that part into the field Path.
 //
 // Each outer loop draws Gumbel noise, keeps it fixed, and makes Inner gradient steps on
 //
 //	KL(x‖y) + Σ_j λ_j·Δ_j + (μ/2)·Σ_j Δ_j²,  Δ_j = max(0, g_j(ϕ)),
 //
-// where ϕ is the relaxed draw softmax((log y + noise)/Temperature). Then λ_j ← λ_j + μ·Δ_j and μ
-// ← min(2μ, 1000), starting from λ = 0 and μ = 1 as in the paper. (Replacing g by √c·g has the
-// same effect as multiplying μ by c.) The search ends as soon as the decoded sequence satisfies
-// the constraint. Then the divergence is reduced, as long as the constraint holds: tokens that
-// the search changed without need are changed back, and costly tokens are exchanged for cheaper
-// ones, together with tokens at up to two other sites. The final rows are the nearest ones whose
-// likeliest tokens are this sequence, computed in closed form (see
+// where ϕ is the relaxed draw softmax((log y + noise)/Temperature). Then λ_j ← λ_j + μ·Δ_j and μ ←
+// min(2μ, 1000), starting from λ = 0 and μ = 1 as in the paper. (Replacing g by √c·g has the same
+// effect as multiplying μ by c.) The search ends as soon as the decoded sequence satisfies the
+// constraint. Then the divergence is reduced while the constraint still holds. Tokens that the
+// search changed without need are changed back. Costly tokens are exchanged for cheaper ones,
+// together with tokens at up to two other sites. The final rows are the nearest rows whose
+// likeliest tokens form this sequence, computed in closed form (see
 // [projection.PathProjection.Nearest]).
 //
 // In tests where the exact projection is known, the result equals it for counts and is on average
@@ -41,17 +41,16 @@ import (
 // Algorithm 1 of the paper continues while the violation is *below* the tolerance, which is a
 // misprint. It does not specify the growth of μ, Temperature and the tolerance; the defaults here
 // come from TestGrid. This implementation adds four things. First, no step moves a logit by more
-// than 1. Otherwise, multipliers that grow while the relaxation is stuck would move logits to
-// 10⁶, from where they never recover. Second, the search restarts after 50 outer loops. Third,
-// after every third loop, tokens of the decoded sequence are changed one by one as long as the
-// violation decreases. This reaches rare sets that the relaxation circles around (TestGradients).
-// Fourth, ϕ may satisfy the constraint although the decoded sequence does not, because
-// relaxations differ from draws and surrogates from the functions they replace. In this case the
-// violation of the decoded sequence is added to g(ϕ); otherwise the gradient of the constraint
-// would stay zero.
+// than 1. Otherwise, multipliers that grow while the relaxation is stuck would move logits to 10⁶,
+// from where they never recover. Second, the search restarts after 50 outer loops. Third, after
+// every third loop, tokens of the decoded sequence are changed one by one as long as the violation
+// decreases. This reaches rare sets that the relaxation circles around (TestGradients). Fourth, ϕ
+// may satisfy the constraint although the decoded sequence does not, because relaxations differ
+// from draws and surrogates from the functions they replace. In this case the violation of the
+// decoded sequence is added to g(ϕ); otherwise the gradient of the constraint would stay zero.
 //
-// A Projector is used as a literal; the zero value of every field but Constraint is the
-// recommended setting. Bind and Compile return a [Projection], which does the work.
+// A Projector is used as a literal; the zero value of every field but Constraint is the recommended
+// setting. Bind and Compile return a [Projection], which does the work.
 type Projector struct {
 	// Constraint is the constraint that guides the search. It is evaluated on tables of sites
 	// × levels probabilities.
@@ -71,8 +70,8 @@ type Projector struct {
 	Tolerance float64
 
 	Step float64 // step size η; 0 means 0.2 (the paper's value for texts; it uses 1 for molecules)
-	// gradient steps with the same noise; 0 means 10 (the paper's value for texts; it uses 100
-	// for molecules)
+	// number of gradient steps with the same noise; 0 means 10 (the paper's value for texts; it
+	// uses 100 for molecules)
 	Inner int
 	Outer int // maximum number of outer loops; 0 means 1000 (the paper's value)
 
@@ -178,8 +177,8 @@ func (k Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 	return a, nil
 }
 
-// Compile compiles the Projector for direct use, without a runner: for a single sample, which has
-// the number 0. Errors are those of [Projector.Bind].
+// Compile compiles the Projector for direct use, without a runner. The result projects a single
+// sample, which has the number 0. Errors are those of [Projector.Bind].
 func (k Projector) Compile(ctx context.Context, sites, levels int) (*Projection, error) {
 	return k.compile(ctx, sites, levels, 1)
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projector moves real-valued predictions toward solutions of equations h(z) = 0. In every step
-// of a diffusion or flow except the last, it makes one Gauss–Newton step. In the last step, it
-// moves to the nearest solution. This is physics-constrained flow matching (Utkarsh, Cai,
+// Projector moves real-valued predictions toward solutions of equations h(z) = 0. In every step of
+// a diffusion or flow except the last, it makes one Gauss–Newton step. In the last step, it moves
+// the prediction to the nearest solution. This is physics-constrained flow matching (Utkarsh, Cai,
 // Edelman, Gómez-Bombarelli and Rackauckas 2025).
 //
 // A Projector is used as a literal. Bind compiles it for a runner. Compile returns a [Solver] for
@@ -28,13 +28,12 @@ type Projector struct {
 
 const defaultTolerance = 1e-10
 
-// Bind compiles the Projector for real states of the given number of sites; levels must be 1. In
-// every diffusion step but the last, which ends at time to > 0, Project moves a state by one
-// [Solver.Step] and returns max |h_j| before the step. In the last step, with to = 0, Project
-// replaces the state by the result of [Solver.Solve] and returns max |h_j| there, before rounding
-// to float32. Different samples may be projected concurrently. After warm-up, Project does not
-// allocate. Bind returns the errors of [Projector.Compile], and an error if levels ≠ 1 or samples
-// < 1.
+// Bind compiles the Projector for real states of the given number of sites; levels must be 1. In a
+// diffusion step that ends at a time to > 0, Project moves a state by one [Solver.Step] and returns
+// max |h_j| before the step. In the last step, which ends at to = 0, Project replaces the state by
+// the result of [Solver.Solve] and returns max |h_j| there, before rounding to float32. Different
+// samples may be projected concurrently. After the first calls, Project does not allocate. Bind
+// returns the errors of [Projector.Compile], and an error if levels ≠ 1 or samples < 1.
 func (p Projector) Bind(_ context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if levels != 1 || samples < 1 {
 		return nil, fmt.Errorf("newton: levels = %d, samples = %d, want 1 and ≥ 1", levels, samples)

@@ -23,8 +23,8 @@ const (
 	longest   = 1e3   // maximum length of a step, in multiples of the gradient
 )
 
-// Solver projects one state after the other onto the same equations. A Solver is not safe for
-// concurrent use. Its methods do not allocate.
+// Solver projects states onto the solutions of the same equations, one state after the other. A
+// Solver is not safe for concurrent use. Its methods do not allocate.
 type Solver struct {
 	n         int
 	equations constraint.Curved

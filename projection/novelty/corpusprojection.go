@@ -76,8 +76,8 @@ func (s *CorpusProjection) LogZ(ctx context.Context, v []float32) (float64, erro
 	return all + novel, err
 }
 
-// LogProb returns the exact log-probability that a draw from the distribution P of v is new:
-// log(1 − P(D)), where D is the set. If there is a language, P is restricted to it.
+// LogProb returns the exact log-probability that a draw from the distribution P of v is new: log(1
+// − P(D)), where D is the set. If the [Projector] has a language, P is restricted to it.
 func (s *CorpusProjection) LogProb(ctx context.Context, v []float32) (float64, error) {
 	v = s.weights(v)
 	s.Projection.mu.RLock()
@@ -227,9 +227,9 @@ func (s *CorpusProjection) complement(ctx context.Context) (*projection.PathProj
 	return s.others, nil
 }
 
-// Sample fills dst, any number of sequences one after the other, with new and different
-// sequences, and adds them to the set. Each is a draw from the distribution of v, restricted to
-// the sequences that are new at that point. Starting from an empty set, this is sampling without
+// Sample fills dst with new and different sequences, one after the other, and adds them to the set.
+// The length of dst determines their number. Each is a draw from the distribution of v, restricted
+// to the sequences that are new at that point. Starting from an empty set, this is sampling without
 // replacement. Sample returns the number of sequences made. If this is less than the number
 // requested, the error states why. It is an *[projection.InfeasibleError] if no new sequence is
 // left.

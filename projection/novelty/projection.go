@@ -15,8 +15,8 @@ import (
 
 // Projection is a [Projector] compiled for given numbers of sites and levels. In its methods, v
 // holds log-weights (sites × levels), with the same meaning, errors and panics as in
-// [projection.PathProjection]. A Projection is safe for concurrent use. Commit does not run at
-// the same time as any other call.
+// [projection.PathProjection]. A Projection is safe for concurrent use. Commit waits until no other
+// call runs, and other calls wait for Commit.
 type Projection struct {
 	name          string
 	sites, levels int
@@ -76,9 +76,9 @@ func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost 
 }
 
 // Commit adds the finished sequence x to the set. If the set already contains x, Commit first
-// replaces x by the cheapest new sequence under its last log-weights v. Call Commit for one
-// sample at a time. Results depend on the order of these calls, so the order should not depend on
-// scheduling. Commit does not modify v. If it returns an error, the set is unchanged.
+// replaces x by the cheapest new sequence under v, the last log-weights of that sample. Call Commit
+// for one sample at a time. Results depend on the order of these calls, so the order should not
+// depend on scheduling. Commit does not modify v. If it returns an error, the set is unchanged.
 func (s *Projection) Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error {
 	check.Len("novelty", "x", len(x), s.sites)
 	v = s.weights(v)

@@ -14,16 +14,16 @@ import (
 // distribution to the nearest one whose likeliest sequence is not in the set, and adds the
 // generated sequences to the set.
 //
-// The chosen sequence is the one of least divergence, exactly, among all sequences outside the
-// set (and in Path.Language, if that is set). If every sequence is in the set, the error is an
+// The chosen sequence is the one of least divergence, exactly, among all sequences outside the set
+// (and in Path.Language, if that is set). If every sequence is in the set, the error is an
 // *[projection.InfeasibleError]. Cardei et al. (2025) search best-first over the tokens with the
 // largest gap. Here the search is exact, and its method depends on the set:
 //
-//   - a [Corpus], such as a [constraint.Lexicon]: branch and bound on its automaton;
-//   - any other [Seen]: sequences in order of cost until one is new, at most one more than the
-//     set contains;
-//   - any set if there is also a language: sequences of the language in order of cost until one
-//     is new.
+//   - for a [Corpus], such as a [constraint.Lexicon]: branch and bound on its automaton;
+//   - for any other [Seen]: try sequences in order of cost until one is new, which takes at most
+//     one more than the set contains;
+//   - for any set, if there is also a language: try sequences of the language in order of cost
+//     until one is new.
 //
 // A Projector is used as a literal; the zero value is the recommended setting.
 type Projector struct {
@@ -42,8 +42,8 @@ type Projector struct {
 	// The cost of a sequence x is the sum of max_l p_i(l) − p_i(x_i) over the sites i.
 	Gap bool
 
-	// Trials is the maximum number of rejections of a joint draw; 0 means 64. After that many
-	// rejections, [CorpusProjection.Draw] instead sums over the places at which new sequences
+	// Trials is the maximum number of draws that a joint draw may reject; 0 means 64. After that
+	// many rejections, [CorpusProjection.Draw] instead sums over the places at which new sequences
 	// differ from all known ones, and draws one of these places.
 	Trials int
 }
@@ -67,7 +67,7 @@ func (n Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 }
 
 // Compile compiles the Projector for direct use, without a runner. It returns the errors of
-// [Projector.Bind], and an error if the set is not a [Corpus]. The default set is one.
+// [Projector.Bind], and an error if the set is not a [Corpus]. The default set is a Corpus.
 func (n Projector) Compile(ctx context.Context, sites, levels int) (*CorpusProjection, error) {
 	s, err := n.compile(ctx, sites, levels)
 	if err != nil {

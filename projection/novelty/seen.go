@@ -45,16 +45,15 @@ type Corpus interface {
 	Len() int
 }
 
-// Checked is a [Seen] that may be invalid. Bind calls Check first.
+// Checked is a [Seen] that may be invalid. The method Bind of a [Projector] calls Check first.
 type Checked interface {
 	// Check returns an error that states what is wrong with the set, for instance that a part
 	// of it is nil.
 	Check() error
 }
 
-// Sparse is a Corpus that can list the transitions of a state. *[constraint.Lexicon] and
-// sorted.Layered implement it. Sums over it take one step per transition instead of one per
-// token.
+// Sparse is a [Corpus] that can list the transitions of a state. *[constraint.Lexicon] and
+// sorted.Layered implement it. Sums over it take one step per transition instead of one per token.
 type Sparse interface {
 	Corpus
 
@@ -63,9 +62,9 @@ type Sparse interface {
 	AppendEdges(tokens []int32, states []int, state int) ([]int32, []int)
 }
 
-// Crowded is a Sparse corpus that can list the transitions of many states at once.
-// *[constraint.Lexicon] implements it. This is faster than listing them state by state if the
-// corpus is larger than the processor's caches.
+// Crowded is a [Sparse] corpus that can list the transitions of many states at once. If the corpus
+// is larger than the processor's caches, this is faster than listing them state by state.
+// *[constraint.Lexicon] implements it.
 type Crowded interface {
 	Sparse
 

@@ -3,14 +3,15 @@
 //
 //	P(x) ∝ p(x)·∏_i exp(v[i,x_i])·1[x ∈ C],
 //
-// where p is a hidden Markov model, v a table of log-weights and C a language. All of them use
-// one dynamic program over pairs of a hidden state and a state of the automaton. A Markov chain
-// is the model in which the hidden state is the token.
+// where p is a hidden Markov model, v a table of log-weights and C a language. All of them use one
+// dynamic program over pairs of a hidden state and a state of the automaton. A Markov chain is the
+// model in which the hidden state is the token.
 //
 // With v = 0, P is the tractable model of GeLaTo (Zhang et al. 2023) and Ctrl-G (Zhang et al.
-// 2024), which combines a hidden Markov model with an automaton. [Conditional.Advance] computes
-// the probabilities from which they derive the weights for the next token of a language model. As
-// a projection, package prior computes the exact step of a diffusion whose prediction is
-// multiplied by the prior p, in which sites depend on each other. In projection.Path, by
-// contrast, sites are independent.
+// 2024), which combines a hidden Markov model with an automaton. [Conditional.Advance] computes the
+// probabilities from which these methods derive the weights for the next token of a language model.
+//
+// Package prior can also serve as a projection. It then computes the exact step of a diffusion
+// whose prediction is multiplied by the prior p, in which sites depend on each other. In
+// projection.Path, by contrast, sites are independent.
 package prior

@@ -10,21 +10,22 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Path is a hidden Markov model restricted to a language. It is used as a literal: Bind compiles
-// it to a [Conditional] for a runner, and Compile does so for direct use.
+// Path is a hidden Markov model restricted to a language. It is used as a literal. Bind compiles it
+// to a [Conditional] for a runner such as package sampler/diffusion, and Compile does so for direct
+// use.
 type Path struct {
 	HMM HMM
 
 	// Language is the set of allowed sequences. Only sequences of the length given to Compile
-	// matter. Its automaton must be finite.
+	// matter. The language must be a finite automaton.
 	Language constraint.Language
 
 	// Name is the name of the language in errors. The default is the name of its type.
 	Name string
 
-	// Limit bounds two numbers: the size of the dynamic program (sites × hidden states ×
-	// automaton states), and the size of the automaton's table times the number of sites. 0
-	// means 2²⁴.
+	// Limit bounds the size of the dynamic program, which is sites × hidden states × automaton
+	// states. It also bounds the size of the automaton's table times the number of sites. 0 means
+	// 2²⁴.
 	Limit int
 }
 

@@ -2,6 +2,6 @@
 // inequalities. It finds the nearest point that satisfies them, in float64, and returns a
 // certificate of the accuracy.
 //
-// A [Projector] describes the inequalities. A runner binds it; for direct use, compile it to a
-// [Solver].
+// A [Projector] describes the inequalities. A runner such as package sampler/diffusion binds it;
+// for direct use, compile it to a [Solver].
 package proximal

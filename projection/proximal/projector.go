@@ -12,19 +12,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projector moves real-valued predictions to a set given by linear and smooth inequalities. For
-// the posterior mean ẑ of a clean series it finds
+// Projector moves real-valued predictions to a set given by linear and smooth inequalities. For the
+// posterior mean ẑ of a clean series it finds
 //
 //	argmin_z ½‖z−ẑ‖² + (γ/2)·Σ_j max(0, f_j(z)),
 //
-// where f_j(z) ≤ 0 are the inequalities. This is the penalty form. For large γ, and always if
-// Gamma is nil, the solution is the nearest point with f(z) ≤ 0, which is the hard form. It is
-// the projection of constrained posterior sampling (Narasimhan, Agarwal, Akcin, Shakkottai and
-// Chinchali 2025, equation 4). Instead of a general solver, Projector solves the dual problem to
-// a precision of 1e-12 and returns a [Certificate].
+// where f_j(z) ≤ 0 are the inequalities. This is the penalty form. For large γ, and always if Gamma
+// is nil, the solution is the nearest point with f(z) ≤ 0, which is the hard form. It is the
+// projection of constrained posterior sampling (Narasimhan, Agarwal, Akcin, Shakkottai and
+// Chinchali 2025, equation 4). Where the paper uses a general solver, Projector solves the dual
+// problem to a precision of 1e-12 and returns a [Certificate].
 //
 // A Projector is used as a literal; the zero value of every field but Set is the recommended
-// setting. Bind returns a [Projection] for a runner. Compile returns a [Solver] for direct use.
+// setting. Bind returns a [Projection] for a runner such as package sampler/diffusion. Compile
+// returns a [Solver] for direct use.
 type Projector struct {
 	// Set is the feasible set, for series as the denoiser sees them. The linear rows of a
 	// [Splitter] are satisfied exactly. Examples are [constraint.Linear], [constraint.Slabs]
@@ -106,9 +107,9 @@ func (p Projector) Compile(ctx context.Context, n int) (*Solver, error) {
 	return newSolver(rows, curved, p.Metric, p.Soften, name), nil
 }
 
-// Projection is a [Projector] compiled for a runner: a [projection.Projection] that keeps the
-// multipliers of every sample from step to step. Different samples may be projected
-// concurrently. After warm-up, Project does not allocate.
+// Projection is a [Projector] compiled for a runner. It implements [projection.Projection] and
+// keeps the multipliers of every sample from step to step. Different samples may be projected
+// concurrently. After the first calls, Project does not allocate.
 type Projection struct {
 	sites, samples int
 	rows           int
@@ -134,10 +135,10 @@ func newProjection(s *Solver, gamma Gamma, samples int) *Projection {
 }
 
 // Project replaces the series v by its projection, with the γ and the metric that belong to the
-// diffusion step. It returns the largest violation before rounding to float32, in the units of
-// the rows. In all steps but the last (to = 0), curved inequalities are linearised four times and
-// hold only approximately, up to the returned violation. In the last step they hold, or Project
-// returns a *[projection.NotConverged].
+// diffusion step between the times from and to. It returns the largest violation before rounding to
+// float32, in the units of the rows. In all steps but the last (to = 0), curved inequalities are
+// linearised four times and hold only approximately, up to the returned violation. In the last step
+// they hold, or Project returns a *[projection.NotConverged].
 func (p *Projection) Project(_ context.Context, sample int, v []float32, from, to float64, _ rand.Source) (violation float64, err error) {
 	check.Len("proximal", "v", len(v), p.sites)
 	d := p.take()
@@ -162,7 +163,7 @@ func (p *Projection) Project(_ context.Context, sample int, v []float32, from, t
 }
 
 // Reset sets the multipliers of a sample to zero. The sample must not be projected at the same
-// time. Reset panics unless 0 ≤ sample < samples, as given to Bind.
+// time. Reset panics unless 0 ≤ sample < samples, the number of samples given to Bind.
 func (p *Projection) Reset(sample int) { clear(p.dual(sample)) }
 
 // Copy copies the multipliers of sample src to sample dst. Use it when particles are resampled.

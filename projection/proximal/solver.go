@@ -11,9 +11,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Solver solves a sequence of projection problems with the same constraint, each starting from
-// the multipliers of the previous one. A Solver is not safe for concurrent use. After warm-up,
-// its methods do not allocate.
+// Solver solves a sequence of projection problems with the same constraint, each starting from the
+// multipliers of the previous problem. A Solver is not safe for concurrent use. After the first
+// calls, its methods do not allocate.
 type Solver struct {
 	metric func(dst, v []float64, t float64) // nil if there is no metric
 	soften bool
@@ -201,8 +201,8 @@ func (s *Solver) limit(kappa float64) {
 	}
 }
 
-// At sets the diffusion time of the metric, which is initially 1. It keeps the multipliers. If
-// there is no metric, At does nothing.
+// At sets the diffusion time at which the Metric is evaluated, which is initially 1. It keeps the
+// multipliers. If there is no Metric, At does nothing.
 func (s *Solver) At(t float64) {
 	if s.metric == nil || s.iter.apply != nil && s.time == t {
 		return

@@ -86,8 +86,8 @@ type MLP struct {
 	Activation Activation
 }
 
-// Forward stores the output in y. It stores Up(x) in pre and its activation in act, each rows ×
-// Up.Out. pre and act may be the same slice if Backward is not called.
+// Forward stores the output in y. It stores Up(x) in pre and f(Up(x)) in act, each rows × Up.Out.
+// pre and act may be the same slice if Backward is not called.
 func (m MLP) Forward(y, pre, act, x []float32) {
 	m.Up.Forward(pre, x)
 	m.Activation.Forward(act, pre)
@@ -95,8 +95,8 @@ func (m MLP) Forward(y, pre, act, x []float32) {
 }
 
 // Backward adds the gradients of the input to dx and of the weights to grad, given the gradient dy
-// of the output. pre and act are those of Forward at x. dact and work are overwritten. dact has
-// len(act) entries, and work at least max(len(act), len(dy)).
+// of the output. pre and act are the slices that Forward stored for x. dact and work are scratch.
+// dact has len(act) entries, and work at least max(len(act), len(dy)).
 func (m MLP) Backward(dx []float32, grad MLP, dy, x, pre, act, dact, work []float32) {
 	if len(work) < max(len(dy), len(dact)) {
 		panic(fmt.Sprintf("layer: MLP: len(work) = %d, want ≥ %d", len(work), max(len(dy), len(dact))))

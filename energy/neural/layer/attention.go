@@ -200,8 +200,8 @@ func (a Attention) hide(p []float32) {
 	}
 }
 
-// Backward adds the gradient of qkv for one state to dqkv, given the gradient do of the output o.
-// probs is the softmax that Forward stored for all heads.
+// Backward adds to dqkv the gradient with respect to qkv, for one state, given the gradient do of
+// the output o. probs is the softmax that Forward stored for all heads.
 func (a Attention) Backward(dqkv, do, probs, qkv, work []float32) {
 	a.checkHeads()
 	n, dim := a.Length, a.Width/a.Heads

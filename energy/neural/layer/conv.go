@@ -52,11 +52,11 @@ func (c Conv) linear() Linear {
 	return Linear{In: c.Taps() * c.In, Out: c.Out, Weight: c.Weight, Bias: c.Bias}
 }
 
-// Work returns the number of entries per position that the windows of Forward and Backward hold.
+// Work returns the number of entries per position in the argument windows of Forward and Backward.
 func (c Conv) Work() int { return c.Taps() * c.In }
 
-// Forward stores the convolution of the states x in y. It stores in windows, which has Work()
-// entries per position, the inputs that each position depends on.
+// Forward stores the convolution of the states x in y. It also stores the inputs that each position
+// depends on in windows, which has Work() entries per position.
 func (c Conv) Forward(y, windows, x []float32) {
 	c.gather(windows, x)
 	c.linear().Forward(y, windows)

@@ -33,12 +33,12 @@ func (l Linear) Forward(y, x []float32) {
 	simd.GemmT(y, x, l.Weight, rows, l.Out, l.In)
 }
 
-// Backward adds the gradients of the input and the weights, given the gradient dy at x:
+// Backward adds the gradients of the input and the weights, given the input x and the gradient dy
+// of the output:
 //
 //	dx += dy·W,  grad.Weight += dyᵀ·x,  grad.Bias += Σ_rows dy.
 //
-// A nil dx, grad.Weight or grad.Bias is not computed. work has len(dy) entries and is
-// overwritten.
+// A nil dx, grad.Weight or grad.Bias is not computed. work has len(dy) entries and is overwritten.
 func (l Linear) Backward(dx []float32, grad Linear, dy, x, work []float32) {
 	if l.Out < 1 {
 		panic(fmt.Sprintf("layer: Linear.Out = %d, want ≥ 1", l.Out))
@@ -80,7 +80,7 @@ func transpose(dst, x []float32, rows, cols int) {
 	}
 }
 
-// Embedding is a table with one row of Width entries per level.
+// Embedding is a table that maps a token to a vector: one row of Width entries per level.
 type Embedding struct {
 	Levels, Width int
 	Weight        []float32 // table, Levels × Width
@@ -105,8 +105,8 @@ func (e Embedding) check(w []float32, x []int32) {
 	}
 }
 
-// Backward adds the gradient of the table to grad. For each token x_r, it adds row r of dy to row
-// x_r of grad.Weight.
+// Backward adds the gradient of the table to grad. For each token x_r of x, it adds row r of dy to
+// row x_r of grad.Weight.
 func (e Embedding) Backward(grad Embedding, dy []float32, x []int32) {
 	check.Len("layer", "dy", len(dy), len(x)*e.Width)
 	e.check(grad.Weight, x)

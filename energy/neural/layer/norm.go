@@ -11,7 +11,7 @@ import (
 //
 //	x̂ = (x − m)/√(s + ε),  y = gain·x̂ + bias,
 //
-// where m is the mean and s the variance of the row. With RMS, m = 0 and s is the mean square
+// where m is the mean and s the variance of the row. If RMS is set, m = 0 and s is the mean square
 // (Zhang and Sennrich 2019).
 type Norm struct {
 	Width int

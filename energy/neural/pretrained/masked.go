@@ -18,7 +18,7 @@ import (
 // Options holds the settings of [Network.Masked]. The zero value suits networks with full attention
 // whose files name their mask token.
 type Options struct {
-	// Mask is the mask token if the files do not name it; nil means [Config.Mask].
+	// Mask is the mask token, for files that do not name it; nil means [Config.Mask].
 	Mask *int32
 
 	// Block is the number of positions in a block of a block diffusion (bd3lm; Arriola et al.

@@ -52,8 +52,8 @@ func (m matrix) rows(w []float32, from int) {
 // or BF16), so a network takes as much memory as its files. If config.json does not name the mask
 // token, Open looks for it in tokenizer_config.json and tokenizer.json.
 //
-// Open returns an error that names the file and the key or tensor if a key or tensor is missing,
-// has the wrong shape or type, or does not belong to the network.
+// Open returns an error if a key or tensor is missing, has the wrong shape or type, or does not
+// belong to the network. The error names the file and the key or tensor.
 func Open(dir string) (*Network, error) { return OpenFS(disk{}, filepath.ToSlash(dir)) }
 
 // disk is the file system of the machine, with its paths as names.

@@ -11,7 +11,8 @@ import (
 // Config holds the settings of a [Trainer]. Steps must be set. The zero value of every other
 // field is the recommended setting.
 type Config struct {
-	// Steps is the number of steps of the whole training, which determines the schedule.
+	// Steps is the number of steps of the whole training. The schedule of the learning rate depends
+	// on it.
 	Steps int
 
 	// Batch is the number of states per step; 0 means 64.
@@ -53,10 +54,9 @@ type Config struct {
 	// Workers is the number of goroutines; 0 means GOMAXPROCS. It affects only speed.
 	Workers int
 
-	// Checkpoint saves the training to the file Path, if that is set, and keeps the previous
-	// file as Path.old. It saves at the end of every Run, even if the context ended the Run.
-	// Every is the number of steps between saves within a Run; 0 means none. A failure to save
-	// ends the Run.
+	// Checkpoint, if its Path is set, saves the training to that file and keeps the previous file
+	// as Path.old. It saves at the end of every Run, even if the context ended the Run. Every is
+	// the number of steps between saves within a Run; 0 means none. A failure to save ends the Run.
 	Checkpoint struct {
 		Path  string
 		Every int

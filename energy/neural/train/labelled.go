@@ -36,9 +36,10 @@ type Pooled interface {
 	Loss(d, mean []float32, row int) float64
 }
 
-// Classes is an objective for a network with classes. In training the network receives the class
-// of a row or, with probability Drop, no class. So one network learns both predictions that
-// diffusion.ClassifierFree compares (Ho and Salimans 2022; Schiff et al. 2025).
+// Classes is an objective for a network with classes. In training the network receives the class of
+// a row or, with probability Drop, no class. So one network learns to predict both with and without
+// a class; diffusion.ClassifierFree compares the two predictions (Ho and Salimans 2022; Schiff et
+// al. 2025).
 type Classes struct {
 	Objective // objective of the tokens: Masked or Noisy
 
@@ -70,7 +71,7 @@ func (o Classes) Check(c neural.Config) error {
 // Rows returns the number of rows of data; it implements [Labelled].
 func (o Classes) Rows() int { return len(o.Labels) }
 
-// Corrupt corrupts the tokens as the field Objective does.
+// Corrupt corrupts the tokens as the field Objective does; it implements [Objective].
 func (o Classes) Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
 	check.Must("train: Classes", "Objective", o.Objective)
 	return o.Objective.Corrupt(x, weight, clean, u, r)
@@ -91,8 +92,8 @@ func (o Classes) Tell(row int, r *rand.Rand) int32 {
 }
 
 // Classify is the objective of a [neural.Classifier]: the cross-entropy, in nats, of the class of a
-// state given the corrupted state. The field Objective corrupts the states. With L tokens per
-// state, one of L+1 states is left clean.
+// state given the corrupted state. The field Objective corrupts the states, except that a state of
+// L tokens stays clean with probability 1/(L+1).
 type Classify struct {
 	Objective // corrupts the states; its loss is not used
 
@@ -115,8 +116,8 @@ func (o Classify) Check(c neural.Config) error {
 // Rows returns the number of rows of data; it implements [Labelled].
 func (o Classify) Rows() int { return len(o.Labels) }
 
-// Corrupt corrupts the tokens as the field Objective does, or leaves them clean for one of L+1
-// states of L tokens.
+// Corrupt corrupts the tokens as the field Objective does, except that a state of L tokens stays
+// clean with probability 1/(L+1). It implements [Objective].
 func (o Classify) Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
 	check.Must("train: Classify", "Objective", o.Objective)
 	return corruptOrNot(o.Objective, x, weight, clean, u, r)
@@ -133,9 +134,8 @@ func (o Classify) Loss(d, mean []float32, row int) float64 {
 // one is the weight of a single state.
 var one = [1]float64{1}
 
-// Regress is the objective of a [neural.Scorer]: the squared error of the network's single output
-// as a prediction of a number that belongs to each state. [Evaluate] returns the mean squared error
-// of such a network.
+// Regress is the objective of a [neural.Scorer]. The network predicts one number for each state,
+// and the loss is the squared error. [Evaluate] returns the mean squared error of such a network.
 type Regress struct {
 	// Objective corrupts the states from which the number is predicted; one of L+1 is left
 	// clean, for L tokens per state. nil means that all states are clean.
@@ -168,7 +168,9 @@ func (o Regress) Check(c neural.Config) error {
 // Rows returns the number of rows of data; it implements [Labelled].
 func (o Regress) Rows() int { return len(o.Targets) }
 
-// Corrupt corrupts the tokens as the field Objective does, or copies them if Objective is nil.
+// Corrupt corrupts the tokens as the field Objective does, except that a state of L tokens stays
+// clean with probability 1/(L+1). If Objective is nil, it copies the tokens. It implements
+// [Objective].
 func (o Regress) Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
 	if check.Nil(o.Objective) {
 		checkCorrupt("Regress", x, weight, clean, r)
@@ -178,7 +180,7 @@ func (o Regress) Corrupt(x []int32, weight []float64, clean []int32, u float64, 
 	return corruptOrNot(o.Objective, x, weight, clean, u, r)
 }
 
-// Loss returns the squared error for the target of a row; it implements [Pooled].
+// Loss returns the squared error of the prediction for a row; it implements [Pooled].
 func (o Regress) Loss(d, mean []float32, row int) float64 {
 	check.Index("train: Regress: Loss", "row", row, len(o.Targets))
 	check.Len("train", "d", len(d), 1)

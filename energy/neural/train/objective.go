@@ -17,7 +17,7 @@ type Objective interface {
 	// Check returns an error unless the objective matches the network.
 	Check(c neural.Config) error
 
-	// Corrupt stores in x a corruption of the state clean, and in weight the weight of the loss
+	// Corrupt stores in x a corrupted copy of the state clean, and in weight the weight of the loss
 	// at each position. The weight is 0 where the prediction is not needed. Corrupt returns the
 	// noise level for the network. u in [0, 1) is the strength of the corruption; a batch has
 	// evenly spread values of u.
@@ -31,9 +31,9 @@ type RealObjective interface {
 	// Check returns an error unless the objective matches the network.
 	Check(c neural.Config) error
 
-	// Corrupt stores in x a corruption of the state clean, and in target the desired output of
-	// the network. It returns the noise level for the network. u in [0, 1) is the strength of
-	// the corruption; a batch has evenly spread values of u.
+	// Corrupt stores in x a corrupted copy of the state clean, and in target the desired output of
+	// the network. It returns the noise level for the network. u in [0, 1) is the strength of the
+	// corruption; a batch has evenly spread values of u.
 	Corrupt(x, target, clean []float32, u float64, r *rand.Rand) (level float64)
 }
 
@@ -78,7 +78,8 @@ func (o Masked) Corrupt(x []int32, weight []float64, clean []int32, u float64, r
 // Noisy is the cross-entropy objective of uniform diffusion. A token is intact with probability α =
 // 1 − (1−10⁻³)·u, where u is the strength of the corruption, and otherwise uniform over the levels.
 // This is the log-linear schedule of MDLM and UDLM. The network receives −log α as its noise level.
-// At the minimum it predicts the full posterior p(x_0,i | x_t); see [neural.Uniform].
+// A network that minimises the loss predicts the full posterior p(x_0,i | x_t); see
+// [neural.Uniform].
 type Noisy struct {
 	// Levels is the number of levels of a token.
 	Levels int
@@ -119,7 +120,7 @@ func checkCorrupt(who string, x []int32, weight []float64, clean []int32, r *ran
 }
 
 // Flow is the objective of flow matching on straight paths (Lipman, Chen, Ben-Hamu, Nickel and Le
-// 2023; Liu, Gong and Liu 2023). Noise is at time 1, as in diffusions. For s uniform over [0, 1)
+// 2023; Liu, Gong and Liu 2023). Time 1 is pure noise, as in diffusions. For s uniform over [0, 1)
 // and ε standard normal, the network receives z = (1−s)·x_0 + s·ε and the noise level 1000·s. It
 // learns the velocity
 //

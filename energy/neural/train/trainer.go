@@ -39,13 +39,13 @@ type Trainer struct {
 	life   session.Session
 }
 
-// New returns a trainer of the network net on data, rows of Length tokens. It keeps a reference to
-// data.
+// New returns a trainer of the network net on data, which holds rows of Length tokens. It keeps a
+// reference to data.
 //
-// New returns an error if cfg is out of range, the network is one of reals, or the objective does
-// not match the network. Unless the objective is [Pooled], the network's Outputs must equal its
-// Levels. New also returns an error if data are empty or not whole rows, if a token is out of
-// range, or if the number of labels is wrong.
+// New returns an error if cfg is out of range, net is a network of reals, or the objective does not
+// match the network. Unless the objective is [Pooled], the network's Outputs must equal its Levels.
+// New also returns an error if data are empty or not whole rows, if a token is out of range, or if
+// the number of labels is wrong.
 func New(net *neural.Transformer, objective Objective, data []int32, cfg Config) (*Trainer, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {
@@ -58,12 +58,12 @@ func New(net *neural.Transformer, objective Objective, data []int32, cfg Config)
 	return newTrainer(net, p, cfg), nil
 }
 
-// NewReals returns a trainer of a network of reals on data, rows of Length × Channels numbers. It
-// keeps a reference to data.
+// NewReals returns a trainer of a network of reals on data, which holds rows of Length × Channels
+// numbers. It keeps a reference to data.
 //
-// NewReals returns an error if cfg is out of range, the network is one of tokens, or the objective
-// does not match the network. It also returns an error if the network's Outputs differ from its
-// Channels, if data are empty or not whole rows, or if a number is not finite.
+// NewReals returns an error if cfg is out of range, the network is a network of tokens, or the
+// objective does not match the network. It also returns an error if the network's Outputs differ
+// from its Channels, if data are empty or not whole rows, or if a number is not finite.
 func NewReals(net *neural.Transformer, objective RealObjective, data []float32, cfg Config) (*Trainer, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {
@@ -80,7 +80,7 @@ func NewReals(net *neural.Transformer, objective RealObjective, data []float32, 
 // entries may change between Runs, as in a replay buffer. A checkpoint holds only the number of
 // pairs; restore the pairs yourself after loading it.
 //
-// NewPairs returns an error if cfg is out of range, net or pairs is nil, or the network is one of
+// NewPairs returns an error if cfg is out of range, net or pairs is nil, or net is a network of
 // tokens. It also returns an error if a length does not match or a number is not finite.
 func NewPairs(net *neural.Transformer, pairs *Pairs, cfg Config) (*Trainer, error) {
 	cfg, err := cfg.resolve()
@@ -139,8 +139,9 @@ func (t *Trainer) Average() *neural.Transformer {
 // then that of the reweighted data. A nil weight restores epochs, each of which visits all data
 // once. The weights are copied and are part of a checkpoint.
 //
-// The range of probability is split into Batch equal parts, in the order of the rows, and a batch
-// has one draw from each. So a group of adjacent rows has its share of every batch, up to rounding.
+// The draws of a batch are stratified. Each row gets a part of the interval [0, 1), in order and in
+// proportion to its weight. A batch draws one point from each of Batch equal parts of the interval.
+// So a group of adjacent rows has its share of every batch, up to rounding.
 //
 // Reweight returns an error and changes nothing unless every row has a finite weight ≥ 0 and at
 // least one weight is positive.
@@ -168,8 +169,9 @@ func (t *Trainer) Reweight(weight []float64) error {
 }
 
 // Run makes n steps. If ctx ends, Run stops early and returns the error of ctx; the trainer stays
-// valid. If the loss or the gradient is not finite, Run returns an error that names the step, and
-// the weights are those before that step. Run also returns an error if another Run is in progress.
+// valid. If the loss or the gradient of a step is not finite, Run returns an error that names the
+// step, and the weights remain those before that step. Run also returns an error if another Run is
+// in progress.
 func (t *Trainer) Run(ctx context.Context, n int) error {
 	return t.life.Run(ctx, n, func(int) error { return t.next() })
 }

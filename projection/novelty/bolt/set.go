@@ -73,7 +73,7 @@ func (s *Set) Err() error {
 	return s.err
 }
 
-// Check returns the result of [Set.Err]. A projector calls Check before a run.
+// Check returns the result of [Set.Err]. A novelty.Projector calls Check before a run.
 func (s *Set) Check() error { return s.Err() }
 
 // named adds the name of the file to an error. It returns nil if err is nil.
