@@ -21,8 +21,8 @@ const (
 
 // Kinds of sites.
 const (
-	Tokens = iota // kind of sites that are int32 levels
-	Reals         // kind of sites that are float32 numbers
+	Tokens = iota // sites whose values are int32 levels
+	Reals         // sites whose values are float32 numbers
 )
 
 // errTorn means that the file ends within a frame.

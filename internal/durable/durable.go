@@ -25,7 +25,7 @@ type FS interface {
 	SyncDir(name string) error // makes renames in the folder durable
 }
 
-// File is a file under construction.
+// File is a file that is open for writing.
 type File interface {
 	io.Writer
 	Sync() error

@@ -127,8 +127,9 @@ func (e *Mismatch) Error() string {
 	return fmt.Sprintf("settings differ: %s is %s in the checkpoint and %s here", e.Setting, e.Saved, e.Here)
 }
 
-// Compare returns a *[Mismatch] for the first setting of here that differs from the saved
-// one, or else for the first saved setting that is not set here.
+// Compare compares the settings of this run, in the list here, with the saved ones. It returns a
+// *[Mismatch] for the first setting of here that differs, or else for the first saved setting
+// that is not in here.
 func Compare(saved, here *List) error {
 	old := make(map[string]*setting, len(saved.all))
 	for i := range saved.all {

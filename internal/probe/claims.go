@@ -11,7 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Claims tests the methods by which a model offers more than its energy. It changes the state x
+// Claims tests the optional methods of a model, those besides its energy. It changes the state x
 // at one or two random sites and compares the claims with the energies: single-site differences
 // and their updates after a change, energies reported by tables, sites without an edge, and the
 // formulas of tori, matchings, pairs, clamps and layers. The error names the claim, the sites and

@@ -29,8 +29,8 @@ type Machine struct {
 	// Moves[q·Classes+c] is the move of state q on a byte of class c.
 	Moves []Move
 
-	// Resume[γ][ρ] is the state in which a caller that pushed symbol γ continues after its
-	// callee has returned symbol ρ. It is −1 if the caller is then dead.
+	// Resume[γ][ρ] is the state in which a caller that pushed symbol γ continues after its callee
+	// has returned symbol ρ. It is −1 if the caller then rejects the text.
 	Resume [][]int32
 
 	// Level[q] < Levels is the level of state q. Moves of kind Inside, and the states in

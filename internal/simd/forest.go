@@ -36,8 +36,8 @@ type Forest struct {
 	From  []int32      // bonds of place k: Bonds[From[k]:From[k+1]], whose Factor[0] is 1
 }
 
-// HasForests reports whether the backend draws forests of eight chains at once. Otherwise it is
-// as fast to move one chain after the other.
+// HasForests reports whether the backend draws forests of eight chains at once. If it does not,
+// moving one chain after the other is as fast.
 func HasForests() bool { return best >= forestOddsLevel }
 
 // forestTerms bounds the sites and bonds of a call of assembly.

@@ -23,9 +23,10 @@ type RowVisit struct {
 	// offset in bytes of the table of odds, which is the index of the table times RowTable
 	Odds int32
 
-	// Eight is 0, or 1 … 8 for eight consecutive visits that can be made at once, to the same bits.
-	// Their sites have consecutive rows and are not neighbours of each other. They have the same
-	// table of odds, and the same numbers of neighbours that are added and that are subtracted.
+	// Eight is the position 1 … 8 of the visit in a group of eight consecutive visits that can be
+	// made at once, with the same bits, or 0 if the visit is in no such group. The sites of a
+	// group have consecutive rows and are not neighbours of each other. They have the same table
+	// of odds, and the same Plus and Minus.
 	Eight int32
 	_     [2]int32
 }

@@ -147,6 +147,6 @@ func refJointHeat(j *Joint, own []uint32, lane, n int, near []int32, stride, deg
 // It is a multiple of 16.
 const jointTerms = 256
 
-// JointWidth returns the number of blocks that fit in a vector register. A [Joint] draws so many
-// blocks in little more time than one. It returns 0 without assembly.
+// JointWidth returns the number of blocks that fit in a vector register. A [Joint] draws that
+// many blocks in little more time than a single block. It returns 0 without assembly.
 func JointWidth() int { return jointWidth() }

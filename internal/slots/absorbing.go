@@ -11,15 +11,15 @@ import (
 )
 
 // Absorbing holds the settings and methods shared by all diffusion processes that replace tokens
-// by a mask (absorbing processes).
+// by a mask token (absorbing processes).
 type Absorbing struct {
 	Mask          int32
 	Schedule      noise.Schedule
 	Sites, Levels int
 }
 
-// NewAbsorbing returns an Absorbing for the given number of sites and levels. Its error begins
-// with the text who and names the wrong setting.
+// NewAbsorbing returns an Absorbing for the given number of sites and levels. The error begins
+// with the text who and names the setting that is invalid.
 func NewAbsorbing(who string, mask int32, schedule noise.Schedule, sites, levels int) (Absorbing, error) {
 	c, err := noise.Resolve(who, schedule)
 	if err := cmp.Or(
@@ -37,7 +37,7 @@ func NewAbsorbing(who string, mask int32, schedule noise.Schedule, sites, levels
 // Alpha returns the signal level ᾱ at time t, the probability that a token is not yet masked.
 func (m *Absorbing) Alpha(t float64) float64 { return m.Schedule.Alpha(t) }
 
-// Prior masks every site of x.
+// Prior sets every site of x to the mask.
 func (m *Absorbing) Prior(x []int32, _ *sampler.Stream) {
 	for i := range x {
 		x[i] = m.Mask
@@ -59,8 +59,9 @@ func (m *Absorbing) Left(x []int32) int {
 }
 
 // Condition turns the prediction v into the posterior given x: rows of unmasked tokens become
-// one-hot, and the mask loses its weight in the other rows. Predictions that leave out a site's
-// own token need no conversion, because a mask carries no information about the token.
+// one-hot, and the mask loses its weight in the other rows. A prediction for a site that ignores
+// the site's own token is treated like any other, because a mask carries no information about the
+// token.
 func (m *Absorbing) Condition(v []float32, x []int32, _ float64, _ bool) {
 	check.Len("diffusion", "v", len(v), len(x)*m.Levels)
 	for i, l := range x {
