@@ -223,7 +223,8 @@ const (
 	NoMolecules = "not all of the data are molecules that the judge reads (SMILES in Kekulé form without stereochemistry): brackets and ring digits are judged, not chemistry"
 )
 
-// Novel returns a phrase that describes the condition of a run for novel strings.
+// Novel returns a phrase that says when a string of this corpus counts as novel, for the report
+// of a run that demands novel strings.
 func (c *Corpus) Novel() string {
 	if c.ofFile && c.Chemical {
 		return "a molecule that is not " + c.where

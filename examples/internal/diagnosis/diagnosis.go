@@ -24,7 +24,7 @@ type Run struct {
 	Energy [][]float64 // energies in nats of the same draws
 }
 
-// New returns the run of one function of a trace. The trace must keep its draws.
+// New returns a run with the draws of one function in the trace t. The trace must keep its draws.
 func New(name string, t *diagnose.Trace, function string) (Run, error) {
 	draws, err := t.Values(function)
 	if err != nil {
