@@ -16,9 +16,9 @@
 // operations, so the method is meant for n up to some hundreds.
 //
 // Four measures prevent failure. First, a row within 1e-6 of the span of the tight rows enters
-// only if it is violated by more than rounding explains. Second, the ratio test is that of
-// Harris, which prefers large pivots among near ties. Third, if a tight row drifts from its bound
-// or the problem seems infeasible, a repair computes a new factorisation and refines the solution
-// against the original rows. Fourth, the result is computed from the factorisation, not from the
-// sequence of steps.
+// only if it is violated by more than rounding explains. Second, the step length is chosen by
+// Harris's ratio test, which prefers large pivots among near ties. Third, if a tight row drifts
+// from its bound or the problem seems infeasible, a repair computes a new factorisation and
+// refines the solution against the original rows. Fourth, the result is computed from the
+// factorisation, not from the sequence of steps.
 package activeset

@@ -17,10 +17,10 @@ func (e *Edges) Add(from, label, to int32) {
 }
 
 // Refine computes the coarsest partition of the elements such that all elements of one block have
-// edges with the same labels to the same blocks. The partition refines an initial one: first[i] <
-// blocks is the initial block of element i. Refine returns the block of every element and the
-// number n of blocks. Blocks are numbered in no particular order. The only error is the cause of
-// the context's end.
+// edges with the same labels to the same blocks. The partition refines an initial one: first[i]
+// is the initial block of element i, a number below the argument blocks. Refine returns the block
+// of every element and the number n of blocks. Blocks are numbered in no particular order. The
+// only error is the cause of the context's end.
 //
 // This is Hopcroft's algorithm in the form for partial automata (Valmari 2012, "Fast brief
 // practical DFA minimization"). A partition of the elements and a partition of the edges refine

@@ -16,9 +16,8 @@ const canonEntries = 1 << 22
 var errLarge = errors.New("the automaton is too large to minimise")
 
 // Digest returns a hash of the set of sequences that a accepts, among the sequences of length
-// sites with tokens 0 … levels−1. It does not depend on how states and token classes are
-// numbered. Automata with equal transitions in the steps before site number sites have the same
-// digest.
+// sites with tokens 0 … levels−1. It depends only on transitions that sequences of this length
+// can make, and not on how states and token classes are numbered.
 //
 // Automata with up to 2²² table entries are minimised first. Two such automata of the same
 // language therefore have the same digest if all their states are reached before the last step.

@@ -16,8 +16,8 @@ import (
 // along every line, it is an increasing function of a concave function.
 type Func func(lambda, gradient, curvature []float64) float64
 
-// Thresholds on the [Residual] of a maximisation. It stops at Tolerance. If rounding prevents a
-// smaller residual, a residual of at most Accepted counts as a maximum.
+// Thresholds on the [Residual] of a maximisation. [Maximize] stops at Tolerance. If rounding
+// prevents a smaller residual, a residual of at most Accepted counts as a maximum.
 const (
 	Tolerance = 1e-13
 	Accepted  = 1e-10

@@ -15,7 +15,7 @@ import (
 type Absorbing interface{ Masks(l int32) bool }
 
 // Check returns an error if the denoiser d and the diffusion process use different mask tokens.
-// The process is the argument steps, already bound to a problem. A denoiser that does not
+// The argument steps is what the process returns from its method Bind. A denoiser that does not
 // implement [energy.Masking] passes.
 func Check(d, steps any) error {
 	m, ok := energy.As[energy.Masking](d)

@@ -2,10 +2,10 @@
 // A file is a frame with a head, followed by frames of a few consecutive draws of one block of
 // chains, in the order of writing:
 //
-//	head:  kind of site, sites, first chain, chains, chains of a block, bits of a
+//	head:  kind of site, sites, first chain, chains, chains of a block, bits per
 //	       site, settings
 //	draws: digest of the settings, block, first draw, draws, number of the frame, then
-//	       per draw the states (of each chain, in whole bytes) and, of every chain,
+//	       per draw the states (of each chain, in whole bytes) and, for every chain,
 //	       energy, acceptance, sites moved and invalid proposals
 //
 // A site takes 1, 2, 4, 8, 16 or 32 bits, depending on the levels of the model; a real takes 32.

@@ -16,13 +16,13 @@ const minExpected = 10
 // probabilities miss 1 by about 1e-7, which millions of draws cannot detect.
 const normTolerance = 1e-6
 
-// PValue returns a bound on the probability that independent draws from the distribution p are
-// as far from it as counts are: P(PValue ≤ r) ≤ r for every r and every number of draws. It is
-// twice the smaller of
+// PValue returns a bound on the probability that independent draws from the distribution p are as
+// far from p as counts are: P(PValue ≤ r) ≤ r for every r and every number of draws. It is twice
+// the smaller of
 //
-//   - cells times the smallest two-sided binomial tail of a cell, and
-//   - Fisher's combination of the tails of N_k given N_1 … N_{k−1}, after cells
-//     that expect fewer than 10 draws have been pooled.
+//   - the number of cells with 0 < p < 1, times the smallest two-sided binomial tail of a cell, and
+//   - Fisher's combination of the binomial tails of each cell's count given the counts before it,
+//     after cells that expect fewer than 10 draws have been pooled.
 //
 // It panics unless len(counts) = len(p), all counts are ≥ 0, all p are ≥ 0 and |Σp − 1| ≤ 1e-6.
 // Without draws it returns 1.

@@ -148,8 +148,9 @@ func (s *Session) End() {
 	}
 }
 
-// Run makes n more steps by calling step. Each call of step makes one or more steps, but none
-// beyond the step number to, at which a checkpoint is due or the Run ends.
+// Run makes n more steps by calling step. Each call of step makes one or more steps, but does not
+// go beyond the step whose number is its argument to. At that step a checkpoint is due or the Run
+// ends.
 func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error {
 	if err := s.BeginSaving(ctx, "Run", n); err != nil {
 		return err

@@ -59,9 +59,8 @@ func (m *Absorbing) Left(x []int32) int {
 }
 
 // Condition turns the prediction v into the posterior given x: rows of unmasked tokens become
-// one-hot, and the mask loses its weight in the other rows. A prediction for a site that ignores
-// the site's own token is treated like any other, because a mask carries no information about the
-// token.
+// one-hot, and the mask loses its weight in the other rows. This also holds for a prediction that
+// ignores each site's own token, because a mask carries no information about the token.
 func (m *Absorbing) Condition(v []float32, x []int32, _ float64, _ bool) {
 	check.Len("diffusion", "v", len(v), len(x)*m.Levels)
 	for i, l := range x {

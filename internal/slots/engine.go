@@ -228,8 +228,9 @@ func (e *Engine[S]) Start(i, number int, seed, chain uint64) {
 	e.Begin(i)
 }
 
-// Clamp fixes the states of sites of slot i. The list every holds the values for all slots, and
-// own holds the values for this slot, which take precedence. Blank entries leave a site free.
+// Clamp fixes the states of sites of slot i. The argument every holds the values for all slots.
+// The argument own holds the values for this slot, which take precedence. Blank entries leave a
+// site free.
 func (e *Engine[S]) Clamp(i int, every, own []S) {
 	if i == 0 {
 		e.clamped = false

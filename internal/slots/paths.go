@@ -318,8 +318,8 @@ const Defence = 1.0 / 16
 // where δ is [Defence]. A row without any weight becomes uniform, because its site may stay
 // masked in this step and be unmasked in a later step whose row has weight. Rows with a NaN or
 // +Inf are copied unchanged. The argument mask is the level that is not a token, or −1. Mix sets
-// mixed for the sites whose rows it changes, and reports whether it changed any. If it changed
-// none, the content of dst is undefined.
+// mixed[i] for each site i whose row it changes, and reports whether it changed any. If it
+// changed none, the content of dst is undefined.
 func Mix(dst, v []float32, mixed []bool, unknown func(i int) bool, mask int32) bool {
 	levels, some := len(v)/len(mixed), false
 	for i := range mixed {
