@@ -12,7 +12,8 @@ import (
 // Bonds holds the weights w and fields f of an [energy.Pairwise] model, in compressed sparse
 // rows.
 type Bonds struct {
-	Start, Adj    []int32
+	Start, Adj []int32 // neighbours of site i: Adj[Start[i]:Start[i+1]]
+	// weights, parallel to Adj, and the field of every site
 	Weight, Field []float64
 }
 

@@ -13,8 +13,8 @@ import (
 // Absorbing holds the settings and methods shared by all diffusion processes that replace tokens
 // by a mask token (absorbing processes).
 type Absorbing struct {
-	Mask          int32
-	Schedule      noise.Schedule
+	Mask          int32          // level that replaces tokens
+	Schedule      noise.Schedule // signal level as a function of time
 	Sites, Levels int
 }
 

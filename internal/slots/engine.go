@@ -91,6 +91,7 @@ type Engine[S energy.Site] struct {
 	// without predictions.
 	Ask func(ctx context.Context, v []float32, q energy.Noised[S]) error
 
+	// passed on to the denoiser in the fields of energy.Noised with the same names
 	Meta     any
 	Guided   bool
 	Reveals  energy.Reveals

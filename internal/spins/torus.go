@@ -146,7 +146,7 @@ type Scratch struct {
 // generator is ARS4x32 if ARS is true, and otherwise Philox4x32.
 type Source struct {
 	ARS                bool
-	Seed, Chain, Group uint64
+	Seed, Chain, Group uint64 // key, number of the stream, and first group
 }
 
 // Tally counts, for sites of one colour, the bonds between two sites in state 1, the sites in

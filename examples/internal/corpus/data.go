@@ -22,12 +22,12 @@ import (
 // the same molecule have the same identity.
 type Corpus struct {
 	Name          string
-	Train, Held   []string
+	Train, Held   []string // training strings and held-out strings
 	Letters       []rune
 	Pad           int32
 	Sites, Levels int
-	TrainX        [][]int32
-	Chemical      bool // whether the strings are molecules that the SMILES parser can read
+	TrainX        [][]int32 // tokens of the training strings
+	Chemical      bool      // whether the strings are molecules that the SMILES parser can read
 	Identity      func(text string) string
 	// identities of the strings that are not new, and of the held-out strings
 	Known, HeldKey map[string]bool

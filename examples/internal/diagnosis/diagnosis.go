@@ -20,7 +20,7 @@ import (
 // Run holds the draws of one kernel, by chain.
 type Run struct {
 	Name   string
-	Draws  [][]float64
+	Draws  [][]float64 // values of one quantity, by chain
 	Energy [][]float64 // energies in nats of the same draws
 }
 

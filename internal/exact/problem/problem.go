@@ -25,8 +25,8 @@ const Alphabet = "abcde"
 type Problem struct {
 	Language      constraint.Automaton
 	Sites, Levels int
-	V             []float32 // log-weights, sites × levels
-	Judges        []func(x []int32) bool
+	V             []float32              // log-weights, sites × levels
+	Judges        []func(x []int32) bool // for each constraint: whether x satisfies it
 }
 
 // New draws a problem with at most 5 levels and 7 sites, whose space has at most as many
