@@ -1,7 +1,7 @@
 // Package algebra holds the number types and algorithms that the dynamic programs over sequences
-// share: numbers with an unbounded exponent, and semirings over these numbers, over log-weights
-// and over counts. It also holds an algorithm that refines a partition of a labelled graph, and
-// errors that name the site or the weight at which a sum failed.
+// share. It has numbers with an unbounded exponent, and semirings over these numbers, over
+// log-weights and over counts. It refines partitions of labelled graphs. Its errors name the site
+// or the weight at which a sum failed.
 package algebra
 
 import "fmt"

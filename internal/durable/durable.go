@@ -1,5 +1,5 @@
 // Package durable writes files that survive a crash. A new version (generation) of a file
-// replaces the old one only when it is complete and on disk, and the old one is kept under
+// replaces the old one only when it is complete and on disk. The old generation is kept under
 // another name.
 package durable
 

@@ -116,8 +116,9 @@ func (m Ordinal) Window(e []float64, g []float32, x []int32, w int) {
 	}
 }
 
-// Quadratic is the energy E = −½ sᵀAs − bᵀs of spins, for which the stationary distribution of
-// the discrete unadjusted Langevin algorithm (DULA) has a closed form. Its method Field is exact.
+// Quadratic is the energy E = −½ sᵀAs − bᵀs of spins. For this energy, the stationary
+// distribution of the discrete unadjusted Langevin algorithm (DULA) has a closed form. The method
+// Field is exact.
 type Quadratic struct {
 	a [][]float64 // couplings A: symmetric, zero diagonal
 	b []float64

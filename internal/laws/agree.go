@@ -42,8 +42,8 @@ func PValue(counts []int, p []float64) float64 {
 	return min(1, 2*min(tail*float64(max(1, cells)), fisher(counts, p, n)))
 }
 
-// BinomialPValue returns twice the smaller of P(X ≤ k) and P(X ≥ k), at most 1,
-// for X ~ Binomial(n, p), exactly: tails are incomplete beta functions.
+// BinomialPValue returns the exact two-sided p-value of k for X ~ Binomial(n, p): twice the
+// smaller of P(X ≤ k) and P(X ≥ k), but at most 1. The tails are incomplete beta functions.
 func BinomialPValue(k, n int, p float64) float64 {
 	switch {
 	case n < 0 || k < 0 || k > n:

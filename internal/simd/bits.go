@@ -196,10 +196,11 @@ func SpreadBits(x []int32, even, odd []uint64, first, n int) {
 	}
 }
 
-// TallyTorus returns three counts for the sites in the string now: the sites in state 1 (up), the
-// sites that differ from the string old (moved), and the neighbours in state 1 of sites in state
-// 1 (bonds). It panics unless len(now) is a multiple of 8, at most the length of the planes of
-// count, and len(old) is the same.
+// TallyTorus returns three counts for the sites in the string now. The count up is the number of
+// sites in state 1, and moved the number of sites that differ from the string old. The count
+// bonds is the number of neighbours in state 1, summed over the sites in state 1. TallyTorus
+// panics unless len(now) is a multiple of 8, at most the length of the planes of count, and
+// len(old) is the same.
 func TallyTorus(now, old []uint64, count *Counts) (up, moved, bonds int) {
 	checkBits("now", len(now), len(count[0]))
 	checkLen("old", len(old), len(now))

@@ -84,12 +84,12 @@ func FlipBits(dst, own, near []uint64, o *FlipOdds, ars bool, key, stream, group
 }
 
 // TallyFlips counts the flips between two strings. It adds to the tally forth the sites of the
-// first string, from, and those that flip on the way to the second string, to. It adds to the tally
-// back the sites of the second string, and those that flip on the way back. The slices before and
-// after hold the numbers of neighbours in the first and in the second string, in the layout of
-// [GridBits]. Only sites that are set in valid count. It panics unless len(from) is a multiple of
-// 8, at most 512, to and valid have the same length, and before and after three times that length.
-// The result is undefined if a number of neighbours is above 4.
+// first string, from, and those that flip on the way to the second string, to. It adds to the
+// tally back the sites of the second string, and those that flip on the way back. The slices
+// before and after hold the numbers of neighbours in the first and in the second string, in the
+// layout of [GridBits]. Only sites that are set in valid count. It panics unless len(from) is a
+// multiple of 8, at most 512. The strings to and valid must have the same length, and before and
+// after three times that length. The result is undefined if a number of neighbours is above 4.
 func TallyFlips(forth, back *FlipTally, from, to, before, after, valid []uint64) {
 	checkBits("from", len(from), maxBits/64)
 	checkLen("to", len(to), len(from))

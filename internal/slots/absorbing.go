@@ -72,10 +72,10 @@ func (m *Absorbing) Condition(v []float32, x []int32, _ float64, _ bool) {
 	}
 }
 
-// Reveal adds log q(x_s | x_t, x_0), the log-probability of the step from state xt to state xs
-// given every possible token x_0, to the rows of v. The row of a token that was unmasked in the
-// step becomes one-hot. The row of a site that is still masked does not change, because a mask
-// carries no information about its token.
+// Reveal adds the log-probabilities log q(x_s | x_t, x_0) to the rows of v, for every possible
+// token x_0. Here q is the probability of the step from state xt to state xs. The row of a token
+// that was unmasked in the step becomes one-hot. The row of a site that is still masked does not
+// change, because a mask carries no information about its token.
 func (m *Absorbing) Reveal(v []float32, xt, xs []int32) {
 	check.Len("diffusion", "v", len(v), len(xs)*m.Levels)
 	for i, l := range xs {

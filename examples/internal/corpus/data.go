@@ -1,6 +1,6 @@
-// Package corpus holds the code shared by examples that learn strings: loading strings from a
-// file or generating all small molecules, their tokens, the languages that constrain runs, and
-// independent checks.
+// Package corpus holds the code shared by examples that learn strings. It loads strings from a
+// file or generates all small molecules, and converts strings to tokens. It also has the
+// languages that constrain runs, and independent checks of their results.
 package corpus
 
 import (
@@ -41,7 +41,7 @@ type Corpus struct {
 // molecules.
 const understood = 0.99
 
-// Load returns the corpus of a run: the strings of the file data, or, if data is "", all
+// Load returns the corpus of a run. Its strings are those of the file data or, if data is "", all
 // molecules of up to the given number of atoms. The seed determines which strings are held out.
 func Load(data string, atoms int, seed uint64) (*Corpus, error) {
 	c := &Corpus{

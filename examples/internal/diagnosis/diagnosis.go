@@ -1,6 +1,6 @@
-// Package diagnosis plots diagnostics of Markov chains: trace, histogram, forest, ranks,
-// autocorrelation and effective draws of a quantity, its pairs with the energy, and the energy
-// itself. The runs of several kernels are shown side by side.
+// Package diagnosis plots diagnostics of Markov chains, with the runs of several kernels side by
+// side. For one quantity it plots the trace, histogram, forest, ranks, autocorrelation, effective
+// draws, and pairs with the energy. It also plots the energy itself.
 package diagnosis
 
 import (

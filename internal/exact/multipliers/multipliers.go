@@ -292,11 +292,11 @@ func Moments(p, f []*big.Float) (mean, sd float64) {
 	return mean, sd
 }
 
-// Optimum returns by how much λ violates the optimality conditions (Karush, Kuhn and Tucker) of
-// the dual problem with energies f0 and constraints g at temperature beta. Constraint j
-// contributes its violation, or |mean| if it is an equality or λ_j ≠ 0, in standard deviations of
-// g_j under p_λ. The result is the largest contribution. A negative multiplier of an inequality
-// gives +Inf.
+// Optimum returns by how much the multipliers λ violate the optimality conditions (Karush, Kuhn
+// and Tucker) of a dual problem. The problem has energies f0 and constraints g at temperature
+// beta. Constraint j contributes its violation, or |mean| if it is an equality or λ_j ≠ 0, in
+// standard deviations of g_j under p_λ. The result is the largest contribution. A negative
+// multiplier of an inequality gives +Inf.
 func Optimum(f0, g []float64, beta float64, equal []bool, lambda []float64) float64 {
 	n := len(lambda)
 	logw := make([]*big.Float, len(f0))
