@@ -290,9 +290,9 @@ type FlipScratch struct {
 }
 
 // Flip draws which sites of a strip of a colour flip, all at once, given the other colour. For
-// every site that is not fixed, it adds to t the site's old state, its neighbours and whether it
-// flips. It returns the tally of all sites of the strip in their new states. Call Close when all
-// strips are done.
+// every site that is not fixed, it counts in t the site's old state, its number of neighbours in
+// state 1, and whether it flips. It returns the tally of all sites of the strip in their new
+// states. Call Close when all strips are done.
 func (s *State) Flip(t *simd.FlipTally, colour, job int, o *simd.FlipOdds, from Source, w *FlipScratch) (delta Tally) {
 	lo := job * strip
 	hi := min(lo+strip, s.words)

@@ -180,7 +180,7 @@ func (k *rowGibbs) swap(with holder, chains []int, moved []int) {
 }
 
 // Step makes one step of every chain. If the [sampler.Control] has a Company, it also moves the
-// chains of that second block. It implements [sampler.Transition].
+// chains of the second block that the Company holds. It implements [sampler.Transition].
 func (k *rowGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if len(ctl.Company) > 0 {
 		return k.batch(ctl, info, x, r)

@@ -74,7 +74,7 @@ func (f *Fields) word(what string, v, least, most uint64) uint64 {
 }
 
 // Tag appends or reads a number that identifies a format. If it reads another number, the error
-// says that the checkpoint belongs to what the argument foreign names.
+// says that the checkpoint is of the kind that the argument foreign describes.
 func (f *Fields) Tag(tag uint64, foreign string) {
 	if got := f.word("", tag, 0, math.MaxUint64); got != tag {
 		f.Fail(fmt.Errorf("the checkpoint is of %s: format %d, want %d", foreign, got, tag))
