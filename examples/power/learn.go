@@ -102,8 +102,9 @@ type pupil struct {
 	expert energy.Denoiser[float32] // ST; nil for the Monte Carlo score
 }
 
-// Predict stores the predictions of ST, which ignores the multipliers, or of the Monte Carlo
-// score. It implements pdi.Predictor.
+// Predict stores predictions from which another network learns: those of the Monte Carlo score
+// or, if warm-starting, of a supervised network, which ignores the multipliers. It implements
+// pdi.Predictor.
 func (t *pupil) Predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error {
 	if t.expert == nil {
 		return t.Predictor.Predict(v, x, alpha, lambda, src)

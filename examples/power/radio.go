@@ -262,7 +262,7 @@ func (t *target) Score(s, x []float32) {
 	t.slopes(s, x, weight)
 }
 
-// Violation stores by how much every user's rate falls short of the least rate. It implements
+// Violation stores by how much every user's rate falls short of the minimum rate. It implements
 // pdi.Tilted.
 func (t *target) Violation(g []float64, x []float32) {
 	t.rates(g, x)
@@ -294,7 +294,7 @@ func (s shortfall) missing(e []float64, x []float32) []float64 {
 	return g
 }
 
-// Score stores the gradient of −‖max(0, g)‖, which is 0 where no user misses the least rate. It
+// Score stores the gradient of −‖max(0, g)‖, which is 0 where no user misses the minimum rate. It
 // implements energy.Scored.
 func (s shortfall) Score(d, x []float32) {
 	e := make([]float64, len(x)/s.n)

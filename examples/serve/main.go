@@ -1,6 +1,6 @@
-// Serve is a small HTTP server with an API like OpenAI's. A model completes a text, restricted
-// to a JSON Schema, a regular expression or a grammar given in the request. It shows where a
-// language model server computes masks: after the network and before the draw.
+// Serve is a small HTTP server with an API like OpenAI's. A model completes a text, restricted to
+// a JSON Schema, a regular expression or a grammar given in the request. The example shows where
+// a language model server computes masks: after the network and before the draw.
 //
 //	go -C examples run ./serve -addr 127.0.0.1:8080
 //	go -C examples run ./serve -addr 127.0.0.1:8080 -vocab tokenizer.json

@@ -3,10 +3,10 @@
 //
 //	min_x ½‖x−v‖² + Σ_j cap_j·distance(a_jᵀx, [lo_j, hi_j]),
 //
-// where rows a_j have norm 1 and distance is the distance of a number from an interval. If lo_j =
-// hi_j, row j is an equation. If cap_j = +Inf, row j must hold. A [Solver] uses the Euclidean
-// norm. A [Metric] and, for larger n, a [Gram] use the norm of any positive semidefinite matrix P
-// instead.
+// where rows a_j have norm 1, distance is the distance of a number from an interval, and cap_j is
+// the penalty per unit of violation. If cap_j = +Inf, row j must hold. If lo_j = hi_j, row j is
+// an equation. A [Solver] uses the Euclidean norm. A [Metric] and, for larger n, a [Gram] use the
+// norm of any positive semidefinite matrix P instead.
 //
 // The method is that of Goldfarb and Idnani (Mathematical Programming 27, 1983) with upper limits
 // on the multipliers. It maintains x = v − Aᵀu with multipliers u of the right sign, adds one
@@ -16,9 +16,9 @@
 // operations, so the method is meant for n up to some hundreds.
 //
 // Four measures prevent failure. First, a row within 1e-6 of the span of the tight rows enters
-// only if it is violated by more than rounding explains. Second, the ratio test is that of
-// Harris, which prefers large pivots among near ties. Third, if a tight row drifts from its bound
-// or the problem seems infeasible, a repair computes a new factorisation and refines it against
-// the rows themselves. Fourth, the result is computed from the factorisation, not from the
-// sequence of steps.
+// only if it is violated by more than rounding explains. Second, the step length is chosen by
+// Harris's ratio test, which prefers large pivots among near ties. Third, if a tight row drifts
+// from its bound or the problem seems infeasible, a repair computes a new factorisation and
+// refines the solution against the original rows. Fourth, the result is computed from the
+// factorisation, not from the sequence of steps.
 package activeset

@@ -2,11 +2,12 @@ package activeset
 
 import "math"
 
-// Gram solves the problem of a [Metric] for larger n. For the tight rows T it stores the Cholesky
-// factor of their Gram matrix A_T·P·A_Tᵀ instead of an orthogonal basis, and rows stay sparse. An
-// iteration costs about n·q + q² operations for q tight rows, and a new metric costs only the
-// rows of P. The price is accuracy: nearly dependent rows are treated as dependent earlier than
-// by a Metric. A Gram is not safe for concurrent use. After the first calls it does not allocate.
+// Gram solves the problem of a [Metric] for larger n. For the set T of tight rows, which hold
+// with equality, it stores the Cholesky factor of their Gram matrix A_T·P·A_Tᵀ instead of an
+// orthogonal basis. Rows stay sparse. With q tight rows, an iteration costs about n·q + q²
+// operations, and a new metric costs only the rows of P. The price is accuracy: nearly dependent
+// rows are treated as dependent earlier than by a Metric. A Gram is not safe for concurrent use.
+// After the first calls it does not allocate.
 type Gram struct {
 	a      Rows // rows as given to NewGram
 	inner  *Solver
@@ -19,8 +20,7 @@ type Gram struct {
 	x      []float64
 }
 
-// NewGram returns a solver for the sparse rows of a. It has no metric until Factor is
-// called.
+// NewGram returns a solver for the sparse rows of a. Call Factor to set its metric before Solve.
 func NewGram(a Rows) *Gram {
 	n, m := a.N, len(a.Lo)
 	f := &Gram{
@@ -42,8 +42,8 @@ func NewGram(a Rows) *Gram {
 	return f
 }
 
-// Factor sets the metric P. The function apply stores P·src in dst; it is called n times, with
-// unit vectors.
+// Factor sets the metric P. The function apply stores P·src in dst. Factor calls it n times, with
+// unit vectors as src.
 func (f *Gram) Factor(apply func(dst, src []float64)) {
 	n := f.a.N
 	for i := range n {
@@ -54,7 +54,8 @@ func (f *Gram) Factor(apply func(dst, src []float64)) {
 	f.Refresh(0)
 }
 
-// Refresh rescales the rows first, first+1, …. Call it after changing these rows.
+// Refresh prepares row number first and all rows after it for the metric. Call it after changing
+// these rows.
 func (f *Gram) Refresh(first int) {
 	n := f.a.N
 	for j := first; j < len(f.norm); j++ {
@@ -79,7 +80,7 @@ func (f *Gram) Refresh(first int) {
 	}
 }
 
-// Solve does the same as [Metric.Solve].
+// Solve stores in change the displacement z − v = −PAᵀu; see [Metric.Solve].
 func (f *Gram) Solve(change, u, v, limit []float64, m int, least float64) Status {
 	for j, g := range f.norm[:m] {
 		t := f.a.dot(j, v)
@@ -99,7 +100,8 @@ func (f *Gram) Solve(change, u, v, limit []float64, m int, least float64) Status
 	return status
 }
 
-// Conflict returns the result of [Solver.Conflict], with weights for the rows as given.
+// Conflict returns rows that cannot hold together, and their weights; see [Solver.Conflict]. The
+// weights refer to the unscaled rows passed to NewGram.
 func (f *Gram) Conflict() (rows []int, weights []float64) {
 	rows, weights = f.inner.Conflict()
 	for k, j := range rows {
@@ -108,5 +110,5 @@ func (f *Gram) Conflict() (rows []int, weights []float64) {
 	return rows, weights
 }
 
-// Steps returns the number of steps of the last Solve.
+// Steps returns the number of iterations of the last Solve.
 func (f *Gram) Steps() int { return f.inner.Steps() }

@@ -6,9 +6,9 @@ import "math"
 //
 //	min_z ½(z−v)ᵀP⁻¹(z−v) + Σ_j cap_j·distance(a_jᵀz, [lo_j, hi_j]),
 //
-// whose solution is z = v − PAᵀu, on the range of P. With P = LLᵀ and z = v + Lx, this is the
-// problem of a [Solver] for x near 0 and the dense rows Lᵀa_j, scaled to norm 1. A Metric is not
-// safe for concurrent use. After the first calls it does not allocate.
+// where z − v is in the range of P. The solution is z = v − PAᵀu. Substituting P = LLᵀ and z = v
+// + Lx gives the problem of a [Solver] for x, with the point 0 and the dense rows Lᵀa_j scaled to
+// norm 1. A Metric is not safe for concurrent use. After the first calls it does not allocate.
 type Metric struct {
 	a      Rows      // rows as given to NewMetric
 	inner  *Solver   // solver for the dense rows Lᵀa_j
@@ -22,8 +22,8 @@ type Metric struct {
 	x      []float64
 }
 
-// NewMetric returns a solver for the sparse rows of a. It has no metric until Factor is
-// called.
+// NewMetric returns a solver for the sparse rows of a. Call Factor to set its metric before
+// Solve.
 func NewMetric(a Rows) *Metric {
 	n, m := a.N, len(a.Lo)
 	f := &Metric{
@@ -35,9 +35,9 @@ func NewMetric(a Rows) *Metric {
 	return f
 }
 
-// Factor sets the metric P. The function apply stores P·src in dst. Factor calls it n times and
-// then costs n³/3 operations. The Cholesky factorisation is pivoted and stops when only rounding
-// error of P is left.
+// Factor sets the metric P and computes its Cholesky factor. The function apply stores P·src in
+// dst and is called n times. The factorisation takes n³/3 operations. It is pivoted, and stops
+// when only rounding error of P is left.
 func (f *Metric) Factor(apply func(dst, src []float64)) {
 	n := f.a.N
 	for i := range n {
@@ -84,8 +84,8 @@ func (f *Metric) eliminate(k, at int) {
 	f.pivot[at] = math.Inf(-1)
 }
 
-// Refresh transforms the rows first, first+1, … to the metric again. Call it after changing these
-// rows.
+// Refresh transforms row number first and all rows after it to the metric. Call it after changing
+// these rows.
 func (f *Metric) Refresh(first int) {
 	n := f.a.N
 	for j := first; j < len(f.norm); j++ {
@@ -135,7 +135,8 @@ func (f *Metric) scale(u, v, limit []float64, m int) {
 	}
 }
 
-// Conflict returns the result of [Solver.Conflict], with weights for the rows as given.
+// Conflict returns rows that cannot hold together, and their weights; see [Solver.Conflict]. The
+// weights refer to the unscaled rows passed to NewMetric.
 func (f *Metric) Conflict() (rows []int, weights []float64) {
 	rows, weights = f.inner.Conflict()
 	for k, j := range rows {
@@ -144,5 +145,5 @@ func (f *Metric) Conflict() (rows []int, weights []float64) {
 	return rows, weights
 }
 
-// Steps returns the number of steps of the last Solve.
+// Steps returns the number of iterations of the last Solve.
 func (f *Metric) Steps() int { return f.inner.Steps() }

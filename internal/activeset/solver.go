@@ -6,7 +6,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Status is the outcome of a Solve.
+// Status is the outcome of [Solver.Solve].
 type Status int8
 
 const (
@@ -47,9 +47,9 @@ const (
 	capped              // the row's multiplier is at ±cap
 )
 
-// Solver solves a sequence of problems for the same rows, each starting from given multipliers.
-// The result depends only on the arguments of Solve. A Solver is not safe for concurrent use.
-// After the first calls it does not allocate.
+// Solver solves a sequence of problems for the same rows, each starting from the multipliers that
+// the caller passes. The result depends only on the arguments of Solve. A Solver is not safe for
+// concurrent use. After the first calls it does not allocate.
 type Solver struct {
 	factor
 	a     Rows
@@ -91,8 +91,9 @@ func New(a Rows) *Solver {
 }
 
 // Conflict returns rows that cannot hold together, and their weights w_j, after a Solve that
-// returned [Infeasible]. Σ_j w_j·a_j is zero, but the bounds require Σ_j w_j·(a_j·x) < 0. Without
-// any one of the rows the others are feasible. The slices are valid until the next Solve.
+// returned [Infeasible]. Σ_j w_j·a_j is zero, but the bounds require Σ_j w_j·(a_j·x) < 0. If any
+// one of these rows is removed, the others are feasible. The slices are valid until the next
+// Solve.
 func (s *Solver) Conflict() (rows []int, weights []float64) { return s.conflict, s.influence }
 
 // Steps returns the number of iterations of the last Solve.
@@ -366,11 +367,11 @@ func (s *Solver) refineInside() {
 	}
 }
 
-// Solve stores in x the minimiser for rows 0 … m−1 and the point v, and in u the multipliers, so
-// that x = v − Aᵀu. It starts from the multipliers in u. A positive multiplier belongs to hi.
-// The slice limit holds the cap of every row, 0 … +Inf. The number least is a lower bound on the
-// scale of the data, to which tolerances are relative; 0 means no bound. The slices x and v may
-// be the same.
+// Solve stores in x the solution for the point v and rows 0 … m−1, and in u the multipliers, so
+// that x = v − Aᵀu. It starts from the multipliers in u. If u_j > 0, row j is at or above hi_j;
+// if u_j < 0, it is at or below lo_j. The slice limit holds the cap of every row, 0 … +Inf.
+// Tolerances are relative to the scale of the data. The number least is a lower bound on this
+// scale; 0 means no bound. The slices x and v may be the same.
 func (s *Solver) Solve(x, u, v, limit []float64, m int, least float64) Status {
 	s.v, s.u, s.limit, s.m = v, u, limit, m
 	s.begin(least)

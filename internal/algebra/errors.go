@@ -1,7 +1,7 @@
 // Package algebra holds the number types and algorithms that the dynamic programs over sequences
 // share. It has numbers with an unbounded exponent, and semirings over these numbers, over
-// log-weights and over counts. It also has errors that name the site or the weight at which a sum
-// failed, and an algorithm for partition refinement of labelled graphs.
+// log-weights and over counts. It refines partitions of labelled graphs. Its errors name the site
+// or the weight at which a sum failed.
 package algebra
 
 import "fmt"
@@ -13,7 +13,7 @@ type DeadError struct {
 	Site int
 }
 
-// Error returns a message with the site at which all sequences end.
+// Error returns a message that contains Site.
 func (e *DeadError) Error() string { return fmt.Sprintf("no sequence left at site %d", e.Site) }
 
 // WeightError reports a log-weight that is NaN, or infinite with a sign that is not allowed.

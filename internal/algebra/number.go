@@ -23,8 +23,8 @@ const (
 	wordDown = 0x1p-512
 )
 
-// Normal returns x with M in the range that Number requires. Before, M may be the result of one
-// sum or product of numbers in that range.
+// Normal returns x with M in the range that [Number] requires. It accepts an x.M that is the sum
+// or product of two numbers in that range.
 func (x Number) Normal() Number {
 	switch {
 	case x.M == 0:
@@ -40,8 +40,7 @@ func (x Number) Normal() Number {
 // Times returns x·y.
 func (x Number) Times(y Number) Number { return Number{x.M * y.M, x.E + y.E}.Normal() }
 
-// Plus returns x + y. Terms whose exponents E differ by 1 must both be added, because 2^255·2^0
-// and 2^-256·2^512 differ only by a factor of two.
+// Plus returns x + y. It ignores the smaller term only if the exponents E differ by 2 or more.
 func (x Number) Plus(y Number) Number {
 	switch {
 	case x.M == 0:
@@ -125,8 +124,8 @@ func (x Number) Less(y Number) bool {
 	return x.M < y.M
 }
 
-// List holds numbers mantissa·2^exponent, where the mantissa is 0 or near 1. It is used for
-// sums of many products with a single logarithm at the end. The zero value is empty.
+// List holds numbers in the form mantissa·2^exponent, where the mantissa is 0 or near 1. With it,
+// a sum of many products needs only a single logarithm at the end. The zero value is empty.
 type List struct {
 	mantissa []float64
 	exponent []int32

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 )
 
-// Ring is a semiring over values of type T, with the two inner loops of the dynamic programs. Its
+// Ring is a semiring over values of type T, with the inner loops of the dynamic programs. Its
 // implementations are empty structs, so that generic code is compiled separately for each
 // implementation.
 type Ring[T any] interface {

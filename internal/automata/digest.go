@@ -15,12 +15,13 @@ const canonEntries = 1 << 22
 // errLarge stops an exploration that has exceeded canonEntries.
 var errLarge = errors.New("the automaton is too large to minimise")
 
-// Digest returns a hash of the set of sequences that a accepts, for sequences of sites tokens
-// below levels. It does not depend on how states and token classes are numbered: automata with
-// equal transitions in the first sites steps have the same digest. Automata with up to 2²² table
-// entries are minimised first. Two such automata of the same language therefore have the same
-// digest if all their states are reached before the last step. The error is the cause of the
-// context.
+// Digest returns a hash of the set of sequences that a accepts, among the sequences of length
+// sites with tokens 0 … levels−1. It depends only on transitions that sequences of this length
+// can make, and not on how states and token classes are numbered.
+//
+// Automata with up to 2²² table entries are minimised first. Two such automata of the same
+// language therefore have the same digest if all their states are reached before the last step.
+// The only error is the cause of the context's end.
 func Digest(ctx context.Context, a Automaton, sites, levels int) (uint64, error) {
 	h := fnv.New64a()
 	t, err := explore(ctx, a, levels, sites, func(_, entries int) error {

@@ -11,11 +11,11 @@ import (
 
 // Table is an automaton as a dense table. It has one row per state, which holds the next state
 // for each token class. The start state is 0. Unless it was returned by [Minimal], a table may
-// have states that are dead, unreachable or equivalent.
+// have states that are unreachable, equivalent, or dead (they lead to no accepted sequence).
 type Table struct {
 	Class []int32 // class of each token; the length is the number of levels
 	Width int     // number of classes
-	To    []int32 // next states, states × Width; −1 is dead
+	To    []int32 // next states, states × Width; −1 if there is none
 	Final []bool  // for each state, whether a sequence may end there
 }
 
@@ -25,7 +25,7 @@ func (t *Table) States() int { return len(t.Final) }
 // Start returns 0.
 func (t *Table) Start() int { return 0 }
 
-// Levels returns the number of tokens in the table. All other tokens are dead.
+// Levels returns the number of tokens in the table. For all other tokens, Next returns −1.
 func (t *Table) Levels() int { return len(t.Class) }
 
 // Next returns the state after token, or −1 if there is none.
@@ -258,9 +258,10 @@ func (t *Table) keep(meter *poll.Meter, live []bool) bool {
 	return true
 }
 
-// Minimal returns the unique minimal table of the language of t, and leaves t unchanged. The result
-// has no dead states. Its states are numbered in breadth-first order, and its classes by their
-// first token. Minimal returns nil if the language is empty. The error is the cause of the context.
+// Minimal returns the unique minimal table of the language of t, and leaves t unchanged. The
+// result has no dead states. Its states are numbered in breadth-first order, and its classes by
+// their first token. Minimal returns nil if the language is empty. The only error is the cause of
+// the context's end.
 func Minimal(ctx context.Context, t *Table) (*Table, error) {
 	var meter poll.Meter
 	meter.Watch(ctx)

@@ -12,7 +12,8 @@ import (
 // Bonds holds the weights w and fields f of an [energy.Pairwise] model, in compressed sparse
 // rows.
 type Bonds struct {
-	Start, Adj    []int32
+	Start, Adj []int32 // neighbours of site i: Adj[Start[i]:Start[i+1]]
+	// weights, parallel to Adj, and the field of every site
 	Weight, Field []float64
 }
 
@@ -86,7 +87,7 @@ const (
 
 // Integers returns the weights and fields as multiples of their largest common unit, up to
 // rounding. If all numbers are 0, the unit is 1. The result ok is false if there is no common
-// unit, or if a change of one site can change the energy by more than most units.
+// unit, or if changing one site can change the energy by more units than the argument most.
 func (b *Bonds) Integers(most int) (weight, field []int32, unit float64, ok bool) {
 	reach := b.Reach()
 	if !(reach <= math.MaxFloat64) {

@@ -73,8 +73,8 @@ func Nil(v any) bool {
 	return false
 }
 
-// Shape checks a model and a number of chains, 1 … most, and returns the model's shape. The
-// argument who, such as "mcmc: DMALA", begins the error message.
+// Shape checks a model and the number of its chains, which must be 1 … most, and returns the
+// model's shape. The argument who, such as "mcmc: DMALA", begins the error message.
 func Shape(who string, m interface{ Shape() (sites, levels int) }, chains, most int) (sites, levels int, err error) {
 	if Nil(m) {
 		return 0, 0, fmt.Errorf("%s: model = nil", who)
@@ -142,10 +142,9 @@ func Entries(who, names string, factors ...int) error {
 	return nil
 }
 
-// If returns an error if bad is true, and nil otherwise. The function cmp.Or returns the first
-// error of several calls. All calls are evaluated, so an argument must not depend on an earlier
-// check. A call allocates even if bad is false, so do not use it in a step or in a loop over
-// sites.
+// If returns an error if bad is true, and nil otherwise. Pass several calls to cmp.Or to get the
+// first error. All calls are evaluated, so an argument must not depend on an earlier check. A
+// call allocates even if bad is false, so do not use it in a step or in a loop over sites.
 func If(bad bool, format string, args ...any) error {
 	if bad {
 		return fmt.Errorf(format, args...)
@@ -160,8 +159,8 @@ type Setting struct {
 	least, usual int
 }
 
-// Number returns a setting whose smallest valid value is least. The value 0 selects the default,
-// the argument usual.
+// Number returns a setting with the given name, stored in value. Its smallest valid value is the
+// argument least. The value 0 selects the default, which is the argument usual.
 func Number(name string, value *int, least, usual int) Setting {
 	return Setting{name, value, least, usual}
 }
@@ -206,7 +205,8 @@ func Refuse(prefix string, rules ...Refusal) error {
 }
 
 // Model returns the shape of m, or an error if m is nil or has no sites or levels. The error
-// message describes m as the argument called name of the constructor caller in package who.
+// message names the package who, its constructor (the argument caller) and the constructor's
+// argument name, which holds m.
 func Model(who, caller, name string, m interface{ Shape() (sites, levels int) }) (sites, levels int, err error) {
 	if Nil(m) {
 		return 0, 0, fmt.Errorf("%s: %s: %s is nil", who, caller, name)
@@ -222,9 +222,9 @@ func Model(who, caller, name string, m interface{ Shape() (sites, levels int) })
 // float32 numbers miss 1 by about 1e-7.
 const rowTolerance = 1e-6
 
-// Probabilities returns an error unless p consists of rows of the given length whose entries are ≥
-// 0 and sum to 1 within 1e-6. The error message describes p as the argument called name of the
-// constructor caller in package who.
+// Probabilities returns an error unless p consists of rows of the given length whose entries are
+// ≥ 0 and sum to 1 within 1e-6. The error message names the package who, its constructor (the
+// argument caller) and the constructor's argument name, which holds p.
 func Probabilities(who, caller, name string, p []float64, length int) error {
 	for r := 0; r < len(p); r += length {
 		sum := 0.0

@@ -12,7 +12,8 @@ type named interface {
 	String() string
 }
 
-// Name returns the name of v for a String method. A value without a name becomes "kind(v)".
+// Name returns names[v], or "kind(v)" if v is outside names. It implements the String method of
+// an enumeration.
 func Name[E ~int | ~uint8](kind string, v E, names ...string) string {
 	if v < 0 || int(v) >= len(names) {
 		return fmt.Sprintf("%s(%d)", kind, int(v))
@@ -20,8 +21,8 @@ func Name[E ~int | ~uint8](kind string, v E, names ...string) string {
 	return names[v]
 }
 
-// MarshalName returns the name of v, for a MarshalText method. The argument last is the last
-// value of the enumeration.
+// MarshalName returns the name of v, or an error unless 0 ≤ v ≤ last. It implements the
+// MarshalText method of an enumeration. The argument what begins the error message.
 func MarshalName[E named](what string, v, last E) ([]byte, error) {
 	if v < 0 || v > last {
 		return nil, fmt.Errorf("%s = %d, want 0 … %d", what, int(v), int(last))
@@ -29,7 +30,8 @@ func MarshalName[E named](what string, v, last E) ([]byte, error) {
 	return []byte(v.String()), nil
 }
 
-// UnmarshalName sets v to the value with the given name, for an UnmarshalText method.
+// UnmarshalName sets v to the value 0 … last with the given name. It implements the UnmarshalText
+// method of an enumeration. The argument what begins the error message.
 func UnmarshalName[E named](what string, v *E, last E, name []byte) error {
 	var names []string
 	for k := E(0); k <= last; k++ {

@@ -12,12 +12,12 @@ import (
 // Func is a smooth concave function on part of λ ≥ 0. A call returns the value at lambda, or −Inf
 // outside the domain. If the value is finite, it also stores the gradient and the curvature,
 // which is the negative Hessian (n × n, positive semidefinite). A value of +Inf means that the
-// point proves that there is no maximum. Instead of concave, the function may also be a monotone
-// function of a concave one along every line.
+// point proves that there is no maximum. The function need not be concave: it is enough that,
+// along every line, it is an increasing function of a concave function.
 type Func func(lambda, gradient, curvature []float64) float64
 
-// Thresholds on the [Residual] of a maximisation. It stops at Tolerance. If rounding prevents a
-// smaller residual, a residual of at most Accepted counts as a maximum.
+// Thresholds on the [Residual] of a maximisation. [Maximize] stops at Tolerance. If rounding
+// prevents a smaller residual, a residual of at most Accepted counts as a maximum.
 const (
 	Tolerance = 1e-13
 	Accepted  = 1e-10
@@ -69,10 +69,10 @@ func newPoint(n int) *point {
 // sign. If free is nil, no λ_j may be negative.
 //
 // A step goes towards the maximum of the quadratic model of f over the allowed multipliers. The
-// model is damped by μ times the diagonal of the curvature (Levenberg and Marquardt). Along the
-// line, the step goes as far as the slope of f stays positive. The search brackets the zero of
+// model is damped by μ times the diagonal of the curvature (Levenberg and Marquardt). Along this
+// direction, the step continues while the slope of f is positive. The search brackets the zero of
 // the slope, because the slope's sign is less sensitive to rounding than values of f. No step
-// goes beyond the maximum on its line. The result does not depend on the units of the
+// goes beyond the maximum along its direction. The result does not depend on the units of the
 // multipliers.
 //
 // Maximize returns the error of the context, an error if the start is outside the domain, or an
@@ -270,8 +270,8 @@ func Residual(lambda, grad, curv []float64, unit Unit, free []bool) float64 {
 	return r
 }
 
-// Within reports whether λ satisfies the optimality conditions within tol times each constraint's
-// unit: the violation of a constraint is at most 0, and it is 0 if the multiplier is positive.
+// Within reports whether λ satisfies the optimality conditions: no violation is positive, and the
+// violation is 0 if the multiplier is positive. Condition j may be missed by tol·unit[j].
 func Within(lambda, violation, unit []float64, tol float64) bool {
 	for j, v := range violation {
 		if lambda[j] > 0 {

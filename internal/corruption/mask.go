@@ -1,5 +1,5 @@
 // Package corruption checks that a denoiser and a diffusion process corrupt tokens in the same
-// way, that is, with the same mask.
+// way, that is, with the same mask token.
 package corruption
 
 import (
@@ -9,12 +9,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Absorbing is implemented by diffusion steps that replace tokens by a mask. It is a copy of
-// diffusion.Absorbing. It is declared here to avoid importing that package.
+// Absorbing is implemented by diffusion processes that replace tokens by a mask token. Masks
+// reports whether level l is that token. Absorbing is a copy of diffusion.Absorbing, which this
+// package cannot import.
 type Absorbing interface{ Masks(l int32) bool }
 
-// Check returns an error if the denoiser d and the bound process steps use different masks. A
-// denoiser that does not implement [energy.Masking] passes.
+// Check returns an error if the denoiser d and the diffusion process use different mask tokens.
+// The argument steps is what the process returns from its method Bind. A denoiser that does not
+// implement [energy.Masking] passes.
 func Check(d, steps any) error {
 	m, ok := energy.As[energy.Masking](d)
 	if !ok || check.Nil(m) {

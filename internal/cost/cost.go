@@ -17,9 +17,9 @@ type Model struct {
 	Row    float64 // cost of exact differences to the levels of one site
 	Move   float64 // cost of updating the exact table after changing one site
 
-	// Field is the cost of computing a field from that of another state, Changed the additional
-	// cost per changed site. They apply to energy.Incremental models; for others, Field is Table
-	// and Changed is 0.
+	// Field is the cost of updating a field after sites have changed (see [energy.Incremental]),
+	// and Changed is the additional cost per changed site. If the model does not implement
+	// energy.Incremental, Field is Table and Changed is 0.
 	Field, Changed float64
 }
 

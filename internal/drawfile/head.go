@@ -21,8 +21,8 @@ const (
 
 // Kinds of sites.
 const (
-	Tokens = iota // kind of sites that are int32 levels
-	Reals         // kind of sites that are float32 numbers
+	Tokens = iota // sites whose values are int32 levels
+	Reals         // sites whose values are float32 numbers
 )
 
 // errTorn means that the file ends within a frame.
@@ -31,8 +31,8 @@ var errTorn = errors.New("the file ends within a frame")
 // Head describes the contents of a draw file: the kind and number of sites, the chains, and the
 // settings of the run.
 type Head struct {
-	Kind, Sites         int
-	First, Count, Block int
+	Kind, Sites         int // Tokens or Reals, and the number of sites of a state
+	First, Count, Block int // first chain, number of chains, and number of chains per block
 	Levels              int // number of levels of a token; 0 if it can be any int32
 	Settings            *fingerprint.List
 

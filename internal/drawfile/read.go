@@ -12,10 +12,10 @@ import (
 
 // Draw is one draw of one chain.
 type Draw[S energy.Site] struct {
-	Chain, Draw    int
-	X              []S // state; overwritten by the next draw
-	Energy, Accept float64
-	Moved, Invalid int
+	Chain, Draw    int     // numbers of the chain and of the draw
+	X              []S     // state; overwritten by the next draw
+	Energy, Accept float64 // energy of X and mean acceptance probability of the step
+	Moved, Invalid int     // number of sites that moved and number of invalid proposals
 }
 
 // Read calls visit for every draw in the file and returns the number of draws per chain. It

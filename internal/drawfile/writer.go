@@ -2,19 +2,19 @@
 // A file is a frame with a head, followed by frames of a few consecutive draws of one block of
 // chains, in the order of writing:
 //
-//	head:  kind of site, sites, first chain, chains, chains of a block, bits of a
+//	head:  kind of site, sites, first chain, chains, chains of a block, bits per
 //	       site, settings
 //	draws: digest of the settings, block, first draw, draws, number of the frame, then
-//	       per draw the states (of each chain, in whole bytes) and, of every chain,
+//	       per draw the states (of each chain, in whole bytes) and, for every chain,
 //	       energy, acceptance, sites moved and invalid proposals
 //
 // A site takes 1, 2, 4, 8, 16 or 32 bits, depending on the levels of the model; a real takes 32.
-// A run that resumes from a checkpoint repeats some draws. A frame therefore replaces all draws
-// of its block in earlier frames, beginning with the number of its own first draw. An incomplete
-// frame at the end, as after a kill, is truncated. Any other fault is an error: a frame that is
-// damaged, is out of order, or skips draws. If chains have missed draws, a frame without draws
-// precedes the first draw after the gap. Files of version 1, with 32 bits per site and without
-// frame numbers, can be read but not continued.
+// A run that resumes from a checkpoint repeats some draws. A frame therefore replaces the draws
+// of its block in earlier frames, from the number of its own first draw on. An incomplete frame
+// at the end, as a killed process leaves it, is cut off. Any other fault is an error: a frame
+// that is damaged, is out of order, or skips draws. If chains have missed draws, a frame without
+// draws precedes the first draw after the gap. Files of version 1, with 32 bits per site and
+// without frame numbers, can be read but not continued.
 //
 // A writer locks its file while it is open.
 package drawfile
@@ -57,9 +57,9 @@ func NewWriter(path string, head Head) *Writer {
 	return &Writer{path: path, head: head, have: make([]int, head.blocks())}
 }
 
-// Open opens or creates the file, and locks it until Close. It returns an error if the file
-// has other settings or is open in another run. An incomplete frame at the end, as after a
-// kill, is truncated.
+// Open opens or creates the file, and locks it until Close. It returns an error if the file has
+// other settings or is open in another run. An incomplete frame at the end, as a killed process
+// leaves it, is cut off.
 func (w *Writer) Open() (err error) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -221,7 +221,8 @@ func (w *Writer) write(p *Page) {
 	w.have[p.block] = p.first + p.many
 }
 
-// Page collects consecutive draws of a block.
+// Page collects consecutive draws of a block of chains, until [Writer.Append] writes them as a
+// frame.
 type Page struct {
 	block, first, many int
 	body, out          []byte
@@ -252,8 +253,8 @@ func States[S energy.Site](w *Writer, p *Page, draw int, x []S) {
 	}
 }
 
-// Info adds one chain's numbers to the draw. It must be called once for every chain of the block,
-// in order, after States.
+// Info adds one chain's energy, acceptance and numbers of moved sites and invalid proposals to
+// the draw. Call it once for every chain of the block, in order, after States.
 func (p *Page) Info(energy, accept float64, moved, invalid int) {
 	p.body = wire.AppendInts(wire.AppendFloat64s(p.body, []float64{energy, accept}), moved, invalid)
 }

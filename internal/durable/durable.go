@@ -1,5 +1,5 @@
 // Package durable writes files that survive a crash. A new version (generation) of a file
-// replaces the old one only when it is complete and on disk, and the old one is kept under
+// replaces the old one only when it is complete and on disk. The old generation is kept under
 // another name.
 package durable
 
@@ -25,7 +25,7 @@ type FS interface {
 	SyncDir(name string) error // makes renames in the folder durable
 }
 
-// File is a file under construction.
+// File is a file that is open for writing.
 type File interface {
 	io.Writer
 	Sync() error
@@ -39,10 +39,10 @@ func temporary(path string) string { return path + ".tmp" }
 
 var table = crc64.MakeTable(crc64.ECMA)
 
-// Save replaces the file path by the output of write. It writes path.tmp, syncs that file, reads it
-// back and compares. Then it renames path to path.old and path.tmp to path, and syncs the folder.
-// Whatever fails and whenever the machine stops, path or path.old holds the old or the new
-// generation. After an error no path.tmp is left.
+// Save replaces the file path by the output of write. It writes path.tmp, syncs that file, and
+// reads it back to compare it with what was written. Then it renames path to path.old and
+// path.tmp to path, and syncs the folder. Whatever fails and whenever the machine stops, path or
+// path.old holds the old or the new generation. After an error no path.tmp is left.
 func Save(fs FS, path string, write func(io.Writer) error) error {
 	return replace(fs, path, temporary(path), write, func() error {
 		if err := fs.Rename(path, Previous(path)); err != nil && !errors.Is(err, os.ErrNotExist) {

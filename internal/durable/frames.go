@@ -50,9 +50,9 @@ func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state fun
 	return wire.Write(w, endMagic, wire.AppendUint64s(nil, sum))
 }
 
-// ReadSettings reads the first frame of a checkpoint and returns the digest of its settings. If
-// they differ from the settings of this run, in the list here, the error is a
-// [*fingerprint.Mismatch].
+// ReadSettings reads the first frame of a checkpoint and returns the digest of its settings. The
+// argument here lists the settings of this run. If they differ from those in the checkpoint, the
+// error is a [*fingerprint.Mismatch].
 func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64, err error) {
 	body, err := wire.Read(r, magic, settingsLimit)
 	if err != nil {
@@ -71,9 +71,9 @@ func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64
 // Read reads a checkpoint written by [Write]. The function frames returns the number of frames.
 // Read calls frames before every frame, so that an early frame can contain the number. The
 // function state reads the body of frame i, which has at most limit bytes without its digest and
-// number. It returns the bytes that it did not read; if there are any, Read returns an error.
-// Read polls ctx before every frame. If the settings differ from those in the list here, the
-// error is a [*fingerprint.Mismatch].
+// number, and returns the bytes left over. If there are any, Read returns an error. Read polls
+// ctx before every frame. The argument here lists the settings of this run. If they differ from
+// those in the checkpoint, the error is a [*fingerprint.Mismatch].
 func Read(ctx context.Context, r io.Reader, magic string, here *fingerprint.List, frames func() int, limit uint64, state func(i int, body []byte) ([]byte, error), inside func(io.Reader) error) error {
 	sum, err := ReadSettings(r, magic, here)
 	if err != nil {
@@ -163,8 +163,8 @@ func LoadFile(ctx context.Context, who, path string, c Checkpointer) error {
 	return nil
 }
 
-// Foreign reports whether err means that a checkpoint belongs to another run. The previous
-// generation would then fail, too.
+// Foreign reports whether err means that a checkpoint belongs to another run. Loading the
+// previous generation would then fail, too.
 func Foreign(err error) bool {
 	var other *fingerprint.Mismatch
 	return errors.As(err, &other)

@@ -8,10 +8,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/heap"
 )
 
-// Best returns the k states of largest weight of the late variables (see [Options]), best first,
-// and their energies −log Σ exp(−E). The sum is over the other variables. If no variable is late,
-// all count as late. States are rows of one slice, indexed by variable number; the entries of
-// other variables are 0. There may be fewer than k states of finite energy.
+// Best returns the k most probable states of the late variables (see [Options]), most probable
+// first. It also returns their energies −log Σ exp(−E), where the sum is over the other
+// variables. If no variable is late, all count as late. States are rows of one slice, indexed by
+// variable number; the entries of other variables are 0. There may be fewer than k states of
+// finite energy.
 //
 // One backward pass finds the first state. At each variable it records the levels that it did not
 // choose and the energies that they cost. The cheapest of these alternatives begins the next

@@ -1,18 +1,19 @@
 // Package elimination computes sums, maxima and exact draws for products of tables over a few
 // variables each, by bucket elimination (Dechter 1999). Variables are summed out one after the
 // other: the tables that contain a variable are multiplied, and the product is summed over the
-// variable. The cost is the size of the largest intermediate table, two to the power of the
-// width.
+// variable. The cost is proportional to the size of the largest intermediate table, whose log₂ is
+// called the width.
 //
-// A [Plan] holds what depends only on the scopes: the order of elimination and the buckets. A
-// [Run] of a Plan holds the messages, which are the intermediate tables, of one worker. Each call
-// takes the tables as an argument; they may differ between calls.
+// A [Plan] holds everything that depends only on the scopes (the variables of each table): the
+// order of elimination and the buckets. A [Run] of a Plan holds the messages, which are the
+// intermediate tables, of one worker. Each call takes the tables as an argument; they may differ
+// between calls.
 //
 // # Numbers
 //
 // Weights are kept in linear space, scaled by powers of two that are stored as integers. A
 // product cannot underflow if the exponents of the smallest positive entries of its operands add
-// up to more than −1000. If they do not for some product, the run starts again with logarithms.
+// up to more than −1000. If this fails for some product, the run starts again with logarithms.
 // Either way no message loses relative accuracy.
 //
 // # Memory

@@ -5,9 +5,9 @@ import "math"
 // Reduced describes a product of tables without the levels that single-variable tables forbid.
 // Variables keep their remaining levels, and those with a single level are removed.
 type Reduced struct {
-	Cards  []int32
-	Scopes [][]int32
-	Tables [][]float64
+	Cards  []int32     // number of levels of each remaining variable
+	Scopes [][]int32   // remaining variables of each table, by their new numbers
+	Tables [][]float64 // entries of each table
 
 	Var    []int32   // original number of each remaining variable
 	Levels [][]int32 // remaining levels of each original variable

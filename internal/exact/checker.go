@@ -22,11 +22,11 @@ type Test interface {
 // [energy.As], with a plain formula for its energy on every state.
 type Checker struct {
 	Model energy.Model
-	Brute func(x []int32) float64
+	Brute func(x []int32) float64 // formula for the energy of a state
 
-	// Exact requires equality. Otherwise energies and differences may be off by 2⁻⁴⁴ times
-	// the largest |energy| + 1, that is, by 2⁹ roundings of 2⁻⁵³ each, far more than these
-	// models have terms.
+	// Exact requires equality. Otherwise energies and differences may be off by 2⁻⁴⁴ times the
+	// largest |energy| + 1, which allows 2⁹ roundings of 2⁻⁵³ each. The models tested have far
+	// fewer terms.
 	Exact bool
 
 	// FirstOrder skips the check of tables. Set it for models whose tables are first-order

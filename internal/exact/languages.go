@@ -9,7 +9,8 @@ type Language interface {
 	Accepting(state int) bool
 }
 
-// Tabled is a Language with a dense transition table over token classes, next[s·classes + c].
+// Tabled is a Language with a dense transition table over token classes: next[s·classes + c] is
+// the state after state s and a token of class c.
 type Tabled interface {
 	Language
 	Table() (next []int32, classes int)

@@ -20,8 +20,8 @@ type Rugged struct {
 	salt          uint64
 }
 
-// NewRugged returns a model whose energies have the standard deviation scale. Table entries have
-// errors of up to noise.
+// NewRugged returns a model with random energies, whose standard deviation is the argument scale.
+// The entries of its tables have errors of up to the argument noise.
 func NewRugged(sites, levels int, scale, noise float64, seed uint64) *Rugged {
 	r := rand.New(rand.NewPCG(seed, 1))
 	m := &Rugged{sites: sites, levels: levels, noise: noise, salt: seed, E: make([]float64, Size(sites, levels))}
@@ -116,8 +116,9 @@ func (m Ordinal) Window(e []float64, g []float32, x []int32, w int) {
 	}
 }
 
-// Quadratic is the energy E = −½ sᵀAs − bᵀs of spins, for which DULA's stationary distribution
-// has a closed form. Its method Field is exact.
+// Quadratic is the energy E = −½ sᵀAs − bᵀs of spins. For this energy, the stationary
+// distribution of the discrete unadjusted Langevin algorithm (DULA) has a closed form. The method
+// Field is exact.
 type Quadratic struct {
 	a [][]float64 // couplings A: symmetric, zero diagonal
 	b []float64

@@ -127,8 +127,9 @@ func (e *Mismatch) Error() string {
 	return fmt.Sprintf("settings differ: %s is %s in the checkpoint and %s here", e.Setting, e.Saved, e.Here)
 }
 
-// Compare returns a *[Mismatch] for the first setting of here that differs from the saved
-// one, or else for the first saved setting that is not set here.
+// Compare compares the settings of this run, which the argument here lists, with the saved ones.
+// It returns a *[Mismatch] for the first setting of this run that differs, or else for the first
+// saved setting that this run does not have.
 func Compare(saved, here *List) error {
 	old := make(map[string]*setting, len(saved.all))
 	for i := range saved.all {
@@ -160,10 +161,10 @@ func Compare(saved, here *List) error {
 	return nil
 }
 
-// Energies returns a *[Mismatch] for the first energy in here that differs from the one in saved.
-// Two energies may differ by 1e-6 times the largest finite energy or the argument least,
-// whichever is larger. Pass least = 0, or least = 1 for running sums that were updated as their
-// terms changed, because their terms may have cancelled.
+// Energies returns a *[Mismatch] for the first energy of this run, in the slice here, that
+// differs from the one in the slice saved. Two energies may differ by 1e-6 times the largest
+// finite energy or the argument least, whichever is larger. Pass least = 0, or least = 1 for
+// running sums that were updated as their terms changed, because their terms may have cancelled.
 func Energies(name string, saved, here []float64, least float64) error {
 	return rows(name, saved, here, singles, least)
 }

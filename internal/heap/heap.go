@@ -1,5 +1,6 @@
-// Package heap implements a binary heap in a slice h, ordered by a function before: no element
-// comes before h[0]. The order of tied elements depends only on the sequence of pushes and pops.
+// Package heap implements a binary heap in a slice h. The caller's function before defines the
+// order: no element comes before h[0]. The order of tied elements depends only on the sequence of
+// pushes and pops.
 package heap
 
 // Push adds x to the heap and returns the extended slice.

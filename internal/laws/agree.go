@@ -16,13 +16,13 @@ const minExpected = 10
 // probabilities miss 1 by about 1e-7, which millions of draws cannot detect.
 const normTolerance = 1e-6
 
-// PValue returns a bound on the probability that independent draws from the distribution p are
-// as far from it as counts are: P(PValue ≤ r) ≤ r for every r and every number of draws. It is
-// twice the smaller of
+// PValue returns a bound on the probability that independent draws from the distribution p are as
+// far from p as counts are: P(PValue ≤ r) ≤ r for every r and every number of draws. It is twice
+// the smaller of
 //
-//   - cells times the smallest two-sided binomial tail of a cell, and
-//   - Fisher's combination of the tails of N_k given N_1 … N_{k−1}, after cells
-//     that expect fewer than 10 draws have been pooled.
+//   - the number of cells with 0 < p < 1, times the smallest two-sided binomial tail of a cell, and
+//   - Fisher's combination of the binomial tails of each cell's count given the counts before it,
+//     after cells that expect fewer than 10 draws have been pooled.
 //
 // It panics unless len(counts) = len(p), all counts are ≥ 0, all p are ≥ 0 and |Σp − 1| ≤ 1e-6.
 // Without draws it returns 1.
@@ -42,8 +42,8 @@ func PValue(counts []int, p []float64) float64 {
 	return min(1, 2*min(tail*float64(max(1, cells)), fisher(counts, p, n)))
 }
 
-// BinomialPValue returns twice the smaller of P(X ≤ k) and P(X ≥ k), at most 1,
-// for X ~ Binomial(n, p), exactly: tails are incomplete beta functions.
+// BinomialPValue returns the exact two-sided p-value of k for X ~ Binomial(n, p): twice the
+// smaller of P(X ≤ k) and P(X ≥ k), but at most 1. The tails are incomplete beta functions.
 func BinomialPValue(k, n int, p float64) float64 {
 	switch {
 	case n < 0 || k < 0 || k > n:

@@ -94,8 +94,8 @@ func Sum(v []float64) float64 {
 	return s.Value()
 }
 
-// Accumulator is a compensated sum (Neumaier 1974). Its error is one rounding unless the sum is
-// smaller than the sum of the absolute terms by more than a factor of 1/ε, where ε = 2⁻⁵³.
+// Accumulator computes a compensated sum (Neumaier 1974). While the terms' absolute values sum to
+// less than 2⁵³ times the absolute value of the sum, the error is about one rounding of the sum.
 type Accumulator struct{ s, c float64 }
 
 // Add adds v.

@@ -188,8 +188,8 @@ func (r Rule) compile() rule {
 }
 
 // Pool replaces the log-weights w of the loaded row by the log-probabilities of the nearest row
-// in which v is most likely by the margin (see [Row]). Do not call it for rows for which
-// [Row.Satisfied] returns true; then projecting a row again does not change a bit of it.
+// in which v is most likely by the margin (see [Row]). Call it only if [Row.Satisfied] returns
+// false. Projecting a row a second time then leaves every bit unchanged.
 func (r *Row) Pool(w []float32, v int32) {
 	if r.Reverse {
 		r.poolReverse(w, v)

@@ -27,8 +27,9 @@ type Set struct {
 //
 //	max Σ_v Y_v + Σ_B Z_B,  Y_u + Y_v + Σ_{B: one of u, v ∈ B} Z_B ≤ W_uv,  Z ≥ 0,
 //
-// where u and v are vertices and B are the Sets. The optimal value is Weight. Any two sets are
-// either nested or disjoint.
+// where u and v are vertices, B runs over the Sets, and the inner sum is over sets that contain
+// exactly one of u and v. The optimal value is Weight. Any two sets are either nested or
+// disjoint.
 type Matching struct {
 	Mate   []int32 // vertex with which each vertex is matched
 	Weight int64

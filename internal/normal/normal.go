@@ -9,10 +9,10 @@ import (
 )
 
 // Fill fills dst with independent standard normal numbers by the polar method of Marsaglia and
-// Bray 1964. The halves of a random word are used as signed fractions. The method needs only a
-// logarithm and a square root, and gives the same bits on every machine. It takes about 1.3
-// words per pair. For an odd dst it discards one number of the last pair, because it keeps no
-// state between calls.
+// Bray 1964. The halves of a random 64-bit word are used as signed fractions. The method needs
+// only a logarithm and a square root, and gives the same bits on every machine. It takes about
+// 1.3 words per pair of numbers. For an odd dst it discards one number of the last pair, because
+// it keeps no state between calls.
 func Fill[T float32 | float64](dst []T, src rand.Source) {
 	for len(dst) > few {
 		n := min(len(dst), 2*points)

@@ -17,8 +17,8 @@ func Err(ctx context.Context) error {
 }
 
 // Every is the number of elementary operations, such as additions, between two polls of a
-// [Meter]. They take about 50 µs. A poll takes less than a thousandth of that time, and the delay
-// is too short for a user to notice.
+// [Meter]. These operations take about 50 µs. A poll takes less than a thousandth of that time,
+// and the delay is too short for a user to notice.
 const Every = 1 << 16
 
 // Meter counts work and polls a context from time to time. The zero Meter and a nil Meter have no

@@ -186,8 +186,8 @@ func Each(workers, jobs int, do func(job int)) {
 	first.Load().resume()
 }
 
-// Panic is the value with which a pool panics in its caller after a job has panicked, whichever
-// goroutine the job ran in. If Value is an error, Panic wraps it.
+// Panic is the value with which Each panics after a job has panicked, in whichever goroutine the
+// job ran. If Value is an error, Panic wraps it.
 type Panic struct {
 	Value any
 	Stack []byte // stack of the goroutine that panicked, at that point
@@ -210,7 +210,7 @@ func repanic() {
 	}
 }
 
-// Throw panics with v, the value that its caller has recovered, as a *[Panic].
+// Throw panics with a *[Panic] that holds v, a panic value that its caller has recovered.
 func Throw(v any) { panic(panicked(v).panicked) }
 
 // ending describes how a job ended that did not return.

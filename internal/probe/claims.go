@@ -11,11 +11,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Claims tests the methods by which a model offers more than its energy. It changes the state x
-// at one or two random sites and compares the claims with the energies: single-site differences
-// and their updates after a change, energies reported by tables, sites without an edge, and the
-// formulas of tori, matchings, pairs, clamps and layers. The error names the claim, the sites and
-// both values. A claim is wrong if it is off by more than float32 rounding.
+// Claims tests the optional methods of a model, those besides its energy. It changes the state x
+// at one or two random sites and compares what these methods claim with the energies. The claims
+// are single-site differences and their updates after a change, energies reported by tables, and
+// sites without an edge. They also include the formulas of tori, matchings, pairs, clamps and
+// layers. The error names the claim, the sites and both values. A claim is wrong if it is off by
+// more than float32 rounding.
 //
 // Claims costs about ten energies, and a table if the model keeps one. It draws from its own
 // stream and does not modify x. If ctx ends, it returns nil.

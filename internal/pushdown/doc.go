@@ -5,10 +5,10 @@
 // # The language
 //
 // A [Machine] reads one byte at every move. States are divided into levels, one for each rule, or
-// group of rules, of a grammar. On a byte, a state is dead, moves inside its level, calls or
-// returns. A call pushes a symbol γ and enters another level at a start state. A return passes a
-// symbol ρ to the caller, which continues at Resume[γ][ρ]. Each string has exactly one run
-// (sequence of moves), so sums over runs are sums over strings.
+// group of rules, of a grammar. On a byte, a state has no move, or it moves inside its level,
+// calls or returns. A call pushes a symbol γ and enters another level at a start state. A return
+// passes a symbol ρ to the caller, which continues at Resume[γ][ρ]. Each string has exactly one
+// run (sequence of moves), so sums over runs are sums over strings.
 //
 // [Lift] converts a machine to the tokens of a vocabulary. Calls and returns that match inside a
 // token cancel. When a token is read in some state, at least one move remains, and the first

@@ -307,7 +307,7 @@ func (l *lifter) trim(ctx context.Context) (*Graph, error) {
 // Vocabulary holds the text of every token, sorted for any number of calls of Lift. It is
 // immutable.
 type Vocabulary struct {
-	Tokens []string
+	Tokens []string // text of each token
 	// tokens that may follow an accepted text; after one of them, only such tokens may follow
 	Pad   []int32
 	order []int32 // tokens that spell a text, sorted by text

@@ -6,17 +6,17 @@ import "fmt"
 type Kind uint8
 
 const (
-	Dead   Kind = iota
-	Inside      // continue at state To in the same level
-	Call        // push Symbol and continue at state To, in another level
-	Return      // pop the stack symbol γ and continue at Resume[γ][Symbol]
+	Dead   Kind = iota // no move: the text is rejected
+	Inside             // continue at state To in the same level
+	Call               // push Symbol and continue at state To, in another level
+	Return             // pop the stack symbol γ and continue at Resume[γ][Symbol]
 )
 
 // Move is one entry of a machine's table.
 type Move struct {
 	Kind   Kind
-	Symbol int32
-	To     int32
+	Symbol int32 // call symbol to push, or return symbol to pass to the caller
+	To     int32 // next state; unused for Return
 }
 
 // Machine is a deterministic pushdown automaton over bytes without ε-moves. It accepts a
@@ -29,8 +29,8 @@ type Machine struct {
 	// Moves[q·Classes+c] is the move of state q on a byte of class c.
 	Moves []Move
 
-	// Resume[γ][ρ] is the state in which a caller that pushed symbol γ continues after its
-	// callee has returned symbol ρ. It is −1 if the caller is then dead.
+	// Resume[γ][ρ] is the state in which a caller that pushed symbol γ continues after its callee
+	// has returned symbol ρ. It is −1 if the caller then rejects the text.
 	Resume [][]int32
 
 	// Level[q] < Levels is the level of state q. Moves of kind Inside, and the states in
@@ -38,8 +38,8 @@ type Machine struct {
 	Level  []int32
 	Levels int
 
-	Start  int32
-	Accept []bool
+	Start  int32  // state before the first byte
+	Accept []bool // for each state: whether a text may end in it
 }
 
 // States returns the number of states.

@@ -13,7 +13,7 @@ import (
 // states that are unreachable or from which no run ends. It merges equivalent states of a level,
 // equivalent call symbols and equivalent return symbols. The machine m must have passed
 // [Machine.Check]. Minimal takes time O(n log n) for a machine whose tables have n entries. The
-// error is the context's cause.
+// only error is the cause of the context's end.
 func (m *Machine) Minimal(ctx context.Context) (*Machine, error) {
 	meter := &poll.Meter{}
 	meter.Watch(ctx)

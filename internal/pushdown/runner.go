@@ -55,8 +55,8 @@ type adjoints interface {
 	of(site, w int) (nested float64, whole algebra.Number)
 }
 
-// NewRunner returns a runner for sequences with the given number of sites. Each row of weights has
-// levels ≥ g.Tokens() entries, and levels that are not tokens of g are dead.
+// NewRunner returns a runner for sequences with the given number of sites. Each row of weights
+// has levels ≥ g.Tokens() entries, and levels that are not tokens of g have probability zero.
 func NewRunner(g *Graph, sites, levels int) *Runner {
 	return &Runner{g: g, sites: sites, levels: levels, tile: tileSites, least: aheadLeast}
 }

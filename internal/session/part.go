@@ -23,10 +23,10 @@ func Block(chains int) int {
 	return (chains-1)/blocks + 1
 }
 
-// Cut computes part k, counted from 0, of a run that is divided into n nearly equal parts. It sets
-// first to the first chain of the part and count to its number of chains. If chains is 0, Cut sets
-// it to the default number usual. The argument size is the number of chains in a block; 0 means the
-// result of [Block] for the number of chains.
+// Cut computes part k, counted from 0, of a run that is divided into n nearly equal parts. It
+// stores the part's first chain in *first and its number of chains in *count. If *chains is 0,
+// Cut sets it to the default, the argument usual. The argument size is the number of chains in a
+// block; 0 means the result of [Block] for the number of chains.
 //
 // Cut returns an error if first or count is not 0 (the run is already a part), if chains < 1, or
 // if k or n is out of range; n is at most the number of blocks.

@@ -77,8 +77,8 @@ type Session struct {
 // ErrDone is the error that a step returns to end its Run early and successfully.
 var ErrDone = errors.New("session: the run is done")
 
-// Begin begins a call of a method of the run that makes n steps. It returns an error if another
-// call is under way. Every successful Begin must be followed by an End.
+// Begin begins a method call that makes n steps of the run. It returns an error if another call
+// is under way. Every successful Begin must be followed by an End.
 func (s *Session) Begin(ctx context.Context, call string, n int) error {
 	if ctx == nil {
 		return fmt.Errorf("%s: %s: ctx = nil", s.Who, call)
@@ -148,8 +148,9 @@ func (s *Session) End() {
 	}
 }
 
-// Run makes n more steps by calling step. Each call of step makes one or more steps, but none
-// beyond the step number to, at which a checkpoint is due or the Run ends.
+// Run makes n more steps by calling step. Each call of step makes one or more steps, but does not
+// go beyond the step whose number is its argument to. At that step a checkpoint is due or the Run
+// ends.
 func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error {
 	if err := s.BeginSaving(ctx, "Run", n); err != nil {
 		return err

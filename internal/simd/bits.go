@@ -8,8 +8,8 @@ import (
 
 // Sites of two levels may be held as one bit each, 512 of them in a register.
 
-// BitSites is the number of sites that the kernels on bits process together. The lengths of bit
-// strings are multiples of it.
+// BitSites is the number of sites that the kernels on bit strings process together. The lengths
+// of bit strings are multiples of it.
 const BitSites = 512
 
 // BitGroups is the number of groups of a random stream (see [GroupWords]) that are reserved for
@@ -22,8 +22,8 @@ const (
 	spreadTerms = 1 << 16
 )
 
-// Counts holds the number of neighbours in state 1 of up to 32,768 sites, in three planes of
-// bits: bit s of plane i is bit i of the number of site s.
+// Counts holds, for up to 32,768 sites, the number of neighbours in state 1. It is stored as
+// three planes of bits: bit s of plane i is binary digit i of the number for site s.
 type Counts [3][maxBits / 64]uint64
 
 // Odds holds the probability that a redraw puts a site in state 1, for each number of its
@@ -112,10 +112,11 @@ type BitTorus struct {
 	asm  [6][4]int // for each neighbour: offset in bytes, right shift and left shift
 }
 
-// NewBitTorus returns the neighbours at the given positions. With two colours, every site has the
-// neighbours at near[0], near[1] and its own position. A site whose bit in the mask rows is set
-// also has near[2] if its bit in mask a is set, and near[3] otherwise. Any other site has near[4]
-// if its bit in mask b is set, and near[5] otherwise.
+// NewBitTorus returns the neighbours at the given positions. The kernels receive the masks rows,
+// a and b. With two colours, every site has the neighbours at near[0], near[1] and its own
+// position. A site whose bit in the mask rows is set also has near[2] if its bit in mask a is
+// set, and near[3] otherwise. Any other site has near[4] if its bit in mask b is set, and near[5]
+// otherwise.
 func NewBitTorus(near [6]int) *BitTorus {
 	t := &BitTorus{near: near, ends: [2]int{slices.Min(near[:]), slices.Max(near[:])}}
 	for j, at := range near {
@@ -146,11 +147,11 @@ func HeatBits(dst []uint64, count *Counts, o *Odds, ars bool, key, stream, group
 	}
 }
 
-// TorusBits stores in count the number of neighbours in state 1 of the sites first, first+1, …,
-// first+64·len(rows)−1 of one colour. The neighbours are in the string own of the other colour, at
-// the positions in near. Site i of own is bit i mod 64 of word pad + ⌊i/64⌋. The masks rows, a and
-// b, described at [NewBitTorus], start at site first, a multiple of 64. It panics unless lengths
-// fit: own must reach 64 bits beyond all positions.
+// TorusBits stores in count the number of neighbours in state 1, for each of the sites first,
+// first+1, …, first+64·len(rows)−1 of one colour. The neighbours are in the string own of the
+// other colour, at the positions in near. Site i of own is bit i mod 64 of word pad + ⌊i/64⌋. The
+// masks rows, a and b, described at [NewBitTorus], start at site first, a multiple of 64. It
+// panics unless lengths fit: own must reach 64 bits beyond all positions.
 func TorusBits(count *Counts, own []uint64, pad, first int, near *BitTorus, rows, a, b []uint64) {
 	checkBits("rows", len(rows), len(count[0]))
 	checkLen("a", len(a), len(rows))
@@ -166,10 +167,10 @@ func TorusBits(count *Counts, own []uint64, pad, first int, near *BitTorus, rows
 	}
 }
 
-// SpreadBits stores rows of a lattice of two colours as numbers. With n pairs of columns, x[2nr +
-// 2j] is bit first + nr + j of even, and x[2nr + 2j + 1] is the same bit of odd, if r is even. If r
-// is odd, even and odd are exchanged. It panics unless len(x) is a multiple of 2n and the strings
-// are long enough, with one extra word.
+// SpreadBits converts rows of a lattice of two colours from bits to numbers 0 and 1. With n pairs
+// of columns, x[2nr + 2j] is bit first + nr + j of even, and x[2nr + 2j + 1] is the same bit of
+// odd, if r is even. If r is odd, even and odd are exchanged. It panics unless len(x) is a
+// multiple of 2n and the strings are long enough, with one extra word.
 func SpreadBits(x []int32, even, odd []uint64, first, n int) {
 	if n < 1 || len(x)%(2*n) != 0 {
 		panic(fmt.Sprintf("simd: SpreadBits: len(x) = %d, want a multiple of 2·%d", len(x), n))
@@ -195,10 +196,11 @@ func SpreadBits(x []int32, even, odd []uint64, first, n int) {
 	}
 }
 
-// TallyTorus returns three counts for the sites in the string now: the sites in state 1 (up), the
-// sites that differ from the string old (moved), and the neighbours in state 1 of sites in state
-// 1 (bonds). It panics unless len(now) is a multiple of 8, at most the length of the planes of
-// count, and len(old) is the same.
+// TallyTorus returns three counts for the sites in the string now. The count up is the number of
+// sites in state 1, and moved the number of sites that differ from the string old. The count
+// bonds is the number of neighbours in state 1, summed over the sites in state 1. TallyTorus
+// panics unless len(now) is a multiple of 8, at most the length of the planes of count, and
+// len(old) is the same.
 func TallyTorus(now, old []uint64, count *Counts) (up, moved, bonds int) {
 	checkBits("now", len(now), len(count[0]))
 	checkLen("old", len(old), len(now))

@@ -77,8 +77,7 @@ func (c *Changes) Add(k int, dst []float64, f []float32, src []float64, w []floa
 	}
 }
 
-// Add64 does the same as [Changes.Add] for a matrix of float64, without storing the sums in
-// float32.
+// Add64 is like [Changes.Add] for a matrix of float64, but does not store the sums in float32.
 func (c *Changes) Add64(k int, dst, src, w []float64) {
 	n := len(dst)
 	checkLen("src", len(src), n)

@@ -6,8 +6,8 @@
 // Every kernel has a reference in portable Go, and the reference defines the bits of the result.
 // Backends in assembly compute the same function faster. For all inputs they return the same bits
 // as the reference, except that a NaN may have another payload. The exceptions are [Gemm] and
-// [GemmT], which may fuse multiplication and addition. They are reproducible per backend, and each
-// row of their result depends on that row of a and on b alone.
+// [GemmT], which may fuse multiplication and addition. They are reproducible per backend, and
+// each row of their result depends on that row of a and on b alone.
 //
 // Four rules make that possible:
 //
@@ -21,26 +21,29 @@
 //     so no denormal numbers occur.
 //   - The words of a random stream have fixed positions; see [Philox].
 //
-// −Inf is a valid log-weight (probability zero). +Inf is not valid and has the same effect as NaN.
-// NaN propagates. Functions keep no slice and no state, so they may run concurrently on disjoint
-// destinations. A destination may not overlap a source unless the function's doc allows it.
+// −Inf is a valid log-weight (probability zero). +Inf is not valid and has the same effect as
+// NaN. NaN propagates. Functions keep no slice and no state, so they may run concurrently on
+// disjoint destinations. A destination may not overlap a source unless the function's doc allows
+// it.
 //
 // # Choosing a backend
 //
 // The best backend of the CPU is chosen once, at start. The environment variable GIBBSITE_SIMD
-// selects another one: purego, avx2 or avx512 on amd64, purego or neon on arm64, purego elsewhere.
-// Any other value, or a backend that the program or the CPU does not support, is a panic at start.
-// The variable exists for tests and for users who must pin the results of the fused kernels. The
-// build tag purego omits the assembly altogether. [Backend] returns the name of the backend in use.
-// (A cached test result does not depend on the variable: use go test -count=1.)
+// selects another one: purego, avx2 or avx512 on amd64, purego or neon on arm64, purego
+// elsewhere. Any other value, or a backend that the program or the CPU does not support, is a
+// panic at start. The variable exists for tests and for users who must pin the results of the
+// fused kernels. The build tag purego omits the assembly altogether. [Backend] returns the name
+// of the backend in use. (A cached test result does not depend on the variable: use go test
+// -count=1.)
 //
 // # The table
 //
 // The code between a kernel's reference and its assembly is generated from one table,
-// _gen/table.go. It has a row for each kernel: its parameters, its reference, the limit of a call,
-// and the instruction sets that support it. The table generates the files kernels_*.go and the
-// registration of most kernels for TestBackendsAgree. The emitter of each architecture writes the
-// files asm_*.s. A kernel without assembly for an architecture uses its reference there. To add
+// _gen/table.go. It has a row for each kernel: its parameters, its reference, the limit of a
+// call, and the instruction sets that support it. The table generates the files kernels_*.go and
+// the registration of most kernels for TestBackendsAgree. The emitter of each architecture writes
+// the files asm_*.s. A kernel without assembly for an architecture uses its reference there. To
+// add
 //
 //   - a kernel: add a function in an emitter, a reference here, whose name begins with ref, and a
 //     row;
@@ -48,8 +51,8 @@
 //     rows of the kernels that support it.
 //
 // Kernels that work in several steps, such as a matrix product, are Go code that is the same for
-// all machines. They call the functions of the table whose names end in Run if the backend has at
-// least the level that a constant of the table names.
+// all machines. They call the functions of the table whose names end in Run, if the backend
+// supports them. A constant of the table names the lowest backend that does.
 //
 //	go -C internal/simd/_gen run .        writes asm_*.s, kernels_*.go and table_test.go
 //	go -C internal/simd/_gen test ./...   checks that the committed files are up to date

@@ -74,9 +74,8 @@ func Dots(dst []float64, n int, m []float64, at []int32, x []float64) {
 	}
 }
 
-// Raise multiplies the entries of v, which must be ≥ 0, by a factor, the argument by. It increases
-// results that are positive but below the last argument to that argument, and reports whether there
-// were any. NaNs are kept.
+// Raise multiplies the entries of v, which must be ≥ 0, by the factor by. It then raises positive
+// results below floor to floor, and reports whether there were any. NaNs are kept.
 func Raise(v []float64, by, floor float64) (low bool) {
 	for best >= raiseLevel && len(v) >= 16 {
 		n := min(len(v)&^15, foldTerms)

@@ -36,8 +36,8 @@ type Forest struct {
 	From  []int32      // bonds of place k: Bonds[From[k]:From[k+1]], whose Factor[0] is 1
 }
 
-// HasForests reports whether the backend draws forests of eight chains at once. Otherwise it is
-// as fast to move one chain after the other.
+// HasForests reports whether the backend draws forests of eight chains at once. If it does not,
+// moving one chain after the other is as fast.
 func HasForests() bool { return best >= forestOddsLevel }
 
 // forestTerms bounds the sites and bonds of a call of assembly.
@@ -121,8 +121,9 @@ func (f *Forest) Draw(own []uint8, u []float64, stride int, odds []float64, live
 //
 //	Σ_i x_i (field_i + Σ_b Factor_b[x_To]),
 //
-// where x_i is the level of site i in the chain, and b runs over the bonds from[i] … from[i+1]−1
-// of site i. Here Factor_b holds energies, and its entry 0 must be 0.
+// where x_i is the level of site i in the chain, x_To is the level of the other site of bond b,
+// and b runs over the bonds from[i] … from[i+1]−1 of site i. Here Factor_b holds energies, and
+// its entry 0 must be 0.
 func ForestEnergies(sum *[ForestChains]float64, own []uint8, field []float64, bonds []ForestBond, from []int32) {
 	f := Forest{From: from}
 	for at := 0; at < len(field); {

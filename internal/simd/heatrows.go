@@ -20,12 +20,13 @@ type RowVisit struct {
 	// states are subtracted; multiples of 4
 	Plus, Minus int32
 	Bias        int32 // initial value of the sum over neighbours
-	// offset in bytes of the table of odds, which is the index of the table times RowTable
+	// offset in bytes of the visit's table of odds: the index of the table times RowTable
 	Odds int32
 
-	// Eight is 0, or 1 … 8 for eight consecutive visits that can be made at once, to the same bits.
-	// Their sites have consecutive rows and are not neighbours of each other. They have the same
-	// table of odds, and the same numbers of neighbours that are added and that are subtracted.
+	// Eight is the position 1 … 8 of the visit in a group of eight consecutive visits that can be
+	// made at once, with the same bits, or 0 if the visit is in no such group. The sites of a
+	// group have consecutive rows and are not neighbours of each other. They have the same table
+	// of odds, and the same Plus and Minus.
 	Eight int32
 	_     [2]int32
 }
@@ -87,7 +88,7 @@ const (
 	// and in 16-bit numbers.
 	RowVisits = 128
 
-	// RowNear is the largest number of neighbours of all visits in a call of HeatRows.
+	// RowNear is the largest total number of neighbours, over all visits, in a call of HeatRows.
 	RowNear = 1 << 13
 
 	// groupTies is the number of ties that a group of random words decides.
@@ -141,7 +142,8 @@ func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + vi
 // random integer of 64 bits.
 //
 // The bits of u come from a random stream, that of [ARS] if ars is true and that of [Philox]
-// otherwise, from the given group on. Only as many bits are used as decide whether u < p:
+// otherwise, from the given group on. Only as many bits are used as are needed to decide whether
+// u < p:
 //
 //   - In visit i, the highest eight bits of u are byte c of words 8i … 8i+7. If they equal the
 //     highest bits of p, there is a tie if bit c of valid is set; if that bit is not set, the

@@ -32,8 +32,9 @@ type jointASM struct {
 }
 
 // Begin sets the blocks of j. Block b draws from the stream streams[b], beginning with group
-// groups[b], by ARS if ars is true and by Philox otherwise. The number of chains of block b that
-// count is chains[b]. It panics unless there are 1 … JointBlocks blocks of 0 … ChainBits chains.
+// groups[b], by ARS if ars is true and by Philox otherwise. Changes are counted only in the first
+// chains[b] chains of block b. It panics unless there are 1 … JointBlocks blocks of 0 … ChainBits
+// chains.
 func (j *Joint) Begin(ars bool, key uint64, streams, groups []uint64, chains []int) {
 	if len(chains) < 1 || len(chains) > JointBlocks {
 		panic(fmt.Sprintf("simd: Joint.Begin: len(chains) = %d, want 1 … %d", len(chains), JointBlocks))
@@ -71,14 +72,15 @@ func (j *Joint) Moved(sum []int) {
 }
 
 // Heat redraws the sites of lanes lane … lane+n−1 of own by heat bath, one after the other, in
-// every block. Lane lane + p uses the random bits of lane p of the block's string in [HeatBits],
-// ahead groups after those of Begin. The number of neighbours in state 1 is the sum over k = 0, …,
-// degree−1 of lane near[k·stride + p] & (2³¹−1) of own. The bits of that lane are flipped if
-// near[k·stride + p] is negative. No lane of a neighbour may be redrawn in the same call. Lanes of
-// blocks that do not exist may or may not be changed.
+// every block. Lane lane + p uses the random bits that [HeatBits] uses for lane p of the block's
+// string. These bits come from groups that begin later than those of Begin, by the number ahead.
+// The number of neighbours in state 1 is the sum over k = 0, …, degree−1 of lane near[k·stride +
+// p] & (2³¹−1) of own. The bits of that lane are flipped if near[k·stride + p] is negative. No
+// lane of a neighbour may be redrawn in the same call. Lanes of blocks that do not exist may or
+// may not be changed.
 //
-// It panics unless 0 ≤ degree ≤ 7, 0 ≤ n ≤ stride, near has these entries and own has these lanes.
-// At most 2³¹ changes of a block may be counted before a call of Moved.
+// It panics unless 0 ≤ degree ≤ 7, 0 ≤ n ≤ stride, near has these entries and own has these
+// lanes. At most 2³¹ changes of a block may be counted before a call of Moved.
 func (j *Joint) Heat(own []uint32, lane, n int, near []int32, stride, degree int, o *Odds, ahead uint64) {
 	if degree < 0 || degree > 7 || n < 0 || n > stride || len(near) < (degree-1)*stride+n && degree > 0 {
 		panic(fmt.Sprintf("simd: Joint.Heat: n = %d, stride = %d, degree = %d and len(near) = %d, want n ≤ stride, degree ≤ 7 and their product", n, stride, degree, len(near)))
@@ -147,6 +149,6 @@ func refJointHeat(j *Joint, own []uint32, lane, n int, near []int32, stride, deg
 // It is a multiple of 16.
 const jointTerms = 256
 
-// JointWidth returns the number of blocks that fit in a vector register. A [Joint] draws so many
-// blocks in little more time than one. It returns 0 without assembly.
+// JointWidth returns the number of blocks that fit in a vector register. A [Joint] draws that
+// many blocks in little more time than a single block. It returns 0 without assembly.
 func JointWidth() int { return jointWidth() }

@@ -45,7 +45,8 @@ func Gap(x, y []float32, s float64) float64 {
 	return gapRun(x[:n], y, s) + tailGap(x[n:], y[n:], s)
 }
 
-// AddWide adds a·x to dst, every operation rounded to float64. It panics unless len(dst) = len(x).
+// AddWide adds a·x to dst, like [Axpy64] but for float32 entries of x. Every operation is rounded
+// to float64. It panics unless len(dst) = len(x).
 func AddWide(dst []float64, a float64, x []float32) {
 	checkLen("dst", len(dst), len(x))
 	addWide(dst, a, x)

@@ -25,8 +25,8 @@ func GELU(dst, src []float32) {
 	gelu(dst, src)
 }
 
-// GELUSlope multiplies d[i] by the derivative of [GELU] at x[i], σ + x·u′·σ·(1−σ). It panics unless
-// len(d) = len(x).
+// GELUSlope multiplies d[i] by the derivative of [GELU] at x[i], which is σ + x·u′·σ·(1−σ) in the
+// notation of GELU. It panics unless len(d) = len(x).
 func GELUSlope(d, x []float32) {
 	checkLen("d", len(d), len(x))
 	geluSlope(d, x)

@@ -11,15 +11,15 @@ import (
 )
 
 // Absorbing holds the settings and methods shared by all diffusion processes that replace tokens
-// by a mask (absorbing processes).
+// by a mask token (absorbing processes).
 type Absorbing struct {
-	Mask          int32
-	Schedule      noise.Schedule
+	Mask          int32          // level that replaces tokens
+	Schedule      noise.Schedule // signal level as a function of time
 	Sites, Levels int
 }
 
-// NewAbsorbing returns an Absorbing for the given number of sites and levels. Its error begins
-// with the text who and names the wrong setting.
+// NewAbsorbing returns an Absorbing for the given number of sites and levels. The error begins
+// with the text who and names the setting that is invalid.
 func NewAbsorbing(who string, mask int32, schedule noise.Schedule, sites, levels int) (Absorbing, error) {
 	c, err := noise.Resolve(who, schedule)
 	if err := cmp.Or(
@@ -37,7 +37,7 @@ func NewAbsorbing(who string, mask int32, schedule noise.Schedule, sites, levels
 // Alpha returns the signal level ᾱ at time t, the probability that a token is not yet masked.
 func (m *Absorbing) Alpha(t float64) float64 { return m.Schedule.Alpha(t) }
 
-// Prior masks every site of x.
+// Prior sets every site of x to the mask.
 func (m *Absorbing) Prior(x []int32, _ *sampler.Stream) {
 	for i := range x {
 		x[i] = m.Mask
@@ -59,8 +59,8 @@ func (m *Absorbing) Left(x []int32) int {
 }
 
 // Condition turns the prediction v into the posterior given x: rows of unmasked tokens become
-// one-hot, and the mask loses its weight in the other rows. Predictions that leave out a site's
-// own token need no conversion, because a mask carries no information about the token.
+// one-hot, and the mask loses its weight in the other rows. This also holds for a prediction that
+// ignores each site's own token, because a mask carries no information about the token.
 func (m *Absorbing) Condition(v []float32, x []int32, _ float64, _ bool) {
 	check.Len("diffusion", "v", len(v), len(x)*m.Levels)
 	for i, l := range x {
@@ -72,10 +72,10 @@ func (m *Absorbing) Condition(v []float32, x []int32, _ float64, _ bool) {
 	}
 }
 
-// Reveal adds log q(x_s | x_t, x_0), the log-probability of the step from state xt to state xs
-// given every possible token x_0, to the rows of v. The row of a token that was unmasked in the
-// step becomes one-hot. The row of a site that is still masked does not change, because a mask
-// carries no information about its token.
+// Reveal adds the log-probabilities log q(x_s | x_t, x_0) to the rows of v, for every possible
+// token x_0. Here q is the probability of the step from state xt to state xs. The row of a token
+// that was unmasked in the step becomes one-hot. The row of a site that is still masked does not
+// change, because a mask carries no information about its token.
 func (m *Absorbing) Reveal(v []float32, xt, xs []int32) {
 	check.Len("diffusion", "v", len(v), len(xs)*m.Levels)
 	for i, l := range xs {

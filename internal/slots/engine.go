@@ -91,6 +91,7 @@ type Engine[S energy.Site] struct {
 	// without predictions.
 	Ask func(ctx context.Context, v []float32, q energy.Noised[S]) error
 
+	// passed on to the denoiser in the fields of energy.Noised with the same names
 	Meta     any
 	Guided   bool
 	Reveals  energy.Reveals
@@ -171,9 +172,9 @@ func Model[S energy.Site](who string, model energy.Denoiser[S]) (sites, levels i
 	return sites, levels, nil
 }
 
-// Leads reports whether a denoiser is guided at the posterior (see diffusion.Guide), by an
-// unconditional denoiser or by a classifier. The type parameter G is diffusion.Guide, and C is
-// the type of its classifier.
+// Leads reports whether a denoiser is guided at the posterior, by an unconditional denoiser or by
+// a classifier (see diffusion.Guide). The type parameter G is diffusion.Guide, and C is the type
+// of its classifier.
 func Leads[G interface {
 	Guidance() (scale float64, unconditional energy.Denoiser[int32], by C)
 }, C any](d any) bool {
@@ -228,8 +229,9 @@ func (e *Engine[S]) Start(i, number int, seed, chain uint64) {
 	e.Begin(i)
 }
 
-// Clamp fixes the states of sites of slot i. The list every holds the values for all slots, and
-// own holds the values for this slot, which take precedence. Blank entries leave a site free.
+// Clamp fixes the states of sites of slot i. The argument every holds the values for all slots.
+// The argument own holds the values for this slot, which take precedence. Blank entries leave a
+// site free.
 func (e *Engine[S]) Clamp(i int, every, own []S) {
 	if i == 0 {
 		e.clamped = false
@@ -297,8 +299,8 @@ func MaxSteps(steps any, n int) int {
 	return n
 }
 
-// Goes checks t, the time of the slot after the next step. It returns an error if t is NaN or
-// later than the slot's time, since times must not increase.
+// Goes checks the time t to which the next step takes a slot. It returns an error if t is NaN or
+// later than the slot's time, because times must not increase.
 func (s *Slot[S]) Goes(t float64) error {
 	if !(t <= s.Time) {
 		return fmt.Errorf("the process goes from time %v to %v, want one that is no later", s.Time, t)
@@ -306,8 +308,9 @@ func (s *Slot[S]) Goes(t float64) error {
 	return nil
 }
 
-// Moved sets the time of slot i to t. The caller passes changed = true if the state of the slot has
-// changed. The prediction stays valid only if the model ignores time and the state is unchanged.
+// Moved sets the time of slot i to t after a step. The argument changed tells whether the step
+// changed the state. The slot's prediction stays valid only if the state is unchanged and the
+// model ignores time.
 func (e *Engine[S]) Moved(i int, t float64, changed bool) {
 	e.Slots[i].Time = t
 	e.Slots[i].Known = e.TimeFree && !changed

@@ -282,10 +282,10 @@ func (p *Paths) logProb(w int, v []float32) (float64, error) {
 	return Normalise(p.work[w].lse, z, v)
 }
 
-// Normalise returns log Z_C (see [Paths]) of the rows of v after normalisation, given z, the log
-// Z_C of the rows as they are in v. The slice lse is scratch, one entry per site. Normalise
-// returns an *[algebra.WeightError] if an entry of v is NaN or +Inf. z alone does not reveal such
-// an entry at a token that C never uses.
+// Normalise returns log Z_C (see [Paths]) for the normalised rows of v. The argument z is log Z_C
+// for the rows as they are in v. The slice lse is scratch, one entry per site. Normalise returns
+// an *[algebra.WeightError] if an entry of v is NaN or +Inf, because z does not reveal such an
+// entry at a token that C never uses.
 func Normalise(lse []float64, z float64, v []float32) (float64, error) {
 	levels := len(v) / len(lse)
 	simd.LogSumExp(lse, v, levels)
@@ -318,8 +318,8 @@ const Defence = 1.0 / 16
 // where δ is [Defence]. A row without any weight becomes uniform, because its site may stay
 // masked in this step and be unmasked in a later step whose row has weight. Rows with a NaN or
 // +Inf are copied unchanged. The argument mask is the level that is not a token, or −1. Mix sets
-// mixed for the sites whose rows it changes, and reports whether it changed any. If it changed
-// none, the content of dst is undefined.
+// mixed[i] for each site i whose row it changes, and reports whether it changed any. If it
+// changed none, the content of dst is undefined.
 func Mix(dst, v []float32, mixed []bool, unknown func(i int) bool, mask int32) bool {
 	levels, some := len(v)/len(mixed), false
 	for i := range mixed {

@@ -17,7 +17,7 @@ const MostNear = 7
 // redrawn.
 type Layout struct {
 	Start, Adj []int32 // neighbours of each site, in compressed sparse rows
-	// per entry of Adj: whether the neighbour counts if it is in state 0 instead of 1; nil
+	// per entry of Adj: whether the neighbour counts when it is in state 0, instead of 1; nil
 	// means none does
 	Against []bool
 	Colour  []int32      // per site: colour; sites of one colour are not neighbours

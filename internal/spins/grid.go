@@ -60,7 +60,8 @@ func (g *Grid) Jobs() int { return (g.words + strip - 1) / strip }
 // Groups returns the number of groups of 64 words of a random stream that a proposal consumes.
 func (g *Grid) Groups() uint64 { return groups(g.words) }
 
-// GridState is the state of a chain on a grid. It also holds, per site, the number of neighbours in state 1.
+// GridState is the state of a chain on a grid, with the number of neighbours in state 1 of every
+// site.
 type GridState struct {
 	*Grid
 	bits []uint64
@@ -95,8 +96,8 @@ func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Sou
 //
 // The tally back counts the sites by their state and neighbours in s and, as flips, the sites
 // that differ from the state from. The tally forth counts the same flips by state and neighbours
-// in from, which must have been counted already. The tally still counts those sites of back that
-// are fixed.
+// in from, which must have been counted already. The tally still counts the fixed sites among
+// those that back counts.
 func (s *GridState) Count(forth, back, still *simd.FlipTally, from *GridState, job int) {
 	lo, hi := s.strip(job)
 	own, near := s.own(lo, hi), s.near[3*lo:3*hi]

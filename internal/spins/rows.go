@@ -200,7 +200,7 @@ func (c *RowChains) Keep(on bool) {
 	simd.CountRows(c.kept, c.rows, c.visits, c.near)
 }
 
-// Kept reports whether sums of neighbours are kept, see [RowChains.Keep].
+// Kept reports whether sums of neighbours are kept from visit to visit; see [RowChains.Keep].
 func (c *RowChains) Kept() bool { return c.kept != nil }
 
 // Ones stores in n, for every chain, the number of sites of the given kind that are in state 1.

@@ -146,7 +146,7 @@ type Scratch struct {
 // generator is ARS4x32 if ARS is true, and otherwise Philox4x32.
 type Source struct {
 	ARS                bool
-	Seed, Chain, Group uint64
+	Seed, Chain, Group uint64 // key, number of the stream, and first group
 }
 
 // Tally counts, for sites of one colour, the bonds between two sites in state 1, the sites in
@@ -289,9 +289,10 @@ type FlipScratch struct {
 	near [3 * strip]uint64
 }
 
-// Flip draws which sites of a strip of a colour flip, all at once, given the other colour. It
-// adds the sites that are not fixed to t, by their old states and neighbours. It returns the
-// tally of all sites of the strip in their new states. Call Close when all strips are done.
+// Flip draws which sites of a strip of a colour flip, all at once, given the other colour. For
+// every site that is not fixed, it counts in t the site's old state, its number of neighbours in
+// state 1, and whether it flips. It returns the tally of all sites of the strip in their new
+// states. Call Close when all strips are done.
 func (s *State) Flip(t *simd.FlipTally, colour, job int, o *simd.FlipOdds, from Source, w *FlipScratch) (delta Tally) {
 	lo := job * strip
 	hi := min(lo+strip, s.words)

@@ -185,10 +185,10 @@ func (f *Forest) Sites() int { return len(f.links) }
 func (f *Forest) Edges() int { return len(f.bonds) - 1 }
 
 // Forward stores in odds the odds of x_i = 1 for each site of the forest. They are conditioned on
-// the levels of x outside the forest; the sites below i, its children and theirs, are summed out.
-// The slice odds has one extra entry after those of the sites. Forward processes the places lo …
-// hi−1 and must be called for all places in order. A child multiplies the odds of its parent by
-// (1 + o e^−w)/(1 + o), where o is the child's odds and w the coupling.
+// the levels of x outside the forest; the sites below i (its children, their children, and so on)
+// are summed out. The slice odds has one extra entry after those of the sites. Forward processes
+// the places lo … hi−1 and must be called for all places in order. A child multiplies the odds of
+// its parent by (1 + o e^−w)/(1 + o), where o is the child's odds and w the coupling.
 func (f *Forest) Forward(odds []float64, x []int32, lo, hi int) {
 	odds = odds[:len(f.links)+1]
 	if lo == 0 {

@@ -8,9 +8,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Cursor records how far a kernel came with a step that was stopped early. The chains before
-// Chain have made all of their updates, and chain Chain has made Update updates of its own.
-// Between steps both numbers are zero.
+// Cursor records how much of a step a kernel has made when the step is stopped early. The chains
+// before Chain have made all of their updates, and chain Chain has made Update updates of its
+// own. Between steps both numbers are zero.
 //
 // If states are small, several chains move together between two checks for a stop. If the state
 // of one chain takes longer than the time between two checks, the chains move one by one, and

@@ -30,10 +30,10 @@ type Request struct {
 	// whether changes are proposed and accepted or rejected (Metropolis) instead of drawn
 	// (Gibbs)
 	Proposes bool
-	Scan     Scan
-	Updates  int // proposals per step; 0 means one per site
+	Scan     Scan // order of the sites
+	Updates  int  // proposals per step; 0 means one per site
 	Model    energy.Model
-	Chains   int
+	Chains   int // number of chains that the kernel moves
 }
 
 // request is a Request with data that the engines share.

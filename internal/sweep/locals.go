@@ -22,10 +22,10 @@ type Locals struct {
 	E             []float64 // running energy of each chain
 	// cached single-site energies, chains × sites × levels, or one row if Local is nil
 	d       []float64
-	Age     int // number of steps since the cache was last recomputed
-	Updates int // number of updates per chain and step
-	At      Cursor
-	Price   cost.Memo
+	Age     int       // number of steps since the cache was last recomputed
+	Updates int       // number of updates per chain and step
+	At      Cursor    // progress of a step that was stopped
+	Price   cost.Memo // costs of the model, for Cost
 }
 
 // updateWork is the number of elementary operations per level in an update of one site.

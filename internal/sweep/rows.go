@@ -179,8 +179,8 @@ func (k *rowGibbs) swap(with holder, chains []int, moved []int) {
 	k.moved, other.moved = -1, -1
 }
 
-// Step makes one step of every chain, and of the chains of a second block if the control has a
-// Company. It implements [sampler.Transition].
+// Step makes one step of every chain. If the [sampler.Control] has a Company, it also moves the
+// chains of the second block that the Company holds. It implements [sampler.Transition].
 func (k *rowGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if len(ctl.Company) > 0 {
 		return k.batch(ctl, info, x, r)

@@ -38,7 +38,7 @@ func (t *List) Append(f0 float64, g []float64) {
 // Len returns the number of states.
 func (t *List) Len() int { return len(t.f0) }
 
-// Beta returns the factor β of the list (see [New]).
+// Beta returns the temperature β of the list.
 func (t *List) Beta() float64 { return t.beta }
 
 // row returns the values g of the inequalities in state k.
@@ -179,8 +179,8 @@ type Optimum struct {
 
 // Maximize returns the multipliers that maximise the dual function, or a proof that no maximum
 // exists. The search begins at the multipliers start. Both results are checked. A maximum is
-// checked by its residual in standard deviations of every row ([concave.Residual]). A proof is
-// checked in exact arithmetic. The only error is that of the context.
+// checked by its residual in standard deviations of every inequality ([concave.Residual]). A
+// proof is checked in exact arithmetic. The only error is that of the context.
 func (t *List) Maximize(ctx context.Context, start []float64) (*Optimum, error) {
 	o, err := t.climb(ctx, start)
 	if err == nil && o.Outcome == Undecided && SumAbs(start) > 0 {

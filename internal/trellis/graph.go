@@ -184,9 +184,9 @@ func (g *Graph) usable(l *layer, token int32) bool {
 	return k != none && l.holds(k, token)
 }
 
-// Count returns the exact number of accepted sequences. If v is not nil, sequences with a token of
-// log-weight −Inf are excluded. The error is the cause of the context. It panics unless v is nil or
-// has sites·levels entries.
+// Count returns the exact number of accepted sequences. If v is not nil, sequences with a token
+// of log-weight −Inf are excluded. The only error is the cause of the context's end. It panics
+// unless v is nil or has sites·levels entries.
 func (g *Graph) Count(ctx context.Context, v []float32) (*big.Int, error) {
 	var meter poll.Meter
 	if meter.Watch(ctx); meter.Poll() != nil {

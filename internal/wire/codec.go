@@ -29,7 +29,7 @@ func AppendInts(b []byte, v ...int) []byte {
 	return b
 }
 
-// AppendFloat64s appends the bits of v to b.
+// AppendFloat64s appends the bits of v to b, eight bytes each.
 func AppendFloat64s(b []byte, v []float64) []byte {
 	for _, f := range v {
 		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(f))
@@ -37,7 +37,7 @@ func AppendFloat64s(b []byte, v []float64) []byte {
 	return b
 }
 
-// AppendFloat32s appends the bits of v to b.
+// AppendFloat32s appends the bits of v to b, four bytes each.
 func AppendFloat32s(b []byte, v []float32) []byte {
 	for _, f := range v {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(f))

@@ -7,26 +7,26 @@ import (
 	"math"
 )
 
-// Fields appends the fields of a state to a checkpoint, or reads them, by the same calls in the
-// same order. Writing and reading therefore cannot disagree. After an error, further calls do
-// nothing, and the values read must be discarded.
+// Fields writes the fields of a state to a checkpoint, or reads them from one. A codec makes the
+// same calls for both, in the same order, so writing and reading cannot disagree. After an error,
+// further calls do nothing, and the values read must be discarded.
 type Fields struct {
 	body    []byte
 	reading bool
 	err     error
 }
 
-// Appending returns Fields that append to body.
+// Appending returns a Fields that appends to body.
 func Appending(body []byte) *Fields { return &Fields{body: body} }
 
-// Reading returns Fields that read body.
+// Reading returns a Fields that reads from body.
 func Reading(body []byte) *Fields { return &Fields{body: body, reading: true} }
 
-// Reading reports whether fields are being read. Only fields that are read must be checked.
+// Reading reports whether f reads. Only values that were read need to be checked.
 func (f *Fields) Reading() bool { return f.reading && f.err == nil }
 
-// Rest returns the bytes with everything appended or, when reading, the bytes not yet read, and
-// the first error.
+// Rest returns body with everything appended or, when reading, the bytes not yet read. It also
+// returns the first error.
 func (f *Fields) Rest() ([]byte, error) { return f.body, f.err }
 
 // Fail records an error about a value that was read. It does nothing if fields are being
@@ -73,8 +73,8 @@ func (f *Fields) word(what string, v, least, most uint64) uint64 {
 	return w[0]
 }
 
-// Tag appends or reads a number that identifies a format. If Tag reads another number, the error
-// says that the checkpoint is one of the kind foreign.
+// Tag appends or reads a number that identifies a format. If it reads another number, the error
+// says that the checkpoint is of the kind that the argument foreign describes.
 func (f *Fields) Tag(tag uint64, foreign string) {
 	if got := f.word("", tag, 0, math.MaxUint64); got != tag {
 		f.Fail(fmt.Errorf("the checkpoint is of %s: format %d, want %d", foreign, got, tag))
@@ -179,8 +179,8 @@ type Binary interface {
 	encoding.BinaryUnmarshaler
 }
 
-// Binary appends the encoding of v, or decodes v from the next size bytes. A size of −1 means
-// all bytes that are left.
+// Binary appends the encoding of v or, when reading, decodes v from the next size bytes. A size
+// of −1 means all bytes that are left.
 func (f *Fields) Binary(v Binary, size int) {
 	switch {
 	case f.err != nil:
@@ -197,7 +197,8 @@ func (f *Fields) Binary(v Binary, size int) {
 	}
 }
 
-// Sized appends the encoding of v preceded by its length, or decodes it.
+// Sized appends the length of v's encoding and then the encoding. When reading, it decodes v from
+// that form.
 func (f *Fields) Sized(v Binary) {
 	at, size := len(f.body), 0
 	f.Int("bytes of a part", &size, 0, math.MaxInt)
@@ -206,23 +207,24 @@ func (f *Fields) Sized(v Binary) {
 	}
 }
 
-// AppendFields calls the function through with Fields that append to b, and returns the extended b.
+// AppendFields calls the function through with a Fields that appends to b, and returns the
+// extended b.
 func AppendFields(b []byte, through func(*Fields)) ([]byte, error) {
 	f := Appending(b)
 	through(f)
 	return f.Rest()
 }
 
-// ReadFront calls the function through with Fields that read from the front of b, and returns the
-// rest of b.
+// ReadFront calls the function through with a Fields that reads from the front of b, and returns
+// the rest of b.
 func ReadFront(b []byte, through func(*Fields)) (rest []byte, err error) {
 	f := Reading(b)
 	through(f)
 	return f.Rest()
 }
 
-// ReadFields calls the function through with Fields that read b. It returns an error unless all of
-// b is read.
+// ReadFields calls the function through with a Fields that reads b. It returns an error unless
+// all of b is read.
 func ReadFields(b []byte, through func(*Fields)) error {
 	b, err := ReadFront(b, through)
 	if err == nil {

@@ -27,7 +27,7 @@ import (
 // Illustrated is a report with plots.
 type Illustrated interface{ Figures() []*picture.Figure }
 
-// Cautious is a report with warnings that a reader should know before trusting it.
+// Cautious is a report with warnings, which tell readers what may make the results unreliable.
 type Cautious interface{ Warnings() []string }
 
 // Main parses the command line, runs the program and prints its report on standard output: as

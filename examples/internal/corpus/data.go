@@ -1,6 +1,6 @@
-// Package corpus holds the code shared by examples that learn strings: loading strings from a
-// file or generating all small molecules, their tokens, the languages that constrain runs, and
-// independent checks.
+// Package corpus holds the code shared by examples that learn strings. It loads strings from a
+// file or generates all small molecules, and converts strings to tokens. It also has the
+// languages that constrain runs, and independent checks of their results.
 package corpus
 
 import (
@@ -22,12 +22,12 @@ import (
 // the same molecule have the same identity.
 type Corpus struct {
 	Name          string
-	Train, Held   []string
+	Train, Held   []string // training strings and held-out strings
 	Letters       []rune
 	Pad           int32
 	Sites, Levels int
-	TrainX        [][]int32
-	Chemical      bool // whether the strings are molecules that the SMILES parser can read
+	TrainX        [][]int32 // tokens of the training strings
+	Chemical      bool      // whether the strings are molecules that the SMILES parser can read
 	Identity      func(text string) string
 	// identities of the strings that are not new, and of the held-out strings
 	Known, HeldKey map[string]bool
@@ -41,7 +41,7 @@ type Corpus struct {
 // molecules.
 const understood = 0.99
 
-// Load returns the corpus of a run: the strings of the file data, or, if data is "", all
+// Load returns the corpus of a run. Its strings are those of the file data or, if data is "", all
 // molecules of up to the given number of atoms. The seed determines which strings are held out.
 func Load(data string, atoms int, seed uint64) (*Corpus, error) {
 	c := &Corpus{
@@ -223,7 +223,8 @@ const (
 	NoMolecules = "not all of the data are molecules that the judge reads (SMILES in Kekulé form without stereochemistry): brackets and ring digits are judged, not chemistry"
 )
 
-// Novel returns a phrase that describes the condition of a run for novel strings.
+// Novel returns a phrase that says when a string of this corpus counts as novel, for the report
+// of a run that demands novel strings.
 func (c *Corpus) Novel() string {
 	if c.ofFile && c.Chemical {
 		return "a molecule that is not " + c.where

@@ -20,8 +20,8 @@ type Seen struct {
 	novel  novelty.Projector
 }
 
-// NewSeen returns the novelty projector of a corpus. Samples also satisfy the language of the
-// path.
+// NewSeen returns the novelty projector of a corpus. Its samples also satisfy the language to
+// which path projects.
 func NewSeen(c *Corpus, path projection.Path) *Seen {
 	lexicon := new(constraint.Lexicon)
 	for _, s := range c.old {
@@ -39,8 +39,8 @@ func (s *Seen) Bind(ctx context.Context, sites, levels, samples int) (diffusion.
 	return &unseen{p.(*novelty.CorpusProjection), s.corpus, make(map[string]bool)}, nil
 }
 
-// Judge returns a function that reports whether a string is new. It accepts each identity that is
-// not among the known ones, but only once.
+// Judge returns a function that reports whether a string is new. A string is new if its identity
+// is not among the known ones and was not passed to the function before.
 func (s *Seen) Judge() func(string) bool {
 	made := make(map[string]bool)
 	return func(text string) bool {

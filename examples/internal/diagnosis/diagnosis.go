@@ -1,6 +1,6 @@
-// Package diagnosis plots diagnostics of Markov chains: trace, histogram, forest, ranks,
-// autocorrelation and effective draws of a quantity, its pairs with the energy, and the energy
-// itself. The runs of several kernels are shown side by side.
+// Package diagnosis plots diagnostics of Markov chains, with the runs of several kernels side by
+// side. For one quantity it plots the trace, histogram, forest, ranks, autocorrelation, effective
+// draws, and pairs with the energy. It also plots the energy itself.
 package diagnosis
 
 import (
@@ -20,11 +20,11 @@ import (
 // Run holds the draws of one kernel, by chain.
 type Run struct {
 	Name   string
-	Draws  [][]float64
+	Draws  [][]float64 // values of one quantity, by chain
 	Energy [][]float64 // energies in nats of the same draws
 }
 
-// New returns the run of one function of a trace. The trace must keep its draws.
+// New returns a run with the draws of one function in the trace t. The trace must keep its draws.
 func New(name string, t *diagnose.Trace, function string) (Run, error) {
 	draws, err := t.Values(function)
 	if err != nil {

@@ -24,7 +24,8 @@ type Page struct {
 	Settings []Setting
 }
 
-// Setting is one option. Given is set if it was on the command line.
+// Setting is one option of the program and its value. Given is true if the option was on the
+// command line.
 type Setting struct {
 	Name, Value, Usage string
 	Given              bool

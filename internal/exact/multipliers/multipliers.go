@@ -22,8 +22,8 @@ const (
 
 func (v Outcome) String() string { return [...]string{"infeasible", "limit", "attained"}[v] }
 
-// Decide classifies the constraints g, states × n, row-major. It maximises the least probability
-// of a state by the simplex method with Bland's rule.
+// Decide classifies the constraint values g (states × n, row-major). It maximises the least
+// probability of a state by the simplex method with Bland's rule.
 func Decide(g []float64, n int, equal []bool) Outcome {
 	states := len(g) / n
 	// Columns: one per state (its probability above the least, t), t, one slack per
@@ -292,11 +292,11 @@ func Moments(p, f []*big.Float) (mean, sd float64) {
 	return mean, sd
 }
 
-// Optimum returns by how much λ violates the optimality conditions (Karush, Kuhn and Tucker) of
-// the dual problem with energies f0 and constraints g at temperature beta. Each row contributes
-// its violation, or |mean| if the row is an equality or λ_j ≠ 0, relative to the row's standard
-// deviation under p_λ. The result is the largest contribution. A negative multiplier of an
-// inequality gives +Inf.
+// Optimum returns by how much the multipliers λ violate the optimality conditions (Karush, Kuhn
+// and Tucker) of a dual problem. The problem has energies f0 and constraints g at temperature
+// beta. Constraint j contributes its violation, or |mean| if it is an equality or λ_j ≠ 0, in
+// standard deviations of g_j under p_λ. The result is the largest contribution. A negative
+// multiplier of an inequality gives +Inf.
 func Optimum(f0, g []float64, beta float64, equal []bool, lambda []float64) float64 {
 	n := len(lambda)
 	logw := make([]*big.Float, len(f0))
@@ -321,8 +321,8 @@ func Optimum(f0, g []float64, beta float64, equal []bool, lambda []float64) floa
 	return worst
 }
 
-// Residual returns the number of standard deviations by which a row violates its optimality
-// condition.
+// Residual returns the number of standard deviations by which a constraint with the given mean,
+// standard deviation and multiplier violates its optimality condition.
 func Residual(mean, sd, lambda float64, equal bool) float64 {
 	if !equal && lambda < 0 {
 		return math.Inf(1)

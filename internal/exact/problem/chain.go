@@ -14,15 +14,15 @@ import (
 )
 
 // Chain is a random Markov chain of ChainSites tokens out of ChainTokens, conditioned on a random
-// automaton. It is the reference experiment for samplers given a language. The start
-// probabilities are drawn from the Dirichlet distribution with parameter 0.7, the rows of the
-// transition matrix from that with 0.4. The automaton has three states, one of which is
+// automaton. It is the reference experiment for samplers of a chain conditioned on a language.
+// The start probabilities are drawn from the Dirichlet distribution with parameter 0.7, the rows
+// of the transition matrix from that with 0.4. The automaton has three states, one of which is
 // accepting. The probability P(C) of its language C is between 0.02 and 0.8.
 type Chain struct {
-	Start, Trans []float64
-	Next         []int32
-	Final        []bool
-	Language     constraint.Automaton
+	Start, Trans []float64            // start probabilities and transition matrix (row-major)
+	Next         []int32              // next states of the automaton, states × tokens
+	Final        []bool               // accepting states of the automaton
+	Language     constraint.Automaton // automaton with the table Next and Final
 	// probability of each sequence given C, the language of the automaton, indexed by
 	// exact.Index
 	Law []float64

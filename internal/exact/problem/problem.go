@@ -25,8 +25,8 @@ const Alphabet = "abcde"
 type Problem struct {
 	Language      constraint.Automaton
 	Sites, Levels int
-	V             []float32 // log-weights, sites × levels
-	Judges        []func(x []int32) bool
+	V             []float32              // log-weights, sites × levels
+	Judges        []func(x []int32) bool // for each constraint: whether x satisfies it
 }
 
 // New draws a problem with at most 5 levels and 7 sites, whose space has at most as many
@@ -286,8 +286,9 @@ func (p *Problem) Weigh(x []int32) float64 {
 	return w
 }
 
-// RequireLead requires that, in every row of y, the level that x has there is the most likely
-// one, by the factor margin up to rounding.
+// RequireLead requires that level x_i is the most likely level in row i of y, which holds
+// log-probabilities. Its probability must be at least margin times that of every other level, up
+// to rounding.
 func (p *Problem) RequireLead(t testing.TB, margin float64, x []int32, y []float32) {
 	t.Helper()
 	lead := math.Log(max(1, margin))

@@ -27,7 +27,8 @@ func Streams(n int) []sampler.Stream {
 	return r
 }
 
-// Complete returns an Ising model on a complete graph of sites−2 sites with a tail of two sites.
+// Complete returns an Ising model on a complete graph of sites−2 sites, to which a path of two
+// more sites is attached.
 func Complete(t *testing.T, sites int, coupling, field float64) *model.Ising {
 	t.Helper()
 	var edges []model.Edge
@@ -100,8 +101,8 @@ func Observed(t *testing.T, m energy.Model, method sampler.Method, draws int, se
 	return ObservedKernel(t, m, k, func() {}, draws, seed)
 }
 
-// ObservedKernel is like [Observed], but takes a kernel of a whole block of chains. It calls the
-// function before ahead of every step.
+// ObservedKernel is like [Observed], but takes a kernel of a whole block of chains. The function
+// before is called ahead of every step.
 func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, before func(), draws int, seed uint64) [][]int {
 	t.Helper()
 	sites, levels := m.Shape()
@@ -172,8 +173,9 @@ func Power(m *exact.Matrix, n int) *exact.Matrix {
 	return p
 }
 
-// Conditional returns the probabilities with which heatBath selects each level, given energies d.
-// heatBath is monotone in u, so bisection finds the values of u at which its result changes.
+// Conditional returns the probabilities with which the function heatBath selects each level,
+// given energies d. The result of heatBath is monotone in u, so bisection finds the values of u
+// at which it changes.
 func Conditional(heatBath func(w, d []float64, u float64) int, w, d []float64) []float64 {
 	p := make([]float64, len(d))
 	levels := len(d)

@@ -7,12 +7,12 @@
 // current one, which must be the root of the module, and include everything below them; without
 // arguments all folders are searched. Public packages are those of the module outside internal,
 // without commands. Users are the other packages of the module and of the modules in its
-// workspace, with their tests. The package's own external tests also count, because they see
-// what a user sees.
+// workspace, with their tests. The package's own external tests also count, because they see what
+// a user sees.
 //
 // Some things are used without being named. These count as used:
 //
-//   - a type in the signature, or the type, of something used;
+//   - the type of something used, or a type in its signature;
 //   - a method by which its type satisfies an interface, of these modules or of a package
 //     that they import, and the methods of an interface itself;
 //   - an interface that a type of another package satisfies;

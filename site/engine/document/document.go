@@ -36,15 +36,15 @@ type Written struct {
 	// number of matching documents; "" if counting takes too long, in which case only Bits is
 	// given
 	Count     string
-	Bits      float64
+	Bits      float64 // log₂ of the number of matching documents
 	Entropy   float64 // entropy of the draws in bits
-	Estimated bool
-	States    int  // number of states of the automaton
-	Nested    bool // whether the schema allows objects within objects to any depth
-	Drawn     string
+	Estimated bool    // whether Entropy is an estimate, the mean of −log₂ P over the draws
+	States    int     // number of states of the automaton
+	Nested    bool    // whether the schema allows objects within objects to any depth
+	Drawn     string  // distribution of the samples: "uniform", "text" or "frequencies"
 	Samples   []string
-	Digest    string
-	MS        float64
+	Digest    string  // hash of the samples
+	MS        float64 // time of the call in milliseconds
 }
 
 // countable is the maximum work of an exact count, in edges × length². Counting at this size

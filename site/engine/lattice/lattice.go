@@ -179,9 +179,9 @@ const mark = 500
 
 // Started is the reply to lattice/start.
 type Started struct {
-	Critical      float64
-	Order, Energy *Known
-	MS            float64
+	Critical      float64 // critical temperature
+	Order, Energy *Known  // theoretical means of |order| and of the energy per site; nil if not known
+	MS            float64 // time of the call in milliseconds
 }
 
 // start starts a run. If a run exists and only the temperature or the field has changed, start
@@ -275,12 +275,13 @@ type Frame struct {
 	Mean, MCSE *float64
 	// mean energy per site and its Monte Carlo standard error; nil if not defined
 	Energy, EnergyMCSE *float64
-	RHat, ESS          *float64
-	Draws              int // number of draws that the means average
-	Accept             float64
-	DigestOf           int // step at which Digest was taken; 0 for none
-	Digest             string
-	MS                 float64
+	// R-hat and effective sample size of |order|; nil if not defined
+	RHat, ESS *float64
+	Draws     int     // number of draws that the means average
+	Accept    float64 // mean acceptance probability
+	DigestOf  int     // step at which Digest was taken; 0 for none
+	Digest    string  // hash of all states
+	MS        float64 // time of the call in milliseconds
 }
 
 func (t *tab) run(ctx context.Context, q struct {

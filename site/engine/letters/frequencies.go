@@ -5,8 +5,8 @@ import (
 )
 
 // Frequencies returns log-weights for sites × (len(alphabet) + 1) symbols, the same at every
-// site. Characters have their frequency in the lines, times 1 − 1/average, the probability that
-// the text goes on. The last symbol ends and pads the text, and costs nothing.
+// site. A character has its smoothed frequency in the lines, times the probability 1 − 1/average
+// that the text continues. The last symbol ends and pads the text, and has log-weight 0.
 func Frequencies(lines []string, alphabet []rune, sites int, average float64) []float32 {
 	n, sum := map[rune]float64{}, 0.0
 	for _, line := range lines {

@@ -9,8 +9,8 @@ import (
 
 // Learn estimates a model from lines of text. It has len(alphabet) + 1 tokens: one per rune of
 // the alphabet, and a last one that pads short texts. A hidden state is a group of runes.
-// Frequent runes have a hidden state of their own; others share one. The mean length of a text is
-// average runes.
+// Frequent runes have a hidden state of their own; others share one. The argument average is the
+// mean length of a text in runes.
 func Learn(lines []string, alphabet []rune, groups []string, average float64) prior.HMM {
 	group := map[rune]int{}
 	names := map[string]int{}

@@ -64,7 +64,8 @@ func AddTo(p *engine.Source) {
 	p.Append(english)
 }
 
-// AddFrequenciesTo adds Frequencies and the text to a program.
+// AddFrequenciesTo adds the function [Frequencies] and the default English text to the Go program
+// p.
 func AddFrequenciesTo(p *engine.Source) {
 	p.Use(".math")
 	p.Append(counting)

@@ -21,8 +21,8 @@ import (
 
 // Pattern requests random strings that match a regular expression.
 type Pattern struct {
-	Pattern string
-	Length  int
+	Pattern string // regular expression
+	Length  int    // number of characters
 	UpTo    bool   // whether shorter strings are allowed as well
 	Fixed   string // one rune per position, · where the position is free
 	Model   string // "uniform", or "text" for a distribution learned from the lines of Text
@@ -43,8 +43,8 @@ type Strung struct {
 	Alphabet  []string    // runes that can occur, in code point order
 	Marginals [][]float64 // P(rune at the position), indexed by position and rune
 	End       []float64   // P(the string has ended before the position); nil unless UpTo
-	Digest    string
-	MS        float64
+	Digest    string      // hash of the samples
+	MS        float64     // time of the call in milliseconds
 }
 
 // language is a compiled pattern.
