@@ -2,7 +2,6 @@ package drawfile_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"math"
 	"os"
 	"path/filepath"
@@ -353,13 +352,13 @@ func TestFullDisk(t *testing.T) {
 func TestClaimsOfAHead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "draws")
 	for _, claims := range [][]int{
-		{drawfile.Tokens, math.MaxInt32, 0, 1, 1, 1}, // sites
+		{drawfile.Tokens, 1 << 28, 0, 1, 1, 1},       // sites
 		{drawfile.Reals, 1, 0, math.MaxInt32, 1, 32}, // chains
 	} {
 		settings := head("a").Settings
 		body := settings.Append(wire.AppendInts(nil, claims...))
 		file := wire.Append(nil, "gibbsite draws 2\n", body)
-		file = wire.Append(file, "draws\n", wire.AppendInts(binary.LittleEndian.AppendUint64(nil, settings.Sum()), 0, 0, 0, 0)) // no draw
+		file = wire.Append(file, "draws\n", wire.AppendInts(wire.AppendUint64s(nil, settings.Sum()), 0, 0, 0, 0)) // no draw
 		require.NoError(t, os.WriteFile(path, file, 0o600))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
