@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -29,7 +27,7 @@ type Set struct {
 	db       *bbolt.DB
 	n        atomic.Int64
 	size     atomic.Int64 // size of the file in bytes after the last write
-	// true if a memory fault interrupted a transaction, which may still hold locks
+	// true if a panic interrupted a transaction, which may still hold locks
 	torn atomic.Bool
 
 	mu  sync.Mutex
@@ -44,9 +42,17 @@ func Open(ctx context.Context, path string, c Config) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bolt: %s: %w", path, err)
 	}
-	identity, n, err := prepare(db, c.ReadOnly)
+	var identity string
+	var n int
+	broken, err := guard(func() (err error) {
+		identity, n, err = prepare(db, c.ReadOnly)
+		return err
+	})
 	if err != nil {
-		return nil, fmt.Errorf("bolt: %s: %w", path, errors.Join(err, db.Close()))
+		if !broken { // or a lock may be held that closing waits for
+			err = errors.Join(err, db.Close())
+		}
+		return nil, fmt.Errorf("bolt: %s: %w", path, err)
 	}
 	s := &Set{path: path, identity: identity, db: db}
 	s.n.Store(int64(n))
@@ -60,7 +66,7 @@ func Open(ctx context.Context, path string, c Config) (*Set, error) {
 // Close returns the error of the operating system, if any.
 func (s *Set) Close() error {
 	if s.torn.Load() {
-		return s.named(errors.New("cut short while it was open: it stays open until the process ends"))
+		return s.named(errors.New("damaged or cut short: it stays open until the process ends"))
 	}
 	return s.named(s.db.Close())
 }
@@ -93,8 +99,8 @@ func (s *Set) keep(err error) {
 	}
 }
 
-// view runs a read transaction. If the file is truncated while it is open, view returns an
-// error instead of crashing the process.
+// view runs a read transaction. If the file is damaged, or truncated while it is open, view
+// returns an error instead of crashing the process.
 func (s *Set) view(read func(tx *bbolt.Tx) error) error {
 	return s.guarded(func() error {
 		return s.db.View(func(tx *bbolt.Tx) error {
@@ -122,15 +128,8 @@ func (s *Set) measure() error {
 	return err
 }
 
-// fault is the panic value of a read beyond the end of a mapped file.
-type fault interface {
-	runtime.Error
-	Addr() uintptr
-}
-
-// guarded checks the size of the file and then calls do, which accesses the file. It converts a
-// memory fault in do to an error.
-func (s *Set) guarded(do func() error) (err error) {
+// guarded checks the size of the file and then calls do by [guard].
+func (s *Set) guarded(do func() error) error {
 	info, err := os.Stat(s.path)
 	if err != nil {
 		return err
@@ -138,19 +137,11 @@ func (s *Set) guarded(do func() error) (err error) {
 	if want := s.size.Load(); info.Size() < want {
 		return fmt.Errorf("cut short while it was open: %d bytes, want %d", info.Size(), want)
 	}
-	old := debug.SetPanicOnFault(true)
-	defer func() {
-		debug.SetPanicOnFault(old)
-		switch v := recover().(type) {
-		case nil:
-		case fault:
-			s.torn.Store(true)
-			err = fmt.Errorf("cut short while it was open: %w", v)
-		default:
-			panic(v)
-		}
-	}()
-	return do()
+	broken, err := guard(do)
+	if broken {
+		s.torn.Store(true)
+	}
+	return err
 }
 
 // Len returns the number of sequences.
@@ -313,6 +304,21 @@ func (s *Set) keys(yield func(key []byte) bool) {
 // Verify reads the whole file. It returns an error unless pages, keys and the number of keys are
 // consistent. If the context ends, Verify returns the context's cause.
 func (s *Set) Verify(ctx context.Context) error {
+	n := 0
+	var x []int32
+	for key := range s.keys {
+		n++
+		var err error
+		if x, err = appendTokens(x[:0], key); err == nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			return s.named(err)
+		}
+	}
+	if err := s.Err(); err != nil { // Check would meet it in a goroutine, where it ends the process
+		return err
+	}
 	err := s.view(func(tx *bbolt.Tx) (first error) {
 		for err := range tx.Check() { // to the end, or it waits for ever
 			if first == nil {
@@ -321,22 +327,8 @@ func (s *Set) Verify(ctx context.Context) error {
 		}
 		return first
 	})
-	n := 0
-	var x []int32
-	for key := range s.keys {
-		if err != nil {
-			break
-		}
-		n++
-		if x, err = appendTokens(x[:0], key); err == nil {
-			err = context.Cause(ctx)
-		}
+	if err == nil && n != s.Len() {
+		err = fmt.Errorf("%d sequences, want %d", n, s.Len())
 	}
-	switch {
-	case err != nil:
-		return s.named(err)
-	case n != s.Len():
-		return s.named(fmt.Errorf("%d sequences, want %d", n, s.Len()))
-	}
-	return s.Err()
+	return s.named(err)
 }
