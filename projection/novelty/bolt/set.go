@@ -278,12 +278,19 @@ func (s *Set) keys(yield func(key []byte) bool) {
 		var keys [][]byte
 		err := s.view(func(tx *bbolt.Tx) error {
 			c := seenOf(tx).Cursor()
-			k, _ := c.Seek(from)
+			k, v := c.Seek(from)
 			if from != nil && bytes.Equal(k, from) {
-				k, _ = c.Next()
+				k, v = c.Next()
 			}
-			for ; k != nil && len(keys) < chunk; k, _ = c.Next() {
+			for ; k != nil && len(keys) < chunk; k, v = c.Next() {
+				if len(k) > bbolt.MaxKeySize || len(v) > 0 {
+					return fmt.Errorf("damaged: a key of %d bytes with a value of %d, want ≤ %d and 0: restore the file from a copy", len(k), len(v), bbolt.MaxKeySize)
+				}
+				if bytes.Compare(k, from) <= 0 && from != nil {
+					return errors.New("damaged: keys are out of order: restore the file from a copy")
+				}
 				keys = append(keys, bytes.Clone(k))
+				from = keys[len(keys)-1]
 			}
 			return nil
 		})
@@ -295,14 +302,14 @@ func (s *Set) keys(yield func(key []byte) bool) {
 			if !yield(key) {
 				return
 			}
-			from = key
 		}
 		more = len(keys) == chunk
 	}
 }
 
 // Verify reads the whole file. It returns an error unless pages, keys and the number of keys are
-// consistent. If the context ends, Verify returns the context's cause.
+// consistent. Call it before adding to a file that may be damaged: writing to a damaged file can
+// take time and memory without bound. If the context ends, Verify returns the context's cause.
 func (s *Set) Verify(ctx context.Context) error {
 	n := 0
 	var x []int32
@@ -316,11 +323,15 @@ func (s *Set) Verify(ctx context.Context) error {
 			return s.named(err)
 		}
 	}
-	if err := s.Err(); err != nil { // Check would meet it in a goroutine, where it ends the process
+	if err := s.Err(); err != nil {
 		return err
 	}
 	err := s.view(func(tx *bbolt.Tx) (first error) {
-		for err := range tx.Check() { // to the end, or it waits for ever
+		// Check reads in a goroutine, where a fault would end the process.
+		if err := errors.Join(found(ctx, tx), overflows(tx)); err != nil {
+			return err
+		}
+		for err := range tx.Check(bbolt.WithKVStringer(shortKeys{})) { // to the end, or it waits for ever
 			if first == nil {
 				first = err
 			}
@@ -331,4 +342,48 @@ func (s *Set) Verify(ctx context.Context) error {
 		err = fmt.Errorf("%d sequences, want %d", n, s.Len())
 	}
 	return s.named(err)
+}
+
+// shortKeys writes keys for the errors of Check. A damaged length may be longer than the file.
+type shortKeys struct{}
+
+func (shortKeys) KeyToString(key []byte) string {
+	return fmt.Sprintf("%x", key[:min(len(key), 64)])
+}
+
+func (shortKeys) ValueToString([]byte) string { return "" }
+
+// found returns an error unless every key is found where it is.
+func found(ctx context.Context, tx *bbolt.Tx) error {
+	c, search := seenOf(tx).Cursor(), seenOf(tx).Cursor()
+	n := 0
+	for k, _ := c.First(); k != nil; k, _ = c.Next() {
+		if again, _ := search.Seek(k); !bytes.Equal(again, k) {
+			return errors.New("damaged: a key is not found where it is: restore the file from a copy")
+		}
+		if n++; n%chunk == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// overflows returns an error if a page claims to be followed by more pages than there are. Check
+// would take time and memory for all of them.
+func overflows(tx *bbolt.Tx) error {
+	pages := int(tx.Size() / int64(tx.DB().Info().PageSize))
+	for id := 2; id < pages; id++ { // those before are two copies of the root
+		switch p, err := tx.Page(id); {
+		case err != nil:
+			return err
+		case p == nil:
+			return fmt.Errorf("page %d of %d is not there", id, pages)
+		case p.Type == "free":
+		case p.OverflowCount >= pages-id:
+			return fmt.Errorf("damaged: page %d is followed by %d of its kind, want < %d: restore the file from a copy", id, p.OverflowCount, pages-id)
+		default:
+			id += p.OverflowCount
+		}
+	}
+	return nil
 }
