@@ -405,7 +405,9 @@ func (c *chainCase) begin(ctx context.Context, m energy.Model, method sampler.Me
 	if c.start == "from Init" && c.warm == 0 {
 		return ch, nil
 	}
-	if err := ch.Run(ctx, 1); err != nil {
+	if err := ch.Run(ctx, 1); !c.stated() && errors.Is(err, sampler.ErrZero) {
+		return nil, refusal{err} // as ErrZero states of kernels that accept everything
+	} else if err != nil {
 		return nil, fmt.Errorf("chains.Run: %w", err)
 	}
 	if c.start == "by Retarget" {

@@ -25,9 +25,9 @@ func Check(d, steps any) error {
 	process, absorbs := steps.(Absorbing)
 	switch mask := m.MaskLevel(); {
 	case mask < 0 && absorbs:
-		return fmt.Errorf("the denoiser predicts tokens that were replaced by others, and the process masks them")
+		return fmt.Errorf("the denoiser predicts tokens that were replaced by others, and the process masks them: use a process that replaces tokens, such as diffusion.Uniform")
 	case mask >= 0 && !absorbs:
-		return fmt.Errorf("the denoiser predicts tokens masked by level %d, and the process has no mask", mask)
+		return fmt.Errorf("the denoiser predicts tokens masked by level %d, and the process has no mask: use one that masks, such as diffusion.Masked{Mask: %d}", mask, mask)
 	case mask >= 0 && !process.Masks(mask):
 		return fmt.Errorf("the denoiser predicts tokens masked by level %d, want that as Mask of the process", mask)
 	}

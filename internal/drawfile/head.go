@@ -76,6 +76,9 @@ func readHead(f io.ReaderAt, size int64) (*Head, error) {
 	if w[0] > Reals || w[1] < 1 || w[1] > most || w[2] > math.MaxInt || w[3] < 1 || w[3] > most || w[4] < 1 || w[4] > 1<<16 || w[5] < 1 || w[5] > 32 || w[5]&(w[5]-1) != 0 || w[0] == Reals && w[5] != 32 {
 		return nil, fmt.Errorf("a head with impossible sizes %d", w)
 	}
+	if w[2] > math.MaxInt-w[3] || w[1]*w[5] > math.MaxInt/2 { // w[1]·w[5] < 2³⁶
+		return nil, fmt.Errorf("a head with impossible sizes %d", w)
+	}
 	h.Kind, h.Sites, h.First, h.Count, h.Block, h.bits = int(w[0]), int(w[1]), int(w[2]), int(w[3]), int(w[4]), int(w[5])
 	h.Settings, err = fingerprint.Read(body)
 	return h, err
@@ -112,11 +115,11 @@ type frame struct {
 }
 
 // scan reads the frames of a file and calls visit for each. It returns their number, the end of
-// the last complete frame, and the number of draws of every block. Frames that are out of order
-// or omit draws are an error.
-func scan(f io.ReaderAt, size int64, h *Head, visit func(frame)) (frames int, end int64, have []int, err error) {
+// the last complete frame, and the number of draws of every block that has a frame. Frames that
+// are out of order or omit draws are an error.
+func scan(f io.ReaderAt, size int64, h *Head, visit func(frame)) (frames int, end int64, have map[int]int, err error) {
 	end = int64(len(h.start()))
-	have = make([]int, h.blocks())
+	have = map[int]int{} // not for all blocks that the head claims
 	sum := h.Settings.Sum()
 	for end < size {
 		next, body, err := readFrame(f, end, size)

@@ -3,8 +3,9 @@ package drawfile
 import (
 	"fmt"
 	"io"
+	"maps"
+	"math"
 	"os"
-	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -47,14 +48,17 @@ func Read[S energy.Site](path string, visit func(*Draw[S])) (draws int, err erro
 		return 0, err
 	}
 	// Draws that were made again count as the last time.
-	limit := slices.Clone(have)
+	limit := maps.Clone(have)
 	for i := len(frames) - 1; i >= 0; i-- {
 		fr := &frames[i]
 		fr.many = max(0, min(fr.many, limit[fr.block]-fr.first))
 		limit[fr.block] = min(limit[fr.block], fr.first)
 	}
-	d := Draw[S]{X: make([]S, h.Sites)}
+	var d Draw[S]
 	for _, fr := range frames {
+		if fr.many > 0 && d.X == nil { // the frame is as large
+			d.X = make([]S, h.Sites)
+		}
 		_, body, err := readFrame(f, fr.at, end)
 		if err != nil {
 			return 0, err
@@ -71,7 +75,14 @@ func Read[S energy.Site](path string, visit func(*Draw[S])) (draws int, err erro
 			}
 		}
 	}
-	return slices.Min(have), nil
+	draws = math.MaxInt
+	for _, n := range have {
+		draws = min(draws, n)
+	}
+	if len(have) < h.blocks() {
+		draws = 0
+	}
+	return draws, nil
 }
 
 func (d *Draw[S]) read(state, info []byte, bits int) {

@@ -111,8 +111,13 @@ func (w *Writer) Open() (err error) {
 	if !bytes.Equal(saved.append(), w.head.append()) {
 		return errors.New("a file of states of another size, want a new one")
 	}
-	if w.frames, w.end, w.have, err = scan(w.file, size, saved, func(frame) {}); err != nil {
+	frames, end, have, err := scan(w.file, size, saved, func(frame) {})
+	if err != nil {
 		return err
+	}
+	w.frames, w.end = frames, end
+	for block := range w.have {
+		w.have[block] = have[block]
 	}
 	return w.file.Truncate(w.end)
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -344,4 +345,41 @@ func TestFullDisk(t *testing.T) {
 	}
 	w := drawfile.NewWriter("/dev/full", head("a"))
 	require.Error(t, w.Open())
+}
+
+// TestClaimsOfAHead: a file takes memory by its size, not by the numbers of chains and sites
+// that its head claims.
+func TestClaimsOfAHead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "draws")
+	for _, claims := range [][]int{
+		{drawfile.Tokens, 1 << 28, 0, 1, 1, 1},       // sites
+		{drawfile.Reals, 1, 0, math.MaxInt32, 1, 32}, // chains
+	} {
+		settings := head("a").Settings
+		body := settings.Append(wire.AppendInts(nil, claims...))
+		file := wire.Append(nil, "gibbsite draws 2\n", body)
+		file = wire.Append(file, "draws\n", wire.AppendInts(wire.AppendUint64s(nil, settings.Sum()), 0, 0, 0, 0)) // no draw
+		require.NoError(t, os.WriteFile(path, file, 0o600))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		var n int
+		var err error
+		if claims[0] == drawfile.Tokens {
+			n, err = drawfile.Read(path, func(*drawfile.Draw[int32]) { t.Error("no draw is there") })
+		} else {
+			n, err = drawfile.Read(path, func(*drawfile.Draw[float32]) { t.Error("no draw is there") })
+		}
+		runtime.ReadMemStats(&after)
+		require.NoError(t, err)
+		require.Zero(t, n)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20), "%v", claims)
+	}
+
+	// Sizes whose product exceeds what an int holds, and a first chain whose last does.
+	for _, claims := range [][]int{{drawfile.Tokens, 1, math.MaxInt - 1, 2, 1, 32}, {drawfile.Tokens, 1, math.MaxInt, 1, 1, 32}} {
+		body := head("a").Settings.Append(wire.AppendInts(nil, claims...))
+		require.NoError(t, os.WriteFile(path, wire.Append(nil, "gibbsite draws 2\n", body), 0o600))
+		_, err := drawfile.Read(path, func(*drawfile.Draw[int32]) {})
+		require.ErrorContains(t, err, "a head with impossible sizes")
+	}
 }

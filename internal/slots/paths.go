@@ -52,7 +52,7 @@ func DrawerOf(who string, projection any) (Drawer, error) {
 	d, draws := projection.(Drawer)
 	_, keeps := projection.(committer)
 	return d, cmp.Or(
-		check.If(!draws, "%s: the projection is a %T, want a diffusion.Drawer", who, projection),
+		check.If(!draws, "%s: the projection is a %T, want a diffusion.Drawer, which draws samples with their probabilities: use another Projector", who, projection),
 		check.If(keeps, "%s: the projection %T has a memory of earlier samples, which the weights of paths would ignore: use one without", who, projection),
 	)
 }

@@ -253,7 +253,7 @@ func TestWhatCannotBeWeighed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, ones{}, d)
 	_, err = slots.DrawerOf("who", 3)
-	require.EqualError(t, err, "who: the projection is a int, want a diffusion.Drawer")
+	require.EqualError(t, err, "who: the projection is a int, want a diffusion.Drawer, which draws samples with their probabilities: use another Projector")
 	_, err = slots.DrawerOf("who", remembering{})
 	require.ErrorContains(t, err, "has a memory")
 	_, err = slots.Joints("who", "p", []slots.Steps[int32]{counting{}})

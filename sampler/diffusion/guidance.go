@@ -55,7 +55,7 @@ func checkInside(name string, inside ...energy.Denoiser[int32]) error {
 			}
 		}
 		if slots.Leads[Guide, Classifier](d) {
-			return fmt.Errorf("diffusion: %s: a denoiser inside is guided at the posterior, want at the prediction", name)
+			return fmt.Errorf("diffusion: %s: a denoiser inside is guided at the posterior, want at the prediction: set its AtPosterior = false", name)
 		}
 	}
 	return nil
@@ -128,7 +128,7 @@ func guide(d *Runner[int32], process any) error {
 	_, jumps := d.process[0].(jumping)
 	if err := cmp.Or(
 		checkScale("New", g.scale),
-		check.If(d.cfg.Projector != nil, "diffusion: New: a projection needs guidance at the prediction, not at the posterior"),
+		check.If(d.cfg.Projector != nil, "diffusion: New: a projection needs guidance at the prediction, not at the posterior: set AtPosterior = false, or Projector = nil"),
 		check.If(!factorised && !jumps, "diffusion: New: %T cannot be guided at the posterior, because its steps have no probabilities per site: guide at the prediction", process),
 	); err != nil {
 		return err

@@ -140,6 +140,26 @@ func TestGuidanceAtThePosterior(t *testing.T) {
 	}
 }
 
+// One step of Remask where all is noise (α(1) = 0) keeps what is clamped and has no NaN, although
+// a clamped token cannot occur in the noise.
+func TestRemaskFromNoiseKeepsClamps(t *testing.T) {
+	row := []float32{float32(math.Log(.3)), float32(math.Log(.7)), 0}
+	d := predicts(3, append(row, row...), nil)
+	model := diffusion.ClassifierFree{Conditional: d, Unconditional: d, Scale: 1, AtPosterior: true}
+	for _, rule := range []diffusion.RemaskRule{diffusion.RemaskCap, diffusion.RemaskRescale, diffusion.RemaskConfidence} {
+		process := diffusion.Remask{Mask: 2, Rule: rule, Eta: 0.5, Schedule: noise.LogLinear{Epsilon: -1}}
+		r := exact.Must(diffusion.New(background, energy.Denoiser[int32](model), process, diffusion.Config{Steps: 1, Clamp: []int32{1, -1}}))
+		x := make([]int32, 2*500)
+		require.NoError(t, r.Sample(background, x))
+		ones := 0
+		for i := 0; i < len(x); i += 2 {
+			require.Equal(t, int32(1), x[i], "%v", rule)
+			ones += int(x[i+1])
+		}
+		require.InDelta(t, 350, ones, 5.3*math.Sqrt(500*.3*.7), "%v", rule) // 5.3 sd: 1e-7
+	}
+}
+
 // byClass is the classifier of one site whose levels have given probabilities.
 type byClass []float64
 

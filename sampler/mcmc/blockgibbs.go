@@ -53,7 +53,7 @@ func (g BlockGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sam
 		return nil, err
 	}
 	if len(g.Blocks) == 0 && g.Within != nil {
-		return nil, fmt.Errorf("mcmc: BlockGibbs: Within = %s needs Blocks: layers are drawn unit by unit", automata.Name(g.Within))
+		return nil, fmt.Errorf("mcmc: BlockGibbs: Within = %s needs Blocks, because layers are drawn unit by unit without it: set Blocks, or use Gibbs", automata.Name(g.Within))
 	}
 	if len(g.Blocks) == 0 {
 		units := func(m energy.Model) (sampler.Kernel, error) {

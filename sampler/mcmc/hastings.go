@@ -265,12 +265,15 @@ func (k *hastings) fields(f *wire.Fields) {
 // errDifference is the error of a proposal that computed a NaN although the energy is not NaN.
 var errDifference = fmt.Errorf("the model's gradient, field or conditional energies: %w", sampler.ErrNaN)
 
+// errUnadjusted is the error of a kernel without an acceptance step in a state of probability zero.
+var errUnadjusted = fmt.Errorf("%w, and a kernel without an acceptance step cannot refuse it: use one with such a step, such as DMALA", sampler.ErrZero)
+
 // unadjusted returns the error of a kernel without an acceptance step that has moved to a state
 // of energy e, or nil if e is finite.
 func unadjusted(e float64) error {
 	switch {
 	case math.IsInf(e, 1):
-		return sampler.ErrZero
+		return errUnadjusted
 	case math.IsNaN(e) || math.IsInf(e, -1):
 		return sampler.ErrNaN
 	}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -65,9 +67,12 @@ func open(ctx context.Context, path string, c Config) (db *bbolt.DB, err error) 
 		}
 	}
 	for began := time.Now(); ; {
-		db, err = bbolt.Open(path, 0o666, &bbolt.Options{
-			Timeout:  time.Nanosecond, // one try
-			ReadOnly: c.ReadOnly, FreelistType: bbolt.FreelistMapType, NoStatistics: true,
+		_, err = guard(func() (err error) {
+			db, err = bbolt.Open(path, 0o666, &bbolt.Options{
+				Timeout:  time.Nanosecond, // one try
+				ReadOnly: c.ReadOnly, FreelistType: bbolt.FreelistMapType, NoStatistics: true,
+			})
+			return err
 		})
 		if err == nil || !errors.Is(err, bolterrors.ErrTimeout) {
 			return db, err
@@ -82,6 +87,29 @@ func open(ctx context.Context, path string, c Config) (db *bbolt.DB, err error) 
 		case <-time.After(min(turn, left)):
 		}
 	}
+}
+
+// fault is the panic value of a read beyond the end of a mapped file.
+type fault interface {
+	runtime.Error
+	Addr() uintptr
+}
+
+// guard calls do, which accesses the file. It converts a panic in do to an error: a memory
+// fault, or what bbolt says about a damaged page. broken reports that there was one.
+func guard(do func() error) (broken bool, err error) {
+	old := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(old)
+		switch v := recover().(type) {
+		case nil:
+		case fault:
+			broken, err = true, fmt.Errorf("damaged, or cut short while it was open: %w: restore the file from a copy", v)
+		default:
+			broken, err = true, fmt.Errorf("damaged: %v: restore the file from a copy", v)
+		}
+	}()
+	return false, do()
 }
 
 // prepare creates the buckets of a new file, or checks those of an existing one. It returns the

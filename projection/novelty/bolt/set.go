@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -29,7 +27,7 @@ type Set struct {
 	db       *bbolt.DB
 	n        atomic.Int64
 	size     atomic.Int64 // size of the file in bytes after the last write
-	// true if a memory fault interrupted a transaction, which may still hold locks
+	// true if a panic interrupted a transaction, which may still hold locks
 	torn atomic.Bool
 
 	mu  sync.Mutex
@@ -44,9 +42,17 @@ func Open(ctx context.Context, path string, c Config) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bolt: %s: %w", path, err)
 	}
-	identity, n, err := prepare(db, c.ReadOnly)
+	var identity string
+	var n int
+	broken, err := guard(func() (err error) {
+		identity, n, err = prepare(db, c.ReadOnly)
+		return err
+	})
 	if err != nil {
-		return nil, fmt.Errorf("bolt: %s: %w", path, errors.Join(err, db.Close()))
+		if !broken { // or a lock may be held that closing waits for
+			err = errors.Join(err, db.Close())
+		}
+		return nil, fmt.Errorf("bolt: %s: %w", path, err)
 	}
 	s := &Set{path: path, identity: identity, db: db}
 	s.n.Store(int64(n))
@@ -60,7 +66,7 @@ func Open(ctx context.Context, path string, c Config) (*Set, error) {
 // Close returns the error of the operating system, if any.
 func (s *Set) Close() error {
 	if s.torn.Load() {
-		return s.named(errors.New("cut short while it was open: it stays open until the process ends"))
+		return s.named(errors.New("damaged or cut short: it stays open until the process ends"))
 	}
 	return s.named(s.db.Close())
 }
@@ -93,8 +99,8 @@ func (s *Set) keep(err error) {
 	}
 }
 
-// view runs a read transaction. If the file is truncated while it is open, view returns an
-// error instead of crashing the process.
+// view runs a read transaction. If the file is damaged, or truncated while it is open, view
+// returns an error instead of crashing the process.
 func (s *Set) view(read func(tx *bbolt.Tx) error) error {
 	return s.guarded(func() error {
 		return s.db.View(func(tx *bbolt.Tx) error {
@@ -122,15 +128,8 @@ func (s *Set) measure() error {
 	return err
 }
 
-// fault is the panic value of a read beyond the end of a mapped file.
-type fault interface {
-	runtime.Error
-	Addr() uintptr
-}
-
-// guarded checks the size of the file and then calls do, which accesses the file. It converts a
-// memory fault in do to an error.
-func (s *Set) guarded(do func() error) (err error) {
+// guarded checks the size of the file and then calls do by [guard].
+func (s *Set) guarded(do func() error) error {
 	info, err := os.Stat(s.path)
 	if err != nil {
 		return err
@@ -138,19 +137,11 @@ func (s *Set) guarded(do func() error) (err error) {
 	if want := s.size.Load(); info.Size() < want {
 		return fmt.Errorf("cut short while it was open: %d bytes, want %d", info.Size(), want)
 	}
-	old := debug.SetPanicOnFault(true)
-	defer func() {
-		debug.SetPanicOnFault(old)
-		switch v := recover().(type) {
-		case nil:
-		case fault:
-			s.torn.Store(true)
-			err = fmt.Errorf("cut short while it was open: %w", v)
-		default:
-			panic(v)
-		}
-	}()
-	return do()
+	broken, err := guard(do)
+	if broken {
+		s.torn.Store(true)
+	}
+	return err
 }
 
 // Len returns the number of sequences.
@@ -287,12 +278,19 @@ func (s *Set) keys(yield func(key []byte) bool) {
 		var keys [][]byte
 		err := s.view(func(tx *bbolt.Tx) error {
 			c := seenOf(tx).Cursor()
-			k, _ := c.Seek(from)
+			k, v := c.Seek(from)
 			if from != nil && bytes.Equal(k, from) {
-				k, _ = c.Next()
+				k, v = c.Next()
 			}
-			for ; k != nil && len(keys) < chunk; k, _ = c.Next() {
+			for ; k != nil && len(keys) < chunk; k, v = c.Next() {
+				if len(k) > bbolt.MaxKeySize || len(v) > 0 {
+					return fmt.Errorf("damaged: a key of %d bytes with a value of %d, want ≤ %d and 0: restore the file from a copy", len(k), len(v), bbolt.MaxKeySize)
+				}
+				if bytes.Compare(k, from) <= 0 && from != nil {
+					return errors.New("damaged: keys are out of order: restore the file from a copy")
+				}
 				keys = append(keys, bytes.Clone(k))
+				from = keys[len(keys)-1]
 			}
 			return nil
 		})
@@ -304,39 +302,88 @@ func (s *Set) keys(yield func(key []byte) bool) {
 			if !yield(key) {
 				return
 			}
-			from = key
 		}
 		more = len(keys) == chunk
 	}
 }
 
 // Verify reads the whole file. It returns an error unless pages, keys and the number of keys are
-// consistent. If the context ends, Verify returns the context's cause.
+// consistent. Call it before adding to a file that may be damaged: writing to a damaged file can
+// take time and memory without bound. If the context ends, Verify returns the context's cause.
 func (s *Set) Verify(ctx context.Context) error {
+	n := 0
+	var x []int32
+	for key := range s.keys {
+		n++
+		var err error
+		if x, err = appendTokens(x[:0], key); err == nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			return s.named(err)
+		}
+	}
+	if err := s.Err(); err != nil {
+		return err
+	}
 	err := s.view(func(tx *bbolt.Tx) (first error) {
-		for err := range tx.Check() { // to the end, or it waits for ever
+		// Check reads in a goroutine, where a fault would end the process.
+		if err := errors.Join(found(ctx, tx), overflows(tx)); err != nil {
+			return err
+		}
+		for err := range tx.Check(bbolt.WithKVStringer(shortKeys{})) { // to the end, or it waits for ever
 			if first == nil {
 				first = err
 			}
 		}
 		return first
 	})
+	if err == nil && n != s.Len() {
+		err = fmt.Errorf("%d sequences, want %d", n, s.Len())
+	}
+	return s.named(err)
+}
+
+// shortKeys writes keys for the errors of Check. A damaged length may be longer than the file.
+type shortKeys struct{}
+
+func (shortKeys) KeyToString(key []byte) string {
+	return fmt.Sprintf("%x", key[:min(len(key), 64)])
+}
+
+func (shortKeys) ValueToString([]byte) string { return "" }
+
+// found returns an error unless every key is found where it is.
+func found(ctx context.Context, tx *bbolt.Tx) error {
+	c, search := seenOf(tx).Cursor(), seenOf(tx).Cursor()
 	n := 0
-	var x []int32
-	for key := range s.keys {
-		if err != nil {
-			break
+	for k, _ := c.First(); k != nil; k, _ = c.Next() {
+		if again, _ := search.Seek(k); !bytes.Equal(again, k) {
+			return errors.New("damaged: a key is not found where it is: restore the file from a copy")
 		}
-		n++
-		if x, err = appendTokens(x[:0], key); err == nil {
-			err = context.Cause(ctx)
+		if n++; n%chunk == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 	}
-	switch {
-	case err != nil:
-		return s.named(err)
-	case n != s.Len():
-		return s.named(fmt.Errorf("%d sequences, want %d", n, s.Len()))
+	return nil
+}
+
+// overflows returns an error if a page claims to be followed by more pages than there are. Check
+// would take time and memory for all of them.
+func overflows(tx *bbolt.Tx) error {
+	pages := int(tx.Size() / int64(tx.DB().Info().PageSize))
+	for id := 2; id < pages; id++ { // those before are two copies of the root
+		switch p, err := tx.Page(id); {
+		case err != nil:
+			return err
+		case p == nil:
+			return fmt.Errorf("page %d of %d is not there", id, pages)
+		case p.Type == "free":
+		case p.OverflowCount >= pages-id:
+			return fmt.Errorf("damaged: page %d is followed by %d of its kind, want < %d: restore the file from a copy", id, p.OverflowCount, pages-id)
+		default:
+			id += p.OverflowCount
+		}
 	}
-	return s.Err()
+	return nil
 }

@@ -79,7 +79,7 @@ type path struct {
 func newEngine(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg Config, completions int) (*engine, error) {
 	sites, levels, err := slots.Model("scored", model)
 	if err == nil && slots.Leads[diffusion.Guide, diffusion.Classifier](model) {
-		err = fmt.Errorf("scored: the model is guided at the posterior, want at the prediction")
+		err = fmt.Errorf("scored: the model is guided at the posterior, want at the prediction: set AtPosterior = false")
 	}
 	if err == nil {
 		err = cfg.fill(sites, levels, completions)

@@ -296,9 +296,9 @@ func language(ctx context.Context, who string, d energy.Denoiser[int32], cfg *Co
 		return nil, 0, 0, err
 	}
 	if err = cmp.Or(
-		check.If(slots.Leads[diffusion.Guide, diffusion.Classifier](d), "%s: the model is guided at the posterior, want at the prediction, as the language needs", who),
+		check.If(slots.Leads[diffusion.Guide, diffusion.Classifier](d), "%s: the model is guided at the posterior, want at the prediction, as the language needs: set AtPosterior = false", who),
 		check.If(levels < 2, "%s: the model has %d levels, want ≥ 2", who, levels),
-		check.If(check.Nil(cfg.Projector), "%s: Projector = nil, want one that can draw", who),
+		check.If(check.Nil(cfg.Projector), "%s: Projector = nil, want one that can draw: its projection must be a diffusion.Drawer", who),
 		check.If(cfg.Batch < 0, "%s: Batch = %d, want ≥ 0", who, cfg.Batch),
 	); err != nil {
 		return nil, 0, 0, err

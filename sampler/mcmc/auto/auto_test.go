@@ -310,7 +310,7 @@ func TestRefusals(t *testing.T) {
 		"auto: Method: len(Candidates) = 65, want ≤ 64":           {Candidates: make([]sampler.Method, 65)},
 		"auto: Method: Candidates[1] = nil":                       {Candidates: []sampler.Method{mcmc.Gibbs{}, nil}},
 		"auto: Method: Candidates[0] = (*mcmc.DMALA)(nil)":        {Candidates: []sampler.Method{(*mcmc.DMALA)(nil)}},
-		"auto: Method: 1 Candidates with Within":                  {Candidates: []sampler.Method{mcmc.Gibbs{}}, Within: language},
+		"auto: Method: Within is set, and so are 1 Candidates":    {Candidates: []sampler.Method{mcmc.Gibbs{}}, Within: language},
 		"auto: Method: Within = (*constraint.Count)(nil)":         {Within: (*constraint.Count)(nil)},
 		"auto: Method: no candidate fits the model *model.Potts:": {Candidates: []sampler.Method{momentum.DHAMS{}, mcmc.BlockGibbs{}}},
 	} {

@@ -98,7 +98,7 @@ func (a Method) Kernel(ctx context.Context, m energy.Model, chains int) (sampler
 	sites, levels, err := check.Shape(who, m, chains, sampler.BlockSize)
 	if err = cmp.Or(err,
 		check.Optional(who, "Within", a.Within),
-		check.If(a.Within != nil && a.Candidates != nil, "%s: %d Candidates with Within, want one of them: candidates have a Within of their own", who, len(a.Candidates)),
+		check.If(a.Within != nil && a.Candidates != nil, "%s: Within is set, and so are %d Candidates, want one of the two: set Within in each candidate", who, len(a.Candidates)),
 		check.If(a.Candidates != nil && len(a.Candidates) == 0, "%s: len(Candidates) = 0, want ≥ 1 (nil for the default)", who),
 		check.If(len(a.Candidates) > mostCandidates, "%s: len(Candidates) = %d, want ≤ %d", who, len(a.Candidates), mostCandidates),
 	); err != nil {
