@@ -20,9 +20,10 @@ const BlockSize = session.BlockSize
 //
 // Checkpoints record the fields of this struct, and chains with other settings refuse to load the
 // checkpoint. Numbers and strings are compared by value, structs field by field, pointers by what
-// they point to, and languages by their sets of states. Functions are compared by name if they are
-// [Named]; functions without a name count as equal. A struct that only embeds another method counts
-// as that method, unless it has a different Name. Give it one if it moves chains differently.
+// they point to, and languages of package constraint by the states that they contain. Functions are
+// compared by name if they are [Named]; functions without a name count as equal. A struct that only
+// embeds another method counts as that method, unless it has a different Name. Give it one if it
+// moves chains differently.
 //
 // A method whose fields do not describe it fully should declare further settings in a method
 //
@@ -132,10 +133,10 @@ type Control struct {
 	// results.
 	Workers int
 
-	// Company holds further blocks of the run that the kernel moves together with its own, by the
-	// same number of steps and all of them Unread. Only [Companion] kernels receive a Company. Each
-	// block gets the same bits as if it moved alone. If the kernel cannot move the other blocks at
-	// present, Step returns 0 and leaves all blocks unchanged.
+	// Company holds further blocks of the run. The kernel moves them together with its own block,
+	// by the same number of steps and under the same promise Unread. Only [Companion] kernels
+	// receive a Company. Each block gets the same bits as if it moved alone. If the kernel cannot
+	// move the other blocks at present, Step returns 0 and leaves all blocks unchanged.
 	Company []Block
 }
 
@@ -213,7 +214,7 @@ func (b *Base) UnmarshalBinary(from []byte) error {
 
 // As returns k itself if it is a T, or else the first T among the kernels that k wraps. T is an
 // interface such as [Lazy], or the type of a kernel. A kernel that wraps another one is a
-// [Wrapper]: it returns the wrapped kernel, or nil if it wraps nothing at present, from a method
+// [Wrapper]. It returns the wrapped kernel, or nil if it wraps nothing at present, by its method
 //
 //	Unwrap() sampler.Transition[S]
 func As[T any, S energy.Site](k Transition[S]) (t T, ok bool) {
@@ -316,14 +317,14 @@ type Exchanger interface {
 	// for kernels that can exchange states.
 	Exchanges(with Exchanger, beta float64) bool
 
-	// Hold makes the kernel keep the states itself, in its private format, until a call of Show
-	// stores them in x. Hold reads the states from x unless the kernel already holds them.
+	// Hold reads the states from x, unless the kernel already holds them, and keeps them in the
+	// kernel's private format. A later call of Show stores them in x.
 	Hold(x []int32)
 
 	// Exchange swaps the states of the listed chains with those of another kernel, given as the
 	// argument with. If moved is not nil, Exchange adds to moved[c] the number of sites at which
-	// the two states of chain c differ. Afterwards, Show on either kernel stores the states that
-	// this kernel then holds.
+	// the two states of chain c differ. A later call of Show on either kernel stores the states
+	// that it received.
 	Exchange(with Exchanger, chains []int, moved []int)
 
 	// Energies stores in e the energies, under this kernel's model, of the states that another

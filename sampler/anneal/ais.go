@@ -32,9 +32,10 @@ import (
 // The last stage does not move the chain. The energy E_k is (1 − β_k)·E_base + β_k·E, with E_base =
 // 0 for uniform states. If the model is [Tempered], it supplies the term β_k·E itself.
 //
-// The weights are unbiased, E[w] = Z, however badly the chains mix, for every method that leaves
-// its target invariant (not mcmc.DULA). Their logarithm is biased downwards. Methods do not tune
-// themselves here, because that would bias the weights, so set their step sizes.
+// The weights are unbiased, E[w] = Z, however badly the chains mix. This requires a method that
+// leaves its target invariant, so mcmc.DULA cannot be used. Their logarithm is biased downwards.
+// Methods do not tune themselves here, because that would bias the weights, so set their step
+// sizes.
 //
 // With a Population, AIS becomes population annealing (Hukushima and Iba 2003; Machta 2010).
 // Whenever the effective number of chains (Σw)²/Σw² of a population falls below half of its size,
@@ -119,15 +120,16 @@ const (
 type AISResult struct {
 	LogZ
 
-	// LogWeights holds log w for each chain, with E[w] = Z exactly. It is −Inf for a chain that
+	// LogWeights holds log w for each chain, where E[w] = Z exactly. It is −Inf for a chain that
 	// started at a state of probability zero. If AISConfig.Exact is set, E[w] = P_0/Z instead,
 	// where P_0 is the probability, under the base, of all states that have positive probability
 	// under the model. P_0 is 1 if no state has probability zero.
 	LogWeights []float64
 
-	// ESS is the effective number of chains, (Σw)²/Σw², or, with a Population, of populations, each
-	// with its mean weight. If it is below a few tens, Value and StdErr are unreliable: use more
-	// stages, or more populations. ESS is 0 if all weights of a part are 0.
+	// ESS is the effective number of chains, (Σw)²/Σw². If Population is set, it is the effective
+	// number of populations, and w is the mean weight of a population. If it is below a few tens,
+	// Value and StdErr are unreliable: use more stages, or more populations. ESS is 0 if all
+	// weights of a part are 0.
 	ESS float64
 
 	// States holds the last states of the chains, chains × sites. Weighted by w, they represent the

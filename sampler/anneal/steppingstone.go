@@ -25,7 +25,7 @@ import (
 //
 //	log Z = log Z_0 + Σ_k log ⟨exp(E_{k−1}(x) − E_k(x))⟩_{k−1}.
 //
-// Here E_k is the energy at β_k, as in [AIS], ⟨·⟩_k is the mean over the draws at that energy, and
+// Here E_k is the energy at β_k, as in [AIS], ⟨·⟩_k is the mean over the draws from exp(−E_k), and
 // Z_0 is the normaliser of the base distribution. For k = 0 the draws are independent, from the
 // base. The chains of a stage start from the last states of the previous stage and may adapt during
 // the stage's warm-up.

@@ -16,8 +16,8 @@ type Average struct {
 }
 
 // Reweighting estimates expectations at every inverse temperature β within the range of a ladder of
-// inverse temperatures β_k. It combines the draws n of all rungs k by MBAR (Shirts and Chodera
-// 2008), which has the smallest variance of all ways to do this:
+// inverse temperatures β_k. It combines the draws n of all rungs k of the ladder by MBAR (Shirts
+// and Chodera 2008), which has the smallest variance of all ways to do this:
 //
 //	⟨A⟩_β = Σ_n w_n A_n / Σ_n w_n,   w_n = exp(−βE_n) / Σ_k N_k exp(f_k − β_k E_n).
 //
@@ -26,9 +26,9 @@ type Average struct {
 //
 // Standard errors are computed from the variation between at least 32 parts of the run, which are
 // assumed independent. The parts are the chains or, if there are few chains, consecutive stretches
-// of chains. Chains should therefore run many times longer than a replica needs for a round trip
-// through the ladder. The error includes the uncertainty of the f_k. A Reweighting is immutable and
-// safe for concurrent use.
+// of each chain. Chains should therefore run many times longer than a replica needs for a round
+// trip through the ladder. The error includes the uncertainty of the f_k. A Reweighting is
+// immutable and safe for concurrent use.
 type Reweighting struct {
 	mixture
 	names  []string

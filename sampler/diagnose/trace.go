@@ -88,11 +88,11 @@ func newTrace(functions int) *Trace {
 //
 //   - the mean and the standard deviation of all draws,
 //   - MCSE and ESSMean by batch means, with batches of √n draws or more for n draws. The variance
-//     of the batch means is pooled with that of the chain means. If the latter is larger than chance
-//     allows (F test at 1 %), it is used alone, so that chains stuck in different places are
+//     of the batch means is pooled with that of the chain means. If the latter is larger than
+//     chance allows (F test at 1 %), it is used alone, so that chains stuck in different places are
 //     noticed. If batches are correlated, their autocorrelations are included. If the effective
-//     number of batches is so small that a confidence interval would cover too little, MCSE has
-//     the error [ErrTooFew],
+//     number of batches is so small that a confidence interval would be too narrow, MCSE has the
+//     error [ErrTooFew],
 //   - MCSEChains, by the variance of the chain means alone, and RHatNested,
 //   - RHat as the plain split statistic without ranks (Gelman et al. 2013); it compares the first
 //     and the second half of the complete batches, which omits at most 2 batches in 34.

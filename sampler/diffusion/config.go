@@ -110,8 +110,8 @@ type Config struct {
 	//
 	//	ProjectState                     projected diffusion models (Christopher, Baek, Fioretto 2024)
 	//	ProjectState, ProjectPower > 0   PRODIGY (Sharma, Kumar, Trivedi 2024)
-	//	ProjectState, ProjectEvery: −1   the finished sample alone, COP-FT (Coletta et al. 2023)
-	//	Gaussian.Recompute               Πx̂_0 and its noise: right in the posterior's metric, worse in others
+	//	ProjectState, ProjectEvery: −1   only the finished sample, COP-FT (Coletta et al. 2023)
+	//	Gaussian.Recompute               ε̂ from Πx̂_0: right if Π uses the posterior's metric, else worse
 	//	Penalised, no projector          guidance by a penalty
 	ProjectState bool
 	ProjectPower float64

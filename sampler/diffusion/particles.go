@@ -50,8 +50,8 @@ type ParticlesConfig struct {
 	// the states, states × sites tokens, and t holds their times. For each state it stores log
 	// G_t(x_t) in logG, or −Inf for weight zero.
 	//
-	// At times t > 0, G_t only steers the particles and cancels in the end. Fewer particles are
-	// wasted the closer it is to the mean of G_0 given x_t (a learned value).
+	// At times t > 0, G_t only steers the particles and cancels in the end. The closer G_t is to
+	// the mean of G_0 given x_t, the fewer particles are wasted. Such a G_t can be learned.
 	Potential func(logG []float64, x []int32, t []float64)
 
 	// Weighed, if not nil, receives the particles' weights in every step of every sample, before

@@ -25,9 +25,9 @@ func checkShape(process string, sites, levels int) error {
 // reversed. [Masked], [Uniform], [Remask] and [Ordered] are processes on tokens; [Gaussian], [ECI]
 // and [Penalised] are processes on reals. Package diffusiontest tests processes that you write.
 type Process[S energy.Site] interface {
-	// Bind returns the steps for samples of the given shape, one sample at a time. A runner calls
-	// Bind once for each of the samples that it makes at the same time. Bind may take a long time.
-	// If a setting is wrong, the error names it.
+	// Bind returns the [Steps] for samples of the given shape. Steps handle one sample at a time,
+	// so a runner calls Bind once for each of the samples that it makes at the same time. Bind may
+	// take a long time. If a setting is wrong, the error names it.
 	Bind(ctx context.Context, sites, levels int) (Steps[S], error)
 }
 

@@ -53,7 +53,8 @@ import (
 //   - If all weights have one magnitude and fields are multiples of it, as for the cut of an
 //     unweighted graph, 64 states are annealed at a time, one per bit of a word. The rounds have 32
 //     times as many sweeps, and the best state adopts clusters from each of the states. Square
-//     lattices without fields do not use this, because their windows work better with many rounds.
+//     lattices without fields do not use this, because their windows (see below) work better with
+//     many rounds.
 //   - If sites have at most three neighbours on average, a sweep redraws an induced forest, some 85
 //     % of the sites, from its exact distribution given the other sites (Hamze and de Freitas
 //     2004).

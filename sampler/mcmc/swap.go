@@ -63,7 +63,7 @@ var (
 	_ sampler.Starter = (*swap)(nil)
 )
 
-// Step implements [sampler.Transition]. It proposes as many exchanges as [Swap] has Updates.
+// Step implements [sampler.Transition]. It proposes Swap.Updates exchanges.
 func (k *swap) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	done = k.Make(ctl, k, info, x, r)
 	sweep.MeanAccept(info, done, k.Updates)

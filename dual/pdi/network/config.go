@@ -31,8 +31,8 @@ type Config struct {
 	// network. Every round runs its diffusions at this λ and moves λ by the violations of their
 	// samples. It then asks the teacher, the predictor from which the network learns, for
 	// predictions at the new λ. So the network is valid only at the λ of the last round
-	// ([Trainer.Lambda]) and for a single entry of Bounds. Use a rule for sample means here, such
-	// as [dual.Auto].
+	// ([Trainer.Lambda]) and for a single entry of Bounds. The rule receives the violations of all
+	// samples, so rules that need their variance, such as [dual.Auto], are suitable.
 	Dual dual.Rule
 
 	// Inference holds the settings of the diffusions with primal–dual inference in training.

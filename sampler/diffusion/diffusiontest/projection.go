@@ -13,8 +13,8 @@ import (
 )
 
 // ProjectionOptions states what the documentation of a projector promises; [TestProjector] checks
-// it. The zero value, with Accepts set, is for tokens. It promises that the most likely sequence of
-// a projected prediction is feasible.
+// it. If only Accepts is set, the projector is for tokens and promises only that the most likely
+// sequence of a projected prediction is feasible.
 type ProjectionOptions struct {
 	// Sites and Levels are the shape of a sample; 0 means 4 and 3. Levels is 1 for reals.
 	Sites, Levels int

@@ -7,8 +7,8 @@
 // that is, shifted towards the constraint as the denoiser predicts it (Wu, Trippe, Naesseth, Blei,
 // Cunningham 2023). It weights the particles to correct the error of the twist, and resamples them.
 //
-// A Sampler needs the covariance of the clean state given the noisy one, along the rows of the
-// equations and inequalities. A [Posterior] model computes this covariance itself. For a
+// A Sampler needs the covariance of the clean state given the noisy one, in the directions that the
+// equations and inequalities constrain. A [Posterior] model computes this covariance itself. For a
 // denoise.Differentiable, such as a network (neural.Reals), the Sampler uses vector–Jacobian
 // products. For any other model it uses differences of predictions.
 //

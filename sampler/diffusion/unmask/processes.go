@@ -149,8 +149,8 @@ func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64
 //
 //	Σ_{i∈U} H_i − max_{i∈U} H_i ≤ Bound,
 //
-// each by an independent draw. The left side bounds the information that the sites of U have about
-// each other. Let p be the denoiser's distribution and q that of the samples. With exact
+// and draws their tokens independently. The left side bounds the information that the sites of U
+// have about each other. Let p be the denoiser's distribution and q that of the samples. With exact
 // predictions, KL(p‖q) ≤ Bound × the mean number of steps. With Bound 0, EntropyBound samples from
 // p, yet reveals all sites that are certain in the same step. The set depends only on the state,
 // never on the draws.

@@ -83,9 +83,9 @@ type Method struct {
 	Candidates []sampler.Method
 
 	// Within is a language (package constraint) of the allowed states; nil means that all states
-	// are allowed. If it is set, Candidates must be nil. The candidates are then mcmc.DMALA;
-	// mcmc.PairGibbs under a constraint.Count, whose states are connected by changes of two sites;
-	// and mcmc.Swap if there are two levels with a fixed count.
+	// are allowed. If it is set, Candidates must be nil. The first candidate is then mcmc.DMALA.
+	// For a constraint.Count, whose states are connected by changes of two sites, mcmc.PairGibbs is
+	// another. If there are also two levels and the count is fixed, mcmc.Swap is a third.
 	Within constraint.Automaton
 }
 
