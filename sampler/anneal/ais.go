@@ -23,8 +23,8 @@ import (
 )
 
 // AIS estimates log Z by annealed importance sampling (Neal 2001). Every chain starts at a draw x_0
-// from the base distribution and passes through the stages k = 1 … K of a schedule 0 = β_0 < … <
-// β_K = 1. Its weight w starts with log w = log Z_0, the normaliser of the base. A stage first
+// from the base distribution. It then passes through the stages k = 1 … K of a schedule 0 = β_0 < …
+// < β_K = 1. Its weight w starts with log w = log Z_0, the normaliser of the base. A stage first
 // updates the weight and then moves the chain,
 //
 //	log w ← log w + E_{k−1}(x_{k−1}) − E_k(x_{k−1}),  x_k ← Moves steps of the method on E_k.
@@ -37,10 +37,11 @@ import (
 // Methods do not tune themselves here, because that would bias the weights, so set their step
 // sizes.
 //
-// With a Population, AIS becomes population annealing (Hukushima and Iba 2003; Machta 2010).
-// Whenever the effective number of chains (Σw)²/Σw² of a population falls below half of its size,
-// its chains are resampled systematically by weight, and each chain gets the mean weight of the
-// population. The weights stay unbiased. Populations are independent of each other.
+// With a Population, AIS becomes population annealing (Hukushima and Iba 2003; Machta 2010). The
+// effective number of chains of a population is (Σw)²/Σw². Whenever it falls below half of the
+// population's size, the chains are resampled systematically by weight. Each chain then gets the
+// mean weight of the population. The weights stay unbiased. Populations are independent of each
+// other.
 //
 // Chains that start at a state of probability zero have weight 0. If almost all states have
 // probability zero, almost all weights are 0.

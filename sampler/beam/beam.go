@@ -53,7 +53,7 @@ type Job struct {
 	// on Parts.
 	Parts int
 
-	// Each makes every worker process one part at a time, however short it is.
+	// Each makes every worker run one part at a time, however short the part is.
 	Each bool
 
 	// States, if not empty, is a folder to which all workers can write. For each part that a worker

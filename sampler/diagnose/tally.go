@@ -296,8 +296,8 @@ type TallyConfig struct {
 
 	// Run identifies everything else that determines the draws, such as the name of a model and its
 	// arguments. Merge rejects a part with a different Run, Chains or Seed. Values of Run are
-	// compared in the same way as a checkpoint compares settings, see [sampler.Method]. Languages
-	// in it are compared by their sets of states if Run is [energy.Shaped].
+	// compared in the same way as a checkpoint compares settings, see [sampler.Method]. If Run is
+	// [energy.Shaped], languages in it are compared by the states that they contain.
 	Run any
 }
 

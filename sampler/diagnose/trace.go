@@ -82,9 +82,9 @@ func newTrace(functions int) *Trace {
 }
 
 // NewStreamingTrace returns a trace that needs constant memory, 1.6 KB per chain and function. The
-// functions f must satisfy the rules of [NewTrace]. The length of the run need not be known. Each
-// series is condensed into 32 to 64 batches of consecutive draws, and the batch size doubles when
-// there would be more batches. Its [Summary] has
+// functions f must satisfy the rules of [NewTrace]. The length of the run need not be known. The
+// values of a function on a chain are condensed into 32 to 64 batches of consecutive draws. The
+// batch size doubles when there would be more batches. Its [Summary] has
 //
 //   - the mean and the standard deviation of all draws,
 //   - MCSE and ESSMean by batch means, with batches of √n draws or more for n draws. The variance

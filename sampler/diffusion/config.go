@@ -27,7 +27,8 @@ const (
 	// DecodeLast draws every token from its projected row, except in the last step, which takes the
 	// most likely token of each row. If the projection guarantees that the most likely tokens and
 	// the tokens already unmasked together satisfy the constraint, so does the sample. Among
-	// equally likely tokens the lowest is taken, so the projection should leave a margin.
+	// equally likely tokens the lowest is taken, so the projection should make the intended token
+	// more likely than the others by a margin.
 	DecodeLast Decoding = iota
 
 	// DecodeRows draws every token from its projected row. Tokens are drawn independently, so
@@ -166,7 +167,7 @@ type Snapshot struct {
 	Projected bool
 	// violation that the projection reports, for V or for the state, whichever it projects
 	Violation float64
-	LogZ      float64 // log Z that a [Drawer] reports; 0 if there is none
+	LogZ      float64 // log Z returned by the [Drawer]; 0 if there is none
 }
 
 func infinite(x float32) bool { return math.IsInf(float64(x), 0) }

@@ -54,10 +54,10 @@ type ParticlesConfig struct {
 	// the mean of G_0 given x_t, the fewer particles are wasted. Such a G_t can be learned.
 	Potential func(logG []float64, x []int32, t []float64)
 
-	// Weighed, if not nil, receives the particles' weights in every step of every sample, before
-	// particles are resampled if necessary, and again at the end of the sample. It is called for
-	// the steps of one sample in order, and for different samples possibly at the same time. It is
-	// not called when all particles of a sample have weight zero.
+	// Weighed, if not nil, receives the weights of the particles of a sample. It is called in every
+	// step, before any resampling, and again at the end of the sample. Calls for one sample are in
+	// the order of its steps; calls for different samples may be concurrent. Weighed is not called
+	// when all particles of a sample have weight zero.
 	Weighed func(Weights)
 }
 
@@ -66,7 +66,7 @@ type ParticlesConfig struct {
 type Weights struct {
 	Sample, Step int
 	Effective    float64 // effective number of particles, (Σw)²/Σw²
-	Largest      float64 // largest share of a particle, max w/Σw
+	Largest      float64 // largest share of the weight in one particle, max w/Σw
 	// whether the particles are about to be resampled or, at the end, the sample drawn from them
 	Resampled bool
 }

@@ -52,9 +52,9 @@ func (r *RemaskRule) UnmarshalText(name []byte) error {
 }
 
 // Remask is masked diffusion that can correct a token by masking it again (ReMDM; Wang et al.
-// 2025). Let α be the probability that a token is unmasked, m the mask, and σ ≤ σ_max = min(1,
-// (1−α_s)/α_t) the probability that an unmasked token is masked again. The reverse step from x_t to
-// x_s, given x_0, sets each token of x_s by the token of x_t:
+// 2025). Let α be the probability that a token is unmasked, and m the mask. An unmasked token is
+// masked again with probability σ ≤ σ_max = min(1, (1−α_s)/α_t). The reverse step from x_t to x_s,
+// given x_0, sets each token of x_s by the token of x_t:
 //
 //	x_t ≠ m:  m with probability σ, otherwise x_t;
 //	x_t = m:  x_0 with probability (α_s − (1−σ)α_t)/(1−α_t), otherwise m.
