@@ -241,8 +241,8 @@ type Wrapper[S energy.Site] interface {
 // Adaptive is a kernel that tunes itself during warm-up. Afterwards it keeps its settings, because
 // a kernel that goes on adapting does not leave its target invariant.
 type Adaptive interface {
-	// Adapt is called after each warm-up step with the reports of that step. It was step k, counted
-	// from 0, of the n steps of this warm-up.
+	// Adapt is called after each warm-up step with the reports of that step. The step has the
+	// number k, counted from 0, in a warm-up of n steps.
 	Adapt(info []Info, k, n int)
 }
 
@@ -386,12 +386,13 @@ func (o Observer) And(next Observer) Observer {
 	}
 }
 
-// ErrNaN means that an energy or energy difference is NaN. Kernels without an acceptance step fail
-// with it. A [StartError] wraps it if it concerns an initial state.
+// ErrNaN means that an energy or energy difference is NaN. Kernels without an acceptance step then
+// return ErrNaN. If an initial state is the reason, a [StartError] wraps ErrNaN.
 var ErrNaN = errors.New("energy or difference of energies is NaN, as +Inf − +Inf is: a state of probability zero has the energy +Inf and nothing else")
 
-// ErrZero means that a state has probability zero. Kernels without an acceptance step fail with it
-// if they move to such a state. A [StartError] wraps it if it concerns an initial state.
+// ErrZero means that a state has probability zero. Kernels without an acceptance step return
+// ErrZero if they move to such a state. If an initial state has probability zero, a [StartError]
+// wraps ErrZero.
 var ErrZero = errors.New("energy is +Inf: state has probability zero")
 
 // StartError reports a chain that cannot start from its initial state.

@@ -1032,8 +1032,8 @@ type Marginals struct {
 
 	// SE is the standard error of each entry of P, or nil for a single chain. It is the standard
 	// deviation between the means of the chains, divided by √chains, which is valid whatever the
-	// autocorrelation. If no draw or every draw had a level, its SE is 0, which does not mean that
-	// P is exact.
+	// autocorrelation. For a level that no draw or every draw had, SE is 0, although P need not be
+	// exact.
 	SE []float64
 }
 

@@ -147,8 +147,8 @@ type Config struct {
 	Observe func(*Snapshot)
 
 	// Progress, if not nil, is called by Sample, in the goroutine of the call, after every step of
-	// a batch. It receives the number of steps made, summed over the samples, and the total of this
-	// number.
+	// a batch. It receives the number of steps made, summed over the samples, and the number that
+	// the whole call will make.
 	Progress func(done, total int)
 
 	// tables is the number of predictions held at the same time; 0 means one per slot.
@@ -165,7 +165,7 @@ type Snapshot struct {
 	// prediction of the clean sample that the step used, after any projection
 	V         []float32
 	Projected bool
-	// violation that the projection reports, for V or for the state, whichever it projects
+	// violation that remains after the projection, of V or, with ProjectState, of the state
 	Violation float64
 	LogZ      float64 // log Z returned by the [Drawer]; 0 if there is none
 }

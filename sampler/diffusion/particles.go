@@ -67,7 +67,7 @@ type Weights struct {
 	Sample, Step int
 	Effective    float64 // effective number of particles, (Σw)²/Σw²
 	Largest      float64 // largest share of the weight in one particle, max w/Σw
-	// whether the particles are about to be resampled or, at the end, the sample drawn from them
+	// whether the particles are resampled next or, at the end, the sample is drawn from them
 	Resampled bool
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Certificate is a lower bound on the energy of a model, whose proof [Bound] has checked.
+// Certificate is a proven lower bound on the energy of a model. [Bound] has checked the proof.
 type Certificate struct {
 	// the bound: no state has a lower energy, up to rounding of the model's energies
 	Energy float64
@@ -90,10 +90,9 @@ func Bound(ctx context.Context, m energy.Model) (*Certificate, error) {
 	return c, nil
 }
 
-// Proves reports whether x has the energy of the certificate, which proves that no state has a
-// lower energy. It returns false unless weights and fields are multiples of one unit, up to
-// rounding (2⁻⁴⁰ of the largest energy difference). It panics unless x holds a level 0 or 1 for
-// each site.
+// Proves reports whether x has the energy of the certificate. If so, no state has a lower energy.
+// It returns false unless weights and fields are multiples of one unit, up to rounding (2⁻⁴⁰ of the
+// largest energy difference). It panics unless x holds a level 0 or 1 for each site.
 func (c *Certificate) Proves(x []int32) bool {
 	return c.q.exact && c.q.of(x) == c.least
 }

@@ -67,8 +67,8 @@ type Config struct {
 	Steps     int // number of reverse steps, evenly spaced in time; 0 means 200
 	Particles int // number of particles per cloud; 0 means 64
 
-	// PerCloud is the number of samples taken from each cloud, 1 … Particles; 0 means 1. Taking
-	// more costs nothing, but samples of the same cloud are dependent.
+	// PerCloud is the number of samples taken from each cloud, 1 … Particles; 0 means 1. A larger
+	// number costs nothing, but samples of the same cloud are dependent.
 	PerCloud int
 
 	// Threshold is the effective number of particles, as a fraction of Particles, below which

@@ -97,8 +97,8 @@ func (p *planned) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.St
 }
 
 // Renoise implements diffusion.Renoiser. It reveals the tokens of x0 at the highest-ranked sites.
-// Tokens that are masked again are later drawn jointly with the others, so the result stays in a
-// language.
+// Under a constraint, tokens that are masked again are later drawn jointly with the others, so the
+// sample still satisfies the constraint.
 func (p *planned) Renoise(x, x0 []int32, v []float32, _, _ float64, r *sampler.Stream) {
 	p.plan(x, x0, v, r)
 }

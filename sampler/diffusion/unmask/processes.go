@@ -104,7 +104,7 @@ type Blocks struct {
 	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}
 	Schedule noise.Schedule
 	Size     int // number of sites per block; 0 means all sites
-	// number of steps per block, each of which reveals an equal share; 0 means one mask per step
+	// number of steps per block, which reveal equal shares of it; 0 means one mask per step
 	Steps int
 }
 
