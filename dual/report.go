@@ -42,12 +42,12 @@ type Line struct {
 	//   - "slack": the constraint holds, and no other case applies;
 	//   - "binding": λ is not 0 and the mean is at its bound, up to the tolerance or two standard
 	//     errors, so it may be slightly beyond the bound;
-	//   - "not settled": the product λ·E[g] is beyond the tolerance by more than two standard errors;
+	//   - "not settled": λ·E[g] is beyond the tolerance by more than two standard errors;
 	//   - "undecided": the mean is within two standard errors of the limit set by the tolerance;
 	//   - "violated": the mean is beyond that limit by more than two standard errors;
 	//   - "not converged": the chains disagree.
 	//
-	// A range has the status of that of its two rows that comes later in this list.
+	// A range has two rows. Its status is the one that comes later in this list.
 	Status string
 }
 

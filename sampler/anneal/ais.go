@@ -214,8 +214,8 @@ func (r *AISResult) sum() error {
 }
 
 // Join combines r, the result of the first part of a run, with those of the other parts. It returns
-// the result of the whole run, with the same bits as that of an undivided run. The part of r must
-// begin with chain 0, and every other part must begin where the previous one ends.
+// the result of the whole run, which has the same bits as that of an undivided run. The part of r
+// must begin with chain 0, and every other part must begin where the previous one ends.
 //
 // If a part belongs to another run, Join returns an error that names the setting that differs. It
 // also returns an error if there is a gap or an overlap, or if the last part ends before the run.
@@ -234,9 +234,9 @@ func (r *AISResult) Join(parts ...*AISResult) (*AISResult, error) {
 	return all, all.sum()
 }
 
-// AISRunner runs [AIS] in such a way that it can stop between stages and resume, in the same
-// process or from a checkpoint in another process. Create it with [NewAIS]. Its methods must not be
-// called concurrently with each other.
+// AISRunner is a run of [AIS] that can stop between stages and resume, in the same process or from
+// a checkpoint in another process. Create it with [NewAIS]. Its methods must not be called
+// concurrently with each other.
 type AISRunner struct {
 	saved
 	*path

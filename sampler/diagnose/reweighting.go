@@ -24,10 +24,10 @@ type Average struct {
 // Here A_n and E_n are the values of the function and the energy at draw n, N_k is the number of
 // draws at β_k, and f_k is the free energy there.
 //
-// Standard errors are computed from the variation between at least 32 parts of the run, which are
-// assumed independent. The parts are the chains or, if there are few chains, consecutive stretches
-// of each chain. Chains should therefore run many times longer than a replica needs for a round
-// trip through the ladder. The error includes the uncertainty of the f_k. A Reweighting is
+// Standard errors are computed from the variation between at least 32 parts of the run, assuming
+// that the parts are independent. These are the chains or, if there are few chains, consecutive
+// stretches of each chain. Chains should therefore run many times longer than a replica needs for a
+// round trip through the ladder. The error includes the uncertainty of the f_k. A Reweighting is
 // immutable and safe for concurrent use.
 type Reweighting struct {
 	mixture

@@ -120,8 +120,8 @@ type workspace[S energy.Site] struct {
 }
 
 // New returns a runner that samples from the model by the given process. It binds the process and
-// the projector, which may take a long time and stops when ctx ends. Later calls have contexts of
-// their own.
+// the projector. Binding may take a long time, and stops when ctx ends. Later calls have contexts
+// of their own.
 //
 // New returns an error if the model or the process is nil, or if a field of the configuration is
 // out of range. It also returns an error if the process does not match the model, if it cannot use

@@ -31,7 +31,7 @@ type Chains struct {
 // Kind implements [Run]. It returns "chains", the name of the elements.
 func (c Chains) Kind() string { return "chains" }
 
-// Size returns the number of chains of the run and the number of chains in a block, which is a
+// Size returns the number of chains of the run and the number of chains in a block. The latter is a
 // multiple of Nested.
 func (c Chains) Size() (n, block int) {
 	return cmp.Or(c.Config.Chains, 4), multiple(c.Config.Block(), max(c.Nested, 1))

@@ -19,7 +19,7 @@ type Options struct {
 	// number of the part's first element, in twelve digits.
 	States bool
 
-	// Started, if not nil, is called before the part runs, with the range of elements of the part.
+	// Started, if not nil, is called with the range of elements of the part, before the part runs.
 	// It is not called if the part is already finished.
 	Started func(first, count int)
 }

@@ -20,9 +20,9 @@
 // # Caveats
 //
 // Near pure noise the covariance of a network is inaccurate. An indefinite covariance is made
-// definite, and weights correct for the change, which costs particles. A Posterior that combines
-// the network with another covariance, such as that of Gaussian data, can cost far less: the series
-// program of the examples has one.
+// definite, and weights correct for the change. The correction costs particles. A Posterior that
+// combines the network with another covariance, such as that of Gaussian data, can cost far less:
+// the series program of the examples has one.
 //
 // The distribution is exact in the limit of many particles and many steps. Usual numbers are 64
 // particles and 200 steps; each additional narrow inequality can require more of both. Projections
