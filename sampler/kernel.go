@@ -22,8 +22,8 @@ const BlockSize = session.BlockSize
 // checkpoint. Numbers and strings are compared by value, structs field by field, pointers by what
 // they point to, and languages of package constraint by the states that they contain. Functions are
 // compared by name if they are [Named]; functions without a name count as equal. A struct that only
-// embeds another method counts as that method, unless it has a different Name. Give it one if it
-// moves chains differently.
+// embeds another method counts as that method, unless it has a different Name. Give it a Name of
+// its own if it moves chains differently.
 //
 // A method whose fields do not describe it fully should declare further settings in a method
 //
@@ -310,8 +310,8 @@ type Companion interface {
 type Exchanger interface {
 	Lazy[int32]
 
-	// Exchanges reports whether this kernel can exchange states with another kernel, given as the
-	// argument with. The caller ensures that this kernel's target is proportional to the other
+	// Exchanges reports whether this kernel can exchange states with another kernel (the argument
+	// named with). The caller ensures that this kernel's target is proportional to the other
 	// kernel's target raised to the power beta. If the result is true, this kernel can also
 	// exchange with every kernel with which the other one can. The methods below are called only
 	// for kernels that can exchange states.
@@ -321,10 +321,10 @@ type Exchanger interface {
 	// kernel's private format. A later call of Show stores them in x.
 	Hold(x []int32)
 
-	// Exchange swaps the states of the listed chains with those of another kernel, given as the
-	// argument with. If moved is not nil, Exchange adds to moved[c] the number of sites at which
-	// the two states of chain c differ. A later call of Show on either kernel stores the states
-	// that it received.
+	// Exchange swaps the states of the listed chains with those of another kernel (the argument
+	// named with). If moved is not nil, Exchange adds to moved[c] the number of sites at which the
+	// two states of chain c differ. A later call of Show on either kernel stores the states that it
+	// received.
 	Exchange(with Exchanger, chains []int, moved []int)
 
 	// Energies stores in e the energies, under this kernel's model, of the states that another

@@ -52,8 +52,8 @@ var _ Composed = (*dual.RealLagrangian)(nil)
 // processors. Terms of a [Composed] target that are continuous.Linear are evaluated together as one
 // linear term.
 //
-// A GibbsScore keeps scratch and must be used by one goroutine at a time. Its results are the same
-// on every GOARCH if those of the terms are.
+// A GibbsScore holds scratch memory and must be used by one goroutine at a time. Its results are
+// the same on every GOARCH if those of the terms are.
 type GibbsScore struct {
 	l     Tilted
 	rows  []dual.Row

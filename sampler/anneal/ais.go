@@ -32,10 +32,9 @@ import (
 // The last stage does not move the chain. The energy E_k is (1 − β_k)·E_base + β_k·E, with E_base =
 // 0 for uniform states. If the model is [Tempered], it supplies the term β_k·E itself.
 //
-// The weights are unbiased, E[w] = Z, however badly the chains mix. This requires a method that
-// leaves its target invariant, so mcmc.DULA cannot be used. Their logarithm is biased downwards.
-// Methods do not tune themselves here, because that would bias the weights, so set their step
-// sizes.
+// If the method leaves its target invariant (mcmc.DULA does not), the weights are unbiased, E[w] =
+// Z, however badly the chains mix. The logarithms of the weights are biased downwards. Methods do
+// not tune themselves here, because that would bias the weights, so set their step sizes.
 //
 // With a Population, AIS becomes population annealing (Hukushima and Iba 2003; Machta 2010). The
 // effective number of chains of a population is (Σw)²/Σw². Whenever it falls below half of the

@@ -41,8 +41,8 @@ type ParticlesConfig struct {
 	// particles are resampled; 0 means ½.
 	Threshold float64
 
-	// Potential, if not nil, weights states by a function G_t(x_t), together with a projection or
-	// without one. Use it for a score that should be low or must not exceed a bound. The
+	// Potential, if not nil, weights states by a function G_t(x_t). It can be used with or without
+	// a projection. Use it for a score that should be low or must not exceed a bound. The
 	// distribution of the samples then tends to p(x)·1[x ∈ C]·G_0(x), up to normalisation; see
 	// [Particles] for p and C.
 	//
@@ -260,7 +260,7 @@ func (p *Particles) Len() int { return p.run.made }
 // LogProb returns the logarithm of an estimate of P(C) (see [Particles]) and the relative standard
 // error of that estimate. The estimate is the mean of the unbiased estimates of all samples made. A
 // sample whose particles all reached weight zero counts as 0, and a sample that failed with another
-// error does not count. Without any sample that counts, both results are NaN. With a single one,
+// error does not count. Without any sample that counts, both results are NaN. With one such sample,
 // the standard error is NaN. Both results have the same bits on every processor.
 func (p *Particles) LogProb() (logP, stderr float64) { return p.mean.Mean() }
 

@@ -86,7 +86,7 @@ type Renoiser interface {
 	// Condition turns the prediction v for the state x = x_t into the full posterior log p(x_0,i =
 	// l | x_t), up to a constant per site i. A token known to be intact (not corrupted) gets all
 	// the weight, and the mask gets none. A leave-one-out prediction, which is made from the other
-	// sites only, is multiplied by q(x_t,i | x_0,i = l). Conditioning a full posterior again
+	// sites only, is multiplied by q(x_t,i | x_0,i = l). Applying Condition to its own result
 	// changes nothing.
 	Condition(v []float32, x []int32, t float64, leaveOneOut bool)
 

@@ -16,7 +16,7 @@ import (
 )
 
 // AIS is a [Run] of annealed importance sampling. Its fields are the arguments of [anneal.AIS]. Its
-// elements are the chains or, with a Config.Population, the populations. [AIS.LogZ] returns the
+// elements are the chains or, if Config.Population is set, the populations. [AIS.LogZ] returns the
 // estimate.
 //
 // The tally has one function, "log w": the log-weight of a chain, or the log of the mean weight of

@@ -28,9 +28,9 @@ import (
 // The first three tenths of warm-up are tuning. Each candidate moves the chains in turn, four times
 // if there is time, and tunes itself on its own steps. The next six tenths are three rounds of
 // trials. In a round every remaining candidate makes equally many steps on the same chains, and
-// then candidates far behind drop out. At most half of the candidates (but up to three) enter the
-// second round, and at most two the third. The winner moves the chains from then on, with the step
-// size that it found.
+// then candidates far behind drop out. At most half of the candidates, or three if that is more,
+// enter the second round. At most two enter the third. The winner moves the chains from then on,
+// with the step size that it found.
 //
 // A candidate needs at least sixty steps of warm-up. If warm-up is too short for all candidates,
 // the last ones are not tried. If fewer than two could be tried, the first candidate moves the
