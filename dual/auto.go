@@ -12,16 +12,18 @@ import (
 )
 
 // Auto is the default [Rule], a stochastic Newton method that needs no settings. It uses the
-// Hessian −Cov(g)/β of the dual function. Let ḡ be the mean violation, and C the mean of the batch
-// covariances of g, weighted towards recent batches. Auto adds to λ the solution of
+// Hessian −Cov(g)/β of the dual function, where g are the violations and β is the temperature. Let
+// ḡ be the mean violation, and C the mean of the batch covariances of g, weighted towards recent
+// batches. Auto adds to λ the solution of
 //
 //	max_δ ḡᵀδ − δᵀ(C + diag h)δ/(2sβ)  over the δ that keep λ within its bounds,
 //	  with |δ_j| ≤ 2β/sd(g_j) and |δ_j| ≤ 4β/max |g_j − E g_j| over all samples so far.
 //
 // The vector h shrinks C towards its diagonal, by less as samples accumulate. The gain s starts at
 // 1 and falls as 2/(2+k), where k counts the steps. A step in the same direction as recent steps
-// adds only a fifth to k (Kesten 1958). The count k restarts at 0 when an eighth of all steps were
-// in one direction. A step changes the distribution by at most one nat.
+// adds only a fifth to k (Kesten 1958). The count k restarts at 0 when the latest steps went in one
+// direction and are more than an eighth of all steps. A step changes the distribution by at most
+// one nat.
 //
 // C is computed from earlier batches only. The covariance of the present batch is correlated with
 // its mean ḡ, so using it would bias the result. For rare events the bias would favour violations.

@@ -6,7 +6,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Batch holds the violations of the present samples, the input of a [Rule] in one dual step. It has
+// Batch is the input of a [Rule] in one dual step: the violations of the present samples. It holds
 // the mean violations, and either the violations of all samples or their covariance. Inside a
 // diffusion (package pdi) the mean is a forecast, and G and Cov are both nil: see [SpreadError].
 type Batch struct {

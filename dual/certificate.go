@@ -17,7 +17,7 @@ import (
 // (see [Row]). All numbers are estimates with Monte Carlo errors.
 type Certificate struct {
 	Lambda []float64 // mean multipliers λ̄
-	// mean of each g_j; the constraint holds if it is ≤ 0, or 0 for an equality
+	// mean of each g_j; the constraint holds if it is ≤ 0 (if it is 0 for an equality)
 	Violation   []float64
 	ViolationSE []float64 // standard error of each Violation
 	Slack       []float64 // λ̄_j times the violation of row j, in units of f0; 0 at the optimum

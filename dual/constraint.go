@@ -16,9 +16,9 @@ import (
 //
 //	Low ≤ E[h(x)] ≤ High,  h(x) = Σ_k Coef[k]·E_k(x),
 //
-// where the E_k are the energies of the statistics in Of. [AtMost], [AtLeast] and [Between] make
-// constraints. −Inf and +Inf mean no bound. Low must be ≤ High, and at least one of them finite. At
-// least one statistic is required.
+// where E_k is the energy of the k-th statistic in Of, a model or a function of the state.
+// [AtMost], [AtLeast] and [Between] make constraints. −Inf and +Inf mean no bound. Low must be ≤
+// High, and at least one of them finite. At least one statistic is required.
 //
 // A constraint has one multiplier, and one [Row] that describes it. If Low = High, it is an
 // equality, whose multiplier may have either sign. If Low < High and both are finite, the

@@ -37,10 +37,17 @@ type Line struct {
 
 	RHat, ESS float64 // R-hat and effective sample size of the chains; NaN if undefined
 
-	// Status is "binding" if λ is not 0 and the mean is at its bound, up to the tolerance or two
-	// standard errors, so the mean may be slightly beyond the bound; "slack" or "violated";
-	// "undecided" if the mean is within two standard errors of the limit set by the tolerance;
-	// "not settled" if λ is larger than the slack allows; or "not converged" if the chains disagree.
+	// Status is one of
+	//
+	//   - "slack": the constraint holds, and no other case applies;
+	//   - "binding": λ is not 0 and the mean is at its bound, up to the tolerance or two standard
+	//     errors, so it may be slightly beyond the bound;
+	//   - "not settled": λ·E[g] is beyond the tolerance by more than two standard errors;
+	//   - "undecided": the mean is within two standard errors of the limit set by the tolerance;
+	//   - "violated": the mean is beyond that limit by more than two standard errors;
+	//   - "not converged": the chains disagree.
+	//
+	// A range has two rows. Its status is the one that comes later in this list.
 	Status string
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Row describes one inequality E[g] ≤ 0 of a target, or one equality E[g] = 0 if Equal, in terms of
-// the quantity h whose mean the user bounds:
+// Row describes one inequality E[g] ≤ 0 of a target or, if Equal is set, one equality E[g] = 0. It
+// does so in terms of the quantity h whose mean the user bounds:
 //
 //	g = h − Bound,  or  g = Bound − h if AtLeast.
 //

@@ -13,9 +13,9 @@ import (
 
 // Path holds the settings of [Thermodynamic]. The zero value is the recommended setting.
 type Path struct {
-	Points  int // number of values of λ on the line from 0, at least 2; 0 means 16
-	Discard int // number of discarded draws per chain at each value; 0 means 50, −1 means none
-	Draws   int // number of counted draws per chain at each value; 0 means 200
+	Points  int // number of points on the line from 0 to λ, at least 2; 0 means 16
+	Discard int // number of discarded draws per chain at each point; 0 means 50, −1 means none
+	Draws   int // number of counted draws per chain at each point; 0 means 200
 }
 
 // Thermodynamic estimates log Z(λ) − log Z(0) of a target with the energy (f0 + λᵀg)/β. It returns

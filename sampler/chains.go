@@ -104,8 +104,8 @@ type System[S energy.Site] interface {
 	Settings(add func(name string, value any))
 }
 
-// CheckStart returns a *[StartError] for the first energy that is not finite, or nil if every
-// energy is finite. A kernel returns this error from Reset.
+// CheckStart returns a *[StartError] for the first of the energies e that is not finite, or nil if
+// all are finite. A kernel returns this error from Reset.
 func CheckStart(e []float64) error {
 	for s, v := range e {
 		if math.IsNaN(v) || math.IsInf(v, 0) {

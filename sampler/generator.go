@@ -8,9 +8,9 @@ import (
 
 // Generator selects the random number generator of a run's streams; the zero value is Philox4x32.
 // Both generators are counter-based: they compute the words at any position directly. They are from
-// Salmon, Moraes, Dror and Shaw (2011, "Parallel random numbers: as easy as 1, 2, 3") and use more
-// rounds than needed to pass the test batteries described there. For the same seed, the two give
-// different numbers, and each gives the same numbers on every machine.
+// Salmon, Moraes, Dror and Shaw (2011, "Parallel random numbers: as easy as 1, 2, 3"). Both use
+// more rounds than needed to pass the test batteries described there. For the same seed, the two
+// give different numbers, and each gives the same numbers on every machine.
 type Generator uint8
 
 const (

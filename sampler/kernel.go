@@ -20,9 +20,10 @@ const BlockSize = session.BlockSize
 //
 // Checkpoints record the fields of this struct, and chains with other settings refuse to load the
 // checkpoint. Numbers and strings are compared by value, structs field by field, pointers by what
-// they point to, and languages by their sets of states. Functions are compared by name if they are
-// [Named]; functions without a name count as equal. A struct that only embeds another method counts
-// as that method, unless it has a different Name. Give it one if it moves chains differently.
+// they point to, and languages of package constraint by the states that they contain. Functions are
+// compared by name if they are [Named]; functions without a name count as equal. A struct that only
+// embeds another method counts as that method, unless it has a different Name. Give it a Name of
+// its own if it moves chains differently.
 //
 // A method whose fields do not describe it fully should declare further settings in a method
 //
@@ -132,10 +133,10 @@ type Control struct {
 	// results.
 	Workers int
 
-	// Company holds further blocks of the run that the kernel moves together with its own, by the
-	// same number of steps and all of them Unread. Only [Companion] kernels receive a Company. Each
-	// block gets the same bits as if it moved alone. If the kernel cannot move the other blocks at
-	// present, Step returns 0 and leaves all blocks unchanged.
+	// Company holds further blocks of the run. The kernel moves them together with its own block,
+	// by the same number of steps and under the same promise Unread. Only [Companion] kernels
+	// receive a Company. Each block gets the same bits as if it moved alone. If the kernel cannot
+	// move the other blocks at present, Step returns 0 and leaves all blocks unchanged.
 	Company []Block
 }
 
@@ -213,7 +214,7 @@ func (b *Base) UnmarshalBinary(from []byte) error {
 
 // As returns k itself if it is a T, or else the first T among the kernels that k wraps. T is an
 // interface such as [Lazy], or the type of a kernel. A kernel that wraps another one is a
-// [Wrapper]: it returns the wrapped kernel, or nil if it wraps nothing at present, from a method
+// [Wrapper]. It returns the wrapped kernel, or nil if it wraps nothing at present, by its method
 //
 //	Unwrap() sampler.Transition[S]
 func As[T any, S energy.Site](k Transition[S]) (t T, ok bool) {
@@ -240,8 +241,8 @@ type Wrapper[S energy.Site] interface {
 // Adaptive is a kernel that tunes itself during warm-up. Afterwards it keeps its settings, because
 // a kernel that goes on adapting does not leave its target invariant.
 type Adaptive interface {
-	// Adapt is called after each warm-up step with the reports of that step. It was step k, counted
-	// from 0, of the n steps of this warm-up.
+	// Adapt is called after each warm-up step with the reports of that step. The step has the
+	// number k, counted from 0, in a warm-up of n steps.
 	Adapt(info []Info, k, n int)
 }
 
@@ -309,21 +310,21 @@ type Companion interface {
 type Exchanger interface {
 	Lazy[int32]
 
-	// Exchanges reports whether this kernel can exchange states with another kernel, given as the
-	// argument with. The caller ensures that this kernel's target is proportional to the other
+	// Exchanges reports whether this kernel can exchange states with another kernel (the argument
+	// named with). The caller ensures that this kernel's target is proportional to the other
 	// kernel's target raised to the power beta. If the result is true, this kernel can also
 	// exchange with every kernel with which the other one can. The methods below are called only
 	// for kernels that can exchange states.
 	Exchanges(with Exchanger, beta float64) bool
 
-	// Hold makes the kernel keep the states itself, in its private format, until a call of Show
-	// stores them in x. Hold reads the states from x unless the kernel already holds them.
+	// Hold reads the states from x, unless the kernel already holds them, and keeps them in the
+	// kernel's private format. A later call of Show stores them in x.
 	Hold(x []int32)
 
-	// Exchange swaps the states of the listed chains with those of another kernel, given as the
-	// argument with. If moved is not nil, Exchange adds to moved[c] the number of sites at which
-	// the two states of chain c differ. Afterwards, Show on either kernel stores the states that
-	// this kernel then holds.
+	// Exchange swaps the states of the listed chains with those of another kernel (the argument
+	// named with). If moved is not nil, Exchange adds to moved[c] the number of sites at which the
+	// two states of chain c differ. A later call of Show on either kernel stores the states that it
+	// received.
 	Exchange(with Exchanger, chains []int, moved []int)
 
 	// Energies stores in e the energies, under this kernel's model, of the states that another
@@ -385,12 +386,13 @@ func (o Observer) And(next Observer) Observer {
 	}
 }
 
-// ErrNaN means that an energy or energy difference is NaN. Kernels without an acceptance step fail
-// with it. A [StartError] wraps it if it concerns an initial state.
+// ErrNaN means that an energy or energy difference is NaN. Kernels without an acceptance step then
+// return ErrNaN. If an initial state is the reason, a [StartError] wraps ErrNaN.
 var ErrNaN = errors.New("energy or difference of energies is NaN, as +Inf − +Inf is: a state of probability zero has the energy +Inf and nothing else")
 
-// ErrZero means that a state has probability zero. Kernels without an acceptance step fail with it
-// if they move to such a state. A [StartError] wraps it if it concerns an initial state.
+// ErrZero means that a state has probability zero. Kernels without an acceptance step return
+// ErrZero if they move to such a state. If an initial state has probability zero, a [StartError]
+// wraps ErrZero.
 var ErrZero = errors.New("energy is +Inf: state has probability zero")
 
 // StartError reports a chain that cannot start from its initial state.

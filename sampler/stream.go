@@ -145,8 +145,8 @@ func (s *Stream) Skip(n uint64) { s.seek(s.pos + n) }
 
 // Reserve lets a kernel compute random words by itself, in any order, or only those that it needs.
 // It moves the stream past the rest of a partly used group of 64 words and past n further groups.
-// These groups have the numbers group … group+n−1 in the stream of the returned generator, seed and
-// chain.
+// These n groups have the numbers group … group+n−1 in the stream of the returned generator, seed
+// and chain.
 func (s *Stream) Reserve(n uint64) (g Generator, seed, chain, group uint64) {
 	group = s.pos/groupLen + (s.pos%groupLen+groupLen-1)/groupLen
 	s.pos = (group + n) * groupLen

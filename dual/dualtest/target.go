@@ -11,7 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// TargetOptions describes a target beyond what its interface can tell.
+// TargetOptions states properties of a target that its interface does not reveal.
 type TargetOptions[S energy.Site] struct {
 	// X holds the states to check, an array of states × sites. If X is nil, a target on tokens
 	// is checked on all its states; its Shape must then have at most 2¹² states. A target on

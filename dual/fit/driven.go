@@ -17,7 +17,7 @@ import (
 // Tieleman 2008). With a decreasing rate the fit converges to maximum likelihood. The zero value
 // makes one draw per chain and step, and starts the chains at rows of the data.
 type Persistent struct {
-	Draws int  // draws per chain and step; 0 means 1
+	Draws int  // number of draws per chain and step; 0 means 1
 	Cold  bool // whether to start from the present states of the chains instead of rows of data
 
 	// Buffer, if positive, is the number of states in a replay buffer, at least one per chain.
@@ -34,7 +34,7 @@ type Persistent struct {
 // batch and make a few draws (contrastive divergence, Hinton 2002). The estimate has little noise.
 // Its bias vanishes as the number of draws grows. The zero value makes one draw.
 type Contrastive struct {
-	Draws int // draws per chain and step; 0 means 1
+	Draws int // number of draws per chain and step; 0 means 1
 }
 
 // Name returns the name by which checkpoints identify the objective.

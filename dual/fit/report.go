@@ -125,8 +125,8 @@ func (c Certificate) String() string {
 
 // Certify returns the mean log-likelihood of the states x under the model m. The states should not
 // be those to which the model was fitted. The function logZ returns log Z and its standard error,
-// for instance from anneal.AIS. If logZ is nil, energy.Enumerate sums over all states. If few of
-// the weights of AIS matter, AIS underestimates log Z, and the likelihood is too high.
+// for instance from anneal.AIS. If logZ is nil, energy.Enumerate sums over all states. If a few
+// chains have most of the weight in AIS, it underestimates log Z, and the likelihood is too high.
 func Certify(ctx context.Context, m energy.Model, x []int32, logZ func(context.Context) (value, stdErr float64, err error)) (*Certificate, error) {
 	sites, _, err := check.Model("fit", "Certify", "the model", m)
 	if err != nil {

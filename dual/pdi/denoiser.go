@@ -125,7 +125,7 @@ func (d *Denoiser) Denoise(ctx context.Context, v []float32, q energy.Noised[flo
 // ScarceError reports that an [Estimator] had fewer than two effective candidates in most steps of
 // a batch. Its predictions were then close to the single best candidate, whatever the distribution,
 // and the samples and multipliers are not meaningful. A guess (GibbsOptions.Center and Spread) or
-// an exact predictor helps; more candidates hardly do. Config.Scarce suppresses the error.
+// an exact predictor helps; more candidates barely help. Config.Scarce suppresses the error.
 type ScarceError struct {
 	// number of steps with fewer than two effective candidates, and number of all steps
 	Few, Steps int
@@ -333,7 +333,7 @@ type Ranged interface{ Outside(lambda []float64) error }
 // For an [Estimator], there is a warning if a step had fewer than two effective candidates. Such
 // predictions are close to the single best candidate, whatever the distribution. The samples and
 // the multipliers are then not meaningful. A guess (GibbsOptions.Center and Spread) or an exact
-// predictor helps; more candidates hardly do.
+// predictor helps; more candidates barely help.
 //
 // For a [Ranged] predictor, such as the networks of package network, there is a warning if the
 // multipliers of a step are outside the range. The predictions are then extrapolations.

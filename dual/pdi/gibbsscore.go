@@ -52,8 +52,8 @@ var _ Composed = (*dual.RealLagrangian)(nil)
 // processors. Terms of a [Composed] target that are continuous.Linear are evaluated together as one
 // linear term.
 //
-// A GibbsScore keeps scratch and must be used by one goroutine at a time. Its results are the same
-// on every GOARCH if those of the terms are.
+// A GibbsScore holds scratch memory and must be used by one goroutine at a time. Its results are
+// the same on every GOARCH if those of the terms are.
 type GibbsScore struct {
 	l     Tilted
 	rows  []dual.Row
@@ -93,12 +93,12 @@ type GibbsOptions struct {
 	// candidate, it nevertheless does better, because the multipliers correct it.
 	Score bool
 
-	// Control combines the two estimates, the weighted mean and the one through the score,
-	// whose difference has mean zero (Stein's identity). It adds c times the difference to the
-	// weighted mean, as a control variate. Least squares over the candidates determines c. On a
-	// Gaussian target the result has no variance, however few candidates are effective. On a
-	// mixture with a single effective candidate it may not help: in BenchmarkConstrainedMixture
-	// the estimate of the paper does best.
+	// Control combines the two estimates, the weighted mean and the one through the score. Their
+	// difference has mean zero (Stein's identity). It adds c times the difference to the weighted
+	// mean, as a control variate. Least squares over the candidates determines c. On a Gaussian
+	// target the result has no variance, however few candidates are effective. On a mixture with a
+	// single effective candidate it may not help: in BenchmarkConstrainedMixture the estimate of
+	// the paper does best.
 	Control bool
 }
 

@@ -23,8 +23,8 @@ import (
 )
 
 // AIS estimates log Z by annealed importance sampling (Neal 2001). Every chain starts at a draw x_0
-// from the base distribution and passes through the stages k = 1 … K of a schedule 0 = β_0 < … <
-// β_K = 1. Its weight w starts with log w = log Z_0, the normaliser of the base. A stage first
+// from the base distribution. It then passes through the stages k = 1 … K of a schedule 0 = β_0 < …
+// < β_K = 1. Its weight w starts with log w = log Z_0, the normaliser of the base. A stage first
 // updates the weight and then moves the chain,
 //
 //	log w ← log w + E_{k−1}(x_{k−1}) − E_k(x_{k−1}),  x_k ← Moves steps of the method on E_k.
@@ -32,14 +32,15 @@ import (
 // The last stage does not move the chain. The energy E_k is (1 − β_k)·E_base + β_k·E, with E_base =
 // 0 for uniform states. If the model is [Tempered], it supplies the term β_k·E itself.
 //
-// The weights are unbiased, E[w] = Z, however badly the chains mix, for every method that leaves
-// its target invariant (not mcmc.DULA). Their logarithm is biased downwards. Methods do not tune
-// themselves here, because that would bias the weights, so set their step sizes.
+// If the method leaves its target invariant (mcmc.DULA does not), the weights are unbiased, E[w] =
+// Z, however badly the chains mix. The logarithms of the weights are biased downwards. Methods do
+// not tune themselves here, because that would bias the weights, so set their step sizes.
 //
-// With a Population, AIS becomes population annealing (Hukushima and Iba 2003; Machta 2010).
-// Whenever the effective number of chains (Σw)²/Σw² of a population falls below half of its size,
-// its chains are resampled systematically by weight, and each chain gets the mean weight of the
-// population. The weights stay unbiased. Populations are independent of each other.
+// With a Population, AIS becomes population annealing (Hukushima and Iba 2003; Machta 2010). The
+// effective number of chains of a population is (Σw)²/Σw². Whenever it falls below half of the
+// population's size, the chains are resampled systematically by weight. Each chain then gets the
+// mean weight of the population. The weights stay unbiased. Populations are independent of each
+// other.
 //
 // Chains that start at a state of probability zero have weight 0. If almost all states have
 // probability zero, almost all weights are 0.
@@ -119,15 +120,16 @@ const (
 type AISResult struct {
 	LogZ
 
-	// LogWeights holds log w for each chain, with E[w] = Z exactly. It is −Inf for a chain that
+	// LogWeights holds log w for each chain, where E[w] = Z exactly. It is −Inf for a chain that
 	// started at a state of probability zero. If AISConfig.Exact is set, E[w] = P_0/Z instead,
 	// where P_0 is the probability, under the base, of all states that have positive probability
 	// under the model. P_0 is 1 if no state has probability zero.
 	LogWeights []float64
 
-	// ESS is the effective number of chains, (Σw)²/Σw², or, with a Population, of populations, each
-	// with its mean weight. If it is below a few tens, Value and StdErr are unreliable: use more
-	// stages, or more populations. ESS is 0 if all weights of a part are 0.
+	// ESS is the effective number of chains, (Σw)²/Σw². If Population is set, it is the effective
+	// number of populations, and w is the mean weight of a population. If it is below a few tens,
+	// Value and StdErr are unreliable: use more stages, or more populations. ESS is 0 if all
+	// weights of a part are 0.
 	ESS float64
 
 	// States holds the last states of the chains, chains × sites. Weighted by w, they represent the
@@ -211,8 +213,8 @@ func (r *AISResult) sum() error {
 }
 
 // Join combines r, the result of the first part of a run, with those of the other parts. It returns
-// the result of the whole run, with the same bits as that of an undivided run. The part of r must
-// begin with chain 0, and every other part must begin where the previous one ends.
+// the result of the whole run, which has the same bits as that of an undivided run. The part of r
+// must begin with chain 0, and every other part must begin where the previous one ends.
 //
 // If a part belongs to another run, Join returns an error that names the setting that differs. It
 // also returns an error if there is a gap or an overlap, or if the last part ends before the run.
@@ -231,9 +233,9 @@ func (r *AISResult) Join(parts ...*AISResult) (*AISResult, error) {
 	return all, all.sum()
 }
 
-// AISRunner runs [AIS] in such a way that it can stop between stages and resume, in the same
-// process or from a checkpoint in another process. Create it with [NewAIS]. Its methods must not be
-// called concurrently with each other.
+// AISRunner is a run of [AIS] that can stop between stages and resume, in the same process or from
+// a checkpoint in another process. Create it with [NewAIS]. Its methods must not be called
+// concurrently with each other.
 type AISRunner struct {
 	saved
 	*path

@@ -17,10 +17,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Tempered is a model that defines its own sequence of models from a constant energy (β = 0) to its
-// energy (β = 1), called its path. [AIS] and [SteppingStone] then follow this path. Along it the
-// model keeps its structure. model.RBM, for instance, keeps its hidden units, which the wrapper
-// energy.Scale would hide.
+// Tempered is a model that defines its own path: a model for every inverse temperature β, from a
+// constant energy at β = 0 to its own energy at β = 1. [AIS] and [SteppingStone] follow this path
+// instead of multiplying the energy by β. Along the path the model keeps its structure. model.RBM,
+// for instance, keeps its hidden units, which the wrapper energy.Scale would hide.
 type Tempered interface {
 	energy.Model
 

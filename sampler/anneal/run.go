@@ -24,8 +24,8 @@ type saved struct{ life session.Session }
 func (r *saved) Save(w io.Writer) error { return r.life.Save(w) }
 
 // Load restores a checkpoint into a run that was made with the same arguments. Only Workers and
-// Checkpoint may differ and, for a [Runner], also Seed, Init and Progress but not the schedule. If
-// another setting differs, the error names the first such setting. On an error the run is
+// Checkpoint may differ and, for a [Runner], also Seed, Init and Progress. If another setting
+// differs, such as the schedule, the error names the first such setting. On an error the run is
 // unchanged.
 func (r *saved) Load(ctx context.Context, in io.Reader) error { return r.life.Load(ctx, in) }
 

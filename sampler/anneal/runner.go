@@ -64,8 +64,8 @@ type Config struct {
 		Every int
 	}
 
-	// Progress, if not nil, is called during a Run with the number of steps done and the total of
-	// this Run.
+	// Progress, if not nil, is called during a Run with the number of steps done so far and the
+	// number of all steps of this Run.
 	Progress func(done, total int)
 }
 

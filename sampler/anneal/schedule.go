@@ -47,8 +47,8 @@ const (
 // Cooling returns the first and the last inverse temperature for annealing a model. It computes
 // them from the energy differences of single-site changes at a few random states. At the first β,
 // the steepest rise of the energy is accepted with probability ½. At the last β, a rise at the 5 %
-// quantile of the non-zero differences is accepted with probability 0.01/sites, so that hardly any
-// site is excited in the end. If all differences are zero, both are 1.
+// quantile of the non-zero differences is accepted with probability 0.01/sites. Hardly any site is
+// then excited in the end. If all differences are zero, both are 1.
 //
 // This is the rule of D-Wave's simulated-annealing sampler with two changes. The quantile replaces
 // the smallest difference, and the probability is divided by the number of sites. (A probability of

@@ -25,7 +25,7 @@ import (
 //
 //	log Z = log Z_0 + Σ_k log ⟨exp(E_{k−1}(x) − E_k(x))⟩_{k−1}.
 //
-// Here E_k is the energy at β_k, as in [AIS], ⟨·⟩_k is the mean over the draws at that energy, and
+// Here E_k is the energy at β_k, as in [AIS], ⟨·⟩_k is the mean over the draws from exp(−E_k), and
 // Z_0 is the normaliser of the base distribution. For k = 0 the draws are independent, from the
 // base. The chains of a stage start from the last states of the previous stage and may adapt during
 // the stage's warm-up.
@@ -115,9 +115,9 @@ func (cfg *SteppingStoneConfig) fill() (err error) {
 	return check.If(cfg.Draws > most, "anneal: SteppingStoneConfig.Draws = %d of %d chains, want ≤ %d", cfg.Draws, cfg.Count, most)
 }
 
-// SteppingStoneRunner runs [SteppingStone] in such a way that it can stop at any draw and resume,
-// in the same process or from a checkpoint in another process. Create it with [NewSteppingStone].
-// Its methods must not be called concurrently with each other.
+// SteppingStoneRunner is a run of [SteppingStone] that can stop at any draw and resume, in the same
+// process or from a checkpoint in another process. Create it with [NewSteppingStone]. Its methods
+// must not be called concurrently with each other.
 type SteppingStoneRunner struct {
 	saved
 	*path
@@ -332,8 +332,8 @@ func (r *SteppingStoneRunner) estimate(terms []term) LogZ {
 }
 
 // Join combines r, the first finished part of a run, with the other finished parts. It returns the
-// estimate of the whole run, with the same bits as that of an undivided run. The part r must begin
-// with chain 0, and every other part must begin where the previous one ends.
+// estimate of the whole run, which has the same bits as that of an undivided run. The part r must
+// begin with chain 0, and every other part must begin where the previous one ends.
 //
 // If a part belongs to another run, Join returns an error that names the setting that differs. It
 // also returns an error if there is a gap or an overlap, or if the last part ends before the run.

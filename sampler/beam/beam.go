@@ -15,9 +15,9 @@
 //	err = beamx.Run(ctx, p)
 //	t, err := beam.Read(ctx, "gs://bucket/spins.tally")
 //
-// Only tallies (diagnose.Tally) pass through the runner, some 5 KB per function for each 50 ms of
-// work. The final tally has the same bits as the run in one piece, even if the runner splits, moves
-// or repeats parts.
+// Only tallies (diagnose.Tally) pass through the runner, some 5 KB per recorded function for each
+// 50 ms of work. The final tally has the same bits as the run in one piece, even if the runner
+// splits, moves or repeats parts.
 //
 // Package beam is a separate module, so that the library does not depend on Beam.
 package beam
@@ -53,7 +53,7 @@ type Job struct {
 	// on Parts.
 	Parts int
 
-	// Each makes every worker process one part at a time, however short it is.
+	// Each makes every worker run one part at a time, however short the part is.
 	Each bool
 
 	// States, if not empty, is a folder to which all workers can write. For each part that a worker
@@ -65,8 +65,8 @@ type Job struct {
 
 // Chains adds a job of Markov chains ([shard.Chains]) to a pipeline. It returns a collection of one
 // element, the tally of the whole run, as written by [diagnose.Tally.AppendBinary]. It returns an
-// error if the run is not of chains or cannot be built in this process, or if Parts is out of
-// range.
+// error if the run is not a [shard.Chains], if it cannot be built in this process or if Parts is
+// out of range.
 //
 // In the pipeline, an error of a part fails its bundle. The runner may repeat the bundle, which
 // gives the same bits. A tally with a missing or repeated part is an error.

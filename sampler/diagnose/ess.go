@@ -43,9 +43,9 @@ func ESSBulk(draws [][]float64) (float64, error) {
 }
 
 // ESSTail returns the tail effective sample size of draws[chain][draw] (Vehtari et al. 2021). It
-// measures how well the chains explored both tails. For the 5 % and the 95 % quantile q of all
-// draws, the indicator x ≤ q has an effective sample size; the result is the smaller of the two.
-// The errors are the same as for [ESSBulk].
+// measures how well the chains explored both tails. Let q be the 5 % or the 95 % quantile of all
+// draws. For each q, the indicator x ≤ q has an effective sample size; the result is the smaller of
+// the two. The errors are the same as for [ESSBulk].
 //
 // ESSTail skips an indicator that is constant. If a twentieth or more of the draws have the largest
 // value, the 95 % quantile is that value, and every draw is ≤ q. (The R package posterior returns
@@ -241,9 +241,9 @@ func autocovariance(chains [][]float64) []float64 {
 // (Vehtari et al. 2021, section 4.3).
 const tail = 0.05
 
-// MCSEMean returns the Monte Carlo standard error of the mean of draws[chain][draw], sd(x)/√ESS,
-// where sd is the standard deviation of all draws together and ESS is [ESSMean] (Vehtari et al.
-// 2021, section 3.2). The errors are the same as for ESSMean.
+// MCSEMean returns the Monte Carlo standard error of the mean of draws[chain][draw] (Vehtari et al.
+// 2021, section 3.2). It is sd(x)/√ESS, where sd is the standard deviation of all draws together
+// and ESS is [ESSMean]. The errors are the same as for ESSMean.
 func MCSEMean(draws [][]float64) (float64, error) {
 	ess, err := essMean(draws)
 	if err != nil {

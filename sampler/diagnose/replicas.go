@@ -10,8 +10,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Replicas records functions of the states at every temperature of mcmc.Tempering. That method
-// moves a replica of the chain at each inverse temperature of a ladder; a position on the ladder is
+// Replicas records functions of the states at every temperature of mcmc.Tempering. That method runs
+// one replica of every chain at each inverse temperature of a ladder. A position on the ladder is
 // called a rung. Replicas can also reweight expectations to any temperature between the rungs:
 //
 //	all := diagnose.NewReplicas(energy.Magnetization).Name("mag")
@@ -21,9 +21,9 @@ import (
 //	w, err := all.Reweight()
 //	mag, err := w.Mean("mag", 0.5, 0.6, 0.7)
 //
-// [Replicas.Rung] returns the trace of one rung. Values take 8 bytes × (4 + functions) per draw,
-// chain and rung. Observe may be called for different chains at the same time. No other method may
-// overlap with Observe, but methods that only read may overlap with each other.
+// [Replicas.Rung] returns the trace of one rung. The recorded values take 8 bytes × (4 + number of
+// functions) per draw, chain and rung. Observe may be called for different chains at the same time.
+// No other method may overlap with Observe, but methods that only read may overlap with each other.
 type Replicas struct {
 	functions []func(x []int32) float64
 	names     []string

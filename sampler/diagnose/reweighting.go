@@ -16,19 +16,19 @@ type Average struct {
 }
 
 // Reweighting estimates expectations at every inverse temperature β within the range of a ladder of
-// inverse temperatures β_k. It combines the draws n of all rungs k by MBAR (Shirts and Chodera
-// 2008), which has the smallest variance of all ways to do this:
+// inverse temperatures β_k. It combines the draws n of all rungs k of the ladder by MBAR (Shirts
+// and Chodera 2008), which has the smallest variance of all ways to do this:
 //
 //	⟨A⟩_β = Σ_n w_n A_n / Σ_n w_n,   w_n = exp(−βE_n) / Σ_k N_k exp(f_k − β_k E_n).
 //
 // Here A_n and E_n are the values of the function and the energy at draw n, N_k is the number of
 // draws at β_k, and f_k is the free energy there.
 //
-// Standard errors are computed from the variation between at least 32 parts of the run, which are
-// assumed independent. The parts are the chains or, if there are few chains, consecutive stretches
-// of chains. Chains should therefore run many times longer than a replica needs for a round trip
-// through the ladder. The error includes the uncertainty of the f_k. A Reweighting is immutable and
-// safe for concurrent use.
+// Standard errors are computed from the variation between at least 32 parts of the run, assuming
+// that the parts are independent. These are the chains or, if there are few chains, consecutive
+// stretches of each chain. Chains should therefore run many times longer than a replica needs for a
+// round trip through the ladder. The error includes the uncertainty of the f_k. A Reweighting is
+// immutable and safe for concurrent use.
 type Reweighting struct {
 	mixture
 	names  []string
@@ -230,11 +230,11 @@ func (w *Reweighting) Binder(name string, betas ...float64) ([]Average, error) {
 		func(e float64, v []float64) float64 { a := f(e, v); return a * a * a * a })
 }
 
-// Function returns an estimate of g(mean) for each β. Here mean[k] is the expectation of the k-th
-// of the functions that follow g. Each of these is called with the energy and the recorded values
-// of a draw, in the order of [NewReplicas]. To estimate Var(A), for instance, pass the functions A
-// and A², and g = mean[1] − mean[0]². Function returns an error if a β is outside the ladder or g
-// is not finite there.
+// Function returns an estimate of g(mean) for each β. Here mean[k] is the expectation of of[k].
+// Each function in of is called with the energy of a draw and the values recorded at that draw,
+// which are in the order of the functions of [NewReplicas]. To estimate Var(A), for instance, let
+// of be the functions A and A², and let g return mean[1] − mean[0]². Function returns an error if a
+// β is outside the ladder or g is not finite there.
 func (w *Reweighting) Function(betas []float64, g func(mean []float64) float64, of ...func(energy float64, values []float64) float64) ([]Average, error) {
 	return w.curve("Function", betas, func(_ float64, mean []float64) float64 { return g(mean) }, of...)
 }

@@ -34,7 +34,7 @@ func (e *NotFinite) Error() string {
 }
 
 // RHat returns the rank-normalised split R-hat of draws[chain][draw]. Values above 1.01 mean that
-// the chains have not mixed. R-hat is the larger one of a bulk and a folded statistic,
+// the chains have not mixed. R-hat is the larger of a bulk and a folded statistic,
 //
 //	max( R̂(z(split(x))), R̂(z(split(|x − median x|))) ).
 //

@@ -20,9 +20,9 @@ type Summary struct {
 	Merged  bool
 	Seconds float64 // duration of the run in seconds, set by the caller; 0 means unknown
 
-	Accept  Estimate // mean acceptance probability of the steps that ended in a draw
-	Moves   Estimate // mean number of sites changed by the steps that ended in a draw
-	Invalid int      // number of evaluations that returned NaN in the steps that ended in a draw
+	Accept  Estimate // mean acceptance probability in the last step before each draw
+	Moves   Estimate // mean number of sites changed in the last step before each draw
+	Invalid int      // number of proposals with energy NaN or −Inf in the last steps before draws
 }
 
 // ranked reports whether the estimates that need the ranks of draws are defined.

@@ -253,9 +253,9 @@ func (t *Tally) Summary() (Summary, error) {
 // and Σ exp(2l) in exact sums, whatever the size of l, so parts merged in any order give the same
 // bits.
 //
-// The result stdErr is the relative standard error of the mean of the weights, which is to first
-// order the standard error of its logarithm. For a single chain stdErr is 0 and has no meaning. The
-// result ess is the effective sample size (Σw)²/Σw² of the weights w = exp(l).
+// The result stdErr is the relative standard error of the mean weight. To first order, this is the
+// standard error of the result mean. For a single chain stdErr is 0 and has no meaning. The result
+// ess is the effective sample size (Σw)²/Σw² of the weights w = exp(l).
 //
 // LogMeanExp returns an error if the tally does not keep these sums, if a log-weight is NaN, +Inf
 // or beyond ±2²⁸, or if no weight is positive (mean is then −Inf). It also returns the error of
@@ -296,8 +296,8 @@ type TallyConfig struct {
 
 	// Run identifies everything else that determines the draws, such as the name of a model and its
 	// arguments. Merge rejects a part with a different Run, Chains or Seed. Values of Run are
-	// compared in the same way as a checkpoint compares settings, see [sampler.Method]. Languages
-	// in it are compared by their sets of states if Run is [energy.Shaped].
+	// compared in the same way as a checkpoint compares settings, see [sampler.Method]. If Run is
+	// [energy.Shaped], languages in it are compared by the states that they contain.
 	Run any
 }
 

@@ -82,17 +82,17 @@ func newTrace(functions int) *Trace {
 }
 
 // NewStreamingTrace returns a trace that needs constant memory, 1.6 KB per chain and function. The
-// functions f must satisfy the rules of [NewTrace]. The length of the run need not be known. Each
-// series is condensed into 32 to 64 batches of consecutive draws, and the batch size doubles when
-// there would be more batches. Its [Summary] has
+// functions f must satisfy the rules of [NewTrace]. The length of the run need not be known. The
+// values of a function on a chain are condensed into 32 to 64 batches of consecutive draws. The
+// batch size doubles when there would be more batches. Its [Summary] has
 //
 //   - the mean and the standard deviation of all draws,
 //   - MCSE and ESSMean by batch means, with batches of √n draws or more for n draws. The variance
-//     of the batch means is pooled with that of the chain means. If the latter is larger than chance
-//     allows (F test at 1 %), it is used alone, so that chains stuck in different places are
+//     of the batch means is pooled with that of the chain means. If the latter is larger than
+//     chance allows (F test at 1 %), it is used alone, so that chains stuck in different places are
 //     noticed. If batches are correlated, their autocorrelations are included. If the effective
-//     number of batches is so small that a confidence interval would cover too little, MCSE has
-//     the error [ErrTooFew],
+//     number of batches is so small that a confidence interval would be too narrow, MCSE has the
+//     error [ErrTooFew],
 //   - MCSEChains, by the variance of the chain means alone, and RHatNested,
 //   - RHat as the plain split statistic without ranks (Gelman et al. 2013); it compares the first
 //     and the second half of the complete batches, which omits at most 2 batches in 34.
@@ -1031,9 +1031,9 @@ type Marginals struct {
 	P             []float64 // relative frequency of each level at each site, sites × levels
 
 	// SE is the standard error of each entry of P, or nil for a single chain. It is the standard
-	// deviation between the means of the chains, divided by √chains, which is valid whatever the
-	// autocorrelation. If no draw or every draw had a level, its SE is 0, which does not mean that
-	// P is exact.
+	// deviation between the means of the chains, divided by √chains. This is valid for any
+	// autocorrelation. For a level that no draw or every draw had, SE is 0, although P need not be
+	// exact.
 	SE []float64
 }
 

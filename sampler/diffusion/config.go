@@ -27,7 +27,8 @@ const (
 	// DecodeLast draws every token from its projected row, except in the last step, which takes the
 	// most likely token of each row. If the projection guarantees that the most likely tokens and
 	// the tokens already unmasked together satisfy the constraint, so does the sample. Among
-	// equally likely tokens the lowest is taken, so the projection should leave a margin.
+	// equally likely tokens the lowest is taken, so the projection should make the intended token
+	// more likely than the others by a margin.
 	DecodeLast Decoding = iota
 
 	// DecodeRows draws every token from its projected row. Tokens are drawn independently, so
@@ -110,8 +111,8 @@ type Config struct {
 	//
 	//	ProjectState                     projected diffusion models (Christopher, Baek, Fioretto 2024)
 	//	ProjectState, ProjectPower > 0   PRODIGY (Sharma, Kumar, Trivedi 2024)
-	//	ProjectState, ProjectEvery: −1   the finished sample alone, COP-FT (Coletta et al. 2023)
-	//	Gaussian.Recompute               Πx̂_0 and its noise: right in the posterior's metric, worse in others
+	//	ProjectState, ProjectEvery: −1   only the finished sample, COP-FT (Coletta et al. 2023)
+	//	Gaussian.Recompute               ε̂ from Πx̂_0: right if Π uses the posterior's metric, else worse
 	//	Penalised, no projector          guidance by a penalty
 	ProjectState bool
 	ProjectPower float64
@@ -146,8 +147,8 @@ type Config struct {
 	Observe func(*Snapshot)
 
 	// Progress, if not nil, is called by Sample, in the goroutine of the call, after every step of
-	// a batch. It receives the number of steps made, summed over the samples, and the total of this
-	// number.
+	// a batch. It receives the number of steps made, summed over the samples, and the number that
+	// the whole call will make.
 	Progress func(done, total int)
 
 	// tables is the number of predictions held at the same time; 0 means one per slot.
@@ -164,9 +165,9 @@ type Snapshot struct {
 	// prediction of the clean sample that the step used, after any projection
 	V         []float32
 	Projected bool
-	// violation that the projection reports, for V or for the state, whichever it projects
+	// violation that remains after the projection, of V or, with ProjectState, of the state
 	Violation float64
-	LogZ      float64 // log Z that a [Drawer] reports; 0 if there is none
+	LogZ      float64 // log Z returned by the [Drawer]; 0 if there is none
 }
 
 func infinite(x float32) bool { return math.IsInf(float64(x), 0) }

@@ -33,16 +33,16 @@ import (
 //
 // ECI does not sample from the distribution of the model, even without a constraint, because ε is
 // not the noise contained in the state. For instance, a variable that is standard normal in the
-// model gets the variance
+// model does not get the variance 1 but
 //
 //	steps                    10   50   200  1000
 //	ε drawn anew each round  .40  .47  .49  .50
 //	ε kept (PCFM)            2.2  8.7  25   79
 //
-// according to the recursion that the test computes. With Mix 5 and ε kept, the variance is three
-// times as large. Directions in which the model is narrow suffer less. Gaussian with noise.Straight
-// and a projector has neither error. Package twisted draws from the conditional distribution
-// itself.
+// These values follow from a recursion, which a test of this package evaluates. With Mix 5 and ε
+// kept, the variance is three times as large. Directions in which the model is narrow suffer less.
+// Gaussian with noise.Straight and a projector has neither error. Package twisted draws from the
+// conditional distribution itself.
 type ECI struct {
 	Schedule noise.Schedule // schedule of the signal level ᾱ; nil means noise.Straight{}
 

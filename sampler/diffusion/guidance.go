@@ -311,10 +311,10 @@ func (c FirstOrderClassifier) Table(dst []float32, x []int32, _ float64) error {
 //
 //	p(x_s,i | x_t) ∝ p(x_s,i | x_t, y)^γ · p(x_s,i | x_t)^{1−γ}.
 //
-// The two forms differ because the levels of x_s include the mask. With γ > 1, guiding the reverse
-// step reveals sites that the condition determines sooner. In both forms γ = 1 gives the
-// conditional denoiser and γ = 0 the unconditional one. If γ > 1 and a level has weight only with
-// the condition, Denoise returns an error.
+// The two forms differ because the levels of x_s include the mask. With γ > 1, guidance of the
+// reverse step reveals a site sooner if the condition determines its token. In both forms γ = 1
+// gives the conditional denoiser and γ = 0 the unconditional one. If γ > 1 and a level has weight
+// only with the condition, Denoise returns an error.
 type ClassifierFree struct {
 	Conditional, Unconditional energy.Denoiser[int32]
 

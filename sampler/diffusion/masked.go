@@ -26,7 +26,7 @@ import (
 // or if dependent sites are never revealed together (see FirstHitting).
 //
 // The [Steps] of Masked also implement [Joint] and [Absorbing]. With FirstHitting they implement
-// [Clocked], and otherwise [Factorised]. They keep no state of a sample.
+// [Clocked], and otherwise [Factorised]. They keep no data about a sample.
 type Masked struct {
 	// Mask is the level that stands for a masked token. It never appears in a sample, whatever the
 	// denoiser predicts.
@@ -121,7 +121,7 @@ func (p *absorbing) posterior(dst, v []float32, x []int32, hide func(i int) floa
 // masked holds the steps of a [Masked] process on a grid. It keeps no state of a sample.
 type masked struct{ absorbing }
 
-// Reveals implements revealing. It reports that masks are revealed independently.
+// Reveals reports that a step reveals masks independently of each other.
 func (p *masked) Reveals() energy.Reveals { return energy.RevealsEach }
 
 // Next implements [Steps]. The times of the steps are evenly spaced.
@@ -177,7 +177,7 @@ func (p *masked) Posterior(dst, v []float32, x []int32, t, s float64) {
 // sample.
 type firstHitting struct{ absorbing }
 
-// Reveals implements revealing. It reports that masks are revealed one by one.
+// Reveals reports that a step reveals a single mask.
 func (p *firstHitting) Reveals() energy.Reveals { return energy.RevealsOne }
 
 // MaxSteps implements [Clocked]. It returns the number of sites.

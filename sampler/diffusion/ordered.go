@@ -39,9 +39,8 @@ func (s *OrderScore) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("score", s, ScoreEntropy, name)
 }
 
-// Ordered is masked diffusion that reveals the tokens of which the denoiser is most confident
-// first. If Block is set, it works block by block from left to right. LLaDA and Dream decode in
-// this way.
+// Ordered is masked diffusion that begins with the tokens of which the denoiser is most confident.
+// If Block is set, it works block by block from left to right. LLaDA and Dream decode in this way.
 //
 // Use [Masked] for samples, and Ordered for output that is more likely than typical samples.
 // Ordered does not sample from the denoiser's distribution. Which sites are revealed depends on the

@@ -41,8 +41,8 @@ type ParticlesConfig struct {
 	// particles are resampled; 0 means ½.
 	Threshold float64
 
-	// Potential, if not nil, weights states by a function G_t(x_t), together with a projection or
-	// without one. Use it for a score that should be low or must not exceed a bound. The
+	// Potential, if not nil, weights states by a function G_t(x_t). It can be used with or without
+	// a projection. Use it for a score that should be low or must not exceed a bound. The
 	// distribution of the samples then tends to p(x)·1[x ∈ C]·G_0(x), up to normalisation; see
 	// [Particles] for p and C.
 	//
@@ -50,14 +50,14 @@ type ParticlesConfig struct {
 	// the states, states × sites tokens, and t holds their times. For each state it stores log
 	// G_t(x_t) in logG, or −Inf for weight zero.
 	//
-	// At times t > 0, G_t only steers the particles and cancels in the end. Fewer particles are
-	// wasted the closer it is to the mean of G_0 given x_t (a learned value).
+	// At times t > 0, G_t only steers the particles and cancels in the end. The closer G_t is to
+	// the mean of G_0 given x_t, the fewer particles are wasted. Such a G_t can be learned.
 	Potential func(logG []float64, x []int32, t []float64)
 
-	// Weighed, if not nil, receives the particles' weights in every step of every sample, before
-	// particles are resampled if necessary, and again at the end of the sample. It is called for
-	// the steps of one sample in order, and for different samples possibly at the same time. It is
-	// not called when all particles of a sample have weight zero.
+	// Weighed, if not nil, receives the weights of the particles of a sample. It is called in every
+	// step, before any resampling, and again at the end of the sample. Calls for one sample are in
+	// the order of its steps; calls for different samples may be concurrent. Weighed is not called
+	// when all particles of a sample have weight zero.
 	Weighed func(Weights)
 }
 
@@ -66,8 +66,8 @@ type ParticlesConfig struct {
 type Weights struct {
 	Sample, Step int
 	Effective    float64 // effective number of particles, (Σw)²/Σw²
-	Largest      float64 // largest share of a particle, max w/Σw
-	// whether the particles are about to be resampled or, at the end, the sample drawn from them
+	Largest      float64 // largest share of the weight in one particle, max w/Σw
+	// whether the particles are resampled next or, at the end, the sample is drawn from them
 	Resampled bool
 }
 
@@ -260,7 +260,7 @@ func (p *Particles) Len() int { return p.run.made }
 // LogProb returns the logarithm of an estimate of P(C) (see [Particles]) and the relative standard
 // error of that estimate. The estimate is the mean of the unbiased estimates of all samples made. A
 // sample whose particles all reached weight zero counts as 0, and a sample that failed with another
-// error does not count. Without any sample that counts, both results are NaN. With a single one,
+// error does not count. Without any sample that counts, both results are NaN. With one such sample,
 // the standard error is NaN. Both results have the same bits on every processor.
 func (p *Particles) LogProb() (logP, stderr float64) { return p.mean.Mean() }
 

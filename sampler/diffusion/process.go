@@ -25,9 +25,9 @@ func checkShape(process string, sites, levels int) error {
 // reversed. [Masked], [Uniform], [Remask] and [Ordered] are processes on tokens; [Gaussian], [ECI]
 // and [Penalised] are processes on reals. Package diffusiontest tests processes that you write.
 type Process[S energy.Site] interface {
-	// Bind returns the steps for samples of the given shape, one sample at a time. A runner calls
-	// Bind once for each of the samples that it makes at the same time. Bind may take a long time.
-	// If a setting is wrong, the error names it.
+	// Bind returns the [Steps] for samples of the given shape. Steps handle one sample at a time,
+	// so a runner calls Bind once for each of the samples that it makes at the same time. Bind may
+	// take a long time. If a setting is wrong, the error names it.
 	Bind(ctx context.Context, sites, levels int) (Steps[S], error)
 }
 
@@ -86,7 +86,7 @@ type Renoiser interface {
 	// Condition turns the prediction v for the state x = x_t into the full posterior log p(x_0,i =
 	// l | x_t), up to a constant per site i. A token known to be intact (not corrupted) gets all
 	// the weight, and the mask gets none. A leave-one-out prediction, which is made from the other
-	// sites only, is multiplied by q(x_t,i | x_0,i = l). Conditioning a full posterior again
+	// sites only, is multiplied by q(x_t,i | x_0,i = l). Applying Condition to its own result
 	// changes nothing.
 	Condition(v []float32, x []int32, t float64, leaveOneOut bool)
 

@@ -23,11 +23,11 @@ const (
 	// RemaskRescale masks each unmasked token with probability σ = η·σ_max, where η is Remask.Eta.
 	RemaskRescale
 
-	// RemaskConfidence prefers to mask tokens that were unlikely when they were drawn. If ψ was the
-	// probability of a token then, it is masked with a probability in proportion to e^{−ψ}, at most
-	// σ_max. Of n unmasked tokens, n·min(η, σ_max) are masked on average, where η is Remask.Eta.
-	// Which tokens are masked depends on the draws, so the result does not follow the denoiser's
-	// distribution in any limit.
+	// RemaskConfidence prefers to mask tokens that were unlikely when they were drawn. A token that
+	// had probability ψ when it was drawn is masked with a probability in proportion to e^{−ψ}, at
+	// most σ_max. Of n unmasked tokens, n·min(η, σ_max) are masked on average, where η is
+	// Remask.Eta. Which tokens are masked depends on the draws, so the result does not follow the
+	// denoiser's distribution in any limit.
 	RemaskConfidence
 
 	// RemaskLoop is masked diffusion with a pause. For a share of the steps (Remask.Between) the
@@ -52,9 +52,9 @@ func (r *RemaskRule) UnmarshalText(name []byte) error {
 }
 
 // Remask is masked diffusion that can correct a token by masking it again (ReMDM; Wang et al.
-// 2025). Let α be the probability that a token is unmasked, m the mask, and σ ≤ σ_max = min(1,
-// (1−α_s)/α_t) the probability that an unmasked token is masked again. The reverse step from x_t to
-// x_s, given x_0, sets each token of x_s by the token of x_t:
+// 2025). Let α be the probability that a token is unmasked, and m the mask. An unmasked token is
+// masked again with probability σ ≤ σ_max = min(1, (1−α_s)/α_t). The reverse step from x_t to x_s,
+// given x_0, chooses each token of x_s according to the token of x_t:
 //
 //	x_t ≠ m:  m with probability σ, otherwise x_t;
 //	x_t = m:  x_0 with probability (α_s − (1−σ)α_t)/(1−α_t), otherwise m.

@@ -17,8 +17,8 @@
 //     exactly. All samples are feasible, but they do not follow the denoiser's distribution given
 //     the constraint, because a prediction treats sites as independent.
 //   - [Particles] with the same projection correct this error, at the cost of as many predictions
-//     as particles, and estimate the probability of the constraint. With a potential they also
-//     follow a score.
+//     as particles, and estimate the probability of the constraint. With a
+//     ParticlesConfig.Potential they also weight samples by a score.
 //   - Other projections move predictions, and [Decoding] turns the projected predictions into
 //     tokens. They suit uniform noise. With masks, an unmasked token is never reconsidered, so use
 //     package scored, which looks ahead.
@@ -120,8 +120,8 @@ type workspace[S energy.Site] struct {
 }
 
 // New returns a runner that samples from the model by the given process. It binds the process and
-// the projector, which may take a long time and stops when ctx ends. Later calls have contexts of
-// their own.
+// the projector. Binding may take a long time, and stops when ctx ends. Later calls have contexts
+// of their own.
 //
 // New returns an error if the model or the process is nil, or if a field of the configuration is
 // out of range. It also returns an error if the process does not match the model, if it cannot use

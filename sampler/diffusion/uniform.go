@@ -22,7 +22,7 @@ import (
 // It agrees with this formula for leave-one-out predictions, which are made from the other sites
 // only, and is wrong for full posteriors. Runners convert predictions with Condition.
 //
-// The [Steps] of Uniform also implement [Joint] and [Factorised], and keep no state of a sample.
+// The [Steps] of Uniform also implement [Joint] and [Factorised], and keep no data about a sample.
 type Uniform struct {
 	// Schedule is the schedule of α, the probability that a token is intact; nil means
 	// noise.LogLinear{}.

@@ -111,10 +111,10 @@ func euclid(x, y []float32) float64 {
 	return math.Sqrt(sum)
 }
 
-// Violation returns by how much series violate the inequalities g_j ≤ 0 of set. The slice x holds
-// series of sites entries each. The result mean is Σ_j max(0, g_j), averaged over the series. The
-// result worst is the largest g_j of all series, or 0 if all are negative. Violation panics unless
-// sites divides len(x). The sum is computed in float64, in the order of the series.
+// Violation returns by how much series violate the inequalities g_j ≤ 0 of the given set. The slice
+// x holds series of sites entries each. The result mean is Σ_j max(0, g_j), averaged over the
+// series. The result worst is the largest g_j of all series, or 0 if all are negative. Violation
+// panics unless sites divides len(x). The sum is computed in float64, in the order of the series.
 func Violation(set constraint.Smooth, x []float32, sites int) (mean, worst float64) {
 	check.Must("distance: Violation", "set", set)
 	series := check.Rows("distance", "x", len(x), sites)

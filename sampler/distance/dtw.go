@@ -59,7 +59,7 @@ func (d *DTW) Distance(a, b []float32) float64 {
 	return before[m]
 }
 
-// Nearest returns, averaged over the series in x, the distance to the nearest series in real. A
+// Nearest returns the mean, over the series in x, of the distance to the nearest series in real. A
 // series has sites entries. Nearest panics unless sites divides both lengths, which must be
 // positive.
 func (d *DTW) Nearest(x, real []float32, sites int) float64 {

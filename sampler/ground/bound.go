@@ -16,7 +16,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Certificate is a lower bound on the energy of a model, whose proof [Bound] has checked.
+// Certificate is a proven lower bound on the energy of a model. [Bound] has checked the proof.
 type Certificate struct {
 	// the bound: no state has a lower energy, up to rounding of the model's energies
 	Energy float64
@@ -38,13 +38,13 @@ type Certificate struct {
 // checked. It takes the best of these bounds:
 //
 //   - For a planar graph and for a lattice with periodic boundaries (torus), the bound by a perfect
-//     matching of the frustrated faces (Bieche, Maynard, Rammal and Uhry 1980; Thomas and Middleton
-//     2007). The unsatisfied bonds form paths between these faces in the dual graph, and the
-//     matching gives their least weight. If there are fields, the graph has one more vertex, joined
-//     to all sites that have a field. On a planar graph the bound is the lowest energy, and State
-//     is a state of that energy. On a torus the bound is the lowest energy over four boundary
-//     conditions, and State is set if the matching belongs to the periodic one. Sites of a torus
-//     must be numbered row by row.
+//     matching of the frustrated faces, those with an odd number of bonds that favour opposite
+//     spins (Bieche, Maynard, Rammal and Uhry 1980; Thomas and Middleton 2007). The unsatisfied
+//     bonds form paths between these faces in the dual graph, and the matching gives their least
+//     weight. If there are fields, the graph has one more vertex, joined to all sites that have a
+//     field. On a planar graph the bound is the lowest energy, and State is a state of that energy.
+//     On a torus the bound is the lowest energy over four boundary conditions, and State is set if
+//     the matching belongs to the periodic one. Sites of a torus must be numbered row by row.
 //   - For other graphs of at most 2¹⁷ bonds, a nearly optimal packing of frustrated closed walks,
 //     by a primal-dual method (Barahona and Mahjoub 1986). Such a walk has an odd number of bonds
 //     that favour opposite spins, so at least one bond of the walk is unsatisfied. On the union of
@@ -54,8 +54,8 @@ type Certificate struct {
 //     energies of the single bonds.
 //
 // All bounds are computed in integers. Weights and fields that are not multiples of a common unit
-// are rounded to multiples of one, and the largest possible effect of the rounding is subtracted
-// from the bound.
+// are rounded to multiples of such a unit, and the largest possible effect of the rounding is
+// subtracted from the bound.
 //
 // Before Bound returns, separate code checks the dual solution of the matching, the packing, or the
 // flow. If this check fails, Bound returns an error that indicates a bug in this package. Bound
@@ -90,10 +90,9 @@ func Bound(ctx context.Context, m energy.Model) (*Certificate, error) {
 	return c, nil
 }
 
-// Proves reports whether x has the energy of the certificate, which proves that no state has a
-// lower energy. It returns false unless weights and fields are multiples of one unit, up to
-// rounding (2⁻⁴⁰ of the largest energy difference). It panics unless x holds a level 0 or 1 for
-// each site.
+// Proves reports whether x has the energy of the certificate. If so, no state has a lower energy.
+// It returns false unless weights and fields are multiples of one unit, up to rounding (2⁻⁴⁰ of the
+// largest energy difference). It panics unless x holds a level 0 or 1 for each site.
 func (c *Certificate) Proves(x []int32) bool {
 	return c.q.exact && c.q.of(x) == c.least
 }

@@ -39,8 +39,8 @@ type Config struct {
 		Every int
 	}
 
-	// Progress, if not nil, is called during a Run with the number of rounds done and the total of
-	// this Run.
+	// Progress, if not nil, is called during a Run with the number of rounds done so far and the
+	// number of all rounds of this Run.
 	Progress func(done, total int)
 }
 

@@ -42,10 +42,10 @@ import (
 //
 // A Run consists of rounds. In a round every search anneals: it makes sweeps of Metropolis updates
 // over all sites while the inverse temperature rises linearly. Each annealing starts at a random
-// temperature within a range that is fitted to the model; in the first round it starts hot. The
-// annealed state then descends to a local minimum. Finally, the best state of the search adopts
-// every cluster of sites in which the new state is no worse. The number of sweeps in a round is
-// Config.Sweeps times 1, 2, 1, 4, 1, 2, 1, 8, …. After every fourth round each search adopts
+// temperature within a range that is fitted to the model; in the first round this temperature is
+// high. The annealed state then descends to a local minimum. Finally, the best state of the search
+// adopts every cluster of sites in which the new state is no worse. The number of sweeps in a round
+// is Config.Sweeps times 1, 2, 1, 4, 1, 2, 1, 8, …. After every fourth round each search adopts
 // clusters from another search.
 //
 // Some models are searched in a faster way:
@@ -53,7 +53,8 @@ import (
 //   - If all weights have one magnitude and fields are multiples of it, as for the cut of an
 //     unweighted graph, 64 states are annealed at a time, one per bit of a word. The rounds have 32
 //     times as many sweeps, and the best state adopts clusters from each of the states. Square
-//     lattices without fields do not use this, because their windows work better with many rounds.
+//     lattices without fields do not use this, because their windows (see below) work better with
+//     many rounds.
 //   - If sites have at most three neighbours on average, a sweep redraws an induced forest, some 85
 //     % of the sites, from its exact distribution given the other sites (Hamze and de Freitas
 //     2004).

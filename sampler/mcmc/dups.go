@@ -24,10 +24,10 @@ import (
 //
 // If E is linear, q is the conditional distribution of the state given the noisy state. DUPS
 // therefore samples π at every step size if sites are independent and their levels are unordered or
-// only two. On other targets it is biased. As α → 0, sites move at rates ∝ 1 + p(x')/p(x), which
-// are reversible under π. The error therefore vanishes, in proportion to ε = exp(−1/(2α)). At ε =
-// 2⁻⁸ the total variation distance on the 3×3 Ising torus of [DULA] is .0068. With DULA it is
-// .0048, but DULA then moves half as much. [DMAPS] has no error.
+// only two. On other targets it is biased. As α → 0, the chain moves from x to x' at a rate ∝ 1 +
+// π(x')/π(x). Such rates are reversible under π. The error therefore vanishes, in proportion to ε =
+// exp(−1/(2α)). At ε = 2⁻⁸ the total variation distance on the 3×3 Ising torus of [DULA] is .0068.
+// With DULA it is .0048, but DULA then moves half as much. [DMAPS] has no error.
 //
 // A step costs one evaluation of the model, at the noisy state. The energy of the new state remains
 // unknown. Since noise can reach every state, use DUPS only for models without states of

@@ -25,9 +25,8 @@ const (
 	// reversible and takes about twice as long as Systematic.
 	Random = Scan(sweep.Random)
 
-	// Chromatic colours the model's graph greedily, so that sites of one colour do not interact,
-	// and visits the sites of one colour after those of another. The model must be
-	// energy.Graphical.
+	// Chromatic colours the model's graph greedily, so that sites of one colour do not interact. It
+	// visits the sites colour by colour. The model must be energy.Graphical.
 	Chromatic = Scan(sweep.Chromatic)
 )
 

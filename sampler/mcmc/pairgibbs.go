@@ -40,8 +40,8 @@ import (
 //   - Independent sets of a fixed size on a path. Moving the first occupied site to 0, the second
 //     to 2 and so on, in order, never makes two occupied sites adjacent. So all states are
 //     connected to the state with sites 0, 2, … occupied.
-//   - A constraint.Count with a constraint.Mask. The moves of the first proof only change sites to
-//     their levels in y, which the mask allows.
+//   - A constraint.Count with a constraint.Mask. The moves described for a Count only change sites
+//     to their levels in y, which the mask allows.
 //
 // Other languages can be disconnected: {000, 111} is, and a constraint.Sum with unequal weights or
 // a constraint.Residue can be. Chains then stay in the part of C in which they start. [DMALA] with

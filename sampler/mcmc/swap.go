@@ -12,13 +12,13 @@ import (
 )
 
 // Swap exchanges the levels of two sites (Kawasaki 1966). It draws a pair of sites uniformly from
-// the pairs with different levels. It exchanges their levels, which leads from x to y, with
-// probability
+// the pairs with different levels. Let y be the state x with the levels of the two sites exchanged.
+// The chain moves to y with probability
 //
 //	min(1, exp(E(x) − E(y))) · 1[y ∈ C],
 //
-// where C is the language Within. Since x and y have the same number of such pairs, every update is
-// reversible and leaves π restricted to C invariant.
+// where C is the language Within. Since x and y have the same number of pairs with different
+// levels, every update is reversible and leaves π restricted to C invariant.
 //
 // Exchanges conserve the number of sites at each level. A chain keeps the numbers with which it
 // starts and samples π conditional on them. If C does not fix these numbers, use [PairGibbs] to
@@ -63,7 +63,7 @@ var (
 	_ sampler.Starter = (*swap)(nil)
 )
 
-// Step implements [sampler.Transition]. It proposes as many exchanges as [Swap] has Updates.
+// Step implements [sampler.Transition]. It proposes Swap.Updates exchanges.
 func (k *swap) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	done = k.Make(ctl, k, info, x, r)
 	sweep.MeanAccept(info, done, k.Updates)

@@ -108,7 +108,8 @@ var all = []law{
 //   - arguments: Kernel returns an error for a nil model, for fewer than one chain and for more
 //     than sampler.BlockSize.
 //   - invariance: states drawn from the target still have the target's distribution after one step
-//     and after several, with caches that are some steps old, and after a Reset to other states.
+//     and after several. This also holds with caches that are some steps old, and after a Reset to
+//     other states.
 //   - mixing: chains that all start in one state have the target's distribution after Options.Mix
 //     steps. The initial state is the least likely state of the most likely class (see
 //     Options.Class), and the distribution is conditional on that class. Half of the chains make

@@ -16,7 +16,7 @@ import (
 )
 
 // AIS is a [Run] of annealed importance sampling. Its fields are the arguments of [anneal.AIS]. Its
-// elements are the chains or, with a Config.Population, the populations. [AIS.LogZ] returns the
+// elements are the chains or, if Config.Population is set, the populations. [AIS.LogZ] returns the
 // estimate.
 //
 // The tally has one function, "log w": the log-weight of a chain, or the log of the mean weight of
@@ -31,8 +31,9 @@ type AIS struct {
 // Kind implements [Run]. It returns "ais", the name of this kind of run.
 func (a AIS) Kind() string { return "ais" }
 
-// Size returns the number of chains of the run and the number of chains in a block. With a
-// Config.Population, the elements are populations: Size returns their number, and 1.
+// Size returns the number of chains of the run and the number of chains in a block. If
+// Config.Population is set, the elements are populations, and Size returns their number and the
+// block size 1.
 func (a AIS) Size() (n, block int) {
 	whole, _ := a.Config.Part(0, 1) // fills in the default of Chains; method Part reports errors
 	if each := whole.Population; each > 0 {
@@ -41,8 +42,8 @@ func (a AIS) Size() (n, block int) {
 	return whole.Chains, sampler.Config{Chains: whole.Chains}.Block()
 }
 
-// Part implements [Run]. The function do that it returns runs new chains or populations and writes
-// the last states of all their chains as a .npy file of int32, chains × sites.
+// Part implements [Run]. The returned function do runs new chains or populations and writes the
+// last states of all their chains as a .npy file of int32, chains × sites.
 func (a AIS) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	cfg := a.Config
 	n, _ := a.Size()

@@ -31,7 +31,7 @@ type Chains struct {
 // Kind implements [Run]. It returns "chains", the name of the elements.
 func (c Chains) Kind() string { return "chains" }
 
-// Size returns the number of chains of the run and the number of chains in a block, which is a
+// Size returns the number of chains of the run and the number of chains in a block. The latter is a
 // multiple of Nested.
 func (c Chains) Size() (n, block int) {
 	return cmp.Or(c.Config.Chains, 4), multiple(c.Config.Block(), max(c.Nested, 1))
@@ -46,8 +46,8 @@ func multiple(a, b int) int {
 	return a / g * b
 }
 
-// Part implements [Run]. The function do that it returns builds new chains, runs them and writes
-// their last states as a .npy file of int32, chains × sites.
+// Part implements [Run]. The returned function do builds new chains, runs them and writes their
+// last states as a .npy file of int32, chains × sites.
 func (c Chains) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	cfg := c.Config
 	sites, _, err := check.Shape("shard: Chains", c.Model, 1, sampler.BlockSize)

@@ -15,11 +15,11 @@ import (
 
 // Options holds optional actions of [Task.Do]. The zero value requests none.
 type Options struct {
-	// States also saves the states of the part, in the file states-FIRST.npy. FIRST is the number
-	// of the part's first element, in twelve digits.
+	// States makes Do also save the states of the part, in the file states-FIRST.npy. FIRST is the
+	// number of the part's first element, in twelve digits.
 	States bool
 
-	// Started, if not nil, is called before the part runs, with the range of elements of the part.
+	// Started, if not nil, is called with the range of elements of the part, before the part runs.
 	// It is not called if the part is already finished.
 	Started func(first, count int)
 }

@@ -84,10 +84,10 @@ func (t Task) Range(n, block int) (first, count int, err error) {
 //   - Kubernetes, a Job with completionMode Indexed: JOB_COMPLETION_INDEX. The number of tasks is
 //     not in the environment.
 //
-// The argument tasks is the number of tasks; 0 means the number that Slurm reports. If it is
-// positive, the variable itself is the index of the task, counted from 0, so that a few tasks can
-// be repeated (sbatch --array=3,17). If no variable is set and tasks ≤ 1, there is one task, the
-// whole run.
+// The argument tasks is the number of tasks; 0 means the number that Slurm reports. If tasks is
+// positive, the value of the variable is the index of the task, counted from 0. A few tasks can
+// then be repeated (sbatch --array=3,17). If no variable is set and tasks ≤ 1, there is one task,
+// the whole run.
 //
 // It is an error if the variables of both systems are set, if a value is not a number or out of
 // range, or if the array has gaps. It is also an error if there is a Kubernetes index and tasks =

@@ -31,15 +31,15 @@ type Config struct {
 	// network. Every round runs its diffusions at this λ and moves λ by the violations of their
 	// samples. It then asks the teacher, the predictor from which the network learns, for
 	// predictions at the new λ. So the network is valid only at the λ of the last round
-	// ([Trainer.Lambda]) and for a single entry of Bounds. Use a rule for sample means here, such
-	// as [dual.Auto].
+	// ([Trainer.Lambda]) and for a single entry of Bounds. The rule receives the violations of all
+	// samples, so rules that need their variance, such as [dual.Auto], are suitable.
 	Dual dual.Rule
 
-	// Inference holds the settings of the diffusions with primal–dual inference in training.
-	// Use the same settings as later with the network. Domain must be nil, Fixed must be false,
+	// Inference holds the settings of primal–dual inference in the diffusions of the training. Use
+	// the settings with which the network will run later. Domain must be nil, Fixed must be false,
 	// and Scarce has no effect. If Max is nil, multipliers stay below a multiple of the largest
-	// multiplier in the first round. These diffusions have fewer steps than later runs, so a
-	// rule with a constant step size should have a proportionally larger one.
+	// multiplier in the first round. These diffusions have fewer steps than later runs, so a rule
+	// with a constant step size should have a proportionally larger one.
 	Inference pdi.Config
 
 	// Width is the number of features between the blocks, Blocks the number of blocks, and Cond the

@@ -38,8 +38,8 @@ type Claim uint8
 
 const (
 	// Converges claims that sites move independently in every step, as given by
-	// ProcessOptions.Step, and that the distribution of samples tends to that of the denoiser as
-	// the number of steps grows.
+	// ProcessOptions.Step. It also claims that, as the number of steps grows, the distribution of
+	// samples tends to that of the denoiser.
 	Converges Claim = iota
 
 	// Steps claims only that sites move independently in every step, as given by
@@ -74,10 +74,11 @@ type ProcessOptions struct {
 	Claim Claim
 
 	// Step, if not nil, returns the documented step of one site from time t to time s. The
-	// arguments at and as are the signal levels at these times. The step is a function that maps
-	// the level of the site and the distribution p of its clean token to the probabilities of the
-	// next level. If Step is nil, the step is [MaskedStep] without remasking if the prior is
-	// masked, and otherwise the step for tokens that are replaced by uniform ones.
+	// arguments at and as are the signal levels at these times. The step is a function of the level
+	// of the site and the distribution p of its clean token. It returns the probabilities of the
+	// next level. If Step is nil, the step depends on the prior. If the prior is all masks, the
+	// step is [MaskedStep] without remasking. Otherwise it is the step for tokens that are replaced
+	// by uniform ones.
 	Step func(t, s, at, as float64) func(level int32, p []float64) []float64
 
 	// Counts lists the numbers of steps to try; nil means 1, 3 and 8.

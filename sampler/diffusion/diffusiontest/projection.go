@@ -13,8 +13,8 @@ import (
 )
 
 // ProjectionOptions states what the documentation of a projector promises; [TestProjector] checks
-// it. The zero value, with Accepts set, is for tokens. It promises that the most likely sequence of
-// a projected prediction is feasible.
+// it. If only Accepts is set, the projector is for tokens and promises only that the most likely
+// sequence of a projected prediction is feasible.
 type ProjectionOptions struct {
 	// Sites and Levels are the shape of a sample; 0 means 4 and 3. Levels is 1 for reals.
 	Sites, Levels int
@@ -64,10 +64,11 @@ type ProjectionOptions struct {
 //   - untouched: A table whose most likely sequence is feasible by a wide margin does not change.
 //   - again: Projecting a second time changes no more than rounding does.
 //   - nearest: The divergence is the minimum by enumeration, if the options promise this.
-//   - slots: Samples depend neither on each other nor on the argument sample.
+//   - slots: The projection of a sample depends neither on other samples nor on the argument named
+//     sample of Project.
 //   - infeasible: If no feasible sequence has weight, the error wraps constraint.ErrInfeasible.
-//   - draw: A [diffusion.Drawer] draws from the conditional distribution and returns its
-//     log-weight, by enumeration, and does not change v.
+//   - draw: A [diffusion.Drawer] draws from the conditional distribution and returns the right log
+//     Z, compared with enumeration. It does not change v.
 func TestProjector(ctx context.Context, p diffusion.Projector, o ProjectionOptions) error {
 	part, err := laws.Given("diffusiontest", "p", p)
 	if err != nil {

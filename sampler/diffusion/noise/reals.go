@@ -7,9 +7,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// LinearBeta is the schedule of DDPM (Ho et al. 2020) for reals. After k of T steps, ᾱ_k = Π_{j≤k}
-// (1−β_j) with β_1 … β_T evenly spaced. At time t it is ᾱ(t) = ᾱ_{tT}, interpolated geometrically
-// between whole steps. The zero value has β from 1e-4 to 0.02 in T = 1000 steps.
+// LinearBeta is the schedule of DDPM (Ho et al. 2020) for reals. After k of T steps the signal
+// level is ᾱ_k = Π_{j≤k} (1−β_j), where β_1 … β_T are evenly spaced. At time t it is ᾱ(t) = ᾱ_{tT},
+// interpolated geometrically between whole steps. The zero value has β from 1e-4 to 0.02 in T =
+// 1000 steps.
 type LinearBeta struct {
 	From, To float64 // β_1 and β_T; 0 means 1e-4 and 0.02, respectively
 	// number T of steps, at most 2²²; 0 means 1000; a call of Alpha takes T multiplications
@@ -246,7 +247,7 @@ func (c CosineBar) Check() error {
 //
 //	ᾱ/(1−ᾱ) = Max·(1−t)^Power,
 //
-// with ᾱ at least MinAlpha. A Power of 1, a linear ratio, is the clock of stochastic localization
+// but ᾱ is at least MinAlpha. A Power of 1, a linear ratio, is the clock of stochastic localization
 // (Montanari 2023). In a run of T evenly spaced steps, the first step ends at the ratio
 // Max/T^Power. If Power is 1, this first step decides too much of the sample, unless Max is at most
 // a few times T. The zero value has Power 4 and Max 1e4.

@@ -90,7 +90,7 @@ type Config struct {
 	// number of the first sample; a run in parts gives the same bits as a single run
 	First int
 	Meta  any // conditioning, such as a label or a prompt, that is passed to the denoiser
-	// called by Sample after every finished sample, in the goroutine of the call, unless nil
+	// if not nil, called by Sample after every finished sample, in the goroutine of the call
 	Progress func(done, total int)
 }
 

@@ -51,10 +51,11 @@ type ExactConfig struct {
 // Exact proposes paths, sequences of steps from all masks to a complete state. At site i a path
 // reveals a token v drawn from q ∝ p_i·ψ, where p_i is the prediction and ψ is computed by looking
 // ahead. As in [Runner], each candidate v is completed several times and the completions get scores
-// S. Let φ_v be the mean of e^{−max(0, S)/Θ} over these scores, with Θ = ½·sd·(masks left)/sites,
-// where sd is their pooled standard deviation. ψ_v is nine tenths of φ_v plus a tenth of the mean
-// of φ over candidates. The weight of a path is W = ∏ p_i(v)/q(v), or 0 if its end is not feasible.
-// So E[W·f(x)] = Σ_x p(x)·1[g(x) ≤ 0]·f(x) for every function f.
+// S. Let φ_v be the mean of e^{−max(0, S)/Θ} over the completions of v. Here Θ = ½·sd·(masks
+// left)/sites, where sd is the standard deviation of S, pooled over candidates. Then ψ_v is nine
+// tenths of φ_v plus a tenth of the mean of φ over candidates. The weight of a path is W = ∏
+// p_i(v)/q(v), or 0 if its end is not feasible. So E[W·f(x)] = Σ_x p(x)·1[g(x) ≤ 0]·f(x) for every
+// function f.
 //
 // A path is accepted with probability min(1, W/c). The cap c is the smallest for which Σ(W−c)₊ is
 // at most ExactConfig.Excess·ΣW over the paths of a tuning run. Because this choice is optimistic,

@@ -7,8 +7,8 @@
 // that is, shifted towards the constraint as the denoiser predicts it (Wu, Trippe, Naesseth, Blei,
 // Cunningham 2023). It weights the particles to correct the error of the twist, and resamples them.
 //
-// A Sampler needs the covariance of the clean state given the noisy one, along the rows of the
-// equations and inequalities. A [Posterior] model computes this covariance itself. For a
+// A Sampler needs the covariance of the clean state given the noisy one, in the directions that the
+// equations and inequalities constrain. A [Posterior] model computes this covariance itself. For a
 // denoise.Differentiable, such as a network (neural.Reals), the Sampler uses vector–Jacobian
 // products. For any other model it uses differences of predictions.
 //
@@ -20,9 +20,9 @@
 // # Caveats
 //
 // Near pure noise the covariance of a network is inaccurate. An indefinite covariance is made
-// definite, and weights correct for the change, which costs particles. A Posterior that combines
-// the network with another covariance, such as that of Gaussian data, can cost far less: the series
-// program of the examples has one.
+// definite, and weights correct for the change. The correction costs particles. A Posterior that
+// combines the network with another covariance, such as that of Gaussian data, can cost far less:
+// the series program of the examples has one.
 //
 // The distribution is exact in the limit of many particles and many steps. Usual numbers are 64
 // particles and 200 steps; each additional narrow inequality can require more of both. Projections
@@ -67,8 +67,8 @@ type Config struct {
 	Steps     int // number of reverse steps, evenly spaced in time; 0 means 200
 	Particles int // number of particles per cloud; 0 means 64
 
-	// PerCloud is the number of samples taken from each cloud, 1 … Particles; 0 means 1. Taking
-	// more costs nothing, but samples of the same cloud are dependent.
+	// PerCloud is the number of samples taken from each cloud, 1 … Particles; 0 means 1. A larger
+	// number costs nothing, but samples of the same cloud are dependent.
 	PerCloud int
 
 	// Threshold is the effective number of particles, as a fraction of Particles, below which

@@ -34,8 +34,8 @@ type BacktrackConfig struct {
 // masked diffusion MDM-VGB). Each sample is the end of a random walk over partly masked states. A
 // move of the walk reveals a random site or masks the last revealed site again. For a state u, let
 // Z(u) be the probability of the language under the prediction for u. Let V(u) be the probability
-// of the language under the prediction one site earlier, given the last token of u. The walk masks
-// the last site again with probability
+// of the language under the previous prediction, made before the last token of u was revealed,
+// given that token. The walk masks the last site again with probability
 //
 //	V(u) / (V(u) + Z(u)),
 //
@@ -43,10 +43,11 @@ type BacktrackConfig struct {
 // the walk is reversible, and a path to a complete state x has weight p(path)·1[x ∈ C]. Here C is
 // the language, and p is the distribution of unmasking one site at a time in random order.
 //
-// A prediction may give zero probability to tokens that other predictions allow. The prediction is
-// then mixed with these tokens, as in diffusion.Particles, and moves are sometimes refused, which
-// keeps the walk reversible. So the distribution of the complete states that the walk visits tends
-// to p(x_0 | C) as Visits grows. A walk costs one prediction for every new state on its path.
+// A prediction may give zero probability to tokens that other predictions allow. The walk then
+// gives these tokens a small share of the probability, as diffusion.Particles does. It sometimes
+// refuses moves, which keeps it reversible. So the distribution of the complete states that the
+// walk visits tends to p(x_0 | C) as Visits grows. A walk costs one prediction for every new state
+// on its path.
 //
 // Walk i draws from stream (Seed, i). Walks advance in batches on the goroutine of Sample.
 type Backtrack struct {

@@ -86,7 +86,7 @@ func Information(ctx context.Context, model energy.Denoiser[int32], mask int32, 
 
 // Divergence returns E KL(p‖q) in nats. Here p is the denoiser's distribution, and q is the
 // distribution of the samples that [Scheduled] draws with the given counts. Predictions are assumed
-// to be exact and the random order of the sites to be known. It is
+// to be exact and the random order of the sites to be known. The result is
 //
 //	Σ_steps Σ_{n=a}^{b−1} (Curve[a] − Curve[n]),
 //

@@ -23,10 +23,10 @@ type Planner interface {
 }
 
 // Planned draws a token for every mask and lets a planner rank all sites. It reveals the
-// highest-ranked sites, so many that the number grows evenly from step to step. It masks all
-// others, including sites that were unmasked before, so a token that the planner considers noise is
-// drawn again. This is the path planning of P2 (Peng et al. 2025) and the think-while-you-generate
-// of DDPD (Liu et al. 2024).
+// highest-ranked sites, whose number grows evenly from step to step. It masks all others, including
+// sites that were unmasked before, so a token that the planner considers noise is drawn again. This
+// is the path planning of P2 (Peng et al. 2025) and the think-while-you-generate of DDPD (Liu et
+// al. 2024).
 //
 // Planned samples from the denoiser's distribution p if the ranks are random, no site is masked
 // again and every step reveals one site. Otherwise the distribution depends on the planner.
@@ -97,8 +97,8 @@ func (p *planned) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.St
 }
 
 // Renoise implements diffusion.Renoiser. It reveals the tokens of x0 at the highest-ranked sites.
-// Tokens that are masked again are later drawn jointly with the others, so the result stays in a
-// language.
+// Under a constraint, tokens that are masked again are later drawn jointly with the others, so the
+// sample still satisfies the constraint.
 func (p *planned) Renoise(x, x0 []int32, v []float32, _, _ float64, r *sampler.Stream) {
 	p.plan(x, x0, v, r)
 }

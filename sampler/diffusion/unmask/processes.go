@@ -13,8 +13,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Scheduled reveals Counts[k] masks in step k, chosen at random, each by an independent draw from
-// the prediction. The last step reveals all remaining masks. If all counts are 1, Scheduled samples
+// Scheduled reveals Counts[k] random masks in step k and draws their tokens independently from the
+// prediction. The last step reveals all remaining masks. If all counts are 1, Scheduled samples
 // from the denoiser's distribution p. Otherwise [Curve.Divergence] is the divergence of its
 // distribution from p, for exact predictions and a known order of the sites. [Curve.Plan] finds the
 // counts that minimise this divergence.
@@ -104,7 +104,7 @@ type Blocks struct {
 	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}
 	Schedule noise.Schedule
 	Size     int // number of sites per block; 0 means all sites
-	// number of steps per block, each of which reveals an equal share; 0 means one mask per step
+	// number of steps per block, which reveal equal shares of it; 0 means one mask per step
 	Steps int
 }
 
@@ -149,11 +149,11 @@ func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64
 //
 //	Σ_{i∈U} H_i − max_{i∈U} H_i ≤ Bound,
 //
-// each by an independent draw. The left side bounds the information that the sites of U have about
-// each other. Let p be the denoiser's distribution and q that of the samples. With exact
+// and draws their tokens independently. The left side bounds the information that the sites of U
+// have about each other. Let p be the denoiser's distribution and q that of the samples. With exact
 // predictions, KL(p‖q) ≤ Bound × the mean number of steps. With Bound 0, EntropyBound samples from
-// p, yet reveals all sites that are certain in the same step. The set depends only on the state,
-// never on the draws.
+// p, yet a single step reveals all sites whose tokens are certain. The set depends only on the
+// state, never on the draws.
 type EntropyBound struct {
 	Mask int32
 	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}

@@ -28,9 +28,9 @@ import (
 // The first three tenths of warm-up are tuning. Each candidate moves the chains in turn, four times
 // if there is time, and tunes itself on its own steps. The next six tenths are three rounds of
 // trials. In a round every remaining candidate makes equally many steps on the same chains, and
-// then candidates far behind drop out. At most half of the candidates (but up to three) enter the
-// second round, and at most two the third. The winner moves the chains from then on, with the step
-// size that it found.
+// then candidates far behind drop out. At most half of the candidates, or three if that is more,
+// enter the second round. At most two enter the third. The winner moves the chains from then on,
+// with the step size that it found.
 //
 // A candidate needs at least sixty steps of warm-up. If warm-up is too short for all candidates,
 // the last ones are not tried. If fewer than two could be tried, the first candidate moves the
@@ -43,10 +43,10 @@ import (
 // # Criterion
 //
 // The winner has the largest 1/(τ·cost), where cost is the cost of a step (see the package doc) and
-// τ is the number of steps per effective draw. It is computed for the energy, for the number of
-// sites at each level and, as an average, for eight fixed random projections of the state. The
-// largest of these values counts. For each of these functions, let V_t be the mean square of its
-// change over t steps, σ² its variance, and ρ_t = 1 − V_t/(2σ²). Then
+// τ is the number of steps per effective draw. τ is computed for the energy, for the number of
+// sites at each level, and for eight fixed random projections of the state, over which it is
+// averaged. The largest of these values counts. For each of these functions, let V_t be the mean
+// square of its change over t steps, σ² its variance, and ρ_t = 1 − V_t/(2σ²). Then
 //
 //	τ = 1 + 2 Σ_t ρ_t.
 //
@@ -83,9 +83,10 @@ type Method struct {
 	Candidates []sampler.Method
 
 	// Within is a language (package constraint) of the allowed states; nil means that all states
-	// are allowed. If it is set, Candidates must be nil. The candidates are then mcmc.DMALA;
-	// mcmc.PairGibbs under a constraint.Count, whose states are connected by changes of two sites;
-	// and mcmc.Swap if there are two levels with a fixed count.
+	// are allowed. If it is set, Candidates must be nil. The first candidate is then mcmc.DMALA.
+	// For a constraint.Count, whose states are connected by changes of two sites, mcmc.PairGibbs is
+	// another. If there are also two levels, the count is fixed and there is no constraint.Mask,
+	// mcmc.Swap is a third.
 	Within constraint.Automaton
 }
 

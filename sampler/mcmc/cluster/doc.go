@@ -8,12 +8,12 @@
 //     mcmc.Tempering.
 //
 // Near a phase transition domains grow as large as the lattice. A method that changes one site at a
-// time then takes very long to flip a domain; these methods need a few steps. Away from the
-// transition, in a strong field or with competing couplings (an antiferromagnet on triangles),
-// cluster methods are correct but gain nothing, and mcmc.Gibbs is faster.
+// time then takes very long to flip a domain; these methods need a few steps. Cluster methods gain
+// nothing away from the transition, in a strong field, or with competing couplings (an
+// antiferromagnet on triangles). They are still correct there, but mcmc.Gibbs is faster.
 //
-// Each method is a [sampler.Method], a struct whose zero value is the recommended setting. With the
-// transition matrix P of a step, it leaves the distribution π of its model invariant:
+// Each method is a [sampler.Method], a struct whose zero value is the recommended setting. It
+// leaves the distribution π of its model invariant under the transition matrix P of a step:
 //
 //	πP = π,  π(x) ∝ exp(−E(x)).
 //

@@ -23,7 +23,7 @@ import (
 //	E(x') + E(y') = E(x) + E(y)
 //
 // for the new states x' and y', and the exchange is always accepted, for any couplings, fields and
-// levels. It leaves p(x)·p(y) invariant and is its own reverse.
+// levels. It leaves p(x)·p(y) invariant, where p ∝ exp(−E), and is its own reverse.
 //
 // The exchange carries whole domains over barriers that single-site changes do not cross. It helps
 // in spin glasses on two-dimensional lattices or diluted graphs, where differing sites form many

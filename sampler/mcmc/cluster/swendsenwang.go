@@ -12,8 +12,8 @@ import (
 )
 
 // SwendsenWang updates all clusters of an Ising or Potts model in one step (Swendsen and Wang
-// 1987). It puts bonds between equal neighbours, each with probability 1 − e^{−J}. It then redraws
-// the common level l of every cluster C of sites connected by bonds,
+// 1987). It puts bonds between neighbouring sites at the same level, each with probability 1 −
+// e^{−J}. It then redraws the common level l of every cluster C of sites connected by bonds,
 //
 //	p(x_C = l) ∝ exp(|C|·h_l),
 //

@@ -54,8 +54,8 @@ type wolff struct {
 
 var _ sampler.Costed = (*wolff)(nil)
 
-// Step implements [sampler.Transition]. It updates as many clusters of each chain as [Wolff] has
-// Updates, and calls ctl.Stop between clusters.
+// Step implements [sampler.Transition]. It updates Wolff.Updates clusters of each chain, and calls
+// ctl.Stop between clusters.
 func (k *wolff) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	done = k.Make(ctl, k, info, x, r)
 	sweep.MeanAccept(info, done, k.Updates)

@@ -58,8 +58,8 @@ type DHAMS struct {
 	// Persistence is ρ, in [0, 1): the fraction of its momentum that a site keeps in a step.
 	Persistence float64
 
-	// Correction is φ, the factor of the gradient in the momentum, which must be finite; 0 omits
-	// the gradient. Use 0 for models with states of probability zero. With any other value, a chain
+	// Correction is φ, the factor of the gradient in the momentum. It must be finite; 0 omits the
+	// gradient. Use 0 for models with states of probability zero. With any other value, a chain
 	// never leaves a state next to such a state, because the energy difference is infinite.
 	Correction float64
 

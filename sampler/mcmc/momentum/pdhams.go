@@ -36,8 +36,8 @@ type PDHAMS struct {
 	// and at the neighbours of that state. This is exact if E is quadratic.
 	Curvature []float64
 
-	// StepSize is δ, which stays fixed; 0 means 5. Larger step sizes move farther, until W + D is
-	// nearly singular.
+	// StepSize is δ, which stays fixed; 0 means 5. Moves get longer as δ grows, up to the point
+	// where W + D is nearly singular.
 	StepSize float64
 
 	// Persistence is ρ, the fraction of its momentum that a site keeps in a step, and Relaxation is
