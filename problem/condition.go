@@ -126,8 +126,9 @@ func combine(o op, parts []Condition) Condition {
 	return c
 }
 
-// Indicator returns the expression that is 1 in states in which c holds and 0 in all others. It
-// has one term for each state of the variables of c in which c holds, at most 2¹⁶ terms.
+// Indicator returns the expression that is 1 in states in which c holds and 0 in all others. It has
+// one term for each combination of values of c's variables for which c holds. The variables may
+// have at most 2¹⁶ combinations.
 func (c Condition) Indicator() Expr {
 	e := Expr{p: c.p, err: c.err}
 	if e.err == nil && c.p == nil {

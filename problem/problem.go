@@ -58,7 +58,7 @@ func (p *Problem) fail(format string, args ...any) {
 	}
 }
 
-// Err returns the first error in building the problem, or nil if there is none.
+// Err returns the first error that occurred while the problem was built, or nil if there was none.
 func (p *Problem) Err() error { return p.err }
 
 func (p *Problem) variable(v variable) Expr {

@@ -127,8 +127,8 @@ func (e *PathProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32,
 // *PathProjection and may define its own Draw.
 func (e *PathProjection) Self() any { return e }
 
-// Sample fills dst with independent exact draws, stored one after the other; len(dst)/sites
-// sequences fit. Each is distributed as in [PathProjection.Draw]. The sums are computed only once.
+// Sample stores len(dst)/sites independent exact draws in dst, one after the other. Each is
+// distributed as in [PathProjection.Draw]. The sums are computed only once.
 func (e *PathProjection) Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	if len(dst)%e.sites != 0 {
 		panic(fmt.Sprintf("projection: len(dst) = %d, want a multiple of %d", len(dst), e.sites))

@@ -12,7 +12,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Span is a part of a sequence, the sites From … To−1, with the language of that part.
+// Span is the part of a sequence from site From to site To−1. Path holds the language to which the
+// tokens of this part must belong.
 type Span struct {
 	From, To int
 	Path     Path
