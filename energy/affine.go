@@ -150,7 +150,7 @@ func Clamp(m Model, fixed map[int]int32) (Model, error) {
 // of the model are those of base. Statistics must be finite wherever base has positive probability.
 //
 // The model is [Varying]. It is safe for concurrent use except during a call of set. After that
-// call, kernels that work on the model must be Reset.
+// call, every sampling kernel (package mcmc) that works on the model must be Reset.
 //
 // NewAffine returns an error if a model is nil or shapes differ.
 func NewAffine(base Model, statistics ...Model) (a *Affine, set func(weight []float64, offset float64), err error) {

@@ -6,8 +6,8 @@ import (
 )
 
 // Differentiable is implemented by models that compute a table with the energy differences of all
-// single-site changes. The differences may be first-order approximations: a kernel uses the table
-// to propose moves, never to accept or reject them.
+// single-site changes. The differences may be first-order approximations, because samplers use the
+// table only to propose moves, never to accept or reject them.
 type Differentiable interface {
 	Model
 
@@ -188,9 +188,10 @@ type Clamped interface {
 	Unclamped() (m Model, fixed []int32)
 }
 
-// Varying is implemented by models whose energy can change between the steps of a kernel, for
-// instance with the multipliers of a dual.Lagrangian. After a change the kernel must be Reset. A
-// kernel that reads such a number only once must read it from the copy that Now returns.
+// Varying is implemented by models whose energy can change between the steps of a sampling kernel,
+// for instance with the multipliers of a dual.Lagrangian. After a change the kernel must be Reset.
+// A kernel that keeps data of the model between steps, such as its couplings, must take them from
+// the copy that Now returns.
 type Varying interface {
 	Model
 

@@ -233,9 +233,9 @@ func (e *PathProjection) LogMarginals(ctx context.Context, dst []float64, v []fl
 	return w.run.Marginals(dst)
 }
 
-// KBest yields the sequences of the language that have positive probability, with their
-// log-weights, in descending order. The yielded slice is overwritten by the next step. The table
-// v must not change during the iteration. The iteration stops early if ctx ends.
+// KBest yields the sequences of the language that have positive probability, each with its
+// log-weight, in descending order of log-weight. The yielded slice is overwritten by the next step.
+// The table v must not change during the iteration. The iteration stops early if ctx ends.
 func (e *PathProjection) KBest(ctx context.Context, v []float32) (iter.Seq2[[]int32, float64], error) {
 	v = e.weights(v)
 	w, err := e.take(ctx)
@@ -261,10 +261,10 @@ func until(ctx context.Context, seq iter.Seq2[[]int32, float64]) iter.Seq2[[]int
 	}
 }
 
-// Ascending yields the sequences of the language with their total costs Σ_i cost[i,x_i], in
-// ascending order. Costs of tokens are arbitrary numbers, and +Inf forbids a token. The yielded
-// slice is overwritten by the next step. The table cost must not change during the iteration. The
-// iteration stops early if ctx ends.
+// Ascending yields the sequences of the language, each with its total cost Σ_i cost[i,x_i], in
+// ascending order of cost. Costs of tokens are arbitrary numbers, and +Inf forbids a token. The
+// yielded slice is overwritten by the next step. The table cost must not change during the
+// iteration. The iteration stops early if ctx ends.
 func (e *PathProjection) Ascending(ctx context.Context, cost []float64) (iter.Seq2[[]int32, float64], error) {
 	check.Len("projection", "cost", len(cost), e.sites*e.levels)
 	w, err := e.take(ctx)

@@ -23,7 +23,8 @@ import (
 //
 // Posterior implements [energy.Binary] and [energy.Differentiable] to first order by
 // backpropagation (twice the derivative at θ), and [energy.Conditional] by evaluating both
-// energies. If it has a batch, [energy.As] also finds [energy.Stochastic].
+// energies. If its batch is positive (see [NewPosterior]), [energy.As] also finds
+// [energy.Stochastic].
 //
 // It is immutable and safe for concurrent use. After the first calls, its methods allocate nothing.
 // Activations are float32, so results are reproducible only on processors with the same vector
@@ -136,7 +137,7 @@ func (m *Posterior) Conditional(d []float64, site int, x []int32) {
 	d[0], d[1] = d[0]-own, d[1]-own
 }
 
-// As implements [energy.Capable]: it offers [energy.Stochastic] if there is a batch.
+// As implements [energy.Capable]: it offers [energy.Stochastic] if the batch is positive.
 func (m *Posterior) As(target any) bool {
 	if m.batch == 0 {
 		return false
