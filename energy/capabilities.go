@@ -77,9 +77,9 @@ type Local interface {
 	// +Inf. No entry is −Inf. The length of d is sites·levels.
 	Locals(d []float64, x []int32)
 
-	// Move updates d, the table that Locals stored for the state x, for the change of x_site to the
-	// new level, the argument to. It must be called before x is changed, and does not modify x. It
-	// adds the differences to the rows of the other sites, up to a constant per row. So d may be
+	// Move updates d, the table that Locals stored for the state x, when x_site changes to the
+	// level given by the argument to. It must be called before x is changed, and does not modify x.
+	// It adds the differences to the rows of the other sites, up to a constant per row. So d may be
 	// the sum of the tables of several models. The row of the changed site stays as it is.
 	Move(d []float64, site int, to int32, x []int32)
 }
@@ -149,8 +149,8 @@ type Factored interface {
 	// sites; any others are hidden units h, which are summed out. Variable i has cards[i] levels.
 	// For a site, cards[i] ≤ levels, and the levels from cards[i] to levels−1 have energy +Inf.
 	//
-	// Table k holds a number for each joint level of the variables scopes[k], which are distinct;
-	// the last variable varies fastest. Then
+	// Table k holds a number for each combination of levels of the variables scopes[k], which are
+	// distinct; the last variable varies fastest. Then
 	//
 	//	exp(−E(x)) = Σ_h exp(−Σ_k tables[k][(x, h) at scopes[k]]).
 	//

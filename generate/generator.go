@@ -185,12 +185,12 @@ func (x *Generator) Seeded(seed uint64) string {
 // the schema describes.
 func (x *Generator) Into(v any, seed uint64) error { return json.Unmarshal([]byte(x.Seeded(seed)), v) }
 
-// Values generates the arguments of a function for testing/quick. It stores one argument in args
-// for each element of types. Call it from the function quick.Config.Values, and pass as next the
-// method Uint64 of the *rand.Rand that this function receives. If the generator was not made by
-// [JSON], an argument of type string receives a text. All other arguments receive a value decoded
-// from a JSON text. It panics if [Generator.Into] returns an error, if a type or the function next
-// is nil, or if args is shorter than types.
+// Values generates the arguments of a function that testing/quick checks. It stores a value of type
+// types[i] in args[i]. Call it from the function quick.Config.Values, and pass as next the method
+// Uint64 of the *rand.Rand that this function receives. If the generator was not made by [JSON], an
+// argument of type string receives a text. All other arguments receive a value decoded from a JSON
+// text. It panics if [Generator.Into] returns an error, if a type or the function next is nil, or
+// if args is shorter than types.
 func (x *Generator) Values(args []reflect.Value, types []reflect.Type, next func() uint64) {
 	check.Must("generate: Generator.Values", "next", next)
 	if len(args) < len(types) {

@@ -21,8 +21,8 @@ type Span struct {
 
 // Spans projects parts of a sequence, such as the blanks of a form or the answer after a prompt,
 // each onto its own language. Sites outside all spans are free. The sites of a factorised
-// distribution are independent, so the spans are independent too. Draws and sums are exact, and
-// their cost is the total of those of the individual spans.
+// distribution are independent, so the spans are independent too. Draws and sums are exact. Their
+// cost is the sum of the costs of the individual spans.
 //
 // Spans is used as a literal. Bind compiles it to a [SpansProjection] for a runner such as package
 // sampler/diffusion, and Compile does so for direct use. The runner keeps given tokens, such as

@@ -74,7 +74,7 @@ func (b *Builder) MeanChange(c int, value float64) {
 	}
 }
 
-// Sum fixes the sum of channel c over the times from ≤ t < to, to the given value.
+// Sum requires that the sum of channel c over the times from ≤ t < to equal the given value.
 func (b *Builder) Sum(c, from, to int, value float64) {
 	if b.within("Sum", c, from, to) {
 		b.equal(fmt.Sprintf("sum of %s, %s = %v", b.shape.channel(c), span(from, to), value), b.total(c, from, to, 1), value)

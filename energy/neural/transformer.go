@@ -12,12 +12,12 @@ import (
 
 // Transformer is a diffusion transformer (DDiT; Peebles and Xie 2023, in the form of Lou, Meng and
 // Ermon 2024). Its input is tokens, which are embedded, or reals, which pass through a linear
-// layer. Then follow blocks, each of which has an attention layer with rotary positions and a layer
-// of GELU units. Each layer follows a LayerNorm without bias, which the noise level shifts, scales
-// and gates. A last norm and a linear layer give the outputs.
+// layer. A sequence of blocks follows. Each has an attention layer with rotary positions and a
+// layer of GELU units. A LayerNorm without bias precedes each layer, and the noise level shifts,
+// scales and gates it. A last norm and a linear layer compute the outputs.
 //
-// A Transformer holds only weights; [Transformer.NewPass] makes the scratch to run it. Goroutines
-// may share the weights while no goroutine trains them.
+// A Transformer holds only weights; [Transformer.NewPass] allocates the scratch memory to run it.
+// Goroutines may share the weights while no goroutine trains them.
 type Transformer struct {
 	cfg     Config
 	weights []float32

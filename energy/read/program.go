@@ -21,8 +21,8 @@ type Program struct {
 	Constraints []Constraint
 }
 
-// Variable is an integer variable in Lower … Upper, or a spin with the values −1 and 1 if Spin is
-// true.
+// Variable is an integer variable with values in Lower … Upper or, if Spin is true, a spin with the
+// values −1 and 1.
 type Variable struct {
 	Name         string
 	Spin         bool
