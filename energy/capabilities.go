@@ -202,8 +202,8 @@ type Varying interface {
 	Now() Model
 }
 
-// Ordinal is implemented by models whose levels stand for numbers. Proposals use the distances
-// between these numbers.
+// Ordinal is implemented by models whose levels stand for numbers. Samplers use the distances
+// between these numbers to propose moves.
 type Ordinal interface {
 	Model
 
@@ -212,8 +212,8 @@ type Ordinal interface {
 	Values() []float32
 }
 
-// Windowed is implemented by models that compute energy differences for the levels near the current
-// level only. This suits models with too many levels for the whole table of [Differentiable].
+// Windowed is implemented by models that compute energy differences only for the levels near the
+// current level. This suits models with too many levels for the whole table of [Differentiable].
 type Windowed interface {
 	Ordinal
 

@@ -41,7 +41,7 @@ type Func struct {
 	// 0…Rows−1, without replacement, and passes them in ascending order. Estimate must not keep the
 	// slice.
 	Estimate    func(g []float32, x []int32, rows []int32)
-	Rows, Batch int // rows of the data, rows per estimate; if Estimate is set, 1 ≤ Batch ≤ Rows
+	Rows, Batch int // numbers of rows in all and per estimate; 1 ≤ Batch ≤ Rows if Estimate is set
 }
 
 // Shape returns Sites and Levels.

@@ -1,6 +1,6 @@
 // Package seriesdata reads time series from real-world files: tables in CSV, TSV, aligned text or
 // JSON, as written by spreadsheets, brokers, sensors and statistical offices. [Read] returns a
-// [Frame] of times × channels for every entity:
+// [Frame] that holds times × channels for every entity, such as a stock or a sensor:
 //
 //	f, err := seriesdata.Read(file, seriesdata.Options{})
 //	fmt.Print(f) // what was decided, as a table

@@ -45,8 +45,8 @@ type Options struct {
 	Keep    []float64
 }
 
-// Frame holds the contents of a file: for every entity, a series of times × channels. Its methods
-// do not change it.
+// Frame holds the contents of a file: for every entity, such as a stock or a sensor, a series of
+// times × channels. Its methods do not change it.
 type Frame struct {
 	Time     Time
 	Entities []Entity
@@ -82,7 +82,7 @@ type Gap struct {
 	Rows   int    `json:"rows"`
 }
 
-// Entity is one series of a frame.
+// Entity is one series of a frame, such as the prices of one stock.
 type Entity struct {
 	Name string
 
@@ -120,7 +120,7 @@ type Channel struct {
 	style style
 }
 
-// Omission names a column that was not read, and the reason.
+// Omission names a column that was not read and says why.
 type Omission struct {
 	Column string `json:"column"`
 	Why    string `json:"why"`

@@ -119,8 +119,8 @@ func (b *Builder) Bounds(c int, lower, upper float64) {
 	}
 }
 
-// OHLC orders the prices of a period: low ≤ open ≤ high and low ≤ close ≤ high at all times.
-// The arguments must be four different channels.
+// OHLC requires that the prices of every time step satisfy low ≤ open ≤ high and low ≤ close ≤
+// high. The arguments are the numbers of four different channels.
 func (b *Builder) OHLC(open, high, low, close int) {
 	prices := []int{open, high, low, close}
 	for _, c := range prices {

@@ -13,7 +13,7 @@ type Shape struct {
 	// at each of them. Both are at least 1, and their product is at most 2³¹ − 1.
 	Length, Channels int
 
-	// Names are the names of the channels that errors use; nil means 0, 1, 2, ….
+	// Names are the names of the channels, for errors; nil means 0, 1, 2, ….
 	Names []string
 
 	// Shift and Scale > 0 define the units: raw value = Shift[c] + Scale[c]·standardised

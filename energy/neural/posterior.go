@@ -120,8 +120,8 @@ func (m *Posterior) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Conditional stores the exact energy differences of changing one site in d; it implements
-// [energy.Conditional].
+// Conditional stores in d the exact energy differences between the levels of one site; it
+// implements [energy.Conditional].
 func (m *Posterior) Conditional(d []float64, site int, x []int32) {
 	sites, _ := m.Shape()
 	check.Len("neural", "d", len(d), 2)

@@ -47,7 +47,7 @@ func (c *Conditional) give(w *work) {
 // Shape returns the number of sites and of levels.
 func (c *Conditional) Shape() (sites, levels int) { return c.sites, c.levels }
 
-// String returns the name of the language that errors use.
+// String returns the name of the language, as errors show it.
 func (c *Conditional) String() string { return c.name }
 
 // LogZ returns log Σ_{x∈C} p(x)·∏_i exp(v[i,x_i]), where C is the language. For v = 0 this is
