@@ -150,7 +150,7 @@ func (f *Frame) Label(e, r int) string {
 }
 
 // Read reads the time series in a file, whose contents r yields. An error names a line of the file
-// and says how to resolve the problem.
+// and states how to resolve the problem.
 func Read(r io.Reader, o Options) (*Frame, error) {
 	if err := check.Given("seriesdata: Read", "r", r); err != nil {
 		return nil, err
