@@ -22,9 +22,9 @@ type Config struct {
 	// Bytes is the maximum length of a text in bytes. 0 means 64.
 	Bytes int
 
-	// Weight returns the relative probability of a text, from 0 to 1. A draw is accepted with
-	// this probability and otherwise repeated, so small weights make drawing slow, and a text
-	// of weight 0 is never drawn. nil means 1 for all texts.
+	// Weight returns the relative probability of a text, from 0 to 1. A draw is accepted with this
+	// probability and otherwise repeated. Small weights therefore make drawing slow, and a text of
+	// weight 0 is never drawn. nil means 1 for all texts.
 	Weight func(text string) float64
 
 	// Annotations treats unknown formats of a schema as annotations instead of errors (see

@@ -49,9 +49,9 @@ type Path struct {
 	// KL(x‖y) assigns to them. If Revive is false, a log-weight of −Inf forbids a token.
 	Revive bool
 
-	// Limit bounds the size of the compiled language: the number of edges of the automaton,
-	// unrolled over the sites, or, for a nested language, the number of sums over parts of the
-	// sequence. 0 means 2²⁴.
+	// Limit bounds the size of the compiled language. The size is the number of edges of the
+	// automaton, unrolled over the sites. For a nested language, it is the number of sums over
+	// parts of the sequence. 0 means 2²⁴.
 	Limit int
 }
 
