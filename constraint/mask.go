@@ -85,7 +85,7 @@ func (m *Mask) allow(site, level int) { m.bits[site*m.words+level/64] |= 1 << (l
 // Shape returns the number of sites that the mask covers and the number of levels.
 func (m *Mask) Shape() (sites, levels int) { return m.sites, m.levels }
 
-// Allows reports whether site may take the level token.
+// Allows reports whether the mask allows token at site.
 func (m *Mask) Allows(site int, token int32) bool {
 	if site >= m.sites {
 		return true

@@ -6,8 +6,8 @@ import "fmt"
 //
 //	Σ_i w_i(x_i) mod m ∈ residues,
 //
-// where w_i(l) is the weight of level l at site i. Many check digits have this form. An IBAN, for
-// example, is 1 modulo 97.
+// where w_i(l) is the weight of level l at site i and m is the modulus. Many check digits have this
+// form. An IBAN, for example, is 1 modulo 97.
 type Residue struct {
 	weights
 	modulus int

@@ -110,8 +110,8 @@ func NewSiteSum(weights [][]int, lower, upper int) (*Sum, error) {
 	return s, nil
 }
 
-// Finite returns an [*ArgumentError] if no table can hold the language. This is so if the length
-// is not fixed and there are weights of both signs, because partial sums are then unbounded.
+// Finite returns an [*ArgumentError] if no table can hold the language: the length is not fixed and
+// there are weights of both signs, so partial sums are unbounded.
 func (s *Sum) Finite() error {
 	if s.offset == nil && s.low == -maxSum && s.high == maxSum {
 		return &ArgumentError{"NewSum", "weights", "of both signs",

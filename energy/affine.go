@@ -21,8 +21,8 @@ import (
 //
 // with weights w_k, an offset b and a factor c. [Sum], [Scale] and [Clamp] return an Affine, and a
 // dual.Lagrangian is one, too. The terms are added in the order of the parts. A state that has
-// probability zero in one part has probability zero. If an Affine is built from another Affine, the
-// parts of the other become its own parts, unless this would change how sums are rounded.
+// probability zero in one part has probability zero in the Affine. If an Affine is built from
+// another one, it takes over that one's parts, unless this would change how sums are rounded.
 //
 // The optional interfaces that an Affine supports depend on its parts; [Affine.As] lists them. An
 // Affine is safe for concurrent use, except while the weights of an Affine from [NewAffine] are
@@ -86,7 +86,7 @@ func Sum(models ...Model) (Model, error) {
 
 // Scale returns the model with the energy β·E(x), where E is the energy of m. This is the
 // distribution of m at the inverse temperature β. States of probability zero keep probability zero,
-// also at β = 0. With β = 1, Scale returns m itself. The caller must ensure that β·E does not
+// even at β = 0. With β = 1, Scale returns m itself. The caller must ensure that β·E does not
 // overflow. [Affine.As] lists the interfaces that the result supports.
 //
 // Scale returns an error if m is nil, or if β is negative, infinite or NaN.
@@ -143,14 +143,14 @@ func Clamp(m Model, fixed map[int]int32) (Model, error) {
 // NewAffine returns the model Σ_k w_k E_k(x) + b, whose weights can change. Part 0 is the model
 // base, and parts 1, 2, … are the statistics, which are models of the same shape. Initially w is 1,
 // 0, 0, … and b is 0, so the model equals base bit for bit. To change the weights, call the
-// returned function set: it copies its argument weight to w and its argument offset to b. It panics
-// unless there is one weight per part.
+// returned function set: it copies its argument weight to w and its argument offset to b. The
+// function set panics unless there is one weight per part.
 //
 // The numeric values of levels, the support (the states of positive probability) and the parameters
 // of the model are those of base. Statistics must be finite wherever base has positive probability.
 //
 // The model is [Varying]. It is safe for concurrent use except during a call of set. After that
-// call, kernels that work on the model must be Reset.
+// call, every sampling kernel (package mcmc) that works on the model must be Reset.
 //
 // NewAffine returns an error if a model is nil or shapes differ.
 func NewAffine(base Model, statistics ...Model) (a *Affine, set func(weight []float64, offset float64), err error) {
@@ -675,7 +675,7 @@ func (a affineLocal) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move updates d, the table stored by Locals, for the change of x_site to the new level, the
+// Move updates d, the table stored by Locals, when x_site changes to the level given by the
 // argument to. It adds the weighted sum of the parts' updates. In the row of a fixed site, an
 // update only adds a constant to the one finite entry. It implements [Local].
 func (a affineLocal) Move(d []float64, site int, to int32, x []int32) {

@@ -6,8 +6,8 @@ import (
 )
 
 // Differentiable is implemented by models that compute a table with the energy differences of all
-// single-site changes. The differences may be first-order approximations: a kernel uses the table
-// to propose moves, never to accept or reject them.
+// single-site changes. The differences may be first-order approximations, because samplers use the
+// table only to propose moves, never to accept or reject them.
 type Differentiable interface {
 	Model
 
@@ -77,9 +77,9 @@ type Local interface {
 	// +Inf. No entry is −Inf. The length of d is sites·levels.
 	Locals(d []float64, x []int32)
 
-	// Move updates d, the table that Locals stored for the state x, for the change of x_site to the
-	// new level, the argument to. It must be called before x is changed, and does not modify x. It
-	// adds the differences to the rows of the other sites, up to a constant per row. So d may be
+	// Move updates d, the table that Locals stored for the state x, when x_site changes to the
+	// level given by the argument to. It must be called before x is changed, and does not modify x.
+	// It adds the differences to the rows of the other sites, up to a constant per row. So d may be
 	// the sum of the tables of several models. The row of the changed site stays as it is.
 	Move(d []float64, site int, to int32, x []int32)
 }
@@ -149,8 +149,8 @@ type Factored interface {
 	// sites; any others are hidden units h, which are summed out. Variable i has cards[i] levels.
 	// For a site, cards[i] ≤ levels, and the levels from cards[i] to levels−1 have energy +Inf.
 	//
-	// Table k holds a number for each joint level of the variables scopes[k], which are distinct;
-	// the last variable varies fastest. Then
+	// Table k holds a number for each combination of levels of the variables scopes[k], which are
+	// distinct; the last variable varies fastest. Then
 	//
 	//	exp(−E(x)) = Σ_h exp(−Σ_k tables[k][(x, h) at scopes[k]]).
 	//
@@ -188,9 +188,10 @@ type Clamped interface {
 	Unclamped() (m Model, fixed []int32)
 }
 
-// Varying is implemented by models whose energy can change between the steps of a kernel, for
-// instance with the multipliers of a dual.Lagrangian. After a change the kernel must be Reset. A
-// kernel that reads such a number only once must read it from the copy that Now returns.
+// Varying is implemented by models whose energy can change between the steps of a sampling kernel,
+// for instance with the multipliers of a dual.Lagrangian. After a change the kernel must be Reset.
+// A kernel that keeps data of the model between steps, such as its couplings, must take them from
+// the copy that Now returns.
 type Varying interface {
 	Model
 
@@ -201,8 +202,8 @@ type Varying interface {
 	Now() Model
 }
 
-// Ordinal is implemented by models whose levels stand for numbers. Proposals use the distances
-// between these numbers.
+// Ordinal is implemented by models whose levels stand for numbers. Samplers use the distances
+// between these numbers to propose moves.
 type Ordinal interface {
 	Model
 
@@ -211,8 +212,8 @@ type Ordinal interface {
 	Values() []float32
 }
 
-// Windowed is implemented by models that compute energy differences for the levels near the current
-// level only. This suits models with too many levels for the whole table of [Differentiable].
+// Windowed is implemented by models that compute energy differences only for the levels near the
+// current level. This suits models with too many levels for the whole table of [Differentiable].
 type Windowed interface {
 	Ordinal
 

@@ -27,8 +27,8 @@ type Func struct {
 
 	// Grad, if not nil, stores the table of [Differentiable] for one state x in g (sites·levels
 	// entries) and returns E(x). The table may be a first-order approximation, for instance from
-	// automatic differentiation: take the gradient with respect to the one-hot encoding of x, and
-	// subtract in each row the entry of the site's current level.
+	// automatic differentiation. In that case, take the gradient with respect to the one-hot
+	// encoding of x. Then subtract from each row its entry at the site's current level.
 	Grad func(g []float32, x []int32) float64
 
 	// Field, if not nil, stores in h the field of [Binary] for one state x, one entry per site,
@@ -41,7 +41,7 @@ type Func struct {
 	// 0…Rows−1, without replacement, and passes them in ascending order. Estimate must not keep the
 	// slice.
 	Estimate    func(g []float32, x []int32, rows []int32)
-	Rows, Batch int // rows of the data, rows per estimate; if Estimate is set, 1 ≤ Batch ≤ Rows
+	Rows, Batch int // numbers of rows in all and per estimate; 1 ≤ Batch ≤ Rows if Estimate is set
 }
 
 // Shape returns Sites and Levels.

@@ -19,7 +19,7 @@ type Real interface {
 	Energy(e []float64, x []float32)
 }
 
-// Scored is a [Real] with a score, the gradient of its log-density.
+// Scored is a [Real] that also computes its score, the gradient of its log-density.
 type Scored interface {
 	Real
 

@@ -22,23 +22,25 @@ type Config struct {
 	// Bytes is the maximum length of a text in bytes. 0 means 64.
 	Bytes int
 
-	// Weight returns the relative probability of a text, from 0 to 1. A draw is accepted with
-	// this probability and otherwise repeated, so small weights make drawing slow, and a text
-	// of weight 0 is never drawn. nil means 1 for all texts.
+	// Weight returns the relative probability of a text, from 0 to 1. A draw is accepted with this
+	// probability and otherwise repeated. Small weights therefore make drawing slow, and a text of
+	// weight 0 is never drawn. nil means 1 for all texts.
 	Weight func(text string) float64
 
 	// Annotations treats unknown formats of a schema as annotations instead of errors (see
 	// [grammar.SchemaConfig]).
 	Annotations bool
 
-	// Limits bounds the size of the automata.
+	// Limits bounds the size of the automata to which the schema, expression or grammar is
+	// compiled.
 	Limits constraint.Limits
 }
 
 // defaultBytes is the default of Config.Bytes.
 const defaultBytes = 64
 
-// Generator draws texts of a language. It is safe for concurrent use if Config.Weight is.
+// Generator draws random texts that match a schema, a regular expression or a grammar. It is safe
+// for concurrent use if Config.Weight is.
 type Generator struct {
 	config Config
 	path   *projection.PathProjection
@@ -132,8 +134,7 @@ func compile(ctx context.Context, x *Generator, l constraint.Language) (*Generat
 	return x, nil
 }
 
-// Count returns the number of texts that the generator can draw, not counting the effect of
-// Config.Weight.
+// Count returns the number of texts that the generator can draw if Config.Weight is ignored.
 func (x *Generator) Count(ctx context.Context) (*big.Int, error) { return x.path.Count(ctx, nil) }
 
 // Valid reports whether a text matches the schema, expression or grammar from which the generator
@@ -184,12 +185,12 @@ func (x *Generator) Seeded(seed uint64) string {
 // the schema describes.
 func (x *Generator) Into(v any, seed uint64) error { return json.Unmarshal([]byte(x.Seeded(seed)), v) }
 
-// Values generates the arguments of a function for testing/quick. Call it from the function
-// quick.Config.Values, and pass as next the method Uint64 of the *rand.Rand which that function
-// receives. If the generator was not made by [JSON], an argument of type string receives a text.
-// All other arguments receive a value decoded from a JSON text. It panics if [Generator.Into]
-// returns an error, if a type or the function next is nil, or if there are more types than
-// arguments.
+// Values generates the arguments of a function that testing/quick checks. It stores a value of type
+// types[i] in args[i]. Call it from the function quick.Config.Values, and pass as next the method
+// Uint64 of the *rand.Rand that this function receives. If the generator was not made by [JSON], an
+// argument of type string receives a text. All other arguments receive a value decoded from a JSON
+// text. It panics if [Generator.Into] returns an error, if a type or the function next is nil, or
+// if args is shorter than types.
 func (x *Generator) Values(args []reflect.Value, types []reflect.Type, next func() uint64) {
 	check.Must("generate: Generator.Values", "next", next)
 	if len(args) < len(types) {
@@ -282,10 +283,10 @@ type Instance struct {
 	Keyword string // JSON pointer to the keyword, for instance "#/properties/a/minimum"
 }
 
-// Invalid yields texts that the schema rejects, one for each keyword that can be violated while
-// the others hold. Other validators should reject these texts for the same reason. The sequence
-// is empty unless the generator was returned by [JSON]. If the context ends, the sequence ends
-// with its error.
+// Invalid yields texts that the schema rejects. Each violates one keyword and satisfies all others.
+// A keyword that cannot be violated in this way is skipped. Other validators should reject these
+// texts for the same reason. The sequence is empty unless the generator was returned by [JSON]. If
+// the context ends, the sequence ends with its error.
 func (x *Generator) Invalid(ctx context.Context) iter.Seq2[Instance, error] {
 	return func(yield func(Instance, error) bool) {
 		if x.schema == nil {

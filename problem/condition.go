@@ -31,8 +31,8 @@ type Condition struct {
 }
 
 // Between returns the condition lo ≤ e ≤ hi; lo may be −Inf and hi may be +Inf. If coefficients and
-// bounds are integers, the comparison is exact. Otherwise, to allow for rounding, a bound still
-// counts as met if the sum misses it by at most 2⁻⁴⁰ times the sum of the magnitudes of all terms
+// bounds are integers, the comparison is exact. Otherwise, the comparison allows for rounding: a
+// bound counts as met if e misses it by at most 2⁻⁴⁰ times the sum of the magnitudes of all terms
 // and bounds.
 func (e Expr) Between(lo, hi float64) Condition {
 	c := Condition{p: e.p, lo: lo, hi: hi, err: e.err}
@@ -126,8 +126,9 @@ func combine(o op, parts []Condition) Condition {
 	return c
 }
 
-// Indicator returns the expression that is 1 in states in which c holds and 0 in all others. It
-// has one term for each state of the variables of c in which c holds, at most 2¹⁶ terms.
+// Indicator returns the expression that is 1 in states in which c holds and 0 in all others. It has
+// one term for each combination of values of c's variables for which c holds. The variables may
+// have at most 2¹⁶ combinations.
 func (c Condition) Indicator() Expr {
 	e := Expr{p: c.p, err: c.err}
 	if e.err == nil && c.p == nil {

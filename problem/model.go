@@ -20,8 +20,8 @@ import (
 //
 // where the sum is over the required conditions. The penalty must be ≥ 0; a penalty of +Inf makes
 // infeasible states impossible. Site i is variable i of [Problem.Names]. Its levels are the values
-// of the variable in ascending order, or the labels in the order of their list. Levels that a
-// variable does not have are impossible.
+// of the variable in ascending order, or the labels in the order of their list. All sites have the
+// same number of levels. Levels that do not stand for a value of the variable are impossible.
 //
 // The model is a model.Quadratic if all variables have two values, no product has more than two
 // factors, and no conditions enter the energy. Otherwise it is energy.Conditional and, with a
@@ -216,8 +216,8 @@ func (m *target) one(x []int32) float64 {
 	return e
 }
 
-// Conditional stores in d the energy of every level of one site relative to its current level.
-// The other sites have their levels in x. It implements [energy.Conditional].
+// Conditional stores in d the energy of every level of the given site relative to its current level
+// in the state x. It implements [energy.Conditional].
 func (m *target) Conditional(d []float64, site int, x []int32) {
 	check.Len("problem", "d", len(d), m.levels)
 	check.Len("problem", "x", len(x), len(m.p.vars))
@@ -300,8 +300,8 @@ func (m connected) Graph() (start, adj []int32) { return m.start, m.adj }
 // penalised is a target with a finite penalty, so that every level of a variable is possible.
 type penalised struct{ *target }
 
-// Repair replaces each level that a variable does not have by one that it has. It implements
-// [energy.Supported].
+// Repair replaces each level of x that does not stand for a value of its variable by one that does.
+// It implements [energy.Supported].
 func (m penalised) Repair(x []int32) {
 	n := len(m.p.vars)
 	check.Rows("problem", "x", len(x), n)

@@ -58,7 +58,7 @@ func (p *Problem) fail(format string, args ...any) {
 	}
 }
 
-// Err returns the first error in building the problem, or nil if there is none.
+// Err returns the first error that occurred while the problem was built, or nil if there was none.
 func (p *Problem) Err() error { return p.err }
 
 func (p *Problem) variable(v variable) Expr {
@@ -78,17 +78,18 @@ func (p *Problem) at(v int) Expr {
 	return Expr{p: p, terms: []term{{1, []factor{{v, p.vars[v].values}}}}}
 }
 
-// Binary adds a variable with the values 0 and 1.
+// Binary adds a variable with the values 0 and 1, and returns it.
 func (p *Problem) Binary(name string) Expr {
 	return p.variable(variable{name: name, kind: binary, values: []float64{0, 1}})
 }
 
-// Spin adds a variable with the values −1 and 1.
+// Spin adds a variable with the values −1 and 1, and returns it.
 func (p *Problem) Spin(name string) Expr {
 	return p.variable(variable{name: name, kind: spin, values: []float64{-1, 1}})
 }
 
-// Integer adds a variable with the values lo, lo+1, …, hi, at most 65,536 of them.
+// Integer adds a variable with the values lo, lo+1, …, hi, and returns it. There may be at most
+// 65,536 values.
 func (p *Problem) Integer(name string, lo, hi int) Expr {
 	if hi < lo || hi-lo < 0 || hi-lo >= maxLevels || int64(max(-lo, hi)) > 1<<53 {
 		p.fail("Integer: %s: range %d … %d, want lo ≤ hi, at most %d values, within ±2^53", check.Quote(name), lo, hi, maxLevels)
@@ -101,8 +102,8 @@ func (p *Problem) Integer(name string, lo, hi int) Expr {
 	return p.variable(variable{name: name, kind: integer, values: v})
 }
 
-// Category adds a variable that takes one of the given labels. In expressions, its value is the
-// index of the label in the list, from 0.
+// Category adds a variable that takes one of the given labels, and returns it. In expressions, its
+// value is the index of the label in the list, from 0.
 func (p *Problem) Category(name string, labels ...string) Expr {
 	if len(labels) == 0 || len(labels) > maxLevels {
 		p.fail("Category: %s: %d labels, want 1 … %d", check.Quote(name), len(labels), maxLevels)
@@ -167,7 +168,7 @@ func (p *Problem) own(caller string, q *Problem, err error) bool {
 }
 
 // Require adds the condition c, which every feasible state must satisfy. Results and errors refer
-// to c by name, which several conditions may share.
+// to c by the given name, which several conditions may share.
 func (p *Problem) Require(name string, c Condition) {
 	if !p.own("Require: "+check.Quote(name), c.p, c.err) {
 		return

@@ -170,7 +170,7 @@ func (s *SampleSet) aggregate() {
 	s.Rows = out
 }
 
-// Append adds the rows of t, an answer to the same problem, to s and merges equal rows. The result
+// Append adds the rows of t, a result for the same problem, to s and merges equal rows. The result
 // is Exact only if both sets are Exact. It returns an error if the problems differ.
 func (s *SampleSet) Append(t *SampleSet) error {
 	if t.p != s.p {

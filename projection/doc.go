@@ -1,9 +1,10 @@
 // Package projection makes a model's predictions satisfy constraints. It projects distributions
 // over sequences onto a feasible set, or conditions them on it.
 //
-// The distributions are factorised: the token of each site is chosen independently, with
-// probabilities given by a table of sites × levels log-weights, such as a denoiser or a proposal
-// computes. If the constraint is a language, all results are exact.
+// The distributions are factorised: the token of each site, that is, of each position in the
+// sequence, is chosen independently. Its probabilities are given by a table of log-weights, with
+// one row per site and one column per level (possible token). A denoiser, for example, computes
+// such a table. If the constraint is a language, all results are exact.
 //
 // # What to use
 //

@@ -25,9 +25,9 @@ import (
 // sampler/diffusion, and Compile does so for direct use. The zero value of every field but Language
 // is the recommended setting.
 type Path struct {
-	// Language is the set of allowed sequences. Masks that were intersected with the language add
-	// no cost. A [Nested] language may have any depth. The cost then grows with the cube of the
-	// length if parts of the language may contain themselves, and otherwise linearly.
+	// Language is the set of allowed sequences. A [constraint.Mask] that was intersected with the
+	// language adds no cost. A [Nested] language may have any depth. The cost then grows with the
+	// cube of the length if parts of the language may contain themselves, and otherwise linearly.
 	Language constraint.Language
 
 	// Name is the name of the language in errors. The default is the name of its type.
@@ -49,9 +49,9 @@ type Path struct {
 	// KL(x‖y) assigns to them. If Revive is false, a log-weight of −Inf forbids a token.
 	Revive bool
 
-	// Limit bounds the size of the compiled language: the number of edges of the automaton,
-	// unrolled over the sites, or, for a nested language, the number of sums over parts of the
-	// sequence. 0 means 2²⁴.
+	// Limit bounds the size of the compiled language. The size is the number of edges of the
+	// automaton, unrolled over the sites. For a nested language, it is the number of sums over
+	// parts of the sequence. 0 means 2²⁴.
 	Limit int
 }
 

@@ -127,8 +127,8 @@ func (e *PathProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32,
 // *PathProjection and may define its own Draw.
 func (e *PathProjection) Self() any { return e }
 
-// Sample fills dst with independent exact draws, stored one after the other; len(dst)/sites
-// sequences fit. Each is distributed as in [PathProjection.Draw]. The sums are computed only once.
+// Sample stores len(dst)/sites independent exact draws in dst, one after the other. Each is
+// distributed as in [PathProjection.Draw]. The sums are computed only once.
 func (e *PathProjection) Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	if len(dst)%e.sites != 0 {
 		panic(fmt.Sprintf("projection: len(dst) = %d, want a multiple of %d", len(dst), e.sites))
@@ -233,9 +233,9 @@ func (e *PathProjection) LogMarginals(ctx context.Context, dst []float64, v []fl
 	return w.run.Marginals(dst)
 }
 
-// KBest yields the sequences of the language that have positive probability, with their
-// log-weights, in descending order. The yielded slice is overwritten by the next step. The table
-// v must not change during the iteration. The iteration stops early if ctx ends.
+// KBest yields the sequences of the language that have positive probability, each with its
+// log-weight, in descending order of log-weight. The yielded slice is overwritten by the next step.
+// The table v must not change during the iteration. The iteration stops early if ctx ends.
 func (e *PathProjection) KBest(ctx context.Context, v []float32) (iter.Seq2[[]int32, float64], error) {
 	v = e.weights(v)
 	w, err := e.take(ctx)
@@ -261,10 +261,10 @@ func until(ctx context.Context, seq iter.Seq2[[]int32, float64]) iter.Seq2[[]int
 	}
 }
 
-// Ascending yields the sequences of the language with their total costs Σ_i cost[i,x_i], in
-// ascending order. Costs of tokens are arbitrary numbers, and +Inf forbids a token. The yielded
-// slice is overwritten by the next step. The table cost must not change during the iteration. The
-// iteration stops early if ctx ends.
+// Ascending yields the sequences of the language, each with its total cost Σ_i cost[i,x_i], in
+// ascending order of cost. Costs of tokens are arbitrary numbers, and +Inf forbids a token. The
+// yielded slice is overwritten by the next step. The table cost must not change during the
+// iteration. The iteration stops early if ctx ends.
 func (e *PathProjection) Ascending(ctx context.Context, cost []float64) (iter.Seq2[[]int32, float64], error) {
 	check.Len("projection", "cost", len(cost), e.sites*e.levels)
 	w, err := e.take(ctx)
@@ -322,11 +322,11 @@ func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, f
 //
 //	argmin_y Σ_i KL(p_i‖y_i)  (or Σ_i KL(y_i‖p_i) if the Divergence of the Path is Reverse).
 //
-// The minimum is over the factorised distributions y for which there is a sequence x in the
-// language with y_i(x_i) ≥ κ·y_i(l) for all sites i and levels l ≠ x_i. Here κ is the Margin of the
-// Path. Nearest stores that sequence in x and returns the divergence in nats. Rows that already
-// satisfy the condition are unchanged. A NaN or +Inf at a token that the language cannot use at
-// that site counts as −Inf. If Nearest returns an error, v is unchanged.
+// The minimum is over the factorised distributions y whose likeliest sequence x is in the language
+// and has the margin κ: y_i(x_i) ≥ κ·y_i(l) for all sites i and levels l ≠ x_i. Here κ is the
+// Margin of the Path. Nearest stores that sequence in x and returns the divergence in nats. Rows
+// that already satisfy the condition are unchanged. A NaN or +Inf at a token that the language
+// cannot use at that site counts as −Inf. If Nearest returns an error, v is unchanged.
 //
 // The divergence is a sum over sites, so the problem is a shortest-path problem with one cost per
 // site and token. See Cardei et al. (2025) for the projection. Package lead computes each row in

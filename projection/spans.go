@@ -12,7 +12,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Span is a part of a sequence, the sites From … To−1, with the language of that part.
+// Span is the part of a sequence from site From to site To−1. Path holds the language to which the
+// tokens of this part must belong.
 type Span struct {
 	From, To int
 	Path     Path
@@ -20,8 +21,8 @@ type Span struct {
 
 // Spans projects parts of a sequence, such as the blanks of a form or the answer after a prompt,
 // each onto its own language. Sites outside all spans are free. The sites of a factorised
-// distribution are independent, so the spans are independent too. Draws and sums are exact, and
-// their cost is the total of those of the individual spans.
+// distribution are independent, so the spans are independent too. Draws and sums are exact. Their
+// cost is the sum of the costs of the individual spans.
 //
 // Spans is used as a literal. Bind compiles it to a [SpansProjection] for a runner such as package
 // sampler/diffusion, and Compile does so for direct use. The runner keeps given tokens, such as

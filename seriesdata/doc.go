@@ -1,6 +1,6 @@
 // Package seriesdata reads time series from real-world files: tables in CSV, TSV, aligned text or
 // JSON, as written by spreadsheets, brokers, sensors and statistical offices. [Read] returns a
-// [Frame] of times × channels for every entity:
+// [Frame] that holds times × channels for every entity, such as a stock or a sensor:
 //
 //	f, err := seriesdata.Read(file, seriesdata.Options{})
 //	fmt.Print(f) // what was decided, as a table
@@ -9,11 +9,11 @@
 // commas, the order of day and month, units, and numbers that stand for missing values. It finds
 // the columns that hold the time and those that identify entities. Times may run down the file,
 // across it, or both (one line per year, one column per month). Read also infers the regular grid
-// of times; grid times that are absent from the file become rows of missing values. If a column
-// is ambiguous, the error names both readings and the option that selects one. The frame records
-// all decisions and everything that was left out.
+// of times; grid times that are absent from the file become rows of missing values. If a column is
+// ambiguous, the error names both interpretations and the option that selects one. The frame
+// records all decisions and everything that was left out.
 //
-// [Frame.Write] writes the file again with missing values filled in and leaves everything else
+// [Frame.Write] writes the file again and fills in its missing values. Everything else stays
 // exactly as it was.
 //
 // # Caveats

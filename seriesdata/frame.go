@@ -17,12 +17,13 @@ import (
 // the file.
 type Options struct {
 	// Columns lists the channels to read, by full name or by the last part of the name (Open for
-	// AAPL.Open). If it is empty, all columns of numbers are read.
+	// AAPL.Open). If it is empty, all numeric columns are read.
 	Columns []string
 
-	// Time names the column of times, or two columns with the date and the time of day. "none"
-	// means that the rows are at equal intervals. Entity names the columns, separated by commas,
-	// that identify the series of a row; "none" means that there is only one series.
+	// Time names the column of times, or two columns, separated by a comma, that hold the date and
+	// the time of day. "none" means that the rows are at equal intervals. Entity names the columns,
+	// separated by commas, that identify the series of a row; "none" means that there is only one
+	// series.
 	Time, Entity string
 
 	// Dates is the order of the parts of a date: "dmy", "mdy" or "ymd". If it is empty, the order
@@ -32,7 +33,8 @@ type Options struct {
 	// Location is the time zone of times that are written without one; nil means UTC.
 	Location *time.Location
 
-	// Decimal is the decimal separator, '.' or ','. Comma is the cell separator. 0 means inferred.
+	// Decimal is the decimal separator, '.' or ','. Comma is the cell separator. If one of them is
+	// 0, it is inferred.
 	Decimal byte
 	Comma   rune
 
@@ -43,8 +45,8 @@ type Options struct {
 	Keep    []float64
 }
 
-// Frame holds the contents of a file: for every entity, a series of times × channels. Its methods
-// do not change it.
+// Frame holds the contents of a file: for every entity, such as a stock or a sensor, a series of
+// times × channels. Its methods do not change it.
 type Frame struct {
 	Time     Time
 	Entities []Entity
@@ -60,8 +62,8 @@ type Frame struct {
 type Time struct {
 	// Name of the column of times in the file; two names are joined by +; "" if there is none.
 	Column string `json:"column"`
-	// Order of the rows in the file: "oldest first", "newest first", "sorted" (they were in
-	// no order), or "as in the file".
+	// Order of the rows in the file: "oldest first", "newest first", "sorted" (the file is in no
+	// order, and Read sorted its rows), or "as in the file".
 	Order string `json:"order"`
 	Dates string `json:"dates,omitempty"` // order of a date's parts, such as day/month/year
 	Zone  string `json:"zone,omitempty"`  // time zone of the file; "" if unknown
@@ -80,7 +82,7 @@ type Gap struct {
 	Rows   int    `json:"rows"`
 }
 
-// Entity is one series of a frame.
+// Entity is one series of a frame, such as the prices of one stock.
 type Entity struct {
 	Name string
 
@@ -108,8 +110,8 @@ type Channel struct {
 	Kind    string `json:"kind"`
 	Missing int    `json:"missing"` // number of missing values in rows of the file
 
-	// Tick is the largest number of which all values are multiples, such as 0.01 for prices or 1
-	// for counts. 0 means that there is none.
+	// Tick is the largest number that divides all values, such as 0.01 for prices or 1 for counts.
+	// 0 means that there is none.
 	Tick float64 `json:"tick,omitempty"`
 
 	// Stand lists the numbers that stand for missing values in this channel, such as −200.
@@ -118,7 +120,7 @@ type Channel struct {
 	style style
 }
 
-// Omission names a column that was not read, and the reason.
+// Omission names a column that was not read and says why.
 type Omission struct {
 	Column string `json:"column"`
 	Why    string `json:"why"`
@@ -127,7 +129,8 @@ type Omission struct {
 // Spell formats the value v in the number format of channel c.
 func (f *Frame) Spell(c int, v float64) string { return f.Channels[c].style.spell(v) }
 
-// Label returns time r of entity e in the format of the file, or "" if the file has no times.
+// Label returns the time of row r of entity e in the format of the file, or "" if the file has no
+// times.
 func (f *Frame) Label(e, r int) string {
 	l := &f.layout
 	switch {
@@ -146,7 +149,8 @@ func (f *Frame) Label(e, r int) string {
 	return f.label(l.axis, l.rows[e][k], f.Entities[e].Times[r])
 }
 
-// Read reads a file. Its errors name a line and say how to resolve the problem.
+// Read reads the time series in a file, whose contents r yields. An error names a line of the file
+// and states how to resolve the problem.
 func Read(r io.Reader, o Options) (*Frame, error) {
 	if err := check.Given("seriesdata: Read", "r", r); err != nil {
 		return nil, err

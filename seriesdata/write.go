@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Write writes the file from which the frame was read, with its missing values filled in. The
-// slice values holds times × channels numbers for every entity; a NaN leaves its value missing.
-// The rest of the file is unchanged. Numbers are formatted as in their column. Rows for absent
-// times are inserted where they belong, except rows whose values are all NaN.
+// Write writes the file from which the frame was read, with its missing values filled in. The slice
+// values holds times × channels numbers for every entity; a NaN leaves that value missing. The rest
+// of the file is unchanged. Numbers are formatted as in their column. Rows for absent times are
+// inserted where they belong, except rows whose values are all NaN.
 //
 // It returns an error if values does not have the shape of the frame, if a number for a missing
 // cell is infinite, or if w returns an error.

@@ -40,8 +40,8 @@ type SchemaConfig struct {
 type Spelling uint8
 
 const (
-	// Free allows the spellings that [JSONSchema] describes, with white space, escapes, and
-	// different orders of members.
+	// Free allows all spellings that [JSONSchema] describes. They may differ, for example, in white
+	// space, in escapes, and in the order of members.
 	Free Spelling = iota
 
 	// Canonical allows only one text for a value whose members are all listed in the schema.

@@ -139,7 +139,7 @@ func (l *Language) Pushdown() constraint.Pushdown { return l.graph }
 // over tokens.
 func (l *Language) Size() (states, classes, edges int) { return l.graph.Size() }
 
-// States returns a number greater than the number of every configuration.
+// States returns a bound: the number of every configuration is smaller.
 func (l *Language) States() int { return unbounded }
 
 // Start returns the configuration before the first token.

@@ -74,7 +74,7 @@ func (b *Builder) MeanChange(c int, value float64) {
 	}
 }
 
-// Sum fixes the sum of channel c over the times from ≤ t < to, to the given value.
+// Sum requires that the sum of channel c over the times from ≤ t < to equal the given value.
 func (b *Builder) Sum(c, from, to int, value float64) {
 	if b.within("Sum", c, from, to) {
 		b.equal(fmt.Sprintf("sum of %s, %s = %v", b.shape.channel(c), span(from, to), value), b.total(c, from, to, 1), value)
@@ -119,8 +119,8 @@ func (b *Builder) Bounds(c int, lower, upper float64) {
 	}
 }
 
-// OHLC orders the prices of a period: low ≤ open ≤ high and low ≤ close ≤ high at all times.
-// The arguments must be four different channels.
+// OHLC requires that the prices of every time step satisfy low ≤ open ≤ high and low ≤ close ≤
+// high. The arguments are the numbers of four different channels.
 func (b *Builder) OHLC(open, high, low, close int) {
 	prices := []int{open, high, low, close}
 	for _, c := range prices {

@@ -28,9 +28,9 @@ type Prices struct {
 // to the nearest tick that is not above open or close.
 //
 // Finish returns an error and changes nothing if the four channels are not different channels of
-// the series, or if Tick is negative or not finite. It also does so if a price is not finite or too
-// large to distinguish its ticks, or if a price would have to move further than the argument most.
-// Prices that are further out of order are wrong, and correcting them would hide the mistake.
+// the series, or if Tick is negative or not finite. It also does so if a price is not finite, is
+// too large to distinguish its ticks, or would have to move further than the argument most. Prices
+// that are further out of order are wrong, and correcting them would hide the mistake.
 func (p Prices) Finish(raw []float64, channels int, most float64) (moved float64, err error) {
 	at := [4]int{p.Open, p.High, p.Low, p.Close}
 	for k, c := range at {

@@ -13,7 +13,7 @@ type Shape struct {
 	// at each of them. Both are at least 1, and their product is at most 2³¹ − 1.
 	Length, Channels int
 
-	// Names are the names of the channels that errors use; nil means 0, 1, 2, ….
+	// Names are the names of the channels, for errors; nil means 0, 1, 2, ….
 	Names []string
 
 	// Shift and Scale > 0 define the units: raw value = Shift[c] + Scale[c]·standardised
@@ -21,10 +21,10 @@ type Shape struct {
 	// constraints on several channels take this into account.
 	Shift, Scale []float64
 
-	// Tolerance is the permitted deviation from an equation a·x = b, in standardised units:
-	// |a·x − b| ≤ Tolerance. 0 means 0.005, so that results hold to 0.01 with a margin for
-	// rounding; a negative value means no tolerance. Narasimhan et al. (2025) evaluate their
-	// samples with a tolerance of 0.01.
+	// Tolerance is the permitted deviation from an equation a·x = b, in standardised units: |a·x −
+	// b| ≤ Tolerance. 0 means 0.005, so that results hold to 0.01 with a margin for rounding. A
+	// negative value means no tolerance. Narasimhan et al. (2025) evaluate their samples with a
+	// tolerance of 0.01.
 	Tolerance float64
 }
 

@@ -13,10 +13,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// ReadBPE reads GPT-2's two files: vocab.json, an object that maps each token to its
-// number, and merges.txt, with one pair per line after an optional line that begins with
-// "#version". The error is a [*constraint.ArgumentError] that names the wrong token or
-// merge, or an error of a reader or of the JSON decoder.
+// ReadBPE reads the two files of GPT-2. The reader vocab yields vocab.json, an object that maps
+// each token to its number. The reader merges yields merges.txt, which has one pair of tokens per
+// line, after an optional line that begins with "#version". The error is a
+// [*constraint.ArgumentError] that names the wrong token or merge, or an error of a reader or of
+// the JSON decoder.
 func ReadBPE(vocab, merges io.Reader) (*BPE, error) {
 	if err := check.Given("text: ReadBPE", "vocab", vocab); err != nil {
 		return nil, err

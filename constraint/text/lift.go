@@ -11,10 +11,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Lift converts an automaton over bytes to one over the tokens of a vocabulary. The tokens of the
-// automaton bytes are 0…255. The result accepts a token sequence if and only if the automaton
-// bytes accepts the joined texts of its tokens. Padding may follow if the vocabulary has any.
-// Every way to divide a text into tokens is accepted.
+// Lift converts an automaton over bytes to one over the tokens of a vocabulary. The argument bytes
+// is an automaton over the tokens 0…255. The result accepts a token sequence if and only if this
+// automaton accepts the joined texts of the sequence's tokens. Padding may follow if the vocabulary
+// has any. Every way to divide a text into tokens is accepted.
 //
 // Two tokens are equivalent if they lead from every state of the minimal byte automaton to the
 // same state. Lift walks the vocabulary once to find the equivalence classes. If there are too

@@ -631,8 +631,8 @@ func (m *Mixture) scatter(x []float32, centre, variance []float64, k int, src ra
 // on both x_t and the equations.
 //
 // Where returns an error if R has no row, lengths do not fit, or a number is not finite. It also
-// returns an error if some combination of rows has a fixed value under a component. This is always
-// so if rows are linearly dependent.
+// returns an error if some combination of rows has a fixed value under a component. Linearly
+// dependent rows always cause this error.
 func (m *Mixture) Where(rows, values []float64) (given *Mixture, logp float64, err error) {
 	n, q := m.sites, len(values)
 	switch {

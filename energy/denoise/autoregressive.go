@@ -27,7 +27,7 @@ type Autoregressive struct {
 	parts  []band
 }
 
-// NewAutoregressive returns the denoiser of series of the given length with the given channels. It
+// NewAutoregressive returns the denoiser of series that have the given length and channels. It
 // returns an error if there is no channel, or if the length is below 1 or not above the number of
 // coefficients. It also returns an error if a number is not finite, a variance is negative, or the
 // coefficients do not define a stationary process.

@@ -91,10 +91,10 @@ func (l *Likelihood) Energy(e []float64, x []int32) {
 }
 
 // LogProb stores log q(x) of each state x in logp, in nats. If se is not nil, it receives the
-// standard error of each log q(x) due to the choice of orders, estimated from the spread of the
-// probabilities among the orders. The standard error is +Inf for a single order, and 0 for a state
-// of probability 0. The logarithms have a heavy lower tail, so a standard error above about 0.5 is
-// unreliable.
+// standard error of each log q(x). The error is due to the choice of orders and is estimated from
+// the spread of the probabilities among them. The standard error is +Inf for a single order, and 0
+// for a state of probability 0. The logarithms have a heavy lower tail, so a standard error above
+// about 0.5 is unreliable.
 //
 // LogProb returns an error of ctx or of the denoiser, or if a row of a prediction has no weight. It
 // panics if the lengths do not match.

@@ -17,12 +17,12 @@ type Cost struct {
 	Rows  int // number of states in all calls
 	Asked int // number of states that were passed on to the wrapped denoiser
 	Hits  int // number of states whose prediction was in the cache
-	Shown int // number of states without a mask, predicted without the wrapped denoiser
+	Shown int // number of states without masked tokens, predicted without the wrapped denoiser
 }
 
 // Metered wraps a denoiser of masked tokens, counts its calls and states, and can cache its
-// predictions. With a cache, Metered also predicts states without a mask itself, since all their
-// tokens are known. It is safe for concurrent use.
+// predictions. With a cache, Metered itself also predicts states without masked tokens, since all
+// their tokens are known. It is safe for concurrent use.
 type Metered struct {
 	d             energy.Denoiser[int32]
 	mask          int32
@@ -46,10 +46,10 @@ type Metered struct {
 var never = float32(math.Inf(-1))
 
 // NewMetered returns d wrapped in a denoiser that counts calls and states and caches predictions.
-// mask is the level of the mask. entries is the number of predictions that the cache holds, each of
-// sites × levels float32 values; the oldest is evicted first. If entries is 0, there is no cache,
-// and d also predicts states without a mask. Predictions for a batch that has a Meta or is Guided
-// (see [energy.Noised]) are not cached.
+// mask is the level of the mask. The cache holds up to entries predictions, each of sites × levels
+// float32 values, and evicts the oldest first. If entries is 0, there is no cache, and d also
+// predicts states without masked tokens. Predictions for a batch that has a Meta or is Guided (see
+// [energy.Noised]) are not cached.
 //
 // NewMetered returns an error if d is nil, mask is not a level or differs from the mask of d, or
 // entries < 0. It also returns an error if entries > 0 and the predictions of d depend on more than

@@ -18,7 +18,7 @@ import (
 //	remove the levels in Without,
 //	divide v by Temperature,
 //	keep only the TopK largest levels,
-//	keep only the fewest largest levels that have at least the share TopP of the remaining weight.
+//	keep only as many of the largest levels as have the share TopP of the remaining weight.
 //
 // Among equal weights, those of the lowest levels are kept. The samples no longer have the
 // denoiser's distribution. A struct literal is ready for use. It is safe for concurrent use if

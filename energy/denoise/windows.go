@@ -92,10 +92,9 @@ func (w *Windows) Shape() (sites, levels int) { return w.sites, 1 }
 func (w *Windows) Len() int { return len(w.square) }
 
 // Denoise stores the posterior means in v; it implements [energy.Denoiser]. An entry that is marked
-// clean is its own prediction. It also affects all other predictions: if its value is x, it
-// multiplies the weight of each window by exp(−(x − w)²/2h²), where w is the window's value at that
-// entry. If h = 0, Denoise returns an error for clean entries, because no window has exactly these
-// values.
+// clean is its own prediction. It also affects all other predictions. If its value is x, the weight
+// of each window is multiplied by exp(−(x − w)²/2h²), where w is the window's value at that entry.
+// If h = 0, Denoise returns an error for clean entries, because no window has exactly these values.
 func (w *Windows) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	n := w.sites
 	states := q.States(n)

@@ -78,8 +78,8 @@ type subject struct {
 //     batch and every call; Energy does not modify x.
 //   - lengths: methods panic, with a message, for slices of wrong lengths.
 //   - tables: Gradient, Field and Window store the same energies as Energy, bit for bit. Their
-//     entries are 0 at the current level and +Inf outside the domain, depend on the state
-//     alone, and are exact differences unless Options.FirstOrder is set.
+//     entries are 0 at the current level and +Inf where a level does not exist, depend on the
+//     state alone, and are exact differences unless Options.FirstOrder is set.
 //   - singles: Conditional and Locals store exact differences, and Move keeps them exact.
 //   - graphs: neighbour lists are sorted and symmetric, and sites that are not neighbours do
 //     not interact. Torus, Matching, Pairs and Factors describe the energy. Factors is checked

@@ -371,15 +371,14 @@ const coarsest = 1. / 8
 //
 // where each of the two brackets in the sum is rounded to the nearest integer. u_i is the smallest
 // power of two for which the magnitudes of W_ji/u_i are below 2¹⁵ and add up to less than 2¹⁹. The
-// sum is exact, so h is the same on every machine. It differs from the field of FieldFrom by at
-// most
+// sum is exact, so h is the same on every machine. Apart from rounding to float32, it differs from
+// the field of FieldFrom by at most
 //
 //	u_i·hidden/4 + 2⁻¹⁴·(Σ_j |W_ji| + u_i·hidden/2),
 //
-// where hidden is the number of hidden units, not counting the rounding to float32. With random
-// weights the difference is typically a hundredth of that. If the bound exceeds 1/8 for a site, as
-// with large weights, h is the field of FieldFrom for all sites. Energies and caches are always
-// those of FieldFrom.
+// where hidden is the number of hidden units. With random weights the difference is typically a
+// hundredth of that. If the bound exceeds 1/8 for a site, as with large weights, h is the field of
+// FieldFrom for all sites. Energies and caches are always those of FieldFrom.
 func (m *RBM) ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	m.checkFrom(h, next, y, cache, x)
 	m.rough.once.Do(m.fix)

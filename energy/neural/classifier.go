@@ -77,12 +77,12 @@ type judgeWork struct {
 	w     []float64
 }
 
-// NewClassifier returns the classifier for the given class of a network whose outputs are
-// log-weights of classes. For masked diffusion, mask is the level of the mask. [Classifier.Table]
-// then computes only the rows of masked sites, because the other tokens do not change. For uniform
-// noise, or for a process that can mask tokens again, pass mask = −1; Table then computes all rows.
-// NewClassifier returns an error if net is nil or a network of reals, or if class or mask is out of
-// range.
+// NewClassifier returns a classifier that computes the probability of the given class. The outputs
+// of net are log-weights of classes. For masked diffusion, mask is the level of the mask.
+// [Classifier.Table] then computes only the rows of masked sites, because the other tokens do not
+// change. For uniform noise, or for a process that can mask tokens again, pass mask = −1; Table
+// then computes all rows. NewClassifier returns an error if net is nil or a network of reals, or if
+// class or mask is out of range.
 func NewClassifier(net *Transformer, class int, mask int32, opt ClassifierConfig) (*Classifier, error) {
 	switch {
 	case net == nil:

@@ -23,7 +23,8 @@ import (
 //
 // Posterior implements [energy.Binary] and [energy.Differentiable] to first order by
 // backpropagation (twice the derivative at θ), and [energy.Conditional] by evaluating both
-// energies. If it has a batch, [energy.As] also finds [energy.Stochastic].
+// energies. If its batch is positive (see [NewPosterior]), [energy.As] also finds
+// [energy.Stochastic].
 //
 // It is immutable and safe for concurrent use. After the first calls, its methods allocate nothing.
 // Activations are float32, so results are reproducible only on processors with the same vector
@@ -119,8 +120,8 @@ func (m *Posterior) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Conditional stores the exact energy differences of changing one site in d; it implements
-// [energy.Conditional].
+// Conditional stores in d the exact energy differences between the levels of one site; it
+// implements [energy.Conditional].
 func (m *Posterior) Conditional(d []float64, site int, x []int32) {
 	sites, _ := m.Shape()
 	check.Len("neural", "d", len(d), 2)
@@ -136,7 +137,7 @@ func (m *Posterior) Conditional(d []float64, site int, x []int32) {
 	d[0], d[1] = d[0]-own, d[1]-own
 }
 
-// As implements [energy.Capable]: it offers [energy.Stochastic] if there is a batch.
+// As implements [energy.Capable]: it offers [energy.Stochastic] if the batch is positive.
 func (m *Posterior) As(target any) bool {
 	if m.batch == 0 {
 		return false

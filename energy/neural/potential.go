@@ -25,7 +25,7 @@ import (
 // Potential implements [energy.Differentiable] and [energy.Learnable], and [energy.As] finds
 // [energy.Binary] if it has two levels. Differences are of first order, by backpropagation. It is
 // immutable and safe for concurrent use. Activations are float32, so results are reproducible only
-// on processors with the same vector instructions. They do not depend on the batch.
+// on processors with the same vector instructions. Results do not depend on the batch.
 type Potential struct {
 	sites, levels, in, width int
 	weights                  []float32

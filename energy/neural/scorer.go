@@ -15,8 +15,8 @@ import (
 //
 // A Scorer also accepts a distribution over tokens at each position. It then mixes the embeddings
 // of the tokens, and computes the gradient of the score with respect to the probabilities. Its
-// methods thus serve as the functions of a constraint.Score: Value and Gradient for projections,
-// Scores for look-ahead. train.Evaluate measures the error of the score on other data.
+// methods thus serve as the fields of a constraint.Score: Value as F, Gradient as Gradient, and
+// Scores as DecideAll. train.Evaluate measures the error of the score on other data.
 //
 // A Scorer is safe for concurrent use, and concurrent calls do not wait for each other.
 type Scorer struct {

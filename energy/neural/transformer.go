@@ -12,12 +12,12 @@ import (
 
 // Transformer is a diffusion transformer (DDiT; Peebles and Xie 2023, in the form of Lou, Meng and
 // Ermon 2024). Its input is tokens, which are embedded, or reals, which pass through a linear
-// layer. Then follow blocks, each of which has an attention layer with rotary positions and a layer
-// of GELU units. Each layer follows a LayerNorm without bias, which the noise level shifts, scales
-// and gates. A last norm and a linear layer give the outputs.
+// layer. A sequence of blocks follows. Each has an attention layer with rotary positions and a
+// layer of GELU units. A LayerNorm without bias precedes each layer, and the noise level shifts,
+// scales and gates it. A last norm and a linear layer compute the outputs.
 //
-// A Transformer holds only weights; [Transformer.NewPass] makes the scratch to run it. Goroutines
-// may share the weights while no goroutine trains them.
+// A Transformer holds only weights; [Transformer.NewPass] allocates the scratch memory to run it.
+// Goroutines may share the weights while no goroutine trains them.
 type Transformer struct {
 	cfg     Config
 	weights []float32
@@ -89,8 +89,9 @@ func (t *Transformer) Clone() *Transformer {
 }
 
 // Given returns the network conditioned on a class (0 … Classes−1) or on no class (−1). Denoisers
-// made from the result predict given that class. Classes in the input ([Input.Class]) override it.
-// The result shares the weights. Given returns an error if class is out of range.
+// made from the result condition their predictions on that class. Classes in the input
+// ([Input.Class]) override it. The result shares the weights. Given returns an error if class is
+// out of range.
 func (t *Transformer) Given(class int) (*Transformer, error) {
 	switch {
 	case t.cfg.Classes == 0:

@@ -13,7 +13,7 @@ import (
 // the number of sites.
 type COOConfig struct {
 	Sites int  // minimum number of sites; a site without entries has no effect on the energy
-	Spins bool // whether coefficients are of spins ±1, not bits; a file header can also select this
+	Spins bool // whether variables are spins ±1, not bits; a file header can also select this
 }
 
 // COO reads a quadratic energy from lines of coefficients

@@ -141,7 +141,7 @@ func (m *network) Factors() (cards []int32, scopes [][]int32, tables [][]float64
 	return m.cards, scopes, tables, true
 }
 
-// Repair replaces each level that a variable does not have by the variable's largest level; it
+// Repair replaces each level that is too large for its variable by the variable's largest level; it
 // implements [energy.Supported].
 func (m *network) Repair(x []int32) {
 	n := len(m.cards)

@@ -21,8 +21,8 @@ type Program struct {
 	Constraints []Constraint
 }
 
-// Variable is an integer variable in Lower … Upper, or a spin with the values −1 and 1 if Spin is
-// true.
+// Variable is an integer variable with values in Lower … Upper or, if Spin is true, a spin with the
+// values −1 and 1.
 type Variable struct {
 	Name         string
 	Spin         bool
@@ -37,9 +37,9 @@ type Monomial struct {
 }
 
 // Constraint requires Lower ≤ Sum ≤ Upper, where Sum is a sum of monomials; either bound may be
-// infinite. If Weight is 0, the constraint must hold. If Weight > 0, it may be violated at a cost:
-// it adds to the objective Weight times the distance from the bounds, or times the square of the
-// distance if Squared is true.
+// infinite. If Weight is 0, the constraint must hold. If Weight > 0, it may be violated at a cost,
+// which is added to the objective. The cost is Weight times the distance from the bounds or, if
+// Squared is true, Weight times the square of the distance.
 type Constraint struct {
 	Name         string
 	Sum          []Monomial

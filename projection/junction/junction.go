@@ -18,9 +18,9 @@ import (
 // Factored is a model whose energy is a sum of tables over a few variables each, possibly with
 // hidden variables. It is the part of energy.Factored that this package needs.
 //
-// Variable i has cards[i] levels. Variables from index sites on are hidden. Table k holds
-// energies in nats, possibly +Inf, for the variables scopes[k]; the last variable of a scope
-// varies fastest. The weight exp(−E(x)) is the sum over the hidden variables of exp(−Σ_k
+// Variable i has cards[i] levels. Variables whose index is at least the number of sites are hidden.
+// Table k holds energies in nats, possibly +Inf, for the variables scopes[k]; the last variable of
+// a scope varies fastest. The weight exp(−E(x)) is the sum over the hidden variables of exp(−Σ_k
 // tables[k][…]). The result ok is false if the model has no factors.
 type Factored interface {
 	Shape() (sites, levels int)

@@ -61,10 +61,10 @@ func (s *Projection) Project(ctx context.Context, sample int, v []float32, from,
 	return 0, err
 }
 
-// Nearest replaces v by the nearest distribution whose likeliest sequence is new and leads every
-// row by the margin of the [Projector]. It stores that sequence in x and returns its cost. The
-// cost is the divergence in nats, or the sum of gaps if the Projector's field Gap is set. If
-// Nearest returns an error, v is unchanged.
+// Nearest replaces v by the nearest distribution whose likeliest sequence is new. At every site,
+// the token of that sequence is more likely than any other token by the margin of the [Projector].
+// Nearest stores the sequence in x and returns its cost. The cost is the divergence in nats, or the
+// sum of gaps if the Projector's field Gap is set. If Nearest returns an error, v is unchanged.
 func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost float64, err error) {
 	check.Len("novelty", "x", len(x), s.sites)
 	check.Len("novelty", "v", len(v), s.sites*s.levels)
@@ -99,9 +99,9 @@ func (s *Projection) Commit(ctx context.Context, x []int32, v []float32, src ran
 	return s.failed()
 }
 
-// Recall adds to the set, without changing it, a sequence x that an earlier run committed. A
-// resumed run calls it for the samples of its checkpoint (see diffusion.Committer). It returns
-// an error if the set already contains the sequence, unless the set is [Lasting].
+// Recall adds to the set a sequence x that an earlier run committed. It does not change x. A
+// resumed run calls it for the samples of its checkpoint (see diffusion.Committer). It returns an
+// error if the set already contains the sequence, unless the set is [Lasting].
 func (s *Projection) Recall(x []int32) error {
 	check.Len("novelty", "x", len(x), s.sites)
 	s.mu.Lock()

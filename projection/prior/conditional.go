@@ -12,9 +12,9 @@ import (
 )
 
 // Conditional is a [Path] compiled for given numbers of sites and levels. In all methods, v holds
-// log-weights (sites × levels, row-major) that multiply the model's probabilities, with −Inf for
-// an impossible token. Zeros, or a nil v, leave the model unchanged. P is the distribution that
-// is defined in the package documentation.
+// log-weights (sites × levels, row-major). Their exponentials multiply the model's probabilities,
+// and −Inf marks an impossible token. Zeros, or a nil v, leave the model unchanged. P is the
+// distribution that is defined in the package documentation.
 //
 // Methods return an *[projection.InfeasibleError] if no sequence has positive weight, and a
 // *[projection.WeightError] for a NaN or +Inf among tokens of the model. If the context ends,
@@ -47,7 +47,7 @@ func (c *Conditional) give(w *work) {
 // Shape returns the number of sites and of levels.
 func (c *Conditional) Shape() (sites, levels int) { return c.sites, c.levels }
 
-// String returns the name of the language that errors use.
+// String returns the name of the language, as errors show it.
 func (c *Conditional) String() string { return c.name }
 
 // LogZ returns log Σ_{x∈C} p(x)·∏_i exp(v[i,x_i]), where C is the language. For v = 0 this is
@@ -69,8 +69,8 @@ func (c *Conditional) Draw(ctx context.Context, x0 []int32, v []float32, src ran
 	return c.Sample(ctx, x0, v, src)
 }
 
-// Sample fills dst with independent exact draws from P, as many sequences as fit, one after the
-// other, and returns log Z. The sums are computed only once.
+// Sample stores len(dst)/sites independent exact draws from P in dst, one after the other, and
+// returns log Z. The sums are computed only once.
 func (c *Conditional) Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	if len(dst)%c.sites != 0 {
 		panic(fmt.Sprintf("prior: len(dst) = %d, want a multiple of %d", len(dst), c.sites))
@@ -136,8 +136,8 @@ func (c *Conditional) Marginals(ctx context.Context, dst []float64, v []float32)
 	return err
 }
 
-// LogMarginals stores in dst (sites × levels) the logarithms log P(x_i = l), with −Inf for a
-// token that cannot occur.
+// LogMarginals stores in dst (sites × levels) the logarithms log P(x_i = l). The logarithm for a
+// token that cannot occur is −Inf.
 func (c *Conditional) LogMarginals(ctx context.Context, dst []float64, v []float32) error {
 	check.Len("prior", "dst", len(dst), c.sites*c.levels)
 	v = c.weights(v)

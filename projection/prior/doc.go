@@ -7,8 +7,8 @@
 // dynamic program over pairs of a hidden state and a state of the automaton. A Markov chain is the
 // model in which the hidden state is the token.
 //
-// With v = 0, P is the tractable model of GeLaTo (Zhang et al. 2023) and Ctrl-G (Zhang et al.
-// 2024), which combines a hidden Markov model with an automaton. [Conditional.Advance] computes the
+// With v = 0, P combines a hidden Markov model with an automaton. It is the tractable model of
+// GeLaTo (Zhang et al. 2023) and Ctrl-G (Zhang et al. 2024). [Conditional.Advance] computes the
 // probabilities from which these methods derive the weights for the next token of a language model.
 //
 // Package prior can also serve as a projection. It then computes the exact step of a diffusion

@@ -55,8 +55,8 @@ func (c Conv) linear() Linear {
 // Work returns the number of entries per position in the argument windows of Forward and Backward.
 func (c Conv) Work() int { return c.Taps() * c.In }
 
-// Forward stores the convolution of the states x in y. It also stores the inputs that each position
-// depends on in windows, which has Work() entries per position.
+// Forward stores the convolution of the states x in y. In windows, it stores the inputs that each
+// position depends on, Work() entries per position.
 func (c Conv) Forward(y, windows, x []float32) {
 	c.gather(windows, x)
 	c.linear().Forward(y, windows)

@@ -86,7 +86,7 @@ func GateBack(df, dgate, dy, f, gate []float32) {
 // CrossEntropy returns Σ_r weight_r·(−log softmax(w_r)[target_r]) in nats, where w_r is row r of w
 // and has cols log-weights. It stores the gradient with respect to w in d, rows of
 // weight_r·(softmax(w_r) − onehot(target_r)). Rows of weight 0 are not read and have gradient 0. A
-// log-weight may be −Inf. If it is that of the target, the loss is +Inf. NaN in w makes the loss
+// log-weight may be −Inf. If that of the target is −Inf, the loss is +Inf. NaN in w makes the loss
 // NaN. d and w may be the same slice. CrossEntropy panics if the lengths do not match or a target
 // is out of range.
 func CrossEntropy(d, w []float32, target []int32, weight []float64, cols int) (loss float64) {

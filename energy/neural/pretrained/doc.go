@@ -19,12 +19,12 @@
 //
 //	x ← x + O·attention(norm(x)),  x ← x + D·(silu(G·norm(x)) ⊙ U·norm(x)),
 //
-// where O, D, G and U are matrices of weights. Positions are rotary, and groups of query heads
-// share the same keys and values. Queries, keys and values have biases if the files contain them.
-// In Qwen3, queries and keys have norms (Nie et al. 2025; Ye et al. 2025; Yang et al. 2025). Every
-// position attends to all others or, if [Options.Block] is set, to its own block and those before
-// it. In Dream, the outputs for a token are at the position before it; the denoiser shifts them to
-// the token's position.
+// where O, D, G and U are matrices of weights. Queries and keys are rotated by angles that depend
+// on the position (rotary positions), and groups of query heads share the same keys and values.
+// Queries, keys and values have biases if the files contain them. In Qwen3, queries and keys have
+// norms (Nie et al. 2025; Ye et al. 2025; Yang et al. 2025). Every position attends to all others
+// or, if [Options.Block] is set, to its own block and those before it. In Dream, the outputs for a
+// token are at the position before it; the denoiser shifts them to the token's position.
 //
 // Rotary angles may be scaled for long texts, by rope_scaling or rope_parameters of config.json:
 // linear, dynamic, yarn (Peng et al. 2023) or llama3. A setting or tensor that requires any other

@@ -10,7 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Labelled is an [Objective] with a label or target for every row of the data. Rows returns the
+// Labelled is an [Objective] that has a label or target for every row of the data. Rows returns the
 // number of rows.
 type Labelled interface {
 	Objective

@@ -21,8 +21,8 @@ type Corpus struct {
 // users from adding to the automaton without adding to the file.
 type lexicon = constraint.Lexicon
 
-// OpenCorpus opens a file, like [Open], and reads all sequences. Reading takes about a
-// microsecond per sequence.
+// OpenCorpus opens a file, like [Open], and reads all its sequences into memory. Reading takes
+// about a microsecond per sequence.
 func OpenCorpus(ctx context.Context, path string, c Config) (*Corpus, error) {
 	set, err := Open(ctx, path, c)
 	if err != nil {

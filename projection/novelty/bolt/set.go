@@ -181,9 +181,9 @@ func (s *Set) Add(x []int32) bool {
 // the samples of its checkpoint.
 func (s *Set) Recall(x []int32) { s.Add(x) }
 
-// Settings adds the identity of the file to the settings in a checkpoint. The identity is a
-// number that was assigned to the file when it was created. Resuming with another file is
-// therefore detected. The identity does not depend on the sequences in the file.
+// Settings calls add to record the identity of the file in a checkpoint. The identity is a number
+// that was assigned to the file when it was created. Resuming with another file is therefore
+// detected. The identity does not depend on the sequences in the file.
 func (s *Set) Settings(add func(name string, value any)) { add("File", s.identity) }
 
 // importSize is the number of sequences that are written to the file in one transaction.
