@@ -605,7 +605,7 @@ func (r *Runner) cause(err error) error {
 // FilterGiven is like [Runner.Filter] with some tokens fixed: at every site i with given[i] ≥ 0,
 // the row of v counts as 0 at token given[i] and −Inf elsewhere. The rows of v at these sites are
 // not read, and may be overwritten. Of the methods that use a filter's results, only Draw may be
-// called afterwards. It panics unless len(given) = sites and its tokens are levels.
+// called afterwards. It panics unless len(given) = sites and all given tokens are below levels.
 func (r *Runner) FilterGiven(v []float32, given []int32) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
 	r.g.checkSequence(given)
