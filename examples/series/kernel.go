@@ -485,8 +485,9 @@ func (k *kernels) Where(rows, values []float64) (*givenEquations, error) {
 	return g, nil
 }
 
-// Draw draws a window. It chooses a kernel by weight, draws a window from it, and moves the
-// window to the nearest point, in units of Σ, that satisfies the equations.
+// Draw draws a window. It chooses a kernel by weight, draws a window from it, and moves the window
+// to the nearest point that satisfies the equations. Distances are measured in the metric of the
+// covariance Σ.
 func (g *givenEquations) Draw(x []float32, src rand.Source) {
 	k, r := g.k, rand.New(src)
 	j, _ := slices.BinarySearch(g.total, r.Float64()*g.total[len(g.total)-1])

@@ -2,7 +2,7 @@ package activeset
 
 import "math"
 
-// Metric solves the problem in the metric of a positive semidefinite P,
+// Metric solves the problem in the metric of a positive semidefinite matrix P,
 //
 //	min_z ½(z−v)ᵀP⁻¹(z−v) + Σ_j cap_j·distance(a_jᵀz, [lo_j, hi_j]),
 //

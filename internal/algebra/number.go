@@ -124,8 +124,8 @@ func (x Number) Less(y Number) bool {
 	return x.M < y.M
 }
 
-// List holds numbers in the form mantissa·2^exponent, where the mantissa is 0 or near 1. With it,
-// a sum of many products needs only a single logarithm at the end. The zero value is empty.
+// List holds numbers in the form mantissa·2^exponent, where the mantissa is 0 or near 1. A sum of
+// many products of them needs a single logarithm, at the end. The zero value is empty.
 type List struct {
 	mantissa []float64
 	exponent []int32

@@ -61,8 +61,8 @@ func (e *Edges) Refine(ctx context.Context, first []int32, blocks int) (block []
 	return elements.set, elements.sets(), meter.Err()
 }
 
-// Group sorts the indices of key by value: the indices i with key[i] = k are
-// list[from[k]:from[k+1]], in ascending order. Indices with negative values are omitted.
+// Group groups the indices of the slice key by their values 0 … keys−1. The indices i with key[i] =
+// k are list[from[k]:from[k+1]], in ascending order. Indices with negative values are omitted.
 func Group(key []int32, keys int) (from, list []int32) { return group(nil, key, keys) }
 
 // group implements Group with a meter. If the meter's context ends, the results are incomplete.

@@ -19,8 +19,9 @@ func Len(who, name string, got, want int) {
 	}
 }
 
-// Rows returns the number of rows of width n in a slice called name of length
-// got. It panics unless n divides the length.
+// Rows returns the number of rows in a slice of length got, if each row has n entries. It panics
+// unless n ≥ 1 and n divides got. The arguments who and name begin the message; name is that of the
+// slice.
 func Rows(who, name string, got, n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("%s: rows of %s have %d entries, want ≥ 1", who, name, n))

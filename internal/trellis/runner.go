@@ -291,10 +291,10 @@ type Pricer interface {
 	Price(token int32) float64
 }
 
-// CheapestBy is like [Runner.Cheapest], but for costs that decrease with the log-weights v (sites
-// × levels). For every class, it calls p only for the heaviest token. If several tokens are
-// equally heavy, it calls p for the first of them. It returns an error if p returns one or if a
-// weight is NaN or +Inf.
+// CheapestBy is like [Runner.Cheapest], but for costs that decrease with the log-weights v (sites ×
+// levels). For every class of tokens it calls p.Price only for the heaviest token, or for the first
+// of several equally heavy ones. It returns an error if p.Site returns one, or if a weight is NaN
+// or +Inf.
 func (r *Runner) CheapestBy(x []int32, v []float32, p Pricer) (float64, error) {
 	r.g.checkTable("v", len(v))
 	return best(r, x, v, -1, p)
