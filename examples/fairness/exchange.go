@@ -31,8 +31,8 @@ type exchange struct {
 	tired float64
 }
 
-// Kernel returns the kernel that redraws shifts. The model m is the roster's energy plus sums
-// over sites. It implements [sampler.Method].
+// Kernel returns the kernel that redraws shifts. The energy of the model m must be that of the
+// roster plus a sum of terms of single sites. It implements [sampler.Method].
 func (e exchange) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	c, ok := energy.As[energy.Conditional](m)
 	if !ok {
@@ -278,10 +278,11 @@ type bounds struct {
 
 var _ dual.Modelled = bounds{}
 
-// Len returns the number of bounds on nurses' shifts and nights. It implements constraint.Set.
+// Len returns the number of limits on nurses' shifts and nights. It implements constraint.Set.
 func (b bounds) Len() int { return len(b.limits) }
 
-// Violation stores the amounts by which rosters exceed the limits. It implements constraint.Set.
+// Violation stores in g the amounts by which the rosters in x exceed the limits. It implements
+// constraint.Set.
 func (b bounds) Violation(g []float64, x []int32) {
 	n, sites := len(b.limits), b.sites()
 	for s := 0; s*sites < len(x); s++ {

@@ -58,7 +58,8 @@ func newFitSpace(n int) (f fitSpace) {
 
 func newFit(l *law) *fit { return &fit{l, runtime.GOMAXPROCS(0)} }
 
-// Predict stores the predictions of all rows. It implements pdi.Predictor.
+// Predict stores in v the predictions for the noisy states in z, one row per state. It implements
+// pdi.Predictor.
 func (f *fit) Predict(v, z []float32, alpha, lambda []float64, _ []rand.Source) error {
 	n, states := len(f.mean), len(alpha)
 	workers := min(f.workers, states)

@@ -88,7 +88,7 @@ func (l *law) Sites() int { return len(l.mean) }
 // Len returns the number of budgets, one per asset. It implements dual.Target.
 func (l *law) Len() int { return len(l.mean) }
 
-// Rows describes the budgets. It implements dual.Described.
+// Rows returns the name, unit and bound of every budget. It implements dual.Described.
 func (l *law) Rows() []dual.Row {
 	rows := make([]dual.Row, l.Len())
 	for j := range rows {
@@ -100,7 +100,7 @@ func (l *law) Rows() []dual.Row {
 	return rows
 }
 
-// Beta returns the inverse temperature β. It implements dual.Target.
+// Beta returns the temperature β. It implements dual.Target.
 func (l *law) Beta() float64 { return l.beta }
 
 // SetLambda sets the multipliers. It implements dual.Target.
@@ -114,7 +114,7 @@ func (l *law) SetLambda(lambda []float64) error {
 	return nil
 }
 
-// Energy stores the energy of every portfolio in z. It implements energy.Real.
+// Energy stores in e the energy of every portfolio in z. It implements energy.Real.
 func (l *law) Energy(e []float64, z []float32) {
 	p := l.scratch.Get().(*space)
 	defer l.scratch.Put(p)
@@ -132,7 +132,8 @@ func (l *law) Energy(e []float64, z []float32) {
 	}
 }
 
-// Score stores the gradient of −energy with respect to the states z. It implements energy.Scored.
+// Score stores in s the gradient of −energy with respect to the states z. It implements
+// energy.Scored.
 func (l *law) Score(s, z []float32) {
 	p := l.scratch.Get().(*space)
 	defer l.scratch.Put(p)
@@ -164,7 +165,7 @@ func (l *law) pull(p *space, z []float32, w []float64, part float64) {
 	}
 }
 
-// Violation stores by how much every asset's contribution to the risk exceeds its budget. It
+// Violation stores in g by how much every asset's contribution to the risk exceeds its budget. It
 // implements dual.Target.
 func (l *law) Violation(g []float64, z []float32) {
 	p := l.scratch.Get().(*space)

@@ -161,8 +161,8 @@ func (r *report) writeTo(to io.Writer) error {
 	return errors.Join(err, w.Error())
 }
 
-// Warnings returns warnings about estimates that depend on single candidates, and notes about
-// the file.
+// Warnings returns notes on the file of prices, and the warnings of the methods. A method warns if,
+// for example, its Monte Carlo estimates depend on a single candidate.
 func (r *report) Warnings() (all []string) {
 	all = append(all, r.Notes...)
 	for _, f := range r.Methods {

@@ -243,7 +243,7 @@ type guided struct {
 	law *law
 }
 
-// Denoise stores the guided predictions. It implements energy.Denoiser.
+// Denoise stores the guided predictions in v. It implements energy.Denoiser.
 func (d guided) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	if err := d.Denoiser.Denoise(ctx, v, q); err != nil {
 		return err

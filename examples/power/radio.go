@@ -223,7 +223,7 @@ func (t *target) Sites() int { return t.n }
 // Len returns the number of inequalities, one per user. It implements pdi.Tilted.
 func (t *target) Len() int { return t.n }
 
-// Beta returns the inverse temperature β. It implements pdi.Tilted.
+// Beta returns the temperature β. It implements pdi.Tilted.
 func (t *target) Beta() float64 { return 1 / t.cold }
 
 // SetLambda sets the multipliers. It implements pdi.Tilted.
@@ -232,7 +232,7 @@ func (t *target) SetLambda(lambda []float64) error {
 	return nil
 }
 
-// Rows describes the constraints. It implements dual.Described.
+// Rows returns the name, unit and bound of every constraint. It implements dual.Described.
 func (t *target) Rows() []dual.Row {
 	rows := make([]dual.Row, t.n)
 	for i := range rows {
@@ -241,7 +241,7 @@ func (t *target) Rows() []dual.Row {
 	return rows
 }
 
-// Energy stores the energy of every sample. It implements energy.Scored.
+// Energy stores the energy of every sample of x in e. It implements energy.Scored.
 func (t *target) Energy(e []float64, x []float32) {
 	r := make([]float64, len(x))
 	t.rates(r, x)
@@ -253,7 +253,7 @@ func (t *target) Energy(e []float64, x []float32) {
 	}
 }
 
-// Score stores the gradient of −energy. It implements energy.Scored.
+// Score stores in s the gradient of −energy at every sample of x. It implements energy.Scored.
 func (t *target) Score(s, x []float32) {
 	weight := make([]float64, len(x))
 	for k := range weight {
@@ -262,8 +262,8 @@ func (t *target) Score(s, x []float32) {
 	t.slopes(s, x, weight)
 }
 
-// Violation stores by how much every user's rate falls short of the minimum rate. It implements
-// pdi.Tilted.
+// Violation stores in g by how much every user's rate falls short of the minimum rate. It
+// implements pdi.Tilted.
 func (t *target) Violation(g []float64, x []float32) {
 	t.rates(g, x)
 	for k, r := range g {
@@ -275,8 +275,8 @@ func (t *target) Violation(g []float64, x []float32) {
 // guidance.
 type shortfall struct{ *target }
 
-// Energy stores ‖max(0, g)‖ of every sample, where g holds the violations. It implements
-// energy.Scored.
+// Energy stores in e the norm ‖max(0, g)‖ of every sample of x, where g holds the sample's
+// violations. It implements energy.Scored.
 func (s shortfall) Energy(e []float64, x []float32) { s.missing(e, x) }
 
 // missing stores in e the norms and returns max(0, g).
@@ -294,8 +294,8 @@ func (s shortfall) missing(e []float64, x []float32) []float64 {
 	return g
 }
 
-// Score stores the gradient of −‖max(0, g)‖, which is 0 where no user misses the minimum rate. It
-// implements energy.Scored.
+// Score stores in d the gradient of −‖max(0, g)‖ at every sample of x. It is 0 if no user misses
+// the minimum rate. It implements energy.Scored.
 func (s shortfall) Score(d, x []float32) {
 	e := make([]float64, len(x)/s.n)
 	weight := s.missing(e, x)

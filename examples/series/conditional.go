@@ -154,7 +154,8 @@ type withCovariance struct {
 	prior *posterior
 }
 
-// Moments stores the prediction and products with the posterior covariance. It implements
+// Moments stores in mean the prediction for x, and in product the products of the vectors in rows
+// with the posterior covariance. It returns the trace of the covariance. It implements
 // twisted.Posterior.
 func (d withCovariance) Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error) {
 	n := d.prior.n

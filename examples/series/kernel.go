@@ -298,7 +298,7 @@ func (k *kernels) settle(sizes []float64, mean float64) {
 // for reals.
 func (k *kernels) Shape() (sites, levels int) { return k.n, 1 }
 
-// Denoise stores the posterior means. It implements energy.Denoiser.
+// Denoise stores the posterior means in v. It implements energy.Denoiser.
 func (k *kernels) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	if slices.Contains(q.Clean, true) {
 		return errors.New("kernels with the shape of the data cannot predict clean entries; give a -bandwidth")
@@ -401,7 +401,8 @@ func (k *kernels) explain(mean []float64, x []float32, alpha float64, visit func
 	return trace, nil
 }
 
-// Moments stores the posterior mean and products with the posterior covariance. It implements
+// Moments stores in mean the posterior mean given x, and in product the products of the vectors in
+// rows with the posterior covariance. It returns the trace of the covariance. It implements
 // twisted.Posterior.
 func (k *kernels) Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error) {
 	n, count := k.n, len(rows)/k.n
@@ -484,8 +485,9 @@ func (k *kernels) Where(rows, values []float64) (*givenEquations, error) {
 	return g, nil
 }
 
-// Draw draws a window. It chooses a kernel by weight, draws a window from it, and moves the
-// window to the nearest point, in units of Σ, that satisfies the equations.
+// Draw draws a window. It chooses a kernel by weight, draws a window from it, and moves the window
+// to the nearest point that satisfies the equations. Distances are measured in the metric of the
+// covariance Σ.
 func (g *givenEquations) Draw(x []float32, src rand.Source) {
 	k, r := g.k, rand.New(src)
 	j, _ := slices.BinarySearch(g.total, r.Float64()*g.total[len(g.total)-1])

@@ -298,5 +298,5 @@ func (r *report) within(v, windows, seeds float64) string {
 	return fmt.Sprintf("%.3f ± %.3f", v, windows)
 }
 
-// Warnings returns the notes on reading the file and the failed methods.
+// Warnings returns the notes on reading the file, and the methods that failed.
 func (r *report) Warnings() []string { return append(slices.Clone(r.Notes), r.Failed...) }

@@ -1,5 +1,5 @@
-// Package activeset projects a point onto linear inequalities by a dense dual active-set method.
-// The method does not fail on dependent or degenerate rows. It solves
+// Package activeset projects a point onto the solutions of linear inequalities by a dense dual
+// active-set method. The method does not fail on dependent or degenerate rows. It solves
 //
 //	min_x ½‖x−v‖² + Σ_j cap_j·distance(a_jᵀx, [lo_j, hi_j]),
 //

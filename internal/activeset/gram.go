@@ -54,8 +54,7 @@ func (f *Gram) Factor(apply func(dst, src []float64)) {
 	f.Refresh(0)
 }
 
-// Refresh prepares row number first and all rows after it for the metric. Call it after changing
-// these rows.
+// Refresh prepares the rows first, first+1, … for the metric. Call it after changing these rows.
 func (f *Gram) Refresh(first int) {
 	n := f.a.N
 	for j := first; j < len(f.norm); j++ {
@@ -80,7 +79,8 @@ func (f *Gram) Refresh(first int) {
 	}
 }
 
-// Solve stores in change the displacement z − v = −PAᵀu; see [Metric.Solve].
+// Solve solves the problem from the point v and stores the displacement z − v = −PAᵀu in the slice
+// change. The other arguments and the result are those of [Solver.Solve].
 func (f *Gram) Solve(change, u, v, limit []float64, m int, least float64) Status {
 	for j, g := range f.norm[:m] {
 		t := f.a.dot(j, v)

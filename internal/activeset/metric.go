@@ -2,7 +2,7 @@ package activeset
 
 import "math"
 
-// Metric solves the problem in the metric of a positive semidefinite P,
+// Metric solves the problem in the metric of a positive semidefinite matrix P,
 //
 //	min_z ½(z−v)ᵀP⁻¹(z−v) + Σ_j cap_j·distance(a_jᵀz, [lo_j, hi_j]),
 //
@@ -84,8 +84,7 @@ func (f *Metric) eliminate(k, at int) {
 	f.pivot[at] = math.Inf(-1)
 }
 
-// Refresh transforms row number first and all rows after it to the metric. Call it after changing
-// these rows.
+// Refresh transforms the rows first, first+1, … to the metric. Call it after changing these rows.
 func (f *Metric) Refresh(first int) {
 	n := f.a.N
 	for j := first; j < len(f.norm); j++ {
@@ -105,8 +104,8 @@ func (f *Metric) Refresh(first int) {
 	}
 }
 
-// Solve stores in change the displacement z − v = −PAᵀu. The other arguments and the result are
-// those of [Solver.Solve].
+// Solve solves the problem from the point v and stores the displacement z − v = −PAᵀu in the slice
+// change. The other arguments and the result are those of [Solver.Solve].
 func (f *Metric) Solve(change, u, v, limit []float64, m int, least float64) Status {
 	f.scale(u, v, limit, m)
 	status := f.inner.Solve(f.x, f.u, f.zero, f.limit, m, least)

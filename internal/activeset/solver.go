@@ -11,7 +11,7 @@ type Status int8
 
 const (
 	Solved     Status = iota // success: x is the minimiser
-	Infeasible               // no x satisfies the rows that must hold: see Conflict
+	Infeasible               // no x satisfies all rows that must hold; see Conflict
 	Limit                    // the step limit was reached; x is the last point
 )
 
@@ -368,8 +368,8 @@ func (s *Solver) refineInside() {
 }
 
 // Solve stores in x the solution for the point v and rows 0 … m−1, and in u the multipliers, so
-// that x = v − Aᵀu. It starts from the multipliers in u. If u_j > 0, row j is at or above hi_j;
-// if u_j < 0, it is at or below lo_j. The slice limit holds the cap of every row, 0 … +Inf.
+// that x = v − Aᵀu. It starts from the multipliers in u. If u_j > 0, row j is at or above hi_j; if
+// u_j < 0, it is at or below lo_j. The slice limit holds cap_j, from 0 to +Inf, for every row.
 // Tolerances are relative to the scale of the data. The number least is a lower bound on this
 // scale; 0 means no bound. The slices x and v may be the same.
 func (s *Solver) Solve(x, u, v, limit []float64, m int, least float64) Status {

@@ -1,7 +1,7 @@
 // Package algebra holds the number types and algorithms that the dynamic programs over sequences
 // share. It has numbers with an unbounded exponent, and semirings over these numbers, over
-// log-weights and over counts. It refines partitions of labelled graphs. Its errors name the site
-// or the weight at which a sum failed.
+// log-weights and over counts. It refines partitions of labelled graphs. Its errors name the weight
+// at which a sum failed, or the site (position in the sequence).
 package algebra
 
 import "fmt"

@@ -79,13 +79,13 @@ func Exp(x float64) Number {
 	return Number{simd.Exp(x - float64(e*(wordBits*math.Ln2))), int64(e)}.Normal()
 }
 
-// Scaled returns x·2^n as a Number, for a normal float64 x > 0.
+// Scaled returns x·2^n as a [Number]. The float64 x must be normal and > 0.
 func Scaled(x float64, n int32) Number {
 	e := (int64(Exponent(x)+n) + wordBits/2) >> 9
 	return Number{math.Float64frombits(math.Float64bits(x) + uint64(int64(n)-e*wordBits)<<52), e}
 }
 
-// Exponent returns the integer n with 2^n ≤ x < 2^(n+1), for a normal float64 x > 0.
+// Exponent returns the integer n with 2^n ≤ x < 2^(n+1). The float64 x must be normal and > 0.
 func Exponent(x float64) int32 { return int32(math.Float64bits(x)>>52) - 1023 }
 
 // Power returns 2^n. It returns 0 if n < −1000 and +Inf if n > 1000.
@@ -124,8 +124,8 @@ func (x Number) Less(y Number) bool {
 	return x.M < y.M
 }
 
-// List holds numbers in the form mantissa·2^exponent, where the mantissa is 0 or near 1. With it,
-// a sum of many products needs only a single logarithm at the end. The zero value is empty.
+// List holds numbers in the form mantissa·2^exponent, where the mantissa is 0 or near 1. A sum of
+// many products of them needs a single logarithm, at the end. The zero value is empty.
 type List struct {
 	mantissa []float64
 	exponent []int32
@@ -138,8 +138,8 @@ const (
 	longest = 1 << 27
 )
 
-// Load sets the list to the exponentials of logs. It returns false if the exponent of one of them
-// is out of range.
+// Load sets the list to the numbers e^logs[k]. It returns false if a number's exponent is out of
+// range.
 func (x *List) Load(logs []float64) bool {
 	if cap(x.mantissa) < len(logs) {
 		x.mantissa, x.exponent = make([]float64, len(logs)), make([]int32, len(logs))

@@ -11,16 +11,16 @@ import (
 // edges with the same label. The zero value is empty.
 type Edges struct{ tail, label, head []int32 }
 
-// Add adds an edge from one element to another. Its label must be ≥ 0.
+// Add adds to e an edge between the elements from and to. The label must be ≥ 0.
 func (e *Edges) Add(from, label, to int32) {
 	e.tail, e.label, e.head = append(e.tail, from), append(e.label, label), append(e.head, to)
 }
 
 // Refine computes the coarsest partition of the elements such that all elements of one block have
-// edges with the same labels to the same blocks. The partition refines an initial one: first[i]
-// is the initial block of element i, a number below the argument blocks. Refine returns the block
-// of every element and the number n of blocks. Blocks are numbered in no particular order. The
-// only error is the cause of the context's end.
+// edges with the same labels to the same blocks. The partition refines an initial one: first[i] <
+// blocks is the initial block of element i. Refine returns the block of every element and the
+// number n of blocks. Blocks are numbered in no particular order. The only error is the cause of
+// the context's end.
 //
 // This is Hopcroft's algorithm in the form for partial automata (Valmari 2012, "Fast brief
 // practical DFA minimization"). A partition of the elements and a partition of the edges refine
@@ -61,8 +61,8 @@ func (e *Edges) Refine(ctx context.Context, first []int32, blocks int) (block []
 	return elements.set, elements.sets(), meter.Err()
 }
 
-// Group sorts the indices of key by value: the indices i with key[i] = k are
-// list[from[k]:from[k+1]], in ascending order. Indices with negative values are omitted.
+// Group groups the indices of the slice key by their values 0 … keys−1. The indices i with key[i] =
+// k are list[from[k]:from[k+1]], in ascending order. Indices with negative values are omitted.
 func Group(key []int32, keys int) (from, list []int32) { return group(nil, key, keys) }
 
 // group implements Group with a meter. If the meter's context ends, the results are incomplete.

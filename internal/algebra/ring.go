@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 )
 
-// Ring is a semiring over values of type T, with the inner loops of the dynamic programs. Its
-// implementations are empty structs, so that generic code is compiled separately for each
-// implementation.
+// Ring is a semiring over values of type T. Its methods include the inner loops of the dynamic
+// programs. Its implementations are empty structs, so that generic code is compiled separately for
+// each implementation.
 type Ring[T any] interface {
 	Zero() T
 	One() T
@@ -24,11 +24,11 @@ type Ring[T any] interface {
 	Choose(terms []T, src *rand.Rand) int
 }
 
-// Arrow is an edge of a dynamic program, from entry From of one vector to entry To of the next.
-// Its weight is entry W of the weights of a site.
+// Arrow is an edge of a dynamic program, from entry From of one vector to entry To of the next. Its
+// weight is entry W of the current site's weights.
 type Arrow struct{ From, To, W int32 }
 
-// Sums is the semiring (+, ×) over numbers.
+// Sums is the semiring (+, ×) over values of type [Number].
 type Sums struct{}
 
 func (Sums) Zero() Number           { return Number{} }

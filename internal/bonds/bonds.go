@@ -61,8 +61,8 @@ func (b *Bonds) Check(sites int) error {
 	return nil
 }
 
-// Reach returns the largest Σ_j |w_ij| + |f_i| over the sites i. It bounds the energy change when
-// one site changes.
+// Reach returns max_i (Σ_j |w_ij| + |f_i|) over the sites i, a bound on the energy change when one
+// site changes.
 func (b *Bonds) Reach() float64 {
 	most := 0.0
 	for i, f := range b.Field {

@@ -19,8 +19,9 @@ func Len(who, name string, got, want int) {
 	}
 }
 
-// Rows returns the number of rows of width n in a slice called name of length
-// got. It panics unless n divides the length.
+// Rows returns the number of rows in a slice of length got, if each row has n entries. It panics
+// unless n ≥ 1 and n divides got. The arguments who and name begin the message; name is that of the
+// slice.
 func Rows(who, name string, got, n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("%s: rows of %s have %d entries, want ≥ 1", who, name, n))
@@ -73,8 +74,10 @@ func Nil(v any) bool {
 	return false
 }
 
-// Shape checks a model and the number of its chains, which must be 1 … most, and returns the
-// model's shape. The argument who, such as "mcmc: DMALA", begins the error message.
+// Shape returns the numbers of sites and levels of a model. It returns an error if the model is nil
+// or has no sites or levels, or if the number of chains is not 1 … most. It also returns an error
+// if chains × sites × levels exceeds [MaxEntries]. The argument who, such as "mcmc: DMALA", begins
+// the error message.
 func Shape(who string, m interface{ Shape() (sites, levels int) }, chains, most int) (sites, levels int, err error) {
 	if Nil(m) {
 		return 0, 0, fmt.Errorf("%s: model = nil", who)
@@ -241,9 +244,10 @@ func Probabilities(who, caller, name string, p []float64, length int) error {
 	return nil
 }
 
-// States must be deferred by functions that index a table by levels and rely on Go's bounds
-// checks. After a panic, if x has a level outside 0 … levels−1, States panics with a message
-// that names the level; otherwise the panic continues unchanged.
+// States replaces the panic of a failed bounds check by one that names the invalid level. Functions
+// that index a table by the levels of x must defer States. If the function panics and x has a level
+// outside 0 … levels−1, States panics with a message that names the level. Otherwise the panic
+// continues unchanged.
 func States(who string, x []int32, levels int) {
 	p := recover()
 	if p == nil {

@@ -30,8 +30,8 @@ func MarshalName[E named](what string, v, last E) ([]byte, error) {
 	return []byte(v.String()), nil
 }
 
-// UnmarshalName sets v to the value 0 … last with the given name. It implements the UnmarshalText
-// method of an enumeration. The argument what begins the error message.
+// UnmarshalName sets *v to the value between 0 and last that has the given name. It implements the
+// UnmarshalText method of an enumeration. The argument what begins the error message.
 func UnmarshalName[E named](what string, v *E, last E, name []byte) error {
 	var names []string
 	for k := E(0); k <= last; k++ {

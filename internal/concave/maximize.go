@@ -9,11 +9,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Func is a smooth concave function on part of λ ≥ 0. A call returns the value at lambda, or −Inf
-// outside the domain. If the value is finite, it also stores the gradient and the curvature,
+// Func is a smooth function to be maximised over λ ≥ 0 or part of it. It must be concave or, along
+// every line, an increasing function of a concave function. A call returns the value at lambda, or
+// −Inf outside the domain. If the value is finite, it also stores the gradient and the curvature,
 // which is the negative Hessian (n × n, positive semidefinite). A value of +Inf means that the
-// point proves that there is no maximum. The function need not be concave: it is enough that,
-// along every line, it is an increasing function of a concave function.
+// point lambda proves that there is no maximum.
 type Func func(lambda, gradient, curvature []float64) float64
 
 // Thresholds on the [Residual] of a maximisation. [Maximize] stops at Tolerance. If rounding
@@ -241,7 +241,7 @@ func (c *climb) probe(t float64) float64 {
 
 // Unit holds the scales against which [Residual] measures a function.
 type Unit struct {
-	Value float64 // order of magnitude of the differences in value that matter
+	Value float64 // differences in the function's value that matter, as an order of magnitude
 	Slope float64 // upper bound on the scale of a gradient; 0 means no bound
 }
 
@@ -270,8 +270,8 @@ func Residual(lambda, grad, curv []float64, unit Unit, free []bool) float64 {
 	return r
 }
 
-// Within reports whether λ satisfies the optimality conditions: no violation is positive, and the
-// violation is 0 if the multiplier is positive. Condition j may be missed by tol·unit[j].
+// Within reports whether the multipliers λ satisfy the optimality conditions: no violation is
+// positive, and violation[j] is 0 if λ_j > 0. Condition j may be missed by tol·unit[j].
 func Within(lambda, violation, unit []float64, tol float64) bool {
 	for j, v := range violation {
 		if lambda[j] > 0 {

@@ -13,8 +13,8 @@ type Model struct {
 	Degree float64
 
 	Energy float64 // cost of E(x)
-	Table  float64 // cost of E(x) and the differences to all levels of all sites (a table)
-	Row    float64 // cost of exact differences to the levels of one site
+	Table  float64 // cost of E(x) and of a table: the energy differences to all levels of all sites
+	Row    float64 // cost of the exact energy differences to all levels of one site
 	Move   float64 // cost of updating the exact table after changing one site
 
 	// Field is the cost of updating a field after sites have changed (see [energy.Incremental]),

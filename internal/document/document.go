@@ -18,8 +18,8 @@ import (
 // limits the stack on malicious input.
 const deepest = 100
 
-// Parse reads one JSON value, which must be all of r. Duplicate keys of an object are an error.
-// The memory used is proportional to the length of the text.
+// Parse parses the text of r, which must be exactly one JSON value. Duplicate keys of an object are
+// an error. The memory used is proportional to the length of the text.
 func Parse(r io.Reader) (*Value, error) {
 	if r == nil {
 		return nil, errors.New("reader r = nil")

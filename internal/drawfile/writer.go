@@ -178,8 +178,8 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// Append writes a page unless it is empty. After an error nothing more is written, and the next
-// Sync returns the error.
+// Append writes the draws of a page to the file as a frame, unless the page is empty. After an
+// error nothing more is written, and the next Sync returns the error.
 func (w *Writer) Append(p *Page) {
 	if p.many == 0 {
 		return
@@ -226,8 +226,8 @@ func (w *Writer) write(p *Page) {
 	w.have[p.block] = p.first + p.many
 }
 
-// Page collects consecutive draws of a block of chains, until [Writer.Append] writes them as a
-// frame.
+// Page collects consecutive draws of a block of chains. [Writer.Append] writes them to the file as
+// one frame.
 type Page struct {
 	block, first, many int
 	body, out          []byte
@@ -237,8 +237,8 @@ type Page struct {
 // Begin empties the page and prepares it for draws of the given block.
 func (p *Page) Begin(block int) { p.block, p.many, p.body, p.err = block, 0, p.body[:0], nil }
 
-// States begins a draw. It adds to the page the states x of the chains of its block, in the
-// format of the file that w writes.
+// States begins a draw. It adds the states x of all chains of the block to the page, in the format
+// of the file that w writes.
 func States[S energy.Site](w *Writer, p *Page, draw int, x []S) {
 	if p.many == 0 {
 		p.first = draw

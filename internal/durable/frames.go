@@ -24,8 +24,9 @@ const (
 // settingsLimit is the maximum length of the settings frame.
 const settingsLimit = 1 << 20
 
-// Write writes a checkpoint in frames. The function state appends the contents of frame i to body.
-// The function inside, if not nil, writes the data of nested runs.
+// Write writes a checkpoint to w: a frame with the settings l, and the given number of frames of
+// state. The function state appends the contents of frame i to body and returns the result. The
+// function inside, if not nil, then writes the data of nested runs.
 func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state func(i int, body []byte) ([]byte, error), inside func(io.Writer) error) error {
 	if err := wire.Write(w, magic, l.Append(nil)); err != nil {
 		return err
@@ -69,11 +70,11 @@ func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64
 }
 
 // Read reads a checkpoint written by [Write]. The function frames returns the number of frames.
-// Read calls frames before every frame, so that an early frame can contain the number. The
-// function state reads the body of frame i, which has at most limit bytes without its digest and
-// number, and returns the bytes left over. If there are any, Read returns an error. Read polls
-// ctx before every frame. The argument here lists the settings of this run. If they differ from
-// those in the checkpoint, the error is a [*fingerprint.Mismatch].
+// Read calls frames before every frame, so that an early frame can contain the number. The function
+// state reads the body of frame i, which has at most limit bytes without its digest and number, and
+// returns the bytes that it did not read. If there are any, Read returns an error. Read polls ctx
+// before every frame. The argument here lists the settings of this run. If they differ from those
+// in the checkpoint, the error is a [*fingerprint.Mismatch].
 func Read(ctx context.Context, r io.Reader, magic string, here *fingerprint.List, frames func() int, limit uint64, state func(i int, body []byte) ([]byte, error), inside func(io.Reader) error) error {
 	sum, err := ReadSettings(r, magic, here)
 	if err != nil {

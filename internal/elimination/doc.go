@@ -11,9 +11,9 @@
 //
 // # Numbers
 //
-// Weights are kept in linear space, scaled by powers of two that are stored as integers. A
-// product cannot underflow if the exponents of the smallest positive entries of its operands add
-// up to more than −1000. If this fails for some product, the run starts again with logarithms.
+// Weights are kept in linear space, scaled by powers of two that are stored as integers. A product
+// cannot underflow if the exponents of the smallest positive entries of its operands add up to more
+// than −1000. If some product does not meet this condition, the run starts again with logarithms.
 // Either way no message loses relative accuracy.
 //
 // # Memory

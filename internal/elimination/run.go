@@ -210,8 +210,8 @@ const (
 	near    = 64    // messages whose largest exponent is within this distance of 0 are not rescaled
 )
 
-// Exponents returns the exponents of the smallest positive and of the largest entry of w, whose
-// entries must be ≥ 0. If all are 0, high is math.MinInt.
+// Exponents returns the binary exponents, as defined by math.Frexp, of the smallest positive entry
+// of w and of the largest entry. All entries must be ≥ 0. If all are 0, high is math.MinInt.
 func Exponents(w []float64) (low, high int) {
 	least, most := uint64(math.MaxUint64), uint64(0)
 	for _, v := range w { // numbers ≥ 0 are ordered as their bits are

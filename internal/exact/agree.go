@@ -73,7 +73,8 @@ func checkRate(rate float64) {
 	}
 }
 
-// Score compares the model's score with finite differences of its energy at the states x.
+// Score compares the model's score, the gradient of −energy, with finite differences of its energy
+// at the states x.
 func Score(t Test, m energy.Scored, x []float32) {
 	t.Helper()
 	n := m.Sites()

@@ -29,8 +29,8 @@ type Checker struct {
 	// fewer terms.
 	Exact bool
 
-	// FirstOrder skips the check of tables. Set it for models whose tables are first-order
-	// approximations, which are checked elsewhere.
+	// FirstOrder skips the check of tables of energy differences. Set it for models whose tables
+	// are first-order approximations, which are checked elsewhere.
 	FirstOrder bool
 
 	// Slack is the permitted error of energy differences. [Checker.Run] sets it.

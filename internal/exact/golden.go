@@ -64,5 +64,5 @@ func root(t *testing.T) string {
 
 var long = flag.Bool("long", false, "run the long forms of tests: every case, at full size (see docs/CHECKS.md)")
 
-// Long reports whether the flag -long is set, with which tests run in their long form.
+// Long reports whether the flag -long is set, which makes tests run in their long form.
 func Long() bool { return *long }

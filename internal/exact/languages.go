@@ -16,8 +16,8 @@ type Tabled interface {
 	Table() (next []int32, classes int)
 }
 
-// Sequences calls f with every sequence of at most length tokens below levels, shortest first.
-// The function f must not keep the slice.
+// Sequences calls f with every sequence of tokens 0 … levels−1 up to the given length, shortest
+// first. The function f must not keep the slice.
 func Sequences(levels, length int, f func(x []int32)) {
 	for n := range length + 1 {
 		x := make([]int32, n)
@@ -37,7 +37,8 @@ func Sequences(levels, length int, f func(x []int32)) {
 	}
 }
 
-// Accepts fails the test unless a accepts exactly those sequences of at most length tokens for
+// Accepts fails the test unless the language a agrees with the function want on all sequences of
+// tokens 0 … levels−1 up to the given length. They agree if a accepts exactly the sequences for
 // which want returns true.
 func Accepts(tb TB, a Language, levels, length int, want func(x []int32) bool) {
 	tb.Helper()

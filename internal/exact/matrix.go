@@ -18,9 +18,10 @@ type Matrix struct {
 	p []float64
 }
 
-// NewMatrix calls row for each row in turn: row(x, dst) stores dst[y] = P(x → y), where dst
-// starts as zeros. NewMatrix panics unless 1 ≤ n ≤ 1024 and every entry is ≥ 0 and not NaN. It
-// does not check that rows sum to 1; see [Matrix.RowError].
+// NewMatrix returns the n × n matrix whose rows are computed by the function row. It calls row(x,
+// dst) for x = 0 … n−1, which stores P(x → y) in dst[y]; dst is zero at first. NewMatrix panics
+// unless 1 ≤ n ≤ 1024 and every entry is ≥ 0 and not NaN. It does not check that rows sum to 1; see
+// [Matrix.RowError].
 func NewMatrix(n int, row func(x int, dst []float64)) *Matrix {
 	if n < 1 || n > maxMatrix {
 		panic(fmt.Sprintf("exact: NewMatrix: n = %d, want 1…%d", n, maxMatrix))

@@ -15,7 +15,7 @@ import (
 // for any table of proposals.
 type Rugged struct {
 	sites, levels int
-	E             []float64 // energies by [Index]
+	E             []float64 // energy of each state, by [Index]
 	noise         float64   // maximum error of a table entry
 	salt          uint64
 }

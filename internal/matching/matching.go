@@ -17,7 +17,7 @@ type Edge struct {
 	W    int64
 }
 
-// Set is a set of an odd number of vertices, with the value Z of its dual variable.
+// Set is a set of an odd number of vertices. Z is the value of its dual variable.
 type Set struct {
 	Members []int32
 	Z       int64

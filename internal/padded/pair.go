@@ -7,7 +7,8 @@ type Pair[T any] struct {
 	each      int // entries per chain
 }
 
-// NewPair returns a pair of zeros for the given number of chains and of entries per chain.
+// NewPair returns a pair for the given numbers of chains and of entries per chain. All entries are
+// 0.
 func NewPair[T any](chains, each int) Pair[T] {
 	return Pair[T]{Make[T](chains * each), Make[T](chains * each), each}
 }

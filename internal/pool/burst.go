@@ -9,9 +9,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/padded"
 )
 
-// Burst runs numbered jobs on the calling goroutine and helpers. Like a [Pool] it allocates
-// nothing while it works. It need not be stopped, because its goroutines end after some time (the
-// constant linger) without a call. Waking a processor may take 0.1 ms.
+// Burst runs numbered jobs on the calling goroutine and on helper goroutines. Like a [Pool], it
+// allocates nothing while it works. It need not be stopped: a helper ends after a short time
+// without a call (the constant linger). Starting one again may take 0.1 ms, because a processor may
+// have to wake.
 type Burst struct {
 	do    func(worker, job int)
 	jobs  int64

@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 )
 
-// Pool runs numbered jobs on the calling goroutine and a fixed set of helpers. A call allocates
-// nothing. The caller works too, and waits only for jobs that a helper has begun. Jobs that finish
-// before a helper wakes therefore cost no more than without helpers.
+// Pool runs numbered jobs on the calling goroutine and a fixed set of helper goroutines. A call
+// allocates nothing. The caller works too, and waits only for jobs that a helper has begun. Jobs
+// that finish before a helper wakes therefore cost no more than without helpers.
 type Pool struct {
 	workers int
 	wake    chan struct{}

@@ -11,15 +11,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Claims tests the optional methods of a model, those besides its energy. It changes the state x
-// at one or two random sites and compares what these methods claim with the energies. The claims
-// are single-site differences and their updates after a change, energies reported by tables, and
-// sites without an edge. They also include the formulas of tori, matchings, pairs, clamps and
-// layers. The error names the claim, the sites and both values. A claim is wrong if it is off by
-// more than float32 rounding.
+// Claims tests the optional methods of a model, those besides its energy. It changes the state x at
+// one or two random sites and compares what these methods claim with the energies. It checks
+// single-site differences and their updates after a change, the energies that tables report, and
+// that sites without an edge do not interact. It also checks the formulas that a model declares as
+// a torus, a matching, pairs, a clamp or layers. The error names the claim, the sites and both
+// values. A claim is wrong if it is off by more than float32 rounding.
 //
-// Claims costs about ten energies, and a table if the model keeps one. It draws from its own
-// stream and does not modify x. If ctx ends, it returns nil.
+// Claims takes the time of about ten evaluations of the energy, and of a table if the model keeps
+// one. It draws from its own stream and does not modify x. If ctx ends, it returns nil.
 func Claims(ctx context.Context, m energy.Model, x []int32, seed uint64) error {
 	sites, levels := m.Shape()
 	if levels < 2 {

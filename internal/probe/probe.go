@@ -11,10 +11,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// States is the seed of the random states whose energies distinguish models; the constant random
-// is their number. They are followed by constant states in which all sites have the last level,
-// the one before it, and so on. A random state detects a coupling of two sites at level 1 with
-// probability ¼; the first constant state always does.
+// States is the seed of the random states whose energies distinguish models. The constant named
+// random is their number. After them come states in which all sites have the same level: the last
+// level, the one before it, and so on. For two levels, a random state detects a coupling of two
+// sites at level 1 with probability ¼, and the first of the other states always does.
 const (
 	States   = 4
 	random   = 8 // number of random states
@@ -25,10 +25,11 @@ const (
 // which this package cannot import.
 type Named interface{ Name() string }
 
-// Target records the levels, the method with all its fields, and the model's name if it has one.
-// It also records the model's energies at fixed states, and its field or table at one of them.
-// The fixed states are uniform draws by intN and constant states, repaired if the model can do
-// so.
+// Target records settings that identify a model and a method, by calls of the function add. They
+// are the number of levels, the method with all its fields, and the model's name if it has one.
+// They also include the model's energies at test states (see [States]), and its field or table at
+// one of these. The function intN draws the random states. If the model implements
+// energy.Supported, it repairs the states.
 func Target(add func(name string, value any), m energy.Model, method any, intN func(n int) int) {
 	sites, levels := m.Shape()
 	add("levels", levels)
@@ -105,7 +106,7 @@ func sample(g []float32) []float64 {
 	return Spread([]float64{sum}, g, shown)
 }
 
-// Spread appends evenly spaced entries of g to v, at most as many as the argument most.
+// Spread appends evenly spaced entries of g to v. The argument most is their maximum number.
 func Spread(v []float64, g []float32, most int) []float64 {
 	for i := 0; i < len(g); i += (len(g) + most - 1) / most {
 		v = append(v, float64(g[i]))

@@ -70,7 +70,7 @@ func (g *Graph) Machine() *Machine { return g.m }
 // Vocabulary returns the vocabulary to which the machine was lifted.
 func (g *Graph) Vocabulary() *Vocabulary { return g.v }
 
-// Spells reports whether some state can read token, and token is not padding.
+// Spells reports whether the token is not padding and some state can read it.
 func (g *Graph) Spells(token int32) bool {
 	return g.class[token] >= 0 && !slices.Contains(g.v.Pad, token)
 }

@@ -304,8 +304,8 @@ func (l *lifter) trim(ctx context.Context) (*Graph, error) {
 	return g, meter.Poll()
 }
 
-// Vocabulary holds the text of every token, sorted for any number of calls of Lift. It is
-// immutable.
+// Vocabulary holds the text of every token and, for [Lift], an order of the tokens by text. It can
+// be used for any number of calls of Lift. It is immutable.
 type Vocabulary struct {
 	Tokens []string // text of each token
 	// tokens that may follow an accepted text; after one of them, only such tokens may follow
@@ -317,8 +317,9 @@ type Vocabulary struct {
 	upto   []int32 // for each token in order, the end of its bytes in rest
 }
 
-// Prepare sorts the tokens t for which spells[t] is true, or all tokens if spells is nil. The
-// tokens in pad must not be among these. The result keeps references to the slices.
+// Prepare returns a vocabulary with the given texts of tokens. It sorts the tokens t for which
+// spells[t] is true, or all tokens if spells is nil. The tokens in pad must not be among these. The
+// result keeps references to the slices tokens and pad.
 func Prepare(tokens []string, spells []bool, pad []int32) *Vocabulary {
 	v := &Vocabulary{Tokens: tokens, Pad: pad}
 	for t := range tokens {

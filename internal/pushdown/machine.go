@@ -19,8 +19,8 @@ type Move struct {
 	To     int32 // next state; unused for Return
 }
 
-// Machine is a deterministic pushdown automaton over bytes without ε-moves. It accepts a
-// text if the run ends in an Accept state with an empty stack. It is immutable.
+// Machine is a deterministic pushdown automaton over bytes without ε-moves. It accepts a text if,
+// after the last byte, its state is accepting (see Accept) and its stack is empty. It is immutable.
 type Machine struct {
 	// Class[b] < Classes is the class of byte b.
 	Class   [256]uint8
@@ -98,8 +98,8 @@ type Config struct {
 // Begin returns the configuration before the first byte.
 func (m *Machine) Begin() Config { return Config{State: m.Start} }
 
-// Read reads text in configuration c. It returns the configuration after it, and whether the run
-// is still alive. It may overwrite c.Stack.
+// Read reads a text in configuration c and returns the configuration after it. The second result is
+// false if no move is possible at some byte. Read may overwrite c.Stack.
 func (m *Machine) Read(c Config, text string) (Config, bool) {
 	for i := range len(text) {
 		a := m.move(c.State, text[i])

@@ -31,8 +31,8 @@ func (o *FlipOdds) digit(d int, own, c0, c1, c2 uint64) uint64 {
 	return five(o.digits[d][:8], c0, c1, c2) ^ own&five(o.digits[d][8:], c0, c1, c2)
 }
 
-// FlipTally counts all sites, and separately the sites that flip. It sorts both counts by the
-// site's state x and its number k ≤ 4 of neighbours in state 1.
+// FlipTally holds two counts for each state x of a site and each number k ≤ 4 of its neighbours in
+// state 1: Sites[x][k] counts all such sites, and Flips[x][k] those that flip.
 type FlipTally struct{ Sites, Flips [2][5]int }
 
 // Add adds the counts of u to t.

@@ -14,7 +14,7 @@ const ForestChains = 8
 type ForestLink struct {
 	Site, Parent int32 // number of the site and of its parent; a root is its own parent
 	Place        int32 // place of the parent; for a root, len(Forest.Links)
-	// factors of the site's odds of level 1 if its parent has level 0 and 1; both are 1 for a
+	// factors of the site's odds of level 1, by the level 0 or 1 of its parent; both are 1 for a
 	// root
 	Couple [2]float64
 }
@@ -23,7 +23,7 @@ type ForestLink struct {
 // the place of the site, and To is the number of the neighbour.
 type ForestBond struct {
 	Place, To int32
-	// factors of the site's odds of level 1 if the neighbour has level 0 and 1
+	// factors of the site's odds of level 1, by the level 0 or 1 of the neighbour
 	Factor [2]float64
 }
 

@@ -16,8 +16,8 @@ const (
 	MaxRate                    // g(t) = max(1, t)
 )
 
-// Gone returns the jump probability 1 − e^(−r) for r ≥ 0, given e = e^(−r), with a relative error
-// of 10⁻⁶.
+// Gone returns 1 − exp(−r), the probability of a jump, for r ≥ 0. The argument e must be exp(−r).
+// The relative error is 10⁻⁶.
 func Gone(r, e float32) float32 {
 	if !(r < shortJump) {
 		return 1 - e

@@ -17,8 +17,8 @@ const MostNear = 7
 // redrawn.
 type Layout struct {
 	Start, Adj []int32 // neighbours of each site, in compressed sparse rows
-	// per entry of Adj: whether the neighbour counts when it is in state 0, instead of 1; nil
-	// means none does
+	// per entry of Adj: whether the neighbour counts if its state is 0 rather than 1; nil means
+	// that all neighbours count if their state is 1
 	Against []bool
 	Colour  []int32      // per site: colour; sites of one colour are not neighbours
 	Kind    []int32      // per site: kind; sites of one kind have equally many neighbours
@@ -278,7 +278,7 @@ func (c *Chains) Pack(x []int32) {
 // and after.
 type Change struct{ Ones, Near int }
 
-// Add adds the changes that tally t has recorded for a chain.
+// Add adds to c the changes of one chain, which the tally t has counted.
 func (c *Change) Add(t *simd.ChainTally, chain int) {
 	up := int(t.Up[chain])
 	down := int(t.Moved[chain]) - up

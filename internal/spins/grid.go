@@ -60,8 +60,8 @@ func (g *Grid) Jobs() int { return (g.words + strip - 1) / strip }
 // Groups returns the number of groups of 64 words of a random stream that a proposal consumes.
 func (g *Grid) Groups() uint64 { return groups(g.words) }
 
-// GridState is the state of a chain on a grid, with the number of neighbours in state 1 of every
-// site.
+// GridState holds the state of a chain on a grid and, for every site, its number of neighbours in
+// state 1.
 type GridState struct {
 	*Grid
 	bits []uint64

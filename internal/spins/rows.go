@@ -184,10 +184,10 @@ func (c *RowChains) Redraw(part int, t *simd.RowTally, from Source, w *simd.RowS
 		from.ARS, from.Seed, from.Chain, from.Group)
 }
 
-// Keep switches between two ways to sum neighbours: it keeps the sums from visit to visit if on
-// is true, and otherwise adds the neighbours at each visit. The results have the same bits.
-// Keeping sums is faster if less than half of the visits change a chain. The graph must be
-// symmetric.
+// Keep selects how redraws sum the states of a site's neighbours. If the argument on is true, they
+// keep the sums from visit to visit. Otherwise they add the states at each visit. The results have
+// the same bits. Keeping sums is faster if less than half of the visits change a chain. The graph
+// must be symmetric.
 func (c *RowChains) Keep(on bool) {
 	if !on {
 		c.kept = nil
@@ -214,8 +214,8 @@ func (c *RowChains) Ones(n *[simd.ChainBits]int32, kind int) {
 // Spread stores in x the states, one row per chain.
 func (c *RowChains) Spread(x []int32) { simd.SpreadChains(x, c.own, c.place) }
 
-// Pack sets the states to x, which holds a row of levels 0 and 1 per chain. It switches
-// [RowChains.Keep] off.
+// Pack sets the states to x, which holds a row of levels 0 and 1 per chain. It turns off
+// [RowChains.Keep].
 func (c *RowChains) Pack(x []int32) {
 	c.kept = nil
 	clear(c.rows)
@@ -314,7 +314,7 @@ type RowLayout struct {
 	Bias  []int32 // per site: initial value of the sum of its neighbours
 	// per site: its kind; negative for a fixed site, whose state redraws keep
 	Kind []int32
-	Odds []simd.RowOdds // per kind: odds of state 1, by sum
+	Odds []simd.RowOdds // per kind: odds of state 1, by the sum of the neighbours
 }
 
 const (

@@ -20,8 +20,8 @@ func NewGraph(start, adj []int32, free []bool) *Graph {
 	return &Graph{start, adj, free}
 }
 
-// OfScopes returns the graph in which the free sites of every scope are neighbours of each
-// other.
+// OfScopes returns the graph of a model whose tables have the given scopes, the lists of their
+// sites. The free sites of a scope are neighbours of each other.
 func OfScopes(sites int, scopes [][]int32, free []bool) *Graph {
 	near := make([][]int32, sites)
 	for _, scope := range scopes {

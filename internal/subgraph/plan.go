@@ -68,7 +68,7 @@ type Plan struct {
 	linear  bool
 }
 
-// Entries returns the number of entries of the messages and tables of a run.
+// Entries returns the number of entries in the messages and tables that a [Run] needs for the plan.
 func (p *Plan) Entries() int { return p.entries + p.small }
 
 // Sites returns the number of sites of the set.

@@ -336,9 +336,9 @@ func (r *Run) conditional(p *Plan, b *bucket, x []int32) []float64 {
 	return w
 }
 
-// Draw stores in x the levels of the set, drawn given the levels outside, after a completed
-// Forward. The k-th site in reverse order of elimination uses u[k], a number in [0, 1). Draw
-// returns the number of sites whose level changed.
+// Draw draws the levels of the set given the levels outside, and stores them in x. Forward must
+// have completed before. The k-th site in reverse order of elimination uses u[k], a number in [0,
+// 1). Draw returns the number of sites whose level changed.
 func (r *Run) Draw(p *Plan, x []int32, u []float64) (moved int) {
 	for k := len(p.buckets) - 1; k >= 0; k-- {
 		b := &p.buckets[k]

@@ -121,7 +121,7 @@ func (k *denseGibbs) looks(s int) []int32 { return k.look[s*k.sites : (s+1)*k.si
 // unpack implements holder. It does nothing, because the states stay in x.
 func (k *denseGibbs) unpack(int, []int32) {}
 
-// Hold makes the kernel keep the states itself, as a reference to x. It implements
+// Hold makes the kernel use the slice x as its states from now on. It implements
 // [sampler.Exchanger].
 func (k *denseGibbs) Hold(x []int32) {
 	k.x = x

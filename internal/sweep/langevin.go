@@ -226,8 +226,8 @@ func of(sites int, logq float64) float64 {
 	return logq
 }
 
-// KeepStep copies the step size and the tuner of another kernel, the argument from, to kernel k,
-// if [OnBits] returned both.
+// KeepStep copies the step size and the tuner from another kernel, the argument from, to kernel k.
+// It does nothing unless [OnBits] returned both kernels.
 func KeepStep(k, from sampler.Kernel) {
 	to, ok := k.(*torusLangevin)
 	if before, also := from.(*torusLangevin); ok && also {

@@ -144,7 +144,8 @@ func (k *packed) hold(group int, x []int32) {
 	}
 }
 
-// Hold packs the states of x and marks x as out of date. It implements [sampler.Exchanger].
+// Hold packs the states of x unless the kernel already holds them, and marks x as out of date. It
+// implements [sampler.Exchanger].
 func (k *packed) Hold(x []int32) {
 	for g := range k.held {
 		k.hold(g, x)

@@ -264,7 +264,7 @@ func (k *sitewise) Exchanges(with sampler.Exchanger, beta float64) bool {
 	return beta > 0 && o.Sites == k.Sites && o.Levels == k.Levels && len(o.E) == len(k.E) && (o.Local == nil) == (k.Local == nil)
 }
 
-// Hold makes the kernel keep the states itself, as a reference to x. It implements
+// Hold makes the kernel use the slice x as its states from now on. It implements
 // [sampler.Exchanger].
 func (k *sitewise) Hold(x []int32) { k.x = x }
 

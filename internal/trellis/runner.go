@@ -291,10 +291,10 @@ type Pricer interface {
 	Price(token int32) float64
 }
 
-// CheapestBy is like [Runner.Cheapest], but for costs that decrease with the log-weights v (sites
-// × levels). For every class, it calls p only for the heaviest token. If several tokens are
-// equally heavy, it calls p for the first of them. It returns an error if p returns one or if a
-// weight is NaN or +Inf.
+// CheapestBy is like [Runner.Cheapest], but for costs that decrease with the log-weights v (sites ×
+// levels). For every class of tokens it calls p.Price only for the heaviest token, or for the first
+// of several equally heavy ones. It returns an error if p.Site returns one, or if a weight is NaN
+// or +Inf.
 func (r *Runner) CheapestBy(x []int32, v []float32, p Pricer) (float64, error) {
 	r.g.checkTable("v", len(v))
 	return best(r, x, v, -1, p)
@@ -605,7 +605,7 @@ func (r *Runner) cause(err error) error {
 // FilterGiven is like [Runner.Filter] with some tokens fixed: at every site i with given[i] ≥ 0,
 // the row of v counts as 0 at token given[i] and −Inf elsewhere. The rows of v at these sites are
 // not read, and may be overwritten. Of the methods that use a filter's results, only Draw may be
-// called afterwards. It panics unless len(given) = sites and its tokens are levels.
+// called afterwards. It panics unless len(given) = sites and all given tokens are below levels.
 func (r *Runner) FilterGiven(v []float32, given []int32) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
 	r.g.checkSequence(given)

@@ -246,9 +246,9 @@ func (u *unroller) columns(l *layer, t int) {
 	}
 }
 
-// Unroll compiles a language supplied by a user, like [Compile]. It first validates the language.
-// Errors begin with the text who and the name of the language. The error wraps
-// constraint.ErrInfeasible if the language has no sequence of sites tokens.
+// Unroll validates and compiles a language supplied by a user; see [Compile]. Errors begin with the
+// text who and the name of the language. The error wraps constraint.ErrInfeasible if the language
+// has no sequence of the given length, the argument sites.
 func Unroll(ctx context.Context, who string, a constraint.Automaton, sites, levels int) (*Graph, error) {
 	if err := automata.Validate(a); err != nil {
 		return nil, fmt.Errorf("%s: %w", who, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/site/engine"
 )
 
-// Serve registers the engine with the worker and answers its calls. It never returns.
+// Serve registers the engine with the web worker and answers the worker's calls. It never returns.
 func Serve(e *engine.Engine) {
 	js.Global().Call("ready", map[string]any{
 		"go": runtime.Version(),

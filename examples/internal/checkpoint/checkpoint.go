@@ -28,7 +28,7 @@ var interval = "10s"
 // Every is the time between two saves. Tests shorten it.
 var Every, _ = time.ParseDuration(interval)
 
-// Define defines the flags.
+// Define adds the flags -checkpoint and -resume to a flag set.
 func (c *Flags) Define(f *flag.FlagSet) {
 	f.StringVar(&c.Checkpoint, "checkpoint", "", "save each part of the run to `file`.<part>, periodically and on exit")
 	f.BoolVar(&c.Resume, "resume", false, "resume from -checkpoint")

@@ -101,8 +101,9 @@ type Output struct {
 	flags *flag.FlagSet
 }
 
-// Define defines -json and -out. The page will list the flags in f as settings. The argument also
-// describes the files that -out writes in addition to the page, in the help text; "" means none.
+// Define adds the flags -json and -out to f. The page will list all flags of f as settings. The
+// string also, if not "", goes into the help text of -out: it names the files that the program
+// writes to the folder besides the page.
 func (o *Output) Define(f *flag.FlagSet, also string) {
 	f.BoolVar(&o.JSON, "json", false, "print one JSON object and nothing else on standard output")
 	what := "write a page (index.html) and its pictures"
@@ -115,8 +116,8 @@ func (o *Output) Define(f *flag.FlagSet, also string) {
 
 func (o Output) output() Output { return o }
 
-// Identity returns a text that identifies the run: the values of all options, except those for
-// the output, for checkpoints, and for choosing some parts of the run.
+// Identity returns a text that identifies the run. It holds the values of all options, except those
+// that concern the output or checkpoints, or choose parts of the run.
 func (o Output) Identity() string {
 	var b strings.Builder
 	o.flags.VisitAll(func(f *flag.Flag) {
@@ -159,8 +160,8 @@ func repeat(name string, args []string) string {
 	return s
 }
 
-// Choose parses a comma-separated list of names, the value of -run. A name that is not in all is
-// an error.
+// Choose parses the value of -run, a comma-separated list of names, and returns the set of names.
+// It returns an error for a name that is not in the slice all.
 func Choose(list string, all []string) (map[string]bool, error) {
 	chosen := make(map[string]bool)
 	for name := range strings.SplitSeq(list, ",") {

@@ -336,8 +336,8 @@ func Balanced(text string) bool {
 	return depth == 0 && !square && text != ""
 }
 
-// Polarity returns the share of N, O and F, in either case, among all letters except H. The run
-// named score bounds this property.
+// Polarity returns the share of N, O and F, in upper or lower case, among all letters except H. The
+// run named score bounds this property.
 func Polarity(text string) float64 {
 	polar, letters := 0, 0
 	for _, c := range strings.ToUpper(text) {

@@ -34,7 +34,7 @@ const (
 	part  = 10  // steps between checks of the time
 )
 
-// Run trains the network and returns the number of steps made.
+// Run trains the network and returns the number of steps that this call made.
 func Run(ctx context.Context, t *train.Trainer, c Config) (made int, err error) {
 	if c.Checkpoint != "" {
 		if err := resume(ctx, t, c.Checkpoint); err != nil {

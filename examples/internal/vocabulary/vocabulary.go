@@ -12,7 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 )
 
-// Read reads the tokens of a file, or uses the 256 bytes if file is "", and adds a token for
+// Read returns the tokens in a file or, if file is "", the 256 bytes as tokens. It adds a token for
 // padding. The file is a tokenizer.json, or a vocab.json in the format of GPT-2.
 func Read(file string) (text.Vocabulary, error) {
 	if file == "" {

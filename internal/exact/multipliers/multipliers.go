@@ -9,7 +9,8 @@ import (
 	"math/big"
 )
 
-// Outcome classifies the constraints E[g] ≤ 0 (for equalities, E[g] = 0) on a list of states.
+// Outcome classifies the constraints E[g] ≤ 0 (for equalities, E[g] = 0) on a list of states, by
+// whether finite optimal multipliers λ* exist.
 type Outcome int
 
 // The outcomes of [Decide].

@@ -13,11 +13,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
-// Chain is a random Markov chain of ChainSites tokens out of ChainTokens, conditioned on a random
-// automaton. It is the reference experiment for samplers of a chain conditioned on a language.
-// The start probabilities are drawn from the Dirichlet distribution with parameter 0.7, the rows
-// of the transition matrix from that with 0.4. The automaton has three states, one of which is
-// accepting. The probability P(C) of its language C is between 0.02 and 0.8.
+// Chain is a random Markov chain of length ChainSites over ChainTokens tokens, conditioned on a
+// random automaton. It is the reference experiment for samplers of a chain conditioned on a
+// language. The start probabilities are drawn from the Dirichlet distribution with parameter 0.7,
+// the rows of the transition matrix from that with 0.4. The automaton has three states, one of
+// which is accepting. The probability P(C) of its language C is between 0.02 and 0.8.
 type Chain struct {
 	Start, Trans []float64            // start probabilities and transition matrix (row-major)
 	Next         []int32              // next states of the automaton, states × tokens

@@ -92,8 +92,8 @@ func Chequered(t *testing.T, rows, cols int) *model.Ising {
 	return m
 }
 
-// Observed makes as many steps of the method as the argument draws from each state. Entry [x][y]
-// of the result is the number of steps from state x to state y.
+// Observed counts the transitions of a method. Entry [x][y] of the result is the number of steps
+// from state x to state y. From each state it makes as many steps as the argument draws.
 func Observed(t *testing.T, m energy.Model, method sampler.Method, draws int, seed uint64) [][]int {
 	t.Helper()
 	k, err := method.Kernel(context.Background(), m, sampler.BlockSize)

@@ -4,9 +4,9 @@ import (
 	"math"
 )
 
-// Frequencies returns log-weights for sites × (len(alphabet) + 1) symbols, the same at every
-// site. A character has its smoothed frequency in the lines, times the probability 1 − 1/average
-// that the text continues. The last symbol ends and pads the text, and has log-weight 0.
+// Frequencies returns log-weights for sites × (len(alphabet) + 1) symbols, the same at every site.
+// The weight of a character is its smoothed frequency in the lines times 1 − 1/average, the
+// probability that the text continues. The last symbol ends and pads the text; its log-weight is 0.
 func Frequencies(lines []string, alphabet []rune, sites int, average float64) []float32 {
 	n, sum := map[rune]float64{}, 0.0
 	for _, line := range lines {
