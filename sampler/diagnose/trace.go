@@ -84,7 +84,7 @@ func newTrace(functions int) *Trace {
 // NewStreamingTrace returns a trace that needs constant memory, 1.6 KB per chain and function. The
 // functions f must satisfy the rules of [NewTrace]. The length of the run need not be known. The
 // values of a function on a chain are condensed into 32 to 64 batches of consecutive draws. The
-// batch size doubles when there would be more batches. Its [Summary] has
+// batch size doubles when there would be more batches. The [Summary] of the trace has
 //
 //   - the mean and the standard deviation of all draws,
 //   - MCSE and ESSMean by batch means, with batches of √n draws or more for n draws. The variance
@@ -95,7 +95,7 @@ func newTrace(functions int) *Trace {
 //     error [ErrTooFew],
 //   - MCSEChains, by the variance of the chain means alone, and RHatNested,
 //   - RHat as the plain split statistic without ranks (Gelman et al. 2013); it compares the first
-//     and the second half of the complete batches, which omits at most 2 batches in 34.
+//     and the second half of the complete batches, and so omits at most 2 batches in 34.
 //
 // It has no quantiles and no bulk or tail effective sample size; their error is [ErrStreaming].
 func NewStreamingTrace(f ...func(x []int32) float64) *Trace {

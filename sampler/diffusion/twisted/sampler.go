@@ -26,16 +26,16 @@ import (
 // Equations and inequalities hold to the rounding of float32. The distribution is approximate: see
 // the package doc.
 //
-// The following table is for mixtures of five Gaussians in eight dimensions given two equations. It
-// lists energy distances to the conditional distribution, in units of the energy distance of exact
-// draws. The closed form draws exactly, ancestral is a diffusion with the exact conditional
-// distribution, and particles is a Sampler. The second line has projection methods (see
+// The following table is for mixtures of five Gaussians in eight dimensions, conditioned on two
+// equations. It lists energy distances to the conditional distribution, in units of the energy
+// distance of exact draws. The closed form draws exactly, ancestral is a diffusion with the exact
+// conditional distribution, and particles is a Sampler. The second line has projection methods (see
 // diffusion.Config.ProjectState):
 //
 //	closed form 1.9 ± .7   ancestral .8 ± .5   particles 1.5 ± .1
 //	cps 13   pdm 31   prodigy 31   cps-metric 33   noise-corrected 34   cop-ft 37
 //
-// It is the output of go test -run Table -table 8 -samples 2000 -seeds 2 -v, which names the
+// The table is the output of go test -run Table -table 8 -samples 2000 -seeds 2 -v, which names the
 // settings. The next table is for 10,000 samples and the inequalities (flag -inequalities) in the
 // first column. It uses 8 seeds for the particles and 8 to 32 for the other methods:
 //
