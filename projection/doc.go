@@ -1,10 +1,9 @@
 // Package projection makes a model's predictions satisfy constraints. It projects distributions
 // over sequences onto a feasible set, or conditions them on it.
 //
-// The distributions are factorised: the token of each site, that is, of each position in the
-// sequence, is chosen independently. Its probabilities are given by a table of log-weights, with
-// one row per site and one column per level (possible token). A denoiser, for example, computes
-// such a table. If the constraint is a language, all results are exact.
+// The distributions are factorised: the token of each site (position) is chosen independently, by a
+// table of log-weights such as a denoiser computes. The table has a row per site and a column per
+// level (possible token). If the constraint is a language, all results are exact.
 //
 // # What to use
 //
