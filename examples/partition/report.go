@@ -137,7 +137,7 @@ func show(format string, v *float64) string {
 	return fmt.Sprintf(format, *v)
 }
 
-// Warnings returns a warning if the chains disagree.
+// Warnings returns a warning if the chains disagree with each other.
 func (r *report) Warnings() []string {
 	if r.RHat != nil && *r.RHat <= rhatLimit {
 		return nil

@@ -94,7 +94,7 @@ func (l *Lock) Release() {
 	}
 }
 
-// Stamp identifies a generation of a file.
+// Stamp identifies a generation of a file (see [Save]), so that a replacement can be detected.
 type Stamp struct{ info os.FileInfo }
 
 // StampOf returns the stamp of the file path, or the zero value if the file is missing.

@@ -8,7 +8,7 @@ type Model = laws.Model
 // Size returns the number of states, levels^sites; see [laws.Size].
 func Size(sites, levels int) int { return laws.Size(sites, levels) }
 
-// Index returns the index of a state, Σ_i x_i·levels^i; see [laws.Index].
+// Index returns the index of the state x, Σ_i x_i·levels^i; see [laws.Index].
 func Index(x []int32, levels int) int { return laws.Index(x, levels) }
 
 // State stores in x the state with index k; see [laws.State].

@@ -98,7 +98,7 @@ func Sum(v []float64) float64 {
 // less than 2⁵³ times the absolute value of the sum, the error is about one rounding of the sum.
 type Accumulator struct{ s, c float64 }
 
-// Add adds v.
+// Add adds v to the sum.
 func (a *Accumulator) Add(v float64) {
 	t := a.s + v
 	if math.Abs(a.s) >= math.Abs(v) {
@@ -109,5 +109,5 @@ func (a *Accumulator) Add(v float64) {
 	a.s = t
 }
 
-// Value returns the sum.
+// Value returns the compensated sum of all numbers added so far.
 func (a *Accumulator) Value() float64 { return a.s + a.c }

@@ -6,7 +6,7 @@ import "fmt"
 // largest space enumerated by the tests, the 5×5 binary torus, has 2²⁵ states.
 const maxStates = 1 << 27
 
-// Size returns levels^sites. It panics if either is < 1 or the result exceeds
+// Size returns the number of states, levels^sites. It panics if either is < 1 or the result exceeds
 // 2²⁷.
 func Size(sites, levels int) int {
 	if sites < 1 || levels < 1 {
@@ -25,7 +25,8 @@ func Size(sites, levels int) int {
 	return n
 }
 
-// Index returns Σ_i x_i·levels^i. It panics if a level is outside 0…levels−1.
+// Index returns the index of the state x, Σ_i x_i·levels^i. It panics if a level is outside
+// 0…levels−1.
 func Index(x []int32, levels int) int {
 	k := 0
 	for i := len(x) - 1; i >= 0; i-- {

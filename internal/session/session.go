@@ -15,10 +15,10 @@
 //     panic as a *pool.Panic. The next Run continues.
 //   - After any other error the run is also as it was before the step, and the next Run tries the
 //     step again.
-//   - If the run has a checkpoint path, the file is saved after every Every steps (chains: at the
-//     end of the round), at the end of a Run, and when the context ends a Run. After any other
-//     error it is not saved, unless the steps of the run are finished samples, which must not be
-//     lost. If saving fails, Run returns that error.
+//   - If the run has a checkpoint path, the file is saved each time Checkpoint.Every steps have
+//     been made, at the end of a Run, and when the context ends a Run. Chains save it at the end
+//     of the round. After any other error it is not saved, unless the steps of the run are
+//     finished samples, which must not be lost. If saving fails, Run returns that error.
 //   - While Run is active the checkpoint file is locked. It is an error if another process or
 //     runner has locked the file, or has replaced it since this run loaded it.
 //   - A checkpoint holds the settings, the frames of state, and the checkpoints of inner runs. It

@@ -119,8 +119,8 @@ func (s *GridState) Spread(x []int32, job int) {
 	simd.UnpackBits(x[64*lo:min(64*hi, s.sites)], s.own(lo, hi))
 }
 
-// Pack sets the sites to the lattice x of levels 0 and 1, row-major. It does not count
-// neighbours; call Count for that.
+// Pack sets the state to the lattice x, which holds the levels 0 and 1 row by row. It does not
+// count neighbours; call Count for that.
 func (s *GridState) Pack(x []int32) {
 	clear(s.bits)
 	v := s.own(0, s.words)

@@ -244,7 +244,7 @@ func (s *State) Spread(x []int32, job, jobs int) {
 	simd.SpreadBits(x[lo*cols:hi*cols], s.colour[0][s.pad:], s.colour[1][s.pad:], lo*s.n, s.n)
 }
 
-// Pack sets the state to that of the lattice x, whose levels are 0 and 1, row-major.
+// Pack sets the state to the lattice x, which holds the levels 0 and 1 row by row.
 func (s *State) Pack(x []int32) {
 	for c := range s.colour {
 		clear(s.colour[c])

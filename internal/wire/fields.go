@@ -120,7 +120,7 @@ func (f *Fields) Float64s(v []float64) {
 	read(f, v, ReadFloat64s)
 }
 
-// Uint64s appends or reads v.
+// Uint64s appends or reads v, eight bytes each.
 func (f *Fields) Uint64s(v []uint64) {
 	if !f.reading {
 		f.body = AppendUint64s(f.body, v...)
@@ -136,7 +136,7 @@ func (f *Fields) Float32s(v []float32) {
 	read(f, v, ReadFloat32s)
 }
 
-// Int32s appends or reads v.
+// Int32s appends or reads v, four bytes each.
 func (f *Fields) Int32s(v []int32) {
 	if !f.reading {
 		f.body = AppendInt32s(f.body, v)
