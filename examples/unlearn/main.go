@@ -1,6 +1,7 @@
 // Unlearn removes a part of a distribution: three Gaussians on a grid forget one of them, and a
 // model of words forgets a dialect. It shows the cost of forgetting in the three formulations of
-// Khalafi, Ribeiro and Ding (2026). For the words it also finds the multiplier by sampling.
+// Khalafi, Ribeiro and Ding (2026). For the words it also finds the multiplier by sampling. On
+// random problems with several concepts it compares a multiplier for each with equal weights.
 //
 //	go -C examples run ./unlearn
 //	go -C examples run ./unlearn -out out
@@ -97,6 +98,9 @@ func run(ctx context.Context, o options) (*report, error) {
 		return nil, err
 	}
 	if r.Words, err = w.unlearn(ctx, o); err != nil {
+		return nil, err
+	}
+	if r.Several, err = several(ctx); err != nil {
 		return nil, err
 	}
 	if o.Dir != "" {
