@@ -9,7 +9,8 @@
 //
 // With -network it trains a network on the three Gaussians and fine-tunes its weights until
 // bounds hold. It compares the resulting distribution with the optimum by quadrature. A second
-// network, of words, forgets the dialect down to -goal and is evaluated by sums over all words.
+// network, of words, forgets the dialect down to -goal and is evaluated by sums over all words. With
+// -out the page shows samples of the first network before and after.
 package main
 
 import (

@@ -154,7 +154,7 @@ func TestPicture(t *testing.T) {
 // and the forgotten part is less likely afterwards.
 func TestNetwork(t *testing.T) {
 	exact.SkipUnderRace(t)
-	o, err := parse([]string{"-network", "-training", "150", "-levels", "0.5", "-goal", "0.95"})
+	o, err := parse([]string{"-network", "-training", "150", "-levels", "0.5", "-goal", "0.95", "-out", t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,6 +162,7 @@ func TestNetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	picturetest.Album(t, r.Figures(), "points")
 	methods := []string{"before", "exact likelihood-ratio", "exact reverse-kl", "exact forward-kl", "primal-dual", "dual only"}
 	if len(r.Rows) != len(methods) || r.Steps != 45 || r.Before != 150 {
 		t.Fatalf("%+v", r)
