@@ -1,6 +1,7 @@
 // Unlearn removes a part of a distribution: three Gaussians on a grid forget one of them, and a
 // model of words forgets a dialect. It shows the cost of forgetting in the three formulations of
-// Khalafi, Ribeiro and Ding (2026). For the words it also finds the multiplier by sampling.
+// Khalafi, Ribeiro and Ding (2026). For the words it also finds the multiplier by sampling. On
+// random problems with several concepts it compares a multiplier for each with equal weights.
 //
 //	go -C examples run ./unlearn
 //	go -C examples run ./unlearn -out out
@@ -8,7 +9,8 @@
 //
 // With -network it trains a network on the three Gaussians and fine-tunes its weights until
 // bounds hold. It compares the resulting distribution with the optimum by quadrature. A second
-// network, of words, forgets the dialect down to -goal and is evaluated by sums over all words.
+// network, of words, forgets the dialect down to -goal and is evaluated by sums over all words. With
+// -out the page shows samples of the first network before and after.
 package main
 
 import (
@@ -97,6 +99,9 @@ func run(ctx context.Context, o options) (*report, error) {
 		return nil, err
 	}
 	if r.Words, err = w.unlearn(ctx, o); err != nil {
+		return nil, err
+	}
+	if r.Several, err = several(ctx); err != nil {
 		return nil, err
 	}
 	if o.Dir != "" {

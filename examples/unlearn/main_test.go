@@ -99,6 +99,22 @@ func TestWordsForget(t *testing.T) {
 	}
 }
 
+// A multiplier for each of several concepts never costs more than equal weights, and usually less.
+func TestSeveral(t *testing.T) {
+	rows, err := several(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, r := range rows {
+		if r.Concepts != []int{2, 3, 4, 0}[k] || r.NoDearer != r.Problems || !(r.Least > -1e-6 && r.Median > 0.05 && r.Most < 1) {
+			t.Errorf("%+v", r)
+		}
+	}
+	if last := rows[len(rows)-1]; last.Problems != problems || rows[0].Problems+rows[1].Problems+rows[2].Problems != problems {
+		t.Errorf("%+v", last)
+	}
+}
+
 func TestText(t *testing.T) {
 	text := do(t, append(quick, "-levels", "0.2,0.02")...).String()
 	for _, want := range []string{"0.208", "0.460", "no distribution of forward-kl leaves less than", "before"} {
@@ -138,7 +154,7 @@ func TestPicture(t *testing.T) {
 // and the forgotten part is less likely afterwards.
 func TestNetwork(t *testing.T) {
 	exact.SkipUnderRace(t)
-	o, err := parse([]string{"-network", "-training", "150", "-levels", "0.5", "-goal", "0.95"})
+	o, err := parse([]string{"-network", "-training", "150", "-levels", "0.5", "-goal", "0.95", "-out", t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,6 +162,7 @@ func TestNetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	picturetest.Album(t, r.Figures(), "points")
 	methods := []string{"before", "exact likelihood-ratio", "exact reverse-kl", "exact forward-kl", "primal-dual", "dual only"}
 	if len(r.Rows) != len(methods) || r.Steps != 45 || r.Before != 150 {
 		t.Fatalf("%+v", r)

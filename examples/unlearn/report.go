@@ -16,6 +16,8 @@ import (
 type report struct {
 	Curve []point     `json:"curve"` // trade-off curve of the grid
 	Words *wordReport `json:"words"`
+	// several concepts: a multiplier each against equal weights
+	Several []severalRow `json:"several"`
 
 	picture.Album `json:"-"`
 
@@ -69,6 +71,7 @@ func (r *report) String() string {
 	fmt.Fprintf(t, "chains\t%.4f\t%.4f\t%.4f\t%.4f\t%s\t\n", w.Lambda, w.Unlearned, w.UnlearnedSE, w.After, se)
 	fmt.Fprintf(t, "exact\t%.4f\t%.4f\t\t%.4f\t\t\n", w.ExactLambda, w.Goal, w.ExactAfter)
 	t.Flush()
+	severalTable(&b, r.Several)
 	return b.String()
 }
 
