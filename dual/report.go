@@ -38,7 +38,8 @@ type Line struct {
 	RHat, ESS float64 // R-hat and effective sample size of the chains; NaN if undefined
 
 	// Status is "binding" if λ is not 0 and the mean is at its bound, up to the tolerance or two
-	// standard errors, so the mean may be slightly beyond the bound; "slack" or "violated";
+	// standard errors, so the mean may be slightly beyond the bound, as the printed report says;
+	// "slack" or "violated";
 	// "undecided" if the mean is within two standard errors of the limit set by the tolerance;
 	// "not settled" if λ is larger than the slack allows; or "not converged" if the chains disagree.
 	Status string
@@ -205,10 +206,22 @@ func (r *Report) String() string {
 		if r.Steps > 0 {
 			fmt.Fprintf(w, "\t%.4g\t%.3g", l.RHat, l.ESS)
 		}
-		fmt.Fprintf(w, "\t%s\n", l.Status)
+		fmt.Fprintf(w, "\t%s\n", l.status())
 	}
 	w.Flush()
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// status formats the status, and says why a bound that the mean exceeds counts as binding.
+func (l *Line) status() string {
+	beyond := max(l.Low-l.Value, l.Value-l.High)
+	switch {
+	case l.Status != "binding" || l.Low == l.High || l.SE == 0 || beyond <= 0:
+		return l.Status
+	case beyond <= float64(confidence*l.SE):
+		return "binding (within 2 s.e.)"
+	}
+	return "binding (within tolerance)"
 }
 
 // wanted formats the bounds of the line.
