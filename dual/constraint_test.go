@@ -175,10 +175,14 @@ func TestReport(t *testing.T) {
 	require.Equal(t, `does not hold within 0.05, 7 steps of 3 states, dual value -2.5
 constraint  mean   ± se  wanted  λ    price  R-hat  ESS  status
 a           4      0.1   ≤ 5 kg  0    0      1      9    slack
-b           1.999  0.01  ≥ 2     1    1      1      9    binding
+b           1.999  0.01  ≥ 2     1    1      1      9    binding (within 2 s.e.)
 c           0.3    0.01  ≤ 0     0.5  -0.5   1      9    violated
 row 3       0.02   0.05  ≤ 0     0    0      NaN    NaN  undecided
 e           -0.4   0.01  ≤ 0     2    -2     1      9    not settled`, r.String())
+	c.ViolationSE[1] = 0.0001
+	require.Contains(t, c.Report(0.05).String(), "binding (within tolerance)\n")
+	c.Violation[1] = -0.001
+	require.Contains(t, c.Report(0.05).String(), "binding\n")
 	b := exact.Must(json.Marshal(r))
 	require.Contains(t, string(b), `{"name":"a","unit":"kg","value":4,"se":0.1,"low":null,"high":5,"lambda":0,"price":0,"rhat":1,"ess":9,"status":"slack"}`)
 	require.Contains(t, string(b), `"dual":-2.5,"steps":7,"states":3}`)

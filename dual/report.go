@@ -41,7 +41,7 @@ type Line struct {
 	//
 	//   - "slack": the constraint holds, and no other case applies;
 	//   - "binding": λ is not 0 and the mean is at its bound, up to the tolerance or two standard
-	//     errors, so it may be slightly beyond the bound;
+	//     errors, so it may be slightly beyond the bound, as the printed report says;
 	//   - "not settled": λ·E[g] is beyond the tolerance by more than two standard errors;
 	//   - "undecided": the mean is within two standard errors of the limit set by the tolerance;
 	//   - "violated": the mean is beyond that limit by more than two standard errors;
@@ -212,10 +212,22 @@ func (r *Report) String() string {
 		if r.Steps > 0 {
 			fmt.Fprintf(w, "\t%.4g\t%.3g", l.RHat, l.ESS)
 		}
-		fmt.Fprintf(w, "\t%s\n", l.Status)
+		fmt.Fprintf(w, "\t%s\n", l.status())
 	}
 	w.Flush()
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// status formats the status, and says why a bound that the mean exceeds counts as binding.
+func (l *Line) status() string {
+	beyond := max(l.Low-l.Value, l.Value-l.High)
+	switch {
+	case l.Status != "binding" || l.Low == l.High || l.SE == 0 || beyond <= 0:
+		return l.Status
+	case beyond <= float64(confidence*l.SE):
+		return "binding (within 2 s.e.)"
+	}
+	return "binding (within tolerance)"
 }
 
 // wanted formats the bounds of the line.

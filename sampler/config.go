@@ -77,6 +77,10 @@ type Config struct {
 	// each time it has made Every more draws, but at most once every few milliseconds. If saving
 	// fails, Run returns the error.
 	//
+	// To resume, create chains with the same settings and call LoadFile before Run. Observe then
+	// receives only the draws that this process makes; for all draws of the run, set DrawsFile and
+	// call diagnose.Replay.
+	//
 	// A Run locks the file Path by creating a file Path.lock, which exists until the Run ends. Run
 	// returns an error if another run, in this or another process, has locked Path or has replaced
 	// the file since it was loaded. Locks between processes use flock on Linux, macOS and BSD, and
