@@ -190,7 +190,7 @@ func Shares(name, title, axis string, places []string, groups []Group) (*Figure,
 	return &Figure{Name: name, Title: title, Panels: []*plot.Plot{p}, Legend: legend}, err
 }
 
-// Tilt rotates the names of places by 90 degrees, which gives long names room.
+// Tilt rotates the names of places by 90 degrees, for long names.
 func (f *Figure) Tilt() {
 	for _, p := range f.Panels {
 		l := &p.X.Tick.Label
