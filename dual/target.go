@@ -6,8 +6,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// Target is a distribution with multipliers, such as a [Lagrangian] on tokens or a [RealLagrangian]
-// on reals. Its methods have the meaning documented at [Lagrangian]. A target may also implement
+// Target is a distribution whose constraints are weighted by Lagrange multipliers. Examples are
+// [Lagrangian] for tokens and [RealLagrangian] for reals. The methods do what the methods of
+// [Lagrangian] with the same names do. A target may also implement
 // [Described], [Prover] and [Enumerable].
 type Target[S energy.Site] interface {
 	Len() int

@@ -28,8 +28,8 @@ type Noised[S Site] struct {
 	// unless the denoiser keeps data per sample.
 	Sample []int
 
-	// Src holds the random source of each state, for denoisers that make random draws.
-	// Diffusions set it. It may be nil for other denoisers.
+	// Src holds a random source for each state. Diffusions set it. It may be nil for denoisers
+	// that make no random draws.
 	Src []rand.Source
 
 	// Clean, unless nil, marks the entries of X that are known without noise because they are

@@ -476,7 +476,7 @@ func (m binaryQuadratic) Field(e []float64, h []float32, x []int32) {
 type pairwiseQuadratic struct{ *Quadratic }
 
 // Pairs returns the energy as a quadratic function of the bits x; it implements [energy.Pairwise].
-// It converts a dense matrix to sparse rows.
+// A matrix that is stored densely is converted to sparse rows in every call.
 func (m pairwiseQuadratic) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
 	step := m.values[1] - m.values[0]
 	unit := float64(step * step)

@@ -67,7 +67,8 @@ func (r *Reduced) State(x, y []int32, stride int) {
 	}
 }
 
-// Scope returns the remaining variables of a scope, by their new numbers.
+// Scope returns the variables of the given scope that remain after the reduction. The argument
+// holds the original numbers of the variables, the result their new ones.
 func (r *Reduced) Scope(scope []int32) []int32 {
 	left := make([]int32, 0, len(scope))
 	for _, v := range scope {

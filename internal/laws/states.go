@@ -58,8 +58,9 @@ func States(sites, levels int) [][]int32 {
 	return s
 }
 
-// Tally adds to counts[k] the number of rows of x (rows × sites) with index k. It panics unless
-// len(counts) = levels^sites and sites divides len(x).
+// Tally counts how often each state occurs among the rows of x (rows × sites). It adds to
+// counts[k] the number of rows that hold the state numbered k. It panics unless len(counts) =
+// levels^sites and sites divides len(x).
 func Tally(counts []int, x []int32, sites, levels int) {
 	if n := Size(sites, levels); len(counts) != n {
 		panic(fmt.Sprintf("laws: len(counts) = %d, want %d", len(counts), n))

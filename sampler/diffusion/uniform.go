@@ -126,9 +126,9 @@ func (p *uniform) Reweight(v []float32, xt, xs []int32, t, s float64) {
 	p.raise(v, xt, p.Alpha(t), -1)
 }
 
-// Posterior implements [Factorised]. For a site where p(v) is the predicted probability of the
-// clean token v, let n(v) = q(x_t | v). With V and α_{t|s} as in [Uniform], the sum over v of
-// p(v)·q(x_s = l | x_t, v) is
+// Posterior implements [Factorised]. It computes Σ_v p(v)·q(x_s = l | x_t, v) for every site and
+// token l, where p(v) is the predicted probability of the clean token v. With n(v) = q(x_t | v),
+// and V and α_{t|s} as in [Uniform], this equals
 //
 //	(α_{t|s}·1[l=x_t] + (1−α_{t|s})/V)·(α_s·p(l)/n(l) + (1−α_s)/V·Σ_v p(v)/n(v)).
 func (p *uniform) Posterior(dst, v []float32, x []int32, t, s float64) {
