@@ -150,7 +150,7 @@ func (e *RealErasure) Denoise(ctx context.Context, v []float32, q energy.Noised[
 			r.last[i] = 0
 			for at := s * e.sites; at < (s+1)*e.sites; at++ {
 				d := float64(v[at]) - float64(table[at])
-				r.last[i] += float64(d*d) / 2
+				r.last[i] += float64(float64(d*d) / 2)
 			}
 		}
 	}

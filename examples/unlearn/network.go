@@ -41,7 +41,7 @@ const (
 	furthest  = 3.8   // half the side length of the grid
 	mostRatio = 3     // upper bound on q_u/q, because the forgotten Gaussian is a third of q
 
-	finalDraws = 16384 // samples at the end of unlearning
+	finalDraws = 16384 // samples at the end of unlearning, and at most 20 for each of its steps
 
 	// Unlearning takes three tenths of the steps of pre-training, and looks at the bound some ten
 	// times by many samples: the network needs about this many steps to follow λ. With a look
@@ -362,7 +362,7 @@ func (o options) tuned(ctx context.Context, net *neural.Transformer, data []floa
 	part := func(x []float32) float64 { return min(1, ratio(x)/mostRatio) }
 	t, err := finetune.New(ctx, net, data, []finetune.Concept[float32]{{Has: part, Bound: wanted / mostRatio}}, finetune.Config[float32]{
 		Real: train.Flow{}, Model: denoise.Velocity{Denoiser: f.reals}, Sample: o.sample,
-		Train: train.Config{Steps: steps, Batch: batch, Rate: tuning, Seed: o.seed}, Inner: max(1, steps/pointLooks), Draws: pointDraws, Final: finalDraws,
+		Train: train.Config{Steps: steps, Batch: batch, Rate: tuning, Seed: o.seed}, Inner: max(1, steps/pointLooks), Draws: pointDraws, Final: min(finalDraws, 20*steps),
 	})
 	if err != nil {
 		return 0, err
