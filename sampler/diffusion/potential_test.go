@@ -157,7 +157,7 @@ func TestPotentialsThatAreNone(t *testing.T) {
 	require.ErrorContains(t, make(math.NaN()), "potential = NaN")
 	require.ErrorContains(t, make(math.Inf(1)), "potential = +Inf")
 	_, err := diffusion.NewParticles(t.Context(), p.denoiser, process, diffusion.ParticlesConfig{})
-	require.ErrorContains(t, err, "or a Potential")
+	require.ErrorContains(t, err, "or Potential set")
 	_, err = diffusion.NewParticles(t.Context(), p.denoiser, diffusion.Remask{Mask: refK}, diffusion.ParticlesConfig{
 		Potential: func([]float64, []int32, []float64) {},
 	})
