@@ -268,6 +268,20 @@ func (e *Erasure) terminals(g []float64, r *tokenPath) {
 	}
 }
 
+// predictions stores the predictions of base in v and those of each denoiser of away in tables.
+func predictions[S energy.Site](ctx context.Context, v []float32, tables [][]float32, base energy.Denoiser[S], away []energy.Denoiser[S], q energy.Noised[S]) error {
+	if err := base.Denoise(ctx, v, q); err != nil {
+		return err
+	}
+	for i, a := range away {
+		tables[i] = slices.Grow(tables[i][:0], len(v))[:len(v)]
+		if err := a.Denoise(ctx, tables[i], q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Denoise stores in v the combined predictions of p_λ; it implements energy.Denoiser. It returns an
 // error if q gives weight to a token to which a distribution to move away from gives none. It also
 // returns an error if tokens are revealed in a way for which the Erasure cannot measure the
@@ -279,14 +293,8 @@ func (e *Erasure) Denoise(ctx context.Context, v []float32, q energy.Noised[int3
 	if e.terminal && slices.Contains(q.Clean, true) {
 		return fmt.Errorf("unlearn: Erasure: tokens are given, want none after Terminal: it measures all that was drawn")
 	}
-	if err := e.base.Denoise(ctx, v, q); err != nil {
+	if err := predictions(ctx, v, e.tables, e.base, e.away, q); err != nil {
 		return err
-	}
-	for i, a := range e.away {
-		e.tables[i] = slices.Grow(e.tables[i][:0], len(v))[:len(v)]
-		if err := a.Denoise(ctx, e.tables[i], q); err != nil {
-			return err
-		}
 	}
 	if q.Sample == nil && len(q.Time) > 0 {
 		return fmt.Errorf("unlearn: Erasure: Noised.Sample = nil, want the number of every state: what was erased is counted by sample")

@@ -124,14 +124,8 @@ func (e *RealErasure) Denoise(ctx context.Context, v []float32, q energy.Noised[
 	if q.Sample == nil && len(q.Alpha) > 0 {
 		return fmt.Errorf("unlearn: RealErasure: Noised.Sample = nil, want the number of every state: what was erased is counted by sample")
 	}
-	if err := e.base.Denoise(ctx, v, q); err != nil {
+	if err := predictions(ctx, v, e.tables, e.base, e.away, q); err != nil {
 		return err
-	}
-	for i, a := range e.away {
-		e.tables[i] = slices.Grow(e.tables[i][:0], len(v))[:len(v)]
-		if err := a.Denoise(ctx, e.tables[i], q); err != nil {
-			return err
-		}
 	}
 	c := rest(e.lambda)
 	for at, x := range v {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/gibbsite-go/gibbsite/projection/proximal"
 )
 
@@ -76,16 +78,7 @@ func newCritic(p *problem, x []float32) *critic {
 }
 
 // logMean returns log of the mean of exp(v).
-func logMean(v []float64) float64 {
-	top, sum := math.Inf(-1), 0.0
-	for _, x := range v {
-		top = max(top, x)
-	}
-	for _, x := range v {
-		sum += math.Exp(x - top)
-	}
-	return top + math.Log(sum/float64(len(v)))
-}
+func logMean(v []float64) float64 { return floats.LogSumExp(v) - math.Log(float64(len(v))) }
 
 // apart returns ‖x − y‖.
 func apart(x, y []float32) float64 {
@@ -99,17 +92,12 @@ func apart(x, y []float32) float64 {
 
 // weights stores the transport from a window whose distances to y are cost.
 func (c *critic) weights(dst, cost []float64) {
-	top, sum := math.Inf(-1), 0.0
 	for j := range dst {
 		dst[j] = (c.g[j] - cost[j]) / c.eps
-		top = max(top, dst[j])
 	}
-	for j := range dst {
-		dst[j] = math.Exp(dst[j] - top)
-		sum += dst[j]
-	}
-	for j := range dst {
-		dst[j] /= sum
+	z := floats.LogSumExp(dst)
+	for j, v := range dst {
+		dst[j] = math.Exp(v - z)
 	}
 }
 
