@@ -3,6 +3,7 @@ package anneal
 import (
 	"context"
 	"math"
+	"math/bits"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -124,6 +125,30 @@ func TestCooling(t *testing.T) {
 	assert.Equal(t, []float64{1, 1}, []float64{from, to})
 	_, _, err = Cooling(nil, 1)
 	assert.ErrorContains(t, err, "model = nil")
+}
+
+// Independent sets of the graph of binary words that differ in fewer than four of eight places:
+// a random set has dozens of conflicts per node, and a good one gains or loses single nodes.
+func TestCoolingUnderPenalties(t *testing.T) {
+	var q []model.Edge
+	for i := range 256 {
+		q = append(q, model.Edge{I: i, J: i, W: -1})
+		for j := range i {
+			if bits.OnesCount(uint(i^j)) < 4 {
+				q = append(q, model.Edge{I: i, J: j, W: 10})
+			}
+		}
+	}
+	m, err := model.NewQuadratic(256, q, model.Polynomial{})
+	require.NoError(t, err)
+	_, to, err := Cooling(m, 1)
+	require.NoError(t, err)
+	assert.InDelta(t, math.Log(25600), to, 1e-9)
+	a, err := New(t.Context(), m, mcmc.Metropolis{}, Config{Seed: 1})
+	require.NoError(t, err)
+	require.NoError(t, a.Run(t.Context(), 500))
+	_, e := a.Best()
+	assert.Equal(t, -16.0, e, "A(8,4) = 16")
 }
 
 // At the end of the default schedule hardly any of 1024 free spins in a field is

@@ -38,17 +38,22 @@ func Power(a float64) Schedule {
 }
 
 const (
-	coolingStates = 16   // number of random states at which Cooling computes differences
-	coolingHot    = 0.5  // acceptance probability of the steepest rise at the start
-	coolingCold   = 0.01 // expected number of excited sites at the end
-	coolingSmall  = 0.05 // quantile of the differences that counts as a small rise
+	coolingStates = 16 // number of random states at which Cooling computes differences
+	coolingMinima = 8  // number of these that descend, in at most coolingPasses over all sites
+	coolingPasses = 8
+	coolingNoise  = 0x1p-32 // rises below this part of the largest one are rounding errors
+	coolingHot    = 0.5     // acceptance probability of the steepest rise at the start
+	coolingCold   = 0.01    // expected number of excited sites at the end
+	coolingSmall  = 0.05    // quantile of the differences that counts as a small rise
 )
 
 // Cooling returns the first and the last inverse temperature for annealing a model. It computes
 // them from the energy differences of single-site changes at a few random states. At the first β,
-// the steepest rise of the energy is accepted with probability ½. At the last β, a rise at the 5 %
-// quantile of the non-zero differences is accepted with probability 0.01/sites. Hardly any site is
-// then excited in the end. If all differences are zero, both are 1.
+// the steepest rise of the energy is accepted with probability ½. At the last β, a small rise is
+// accepted with probability 0.01/sites, so that hardly any site is excited in the end. A small rise
+// is the 5 % quantile of the non-zero differences at the random states or, if it is smaller, the 5 %
+// quantile over the sites of their smallest rises near local minima. Under penalties for conflicts
+// the latter is much smaller. If all differences are zero, both inverse temperatures are 1.
 //
 // This is the rule of D-Wave's simulated-annealing sampler with two changes. The quantile replaces
 // the smallest difference, and the probability is divided by the number of sites. (A probability of
@@ -63,7 +68,12 @@ func Cooling(m energy.Model, seed uint64) (from, to float64, err error) {
 	r := sampler.NewStream(seed, math.MaxUint64) // the stream of a chain number that no run reaches
 	x, d := make([]int32, sites), make([]float64, levels)
 	var rises []float64
-	for range coolingStates {
+	most := 0.0
+	least := make([]float64, sites) // smallest rise of each site near local minima
+	for i := range least {
+		least[i] = math.Inf(1)
+	}
+	for k := range coolingStates {
 		for i := range x {
 			x[i] = int32(r.IntN(levels))
 		}
@@ -74,7 +84,19 @@ func Cooling(m energy.Model, seed uint64) (from, to float64, err error) {
 			c.Conditional(d, i, x)
 			for _, v := range d {
 				if v = math.Abs(v); v > 0 && !math.IsInf(v, 0) {
-					rises = append(rises, v)
+					rises, most = append(rises, v), max(most, v)
+				}
+			}
+		}
+		if k >= coolingMinima {
+			continue
+		}
+		descend(c, x, d)
+		for i := range sites {
+			c.Conditional(d, i, x)
+			for _, v := range d {
+				if v > float64(coolingNoise*most) && v < least[i] {
+					least[i] = v
 				}
 			}
 		}
@@ -83,9 +105,30 @@ func Cooling(m energy.Model, seed uint64) (from, to float64, err error) {
 		return 1, 1, nil
 	}
 	slices.Sort(rises)
-	from = -simd.Log(coolingHot) / rises[len(rises)-1]
-	to = simd.Log(float64(sites)/coolingCold) / rises[int(coolingSmall*float64(len(rises)))]
+	slices.Sort(least)
+	small := min(rises[int(coolingSmall*float64(len(rises)))], least[int(coolingSmall*float64(sites))])
+	from = -simd.Log(coolingHot) / most
+	to = simd.Log(float64(sites)/coolingCold) / small
 	return from, max(from, to), nil
+}
+
+// descend sets the sites of x in turn to their best levels, until none is better than the present
+// one or coolingPasses passes are made. The slice d is scratch memory for the levels of a site.
+func descend(c energy.Conditional, x []int32, d []float64) {
+	for range coolingPasses {
+		moved := false
+		for i := range x {
+			c.Conditional(d, i, x)
+			for l, v := range d { // v is NaN if the energy of x is infinite
+				if v < d[x[i]] {
+					x[i], moved = int32(l), true
+				}
+			}
+		}
+		if !moved {
+			return
+		}
+	}
 }
 
 // mostStages is the maximum number of temperatures of a run. Each temperature needs new kernels.
