@@ -7,6 +7,7 @@
 //	go -C examples run ./ising -graph G57.txt -anneal -seconds 30 -bound
 //	go -C examples run ./ising -method dmala,gwg-3,hb-10-1,auto -alpha 0.2
 //	go -C examples run ./ising -bias -out out
+//	go -C examples run ./ising -sets 32
 package main
 
 import (
@@ -28,7 +29,7 @@ type options struct {
 
 	graph, format, lattice, methods string
 	a, b, beta, alpha               float64
-	chains, steps, warmup           int
+	chains, steps, warmup, sets     int
 	seed                            uint64
 	anneal, bias, bound             bool
 	named                           bool    // whether -method was given
@@ -56,6 +57,7 @@ func parse(args []string) (options, error) {
 	o.Flags.Define(f)
 	f.BoolVar(&o.anneal, "anneal", false, "minimise the energy or, on a graph, find a large cut. Pairwise models are searched; others, and any model with -method, are annealed with the first kernel")
 	f.BoolVar(&o.bias, "bias", false, "measure how far DULA is from its target on a 3×3 torus, for several step sizes and for energies that are less and less quadratic")
+	f.IntVar(&o.sets, "sets", 0, "look for the largest cliques of known graphs, and for independent sets of so many random `graphs`")
 	f.BoolVar(&o.bound, "bound", false, "with -anneal, prove a bound on the cut or energy before the search")
 	f.Float64Var(&o.seconds, "seconds", 0, "stop -anneal after this many `seconds` of processor time of all cores together")
 	f.Float64Var(&o.target, "target", 0, "stop -anneal once it has found a `cut` this large or, without a graph, an energy this low")
@@ -73,6 +75,9 @@ func parse(args []string) (options, error) {
 	}
 	if o.bias && (o.anneal || o.Checkpoint != "" || given(f, "graph") || given(f, "lattice") || given(f, "method")) {
 		return o, fmt.Errorf("-bias goes with neither -anneal, -graph, -lattice, -method nor -checkpoint")
+	}
+	if o.sets < 0 || given(f, "sets") && (o.sets == 0 || o.bias || o.anneal || o.Checkpoint != "" || o.Dir != "" || given(f, "graph") || given(f, "lattice") || given(f, "method")) {
+		return o, fmt.Errorf("-sets = %d, want ≥ 1, without -anneal, -bias, -graph, -lattice, -method, -checkpoint and -out", o.sets)
 	}
 	o.named, o.targeted = given(f, "method"), given(f, "target")
 	if !o.anneal && (o.seconds != 0 || o.targeted) {
@@ -122,6 +127,9 @@ func given(f *flag.FlagSet, name string) bool {
 func run(ctx context.Context, o options) (*report, error) {
 	if o.bias {
 		return biases(ctx, o)
+	}
+	if o.sets > 0 {
+		return sets(ctx, o)
 	}
 	p, err := load(o)
 	if err != nil {

@@ -18,6 +18,7 @@ type report struct {
 	Exact      *exact    `json:"exact,omitempty"`
 	Methods    []figures `json:"methods,omitempty"`
 	Bias       *bias     `json:"bias,omitempty"`
+	Sets       *setSizes `json:"sets,omitempty"`
 	BestCut    *float64  `json:"best_cut,omitempty"`
 	BestEnergy *float64  `json:"best_energy,omitempty"`
 	Partition  []int32   `json:"partition,omitempty"` // best state
@@ -98,6 +99,9 @@ func value(e diagnose.Estimate) *float64 {
 }
 
 func (r *report) String() string {
+	if r.Sets != nil {
+		return r.Sets.String()
+	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s: %d sites\n", r.Model.Name, r.Model.Sites)
 	switch {

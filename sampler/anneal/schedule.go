@@ -53,7 +53,7 @@ const (
 // accepted with probability 0.01/sites, so that hardly any site is excited in the end. A small rise
 // is the 5 % quantile of the non-zero differences at the random states or, if it is smaller, the 5 %
 // quantile over the sites of their smallest rises near local minima. Under penalties for conflicts
-// the latter is much smaller. If all differences are zero, both inverse temperatures are 1.
+// it is much smaller. If all differences are zero, both inverse temperatures are 1.
 //
 // This is the rule of D-Wave's simulated-annealing sampler with two changes. The quantile replaces
 // the smallest difference, and the probability is divided by the number of sites. (A probability of

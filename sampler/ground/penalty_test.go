@@ -2,6 +2,7 @@ package ground_test
 
 import (
 	"math/bits"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -36,5 +37,38 @@ func TestPenalties(t *testing.T) {
 		require.NoError(t, s.Run(t.Context(), 30))
 		_, e := s.Best()
 		assert.Equal(t, -float64(c.most), e, "%d bits, penalty %v, %d rounds", c.bits, c.penalty, s.Len())
+	}
+}
+
+// A graph of 60 nodes is to be coloured in three colours, with one level per node and colour and a
+// penalty unless a node has exactly one. There is a colouring; single flips do not lead to it.
+func TestGroups(t *testing.T) {
+	for _, penalty := range []float64{1, 10, 0.3, 1e5 / 3} {
+		const nodes, colours = 60, 3
+		r := rand.New(rand.NewPCG(1, 3))
+		var q []model.Edge
+		for i := range nodes * colours {
+			q = append(q, model.Edge{I: i, J: i, W: -penalty})
+			for j := i / colours * colours; j < i; j++ {
+				q = append(q, model.Edge{I: i, J: j, W: 2 * penalty})
+			}
+		}
+		for i := range nodes {
+			for j := range i {
+				if i%colours != j%colours && r.Float64() < 0.12 {
+					for c := range colours {
+						q = append(q, model.Edge{I: i*colours + c, J: j*colours + c, W: 1})
+					}
+				}
+			}
+		}
+		m, err := model.NewQuadratic(nodes*colours, q, model.Polynomial{})
+		require.NoError(t, err)
+		least := -nodes*penalty + 1e-6
+		s, err := ground.New(m, ground.Config{Seed: 1, Stop: func(e float64) bool { return e < least }})
+		require.NoError(t, err)
+		require.NoError(t, s.Run(t.Context(), 50))
+		_, e := s.Best()
+		assert.Less(t, e, least, "penalty %v", penalty)
 	}
 }

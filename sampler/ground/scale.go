@@ -14,14 +14,16 @@ type scale struct{ hot, cold float64 }
 const (
 	// hotField is the inverse temperature hot times the root mean square of the local fields.
 	// coldGap is the inverse temperature cold times an energy difference: the quantile
-	// coldQuantile of the differences of single flips at coldStates random states or, if it is
-	// smaller, that of the smallest differences of the sites at local minima. Under a penalty the
-	// two differ: in a random set of nodes a node has many conflicts, in an independent set few.
-	// The values were chosen on tori, random graphs and planar graphs.
+	// coldQuantile of the differences of single flips at coldStates random states or, if this is
+	// less than coldRatio times as large, that of the smallest differences of the sites at local
+	// minima. It is so under penalties: in a random set of nodes a node has many conflicts, in an
+	// independent set few. The values were chosen on tori, random graphs and planar graphs, where
+	// the ratio is 1/6 at least.
 	hotField     = 0.3
 	coldGap      = 8.0
 	coldQuantile = 0.05
 	coldStates   = 16
+	coldRatio    = 0.125
 
 	// maxStretch is the largest ratio of the last to the first inverse temperature of a linear
 	// annealing run.
@@ -29,11 +31,12 @@ const (
 )
 
 // newScale computes the scale of a model from the mean square of its local fields and from the
-// energy differences at a few random states and local minima.
-func newScale[T number](g *system[T]) scale {
+// energy differences at a few random states and local minima. It returns gain = true if flipping
+// the pairs of p costs much less at local minima than single flips.
+func newScale[T number](g *system[T], p *pairs[T]) (c scale, gain bool) {
 	square, reach := 0.0, float64(g.reach) // squares relative to reach, which may be large
 	if reach == 0 {
-		return scale{1, 1}
+		return scale{1, 1}, false
 	}
 	for i, f := range g.field {
 		mean := float64(f) / reach
@@ -48,10 +51,8 @@ func newScale[T number](g *system[T]) scale {
 	r := sampler.NewStream(0, math.MaxUint64) // a stream that no search uses
 	x := newSpins(g)
 	var gaps []float64
-	least := make([]float64, g.sites()) // smallest difference of each site over the local minima
-	for i := range least {
-		least[i] = math.Inf(1)
-	}
+	// smallest differences of each site over the local minima, alone and with a partner
+	single, double := infinities(g.sites()), infinities(g.sites())
 	for range coldStates {
 		x.random(g, r)
 		for _, l := range x.loss {
@@ -63,7 +64,12 @@ func newScale[T number](g *system[T]) scale {
 		}
 		for i, l := range x.loss {
 			if l > g.nought {
-				least[i] = min(least[i], float64(l))
+				single[i] = min(single[i], float64(l))
+			}
+			for _, a := range p.row(i) {
+				if l := x.both(i, a); l > g.nought {
+					double[i] = min(double[i], float64(l))
+				}
 			}
 		}
 		if len(gaps) > 1<<20 {
@@ -71,10 +77,21 @@ func newScale[T number](g *system[T]) scale {
 		}
 	}
 	if len(gaps) == 0 {
-		return scale{hot, hot}
+		return scale{hot, hot}, false
 	}
-	return scale{hot, max(hot, coldGap/min(quantile(gaps), quantile(least)))}
+	least := quantile(single)
+	gap := quantile(gaps)
+	if least < float64(coldRatio*gap) {
+		gap = least
+	}
+	if both := quantile(double); least >= float64(pairGain*both) && !math.IsInf(least, 1) {
+		gap, gain = min(gap, both), true
+	}
+	return scale{hot, max(hot, coldGap/gap)}, gain
 }
+
+// infinities returns n infinities.
+func infinities(n int) []float64 { return slices.Repeat([]float64{math.Inf(1)}, n) }
 
 // quantile sorts v and returns its quantile coldQuantile.
 func quantile(v []float64) float64 {

@@ -58,6 +58,9 @@ import (
 //   - If sites have at most three neighbours on average, a sweep redraws an induced forest, some 85
 //     % of the sites, from its exact distribution given the other sites (Hamze and de Freitas
 //     2004).
+//   - If penalties tie groups of sites, every second sweep flips pairs, a site and one of its
+//     neighbours with strong bonds. This is used if at local minima it costs much less than any
+//     single flip, as where exactly one site of a group must have level 1.
 //   - On a square lattice without fields, open or periodic, with sites numbered row by row, every
 //     fourth round of the best search begins with a window. This is a part of at most 4,096 sites
 //     that omits at least one row and one column. It is set to its optimum given the levels
@@ -138,13 +141,18 @@ func New(m energy.Model, cfg Config) (*Search, error) {
 }
 
 func fill[T number](seekers []seeker, g *system[T], l *lattice, seed uint64) {
-	c := newScale(g)
-	forests, w := newForests(g), (*crowd)(nil)
-	if forests == nil && l == nil {
-		w = newCrowd(g)
+	p := newPairs(g)
+	c, gain := newScale(g, p)
+	var forests []forest[T]
+	var w *crowd
+	if !gain {
+		p, forests = nil, newForests(g)
+		if forests == nil && l == nil {
+			w = newCrowd(g)
+		}
 	}
 	for i := range seekers {
-		seekers[i] = newSearcher(g, l, forests, w, c, seed, uint64(i))
+		seekers[i] = newSearcher(g, l, p, forests, w, c, seed, uint64(i))
 	}
 }
 

@@ -46,6 +46,7 @@ const (
 type searcher[T number] struct {
 	g         *system[T]
 	lattice   *lattice    // lattice whose windows are optimised; nil if the model is not one
+	pairs     *pairs[T]   // partners of sites; nil if pairs are not flipped
 	forests   []forest[T] // forests that sweeps redraw; nil unless the model is sparse
 	scale     scale
 	crowd     *crowd // 64 annealed states; nil if one state is annealed
@@ -68,8 +69,8 @@ type searcher[T number] struct {
 	work int // work since the last check for a stop
 }
 
-func newSearcher[T number](g *system[T], l *lattice, forests []forest[T], w *crowd, c scale, seed, chain uint64) *searcher[T] {
-	s := &searcher[T]{g: g, lattice: l, forests: forests, crowd: w.empty(), scale: c, state: make([]int32, g.sites()), best: newSpins(g), now: newSpins(g), clusters: newClusters[T](g.sites())}
+func newSearcher[T number](g *system[T], l *lattice, p *pairs[T], forests []forest[T], w *crowd, c scale, seed, chain uint64) *searcher[T] {
+	s := &searcher[T]{g: g, lattice: l, pairs: p, forests: forests, crowd: w.empty(), scale: c, state: make([]int32, g.sites()), best: newSpins(g), now: newSpins(g), clusters: newClusters[T](g.sites())}
 	s.words.stream = *sampler.NewStream(seed, chain)
 	s.words.at = len(s.words.buf)
 	return s
@@ -196,15 +197,22 @@ func (s *searcher[T]) heat(sweeps int) bool {
 	if s.crowd != nil {
 		s.table = acceptances(s.table, float64(beta*s.crowd.half), s.crowd.most)
 	} else if _, integers := any(s.now).(*spins[int32]); integers {
-		s.table = acceptances(s.table, beta, int(s.g.reach))
+		most := int(s.g.reach)
+		if s.pairs != nil {
+			most *= 2
+		}
+		s.table = acceptances(s.table, beta, most)
 	}
 	for n := s.g.sites(); s.site < n; {
 		end := min(s.site+chunk, n)
 		work := (end - s.site) * s.g.siteWork()
-		if s.crowd != nil {
+		switch {
+		case s.crowd != nil:
 			s.crowd.sweep(s.site, end, s.table, &s.words)
 			work *= crowdWork
-		} else {
+		case s.pairs != nil && s.sweep%2 == 1:
+			s.pairs.sweep(s.g, s.now, s.site, end, beta, s.table, &s.words)
+		default:
 			s.now.sweep(s.g, s.site, end, beta, s.table, &s.words)
 		}
 		if s.site = end; s.stop(work) {

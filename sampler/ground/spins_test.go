@@ -204,7 +204,7 @@ func TestSweepAccepts(t *testing.T) {
 	gi := newSystem(b, []int32{}, fields)
 	xi := newSpins(gi)
 	xi.set(gi, make([]int32, n))
-	w := newSearcher(gi, nil, nil, nil, scale{}, 1, 1).words
+	w := newSearcher(gi, nil, nil, nil, nil, scale{}, 1, 1).words
 	xi.sweep(gi, 0, n, beta, acceptances(nil, beta, 10), &w)
 	minus := 0
 	for _, s := range xi.s {
@@ -214,7 +214,7 @@ func TestSweepAccepts(t *testing.T) {
 	gr := newSystem(b, []float64{}, b.Field)
 	xr := newSpins(gr)
 	xr.set(gr, make([]int32, n))
-	w = newSearcher(gr, nil, nil, nil, scale{}, 2, 1).words
+	w = newSearcher(gr, nil, nil, nil, nil, scale{}, 2, 1).words
 	xr.sweep(gr, 0, n, beta, nil, &w)
 	minus = 0
 	for _, s := range xr.s {
@@ -234,8 +234,13 @@ func TestScale(t *testing.T) {
 	assert.Less(t, wide.at(0, 0.5), 0.1, "bent")
 	m, _ := integers(t, glass(6, false, 1))
 	// Losses are −2 … 2 units, those of four weights ±½.
-	assert.InDelta(t, hotField, newScale(m).hot, 1e-12)
-	assert.InDelta(t, coldGap, newScale(m).cold, 1e-12)
+	assert.InDelta(t, hotField, scaleOf(m).hot, 1e-12)
+	assert.InDelta(t, coldGap, scaleOf(m).cold, 1e-12)
 	free := reals(exact.Must(energy.Scale(glass(3, false, 1), 0)))
-	assert.Equal(t, scale{1, 1}, newScale(free))
+	assert.Equal(t, scale{1, 1}, scaleOf(free))
+}
+
+func scaleOf[T number](g *system[T]) scale {
+	c, _ := newScale(g, newPairs(g))
+	return c
 }
