@@ -45,15 +45,16 @@ const (
 	coolingHot    = 0.5     // acceptance probability of the steepest rise at the start
 	coolingCold   = 0.01    // expected number of excited sites at the end
 	coolingSmall  = 0.05    // quantile of the differences that counts as a small rise
+	coolingRatio  = 0.25    // rises near minima count if they are smaller by this factor
 )
 
 // Cooling returns the first and the last inverse temperature for annealing a model. It computes
 // them from the energy differences of single-site changes at a few random states. At the first β,
 // the steepest rise of the energy is accepted with probability ½. At the last β, a small rise is
 // accepted with probability 0.01/sites, so that hardly any site is excited in the end. A small rise
-// is the 5 % quantile of the non-zero differences at the random states or, if it is smaller, the 5 %
-// quantile over the sites of their smallest rises near local minima. Under penalties for conflicts
-// it is much smaller. If all differences are zero, both inverse temperatures are 1.
+// is the 5 % quantile of the non-zero differences at the random states or, if this is less than a
+// quarter of it, the 5 % quantile over the sites of their smallest rises near local minima. It is so
+// under penalties for conflicts. If all differences are zero, both inverse temperatures are 1.
 //
 // This is the rule of D-Wave's simulated-annealing sampler with two changes. The quantile replaces
 // the smallest difference, and the probability is divided by the number of sites. (A probability of
@@ -106,7 +107,10 @@ func Cooling(m energy.Model, seed uint64) (from, to float64, err error) {
 	}
 	slices.Sort(rises)
 	slices.Sort(least)
-	small := min(rises[int(coolingSmall*float64(len(rises)))], least[int(coolingSmall*float64(sites))])
+	small := rises[int(coolingSmall*float64(len(rises)))]
+	if l := least[int(coolingSmall*float64(sites))]; l < float64(coolingRatio*small) {
+		small = l
+	}
 	from = -simd.Log(coolingHot) / most
 	to = simd.Log(float64(sites)/coolingCold) / small
 	return from, max(from, to), nil
