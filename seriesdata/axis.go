@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -275,10 +276,12 @@ func clockOf(s, name string) (float64, bool) {
 	return float64(v/100)*hour + float64(v%100)*minute, v/100 <= 24 && v%100 < 60
 }
 
+var fourDigits = regexp.MustCompile(`\d{4}`) // a year: whether Jan-01 has one is not certain
+
 // labelled reports whether all cells of column i consist of the same word and a number that counts
-// up or down by one, such as day 1, day 2, ….
+// up or down by one, such as day 1, day 2, …. Dates such as 2024-W01, 2024-W02, … do not count.
 func (t *table) labelled(i int) bool {
-	if len(t.rows) < 2 {
+	if len(t.rows) < 2 || t.columns[i].stamps() && fourDigits.MatchString(t.rows[0].at(i).text) {
 		return false
 	}
 	prefix, last, step := "", 0, 0
