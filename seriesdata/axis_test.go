@@ -73,7 +73,6 @@ func TestSteps(t *testing.T) {
 		}, 7), step: "1 month", gaps: 1, column: "date", dates: "year/month/day"},
 		"weeks":                   {text: columnOf(30, "date,v", by(time.DateOnly, 7*24*time.Hour), 4, 5), step: "1 week", gaps: 2, column: "date", dates: "year/month/day"},
 		"weeks of one year":       {text: columnOf(30, "week,v", func(i int) string { return fmt.Sprintf("2022-W%02d", 1+i) }), step: "1 week", column: "week"},
-		"days of one month":       {text: "station,2023-01-01,2023-01-02,2023-01-03\nA,1,2,3\nB,4,5,6\n", step: "1 day", column: "the names of columns"},
 		"weekdays":                {text: columnOf(40, "date,v", weekdays, 9, 10), step: "1 weekday", gaps: 2, column: "date", dates: "year/month/day"},
 		"seconds since 1970":      {text: columnOf(30, "timestamp,v", func(i int) string { return fmt.Sprint(1700000000 + 60*int64(i)) }, 3), step: "1 minute", gaps: 1, column: "timestamp", dates: "seconds since 1970"},
 		"microseconds":            {text: columnOf(30, "timestamp,v", func(i int) string { return fmt.Sprint(1700000000000000 + 250*int64(i)) }, 3), step: "250 microseconds", gaps: 1, column: "timestamp", dates: "microseconds since 1970"},
@@ -341,4 +340,13 @@ func reread(t *testing.T, text string) {
 		t.Fatalf("%q became %q", text, b.String())
 	}
 	_ = frame.String()
+}
+
+// Names of columns that are days of one month are dates.
+func TestDaysOfOneMonthAcross(t *testing.T) {
+	f, err := Read(strings.NewReader("station,2023-01-01,2023-01-02,2023-01-03\nA,1,2,3\nB,4,5,6\n"), Options{})
+	require.NoError(t, err)
+	assert.Equal(t, "1 day", f.Time.Step)
+	require.Len(t, f.Entities, 2)
+	assert.Equal(t, float64(time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()), f.Entities[0].Times[0])
 }
