@@ -84,7 +84,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-var few = []string{"-assets", "30", "-samples", "16", "-steps", "60", "-cold", "120", "-candidates", "4"}
+var few = []string{"-assets", "30", "-samples", "16", "-steps", "60", "-cold", "120", "-candidates", "4", "-rounds", "2"}
 
 // Every method runs; multipliers keep budgets better than nothing does and return
 // more than equal weights.
@@ -114,9 +114,37 @@ func TestMethods(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{"method", "return", "largest_violation", "mean_violation", "feasible", "effective_assets", "effective_candidates", "seconds"} {
+	for _, key := range []string{"method", "return", "largest_violation", "mean_violation", "feasible", "effective_assets", "effective_candidates", "processor_seconds"} {
 		if !strings.Contains(string(b), `"`+key+`"`) {
 			t.Errorf("no %q in %s", key, b)
+		}
+	}
+}
+
+// Every study runs, and what it is about makes a difference; the network, trained once, answers at
+// budgets that it was not trained for.
+func TestStudies(t *testing.T) {
+	for name, want := range map[string][]string{
+		"schedules":    {"cosine", "linear", "snr2", "snr4"},
+		"multipliers":  {"pdi", "last", "last20", "last40", "last60", "last80", "last100"},
+		"temperatures": {"cold0.25", "cold0.5", "cold1", "cold2", "cold4"},
+		"budgets":      {"pdi@2", "pdi-net@2", "equal@2", "pdi@3", "pdi-net@3", "equal@3"},
+	} {
+		r := do(t, "-assets", "12", "-samples", "8", "-steps", "20", "-rounds", "1", "-budgets", "2, 3", "-study", name)
+		var got []string
+		seen := map[float64]bool{}
+		for _, f := range r.Methods {
+			got = append(got, f.Method)
+			seen[f.Largest+f.Return] = true
+		}
+		if !slices.Equal(got, want) || len(seen) != len(want) || r.Question == "" || !strings.Contains(r.String(), r.Question) {
+			t.Errorf("%s: %v, %d different, %s", name, got, len(seen), r)
+		}
+		if name == "budgets" {
+			own := do(t, "-assets", "12", "-samples", "8", "-steps", "20", "-rounds", "1", "-method", "pdi-net").Methods[0]
+			if same := r.Methods[4]; same.Return != own.Return || same.Largest != own.Largest || !(r.Methods[2].Largest > r.Methods[5].Largest) {
+				t.Errorf("%+v at the budget of the training, want %+v", same, own)
+			}
 		}
 	}
 }
@@ -402,6 +430,9 @@ func TestErrorsAreClear(t *testing.T) {
 		"-budget = NaN":       {"-budget", "NaN"},
 		"-seeds = 0":          {"-seeds", "0"},
 		"-cold = -1":          {"-cold", "-1"},
+		`no question "all"`:   {"-study", "all"},
+		`-budgets: "x"`:       {"-budgets", "2,x"},
+		"-rounds = 0":         {"-rounds", "0"},
 		`-kind = "x"`:         {"-kind", "x"},
 		"-holdout = 1":        {"-holdout", "1"},
 		"-rebalance = 0":      {"-rebalance", "0"},
