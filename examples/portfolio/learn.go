@@ -17,8 +17,11 @@ type lessons struct {
 	path    [][]float64      // multipliers of the run that the frozen ones are averages of
 }
 
-// path is the number of steps of the diffusions that generate the network's training data.
-const path = 32
+// Settings of the training.
+const (
+	path  = 32 // steps of the diffusions that generate the network's training data
+	batch = 64 // training samples per step
+)
 
 // network returns the predictor of PDI-Net at the budget of p. The network is trained once, at the
 // budget of -budget, and learns from the Gaussian fit.
@@ -29,7 +32,7 @@ func (p *problem) network(ctx context.Context) (pdi.Predictor, error) {
 			return nil, err
 		}
 		t, err := network.New(ctx, newFit(base), network.Config{
-			Rounds: p.rounds, Path: path, Inference: pdi.Config{Rule: relative{base.budget, path}, Start: p.prices()}, Train: train.Config{Seed: p.seed},
+			Rounds: p.rounds, Path: path, Inference: pdi.Config{Rule: relative{base.budget, path}, Start: p.prices()}, Train: train.Config{Batch: batch, Seed: p.seed},
 		})
 		if err != nil {
 			return nil, err

@@ -84,7 +84,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-var few = []string{"-assets", "30", "-samples", "16", "-steps", "60", "-cold", "120", "-candidates", "4", "-rounds", "2"}
+var few = []string{"-assets", "30", "-samples", "16", "-steps", "60", "-cold", "120", "-candidates", "4", "-rounds", "1"}
 
 // Every method runs; multipliers keep budgets better than nothing does and return
 // more than equal weights.
