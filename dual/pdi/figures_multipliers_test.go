@@ -18,7 +18,7 @@ import (
 // path is a way to choose the multipliers of a diffusion.
 type path struct {
 	name     string
-	cfg      func(paper *pdi.Denoiser) pdi.Config // paper has made the run by the paper's rule
+	cfg      func(paper *pdi.Denoiser) pdi.Config // paper made the run of the first path
 	schedule noise.Schedule
 }
 
@@ -43,7 +43,8 @@ func averaged(part float64) func(paper *pdi.Denoiser) pdi.Config {
 	}
 }
 
-// paths returns the paths to compare for a problem whose optimal multipliers are known.
+// paths returns the paths to compare for a problem whose optimal multipliers are known. The first
+// one is that of the paper's rule.
 func paths(star []float64) []path {
 	usual := func(*pdi.Denoiser) pdi.Config { return pdi.Config{} }
 	all := []path{
@@ -88,12 +89,15 @@ func TestMultiplierFigures(t *testing.T) {
 			require.NoError(t, run.Sample(t.Context(), x))
 			return x, d
 		}
-		_, paper := sample(ascent(nil), nil)
+		var paper *pdi.Denoiser
 		free := map[noise.Schedule]float64{}
 		for _, way := range paths(p.star.Lambda) {
 			from := exact.CPU().Seconds()
 			x, d := sample(way.cfg(paper), way.schedule)
 			seconds := exact.CPU().Seconds() - from
+			if paper == nil {
+				paper = d
+			}
 			if _, ok := free[way.schedule]; !ok {
 				y, _ := sample(pdi.Config{Fixed: true}, way.schedule)
 				free[way.schedule], _ = p.judge(y)
@@ -118,14 +122,12 @@ func TestMultiplierFigures(t *testing.T) {
 	for _, name := range order {
 		line := name + ":"
 		for k := range runs[name][0] {
-			mean, square, n := 0.0, 0.0, float64(*figures)
+			var v []float64
 			for _, r := range runs[name] {
-				mean += r[k] / n
+				v = append(v, r[k])
 			}
-			for _, r := range runs[name] {
-				square += (r[k] - mean) * (r[k] - mean)
-			}
-			line += fmt.Sprintf(" %.4f ± %.4f", mean, math.Sqrt(square/max(n-1, 1)/n))
+			mean, se := meanSE(v)
+			line += fmt.Sprintf(" %.4f ± %.4f", mean, se)
 		}
 		t.Log(line)
 	}
