@@ -22,9 +22,13 @@ type path struct {
 	schedule noise.Schedule
 }
 
-// ascent is the paper's rule on its mixture: step size 1, multipliers from 0 to 50.
+// cold is the inverse temperature 1/β of the paper's mixture.
+const cold = 50.0
+
+// ascent is the paper's rule on its mixture. Its step size is 1, and its multipliers are at most 50,
+// in the units in which the tilt is exp(−λᵀg). Here the tilt is exp(−λᵀg/β).
 func ascent(*pdi.Denoiser) pdi.Config {
-	return pdi.Config{Rule: dual.Ascent{Step: dual.Constant(1)}, Max: new(50.0)}
+	return pdi.Config{Rule: dual.Ascent{Step: dual.Constant(1 / cold)}, Max: new(50 / cold)}
 }
 
 // averaged returns a configuration that fixes λ at the average over the last part of the paper's
@@ -48,7 +52,7 @@ func averaged(part float64) func(paper *pdi.Denoiser) pdi.Config {
 func paths(star []float64) []path {
 	usual := func(*pdi.Denoiser) pdi.Config { return pdi.Config{} }
 	all := []path{
-		{"ascent, step size 1", ascent, nil},
+		{"ascent", ascent, nil},
 		{"the default rule", usual, nil},
 		{"fixed at the optimum", func(*pdi.Denoiser) pdi.Config { return pdi.Config{Fixed: true, Start: star} }, nil},
 		{"fixed at the end of ascent", averaged(0), nil},
@@ -72,7 +76,7 @@ func TestMultiplierFigures(t *testing.T) {
 	if *figures == 0 {
 		t.Skip("a table of minutes: -figures 3")
 	}
-	p := authors(t, 1.0/50, 1, 0)
+	p := authors(t, 1/cold, 1, 0)
 	p.optimum(t.Context())
 	const samples, steps = 1024, 500
 	size := math.Sqrt(dot(p.star.Lambda, p.star.Lambda))
@@ -118,7 +122,7 @@ func TestMultiplierFigures(t *testing.T) {
 			runs[way.name] = append(runs[way.name], append(row, seconds))
 		}
 	}
-	t.Logf("authors' mixture, 1/β = 50, %d samples, %d steps, U* %.3f, |λ*| %.3f; relative gap of U, largest violation, |λ − λ*|/|λ*| at steps 0, 125, 250, 375 and 499, seconds of processor", samples, steps, p.u, size)
+	t.Logf("authors' mixture, 1/β = %v, %d samples, %d steps, U* %.3f, |λ*| %.3f; relative gap of U, largest violation, |λ − λ*|/|λ*| at steps 0, 125, 250, 375 and 499, seconds of processor", cold, samples, steps, p.u, size)
 	for _, name := range order {
 		line := name + ":"
 		for k := range runs[name][0] {
