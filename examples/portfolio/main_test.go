@@ -298,8 +298,11 @@ func TestSingular(t *testing.T) {
 		if s.Method != f.Method || s.Return.SE < 0 || f.Method != "pdi" && (s.Return.SE > 1e-12 || math.Abs(s.Return.Mean-252*f.Return) > 1e-9) {
 			t.Errorf("%+v of %+v", s, f)
 		}
+		if first := r.Spread[0].Return.Mean; (s.Ahead != nil) != (k > 0) || k > 0 && math.Abs(s.Ahead.Mean-(s.Return.Mean-first)) > 1e-9 {
+			t.Errorf("ahead %+v of %+v", s.Ahead, s)
+		}
 	}
-	if !strings.Contains(r.String(), "means and standard errors over seeds") {
+	if text := r.String(); !strings.Contains(text, "means and standard errors over seeds") || !strings.Contains(text, "on the same market the return of equal weights is ") {
 		t.Error(r)
 	}
 }

@@ -77,6 +77,8 @@ type spread struct {
 	Feasible estimate `json:"feasible"`
 	Holdings estimate `json:"effective_assets"`
 	Seconds  estimate `json:"processor_seconds"`
+	// the return less that of the first method on the same market; nil for the first method
+	Ahead *estimate `json:"ahead_of_first,omitempty"`
 
 	words string
 }
@@ -103,7 +105,7 @@ func spreads(runs [][]figures, scale float64) (all []spread) {
 			}
 			return estimated(v)
 		}
-		all = append(all, spread{
+		s := spread{
 			Method:   first.Method,
 			Return:   over(func(f figures) float64 { return f.Return * scale }),
 			Largest:  over(func(f figures) float64 { return f.Largest }),
@@ -112,7 +114,15 @@ func spreads(runs [][]figures, scale float64) (all []spread) {
 			Holdings: over(func(f figures) float64 { return f.Holdings }),
 			Seconds:  over(func(f figures) float64 { return f.Seconds }),
 			words:    first.words,
-		})
+		}
+		if m > 0 {
+			var v []float64
+			for _, r := range runs {
+				v = append(v, (r[m].Return-r[0].Return)*scale)
+			}
+			s.Ahead = new(estimated(v))
+		}
+		all = append(all, s)
 	}
 	return all
 }
@@ -211,6 +221,11 @@ func (r *report) String() string {
 				100*s.Mean.Mean, 100*s.Mean.SE, 100*s.Feasible.Mean, 100*s.Feasible.SE, s.Holdings.Mean, s.Holdings.SE, s.Seconds.Mean, s.Seconds.SE)
 		}
 		w.Flush()
+		for _, s := range r.Spread {
+			if s.Ahead != nil {
+				fmt.Fprintf(&b, "on the same market the return of %s is %+.4f ± %.4f from that of %s\n", s.words, s.Ahead.Mean, s.Ahead.SE, r.Spread[0].words)
+			}
+		}
 	}
 	r.outcome(&b)
 	for _, s := range r.Warnings() {
