@@ -14,6 +14,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/continuous"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat"
 )
 
 var (
@@ -48,6 +49,22 @@ func (p *constrained) rescaled(scale float64, extra int) *constrained {
 	return q
 }
 
+// meanSE returns the mean of v and its standard error, +Inf for one value, whose error is unknown.
+func meanSE(v []float64) (mean, se float64) {
+	mean, sd := stat.MeanStdDev(v, nil)
+	if len(v) == 1 {
+		return mean, math.Inf(1)
+	}
+	return mean, stat.StdErr(sd, float64(len(v)))
+}
+
+func TestMeanSE(t *testing.T) {
+	mean, se := meanSE([]float64{1, 3})
+	require.Equal(t, []float64{2, 1}, []float64{mean, se})
+	mean, se = meanSE([]float64{5})
+	require.Equal(t, []float64{5, math.Inf(1)}, []float64{mean, se})
+}
+
 // run samples with a configuration of inference.
 func run(t *testing.T, p pdi.Predictor, cfg pdi.Config, samples, steps, seed int) []float32 {
 	return seeded(t, exact.Must(pdi.New(context.Background(), p, cfg)), samples, samples, steps, 0, uint64(seed))
@@ -78,20 +95,14 @@ func TestFigures(t *testing.T) {
 				extra int
 			}{{1, 0}, {1e-3, 0}, {1e3, 0}, {1, 15}} {
 				p, from := m.p.rescaled(c.scale, c.extra), exact.CPU().Seconds()
-				gap, square, violation, most := 0.0, 0.0, 0.0, math.Inf(-1)
+				var gaps, violations []float64
 				for s, f := range free {
 					u, worst := p.judge(run(t, p.predictor, pdi.Config{}, 1024, steps, s+1))
-					g := u - (f - p.free) - p.u
-					gap += g / float64(seeds)
-					square += g * g / float64(seeds)
-					violation += worst / c.scale / float64(seeds)
-					most = max(most, worst/c.scale)
+					gaps, violations = append(gaps, u-(f-p.free)-p.u), append(violations, worst/c.scale)
 				}
-				// One seed has no standard error, and its gap is only printed.
-				se := math.Inf(1)
-				if seeds > 1 {
-					se = math.Sqrt(max(0, square-gap*gap) / float64(seeds-1))
-				}
+				gap, se := meanSE(gaps)
+				violation, _ := meanSE(violations)
+				most := slices.Max(violations)
 				t.Logf("%s, %d steps, g × %g, %d dependent rows: U* %.3f, U − U* %+.4f ± %.4f, violation %.5f, at most %.5f; %.1f s of processor a run",
 					m.name, steps, c.scale, c.extra, p.u, gap, se, violation, most, (exact.CPU().Seconds()-from)/float64(seeds))
 				require.LessOrEqual(t, most, 0.01)

@@ -6,6 +6,7 @@
 //
 //	go -C examples run ./portfolio
 //	go -C examples run ./portfolio -samples 1024 -steps 500 -method pdi
+//	go -C examples run ./portfolio -study budgets
 //	go -C examples run ./portfolio -csv prices.csv -weights weights.csv -out out
 package main
 
@@ -16,6 +17,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
@@ -27,9 +30,12 @@ type options struct {
 
 	csv, kind, weights                 string
 	assets, samples, steps, candidates int
+	rounds                             int
 	budget, cold, holdout, year        float64
 	rebalance, seeds                   int
-	methods                            []string
+	variants                           []variant
+	budgets                            []float64
+	question                           string // title of the study; "" without -study
 	seed                               uint64
 }
 
@@ -48,7 +54,10 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.samples, "samples", 64, "number of portfolios over which shares of the variance are averaged; 1024 in the paper")
 	f.IntVar(&o.steps, "steps", 200, "steps of the diffusion and of Langevin chains; 500 in the paper")
 	f.IntVar(&o.candidates, "candidates", 512, "candidates of the Monte Carlo score (pdi-mc)")
+	f.IntVar(&o.rounds, "rounds", 24, "training rounds of the network (pdi-net)")
 	methods := f.String("method", "", "`methods` to run, of "+strings.Join(names, ", ")+"; the default is "+strings.Join(made, ",")+", and "+strings.Join(read, ",")+" for a file")
+	about := f.String("study", "", "answer a `question` about primal–dual inference instead of comparing methods: "+questions())
+	budgets := f.String("budgets", "1.5,2,3,4,6", "`budgets` for -study budgets, in the units of -budget")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed of the market and of samples")
 	f.IntVar(&o.seeds, "seeds", 1, "number of seeds, starting with -seed, each with its own market (with a file: its own samples); several seeds are reported as means and standard errors, with details of the first")
 	o.Define(f, "weights.csv")
@@ -66,7 +75,21 @@ func parse(args []string) (options, error) {
 		if _, ok := explain[m]; !ok {
 			return o, fmt.Errorf("-method: no method %q; there are %s", m, strings.Join(names, ", "))
 		}
-		o.methods = append(o.methods, m)
+		o.variants = append(o.variants, variant{name: m, words: explain[m], method: m})
+	}
+	for _, b := range strings.Split(*budgets, ",") {
+		v, err := strconv.ParseFloat(strings.TrimSpace(b), 64)
+		if err != nil || !(v > 0) || math.IsInf(v, 1) {
+			return o, fmt.Errorf("-budgets: %q, want numbers > 0 and finite, separated by commas", b)
+		}
+		o.budgets = append(o.budgets, v)
+	}
+	if *about != "" {
+		k := slices.IndexFunc(studies, func(s study) bool { return s.name == *about })
+		if k < 0 {
+			return o, fmt.Errorf("-study: no question %q; there are %s", *about, questions())
+		}
+		o.variants, o.question = studies[k].variants(o), studies[k].words
 	}
 	positive := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
 	switch {
@@ -74,8 +97,8 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
 	case o.assets < 2 || o.assets > mostAssets:
 		return o, fmt.Errorf("-assets = %d, want 2 to %d", o.assets, mostAssets)
-	case o.samples < 1 || o.steps < 1 || o.candidates < 1:
-		return o, fmt.Errorf("-samples = %d, -steps = %d, -candidates = %d, want ≥ 1", o.samples, o.steps, o.candidates)
+	case o.samples < 1 || o.steps < 1 || o.candidates < 1 || o.rounds < 1:
+		return o, fmt.Errorf("-samples = %d, -steps = %d, -candidates = %d, -rounds = %d, want ≥ 1", o.samples, o.steps, o.candidates, o.rounds)
 	case o.seeds < 1:
 		return o, fmt.Errorf("-seeds = %d, want ≥ 1", o.seeds)
 	case !positive(o.budget):
@@ -123,7 +146,7 @@ func run(ctx context.Context, o options) (*report, error) {
 		}
 		f.Close()
 	}
-	r := &report{Assets: p.law.Sites(), Samples: o.samples, Steps: o.steps, Budget: o.budget, Seed: o.seed, Names: p.law.names, Notes: p.notes, scale: p.scale()}
+	r := &report{Assets: p.law.Sites(), Samples: o.samples, Steps: o.steps, Budget: o.budget, Question: o.question, Seed: o.seed, Names: p.law.names, Notes: p.notes, scale: p.scale()}
 	if r.Methods, err = p.all(ctx); err != nil {
 		return nil, err
 	}

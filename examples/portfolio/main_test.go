@@ -84,7 +84,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-var few = []string{"-assets", "30", "-samples", "16", "-steps", "60", "-cold", "120", "-candidates", "4"}
+var few = []string{"-assets", "30", "-samples", "16", "-steps", "60", "-cold", "120", "-candidates", "4", "-rounds", "1"}
 
 // Every method runs; multipliers keep budgets better than nothing does and return
 // more than equal weights.
@@ -114,10 +114,61 @@ func TestMethods(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{"method", "return", "largest_violation", "mean_violation", "feasible", "effective_assets", "effective_candidates", "seconds"} {
+	for _, key := range []string{"method", "return", "largest_violation", "mean_violation", "feasible", "effective_assets", "effective_candidates", "processor_seconds"} {
 		if !strings.Contains(string(b), `"`+key+`"`) {
 			t.Errorf("no %q in %s", key, b)
 		}
+	}
+}
+
+// Every study runs, and what it is about makes a difference.
+func TestStudies(t *testing.T) {
+	for name, want := range map[string][]string{
+		"schedules":    {"cosine", "linear", "snr2", "snr4"},
+		"multipliers":  {"pdi", "last", "last20", "last40", "last60", "last80", "last100"},
+		"temperatures": {"cold0.25", "cold0.5", "cold1", "cold2", "cold4"},
+	} {
+		r := do(t, "-assets", "12", "-samples", "8", "-steps", "20", "-study", name)
+		var got []string
+		seen := map[float64]bool{}
+		for _, f := range r.Methods {
+			got = append(got, f.Method)
+			seen[f.Largest+f.Return] = true
+		}
+		if !slices.Equal(got, want) || len(seen) != len(want) || r.Question == "" || !strings.Contains(r.String(), r.Question) {
+			t.Errorf("%s: %v, %d different, %s", name, got, len(seen), r)
+		}
+	}
+}
+
+// The network is trained once. At the budget of its training it is the method pdi-net, and it answers
+// at others, too.
+func TestBudgets(t *testing.T) {
+	o, err := parse([]string{"-assets", "12", "-samples", "8", "-steps", "20", "-rounds", "1", "-budgets", "2, 3", "-study", "budgets"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := newProblem(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := p.solve(t.Context(), variant{name: "pdi-net", method: "pdi-net"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := p.all(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := map[string]figures{}
+	for _, f := range all {
+		by[f.Method] = f
+	}
+	if same, other := by["pdi-net@3"], by["pdi-net@2"]; len(by) != 6 || same.Return != own.Return || same.Largest != own.Largest || other.Return == own.Return {
+		t.Errorf("%+v, %+v and as a method %+v", same, other, own)
+	}
+	if !(by["equal@2"].Largest > by["equal@3"].Largest) {
+		t.Errorf("equal weights: %+v", by)
 	}
 }
 
@@ -247,8 +298,11 @@ func TestSingular(t *testing.T) {
 		if s.Method != f.Method || s.Return.SE < 0 || f.Method != "pdi" && (s.Return.SE > 1e-12 || math.Abs(s.Return.Mean-252*f.Return) > 1e-9) {
 			t.Errorf("%+v of %+v", s, f)
 		}
+		if first := r.Spread[0].Return.Mean; (s.Ahead != nil) != (k > 0) || k > 0 && math.Abs(s.Ahead.Mean-(s.Return.Mean-first)) > 1e-9 {
+			t.Errorf("ahead %+v of %+v", s.Ahead, s)
+		}
 	}
-	if !strings.Contains(r.String(), "means and standard errors over seeds") {
+	if text := r.String(); !strings.Contains(text, "means and standard errors over seeds") || !strings.Contains(text, "on the same market the return of equal weights is ") {
 		t.Error(r)
 	}
 }
@@ -402,6 +456,9 @@ func TestErrorsAreClear(t *testing.T) {
 		"-budget = NaN":       {"-budget", "NaN"},
 		"-seeds = 0":          {"-seeds", "0"},
 		"-cold = -1":          {"-cold", "-1"},
+		`no question "all"`:   {"-study", "all"},
+		`-budgets: "x"`:       {"-budgets", "2,x"},
+		"-rounds = 0":         {"-rounds", "0"},
 		`-kind = "x"`:         {"-kind", "x"},
 		"-holdout = 1":        {"-holdout", "1"},
 		"-rebalance = 0":      {"-rebalance", "0"},

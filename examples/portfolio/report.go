@@ -21,15 +21,16 @@ import (
 
 // report is the program's output, printed as a table or as JSON.
 type report struct {
-	Assets  int       `json:"assets"`
-	Samples int       `json:"samples"`
-	Steps   int       `json:"steps"`
-	Budget  float64   `json:"budget"`
-	Seed    uint64    `json:"seed"`
-	Methods []figures `json:"methods"`
-	Names   []string  `json:"names"`           // names of the assets, in the order of weights
-	Notes   []string  `json:"notes,omitempty"` // notes about the file
-	Spread  []spread  `json:"over_seeds,omitempty"`
+	Assets   int       `json:"assets"`
+	Samples  int       `json:"samples"`
+	Steps    int       `json:"steps"`
+	Budget   float64   `json:"budget"`
+	Question string    `json:"question,omitempty"`
+	Seed     uint64    `json:"seed"`
+	Methods  []figures `json:"methods"`
+	Names    []string  `json:"names"`           // names of the assets, in the order of weights
+	Notes    []string  `json:"notes,omitempty"` // notes about the file
+	Spread   []spread  `json:"over_seeds,omitempty"`
 
 	scale float64 // periods per year
 
@@ -48,7 +49,9 @@ type figures struct {
 	Feasible   float64 `json:"feasible"`
 	Holdings   float64 `json:"effective_assets"` // mean effective number of assets, E[1/Σ_j x_j²]
 	Candidates float64 `json:"effective_candidates,omitempty"`
-	Seconds    float64 `json:"seconds"`
+	// total processor time; the training of a shared network counts for the first variant that
+	// uses it
+	Seconds float64 `json:"processor_seconds"`
 
 	Weights    []float64 `json:"weights"`    // mean weights E[x]
 	Volatility float64   `json:"volatility"` // volatility of Weights per period
@@ -60,6 +63,8 @@ type figures struct {
 
 	parts   []float64 // contribution to the variance as a share of the budget, by asset
 	course  []float64
+	path    [][]float64 // multipliers by step, if they change
+	words   string
 	warning string
 }
 
@@ -71,6 +76,11 @@ type spread struct {
 	Mean     estimate `json:"mean_violation"`
 	Feasible estimate `json:"feasible"`
 	Holdings estimate `json:"effective_assets"`
+	Seconds  estimate `json:"processor_seconds"`
+	// the return less that of the first method on the same market; nil for the first method
+	Ahead *estimate `json:"ahead_of_first,omitempty"`
+
+	words string
 }
 
 // estimate is a mean and its standard error.
@@ -95,14 +105,24 @@ func spreads(runs [][]figures, scale float64) (all []spread) {
 			}
 			return estimated(v)
 		}
-		all = append(all, spread{
+		s := spread{
 			Method:   first.Method,
 			Return:   over(func(f figures) float64 { return f.Return * scale }),
 			Largest:  over(func(f figures) float64 { return f.Largest }),
 			Mean:     over(func(f figures) float64 { return f.Mean }),
 			Feasible: over(func(f figures) float64 { return f.Feasible }),
 			Holdings: over(func(f figures) float64 { return f.Holdings }),
-		})
+			Seconds:  over(func(f figures) float64 { return f.Seconds }),
+			words:    first.words,
+		}
+		if m > 0 {
+			var v []float64
+			for _, r := range runs {
+				v = append(v, (r[m].Return-r[0].Return)*scale)
+			}
+			s.Ahead = new(estimated(v))
+		}
+		all = append(all, s)
 	}
 	return all
 }
@@ -167,7 +187,7 @@ func (r *report) Warnings() (all []string) {
 	all = append(all, r.Notes...)
 	for _, f := range r.Methods {
 		if f.warning != "" {
-			all = append(all, explain[f.Method]+": "+f.warning)
+			all = append(all, f.words+": "+f.warning)
 		}
 	}
 	return all
@@ -175,28 +195,37 @@ func (r *report) Warnings() (all []string) {
 
 func (r *report) String() string {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%d assets, %d samples, %d steps, of the variance at most %v times the mean part at equal weights each, seed %d\n\n", r.Assets, r.Samples, r.Steps, r.Budget, r.Seed)
+	fmt.Fprintf(&b, "%d assets, %d samples, %d steps, of the variance at most %v times the mean part at equal weights each, seed %d\n", r.Assets, r.Samples, r.Steps, r.Budget, r.Seed)
+	if r.Question != "" {
+		fmt.Fprintln(&b, r.Question)
+	}
+	fmt.Fprintln(&b)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	if r.scale != 1 {
 		fmt.Fprint(&b, "returns are those of a year\n\n")
 	}
-	fmt.Fprintln(w, "method\treturn\tlargest violation\tmean violation\tfeasible\teffective assets\teffective candidates\tseconds\t")
+	fmt.Fprintln(w, "method\treturn\tlargest violation\tmean violation\tfeasible\teffective assets\teffective candidates\tprocessor seconds\t")
 	for _, f := range r.Methods {
 		candidates := ""
 		if f.Candidates > 0 {
 			candidates = fmt.Sprintf("%.1f", f.Candidates)
 		}
-		fmt.Fprintf(w, "%s\t%.4f\t%.1f %%\t%.2f %%\t%.1f %%\t%.1f\t%s\t%.1f\t\n", explain[f.Method], f.Return*r.scale, 100*f.Largest, 100*f.Mean, 100*f.Feasible, f.Holdings, candidates, f.Seconds)
+		fmt.Fprintf(w, "%s\t%.4f\t%.1f %%\t%.2f %%\t%.1f %%\t%.1f\t%s\t%.1f\t\n", f.words, f.Return*r.scale, 100*f.Largest, 100*f.Mean, 100*f.Feasible, f.Holdings, candidates, f.Seconds)
 	}
 	w.Flush()
 	if r.Spread != nil {
 		fmt.Fprint(&b, "\nmeans and standard errors over seeds\n")
-		fmt.Fprintln(w, "method\treturn\tlargest violation\tmean violation\tfeasible\teffective assets\t")
+		fmt.Fprintln(w, "method\treturn\tlargest violation\tmean violation\tfeasible\teffective assets\tprocessor seconds\t")
 		for _, s := range r.Spread {
-			fmt.Fprintf(w, "%s\t%.3f ± %.3f\t%.1f ± %.1f %%\t%.2f ± %.2f %%\t%.1f ± %.1f %%\t%.1f ± %.1f\t\n", explain[s.Method], s.Return.Mean, s.Return.SE, 100*s.Largest.Mean, 100*s.Largest.SE,
-				100*s.Mean.Mean, 100*s.Mean.SE, 100*s.Feasible.Mean, 100*s.Feasible.SE, s.Holdings.Mean, s.Holdings.SE)
+			fmt.Fprintf(w, "%s\t%.3f ± %.3f\t%.1f ± %.1f %%\t%.2f ± %.2f %%\t%.1f ± %.1f %%\t%.1f ± %.1f\t%.1f ± %.1f\t\n", s.words, s.Return.Mean, s.Return.SE, 100*s.Largest.Mean, 100*s.Largest.SE,
+				100*s.Mean.Mean, 100*s.Mean.SE, 100*s.Feasible.Mean, 100*s.Feasible.SE, s.Holdings.Mean, s.Holdings.SE, s.Seconds.Mean, s.Seconds.SE)
 		}
 		w.Flush()
+		for _, s := range r.Spread {
+			if s.Ahead != nil {
+				fmt.Fprintf(&b, "on the same market the return of %s is %+.4f ± %.4f from that of %s\n", s.words, s.Ahead.Mean, s.Ahead.SE, r.Spread[0].words)
+			}
+		}
 	}
 	r.outcome(&b)
 	for _, s := range r.Warnings() {
@@ -224,7 +253,7 @@ func (r *report) outcome(b *bytes.Buffer) {
 	fmt.Fprintln(w, "method\tfitted return\tfitted volatility\treturn\tvolatility\tturnover\tlargest violation\tfeasible\t")
 	for _, f := range r.Methods {
 		o := f.Realised
-		fmt.Fprintf(w, "%s\t%.1f %%\t%.1f %%\t%.1f %%\t%.1f %%\t%.0f %%\t%.0f %%\t%.1f %%\t\n", explain[f.Method], 100*f.Return*r.scale, 100*f.Volatility*math.Sqrt(r.scale),
+		fmt.Fprintf(w, "%s\t%.1f %%\t%.1f %%\t%.1f %%\t%.1f %%\t%.0f %%\t%.0f %%\t%.1f %%\t\n", f.words, 100*f.Return*r.scale, 100*f.Volatility*math.Sqrt(r.scale),
 			100*o.Return, 100*o.Volatility, 100*o.Turnover, 100*o.Largest, 100*o.Feasible)
 	}
 	w.Flush()
@@ -235,7 +264,7 @@ func (r *report) outcome(b *bytes.Buffer) {
 			order[j] = j
 		}
 		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(f.Weights[j], f.Weights[i]) })
-		fmt.Fprintf(b, "%s:", explain[f.Method])
+		fmt.Fprintf(b, "%s:", f.words)
 		for _, j := range order[:min(held, len(order))] {
 			fmt.Fprintf(b, " %s %.2f %%", r.Names[j], 100*f.Weights[j])
 		}
@@ -268,7 +297,7 @@ func (r *report) draw() error {
 		if err != nil {
 			return err
 		}
-		f.Legend = append(f.Legend, picture.Entry{Name: explain[m.Method], Mark: l})
+		f.Legend = append(f.Legend, picture.Entry{Name: m.words, Mark: l})
 	}
 	f.Legend = append(f.Legend, picture.Entry{Name: "budget", Mark: picture.Level(p, 100)})
 	r.Add(f)
@@ -289,7 +318,7 @@ func (r *report) draw() error {
 		if err != nil {
 			return err
 		}
-		way.Legend = append(way.Legend, picture.Entry{Name: explain[m.Method], Mark: l})
+		way.Legend = append(way.Legend, picture.Entry{Name: m.words, Mark: l})
 	}
 	if way.Legend != nil {
 		q.Y.Min = 0
@@ -316,7 +345,7 @@ func (r *report) drawWeights() error {
 		if err != nil {
 			return err
 		}
-		f.Legend = append(f.Legend, picture.Entry{Name: explain[m.Method], Mark: l})
+		f.Legend = append(f.Legend, picture.Entry{Name: m.words, Mark: l})
 	}
 	r.Add(f)
 	return nil

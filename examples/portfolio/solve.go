@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/dual/pdi"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
@@ -23,7 +23,7 @@ const (
 	guidance     = 1e-3 // weight of the penalty
 )
 
-var names = []string{"pdi", "pdi-mc", "pdl", "pdm", "dps", "unconstrained", "equal", "minimum-variance", "convex"}
+var names = []string{"pdi", "pdi-net", "pdi-mc", "pdl", "pdm", "dps", "unconstrained", "equal", "minimum-variance", "convex"}
 
 // made and read list the default methods for a generated market and for a file.
 var (
@@ -33,6 +33,7 @@ var (
 
 var explain = map[string]string{
 	"pdi":           "primal–dual inference",
+	"pdi-net":       "the same by a network",
 	"pdi-mc":        "the same, Monte Carlo",
 	"pdl":           "primal–dual Langevin",
 	"pdm":           "projected diffusion",
@@ -44,12 +45,23 @@ var explain = map[string]string{
 	"convex":           "convex optimum",
 }
 
+// variant is a method with the name and the description used in reports. If change is set, the
+// method solves a copy of the problem that change has modified.
+type variant struct {
+	name, words, method string
+	change              func(ctx context.Context, p *problem) error
+}
+
 // problem is a market with risk budgets for its assets.
 type problem struct {
 	options
-	law   *law
-	held  [][]float64 // returns in the held-out periods, one row each
-	notes []string
+	law      *law
+	held     [][]float64 // returns in the held-out periods, one row each
+	notes    []string
+	schedule noise.Schedule // noise schedule of diffusions; nil for the cosine schedule
+	frozen   []float64      // the multipliers of method fixed
+
+	*lessons // shared by copies of the problem
 }
 
 func newProblem(o options) (*problem, error) {
@@ -61,7 +73,7 @@ func newProblem(o options) (*problem, error) {
 		o.cold = 4 * float64(len(m.mean))
 	}
 	l, err := newLaw(m, o.budget, 1/o.cold)
-	return &problem{o, l, held, notes}, err
+	return &problem{options: o, law: l, held: held, notes: notes, lessons: &lessons{}}, err
 }
 
 // scale returns the number of periods per year, 1 without a file.
@@ -72,26 +84,32 @@ func (p *problem) scale() float64 {
 	return p.year
 }
 
-// all solves the problem by every chosen method.
+// all solves the problem by every chosen variant.
 func (p *problem) all(ctx context.Context) (all []figures, err error) {
-	for _, name := range p.methods {
-		f, err := p.solve(ctx, name)
+	for _, v := range p.variants {
+		f, err := p.solve(ctx, v)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("%s: %w", v.name, err)
 		}
 		all = append(all, *f)
 	}
 	return all, nil
 }
 
-// solve draws samples by one method and evaluates them.
-func (p *problem) solve(ctx context.Context, name string) (*figures, error) {
-	begin := time.Now()
-	f := &figures{}
+// solve draws samples by one variant and evaluates them.
+func (p *problem) solve(ctx context.Context, by variant) (*figures, error) {
+	start, f := command.Processor(), &figures{}
+	if by.change != nil {
+		own := *p
+		if err := by.change(ctx, &own); err != nil {
+			return nil, err
+		}
+		p = &own
+	}
 	var x []float64 // weights
 	var z []float32 // or their logarithms
 	var err error
-	switch name {
+	switch by.method {
 	case "equal":
 		z = make([]float32, p.law.Sites())
 	case "minimum-variance":
@@ -105,7 +123,7 @@ func (p *problem) solve(ctx context.Context, name string) (*figures, error) {
 	case "pdl":
 		z, err = p.langevin(ctx)
 	default:
-		z, err = p.diffuse(ctx, name, f)
+		z, err = p.diffuse(ctx, by.method, f)
 	}
 	if err != nil {
 		return nil, err
@@ -117,7 +135,7 @@ func (p *problem) solve(ctx context.Context, name string) (*figures, error) {
 			softmax(x[k:k+n], z[k:k+n])
 		}
 	}
-	f.Method, f.Seconds = name, time.Since(begin).Seconds()
+	f.Method, f.words, f.Seconds = by.name, by.words, command.Processor()-start
 	p.measure(f, x)
 	return f, nil
 }
@@ -131,15 +149,18 @@ func (p *problem) prices() []float64 {
 // diffuse runs the reverse diffusion of a method.
 func (p *problem) diffuse(ctx context.Context, name string, f *figures) ([]float32, error) {
 	var predictor pdi.Predictor = newFit(p.law)
-	cfg := pdi.Config{Fixed: true}
+	cfg := pdi.Config{Fixed: true, Start: p.frozen}
+	var err error
 	switch name {
 	case "pdi-mc":
-		var err error
-		if predictor, err = pdi.NewGibbsScore(p.law, pdi.GibbsOptions{Candidates: p.candidates, Center: []float64{0}, Spread: []float64{1}, Score: true}); err != nil {
-			return nil, err
-		}
-		fallthrough
-	case "pdi":
+		predictor, err = pdi.NewGibbsScore(p.law, pdi.GibbsOptions{Candidates: p.candidates, Center: []float64{0}, Spread: []float64{1}, Score: true})
+	case "pdi-net":
+		predictor, err = p.network(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if name == "pdi" || name == "pdi-mc" || name == "pdi-net" {
 		cfg = pdi.Config{Rule: relative{p.law.budget, p.steps}, Start: p.prices(), Scarce: true} // Warning is printed
 	}
 	primalDual, err := pdi.New(ctx, predictor, cfg)
@@ -155,7 +176,11 @@ func (p *problem) diffuse(ctx context.Context, name string, f *figures) ([]float
 	}
 	bar := progress.New(name)
 	defer bar.Done()
-	run, err := diffusion.New(ctx, d, diffusion.Process[float32](diffusion.Gaussian{Eta: 1, Schedule: noise.CosineBar{}}),
+	schedule := p.schedule
+	if schedule == nil {
+		schedule = noise.CosineBar{}
+	}
+	run, err := diffusion.New(ctx, d, diffusion.Process[float32](diffusion.Gaussian{Eta: 1, Schedule: schedule}),
 		diffusion.Config{Steps: p.steps, Batch: p.samples, Seed: p.seed, Progress: bar.Set})
 	if err != nil {
 		return nil, err
@@ -172,6 +197,11 @@ func (p *problem) diffuse(ctx context.Context, name string, f *figures) ([]float
 	}
 	if !cfg.Fixed {
 		f.course = p.course(primalDual)
+		f.path = make([][]float64, primalDual.Steps())
+		for k := range f.path {
+			lambda, _ := primalDual.At(k)
+			f.path[k] = slices.Clone(lambda)
+		}
 	}
 	return z, nil
 }

@@ -4,7 +4,7 @@
 // it. It reports standard errors over networks.
 //
 //	go -C examples run ./power
-//	go -C examples run ./power -users 200 -fades 50 -samples 200 -seeds 1
+//	go -C examples run ./power -users 200 -samples 8
 package main
 
 import (

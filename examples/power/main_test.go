@@ -255,21 +255,6 @@ func TestStudies(t *testing.T) {
 	}
 }
 
-// Signal-to-noise ratios by their formula, and times that give them back.
-func TestRatio(t *testing.T) {
-	for _, s := range []ratio{{1}, {2}} {
-		if s.Alpha(0) != 1 || s.Time(1) != 0 || s.Time(0) != 1 {
-			t.Errorf("%v: ends %v, %v, %v", s, s.Alpha(0), s.Time(1), s.Time(0))
-		}
-		for _, at := range []float64{0.1, 0.5, 0.9} {
-			a := s.Alpha(at)
-			if want := 1e-3 + (1e3-1e-3)*math.Pow(1-at, s.power); math.Abs(a/(1-a)-want) > 1e-9*want || math.Abs(s.Time(a)-at) > 1e-9 {
-				t.Errorf("%v: ᾱ(%v) = %v, of the time %v", s, at, a, s.Time(a))
-			}
-		}
-	}
-}
-
 func TestJSON(t *testing.T) {
 	b, err := json.Marshal(do(t, "-users", "3", "-samples", "2", "-steps", "5", "-seeds", "1", "-method", "pdi, unconstrained"))
 	if err != nil {

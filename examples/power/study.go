@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
@@ -22,32 +21,8 @@ var studies = []study{
 	{"bounds", "the networks trained for -least at higher minimum rates", outside},
 }
 
-// ratio is a schedule whose signal-to-noise ratio ᾱ/(1 − ᾱ) falls from 10³ to 10⁻³ as a power of
-// the remaining time.
-type ratio struct{ power float64 }
-
+// Largest and smallest signal-to-noise ratio ᾱ/(1 − ᾱ) of the schedules that state it.
 const loud, faint = 1e3, 1e-3
-
-// Alpha returns the signal level ᾱ at time t. It implements noise.Schedule.
-func (s ratio) Alpha(t float64) float64 {
-	if t == 0 {
-		return 1
-	}
-	snr := faint + float64((loud-faint)*math.Pow(1-t, s.power))
-	return snr / (1 + snr)
-}
-
-// Time returns the time at which the signal level ᾱ is alpha. It implements noise.Schedule.
-func (s ratio) Time(alpha float64) float64 {
-	snr := alpha / (1 - alpha)
-	switch {
-	case !(snr < loud): // 1, too
-		return 0
-	case snr <= faint:
-		return 1
-	}
-	return 1 - math.Pow((snr-faint)/(loud-faint), 1/s.power)
-}
 
 func schedules(options) []variant {
 	var all []variant
@@ -56,7 +31,8 @@ func schedules(options) []variant {
 		schedule    noise.Schedule
 	}{
 		{"cosine", "cosine", noise.CosineBar{}}, {"linear", "linear β, as DDPM", noise.LinearBeta{}},
-		{"snr", "linear signal-to-noise ratio", ratio{1}}, {"snr2", "quadratic signal-to-noise ratio", ratio{2}},
+		{"snr", "linear signal-to-noise ratio", noise.PolynomialSNR{Power: 1, Max: loud, MinAlpha: faint / (1 + faint)}},
+		{"snr2", "quadratic signal-to-noise ratio", noise.PolynomialSNR{Power: 2, Max: loud, MinAlpha: faint / (1 + faint)}},
 	} {
 		all = append(all, variant{name: s.name, words: s.words, draw: func(ctx context.Context, p *problem) ([]float32, error) {
 			p.schedule = s.schedule
