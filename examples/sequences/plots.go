@@ -34,7 +34,7 @@ func (r *report) drawRuns() (*picture.Figure, error) {
 		}
 	}
 	f, err := picture.Shares("runs", "Samples by run", "% of samples", names, groups)
-	f.Caption = "Valid, or balanced where the data are no molecules: as judged by code of its own; novel: not in the data or, of small molecules, not in the training set; unique: different from each other."
+	f.Caption = "Valid (or balanced, where the data are not molecules) is judged by independent code. Novel: not in the data or, for small molecules, not in the training set. Unique: different from each other."
 	return f, err
 }
 
@@ -44,7 +44,7 @@ func (r *report) drawPolarity() (*picture.Figure, error) {
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 100
 	fig := &picture.Figure{
 		Name: "polarity", Title: "Polarity of the samples, cumulative", Height: 8 * vg.Centimeter, Panels: []*plot.Plot{p},
-		Caption: "The score run asks for a least polarity: its curve begins there.",
+		Caption: "The score run asks for a minimum polarity, where its curve begins.",
 	}
 	const cells = 100
 	for i, f := range r.Runs {
