@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -40,7 +42,7 @@ func (r *report) drawRuns() (*picture.Figure, error) {
 
 // drawPolarity plots the distribution of the polarity in every run.
 func (r *report) drawPolarity() (*picture.Figure, error) {
-	p := picture.Panel("polarity (share of N, O and F)", "% of samples below")
+	p := picture.Panel("polarity (share of N, O and F)", "% of samples, at most this")
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 100
 	fig := &picture.Figure{
 		Name: "polarity", Title: "Polarity of the samples, cumulative", Height: 8 * vg.Centimeter, Panels: []*plot.Plot{p},
@@ -48,17 +50,17 @@ func (r *report) drawPolarity() (*picture.Figure, error) {
 	}
 	const cells = 100
 	for i, f := range r.Runs {
-		var below [cells + 2]float64
+		var at [cells + 1]float64 // samples whose polarity is at most this cell's and above the one before
 		for _, s := range f.samples {
-			below[1+int(cells*corpus.Polarity(s))] += 100 / float64(f.N)
+			at[int(math.Ceil(cells*corpus.Polarity(s)))] += 100 / float64(f.N)
 		}
-		line := make(plotter.XYs, len(below))
+		line := make(plotter.XYs, len(at))
 		sum := 0.0
-		for k, b := range below {
-			sum += b
+		for k, share := range at {
+			sum += share
 			line[k] = plotter.XY{X: float64(k) / cells, Y: sum}
 		}
-		l, err := picture.Curve(p, i, line[:cells+1])
+		l, err := picture.Curve(p, i, line)
 		if err != nil {
 			return nil, err
 		}
