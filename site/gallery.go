@@ -49,6 +49,7 @@ var gallery = []example{
 		Name: "problem", Args: "-file problem/knapsack.lp -n 3", Text: "A file of an optimiser, solved exactly.", File: "problem/knapsack.lp",
 		Input: "Maximize\n value: 8 tent + 11 stove + 6 rope + 4 book\nSubject To\n weight: 5 tent + 7 stove + 4 rope + 3 book <= 14\nBinary\n tent stove rope book\nEnd\n",
 	},
+	{Name: "serve", Args: "-load 50", Text: "A server of texts that a schema, a pattern or a grammar restricts, under load."},
 	{Name: "scale", Args: "-side 4 -chains 320 -draws 400", Text: "Many short chains, as an array job would run them."},
 }
 
