@@ -217,7 +217,7 @@ var darkStyle = func() string {
 	b := []byte("<style>@media screen and (prefers-color-scheme: dark) { svg { fill: #E6E8EA }") // black is written by leaving it out
 	for _, c := range [][2]string{
 		{"FFFFFF", "16191C"}, {"1E1E1E", "E6E8EA"}, {"000000", "E6E8EA"}, {"787878", "9AA3AA"}, {"E6E6E6", "343B40"},
-		{"0072B2", "5B8CFF"}, {"87542E", "C98F62"}, {"7A51B8", "B394E6"},
+		{"D7D7D7", "5A646B"}, {"0072B2", "5B8CFF"}, {"87542E", "C98F62"}, {"7A51B8", "B394E6"},
 	} {
 		for _, what := range []string{"fill", "stroke"} {
 			b = fmt.Appendf(b, ` [style*="%[1]s:#%[2]s"] { %[1]s: #%[3]s !important }`, what, c[0], c[1])
