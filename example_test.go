@@ -274,8 +274,8 @@ func Example_average() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Printf("λ̄ = %.2f, exact λ* = %.2f\n", inf.Average()[0], exact.Lambda[0])
-	// Output: λ̄ = 0.47, exact λ* = 0.47
+	fmt.Printf("λ = %.2f, exact λ* = %.2f\n", inf.Average()[0], exact.Lambda[0])
+	// Output: λ = 0.47, exact λ* = 0.47
 }
 
 // The Ising model from T = 1.8 to 3.2: magnetisation, heat capacity and Binder's

@@ -53,7 +53,7 @@ func (p page) Root() string { return strings.Repeat("../", strings.Count(p.File,
 // Nav returns the navigation menu, which is the same on every page.
 func (page) Nav() []struct{ Name, File string } {
 	return []struct{ Name, File string }{
-		{"Playground", "playground.html"}, {"Guides", "guides/index.html"}, {"Gallery", "gallery/index.html"}, {"Packages", "packages.html"},
+		{"Playground", "playground.html"}, {"Guides", "guides/index.html"}, {"Gallery", "gallery/index.html"}, {"Packages", "packages.html"}, {"Speed", "speed.html"},
 	}
 }
 
@@ -95,7 +95,7 @@ func write(dir, file string, b []byte) error {
 
 // build writes the whole site to dir. The working directory must be the folder of this module.
 func build(ctx context.Context, dir string) error {
-	for _, step := range []func(context.Context, string) error{buildWeb, buildPrograms, buildBits, buildLanding, buildGuides, buildPackages, buildGallery} {
+	for _, step := range []func(context.Context, string) error{buildWeb, buildPrograms, buildBits, buildLanding, buildSpeed, buildGuides, buildPackages, buildGallery} {
 		if err := step(ctx, dir); err != nil {
 			return err
 		}

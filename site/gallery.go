@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ var gallery = []example{
 	{Name: "power", Args: "", Text: "Transmitters that share power, each user with a least rate."},
 	{Name: "series", Args: "-method cps,cop-ft -heldout 10 -steps 20", Text: "Real-valued series within limits."},
 	{Name: "unlearn", Args: "", Text: "Distributions moved away from a part of themselves."},
-	{Name: "json", Args: "-n 5 -steps 2", Text: "JSON that a schema describes."},
+	{Name: "json", Args: "-compact -n 12 -steps 2", Text: "JSON that a schema describes."},
 	{Name: "molecules", Args: "-n 50 -run syntax,count", Text: "Molecules written by a trained network, under rules."},
 	{Name: "text", Args: "-steps 100", Text: "Lines of a log, learned byte by byte and written under a pattern or a schema."},
 	{
@@ -48,8 +49,13 @@ var gallery = []example{
 		Name: "problem", Args: "-file problem/knapsack.lp -n 3", Text: "A file of an optimiser, solved exactly.", File: "problem/knapsack.lp",
 		Input: "Maximize\n value: 8 tent + 11 stove + 6 rope + 4 book\nSubject To\n weight: 5 tent + 7 stove + 4 rope + 3 book <= 14\nBinary\n tent stove rope book\nEnd\n",
 	},
-	{Name: "scale", Args: "-side 4 -chains 320 -draws 40", Text: "Many short chains, as an array job would run them."},
+	{Name: "serve", Args: "-load 50", Text: "A server of texts that a schema, a pattern or a grammar restricts, under load."},
+	{Name: "scale", Args: "-side 4 -chains 320 -draws 400", Text: "Many short chains, as an array job would run them."},
 }
+
+// back leads from the page of an example to the site.
+const back = `<body>
+<nav aria-label="Site"><a href="../../index.html">gibbsite</a> › <a href="../index.html">Gallery</a></nav>`
 
 // pictures are the files that a page links to.
 var pictures = regexp.MustCompile(`href="([^"/]+\.svg)"`)
@@ -107,8 +113,11 @@ func (e *example) make(ctx context.Context, root, programs string) error {
 		return fmt.Errorf("%s %s: %w\n%s", e.Name, e.Args, err, out)
 	}
 	b, err := os.ReadFile(filepath.Join(dir, "index.html"))
+	if err != nil {
+		return err
+	}
 	if m := pictures.FindSubmatch(b); m != nil {
 		e.Picture = string(m[1])
 	}
-	return err
+	return write(dir, "index.html", bytes.Replace(b, []byte("<body>"), []byte(back), 1))
 }

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -204,8 +205,10 @@ func TestFirstFrame(t *testing.T) {
 	least := time.Hour
 	for range *tries {
 		s := open(t)
+		before := processor(chromedp.FromContext(s.browser).Browser.Process().Pid)
 		tab := s.visit(t, "playground.html", 1200, "light")
 		until(t, tab, `performance.getEntriesByName('first-frame').length > 0`)
+		t.Logf("processor time of the browser, its new tab included: %v", processor(chromedp.FromContext(s.browser).Browser.Process().Pid)-before)
 		marks := evaluate[map[string]float64](t, tab, `Object.fromEntries(performance.getEntriesByType('mark').map(m => [m.name, Math.round(m.startTime)]))`)
 		t.Logf("ms: %v", marks)
 		least = min(least, time.Duration(marks["first-frame"]*1e6))
@@ -215,6 +218,36 @@ func TestFirstFrame(t *testing.T) {
 	if *first > 0 {
 		assert.LessOrEqual(t, least, *first)
 	}
+}
+
+// processor returns the processor time that a process and its descendants have used, where Linux
+// tells it. On a busy machine it bounds what the same work takes on idle cores.
+func processor(pid int) time.Duration {
+	files, _ := filepath.Glob("/proc/[0-9]*/stat")
+	parent, used := map[int]int{}, map[int]int64{}
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			continue // it has ended
+		}
+		id, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		f := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:])) // from the state on
+		parent[id], _ = strconv.Atoi(f[1])
+		for _, field := range f[11:13] { // in user and in system mode, in hundredths of a second
+			n, _ := strconv.ParseInt(field, 10, 64)
+			used[id] += n
+		}
+	}
+	var sum int64
+	for id, n := range used {
+		for up := id; up > 1; up = parent[up] {
+			if up == pid {
+				sum += n
+				break
+			}
+		}
+	}
+	return time.Duration(sum) * 10 * time.Millisecond
 }
 
 // The playground repeats what the native program draws.

@@ -3,11 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"html/template"
+	"math"
 	"os"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -24,6 +27,10 @@ var (
 	markdown = goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 	quoted   = regexp.MustCompile(`<code>([a-z0-9/]+)</code>`)
 	relative = regexp.MustCompile(`(href|src)="([^":#][^":]*)"`)
+	broken   = regexp.MustCompile(`>[a-z]+(/[a-z]+)+<`) // a path as text, which may wrap behind a slash
+	third    = regexp.MustCompile(`(<td>.*</td>\n<td>.*</td>\n)(<td>.*</td>)\n</tr>`)
+	anchor   = regexp.MustCompile(`<a [^>]*>(<code>[a-z]*</code>)</a>`)
+	program  = regexp.MustCompile(`<code>(([a-z]+)[^<]*)</code>`)
 )
 
 // render converts Markdown to HTML. Code blocks and tables can be scrolled by keyboard, and
@@ -34,8 +41,8 @@ func render(source []byte, packages map[string]string) (string, error) {
 		return "", err
 	}
 	html := strings.NewReplacer(
-		"<pre>", `<pre tabindex="0">`,
 		`<pre><code class="language-text">`, `<pre class="output" tabindex="0"><code>`,
+		"<pre>", `<pre tabindex="0">`,
 		"<table>", `<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>`, "</table>", "</table></div>", "<th></th>", "<td></td>",
 	).Replace(b.String())
 	return quoted.ReplaceAllStringFunc(html, func(code string) string {
@@ -43,7 +50,7 @@ func render(source []byte, packages map[string]string) (string, error) {
 		if _, ok := packages[name]; !ok {
 			return code
 		}
-		return fmt.Sprintf(`<a href="%s/%s">%s</a>`, reference, name, code)
+		return fmt.Sprintf(`<a href="%s/%s"><code>%s</code></a>`, reference, name, strings.ReplaceAll(name, "/", "/<wbr>"))
 	}), nil
 }
 
@@ -59,10 +66,23 @@ func described(ctx context.Context) (map[string]string, error) {
 		f := strings.SplitN(strings.TrimSpace(line), "\t", 3)
 		name, ok := strings.CutPrefix(f[0], "github.com/gibbsite-go/gibbsite/")
 		if ok && f[1] != "main" && !strings.HasPrefix(name, "internal/") {
-			all[name] = f[2]
+			all[name] = sentence(f[2])
 		}
 	}
 	return all, nil
+}
+
+// sentence returns the first sentence of a package's documentation as a line of a list: without
+// the package's name and the marks of links.
+func sentence(doc string) string {
+	doc = strings.NewReplacer("[]", "[]", "[", "", "]", "").Replace(doc)
+	if f := strings.SplitN(doc, " ", 3); len(f) == 3 && f[0] == "Package" {
+		doc = strings.ToUpper(f[2][:1]) + f[2][1:]
+	}
+	if before, ok := strings.CutSuffix(doc, ":"); ok {
+		doc = before + "."
+	}
+	return doc
 }
 
 // buildLanding writes the landing page: README.md from its first section heading on.
@@ -84,6 +104,12 @@ func buildLanding(ctx context.Context, dir string) error {
 		return err
 	}
 	html = relative.ReplaceAllString(html, `$1="`+repository+`$2"`)
+	html = linkExamples(html)
+	times, err := timesAsFast()
+	if err != nil {
+		return err
+	}
+	html = strings.Replace(html, `<h2 id="in-the-clone">`, times+`<h2 id="in-the-clone">`, 1)
 	picture, err := os.ReadFile("../.github/ising.svg")
 	if err != nil {
 		return err
@@ -101,6 +127,63 @@ func buildLanding(ctx context.Context, dir string) error {
 	}.write(dir)
 }
 
+// linkExamples links the examples in the third column of a table to their pages in the gallery.
+func linkExamples(html string) string {
+	shown := map[string]bool{}
+	for _, e := range gallery {
+		shown[e.Name] = true
+	}
+	return third.ReplaceAllStringFunc(html, func(row string) string {
+		m := third.FindStringSubmatch(row)
+		cell := anchor.ReplaceAllString(m[2], "$1")
+		cell = program.ReplaceAllStringFunc(cell, func(code string) string {
+			name := program.FindStringSubmatch(code)[2]
+			to := "gallery/" + name + "/index.html"
+			if !shown[name] {
+				to = repository + "examples/" + name
+			}
+			return fmt.Sprintf(`<a href="%s">%s</a>`, to, code)
+		})
+		return m[1] + cell + "\n</tr>"
+	})
+}
+
+// ratio is the column of docs/PERFORMANCE.md that compares a kernel with PyTorch's.
+var ratio = regexp.MustCompile("(?m)^\\| [^|]* \\| [^|]* \\| [0-9.]+ \\| ([0-9.]+) \\| `")
+
+// timesAsFast returns a paragraph with the range of the factors in docs/PERFORMANCE.md.
+func timesAsFast() (string, error) {
+	source, err := os.ReadFile("../docs/PERFORMANCE.md")
+	if err != nil {
+		return "", err
+	}
+	low, high := math.Inf(1), 0.0
+	for _, m := range ratio.FindAllStringSubmatch(string(source), -1) {
+		v, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			return "", err
+		}
+		low, high = min(low, v), max(high, v)
+	}
+	if high == 0 {
+		return "", errors.New("docs/PERFORMANCE.md compares nothing with PyTorch")
+	}
+	return fmt.Sprintf("<p>On one core, gibbsite's kernels and methods are between %.3g and %.3g times as fast as the same in PyTorch: see <a href=\"speed.html\">every measurement</a>.</p>\n", low, high), nil
+}
+
+// buildSpeed writes the measurements of docs/PERFORMANCE.md.
+func buildSpeed(ctx context.Context, dir string) error {
+	source, err := os.ReadFile("../docs/PERFORMANCE.md")
+	if err != nil {
+		return err
+	}
+	html, err := render(source, nil)
+	if err != nil {
+		return err
+	}
+	return page{File: "speed.html", Title: "Speed", Body: template.HTML(html), Description: "What a step and a sample cost, and how kernels compare with PyTorch."}.write(dir)
+}
+
 // buildPackages writes the list of packages.
 func buildPackages(ctx context.Context, dir string) error {
 	packages, err := described(ctx)
@@ -111,6 +194,7 @@ func buildPackages(ctx context.Context, dir string) error {
 		Reference string
 		Packages  map[string]string
 	}{reference, packages})
+	body = template.HTML(broken.ReplaceAllStringFunc(string(body), func(name string) string { return strings.ReplaceAll(name, "/", "/<wbr>") }))
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-// Package fit learns the parameters θ of an energy from samples x_1 … x_N. It minimises
+// Package fit learns the parameters θ of an energy from samples. Given samples x_1 … x_N, it minimises
 //
 //	L(θ) = −(1/N) Σ_n log p_θ(x_n) + λ₁·Σ_k c_k|θ_k| + (λ₂/2)·Σ_k c_k θ_k²,  p_θ ∝ exp(−E_θ),
 //

@@ -64,7 +64,7 @@ func (r *report) Warnings() []string {
 	if !r.paper {
 		return nil
 	}
-	return []string{"The data are generated in the shape of COMPAS, not COMPAS: the paper's figures show an order of the samplers, not values to meet."}
+	return []string{"The data are generated: they have the shape of COMPAS, not its values. Compare the order of the samplers with the paper's, not the figures."}
 }
 
 func (r *report) String() string {

@@ -15,7 +15,7 @@ func drawCourse(s *study, way course) (*picture.Figure, error) {
 	top, bottom := picture.Panel("", "multiplier"), picture.Panel("dual step", "mean above its limit (shifts)")
 	f := &picture.Figure{
 		Name: "course", Title: "Multipliers and means of " + s.name, Height: 7 * vg.Centimeter, Panels: []*plot.Plot{top, bottom},
-		Caption: "Solid: shifts; dashed: nights. A multiplier rises while its mean is above the limit (0 below), and ends at 0 where the limit does not bind.",
+		Caption: "Solid: shifts; dashed: nights. A multiplier rises while its mean is above the limit (0 in the lower panel) and ends at 0 where the limit does not bind.",
 	}
 	low, high := 0.0, 0.0
 	for j := range s.limits {

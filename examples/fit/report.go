@@ -125,7 +125,7 @@ func (r *report) couplings(o options, theta []float64, n int, names []string, sc
 	}
 	r.Add(&picture.Figure{
 		Name: "couplings", Title: "Couplings", Panels: []*plot.Plot{p}, Height: picture.Width,
-		Caption: fmt.Sprintf("Colours from −%.3g (blue) to %.3g (red); the numbers are in couplings.csv.", most, most),
+		Caption: fmt.Sprintf("Colours range from −%.3g (blue) to %.3g (red); the numbers are in couplings.csv.", most, most),
 	})
 	return nil
 }

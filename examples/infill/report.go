@@ -81,6 +81,6 @@ func (r *report) draw() (*picture.Figure, error) {
 	f, err := picture.Shares("violations", "Completions that are invalid", "% of completions", places, groups)
 	f.Tilt()
 	f.Height = 10 * vg.Centimeter
-	f.Caption = "Judged by code that knows nothing of the constraints."
+	f.Caption = "Judged by code that does not know the constraints."
 	return f, err
 }

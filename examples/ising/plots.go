@@ -65,7 +65,7 @@ func snapshot(p *problem, x []int32, title string) *picture.Figure {
 	high := min(1, vg.Length(s.rows)/vg.Length(s.cols)) * picture.Width
 	patch := func(c color.Color) *plotter.Polygon { return &plotter.Polygon{Color: c} }
 	return &picture.Figure{
-		Name: "lattice", Title: title, Caption: "One cell a site.", Height: high, Panels: []*plot.Plot{panel},
+		Name: "lattice", Title: title, Caption: "One cell per site.", Height: high, Panels: []*plot.Plot{panel},
 		Legend: []picture.Entry{{Name: "spin up", Mark: patch(up)}, {Name: "spin down", Mark: patch(down)}},
 	}
 }

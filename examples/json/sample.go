@@ -191,7 +191,7 @@ func (r *report) draw() error {
 	}
 	r.Add(&picture.Figure{
 		Name: "lengths", Title: "Lengths of the samples", Height: 7 * vg.Centimeter, Panels: []*plot.Plot{p},
-		Caption: "Every sample is valid, whatever its length; the language has no depth bound but that of -length.",
+		Caption: "Every sample is valid, whatever its length. The option -length alone limits the depth.",
 		Legend:  []picture.Entry{{Name: "samples", Mark: l}},
 	})
 	return nil

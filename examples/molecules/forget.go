@@ -434,7 +434,7 @@ func (r *forgotten) draw() error {
 	if err != nil {
 		return err
 	}
-	f.Caption = fmt.Sprintf("At most %g %% were wanted to have the concept.", 100*r.Wanted)
+	f.Caption = fmt.Sprintf("The bound allows the concept in at most %g %% of the samples.", 100*r.Wanted)
 	r.Add(f)
 	return nil
 }

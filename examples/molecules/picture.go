@@ -36,7 +36,7 @@ func (r *report) draw() error {
 		}
 	}
 	f, err := picture.Shares("runs", "Samples by run", "% of samples", names, groups)
-	f.Caption = "Strings that are novel, too, count once each."
+	f.Caption = "Valid & novel counts each different string once."
 	r.Add(f)
 	return err
 }

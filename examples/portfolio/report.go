@@ -195,7 +195,7 @@ func (r *report) Warnings() (all []string) {
 
 func (r *report) String() string {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%d assets, %d samples, %d steps, of the variance at most %v times the mean part at equal weights each, seed %d\n", r.Assets, r.Samples, r.Steps, r.Budget, r.Seed)
+	fmt.Fprintf(&b, "%d assets, %d samples, %d steps, seed %d\na budget is %v times the mean share of the variance at equal weights\n", r.Assets, r.Samples, r.Steps, r.Seed, r.Budget)
 	if r.Question != "" {
 		fmt.Fprintln(&b, r.Question)
 	}
@@ -283,7 +283,7 @@ func (r *report) draw() error {
 	p.Y.Min, p.Y.Max = 0, 100*shown
 	f := &picture.Figure{
 		Name: "budgets", Title: "Budgets of assets", Height: 8 * vg.Centimeter, Panels: []*plot.Plot{p},
-		Caption: "A method keeps the budgets if its curve stays below the line. What is above 300 % is drawn there.",
+		Caption: "A method meets the budgets if its curve stays below the line. Values above 300 % are drawn at 300 %.",
 	}
 	for k, m := range r.Methods {
 		parts := slices.Clone(m.parts)
@@ -308,7 +308,7 @@ func (r *report) draw() error {
 	q := picture.Panel("step", "assets above their budgets")
 	way := &picture.Figure{
 		Name: "course", Title: "Budgets exceeded during the diffusion", Panels: []*plot.Plot{q},
-		Caption: "By more than one percent, by the predictions of the clean samples at each step.",
+		Caption: "Exceeded by more than one percent, judged by the clean samples predicted at each step.",
 	}
 	for k, m := range r.Methods {
 		if m.course == nil {
@@ -332,7 +332,7 @@ func (r *report) drawWeights() error {
 	p := picture.Panel("asset, from the largest weight", "mean weight (%)")
 	f := &picture.Figure{
 		Name: "weights", Title: "Weights", Height: 8 * vg.Centimeter, Panels: []*plot.Plot{p},
-		Caption: "Every asset by its name is in weights.csv.",
+		Caption: "The file weights.csv lists every asset by name.",
 	}
 	for k, m := range r.Methods {
 		x := slices.Clone(m.Weights)

@@ -170,7 +170,7 @@ func (r *report) rateFigure() (*picture.Figure, error) {
 	p.Y.Min, p.Y.Max = 0, 100
 	f := &picture.Figure{
 		Name: "rates", Title: "Rates of users, cumulative", Height: 8 * vg.Centimeter, Panels: []*plot.Plot{p},
-		Caption: "A method meets the constraint if its curve begins right of the least rate.",
+		Caption: "A method meets the constraint if its curve begins to the right of the minimum rate.",
 	}
 	for k, m := range r.Methods {
 		var xy plotter.XYs

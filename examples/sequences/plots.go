@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -34,31 +36,31 @@ func (r *report) drawRuns() (*picture.Figure, error) {
 		}
 	}
 	f, err := picture.Shares("runs", "Samples by run", "% of samples", names, groups)
-	f.Caption = "Valid, or balanced where the data are no molecules: as judged by code of its own; novel: not in the data or, of small molecules, not in the training set; unique: different from each other."
+	f.Caption = "Valid (or balanced, where the data are not molecules) is judged by independent code. Novel: not in the data or, for small molecules, not in the training set. Unique: different from each other."
 	return f, err
 }
 
 // drawPolarity plots the distribution of the polarity in every run.
 func (r *report) drawPolarity() (*picture.Figure, error) {
-	p := picture.Panel("polarity (share of N, O and F)", "% of samples below")
+	p := picture.Panel("polarity (share of N, O and F)", "% of samples, at most this")
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 100
 	fig := &picture.Figure{
 		Name: "polarity", Title: "Polarity of the samples, cumulative", Height: 8 * vg.Centimeter, Panels: []*plot.Plot{p},
-		Caption: "The score run asks for a least polarity: its curve begins there.",
+		Caption: "The score run asks for a minimum polarity, where its curve begins.",
 	}
 	const cells = 100
 	for i, f := range r.Runs {
-		var below [cells + 2]float64
+		var at [cells + 1]float64 // samples whose polarity is at most this cell's and above the one before
 		for _, s := range f.samples {
-			below[1+int(cells*corpus.Polarity(s))] += 100 / float64(f.N)
+			at[int(math.Ceil(cells*corpus.Polarity(s)))] += 100 / float64(f.N)
 		}
-		line := make(plotter.XYs, len(below))
+		line := make(plotter.XYs, len(at))
 		sum := 0.0
-		for k, b := range below {
-			sum += b
+		for k, share := range at {
+			sum += share
 			line[k] = plotter.XY{X: float64(k) / cells, Y: sum}
 		}
-		l, err := picture.Curve(p, i, line[:cells+1])
+		l, err := picture.Curve(p, i, line)
 		if err != nil {
 			return nil, err
 		}

@@ -38,15 +38,15 @@ const most = 1024
 
 func (a *asked) define(f *flag.FlagSet) {
 	number := func(to *string, name, what string) {
-		f.StringVar(to, name, "", what+" of a line of the words run: `5`, 5-8, 5- or -8")
+		f.StringVar(to, name, "", what+" of a line of the words run, a `range` such as 5, 5-8, 5- or -8")
 	}
 	number(&a.given.words, "words", "number of words")
 	number(&a.given.characters, "characters", "number of characters")
 	number(&a.given.sentences, "sentences", "number of sentences, each with . or ! or ? at its end and nothing after the last,")
 	number(&a.given.lengths, "word-lengths", "number of characters of every word")
 	f.StringVar(&a.list, "list", "", "in the words run, use only the words in this `file`, which are separated by white space")
-	f.StringVar(&a.given.at, "at", "", "words at given positions of a line in the words run: `3=of,-2=the|a` puts of third, and the or a second to last; positions from the end go up to 16")
-	f.StringVar(&a.given.last, "last", "", "last word of a line of the words run: `end`, or one of several: end|stop")
+	f.StringVar(&a.given.at, "at", "", "`words` at given positions of a line in the words run: 3=of,-2=the|a puts of third, and the or a second to last; positions from the end go up to 16")
+	f.StringVar(&a.given.last, "last", "", "last `word` of a line of the words run: end, or one of several: end|stop")
 	f.StringVar(&a.separators, "separators", ` ,.;:!?"()`, "ASCII `characters` that separate words")
 }
 

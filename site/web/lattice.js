@@ -66,7 +66,7 @@ const packed = hex => { const v = parseInt(hex.slice(1), 16); return 0xff000000 
 function tell(r) {
   const set = (id, text) => { $(id).textContent = text; };
   const row = (name, mean, error, known) => {
-    set(`${name}-mean`, mean === null ? '–' : `${figure(mean)} ± ${figure(error)}`);
+    set(`${name}-mean`, mean === null ? '–' : error === null ? figure(mean) : `${figure(mean)} ± ${figure(error)}`);
     set(`${name}-exact`, known ? figure(known.Value) : 'not known');
     set(`${name}-off`, known && error && !/infinite/.test(known.Source) ? `${figure((mean - known.Value) / error, 1)} s.e.` : '–');
   };

@@ -88,8 +88,21 @@ func describe(name string, args []string, out Output, r fmt.Stringer) *page.Page
 	}
 	if c, ok := r.(Cautious); ok {
 		p.Warnings = c.Warnings()
+		p.Text = without(p.Text, p.Warnings)
 	}
 	return p
+}
+
+// without removes the lines of a printed report that repeat a warning, which stands above it on
+// the page.
+func without(text string, warnings []string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if !slices.ContainsFunc(warnings, func(w string) bool { return strings.HasSuffix(strings.TrimSpace(line), w) }) {
+			b.WriteString(line)
+		}
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
 // Output holds the options that determine where the report is written. A program embeds it in

@@ -63,7 +63,7 @@ func Figures(quantity string, runs []Run, reference *float64) ([]*picture.Figure
 func trace(quantity string, runs []Run, reference *float64) (*picture.Figure, error) {
 	f := &picture.Figure{
 		Name: "trace", Title: "The " + quantity + " of the first chain; shaded: nine tenths of all chains",
-		Caption: "A chain that has arrived wanders through the whole band and comes back; kernels that agree have the same band.",
+		Caption: "A converged chain wanders through the whole band again and again; kernels that agree have the same band.",
 		Height:  4 * vg.Centimeter,
 	}
 	low, high := extremes(runs)

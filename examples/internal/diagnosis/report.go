@@ -73,7 +73,7 @@ func forest(quantity string, runs []Run, reference *float64) (*picture.Figure, e
 func evolution(quantity string, runs []Run, _ *float64) (*picture.Figure, error) {
 	f := &picture.Figure{
 		Name: "effective-draws", Title: "Effective draws of the " + quantity + " by the length of the run",
-		Caption: "A line that does not grow with the draws means that chains are stuck. Some hundreds are enough for a mean.",
+		Caption: "A line that does not grow with the draws means that chains are stuck. A few hundred are enough for a mean.",
 		Height:  5 * vg.Centimeter,
 	}
 	for _, kind := range []struct {
@@ -182,7 +182,7 @@ func energies(_ string, runs []Run, _ *float64) (*picture.Figure, error) {
 func pairs(quantity string, runs []Run, _ *float64) (*picture.Figure, error) {
 	f := &picture.Figure{
 		Name: "pairs", Title: "The " + quantity + " and the energy of the same draws",
-		Caption: "Draws evenly spaced in the run. Separate clouds are modes: look whether every chain visits each.",
+		Caption: "Draws evenly spaced in the run. Separate clouds are modes: check that every chain visits each of them.",
 		Height:  4 * vg.Centimeter,
 	}
 	lines := true

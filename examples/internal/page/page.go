@@ -71,7 +71,7 @@ func (p *Page) HTML() ([]byte, error) {
 	}
 	var figures []drawn
 	for _, f := range p.Figures {
-		svg, err := f.Themed()
+		svg, err := f.Inline()
 		if err != nil {
 			return nil, err
 		}

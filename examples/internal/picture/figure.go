@@ -207,7 +207,26 @@ func Dot(k int, shape draw.GlyphDrawer) *plotter.Scatter {
 // widths first.
 const fonts = "'Liberation Sans', Arial, Helvetica, sans-serif"
 
-// SVG returns the figure as an SVG document.
+// paper is the style of the background, the first shape of a figure.
+const paper = `style="fill:#FFFFFF"`
+
+// darkStyle is a style sheet for readers with a dark page: it replaces the paper, the ink, the
+// axes, the grid and the series that would be too dark. Programs that ignore style sheets show
+// the figure as it is printed.
+var darkStyle = func() string {
+	b := []byte("<style>@media screen and (prefers-color-scheme: dark) { svg { fill: #E6E8EA }") // black is written by leaving it out
+	for _, c := range [][2]string{
+		{"FFFFFF", "16191C"}, {"1E1E1E", "E6E8EA"}, {"000000", "E6E8EA"}, {"787878", "9AA3AA"}, {"E6E6E6", "343B40"},
+		{"D7D7D7", "5A646B"}, {"0072B2", "5B8CFF"}, {"87542E", "C98F62"}, {"7A51B8", "B394E6"},
+	} {
+		for _, what := range []string{"fill", "stroke"} {
+			b = fmt.Appendf(b, ` [style*="%[1]s:#%[2]s"] { %[1]s: #%[3]s !important }`, what, c[0], c[1])
+		}
+	}
+	return string(append(b, " }</style>"...))
+}()
+
+// SVG returns the figure as an SVG document, whose colours suit light and dark pages.
 func (f *Figure) SVG() ([]byte, error) {
 	l := f.arrange()
 	c := vgsvg.New(l.size.X, l.size.Y)
@@ -219,7 +238,8 @@ func (f *Figure) SVG() ([]byte, error) {
 	svg := bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans"), []byte("font-family:"+fonts))
 	svg = bytes.ReplaceAll(svg, []byte("<image "), []byte(`<image preserveAspectRatio="none" `)) // a map fills its axes
 	at := bytes.Index(svg, []byte("<svg"))                                                       // for readers who do not see it
-	return slices.Concat(svg[:at], fmt.Appendf(nil, "<svg role=\"img\" aria-label=\"%s\"", html.EscapeString(f.Alternative())), svg[at+len("<svg"):]), nil
+	svg = slices.Concat(svg[:at], fmt.Appendf(nil, "<svg role=\"img\" aria-label=\"%s\"", html.EscapeString(f.Alternative())), svg[at+len("<svg"):])
+	return bytes.Replace(svg, []byte("\n<g "), []byte("\n"+darkStyle+"\n<g "), 1), nil
 }
 
 // Alternative returns a description of the figure in words.
@@ -245,19 +265,9 @@ func (f *Figure) Alternative() string {
 	return text
 }
 
-// themed replaces colours by CSS variables that a page can set, for dark pages. The default of
-// each variable is the colour itself.
-var themed = strings.NewReplacer(
-	"#1E1E1E", "var(--figure-ink, #1E1E1E)", "#000000", "var(--figure-ink, #000000)",
-	"#787878", "var(--figure-axis, #787878)", "#E6E6E6", "var(--figure-grid, #E6E6E6)",
-	"#0072B2", "var(--figure-blue, #0072B2)", "#87542E", "var(--figure-brown, #87542E)", "#7A51B8", "var(--figure-violet, #7A51B8)",
-)
-
-// Themed returns the figure as an SVG element for a page. Its background is the page's; its ink,
-// axes and dark series use the CSS variables --figure-ink, --figure-axis, --figure-grid,
-// --figure-blue, --figure-brown and --figure-violet. The attribute data-panels holds the scales
-// of its panels.
-func (f *Figure) Themed() ([]byte, error) {
+// Inline returns the figure as an SVG element for a page, whose background it shows. The attribute
+// data-panels holds the scales of its panels.
+func (f *Figure) Inline() ([]byte, error) {
 	svg, err := f.SVG()
 	if err != nil {
 		return nil, err
@@ -267,10 +277,8 @@ func (f *Figure) Themed() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	head := fmt.Sprintf(`<svg style="fill:#000000" data-panels="%s"`, html.EscapeString(string(scales))) // black is written by leaving it out
-	svg = bytes.Replace(svg, []byte("<svg"), []byte(head), 1)
-	svg = bytes.Replace(svg, []byte("fill:#FFFFFF"), []byte("fill:none"), 1) // the paper is drawn first
-	return []byte(themed.Replace(string(svg))), nil
+	svg = bytes.Replace(svg, []byte("<svg"), fmt.Appendf(nil, `<svg data-panels="%s"`, html.EscapeString(string(scales))), 1)
+	return bytes.Replace(svg, []byte(paper), []byte(`style="fill:none"`), 1), nil // the paper is drawn first
 }
 
 // PNG returns the figure as a PNG image with 144 dots per inch.

@@ -165,16 +165,17 @@ func TestFigureForEverybody(t *testing.T) {
 			t.Errorf("no %s in\n%.400s", want, svg)
 		}
 	}
-	themed, err := f.Themed()
+	inline, err := f.Inline()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(string(themed), `<svg style="fill:var(--figure-ink, #000000)"`) {
-		t.Errorf("a page cannot set black, which the parts of a figure leave out:\n%.200s", themed)
+	if strings.Contains(string(inline), `style="fill:#FFFFFF"`) || !strings.Contains(string(svg), `style="fill:#FFFFFF"`) {
+		t.Error("a saved figure has white paper, one in a page shows the page's background")
 	}
-	for _, left := range []string{"fill:#FFFFFF", "fill:#1E1E1E", "stroke:#787878", "stroke:#0072B2"} {
-		if strings.Contains(string(themed), left) {
-			t.Errorf("a page cannot set %s", left)
+	_, rest, _ := strings.Cut(string(svg), "</style>") // every colour that the style replaces is spelt as it is drawn
+	for _, c := range []string{"fill:#FFFFFF", "fill:#1E1E1E", "stroke:#000000", "stroke:#787878", "stroke:#E6E6E6", "stroke:#0072B2"} {
+		if !strings.Contains(darkStyle, `[style*="`+c+`"]`) || !strings.Contains(rest, c) {
+			t.Errorf("%s has no colour on dark pages, or is not drawn", c)
 		}
 	}
 }
