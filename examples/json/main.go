@@ -25,10 +25,10 @@ type options struct {
 	command.Output
 
 	schema, vocab, check, maskbench, xgrammar string
-	spelling                        grammar.Spelling
-	length, n, steps, tools         int
-	seed                            uint64
-	compact, masks                  bool
+	spelling                                  grammar.Spelling
+	length, n, steps, tools                   int
+	seed                                      uint64
+	compact, masks                            bool
 }
 
 func parse(args []string) (options, error) {
