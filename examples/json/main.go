@@ -68,7 +68,7 @@ func parse(args []string) (options, error) {
 	case o.masks && o.maskbench == "":
 		return o, fmt.Errorf("-masks needs -maskbench, whose schemas it checks")
 	case o.xgrammar != "" && !o.masks:
-		return o, fmt.Errorf("-xgrammar needs -masks, beside whose results it is reported")
+		return o, fmt.Errorf("-xgrammar needs -masks, with whose results it is compared")
 	case o.tools < 0:
 		return o, fmt.Errorf("-tools = %d, want ≥ 1", o.tools)
 	case o.tools > 0 && (o.maskbench != "" || o.schema != "" || o.check != ""):
