@@ -111,6 +111,14 @@ func (j *joint) Classes(levels int) (of []int32, n int) {
 // automaton is too large, crowd bounds the product of the tests' numbers of states.
 const crowd = 1 << 12
 
+// Bounds for strings whose tests would otherwise be read side by side, where masks are often
+// undecided: greatCrowd bounds the number of states of the combined automaton, and crowds the
+// number of such automata in a schema. Each takes up to a fifth of a second.
+const (
+	greatCrowd = 1 << 16
+	crowds     = 4
+)
+
 // joined returns spec with all its tests combined into one test. It returns spec itself if the
 // combined automaton would have too many states.
 func (c *compiler) joined(spec stringSpec) (stringSpec, error) {
@@ -141,6 +149,10 @@ func (c *compiler) joined(spec stringSpec) (stringSpec, error) {
 	}
 	d, err := constraint.Compile(c.ctx, newJoint(tests), 256, constraint.Limits{States: crowd})
 	var limit *constraint.LimitError
+	if errors.As(err, &limit) && c.merging != nil && spec.crowded() && c.merging.crowds < crowds {
+		c.merging.crowds++
+		d, err = constraint.Compile(c.ctx, newJoint(tests), 256, constraint.Limits{States: greatCrowd})
+	}
 	switch {
 	case errors.Is(err, constraint.ErrInfeasible):
 		spec.tests = []test{{a: newTrie(nil), want: true}}
