@@ -9,9 +9,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 )
 
-// tries bounds the number of moves in a search for a text, which limits the search to about a
-// tenth of a second. Real schemas take some hundreds of moves.
-const tries = 1 << 16
+// tries bounds the number of moves in a search for a text, which limits the search to about ten
+// milliseconds. Real schemas take some hundreds of moves.
+const tries = 1 << 13
 
 // likely lists all bytes in the order in which a search tries them: first those that end a
 // value, then those that begin a short value, then the rest.
@@ -91,30 +91,33 @@ func (s *subsets) empty() (bool, error) {
 	return !found && all, err
 }
 
-// productive reports whether some run reaches the end of the first rule if all gates are open.
-// sure reports whether the answer is certain to tell whether the language has a text.
+// productive reports whether some run reaches the end of the first rule. sure reports whether the
+// answer is certain to tell whether the language has a text. It is if even the automata that
+// certainly have a text suffice while all gates are closed, or if all automata that may have one
+// and open gates do not.
 func (n *network) productive() (yes, sure bool) {
-	sure = true
-	texts := map[automaton]bool{}
-	ok, err := n.leading(func(at int32) bool {
-		a := n.nodes[at].scalar
-		if _, isName := a.(*nameRun); isName {
-			return true
-		}
-		has, known := texts[a]
-		if !known {
-			var certain bool
-			has, certain = spells(a)
-			sure = sure && certain
-			texts[a] = has
-		}
-		return has
-	}, true)
-	if err != nil { // the caller polls
-		return true, false
+	type texts struct{ has, sure bool }
+	known := map[automaton]texts{}
+	reaches := func(has func(t texts) bool, gates bool) (bool, error) {
+		ok, err := n.leading(func(at int32) bool {
+			a := n.nodes[at].scalar
+			if _, isName := a.(*nameRun); isName {
+				return true
+			}
+			t, is := known[a]
+			if !is {
+				t.has, t.sure = spells(a)
+				known[a] = t
+			}
+			return has(t)
+		}, gates)
+		return err == nil && ok[n.rules[0].start], err
 	}
-	yes = ok[n.rules[0].start]
-	return yes, sure && (!yes || len(n.gates) == 0)
+	if yes, err := reaches(func(t texts) bool { return t.has && t.sure }, false); yes || err != nil { // the caller polls
+		return true, err == nil
+	}
+	yes, err := reaches(func(t texts) bool { return t.has }, true)
+	return yes || err != nil, !yes && err == nil
 }
 
 // leading returns, for every node, whether the end of its rule can be reached from it. A node
@@ -172,6 +175,9 @@ func (r *nameRun) knows(f func(to int32) bool) bool {
 	return false
 }
 
+// spellStates bounds the number of states that spells searches.
+const spellStates = 1000
+
 // spells reports whether the automaton a accepts any text. It searches a limited number of
 // states. sure reports whether the answer is certain; if it is not, has is true.
 func spells(a automaton) (has, sure bool) {
@@ -180,6 +186,7 @@ func spells(a automaton) (has, sure bool) {
 			return has, true
 		}
 	}
+	t := newTable(a)
 	seen := map[int32]bool{}
 	path := []int32{a.start()}
 	for len(path) > 0 {
@@ -187,12 +194,12 @@ func spells(a automaton) (has, sure bool) {
 		if a.final(q) {
 			return true, true
 		}
-		if len(seen) > 200 {
+		if len(seen) > spellStates {
 			return true, false
 		}
 		seen[q] = true
 		next := int32(-1)
-		for _, b := range likely {
+		for _, b := range t.bytes(q) {
 			if to := a.next(q, b); to >= 0 && !seen[to] {
 				next = to
 				break

@@ -111,6 +111,14 @@ func (j *joint) Classes(levels int) (of []int32, n int) {
 // automaton is too large, crowd bounds the product of the tests' numbers of states.
 const crowd = 1 << 12
 
+// Bounds for strings whose tests would otherwise be read side by side, where masks are often
+// undecided: greatCrowd bounds the number of states of the combined automaton, and crowds the
+// number of such automata in a schema. Each takes up to a fifth of a second.
+const (
+	greatCrowd = 1 << 16
+	crowds     = 4
+)
+
 // joined returns spec with all its tests combined into one test. It returns spec itself if the
 // combined automaton would have too many states.
 func (c *compiler) joined(spec stringSpec) (stringSpec, error) {
@@ -141,6 +149,10 @@ func (c *compiler) joined(spec stringSpec) (stringSpec, error) {
 	}
 	d, err := constraint.Compile(c.ctx, newJoint(tests), 256, constraint.Limits{States: crowd})
 	var limit *constraint.LimitError
+	if errors.As(err, &limit) && c.merging != nil && spec.crowded() && c.merging.crowds < crowds {
+		c.merging.crowds++
+		d, err = constraint.Compile(c.ctx, newJoint(tests), 256, constraint.Limits{States: greatCrowd})
+	}
 	switch {
 	case errors.Is(err, constraint.ErrInfeasible):
 		spec.tests = []test{{a: newTrie(nil), want: true}}
@@ -190,9 +202,10 @@ func (s stringSpec) crowded() bool {
 // rests holds, for every state of an automaton, the possible lengths in characters of the texts
 // that it accepts from there. Every state leads to an accepting one.
 type rests struct {
-	// sets[n] contains the states from which a text of n characters is accepted; the last set
-	// also holds for all larger n
+	// sets[n] contains the states from which a text of n characters is accepted; for larger n,
+	// the sets from sets[back] on repeat
 	sets  []bitset
+	back  int
 	least []int32 // length of the shortest accepted text from each state
 }
 
@@ -200,7 +213,7 @@ type rests struct {
 const restMoves = 1 << 21
 
 // restsOf returns the rests of an automaton over UTF-8 bytes. It returns nil if the computation
-// takes too long, for instance if all lengths are multiples of some number.
+// takes too long, because the sets of states repeat only after many lengths.
 func restsOf(d *constraint.DFA) *rests {
 	n := d.States()
 	next, width := d.Table()
@@ -230,9 +243,10 @@ func restsOf(d *constraint.DFA) *rests {
 	for s := range r.least {
 		r.least[s] = -1
 	}
-	words := (n + 31) / 32
+	size := (n + 31) / 32
+	number := map[string]int{} // index of each set
 	for {
-		set := make(bitset, words)
+		set := make(bitset, size)
 		if k := len(r.sets); k == 0 {
 			for s := range n {
 				if d.Accepting(s) {
@@ -258,9 +272,12 @@ func restsOf(d *constraint.DFA) *rests {
 				r.least[s] = int32(len(r.sets))
 			}
 		}
-		if k := len(r.sets); k > 0 && slices.Equal(set, r.sets[k-1]) {
+		k := set.key()
+		if back, ok := number[k]; ok { // each set depends only on the one before
+			r.back = back
 			return r
 		}
+		number[k] = len(r.sets)
 		r.sets = append(r.sets, set)
 		if moves += n + len(more) + 3*len(same); moves > restMoves {
 			return nil
@@ -268,16 +285,25 @@ func restsOf(d *constraint.DFA) *rests {
 	}
 }
 
+// has reports whether a text of n characters is accepted from state q.
+func (r *rests) has(q int32, n int) bool {
+	if n >= len(r.sets) {
+		n = r.back + (n-r.back)%(len(r.sets)-r.back)
+	}
+	return r.sets[n].has(q)
+}
+
+// end returns the length at which the sets have repeated if a search begins at the length from.
+func (r *rests) end(from int) int { return max(from, r.back) + len(r.sets) - r.back }
+
 // between reports whether a text of low to high characters is accepted from state q. high < 0
 // means no upper bound.
 func (r *rests) between(q int32, low, high int) bool {
-	last := len(r.sets) - 1
-	for n := max(0, low, int(r.least[q])); high < 0 || n <= high; n++ {
-		if r.sets[min(n, last)].has(q) {
+	from := max(0, low, int(r.least[q]))
+	end := r.end(from)
+	for n := from; n < end && (high < 0 || n <= high); n++ {
+		if r.has(q, n) {
 			return true
-		}
-		if n >= last {
-			break
 		}
 	}
 	return false
@@ -285,8 +311,9 @@ func (r *rests) between(q int32, low, high int) bool {
 
 // endless reports whether texts of every length from the shortest on are accepted from state q.
 func (r *rests) endless(q int32) bool {
-	for n := max(0, int(r.least[q])); n < len(r.sets); n++ {
-		if !r.sets[n].has(q) {
+	from := max(0, int(r.least[q]))
+	for n := from; n < r.end(from); n++ {
+		if !r.has(q, n) {
 			return false
 		}
 	}

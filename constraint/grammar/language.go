@@ -228,7 +228,7 @@ type Grammar struct {
 	limits      constraint.Limits
 	annotations []string
 
-	mu      sync.RWMutex
+	mu      lock
 	states  *subsets
 	machine *pushdown.Machine // explored pushdown automaton; nil until first needed
 	runs    *runs             // runs of the trimmed network; nil until masks are first requested

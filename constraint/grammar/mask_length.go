@@ -277,7 +277,7 @@ func (p *Matcher) Groups() ([]Group, error) {
 		if !ok {
 			i = len(groups)
 			number[c] = i
-			groups = append(groups, Group{At: &Matcher{m: m, at: c}})
+			groups = append(groups, Group{At: m.at(c)})
 		}
 		groups[i].Tokens = append(groups[i].Tokens, t)
 	})

@@ -38,14 +38,20 @@ type patternSet struct {
 	tokens []int32
 	upTo   []int32 // upTo[n] is the number of tokens that need at most n characters
 	base   bitset  // set of all tokens in the list tokens
-	odd    []oddToken
+	odd    []oddTokens
 	ends   bitset // tokens that contain a quote at which the string may end
 }
 
-// oddToken is a token after which only certain lengths of the rest are possible, or only
-// lengths up to some bound. characters is the number of characters that the token adds, and
-// state is the state after it.
-type oddToken struct{ token, characters, state int32 }
+// oddTokens are tokens after which only certain lengths of the rest are possible, or only lengths
+// up to some bound.
+type oddTokens struct {
+	oddPlace
+	tokens []int32
+}
+
+// oddPlace is the effect of a token: the number of characters that it adds, and the state after
+// it.
+type oddPlace struct{ characters, state int32 }
 
 // patternOf returns the pattern of the strings with the test and spelling of a, and creates it
 // if necessary.
@@ -96,7 +102,7 @@ func (m *Masks) patternSet(p *pattern, q int32) *patternSet {
 	if s := p.sets[q]; s != nil {
 		return s
 	}
-	w := &patternWalk{Masks: m, pattern: p, set: &patternSet{ends: make(bitset, m.v.words()), base: make(bitset, m.v.words())}}
+	w := &patternWalk{Masks: m, pattern: p, odd: map[oddPlace]int{}, set: &patternSet{ends: make(bitset, m.v.words()), base: make(bitset, m.v.words())}}
 	start := p.free.find(stringState{at: plain, tests: []int32{q}})
 	w.walk(0, start, 0, 0)
 	leave(m.v.strings[p.free.kind()].before, p.states, 0, start, w.set.ends)
@@ -121,7 +127,7 @@ func (m *Masks) patternSet(p *pattern, q int32) *patternSet {
 		s.base.set(t)
 	}
 	p.sets[q] = s
-	m.kept += 4*(cap(s.tokens)+cap(s.base)+cap(s.ends)+cap(s.upTo)) + 12*cap(s.odd)
+	m.kept += 4*(cap(s.tokens)+cap(s.base)+cap(s.ends)+cap(s.upTo)) + 64*cap(s.odd)
 	return s
 }
 
@@ -132,6 +138,7 @@ type patternWalk struct {
 	set    *patternSet
 	tokens []int32
 	needs  []int32
+	odd    map[oddPlace]int // index of each place in set.odd
 }
 
 // walk adds the tokens below a trie node after which the string continues. state is the state
@@ -174,7 +181,16 @@ func (w *patternWalk) add(token, state, characters int32) {
 		n = w.need(state)
 	}
 	if n < 0 {
-		w.set.odd = append(w.set.odd, oddToken{token, characters, state})
+		at := oddPlace{characters, state}
+		i, ok := w.odd[at]
+		if !ok {
+			i = len(w.set.odd)
+			w.odd[at] = i
+			w.set.odd = append(w.set.odd, oddTokens{oddPlace: at})
+		}
+		x := &w.set.odd[i]
+		x.tokens = append(x.tokens, token)
+		w.kept += 4
 		return
 	}
 	w.tokens, w.needs = append(w.tokens, token), append(w.needs, n+characters)
@@ -220,7 +236,7 @@ func (m *Masks) patternMask(c configuration) *mask {
 			}
 		}
 		if yes, sure := p.free.goesOn(&p.free.states[x.state], max(0, low-int(x.characters)), most); yes && sure {
-			k.more = append(k.more, x.token)
+			k.more = append(k.more, x.tokens...)
 		}
 	}
 	if after := m.closed(c); m.r.alive(after) {

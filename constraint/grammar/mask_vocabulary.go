@@ -1,6 +1,9 @@
 package grammar
 
-import "slices"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // bitset is a set of tokens: bit t mod 32 of word t/32.
 type bitset []uint32
@@ -8,6 +11,15 @@ type bitset []uint32
 func (b bitset) set(t int32)      { b[t>>5] |= 1 << (t & 31) }
 func (b bitset) clear(t int32)    { b[t>>5] &^= 1 << (t & 31) }
 func (b bitset) has(t int32) bool { return b[t>>5]>>(t&31)&1 == 1 }
+
+// key returns the set as a string, for use as a map key.
+func (b bitset) key() string {
+	k := make([]byte, 0, 4*len(b))
+	for _, w := range b {
+		k = binary.LittleEndian.AppendUint32(k, w)
+	}
+	return string(k)
+}
 
 // byteTrie is a trie of token texts, with nodes in preorder. The subtree of node i consists of
 // the nodes i to skip[i]−1, and its first child, if there is one, is node i+1. Node 0 is the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
@@ -16,7 +17,8 @@ import (
 type Masks struct {
 	v *maskVocabulary
 
-	mu    *sync.RWMutex // guards the fields below
+	turn  atomic.Uint32 // number of matchers created
+	mu    *lock         // guards the fields below
 	r     *runs         // runs of the grammar, guarded by mu; nil for masks over an automaton
 	dfa   *constraint.DFA
 	class [][]int32 // tokens of each class of dfa
@@ -58,7 +60,7 @@ func MasksOf(ctx context.Context, a constraint.Automaton, v *Vocabulary, limits 
 	if err != nil {
 		return nil, err
 	}
-	m := newMasks(&Masks{mu: &sync.RWMutex{}, dfa: d}, v, limits)
+	m := newMasks(&Masks{mu: &lock{}, dfa: d}, v, limits)
 	of, n := d.Classes(d.Levels())
 	m.class = make([][]int32, n)
 	for t, c := range of {
@@ -83,12 +85,12 @@ const maskBytes = 1 << 28
 // vocabulary.
 func (m *Masks) Words() int { return m.v.words() }
 
-// of returns the mask of a configuration, which it computes if it is not cached. It acquires
-// mu, so the caller must not hold the lock.
-func (m *Masks) of(c configuration) (*mask, error) {
-	m.mu.RLock()
+// of returns the mask of a configuration, which it computes if it is not cached. shard is the
+// shard of mu that the calling matcher uses. The caller must not hold the lock.
+func (m *Masks) of(c configuration, shard *sync.RWMutex) (*mask, error) {
+	shard.RLock()
 	k := m.known[c]
-	m.mu.RUnlock()
+	shard.RUnlock()
 	if k != nil {
 		return k, nil
 	}
@@ -164,13 +166,13 @@ func (m *Masks) step(c configuration, token int32) configuration {
 }
 
 // read returns the configuration after a token. Its state is −1 if no text continues with the
-// token.
-func (m *Masks) read(c configuration, token int32) (configuration, error) {
+// token. shard is the shard of mu that the calling matcher uses.
+func (m *Masks) read(c configuration, token int32, shard *sync.RWMutex) (configuration, error) {
 	if m.dfa != nil {
 		return m.step(c, token), nil
 	}
 	text := m.v.text[token]
-	m.mu.RLock()
+	shard.RLock()
 	d, ok := c, true
 	for i := 0; i < len(text) && ok && d.state >= 0; i++ {
 		d, ok = m.r.seek(d, text[i])
@@ -182,7 +184,7 @@ func (m *Masks) read(c configuration, token int32) (configuration, error) {
 			d = nowhere
 		}
 	}
-	m.mu.RUnlock()
+	shard.RUnlock()
 	if ok {
 		return d, nil
 	}

@@ -73,6 +73,8 @@ func TestMasksByEnumeration(t *testing.T) {
 		{`{"type":"string","pattern":"^a*b$","maxLength":3}`, `"ab`, &compact, 7, 1},
 		{`{"type":"string","pattern":"^(aa)*b?$","minLength":2,"maxLength":5}`, `"ab`, &compact, 8, 3},
 		{`{"type":"string","pattern":"^(a|bb)*$","minLength":1,"maxLength":4}`, `"ab`, &compact, 7, 2},
+		{`{"type":"string","pattern":"^([ab]{2}a)*$","minLength":2,"maxLength":7}`, `"ab`, &compact, 8, 0},
+		{`{"type":"string","pattern":"^([ab]{2}a)*$","minLength":1}`, `"ab`, &compact, 9, 4},
 		{`{"type":"string","pattern":"^[a\\n]+$","minLength":2}`, `"a\nb`, &compact, 7, 4},
 		{`{"type":"string","allOf":[{"pattern":"^a"},{"pattern":"b$"},{"not":{"pattern":"bb"}}],"maxLength":4}`, `"ab`, &compact, 7, 2},
 		{`{"type":"string","not":{"pattern":"ab"},"minLength":2,"maxLength":3}`, `"ab`, &compact, 6, 3},

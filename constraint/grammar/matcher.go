@@ -3,6 +3,7 @@ package grammar
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
@@ -12,20 +13,28 @@ import (
 // single Matcher is not safe for concurrent use, but different Matchers of the same [Masks] may be
 // used concurrently.
 type Matcher struct {
-	m    *Masks
-	at   configuration
-	past []configuration // configurations before each of the accepted tokens
+	m     *Masks
+	shard *sync.RWMutex // the shard of m.mu that this matcher locks for reading
+	at    configuration
+	past  []configuration // configurations before each of the accepted tokens
 }
 
 // Matcher returns a matcher at the beginning of a text.
 func (m *Masks) Matcher() *Matcher {
-	return &Matcher{m: m, at: m.start()}
+	return m.at(m.start())
+}
+
+// at returns a matcher in the configuration c, without a history.
+func (m *Masks) at(c configuration) *Matcher {
+	return &Matcher{m: m, shard: m.mu.shard(m.turn.Add(1)), at: c}
 }
 
 // Fork returns an independent matcher at the same position. The copy keeps the history, so it can
 // be rolled back as far as the original.
 func (p *Matcher) Fork() *Matcher {
-	return &Matcher{m: p.m, at: p.at, past: slices.Clone(p.past)}
+	f := p.m.at(p.at)
+	f.past = slices.Clone(p.past)
+	return f
 }
 
 // Mask stores in dst the set of tokens that may come next. The slice dst must have [Masks.Words]
@@ -40,7 +49,7 @@ func (p *Matcher) Mask(dst []uint32) error {
 		(&mask{ends: true}).write(dst, p.m.v)
 		return nil
 	}
-	k, err := p.m.of(p.at)
+	k, err := p.m.of(p.at, p.shard)
 	if err != nil {
 		return err
 	}
@@ -58,7 +67,7 @@ func (p *Matcher) Accept(token int32) (bool, error) {
 	c := p.at
 	if !c.padded && (v.spell[token] || p.m.dfa != nil) {
 		var err error
-		if c, err = p.m.read(c, token); err != nil {
+		if c, err = p.m.read(c, token, p.shard); err != nil {
 			return false, err
 		}
 	} else if !c.padded {
@@ -91,8 +100,8 @@ func (p *Matcher) MayEnd() bool {
 	if p.at.padded {
 		return true
 	}
-	p.m.mu.RLock()
-	defer p.m.mu.RUnlock()
+	p.shard.RLock()
+	defer p.shard.RUnlock()
 	return p.m.accepts(p.at)
 }
 

@@ -30,6 +30,7 @@ type conjunctions struct {
 	unions, complements map[*value][]conjunction
 	parts               map[*part]int // numbers of the opEnum parts
 	depth               int
+	crowds              int // number of automata compiled with the bound greatCrowd
 }
 
 // conjunctionKey returns a string that identifies a conjunction.

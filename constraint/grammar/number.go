@@ -118,7 +118,7 @@ const (
 const (
 	divisor      = 10_000
 	multiple     = 1 << 14
-	multiples    = 1 << 40
+	multiples    = 1 << 58
 	fewMultiples = 256
 )
 
@@ -144,7 +144,8 @@ func newNumber(spec numberSpec) (*numberAutomaton, error) {
 		gcd := new(big.Int).GCD(nil, nil, units, big.NewInt(a.modulus))
 		all := new(big.Int).Mul(units, big.NewInt(a.modulus))
 		most := int64(multiple)
-		if a.endless() && a.places <= 6 {
+		bounded := len(a.bounds)+len(a.except) > 0
+		if !a.canonical && a.among == nil && a.places <= 6 && len(spec.steps) <= 64 && !(bounded && (a.integer || spec.whole) && a.places > 0) {
 			most = multiples
 		}
 		if all.Div(all, gcd); !all.IsInt64() || all.Int64() > most {
@@ -162,8 +163,8 @@ func newNumber(spec numberSpec) (*numberAutomaton, error) {
 func (s *numberSpec) enumerate() {
 	var low, high, by *big.Rat
 	for _, x := range s.steps {
-		if v := x.by.rat(); x.want && v.Sign() > 0 && (by == nil || v.Cmp(by) > 0) {
-			by = v
+		if v := x.by.rat(); x.want && v.Sign() > 0 {
+			by = leastCommon(by, v)
 		}
 	}
 	for _, b := range s.bounds {
@@ -199,6 +200,17 @@ func (s *numberSpec) enumerate() {
 	s.among, s.steps = among, nil
 }
 
+// leastCommon returns the least common multiple of two positive numbers. If x is nil, it returns
+// y.
+func leastCommon(x, y *big.Rat) *big.Rat {
+	if x == nil {
+		return y
+	}
+	gcd := new(big.Int).GCD(nil, nil, x.Num(), y.Num())
+	num := new(big.Int).Mul(x.Num(), y.Num())
+	return new(big.Rat).SetFrac(num.Div(num, gcd), new(big.Int).GCD(nil, nil, x.Denom(), y.Denom()))
+}
+
 // rat returns the number as a big.Rat.
 func (d decimal) rat() *big.Rat {
 	v, _ := new(big.Rat).SetString("0" + d.whole + "." + d.fraction + "0")
@@ -208,21 +220,15 @@ func (d decimal) rat() *big.Rat {
 	return v
 }
 
-// endless reports whether divisors are the only restriction, apart from integer, whole and
-// plain.
-func (s *numberSpec) endless() bool {
-	return !s.canonical && len(s.bounds) == 0 && s.among == nil && len(s.except) == 0
-}
-
 // looked bounds the number of multiples that completes tries.
 const looked = 1 << 10
 
 // completes reports whether further digits can complete the number from state q. sure is false
-// if deciding this would take a search. It uses two facts. First, digits of the whole part can
-// lead to every remainder. Second, some multiple of the wanted divisors is a multiple of none
-// of the unwanted ones, unless an unwanted divisor divides all of them.
+// if deciding this would take a search. It uses two facts. First, enough digits of the whole part
+// lead to every remainder. Second, some multiple of the wanted divisors is a multiple of none of
+// the unwanted ones, unless an unwanted divisor divides all of them.
 func (a *numberAutomaton) completes(q int32) (yes, sure bool) {
-	if len(a.steps) == 0 || !a.endless() {
+	if len(a.steps) == 0 || a.canonical || a.among != nil {
 		return false, false
 	}
 	wanted, some := int64(1), a.integer
@@ -231,47 +237,123 @@ func (a *numberAutomaton) completes(q int32) (yes, sure bool) {
 			wanted, some = wanted/gcd(wanted, a.units[i])*a.units[i], true
 		}
 	}
-	s := &a.states[q]
-	switch {
-	case !some && !a.numberSpec.whole: // digits beyond the last place
-		return true, true
-	case s.at < point && s.at != zeroDigit:
-		if a.integer {
-			unit := int64(1)
-			for range a.places {
-				unit *= 10
-			}
-			wanted = wanted / gcd(wanted, unit) * unit
+	beyond := !some && !a.numberSpec.whole // digits beyond the last place violate no divisor
+	s := a.states[q]
+	whole := a.integer || a.numberSpec.whole
+	inWhole := s.at < point && s.at != zeroDigit
+	if inWhole {
+		by := wanted
+		if whole {
+			unit := power(a.places)
+			by = by / gcd(by, unit) * unit
 		}
 		for i, x := range a.steps {
-			if !x.want && wanted%a.units[i] == 0 {
+			if !x.want && by%a.units[i] == 0 && !beyond {
 				return false, true
 			}
 		}
+		if s.at == first && a.grows(false) || a.grows(s.negative || s.at == first) {
+			return true, true
+		}
+	}
+	if !inWhole {
+		if s.at < point {
+			a.settle(&s)
+		}
+		if strings.Contains(s.order, "=") {
+			return false, false
+		}
+		more := a.places - int(s.places)
+		if s.nonzero {
+			return a.inPlaces(s, wanted, more, 0, beyond)
+		}
+		zero, known := a.inPlaces(s, wanted, 0, 0, false)
+		s.nonzero = true
+		yes, sure = a.inPlaces(s, wanted, more, 1, beyond)
+		yes, sure = yes && sure || zero && known, sure && known || yes && sure || zero && known
+		return yes, sure
+	}
+	if !s.nonzero {
+		return false, false
+	}
+	for i, d := range a.against {
+		if s.order[i] == '=' && s.negative == d.negative && int(s.whole) <= len(d.whole) {
+			return false, false
+		}
+	}
+	if whole && a.places > 0 {
+		return false, false
+	}
+	sure = true
+	for n := int(s.whole); n <= a.widest; n++ {
+		t := s
+		t.whole = int16(n)
+		a.settle(&t)
+		yes, known := a.inPlaces(t, wanted, n-int(s.whole)+a.places, 0, beyond)
+		if yes && known {
+			return true, true
+		}
+		sure = sure && known
+	}
+	return false, sure
+}
+
+// grows reports whether all numbers of the given sign satisfy the bounds if they are large
+// enough.
+func (a *numberAutomaton) grows(negative bool) bool {
+	return !slices.ContainsFunc(a.bounds, func(b bound) bool { return b.lower == negative })
+}
+
+// inPlaces reports whether the given number of further digits, up to the last place of the
+// divisors, can complete the number. As a whole number, these digits must be at least least.
+// wanted is the least common multiple of the wanted divisors. beyond tells that still further
+// digits complete it in any case. All comparisons in s with constants are final.
+func (a *numberAutomaton) inPlaces(s numberState, wanted int64, digits int, least int64, beyond bool) (yes, sure bool) {
+	for i, b := range a.bounds {
+		if c := s.sign(s.order[i], b.at); c < 0 == b.lower {
+			return false, true
+		}
+	}
+	if beyond {
 		return true, true
-	case s.rest < 0:
+	}
+	if s.rest < 0 {
 		return false, true
 	}
-	rest, more := s.rest, int64(1) // more values of the digits in places
-	for i := int(s.places); i < a.places; i++ {
-		rest, more = rest*10%a.modulus, more*10
+	rest, more := s.rest, power(min(digits, 18)) // more values of the digits
+	for range digits {
+		rest = rest * 10 % a.modulus
 	}
-	if a.integer {
+	if (a.integer || a.numberSpec.whole) && s.at != wholePart { // only zeros may follow
 		more = 1
 	}
 	d := (wanted - rest%wanted) % wanted
+	if d < least {
+		d += wanted
+	}
 	for range looked {
 		if d >= more {
 			return false, true
 		}
-		if !slices.ContainsFunc(a.units, func(u int64) bool {
-			return !a.steps[slices.Index(a.units, u)].want && (rest+d)%u == 0
-		}) {
+		is := true
+		for i, x := range a.steps {
+			is = is && (x.want || (rest+d)%a.units[i] != 0)
+		}
+		if is {
 			return true, true
 		}
 		d += wanted
 	}
 	return false, false
+}
+
+// power returns 10ⁿ.
+func power(n int) int64 {
+	p := int64(1)
+	for range n {
+		p *= 10
+	}
+	return p
 }
 
 func gcd(a, b int64) int64 {

@@ -5,11 +5,15 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
 )
 
 // TestStrings compares JSON strings with encoding/json and package regexp.
@@ -50,5 +54,53 @@ func TestStrings(t *testing.T) {
 			}
 		}
 		require.Positive(t, yes, c.schema)
+	}
+}
+
+// TestRests compares the lengths of completions with an enumeration, for patterns whose lengths
+// are periodic and others.
+func TestRests(t *testing.T) {
+	const most = 40
+	for _, pattern := range []string{`(ab)*`, `(...)*b?`, `(aa)*|(bbb)*`, `(ab|cde)*f`, `(é.){2,3}`, `((..)*c|(...)*d){2}`} {
+		d, err := text.Regexp(context.Background(), pattern, text.Bytes(), constraint.Limits{})
+		require.NoError(t, err)
+		r := restsOf(d)
+		require.NotNil(t, r, pattern)
+		characters := []string{"é", "€", "😀"}
+		for b := byte(' '); b < 0x7F; b++ {
+			characters = append(characters, string(b))
+		}
+		after := func(q int, c string) int {
+			for i := 0; i < len(c) && q >= 0; i++ {
+				q = d.Next(q, int32(c[i]))
+			}
+			return q
+		}
+		level := map[int]bool{} // whether n characters are accepted, for states between two characters
+		todo := []int{d.Start()}
+		for len(todo) > 0 {
+			q := todo[0]
+			todo = todo[1:]
+			if _, seen := level[q]; q < 0 || seen {
+				continue
+			}
+			level[q] = d.Accepting(q)
+			for _, c := range characters {
+				todo = append(todo, after(q, c))
+			}
+		}
+		for n := range most {
+			for q, accepts := range level {
+				require.Equal(t, accepts, r.between(int32(q), n, n), "%s: state %d, %d characters", pattern, q, n)
+			}
+			next := map[int]bool{}
+			for q := range level {
+				next[q] = slices.ContainsFunc(characters, func(c string) bool {
+					to := after(q, c)
+					return to >= 0 && level[to]
+				})
+			}
+			level = next
+		}
 	}
 }

@@ -249,6 +249,12 @@ func (t *table) live(q int32) bool {
 		to := t.automaton.next(p.q, p.of[p.next])
 		p.next++
 		if to >= 0 && !seen[to] && t.at(to).alive >= 0 {
+			if yes, sure := t.completes(to); sure && !yes {
+				t.at(to).alive = -1
+				continue
+			} else if sure {
+				t.at(to).alive = 1
+			}
 			seen[to] = true
 			path = append(path, place{to, 0, t.bytes(to)})
 		}

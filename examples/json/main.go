@@ -7,6 +7,7 @@
 //	go -C examples run ./json -schema schema.json -check instance.json
 //	go -C examples run ./json -maskbench tests.jsonl -json
 //	go -C examples run ./json -maskbench tests.jsonl -masks -vocab tokenizer.json -json
+//	go -C examples run ./json -maskbench tests.jsonl -masks -vocab tokenizer.json -xgrammar FOLDER
 //	go -C examples run ./json -tools 400 -vocab tokenizer.json -json
 package main
 
@@ -23,11 +24,11 @@ import (
 type options struct {
 	command.Output
 
-	schema, vocab, check, maskbench string
-	spelling                        grammar.Spelling
-	length, n, steps, tools         int
-	seed                            uint64
-	compact, masks                  bool
+	schema, vocab, check, maskbench, xgrammar string
+	spelling                                  grammar.Spelling
+	length, n, steps, tools                   int
+	seed                                      uint64
+	compact, masks                            bool
 }
 
 func parse(args []string) (options, error) {
@@ -38,6 +39,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.check, "check", "", "only report whether the JSON in this `file` is in the language")
 	f.StringVar(&o.maskbench, "maskbench", "", "only check the schemas in this `file`; each line is a JSON object with schema and tests")
 	f.BoolVar(&o.masks, "masks", false, "with -maskbench, read the instances token by token and check the masks of allowed next tokens")
+	f.StringVar(&o.xgrammar, "xgrammar", "", "with -masks, also measure XGrammar: a `folder` with the npm package @mlc-ai/web-xgrammar, run by node")
 	f.IntVar(&o.tools, "tools", 0, "only measure the masks for calls to this many tools")
 	f.IntVar(&o.length, "length", 64, "maximum number of tokens in a sample")
 	f.IntVar(&o.n, "n", 10, "samples")
@@ -65,6 +67,8 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("-steps = %d, want ≥ 1", o.steps)
 	case o.masks && o.maskbench == "":
 		return o, fmt.Errorf("-masks needs -maskbench, whose schemas it checks")
+	case o.xgrammar != "" && !o.masks:
+		return o, fmt.Errorf("-xgrammar needs -masks, with whose results it is compared")
 	case o.tools < 0:
 		return o, fmt.Errorf("-tools = %d, want ≥ 1", o.tools)
 	case o.tools > 0 && (o.maskbench != "" || o.schema != "" || o.check != ""):

@@ -242,7 +242,7 @@ func TestWalkerFindsErrors(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	for _, args := range [][]string{{"x"}, {"-n", "0"}, {"-length", "0"}, {"-steps", "0"}, {"-maskbench", "a", "-check", "b"}, {"-masks"}, {"-tools", "-1"}, {"-tools", "2", "-check", "b"}, {"-spelling", "x"}, {"-what"}} {
+	for _, args := range [][]string{{"x"}, {"-n", "0"}, {"-length", "0"}, {"-steps", "0"}, {"-maskbench", "a", "-check", "b"}, {"-masks"}, {"-xgrammar", "x"}, {"-tools", "-1"}, {"-tools", "2", "-check", "b"}, {"-spelling", "x"}, {"-what"}} {
 		if _, err := parse(args); err == nil {
 			t.Errorf("%v: no error", args)
 		}

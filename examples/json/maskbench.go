@@ -34,7 +34,8 @@ type results struct {
 	Passed        int    `json:"passed"`
 	CompileMillis spread `json:"compile_ms"`
 
-	Masks *maskResults `json:"masks,omitempty"`
+	Masks    *maskResults `json:"masks,omitempty"`
+	XGrammar *peerResults `json:"xgrammar,omitempty"`
 
 	refused []string
 }
@@ -63,6 +64,11 @@ func benchmark(ctx context.Context, o options) (*results, error) {
 			return nil, err
 		}
 		r.Masks = &maskResults{}
+		if o.xgrammar != "" {
+			if r.XGrammar, err = newPeer(ctx, o.xgrammar, t); err != nil {
+				return nil, err
+			}
+		}
 	}
 	var millis []float64
 	in := bufio.NewReaderSize(f, 1<<20)
@@ -89,6 +95,11 @@ func benchmark(ctx context.Context, o options) (*results, error) {
 	if r.Masks != nil {
 		r.Masks.finish()
 	}
+	if r.XGrammar != nil {
+		if err := r.XGrammar.finish(); err != nil {
+			return nil, fmt.Errorf("-xgrammar: %w", err)
+		}
+	}
 	return r, nil
 }
 
@@ -107,6 +118,16 @@ func (r *results) schema(ctx context.Context, data []byte, vocabulary *tokens) (
 		return 0, err
 	}
 	r.Schemas++
+	if r.XGrammar != nil {
+		var texts []string
+		var valid []bool
+		for _, t := range c.Tests {
+			texts, valid = append(texts, string(t.Data)), append(valid, t.Valid)
+		}
+		if err := r.XGrammar.read(string(c.Schema), vocabulary, texts, valid); err != nil {
+			return 0, err
+		}
+	}
 	limited, stop := context.WithTimeout(ctx, patience)
 	defer stop()
 	start := processor()
@@ -159,6 +180,17 @@ func (r *results) String() string {
 		s += "slowest: " + m.worst + "\n"
 		for _, x := range m.wrong {
 			s += x + "\n"
+		}
+	}
+	if x := r.XGrammar; x != nil {
+		s += "\n             compiled  valid refused  invalid accepted  compile p50/p99/max ms  masks p50/p99/max µs\n"
+		for _, row := range []struct {
+			name                               string
+			compiled, validation, invalidation int
+			millis, micros                     spread
+		}{{"here", r.Compiled, r.Validation, r.Invalidation, r.CompileMillis, r.Masks.Micros}, {"XGrammar", x.Compiled, x.Validation, x.Invalidation, x.CompileMillis, x.Micros}} {
+			s += fmt.Sprintf("%-12s %8d  %13d  %16d  %7.2f %7.1f %6.0f  %7.1f %6.0f %6.0f\n", row.name, row.compiled, row.validation, row.invalidation,
+				row.millis.P50, row.millis.P99, row.millis.Max, row.micros.P50, row.micros.P99, row.micros.Max)
 		}
 	}
 	for _, x := range r.refused {
