@@ -56,7 +56,7 @@ func newRows(set Set, n int, width float64, full bool) (*rows, error) {
 	r.fixed, r.logVolume = fixed.Rank(), fixed.LogVolume()
 	every := append(append([]float64(nil), fixed.U...), bounded...)
 	if len(every) == 0 {
-		return nil, fmt.Errorf("twisted: no row has bounds, want one or more: there is nothing to be given")
+		return nil, fmt.Errorf("twisted: all %d rows are without bounds, want one or more with a bound: to sample without conditions, use langevin or diffusion", len(linear.A))
 	}
 	if full {
 		unit := make([]float64, n*n)
