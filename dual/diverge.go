@@ -38,12 +38,12 @@ type DivergedError struct {
 
 func (e *DivergedError) Error() string {
 	if e.Proven {
-		return fmt.Sprintf("dual: no distribution meets the constraints on average: every state violates their combination %s by %.4g or more", combination(e.Direction, e.Rows), e.Margin)
+		return fmt.Sprintf("dual: no distribution meets the constraints on average: every state violates their combination %s by %.4g or more: loosen one of them", combination(e.Direction, e.Rows), e.Margin)
 	}
 	if e.Margin == 0 {
-		return fmt.Sprintf("dual: the constraints are met only in the limit of infinite multipliers, in the direction %s", combination(e.Direction, e.Rows))
+		return fmt.Sprintf("dual: the constraints are met only in the limit of infinite multipliers, in the direction %s: loosen one of them a little", combination(e.Direction, e.Rows))
 	}
-	return fmt.Sprintf("dual: multipliers diverge, Σ|λ| = %.4g: every sample of the last %d steps violates the combination %s of the constraints by %.4g or more", tilt.SumAbs(e.Lambda), e.Steps, combination(e.Direction, e.Rows), e.Margin)
+	return fmt.Sprintf("dual: multipliers diverge, Σ|λ| = %.4g: every sample of the last %d steps violates the combination %s of the constraints by %.4g or more: loosen one of them, use a smaller step, or raise Diverge", tilt.SumAbs(e.Lambda), e.Steps, combination(e.Direction, e.Rows), e.Margin)
 }
 
 // Unwrap returns constraint.ErrInfeasible if Proven, and nil otherwise.

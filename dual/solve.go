@@ -134,7 +134,7 @@ func (e *UndecidedError) Error() string {
 		}
 		parts = append(parts, fmt.Sprintf("%s: mean %.6g, standard deviation %.4g, want %s, at λ = %.6g", r.label(j), r.value(v), e.Deviation[j], r.limit(), e.Lambda[j]))
 	}
-	return "dual: neither an optimum nor a proof that there is none: " + shortened(parts, "; ")
+	return "dual: neither an optimum nor a proof that there is none: " + shortened(parts, "; ") + ": loosen the constraints a little, or rescale them"
 }
 
 // solve returns the optimum over the distributions on the states of t. The search begins at the

@@ -3,6 +3,7 @@ package generate
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -125,10 +126,13 @@ func compile(ctx context.Context, x *Generator, l constraint.Language) (*Generat
 		x.config.Bytes = defaultBytes
 	}
 	var err error
-	if x.path, err = (projection.Path{Language: l}).Compile(ctx, x.config.Bytes, len(x.texts.Tokens)); err != nil {
-		return nil, fmt.Errorf("generate: Config.Bytes = %d: %w", x.config.Bytes, err)
+	if x.path, err = (projection.Path{Language: l}).Compile(ctx, x.config.Bytes, len(x.texts.Tokens)); err == nil {
+		_, err = x.path.LogZ(ctx, nil)
 	}
-	if _, err = x.path.LogZ(ctx, nil); err != nil {
+	switch {
+	case errors.Is(err, constraint.ErrInfeasible):
+		return nil, fmt.Errorf("generate: Config.Bytes = %d, want the length of the shortest text or more: %w", x.config.Bytes, err)
+	case err != nil:
 		return nil, fmt.Errorf("generate: Config.Bytes = %d: %w", x.config.Bytes, err)
 	}
 	return x, nil

@@ -343,7 +343,7 @@ func TestProgramsOfProblems(t *testing.T) {
 	x := p.Integer("x", 0, 4)
 	p.Objective(x.Exactly(2).Indicator())
 	_, err := p.Program()
-	require.ErrorContains(t, err, `a function of the integer "x" that is not a power of it`)
+	require.ErrorContains(t, err, `a function of the integer "x" is not a power of it, want one of at most 8: write it`)
 	_, err = problem.Read(nil)
 	require.ErrorContains(t, err, "r = nil")
 	_, err = problem.Read(&read.Program{})

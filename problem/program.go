@@ -201,5 +201,5 @@ func (p *Problem) powers(f factor, i int) (sum []read.Monomial, err error) {
 			return []read.Monomial{power}, nil
 		}
 	}
-	return nil, fmt.Errorf("a function of the integer %q that is not a power of it", v.name)
+	return nil, fmt.Errorf("a function of the integer %q is not a power of it, want one of at most %d: write it as a sum of powers, or declare %q as a category", v.name, maxPower, v.name)
 }

@@ -60,7 +60,7 @@ type Config struct {
 type InfeasibleError struct{}
 
 func (*InfeasibleError) Error() string {
-	return "problem: no state meets all required conditions"
+	return "problem: no state meets all required conditions: loosen one, or make it a preference"
 }
 
 // Unwrap returns constraint.ErrInfeasible.

@@ -189,7 +189,7 @@ func (p Path) check() (margin float64, err error) {
 	case p.Divergence > Reverse:
 		return 0, fmt.Errorf("projection: Path: Divergence = %v, want Forward or Reverse", p.Divergence)
 	case p.Revive && p.Divergence == Reverse:
-		return 0, fmt.Errorf("projection: Path: Revive has no meaning for KL(y‖x), which is infinite there")
+		return 0, fmt.Errorf("projection: Path: Revive = true with Divergence = Reverse, want false, as KL(y‖x) is infinite where x = 0: set Divergence = Forward")
 	}
 	return margin, nil
 }

@@ -391,6 +391,9 @@ func (c *compiler) enum(values []*value, whole bool, in, out int32) error {
 	var texts []string
 	var numbers []decimal
 	for _, v := range values {
+		if c.n.meter.Done(64) {
+			return c.n.meter.Err()
+		}
 		switch v.kind {
 		case null:
 			c.n.text(in, "null", out)

@@ -347,6 +347,9 @@ func (c *compiler) together(x conjunction, t typeSet, in, out int32) error {
 	var numbers []decimal
 	isNull, isTrue, isFalse := t.null && !enumerated, t.boolean && !enumerated, t.boolean && !enumerated
 	for _, v := range values {
+		if c.n.meter.Done(64) {
+			return c.n.meter.Err()
+		}
 		switch v.kind {
 		case null:
 			isNull = t.null

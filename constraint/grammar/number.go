@@ -50,15 +50,26 @@ type decimal struct {
 const digits = 400
 
 func parseDecimal(n json.Number) (decimal, error) {
-	r, ok := new(big.Rat).SetString(string(n))
-	if e := strings.IndexAny(string(n), "eE"); e >= 0 && len(n)-e > 5 || len(n) > digits || !ok {
-		return decimal{}, fmt.Errorf("number %s, want at most %d digits", check.Clip(string(n)), digits)
+	tooLong := func() error {
+		return fmt.Errorf("number %s, want at most %d digits", check.Clip(string(n)), digits)
 	}
-	text := new(big.Rat).Abs(r).FloatString(digits)
+	e := strings.IndexAny(string(n), "eE")
+	if e >= 0 && len(n)-e > 5 || len(n) > digits { // package big takes a time that is quadratic in the digits
+		return decimal{}, tooLong()
+	}
+	text, negative := strings.CutPrefix(string(n), "-")
+	if e >= 0 {
+		r, ok := new(big.Rat).SetString(text)
+		if !ok {
+			return decimal{}, tooLong()
+		}
+		text = r.FloatString(digits)
+	}
 	whole, fraction, _ := strings.Cut(text, ".")
-	d := decimal{r.Sign() < 0, strings.TrimLeft(whole, "0"), strings.TrimRight(fraction, "0")}
+	d := decimal{whole: strings.TrimLeft(whole, "0"), fraction: strings.TrimRight(fraction, "0")}
+	d.negative = negative && d.whole+d.fraction != ""
 	if len(d.whole) > digits {
-		return d, fmt.Errorf("number %s, want at most %d digits", check.Clip(string(n)), digits)
+		return d, tooLong()
 	}
 	return d, nil
 }

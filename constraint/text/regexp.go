@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp/syntax"
+	"strings"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -37,6 +38,9 @@ func (e *PatternError) Unwrap() error { return e.Err }
 // The program of regexp/syntax is determinised over classes of runes, minimised, expanded to bytes
 // and converted to tokens by [Lift]. Use a [Cache] for patterns that are compiled repeatedly.
 //
+// A pattern may have 2¹⁶ bytes, of which a Unicode class such as \pL counts as 256, and 2¹⁶
+// instructions with its repetitions written out. [Words] and [Contains] take longer lists.
+//
 // The error is a [*PatternError] if the pattern does not parse, and wraps
 // [constraint.ErrInfeasible] if no token sequence spells a match. It is a [*constraint.LimitError]
 // if a limit is exceeded, an [*constraint.ArgumentError] if the vocabulary is invalid, or the
@@ -49,23 +53,82 @@ func Regexp(ctx context.Context, pattern string, v Vocabulary, limits constraint
 	return regexpOver(ctx, pattern, p, limits)
 }
 
-// maxPattern bounds the length of a pattern. Package regexp/syntax takes some 20 ns and 100 bytes
-// for each of its bytes, and cannot be interrupted.
-const maxPattern = 1 << 22
+// Package regexp/syntax cannot be interrupted. These bounds keep it below about 100 ms and some tens
+// of megabytes, whatever the pattern; TestPatternsAreBounded has patterns that need them.
+const (
+	maxPattern = 1 << 16 // effort of parsing, see effort
+	maxProgram = 1 << 16 // instructions
+)
 
-// regexpOver implements Regexp for a prepared vocabulary.
-func regexpOver(ctx context.Context, pattern string, p *prepared, limits constraint.Limits) (*constraint.DFA, error) {
-	const name = "Regexp"
-	if len(pattern) > maxPattern {
-		return nil, &constraint.LimitError{What: name + ": bytes of the pattern", Value: len(pattern), Bound: maxPattern}
+// effort returns the number of bytes of a pattern, plus what its classes cost beyond that. The
+// table of a Unicode class such as \pL is copied and sorted, and counts as 256 bytes. If the pattern
+// ignores case, each character of a range is folded, and a range that ends beyond ASCII counts as
+// 2048 bytes.
+func effort(pattern string) int {
+	n, folds := len(pattern), ignoresCase(pattern)
+	for i := range len(pattern) - 1 {
+		switch next := pattern[i+1]; {
+		case pattern[i] == '\\' && (next == 'p' || next == 'P'):
+			n += 255
+		case folds && pattern[i] == '-' && (next == '\\' || next >= 0x80):
+			n += 2047
+		}
+	}
+	return n
+}
+
+// ignoresCase reports whether the flag i occurs in a pattern.
+func ignoresCase(pattern string) bool {
+	for _, group := range strings.Split(pattern, "(?")[1:] {
+		end := strings.IndexAny(group, ":)<")
+		if end >= 0 && strings.Contains(group[:end], "i") {
+			return true
+		}
+	}
+	return false
+}
+
+// instructions returns about the number of instructions of an expression, whose repetitions are
+// written out.
+func instructions(re *syntax.Regexp) int {
+	n := 1 + len(re.Rune)
+	if re.Op == syntax.OpCharClass {
+		n = 1
+	}
+	for _, sub := range re.Sub {
+		n += instructions(sub)
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(re.Min+1, re.Max)
+	}
+	return n
+}
+
+// program parses a pattern and compiles it to a program.
+func program(name, pattern string) (*syntax.Prog, error) {
+	if n := effort(pattern); n > maxPattern {
+		return nil, &constraint.LimitError{What: name + ": bytes of the pattern (256 for a Unicode class)", Value: n, Bound: maxPattern}
 	}
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
 		return nil, &PatternError{pattern, err}
 	}
+	if n := instructions(re); n > maxProgram {
+		return nil, &constraint.LimitError{What: name + ": instructions of the pattern", Value: n, Bound: maxProgram}
+	}
 	prog, err := syntax.Compile(re.Simplify())
 	if err != nil {
 		return nil, &PatternError{pattern, err}
+	}
+	return prog, nil
+}
+
+// regexpOver implements Regexp for a prepared vocabulary.
+func regexpOver(ctx context.Context, pattern string, p *prepared, limits constraint.Limits) (*constraint.DFA, error) {
+	const name = "Regexp"
+	prog, err := program(name, pattern)
+	if err != nil {
+		return nil, err
 	}
 	runes, err := newRuneClasses(ctx, name, prog, limits)
 	if err != nil {

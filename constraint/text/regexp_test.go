@@ -204,6 +204,36 @@ func TestRegexpExplosion(t *testing.T) {
 	require.ErrorIs(t, err, stop)
 }
 
+// Short patterns for which regexp/syntax needs seconds or a gigabyte are refused before it sees them,
+// and others of their kind compile.
+func TestPatternsAreBounded(t *testing.T) {
+	for what, patterns := range map[string][]string{
+		"bytes of the pattern": {
+			strings.Repeat("(", 1<<20),
+			strings.Repeat("x*", 1<<19),
+			"[" + strings.Repeat(`\pL`, 1000) + "]",
+			"(?i)[" + strings.Repeat(`B-\x{1e942}`, 100) + "]",
+			"(?s-Ui:[" + strings.Repeat("b-𞥂", 100) + "])",
+		},
+		"instructions of the pattern": {
+			strings.Repeat("a{0,1000}", 1600),
+			strings.Repeat("(?:ab?){1000}", 1000),
+			strings.Repeat(`(?:a{30,}){30}`, 100),
+		},
+	} {
+		for _, pattern := range patterns {
+			var limit *constraint.LimitError
+			_, err := Regexp(t.Context(), pattern, Runes("ab"), constraint.Limits{})
+			require.ErrorAs(t, err, &limit, "%.40s", pattern)
+			require.Contains(t, limit.What, what)
+		}
+	}
+	for _, pattern := range []string{`[\pL\d]{1,30}`, `(?i)[À-ÿ]*`, `[!-𞥂]*` + strings.Repeat(`[b-\x{1e942}]?`, 100), `a{0,1000}`} {
+		_, err := Regexp(t.Context(), pattern, Runes("abé"), constraint.Limits{})
+		require.NoError(t, err, "%.40s", pattern)
+	}
+}
+
 func TestRegexpIsMinimal(t *testing.T) {
 	for _, pattern := range corpus {
 		d, err := Regexp(context.Background(), pattern, Runes("ab\n_é"), constraint.Limits{})
@@ -221,7 +251,7 @@ func TestRegexpIsMinimal(t *testing.T) {
 
 // Messages and names show the beginning of a pattern, however long it is.
 func TestLongPatternsAreClipped(t *testing.T) {
-	long := strings.Repeat("x", 1<<20)
+	long := strings.Repeat("x", 1<<15)
 	for _, pattern := range []string{"(" + long, "[" + long, long + "{2000}", "x{1000}{1000}" + long, `(?P<` + long + `1é>x)`} {
 		_, err := Regexp(t.Context(), pattern, Bytes(), constraint.Limits{})
 		var bad *PatternError

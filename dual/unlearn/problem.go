@@ -142,11 +142,11 @@ func (u *Problem) check(f Formulation) error {
 			switch f {
 			case ReverseKL, DiscreteSafe:
 				if v == 0 && u.q[k] > 0 {
-					return fmt.Errorf("unlearn: %v: distribution %d has no probability at state %d where q = %v", f, i, k, u.q[k])
+					return fmt.Errorf("unlearn: %v: distribution %d has no probability at state %d, want some, as q = %v there: mix it with a little of q", f, i, k, u.q[k])
 				}
 			case ForwardKL, LikelihoodRatio:
 				if v > 0 && u.q[k] == 0 {
-					return fmt.Errorf("unlearn: %v: q has no probability at state %d where distribution %d has %v", f, k, i, v)
+					return fmt.Errorf("unlearn: %v: q has no probability at state %d, want some, as distribution %d has %v there: mix q with a little of it", f, k, i, v)
 				}
 			case Likelihood:
 			default:
@@ -422,12 +422,12 @@ type CriticalError struct {
 
 func (e *CriticalError) Error() string {
 	if e.Formulation == ForwardKL {
-		return fmt.Sprintf("unlearn: forward-kl: bounds %v need λ nearer to the edge q − Σλ_i q_i = 0 than float64 gets: at λ = %v the divergences are %v, and a rounding of λ moves them by %.2g", e.Bound, e.Lambda, e.Value, e.Blur)
+		return fmt.Sprintf("unlearn: forward-kl: bounds %v need λ nearer to the edge q − Σλ_i q_i = 0 than float64 gets: at λ = %v the divergences are %v, and a rounding of λ moves them by %.2g: lower the bounds", e.Bound, e.Lambda, e.Value, e.Blur)
 	}
 	if e.Critical > 0 {
-		return fmt.Sprintf("unlearn: reverse-kl: bound = %v, want < b_crit = %v: the dual supremum %v is not attained", e.Bound[0], e.Critical, e.Supremum)
+		return fmt.Sprintf("unlearn: reverse-kl: bound = %v, want < b_crit = %v: the dual supremum %v is not attained: lower it, or use DiscreteSafe or Global", e.Bound[0], e.Critical, e.Supremum)
 	}
-	return fmt.Sprintf("unlearn: reverse-kl: bounds %v are beyond what any λ reaches: the dual supremum %v is not attained", e.Bound, e.Supremum)
+	return fmt.Sprintf("unlearn: reverse-kl: bounds %v are beyond what any λ reaches: the dual supremum %v is not attained: lower them, or use DiscreteSafe or Global", e.Bound, e.Supremum)
 }
 
 // Critical returns the critical bound b_crit of ReverseKL (see [CriticalError]) for the first

@@ -137,8 +137,8 @@ func (a *Ancestral) Denoise(ctx context.Context, v []float32, q energy.Noised[fl
 	if q.Src == nil && len(q.Time) > 0 {
 		return fmt.Errorf("denoise: Ancestral: Noised.Src = nil, want a source for every state: the prediction is a draw")
 	}
-	if slices.Contains(q.Clean, true) {
-		return fmt.Errorf("denoise: Ancestral: clean entries, want none: condition the mixture on them by Where")
+	if i := slices.Index(q.Clean, true); i >= 0 {
+		return fmt.Errorf("denoise: Ancestral: Noised.Clean[%d] = true, want false for all: use a mixture conditioned on the clean entries, which its method Where returns", i)
 	}
 	a.prior.DrawPosterior(v, q.X, q.Alpha, q.Src)
 	return nil

@@ -146,7 +146,7 @@ func TestAncestralIsExact(t *testing.T) {
 	require.ErrorContains(t, err, "m is nil")
 	q := seen(rand.New(rand.NewPCG(1, 1)), 1, 0.5, true)
 	q.Clean[0] = true
-	require.ErrorContains(t, ancestral.Denoise(context.Background(), q.X, q), "clean entries")
+	require.ErrorContains(t, ancestral.Denoise(context.Background(), q.X, q), "Noised.Clean[")
 	q.Src = nil
 	require.ErrorContains(t, ancestral.Denoise(context.Background(), q.X, q), "Noised.Src = nil")
 }

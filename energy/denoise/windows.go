@@ -107,7 +107,7 @@ func (w *Windows) Denoise(ctx context.Context, v []float32, q energy.Noised[floa
 		var clean []bool
 		if q.Clean != nil && slices.Contains(q.Clean[s*n:(s+1)*n], true) {
 			if clean = q.Clean[s*n : (s+1)*n]; w.bandwidth == 0 {
-				return fmt.Errorf("denoise: Windows: clean entries with Bandwidth = 0, want > 0")
+				return fmt.Errorf("denoise: Windows: Bandwidth = 0 with clean entries, want > 0")
 			}
 		}
 		if err := w.denoise(v[s*n:(s+1)*n], x, clean, q.Alpha[s]); err != nil {

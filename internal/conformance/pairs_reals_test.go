@@ -636,7 +636,7 @@ func (c *realCase) lives(ctx context.Context, process diffusion.Process[float32]
 
 // understood makes errors that the documentation states a refusal.
 func (c *realCase) understood(err error) error {
-	if strings.Contains(err.Error(), "denoise: Ancestral: clean entries, want none") {
+	if strings.Contains(err.Error(), "denoise: Ancestral: Noised.Clean[") {
 		return refusal{err}
 	}
 	return fmt.Errorf("d.Sample: %w", err)

@@ -29,7 +29,7 @@ func (m *Machine) Minimal(ctx context.Context) (*Machine, error) {
 	if p.block, p.blocks, err = edges.Refine(ctx, first, 2*m.Levels+2); err != nil {
 		return nil, err
 	}
-	return p.machine(), nil
+	return p.machine(meter)
 }
 
 // parts numbers the states, the call symbols and the return symbols of a machine consecutively, in
@@ -102,7 +102,7 @@ func (p *parts) edges() (edges algebra.Edges, first []int32) {
 
 // machine returns the machine whose states and symbols are the blocks, numbered in the order of
 // their first members.
-func (p *parts) machine() *Machine {
+func (p *parts) machine(meter *poll.Meter) (*Machine, error) {
 	number, first := make([]int32, p.blocks), []int32{} // of every block among those of its kind
 	for i := range number {
 		number[i] = -1
@@ -135,6 +135,9 @@ func (p *parts) machine() *Machine {
 	columns := map[string]uint8{}
 	var rep []int
 	for b := range 256 {
+		if meter.Done(16 * len(states)) {
+			return nil, meter.Err()
+		}
 		c := int(p.Class[b])
 		k := []byte{}
 		for _, q := range states {
@@ -168,7 +171,7 @@ func (p *parts) machine() *Machine {
 		}
 		to.Resume = append(to.Resume, row)
 	}
-	return to
+	return to, nil
 }
 
 // living reports which states can be reached and lead to the end of a text or of their level.

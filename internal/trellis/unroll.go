@@ -260,7 +260,7 @@ func Unroll(ctx context.Context, who string, a constraint.Automaton, sites, leve
 	var dead *DeadError
 	switch {
 	case errors.As(err, &dead):
-		return nil, fmt.Errorf("%s: %s dies at site %d of %d: %w", who, automata.Name(a), dead.Site, sites, constraint.ErrInfeasible)
+		return nil, fmt.Errorf("%s: %s at site %d of %d: %w: loosen it, or change the number of sites", who, automata.Name(a), dead.Site, sites, constraint.ErrInfeasible)
 	case err != nil:
 		return nil, fmt.Errorf("%s: %s: %w", who, automata.Name(a), err)
 	}

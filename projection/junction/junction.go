@@ -1,6 +1,7 @@
 package junction
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +77,7 @@ func New(ctx context.Context, m Factored, c Config) (*Distribution, error) {
 	}
 	cards, scopes, tables, ok := m.Factors()
 	if !ok {
-		return nil, fmt.Errorf("junction: New: the model has no factors; those of parts that change, and of scaled hidden units, are not known")
+		return nil, fmt.Errorf("junction: New: %T has no factors, want some: a sum has them if every part has them and none changes, a multiple if no part has hidden units", m)
 	}
 	d := &Distribution{bytes: c.Bytes, cards: cards, scopes: scopes}
 	d.sites, d.levels = m.Shape()
@@ -267,8 +268,12 @@ func (d *Distribution) Mean(ctx context.Context, statistics ...Factored) ([]floa
 		}
 		sites, levels := m.Shape()
 		cards, own, tables, ok := m.Factors()
-		if !ok || sites != d.sites || levels != d.levels || len(cards) != sites {
-			return nil, fmt.Errorf("junction: Mean: statistics[%d] has %d sites of %d levels, %d variables and factors: %t, want %d, %d, %d and true", k, sites, levels, len(cards), ok, d.sites, d.levels, d.sites)
+		if err := cmp.Or(
+			check.If(!ok, "junction: Mean: statistics[%d] = %T has no factors, want some", k, m),
+			check.If(sites != d.sites || levels != d.levels, "junction: Mean: statistics[%d] has %d sites of %d levels, want %d of %d", k, sites, levels, d.sites, d.levels),
+			check.If(len(cards) != sites, "junction: Mean: statistics[%d] has %d hidden units, want none", k, len(cards)-sites),
+		); err != nil {
+			return nil, err
 		}
 		for i, c := range cards {
 			if last := d.reduced.Levels[i][len(d.reduced.Levels[i])-1]; last >= c {

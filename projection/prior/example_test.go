@@ -103,6 +103,6 @@ func ExampleConditional_Marginals() {
 	}
 	fmt.Printf("first day %.4f = e^%.4f, wet days %.4f\n", p[1], logs[1], wet)
 	// Output:
-	// prior: four wet days: constraint: prior.Path: numbers a site = 4, want ≤ 1
+	// prior: four wet days: constraint: prior.Path: numbers per site (at most Limit / sites) = 4, want ≤ 1
 	// first day 0.2054 = e^-1.5827, wet days 4.0000
 }

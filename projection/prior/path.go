@@ -64,7 +64,7 @@ func (p Path) Compile(ctx context.Context, sites, levels int) (*Conditional, err
 	rest, mask := constraint.Split(p.Language)
 	table, err := automata.Explore(ctx, rest, k, func(states, entries int) error {
 		if n := max(entries, states*h); n > limit/sites {
-			return &constraint.LimitError{What: "prior.Path: numbers a site", Value: n, Bound: limit / sites}
+			return &constraint.LimitError{What: "prior.Path: numbers per site (at most Limit / sites)", Value: n, Bound: limit / sites}
 		}
 		return nil
 	})

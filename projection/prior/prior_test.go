@@ -270,7 +270,7 @@ func TestErrors(t *testing.T) {
 		"len(HMM.Trans) = 1, want 4":          func(p *Path) { p.HMM.Trans = p.HMM.Trans[:1] },
 		"len(HMM.Emit) = 3, want a positive":  func(p *Path) { p.HMM.Emit = p.HMM.Emit[:3] },
 		"HMM.Emit":                            func(p *Path) { p.HMM.Emit = []float64{1, 1, 1, 1} },
-		"numbers a site":                      func(p *Path) { p.Limit = 3 },
+		"numbers per site (at most Limit / s": func(p *Path) { p.Limit = 3 },
 		"levels = 2, want ≥ 3, the tokens of": func(p *Path) { p.HMM.Emit = []float64{1, 0, 0, 1, 0, 0} },
 	} {
 		p := good

@@ -201,7 +201,7 @@ func (r *AISResult) sum() error {
 		if !r.run.whole() {
 			return nil
 		}
-		return fmt.Errorf("anneal: AIS: all %d chains began at states of probability zero: %w", len(r.LogWeights), sampler.ErrZero)
+		return fmt.Errorf("anneal: AIS: all %d chains began at states of probability zero, want one or more at another: choose another Base, or raise Chains: %w", len(r.LogWeights), sampler.ErrZero)
 	}
 	// (Σw)²/Σw² = n/(1 + Σ(w/w̄−1)²/n).
 	n := float64(len(means))

@@ -283,7 +283,7 @@ func (r *SteppingStoneRunner) lend(own []bool, first, last int) error {
 		}
 	}
 	if alive < 0 {
-		return fmt.Errorf("anneal: SteppingStone: all %d draws from the base of chains %d … %d are states of probability zero: %w",
+		return fmt.Errorf("anneal: SteppingStone: all %d draws from the base of chains %d … %d are states of probability zero, want one or more of another: choose another Base, or raise Draws: %w",
 			(last-first)*r.cfg.Draws, r.cfg.First+first, r.cfg.First+last-1, sampler.ErrZero)
 	}
 	for s := first; s < last; s++ {

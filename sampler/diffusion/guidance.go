@@ -128,8 +128,8 @@ func guide(d *Runner[int32], process any) error {
 	_, jumps := d.process[0].(jumping)
 	if err := cmp.Or(
 		checkScale("New", g.scale),
-		check.If(d.cfg.Projector != nil, "diffusion: New: a projection needs guidance at the prediction, not at the posterior: set AtPosterior = false, or Projector = nil"),
-		check.If(!factorised && !jumps, "diffusion: New: %T cannot be guided at the posterior, because its steps have no probabilities per site: guide at the prediction", process),
+		check.If(d.cfg.Projector != nil, "diffusion: New: AtPosterior = true in the guide, and Projector is set, want one of the two, as a projection needs guidance at the prediction"),
+		check.If(!factorised && !jumps, "diffusion: New: %T cannot be guided at the posterior, because its steps have no probabilities per site: set AtPosterior = false in the guide", process),
 	); err != nil {
 		return err
 	}

@@ -160,7 +160,7 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 	sites, levels, unfit := slots.Model(who, model)
 	if err := cmp.Or(check.Defaults(who+": ", check.Number("Particles", &cfg.Particles, 0, defaultParticles)), check.Refuse(who+": ",
 		check.Rule(!(cfg.Threshold > 0 && cfg.Threshold <= 1), "Threshold", cfg.Threshold, "in (0, 1]"),
-		check.Rule(check.Nil(cfg.Projector) && cfg.Potential == nil, "Projector", nil, "one whose projection is a diffusion.Drawer, or Potential set"),
+		check.Rule(check.Nil(cfg.Projector) && cfg.Potential == nil, "Projector", "nil", "one whose projection is a diffusion.Drawer, or Potential set"),
 		check.Rule(cfg.ProjectStart != 0, "ProjectStart", cfg.ProjectStart, "0, because weights need a projection in every step"),
 		check.Rule(cfg.ProjectEvery != 0, "ProjectEvery", cfg.ProjectEvery, "0, because weights need a projection in every step"),
 		check.Rule(cfg.Decode != DecodeLast, "Decode", cfg.Decode, "DecodeLast (the default), because weights need every token drawn by a step"),

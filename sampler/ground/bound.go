@@ -118,7 +118,7 @@ const most = 1 << 29
 func quantise(m energy.Model) (*quantised, error) {
 	b := bonds.Of(m)
 	if b == nil {
-		return nil, errors.New("ground: Bound: the model is not Pairwise, want two levels and pairs")
+		return nil, fmt.Errorf("ground: Bound: the model is %T, want one of pairs (ground.Pairwise), of two levels and without fixed sites", m)
 	}
 	sites, _ := m.Shape()
 	if err := b.Check(sites); err != nil {

@@ -198,7 +198,7 @@ func TestBoundRefuses(t *testing.T) {
 	potts, err := model.NewPotts(model.Lattice{3, 3}, 3, 1, nil)
 	require.NoError(t, err)
 	_, err = ground.Bound(ctx, potts)
-	require.ErrorContains(t, err, "not Pairwise")
+	require.ErrorContains(t, err, "want one of pairs (ground.Pairwise)")
 	m, err := model.NewIsing(model.Lattice{40, 40}, -1, 0)
 	require.NoError(t, err)
 	ended, cancel := context.WithCancel(ctx)

@@ -130,7 +130,11 @@ func (k *kernel) judge(lo, hi int, x []float32, r []sampler.Stream) {
 		*pending = sampler.Info{}
 		switch {
 		case l.unadjusted && !valid:
-			pending.Err = fmt.Errorf("energy %v: %w", k.f[c], sampler.ErrNaN)
+			cause := sampler.ErrNaN
+			if math.IsInf(k.f[c], 1) {
+				cause = sampler.ErrZero
+			}
+			pending.Err = fmt.Errorf("%w (energy %v), and a chain without an acceptance step cannot refuse it: lower StepSize, or set Unadjusted = false", cause, k.f[c])
 			continue
 		case !valid:
 			accept = 0

@@ -59,7 +59,7 @@ func (g BlockGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sam
 		units := func(m energy.Model) (sampler.Kernel, error) {
 			b, ok := energy.As[energy.Bipartite](m)
 			if !ok {
-				return nil, fmt.Errorf("mcmc: BlockGibbs without Blocks needs an energy.Bipartite model, %T is not", m)
+				return nil, fmt.Errorf("mcmc: BlockGibbs: model = %T without Blocks, want an energy.Bipartite one: set Blocks, or use Gibbs", m)
 			}
 			return newBipartite(b, sites, chains), nil
 		}

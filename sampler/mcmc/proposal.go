@@ -742,11 +742,11 @@ func (p *rows) useWindow(method string, m energy.Model, l langevin) error {
 		return fmt.Errorf("mcmc: %s: Window = %d with Minibatch: estimates have no windows", method, l.window)
 	}
 	if p.values == nil {
-		return fmt.Errorf("mcmc: %s: Window = %d needs an energy.Ordinal model, %T is not", method, l.window, m)
+		return fmt.Errorf("mcmc: %s: Window = %d, want 0 for the model %T, which is no energy.Ordinal one", method, l.window, m)
 	}
 	w, ok := energy.As[energy.Windowed](m)
 	if !ok {
-		return fmt.Errorf("mcmc: %s: Window = %d needs an energy.Windowed model, %T is not", method, l.window, m)
+		return fmt.Errorf("mcmc: %s: Window = %d, want 0 for the model %T, which is no energy.Windowed one", method, l.window, m)
 	}
 	p.window, p.cols = l.window, 2*l.window+1
 	p.windows, p.table = w, nil

@@ -102,9 +102,9 @@ func (g Subgraph) kernel(m energy.Model, chains int, within *support) (sampler.K
 	}
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("mcmc: Subgraph needs an energy.Factored model, %T is not", m)
+		return nil, fmt.Errorf("mcmc: Subgraph: model = %T, want an energy.Factored one, whose terms are known: use Gibbs", m)
 	case len(cards) > sites:
-		return nil, fmt.Errorf("mcmc: Subgraph: the model has %d hidden units, want none; BlockGibbs draws those of two layers", len(cards)-sites)
+		return nil, fmt.Errorf("mcmc: Subgraph: the model has %d hidden units, want none: use BlockGibbs, which draws two layers", len(cards)-sites)
 	}
 	if within != nil {
 		s, t, err := within.factors(cards)

@@ -27,7 +27,7 @@ func TestSubgraphRefuses(t *testing.T) {
 	}{
 		{ising, Subgraph{Width: -1}, "Width = -1, want 0 … 20 for 2 levels"},
 		{potts, Subgraph{Width: 13}, "Width = 13, want 0 … 12 for 3 levels"},
-		{opaque, Subgraph{}, "needs an energy.Factored model"},
+		{opaque, Subgraph{}, "model = energy.Func, want an energy.Factored one"},
 		{rbm, Subgraph{}, "4 hidden units, want none"},
 		{ising, Subgraph{Within: constraint.Count{Levels: []int32{1}, Max: 7}}, "does not factorise"},
 		{exact.Must(model.NewIsing(model.Lattice{16}, 0.3, 0.1)), Subgraph{Within: alone}, "does not factorise"},

@@ -116,7 +116,7 @@ func (t *support) start(m energy.Model, x []int32, r *sampler.Stream) error {
 		}
 	}
 	if dead != nil {
-		return fmt.Errorf("mcmc: Within: found no state of %s with positive probability: %w", t.name, constraint.ErrInfeasible)
+		return fmt.Errorf("mcmc: Within = %s: found no state with positive probability: %w: loosen it, or soften the model", t.name, constraint.ErrInfeasible)
 	}
 	return nil // Reset reports the fault of x
 }

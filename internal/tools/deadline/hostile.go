@@ -88,6 +88,14 @@ func hostile() []job {
 			_, err := text.Regexp(ctx, `((a{30}){30}|b{900}|(ab?){800})*`, text.Bytes(), unlimited())
 			return err
 		}),
+		compiler("Regexp of 1600 counts", func(ctx context.Context) error {
+			_, err := text.Regexp(ctx, strings.Repeat("a{0,1000}", 1600), text.Bytes(), unlimited())
+			return err
+		}),
+		compiler("Regexp of a class of 100,000 classes", func(ctx context.Context) error {
+			_, err := text.Regexp(ctx, "["+strings.Repeat(`\pL`, 100000)+"]", text.Bytes(), unlimited())
+			return err
+		}),
 		compiler("Regexp of 900 alternatives anywhere", func(ctx context.Context) error {
 			_, err := text.Regexp(ctx, "(.*("+strings.Join(repeated(900, func(i int) string { return fmt.Sprintf("%d.%d", i, i*i) }), "|")+").*){3}", text.Bytes(), unlimited())
 			return err
@@ -129,6 +137,8 @@ func hostile() []job {
 		}), ",") + "]}",
 		"a long array of long strings": `{"type":"array","items":{"type":"string","minLength":16000000},"minItems":1000}`,
 		"20,000 texts":                 `{"enum":[` + strings.Join(repeated(20000, func(i int) string { return fmt.Sprintf(`"text %d"`, i) }), ",") + "]}",
+		"a number of 10⁶ digits":       `{"const":` + strings.Repeat("9", 1000000) + "}",
+		"100,000 numbers":              `{"enum":[` + strings.Join(repeated(100000, func(i int) string { return fmt.Sprint(i) }), ",") + "]}",
 		"counts of counts":             `{"pattern":"^(a{1000}){1000}$"}`,
 	} {
 		all = append(all, compiler("JSONSchema of "+name, func(ctx context.Context) error {

@@ -139,11 +139,11 @@ func TestRows(t *testing.T) {
 	assert.Equal(t, [3]int{2, 3, 0}, [3]int{r.fixed, r.q, r.sites()})
 	assert.InDelta(t, 0.05, r.value[1], 1e-15)
 	for what, s := range map[string]constraint.Slabs{
-		"equations exclude":         system([]float64{1, 3}, []float64{1, 3}, sum, twice),
-		"excludes the equations":    system([]float64{1, 3}, []float64{1, inf}, sum, twice),
-		"no row has bounds":         system([]float64{-inf}, []float64{inf}, sum),
-		"Lower[0] = NaN":            system([]float64{math.NaN()}, []float64{0}, sum),
-		"twisted: Slabs: A[0].Inde": system([]float64{0}, []float64{0}, constraint.Row{Index: []int32{3}, Value: []float64{1}}),
+		"equations exclude":             system([]float64{1, 3}, []float64{1, 3}, sum, twice),
+		"make the sum of an inequality": system([]float64{1, 3}, []float64{1, inf}, sum, twice),
+		"no row has bounds":             system([]float64{-inf}, []float64{inf}, sum),
+		"Lower[0] = NaN":                system([]float64{math.NaN()}, []float64{0}, sum),
+		"twisted: Slabs: A[0].Inde":     system([]float64{0}, []float64{0}, constraint.Row{Index: []int32{3}, Value: []float64{1}}),
 	} {
 		_, err := newRows(s, 3, 0, false)
 		if what[:7] == "twisted" {

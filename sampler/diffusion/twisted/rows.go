@@ -51,12 +51,12 @@ func newRows(set Set, n int, width float64, full bool) (*rows, error) {
 	fixed := span.New(equations, n)
 	var off float64
 	if r.value, off = fixed.Solve(values); off > excess {
-		return nil, fmt.Errorf("twisted: equations exclude each other: %w", constraint.ErrInfeasible)
+		return nil, fmt.Errorf("twisted: the equations exclude each other by %.3g of their terms, want ≤ %.0g: %w: loosen one", off, excess, constraint.ErrInfeasible)
 	}
 	r.fixed, r.logVolume = fixed.Rank(), fixed.LogVolume()
 	every := append(append([]float64(nil), fixed.U...), bounded...)
 	if len(every) == 0 {
-		return nil, fmt.Errorf("twisted: no row has bounds, want one or more: there is nothing to be given")
+		return nil, fmt.Errorf("twisted: no row has bounds, want one or more: to sample without conditions, use package langevin or diffusion")
 	}
 	if full {
 		unit := make([]float64, n*n)
@@ -88,7 +88,7 @@ func (r *rows) bound(site []float64) error {
 		}
 		if open == 0 {
 			if slack := float64(excess * size); known < lo[j]-slack || known > hi[j]+slack {
-				return fmt.Errorf("twisted: an inequality excludes the equations: %w", constraint.ErrInfeasible)
+				return fmt.Errorf("twisted: the equations make the sum of an inequality %.6g, want %.6g … %.6g: %w: loosen one", known, lo[j], hi[j], constraint.ErrInfeasible)
 			}
 			continue
 		}

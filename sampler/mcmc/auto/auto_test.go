@@ -306,13 +306,13 @@ func TestRefusals(t *testing.T) {
 	cancel()
 	language := constraint.Count{Levels: []int32{1}, Max: 2}
 	for want, a := range map[string]Method{
-		"auto: Method: len(Candidates) = 0, want ≥ 1":             {Candidates: []sampler.Method{}},
-		"auto: Method: len(Candidates) = 65, want ≤ 64":           {Candidates: make([]sampler.Method, 65)},
-		"auto: Method: Candidates[1] = nil":                       {Candidates: []sampler.Method{mcmc.Gibbs{}, nil}},
-		"auto: Method: Candidates[0] = (*mcmc.DMALA)(nil)":        {Candidates: []sampler.Method{(*mcmc.DMALA)(nil)}},
-		"auto: Method: Within is set, and so are 1 Candidates":    {Candidates: []sampler.Method{mcmc.Gibbs{}}, Within: language},
-		"auto: Method: Within = (*constraint.Count)(nil)":         {Within: (*constraint.Count)(nil)},
-		"auto: Method: no candidate fits the model *model.Potts:": {Candidates: []sampler.Method{momentum.DHAMS{}, mcmc.BlockGibbs{}}},
+		"auto: Method: len(Candidates) = 0, want ≥ 1":                                              {Candidates: []sampler.Method{}},
+		"auto: Method: len(Candidates) = 65, want ≤ 64":                                            {Candidates: make([]sampler.Method, 65)},
+		"auto: Method: Candidates[1] = nil":                                                        {Candidates: []sampler.Method{mcmc.Gibbs{}, nil}},
+		"auto: Method: Candidates[0] = (*mcmc.DMALA)(nil)":                                         {Candidates: []sampler.Method{(*mcmc.DMALA)(nil)}},
+		"auto: Method: Within is set, and so are 1 Candidates":                                     {Candidates: []sampler.Method{mcmc.Gibbs{}}, Within: language},
+		"auto: Method: Within = (*constraint.Count)(nil)":                                          {Within: (*constraint.Count)(nil)},
+		"auto: Method: no candidate fits the model *model.Potts: Candidates[0]: momentum: DHAMS: ": {Candidates: []sampler.Method{momentum.DHAMS{}, mcmc.BlockGibbs{}}},
 	} {
 		_, err := a.Kernel(context.Background(), m, 2)
 		assert.ErrorContains(t, err, want)

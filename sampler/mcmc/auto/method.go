@@ -136,7 +136,11 @@ func (a Method) Kernel(ctx context.Context, m energy.Model, chains int) (sampler
 			}
 		}
 		if c.reason != "" {
-			refused = append(refused, fmt.Errorf("%s: %s", c.name, c.reason))
+			which := c.name
+			if a.Candidates != nil {
+				which = fmt.Sprintf("Candidates[%d]", i)
+			}
+			refused = append(refused, fmt.Errorf("%s: %s", which, c.reason))
 		} else if k.current < 0 {
 			k.current = i
 		}

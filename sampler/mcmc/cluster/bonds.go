@@ -61,7 +61,7 @@ func newBonds(method string, m energy.Model, chains, updates int) (*bonds, error
 		if b.readPairs(m) {
 			return b, nil
 		}
-		return nil, fmt.Errorf("cluster: %s: model = %T, want an energy.Matching one (one coupling for all neighbours, one field for all sites) or an energy.Pairwise one of two levels, without fixed sites", method, m)
+		return nil, fmt.Errorf("cluster: %s: model = %T, want an energy.Matching one (one coupling for all neighbours, one field for all sites) or an energy.Pairwise one of two levels, without fixed sites: use mcmc.Gibbs for others", method, m)
 	}
 	b.start, b.adj = matching.Graph()
 	if b.unequal = coupling < 0; b.unequal {

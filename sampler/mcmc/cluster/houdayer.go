@@ -65,7 +65,7 @@ func (h Houdayer) Kernel(ctx context.Context, m energy.Model, chains int) (sampl
 	}
 	graph, ok := energy.As[energy.Graphical](m)
 	if !ok {
-		return nil, fmt.Errorf("cluster: Houdayer: model = %T, want an energy.Graphical one, whose neighbours are known", m)
+		return nil, fmt.Errorf("cluster: Houdayer: model = %T, want an energy.Graphical one, whose neighbours are known: use mcmc.Gibbs", m)
 	}
 	k := padded.New(houdayer{
 		model: m, sites: sites, levels: levels, chains: chains,

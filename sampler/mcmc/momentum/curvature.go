@@ -46,7 +46,7 @@ func curvature(m energy.Model) ([]float64, error) {
 	}
 	for _, v := range w {
 		if !check.Finite(v) {
-			return nil, fmt.Errorf("momentum: PDHAMS: curvature at the lowest state of %T = %v, want a finite number: set Curvature", m, v)
+			return nil, fmt.Errorf("momentum: PDHAMS: curvature at the lowest state of %T = %v, want a finite number: set Curvature, or use DHAMS", m, v)
 		}
 	}
 	return w, nil

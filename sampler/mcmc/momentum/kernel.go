@@ -100,7 +100,7 @@ func newKernel(m energy.Model, chains int, s settings) (*kernel, error) {
 	}
 	o, ok := energy.As[energy.Ordinal](m)
 	if !ok {
-		return nil, fmt.Errorf("momentum: %s: model = %T with %d levels, want two levels or an energy.Ordinal one", s.who, m, levels)
+		return nil, fmt.Errorf("momentum: %s: model = %T with %d levels, want two levels or an energy.Ordinal one: use mcmc.DMALA for others", s.who, m, levels)
 	}
 	k.conditional = newRows(m, o.Values(), chains, s.relaxation)
 	return k, nil
