@@ -205,6 +205,7 @@ func write(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("-model: %w", err)
 	}
+	defer net.Close()
 	r := &report{Vocabulary: net.Config().Vocabulary, LoadMS: milliseconds(start)}
 	if n := len(t.Vocabulary().Tokens); n > r.Vocabulary {
 		return nil, fmt.Errorf("-model: the tokenizer has %d tokens, the network %d", n, r.Vocabulary)

@@ -89,6 +89,9 @@ func BenchmarkQwen600M(b *testing.B) {
 		}
 		watch.spent = &pass
 		timed(&step, func() error { return d.Sample(ctx, make([]int32, len(c.clamp))) })
+		if err := net.Close(); err != nil {
+			b.Fatal(err)
+		}
 	}
 	n := float64(b.N)
 	b.ReportMetric(load.clock/n, "s/load")

@@ -151,6 +151,7 @@ func TestChoicesByEnumeration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer net.Close()
 	model, err := net.Masked(r.Tokens, pretrained.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -167,8 +167,7 @@ func predict(t testing.TB, d *Masked, x []int32) []float32 {
 func TestGoldenLogits(t *testing.T) {
 	for _, v := range variants(t) {
 		t.Run(fmt.Sprintf("%s/%d", v.Type, v.Block), func(t *testing.T) {
-			net, err := Open(write(t, v.config(), v.tensors(), neural.F32))
-			require.NoError(t, err)
+			net := opened(t, write(t, v.config(), v.tensors(), neural.F32))
 			d, err := net.Masked(length, Options{Block: v.Block})
 			require.NoError(t, err)
 			got := predict(t, d, state)
@@ -199,8 +198,7 @@ func TestGoldenLogits(t *testing.T) {
 func TestTypesOfFiles(t *testing.T) {
 	v := variants(t)[3]
 	for _, dtype := range []neural.DType{neural.F16, neural.BF16} {
-		half, err := Open(write(t, v.config(), v.tensors(), dtype))
-		require.NoError(t, err)
+		half := opened(t, write(t, v.config(), v.tensors(), dtype))
 		rounded := v.tensors()
 		for _, p := range rounded {
 			var b bytes.Buffer
@@ -209,8 +207,7 @@ func TestTypesOfFiles(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, f.Read(p.Data, p.Name))
 		}
-		full, err := Open(write(t, v.config(), rounded, neural.F32))
-		require.NoError(t, err)
+		full := opened(t, write(t, v.config(), rounded, neural.F32))
 		a, err := half.Masked(length, Options{})
 		require.NoError(t, err)
 		b, err := full.Masked(length, Options{})
@@ -223,8 +220,7 @@ func TestTypesOfFiles(t *testing.T) {
 // allocates.
 func TestWorkersAndBatches(t *testing.T) {
 	v := variants(t)[3]
-	net, err := Open(write(t, v.config(), v.tensors(), neural.BF16))
-	require.NoError(t, err)
+	net := opened(t, write(t, v.config(), v.tensors(), neural.BF16))
 	one, err := net.Masked(length, Options{Workers: 1})
 	require.NoError(t, err)
 	other := []int32{36, 36, 36, 36, 36, 36, 36, 36, 36}

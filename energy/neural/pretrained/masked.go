@@ -6,6 +6,7 @@ import (
 	"math"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/neural/layer"
@@ -57,6 +58,7 @@ type pass struct {
 	gate, up             []float32 // gated units, length × hidden
 	scale                []float32 // scratch for norms, one number per position
 	rows                 []int32
+	fail                 atomic.Pointer[error] // first error of a product
 	product, attend, act func(worker, job int)
 
 	m    matrix    // current product: matrix
@@ -68,6 +70,7 @@ type pass struct {
 
 // scratch is the memory of one worker.
 type scratch struct {
+	raw           []byte    // weights as in the file
 	w, y          []float32 // converted weights and result of a product
 	q, k, v, o, p []float32 // queries, keys, values, output and softmax of one head
 	scale         []float32
@@ -112,7 +115,7 @@ func (n *Network) Masked(length int, opt Options) (*Masked, error) {
 	wide := max(c.Width, c.Hidden, c.Heads*c.HeadWidth)
 	for range workers {
 		p.work = append(p.work, scratch{
-			w: make([]float32, max(panel, wide)), y: mk(min(mostRows, max(1, panel/min(c.Width, c.Hidden, c.Heads*c.HeadWidth)))),
+			raw: make([]byte, 4*max(panel, wide)), w: make([]float32, max(panel, wide)), y: mk(min(mostRows, max(1, panel/min(c.Width, c.Hidden, c.Heads*c.HeadWidth)))),
 			q: mk(c.HeadWidth), k: mk(c.HeadWidth), v: mk(c.HeadWidth), o: mk(c.HeadWidth), p: mk(length), scale: mk(1),
 		})
 	}
@@ -178,6 +181,9 @@ func (p *pass) predict(ctx context.Context, v []float32, x []int32) error {
 		return err
 	}
 	p.each(p.net.last, v, p.h[:len(p.rows)*p.net.cfg.Width], p.rows)
+	if err := p.fail.Swap(nil); err != nil {
+		return *err
+	}
 	for _, i := range p.rows {
 		row := v[int(i)*levels : int(i+1)*levels]
 		if sum := simd.Sum(row); !check.Finite(sum) {
@@ -193,7 +199,9 @@ func (p *pass) predict(ctx context.Context, v []float32, x []int32) error {
 func (p *pass) forward(ctx context.Context, x []int32) error {
 	c := p.net.cfg
 	for i, l := range x {
-		p.net.embed.rows(p.x[i*c.Width:(i+1)*c.Width], int(l))
+		if err := p.net.embed.rows(p.x[i*c.Width:(i+1)*c.Width], p.work[0].raw, int(l)); err != nil {
+			return err
+		}
 	}
 	for i := range p.net.blocks {
 		if err := poll.Err(ctx); err != nil {
@@ -253,7 +261,10 @@ func (p *pass) doProduct(worker, job int) {
 	rows := len(p.in) / m.in
 	s := &p.work[worker]
 	w, y := s.w[:n*m.in], s.y[:rows*n]
-	m.rows(w, from)
+	if err := m.rows(w, s.raw, from); err != nil {
+		p.failed(err)
+		return
+	}
 	clear(y)
 	simd.GemmT(y, p.in, w, rows, n, m.in)
 	for i := range rows {
@@ -268,6 +279,9 @@ func (p *pass) doProduct(worker, job int) {
 		}
 	}
 }
+
+// failed keeps the first error of a product.
+func (p *pass) failed(err error) { p.fail.CompareAndSwap(nil, &err) }
 
 // doAct stores silu(gate)·up of one position in gate.
 func (p *pass) doAct(_, i int) {
