@@ -178,7 +178,9 @@ func (e *PathProjection) DrawUntil(ctx context.Context, x0 []int32, v []float32,
 	return logZ, false, nil
 }
 
-// LogZ returns log Σ_{x ∈ C} ∏_i exp(v[i,x_i]), where C is the language.
+// LogZ returns log Σ_{x ∈ C} ∏_i exp(v[i,x_i]), where C is the language. Its error is below 1e-12
+// per site, in contrast to that of the log Z of draws, which add up large classes of tokens in
+// float32 and may be off by 1e-7 per site.
 func (e *PathProjection) LogZ(ctx context.Context, v []float32) (float64, error) {
 	v = e.weights(v)
 	w, err := e.take(ctx)
@@ -186,7 +188,7 @@ func (e *PathProjection) LogZ(ctx context.Context, v []float32) (float64, error)
 		return 0, err
 	}
 	defer e.give(w)
-	logZ, err := w.run.Filter(v)
+	logZ, err := w.run.FilterExact(v)
 	return logZ, explain(e.name, err)
 }
 
@@ -227,7 +229,7 @@ func (e *PathProjection) LogMarginals(ctx context.Context, dst []float64, v []fl
 		return err
 	}
 	defer e.give(w)
-	if _, err := w.run.Filter(v); err != nil {
+	if _, err := w.run.FilterExact(v); err != nil {
 		return explain(e.name, err)
 	}
 	return w.run.Marginals(dst)

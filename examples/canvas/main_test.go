@@ -129,9 +129,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// P of the choices and of each of them are sums over the sequences of a blank, of the
-// network's own prediction with positions independent: given that it is a choice to 1e-9, of
-// all sequences to 1e-7, for the weights of whole rows are added up in single precision.
+// P of the choices and of each of them are sums over the sequences of a blank, of the network's own
+// prediction with positions independent.
 func TestChoicesByEnumeration(t *testing.T) {
 	dir := network(t)
 	choices := []string{"yes", "no", "the", "a b"}
@@ -183,11 +182,11 @@ func TestChoicesByEnumeration(t *testing.T) {
 		weight[s] = p
 		total += p
 	}
-	if got := r.Spans[0].P; math.Abs(got-total) > 1e-7*total {
+	if got := r.Spans[0].P; math.Abs(got-total) > 1e-12*total {
 		t.Errorf("P(a choice) = %v, want %v", got, total)
 	}
 	for _, s := range choices {
-		if got, want := r.Spans[0].Choices[s], weight[s]/total; math.Abs(got-want) > 1e-9 {
+		if got, want := r.Spans[0].Choices[s], weight[s]/total; math.Abs(got-want) > 1e-12 {
 			t.Errorf("P(%s) = %v, want %v", s, got, want)
 		}
 	}
