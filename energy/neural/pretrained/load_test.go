@@ -321,7 +321,8 @@ func TestFileCutWhileInUse(t *testing.T) {
 		t.Skip("the system does not cut a file that is mapped")
 	}
 	out := make([]float32, length*vocabulary)
-	err = d.Denoise(context.Background(), out, energy.Noised[int32]{X: state, Time: []float64{0}, Alpha: []float64{0}})
+	other := slices.Repeat([]int32{maskToken}, length)
+	err = d.Denoise(context.Background(), out, energy.Noised[int32]{X: other, Time: []float64{0}, Alpha: []float64{0}})
 	assert.ErrorContains(t, err, `tensor "model.layers.`)
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	require.NoError(t, err)
