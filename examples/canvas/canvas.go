@@ -244,7 +244,7 @@ func fill(ctx context.Context, o options, pieces []piece, t *text.BPE, pad int32
 	if r.Spans, err = c.first(ctx, model, bound); err != nil {
 		return nil, err
 	}
-	d, err := diffusion.New(ctx, model, diffusion.Masked{Mask: model.MaskLevel()}, diffusion.Config{
+	d, err := diffusion.New(ctx, model, o.process(model.MaskLevel(), c.clamp), diffusion.Config{
 		Seed: o.seed, Steps: o.steps, Clamp: c.clamp, Projector: c.spans, Batch: 1,
 	})
 	if err != nil {

@@ -82,6 +82,35 @@ func TestPiecesAndChoices(t *testing.T) {
 	}
 }
 
+// Blanks match their rules in every order, from left to right or not.
+func TestOrders(t *testing.T) {
+	dir := network(t)
+	canvas := put(t, dir, "canvas.json", []byte(`[{"text": "The "}, {"tokens": 3}, {"text": " is "}, {"schema": `+schema+`, "tokens": 20},
+		{"text": " at "}, {"regex": "[0-9]{2}:[0-9]{2}", "tokens": 8}]`))
+	form := regexp.MustCompile(`(?s)^The .* is [ \t\r\n]*\{.*"age".*\}[ \t\r\n]* at [0-9]{2}:[0-9]{2}$`)
+	seen := map[string]string{}
+	for _, args := range []string{"random", "probability", "margin", "entropy", "bound", "remask",
+		"random -left 8", "margin -left 8", "random -block 4", "entropy -block 4", "random -block 4 -left 8"} {
+		r, err := do(t, append([]string{"-model", dir, "-canvas", canvas, "-n", "4", "-steps", "8", "-order"}, strings.Fields(args)...)...)
+		if err != nil {
+			t.Fatalf("%s: %v", args, err)
+		}
+		if r.Violations != 0 || !r.Unchanged || len(r.Texts) != 4 {
+			t.Errorf("%s: %d violations, unchanged = %v, %d texts", args, r.Violations, r.Unchanged, len(r.Texts))
+		}
+		for _, s := range r.Texts {
+			if !form.MatchString(s) {
+				t.Errorf("%s: text %q", args, s)
+			}
+		}
+		texts := strings.Join(r.Texts, "\x00")
+		if other, ok := seen[texts]; ok {
+			t.Errorf("%s gives the texts of %s", args, other)
+		}
+		seen[texts] = args
+	}
+}
+
 func TestChat(t *testing.T) {
 	dir := network(t)
 	r, err := do(t, "-model", dir, "-prompt", "Is 7 a prime?", "-chat", "-choice", "yes,no")
@@ -111,6 +140,10 @@ func TestErrors(t *testing.T) {
 		`unknown field "txt"`:           {"-model", dir, "-canvas", odd},
 		"-tokens = 0":                   {"-model", dir, "-tokens", "0"},
 		"-block = -1":                   {"-model", dir, "-block", "-1"},
+		"-left = -1":                    {"-model", dir, "-left", "-1"},
+		"multiple of -block = 4":        {"-model", dir, "-left", "6", "-block", "4"},
+		`-order = "first"`:              {"-model", dir, "-order", "first"},
+		"excludes -left and -block":     {"-model", dir, "-order", "remask", "-left", "4"},
 		"-n = 0":                        {"-model", dir, "-n", "0"},
 		"-steps = 0":                    {"-model", dir, "-steps", "0"},
 		"unexpected argument":           {"-model", dir, "x"},
