@@ -27,7 +27,7 @@ var wide = shape{llada: true, width: 32, hidden: 48, blocks: 2, heads: 2, groups
 //
 //	GIBBSITE_CANVASES=10000 go -C examples test -run TestCanvases -timeout 0 ./canvas
 func TestCanvases(t *testing.T) {
-	count, each := 18, 3
+	count, each := 9, 3
 	if s := os.Getenv("GIBBSITE_CANVASES"); s != "" {
 		var err error
 		if count, err = strconv.Atoi(s); err != nil {
