@@ -37,6 +37,8 @@ type runner interface {
 	Watch(ctx context.Context)
 	Unwatch()
 	Filter(v []float32) (logZ float64, err error)
+	// FilterExact does the same as Filter with all sums in float64. Draw must not follow it.
+	FilterExact(v []float32) (logZ float64, err error)
 	// FilterGiven does the same as Filter, but the row of each given token (≥ 0) counts as one-hot.
 	// It may overwrite those rows.
 	FilterGiven(v []float32, given []int32) (logZ float64, err error)
@@ -126,6 +128,9 @@ func (r *nestedRunner) Filter(v []float32) (float64, error) {
 	}
 	return r.run.Filter(v)
 }
+
+// FilterExact is Filter, whose sums are in float64 anyway.
+func (r *nestedRunner) FilterExact(v []float32) (float64, error) { return r.Filter(v) }
 
 func (r *nestedRunner) FilterGiven(v []float32, given []int32) (float64, error) {
 	levels := r.of.levels

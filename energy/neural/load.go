@@ -10,9 +10,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/exp/mmap"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
@@ -41,6 +44,10 @@ func Open(path string, cfg Config) (*Transformer, error) {
 // OpenFile opens a .safetensors file, or the files that an index (.json) lists. Large models are
 // published with an index: a JSON object whose weight_map gives the file of every tensor, in the
 // folder of the index. The caller must close the File.
+//
+// The files are mapped into memory if the system can do so. Numbers are then read from the disk when
+// they are first used, and programs that open the same files share the memory. The files must not
+// change until the File is closed.
 func OpenFile(path string) (*File, error) { return OpenFS(disk{}, filepath.ToSlash(path)) }
 
 // disk is the file system of the machine, with its paths as names.
@@ -156,7 +163,7 @@ func (f *File) fits(name string, want []int) error {
 	case !ok:
 		return f.missing(name)
 	case !slices.Equal(e.Shape, want):
-		return fmt.Errorf("neural: %s: tensor %q has shape %v, want %v", f.name, name, e.Shape, want)
+		return fmt.Errorf("neural: %s: tensor %q has shape %v, want %v", e.from.name, name, e.Shape, want)
 	}
 	return f.readable(name, e.DType)
 }
@@ -211,6 +218,17 @@ func (f *File) shape(prefix string, cfg Config) (Config, error) {
 }
 
 func openFile(fsys fs.FS, name string) (*File, error) {
+	if _, ok := fsys.(disk); ok {
+		if m, err := mmap.Open(name); err == nil { // otherwise read the file without a mapping
+			f, err := ReadFile(name, mapped{m, name}, int64(m.Len()))
+			if err != nil {
+				m.Close()
+				return nil, err
+			}
+			f.open = []io.Closer{m}
+			return f, nil
+		}
+	}
 	r, err := fsys.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("neural: Open: %w", err)
@@ -237,6 +255,33 @@ func openFile(fsys fs.FS, name string) (*File, error) {
 	}
 	f.open = []io.Closer{r}
 	return f, nil
+}
+
+// mapped is a file that is mapped into memory.
+type mapped struct {
+	*mmap.ReaderAt
+	name string
+}
+
+// ReadAt implements io.ReaderAt. It returns an error if the file was truncated after it was opened.
+func (m mapped) ReadAt(p []byte, at int64) (n int, err error) {
+	old := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(old)
+		if v := recover(); v != nil {
+			if _, ok := v.(fault); !ok {
+				panic(v)
+			}
+			n, err = 0, fmt.Errorf("%s became shorter while it was in use", m.name)
+		}
+	}()
+	return m.ReaderAt.ReadAt(p, at)
+}
+
+// fault is the panic of an access to memory that is not there.
+type fault interface {
+	error
+	Addr() uintptr
 }
 
 // openParts opens the files that an index lists and adds their tensors to f.
@@ -273,6 +318,14 @@ func (f *File) openParts(fsys fs.FS, name string) error {
 			return parts[shard].missing(key)
 		}
 		f.entries[key] = e
+	}
+	// Which of two tensors with the same name counts depends on the reader.
+	for _, shard := range slices.Sorted(maps.Keys(parts)) {
+		for _, key := range parts[shard].Names() {
+			if listed, ok := index.Files[key]; ok && listed != shard {
+				return fmt.Errorf("neural: %s: tensor %q is in %q and in %q, want it in one file", name, key, listed, shard)
+			}
+		}
 	}
 	return nil
 }

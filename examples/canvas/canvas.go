@@ -27,7 +27,7 @@ import (
 type canvas struct {
 	clamp []int32 // fixed token at each position, −1 in blanks
 	spans projection.Spans
-	// per span: whether a text satisfies the rule, checked without the constraint code
+	// per span: whether a text satisfies the rule, checked without its tokens
 	judges []func(s string) bool
 	names  []string
 	pad    int32
@@ -205,11 +205,23 @@ func write(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("-model: %w", err)
 	}
-	r := &report{Vocabulary: net.Config().Vocabulary, LoadMS: milliseconds(start)}
+	defer net.Close()
+	loaded := milliseconds(start)
+	r, err := fill(ctx, o, pieces, t, pad, net)
+	if err != nil {
+		return nil, err
+	}
+	r.LoadMS = loaded
+	return r, nil
+}
+
+// fill draws the texts from a loaded model.
+func fill(ctx context.Context, o options, pieces []piece, t *text.BPE, pad int32, net *pretrained.Network) (*report, error) {
+	r := &report{Vocabulary: net.Config().Vocabulary}
 	if n := len(t.Vocabulary().Tokens); n > r.Vocabulary {
 		return nil, fmt.Errorf("-model: the tokenizer has %d tokens, the network %d", n, r.Vocabulary)
 	}
-	start = time.Now()
+	start := time.Now()
 	c, err := lay(ctx, t, pieces, pad, func(s string) (string, error) {
 		if !o.chat {
 			return s, nil
@@ -232,7 +244,7 @@ func write(ctx context.Context, o options) (*report, error) {
 	if r.Spans, err = c.first(ctx, model, bound); err != nil {
 		return nil, err
 	}
-	d, err := diffusion.New(ctx, model, diffusion.Masked{Mask: model.MaskLevel()}, diffusion.Config{
+	d, err := diffusion.New(ctx, model, o.process(model.MaskLevel(), c.clamp), diffusion.Config{
 		Seed: o.seed, Steps: o.steps, Clamp: c.clamp, Projector: c.spans, Batch: 1,
 	})
 	if err != nil {

@@ -17,9 +17,12 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/unmask"
 )
 
 // options holds the command-line options.
@@ -30,7 +33,8 @@ type options struct {
 
 	chat             bool
 	tokens, n, steps int
-	block            int
+	block, left      int
+	order            string
 	seed             uint64
 }
 
@@ -56,6 +60,8 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.pad, "pad", "", "`name` of the token that pads a blank, instead of the one named in tokenizer_config.json")
 	f.IntVar(&o.tokens, "tokens", 64, "maximum number of tokens in the blank")
 	f.IntVar(&o.block, "block", 0, "tokens per block, for block diffusion (bd3lm); 0 lets every token attend to all others")
+	f.IntVar(&o.left, "left", 0, "fill in this many `tokens` at a time from left to right; 0 means as many as -block, or all")
+	f.StringVar(&o.order, "order", "random", "which tokens are revealed first: random, those of the highest probability, margin or (negative) entropy, as many as an entropy bound allows (bound), or random ones that may be masked again (remask)")
 	f.IntVar(&o.n, "n", 1, "texts")
 	f.IntVar(&o.steps, "steps", 32, "steps of the diffusion")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
@@ -82,12 +88,53 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("-tokens = %d, want ≥ 1", o.tokens)
 	case o.block < 0:
 		return o, fmt.Errorf("-block = %d, want ≥ 0", o.block)
+	case o.left < 0:
+		return o, fmt.Errorf("-left = %d, want ≥ 0", o.left)
+	case o.block > 0 && o.left%o.block != 0:
+		return o, fmt.Errorf("-left = %d, want a multiple of -block = %d", o.left, o.block)
+	case !slices.Contains(orders, o.order):
+		return o, fmt.Errorf("-order = %q, want one of %s", o.order, strings.Join(orders, ", "))
+	case (o.left > 0 || o.block > 0) && (o.order == "bound" || o.order == "remask"):
+		return o, fmt.Errorf("-order %s works on all tokens at once and excludes -left and -block", o.order)
 	case o.n < 1:
 		return o, fmt.Errorf("-n = %d, want ≥ 1", o.n)
 	case o.steps < 1:
 		return o, fmt.Errorf("-steps = %d, want ≥ 1", o.steps)
 	}
 	return o, nil
+}
+
+// orders lists the values of -order.
+var orders = []string{"random", "probability", "margin", "entropy", "bound", "remask"}
+
+// process returns the diffusion that fills in a canvas. clamp holds −1 where a token is to be found.
+func (o options) process(mask int32, clamp []int32) diffusion.Process[int32] {
+	size := o.left
+	if size == 0 {
+		size = o.block
+	}
+	switch o.order {
+	case "bound":
+		return unmask.EntropyBound{Mask: mask, Bound: 0.1}
+	case "remask":
+		return diffusion.Remask{Mask: mask}
+	case "random":
+		if size == 0 {
+			return diffusion.Masked{Mask: mask}
+		}
+		parts := 0
+		for part := range slices.Chunk(clamp, size) {
+			if slices.Contains(part, -1) {
+				parts++
+			}
+		}
+		return unmask.Blocks{Mask: mask, Size: size, Steps: max(1, o.steps/max(parts, 1))}
+	}
+	var score diffusion.OrderScore
+	if err := score.UnmarshalText([]byte(o.order)); err != nil {
+		panic(err) // parse accepts only names that are known
+	}
+	return diffusion.Ordered{Mask: mask, Score: score, Block: size}
 }
 
 // pieces returns the pieces described by the options.

@@ -1,20 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"math"
-	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/energy/neural/pretrained"
 )
 
@@ -29,106 +24,6 @@ func do(t *testing.T, args ...string) (*report, error) {
 		return nil, err
 	}
 	return r.(*report), nil
-}
-
-// put writes a file of a folder and returns its path.
-func put(t *testing.T, dir, name string, v any) string {
-	t.Helper()
-	b, ok := v.([]byte)
-	if !ok {
-		var err error
-		if b, err = json.Marshal(v); err != nil {
-			t.Fatal(err)
-		}
-	}
-	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// network makes the folder of a small random LLaDA over bytes, some words and marks.
-func network(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	vocab := map[string]int{}
-	shown := func(s string) string { // as vocabulary files write bytes
-		var b strings.Builder
-		for _, c := range []byte(s) {
-			if '!' <= c && c <= '~' || 0xa1 <= c && c <= 0xac || 0xae <= c {
-				b.WriteRune(rune(c))
-				continue
-			}
-			n := 256
-			for d := range int(c) {
-				if !('!' <= d && d <= '~' || 0xa1 <= d && d <= 0xac || 0xae <= d) {
-					n++
-				}
-			}
-			b.WriteRune(rune(n))
-		}
-		return b.String()
-	}
-	for c := range 256 {
-		vocab[shown(string([]byte{byte(c)}))] = c
-	}
-	var merges []string
-	for _, w := range []string{"ye", "yes", "no", "th", "the", "  ", `":`} {
-		vocab[shown(w)] = len(vocab)
-		merges = append(merges, shown(w[:len(w)-1])+" "+shown(w[len(w)-1:]))
-	}
-	n := len(vocab)
-	mark := func(i int, s string) map[string]any {
-		return map[string]any{"id": n + i, "content": s, "special": true}
-	}
-	put(t, dir, "tokenizer.json", map[string]any{
-		"pre_tokenizer": map[string]any{"type": "ByteLevel", "add_prefix_space": false},
-		"added_tokens":  []any{mark(0, "<|endoftext|>"), mark(1, "<|mdm_mask|>"), mark(2, "<|eot_id|>"), mark(3, "<|start_header_id|>")},
-		"model":         map[string]any{"type": "BPE", "vocab": vocab, "merges": merges},
-	})
-	put(t, dir, "tokenizer_config.json", map[string]any{"pad_token": "<|endoftext|>"})
-	levels := n + 9 // some that no text uses, as in published networks
-	put(t, dir, "config.json", map[string]any{
-		"model_type": "llada", "embedding_size": levels, "d_model": 16, "mlp_hidden_size": 24, "n_layers": 2, "n_heads": 2,
-		"max_sequence_length": 512, "mask_token_id": n + 1, "rope_theta": 500000,
-	})
-	src := rand.New(rand.NewPCG(1, 2))
-	var all []neural.Tensor
-	add := func(name string, shape ...int) {
-		p := neural.Tensor{Name: "model.transformer." + name + ".weight", Shape: shape}
-		size, scale := 1, 1.0
-		for _, k := range shape {
-			size *= k
-		}
-		if len(shape) == 2 && name != "wte" {
-			scale = 1 / math.Sqrt(float64(shape[1]))
-		}
-		for range size {
-			p.Data = append(p.Data, float32(scale*src.NormFloat64()))
-		}
-		all = append(all, p)
-	}
-	add("wte", levels, 16)
-	add("ln_f", 16)
-	add("ff_out", levels, 16)
-	for i := range 2 {
-		b := fmt.Sprintf("blocks.%d.", i)
-		add(b+"attn_norm", 16)
-		add(b+"ff_norm", 16)
-		for _, name := range []string{"q_proj", "k_proj", "v_proj", "attn_out"} {
-			add(b+name, 16, 16)
-		}
-		add(b+"ff_proj", 24, 16)
-		add(b+"up_proj", 24, 16)
-		add(b+"ff_out", 16, 24)
-	}
-	var f bytes.Buffer
-	if err := neural.WriteFile(&f, neural.BF16, all, nil); err != nil {
-		t.Fatal(err)
-	}
-	put(t, dir, "model.safetensors", f.Bytes())
-	return dir
 }
 
 const schema = `{"type": "object", "properties": {"age": {"type": "integer", "minimum": 0, "maximum": 99}, "name": {"type": "string", "maxLength": 4}},
@@ -146,10 +41,10 @@ func TestSchemaAfterAPrompt(t *testing.T) {
 	for i, s := range r.Texts {
 		rest, ok := strings.CutPrefix(s, "A person, the first: ")
 		var v struct {
-			Age  *int
+			Age  *float64
 			Name string
 		}
-		if err := json.Unmarshal([]byte(rest), &v); !ok || err != nil || v.Age == nil || *v.Age < 0 || *v.Age > 99 || rest != r.Blanks[i][0] {
+		if err := json.Unmarshal([]byte(rest), &v); !ok || err != nil || v.Age == nil || *v.Age != math.Trunc(*v.Age) || *v.Age < 0 || *v.Age > 99 || rest != r.Blanks[i][0] {
 			t.Errorf("text %d = %q: %v", i, s, err)
 		}
 	}
@@ -187,6 +82,35 @@ func TestPiecesAndChoices(t *testing.T) {
 	}
 }
 
+// Blanks match their rules in every order, from left to right or not.
+func TestOrders(t *testing.T) {
+	dir := network(t)
+	canvas := put(t, dir, "canvas.json", []byte(`[{"text": "The "}, {"tokens": 3}, {"text": " is "}, {"schema": `+schema+`, "tokens": 20},
+		{"text": " at "}, {"regex": "[0-9]{2}:[0-9]{2}", "tokens": 8}]`))
+	form := regexp.MustCompile(`(?s)^The .* is [ \t\r\n]*\{.*"age".*\}[ \t\r\n]* at [0-9]{2}:[0-9]{2}$`)
+	seen := map[string]string{}
+	for _, args := range []string{"random", "probability", "margin", "entropy", "bound", "remask",
+		"random -left 8", "margin -left 8", "random -block 4", "entropy -block 4", "random -block 4 -left 8"} {
+		r, err := do(t, append([]string{"-model", dir, "-canvas", canvas, "-n", "4", "-steps", "8", "-order"}, strings.Fields(args)...)...)
+		if err != nil {
+			t.Fatalf("%s: %v", args, err)
+		}
+		if r.Violations != 0 || !r.Unchanged || len(r.Texts) != 4 {
+			t.Errorf("%s: %d violations, unchanged = %v, %d texts", args, r.Violations, r.Unchanged, len(r.Texts))
+		}
+		for _, s := range r.Texts {
+			if !form.MatchString(s) {
+				t.Errorf("%s: text %q", args, s)
+			}
+		}
+		texts := strings.Join(r.Texts, "\x00")
+		if other, ok := seen[texts]; ok {
+			t.Errorf("%s gives the texts of %s", args, other)
+		}
+		seen[texts] = args
+	}
+}
+
 func TestChat(t *testing.T) {
 	dir := network(t)
 	r, err := do(t, "-model", dir, "-prompt", "Is 7 a prime?", "-chat", "-choice", "yes,no")
@@ -216,6 +140,10 @@ func TestErrors(t *testing.T) {
 		`unknown field "txt"`:           {"-model", dir, "-canvas", odd},
 		"-tokens = 0":                   {"-model", dir, "-tokens", "0"},
 		"-block = -1":                   {"-model", dir, "-block", "-1"},
+		"-left = -1":                    {"-model", dir, "-left", "-1"},
+		"multiple of -block = 4":        {"-model", dir, "-left", "6", "-block", "4"},
+		`-order = "first"`:              {"-model", dir, "-order", "first"},
+		"excludes -left and -block":     {"-model", dir, "-order", "remask", "-left", "4"},
 		"-n = 0":                        {"-model", dir, "-n", "0"},
 		"-steps = 0":                    {"-model", dir, "-steps", "0"},
 		"unexpected argument":           {"-model", dir, "x"},
@@ -234,9 +162,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// P of the choices and of each of them are sums over the sequences of a blank, of the
-// network's own prediction with positions independent: given that it is a choice to 1e-9, of
-// all sequences to 1e-7, for the weights of whole rows are added up in single precision.
+// P of the choices and of each of them are sums over the sequences of a blank, of the network's own
+// prediction with positions independent.
 func TestChoicesByEnumeration(t *testing.T) {
 	dir := network(t)
 	choices := []string{"yes", "no", "the", "a b"}
@@ -256,6 +183,7 @@ func TestChoicesByEnumeration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer net.Close()
 	model, err := net.Masked(r.Tokens, pretrained.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -287,11 +215,11 @@ func TestChoicesByEnumeration(t *testing.T) {
 		weight[s] = p
 		total += p
 	}
-	if got := r.Spans[0].P; math.Abs(got-total) > 1e-7*total {
+	if got := r.Spans[0].P; math.Abs(got-total) > 1e-12*total {
 		t.Errorf("P(a choice) = %v, want %v", got, total)
 	}
 	for _, s := range choices {
-		if got, want := r.Spans[0].Choices[s], weight[s]/total; math.Abs(got-want) > 1e-9 {
+		if got, want := r.Spans[0].Choices[s], weight[s]/total; math.Abs(got-want) > 1e-12 {
 			t.Errorf("P(%s) = %v, want %v", s, got, want)
 		}
 	}

@@ -24,6 +24,7 @@ type Runner struct {
 	meter poll.Meter // meter of the context given to Watch
 
 	method method
+	exact  bool // whether the sums of wide sites are in float64, too
 	logZ   float64
 
 	shift []float64 // by site, the amount subtracted from the log-weights
@@ -590,6 +591,7 @@ func (r *Runner) mustLogs() {
 // +Inf among the tokens that the automaton can use (others are not read). The runner keeps a
 // reference to v until the next Filter. It panics unless len(v) = sites·levels.
 func (r *Runner) Filter(v []float32) (logZ float64, err error) {
+	r.exact = false
 	logZ, err = r.FilterUntil(v, r.watched(), false)
 	return logZ, r.cause(err)
 }
@@ -641,6 +643,14 @@ func (r *Runner) FilterLogs(v []float32) (logZ float64, err error) {
 	return logZ, r.cause(err)
 }
 
+// FilterExact is like [Runner.Filter] but computes all sums in float64. Of the methods that use a
+// filter's results, only LogZ, LogProb and Marginals may be called afterwards.
+func (r *Runner) FilterExact(v []float32) (logZ float64, err error) {
+	r.exact = true
+	logZ, err = r.FilterUntil(v, r.watched(), false)
+	return logZ, r.cause(err)
+}
+
 // Marginals stores in dst (sites × levels) the log-probabilities
 //
 //	dst[i,l] = log P(x_i = l) = log Σ_{x: x_i=l} w(x)/Z
@@ -675,6 +685,7 @@ func (r *Runner) Marginals(dst []float64) error {
 		if r.logarithmic == nil {
 			r.logarithmic = NewRunner(g)
 		}
+		r.logarithmic.exact = r.exact
 		r.logarithmic.Watch(r.meter.Context())
 		if _, err := r.logarithmic.FilterLogs(r.v); err != nil {
 			if ended := r.logarithmic.meter.Err(); ended != nil {
@@ -1142,14 +1153,15 @@ func (r *Runner) classSums(t int) error {
 	s := r.sums(t)
 	var err error
 	switch {
-	case r.method == logarithm && l.wide():
+	case r.method == logarithm && l.wide() && !r.exact:
 		r.wideLogs(t, l, s)
 	case r.method == logarithm:
 		err = r.logSums(t, l, s)
-	case l.wide():
+	case l.wide() && !r.exact:
 		err = r.wideSums(t, l, s)
 	default:
 		err = r.doubleSums(t, l, s)
+		r.fresh[t], r.lone[t] = false, none
 		r.deep[t] = r.sinks(t, l, s)
 	}
 	if err != nil {
@@ -1220,15 +1232,26 @@ func (r *Runner) doubleSums(t int, l *layer, s []float64) error {
 	}
 	total := 0.0
 	for k := range s {
-		sum := 0.0
-		for _, v := range l.class(k) {
-			sum += simd.Exp(float64(row[v]) - m)
-		}
-		s[k] = sum
-		total += sum
+		s[k] = r.exactSum(l.class(k), row, m)
+		total += s[k]
 	}
 	r.total[t] = simd.Log(total)
 	return nil
+}
+
+// exactSum returns Σ exp(row[v] − m) over the tokens v, with a relative error below 1e-12.
+func (r *Runner) exactSum(tokens []int32, row []float32, m float64) (sum float64) {
+	for len(tokens) > 0 {
+		terms := r.weight[:min(len(tokens), blockTokens)]
+		simd.ExpGather(terms, row, tokens[:len(terms)], m)
+		part := 0.0
+		for _, p := range terms {
+			part += p
+		}
+		sum += part
+		tokens = tokens[len(terms):]
+	}
+	return sum
 }
 
 // terms returns the stored terms of the class sums of site t, in the order of the layer's

@@ -42,9 +42,12 @@ func (s *OrderScore) UnmarshalText(name []byte) error {
 // Ordered is masked diffusion that begins with the tokens of which the denoiser is most confident.
 // If Block is set, it works block by block from left to right. LLaDA and Dream decode in this way.
 //
-// Use [Masked] for samples, and Ordered for output that is more likely than typical samples.
-// Ordered does not sample from the denoiser's distribution. Which sites are revealed depends on the
-// tokens drawn for them, so likely tokens are favoured, even if sites are revealed one at a time.
+// Use [Masked] for samples, and Ordered for output that is more likely than typical samples. With
+// ScoreProbability, or if Greedy is set, Ordered does not sample from the denoiser's distribution:
+// which sites are revealed depends on the tokens drawn for them, so likely tokens are favoured, even
+// if sites are revealed one at a time. The other scores depend only on the state. Sites that are
+// revealed one at a time then follow the denoiser's distribution, and sites revealed in the same
+// step are drawn independently. A projection's constraint holds with every score.
 //
 // All blocks get the same share of the steps. If a block has m masks and k steps left, a step
 // reveals ⌈m/k⌉ of its tokens.

@@ -164,6 +164,9 @@ func readConfig(name string, r io.Reader) (Config, error) {
 			return absent
 		}
 		n, number := v.(float64)
+		if err == nil && v == nil {
+			err = fmt.Errorf("pretrained: %s: no key %s, want a whole number of %d … %d", name, key, least, most)
+		}
 		if err == nil && (!number || n != float64(int(n)) || n < float64(least) || n > most) {
 			err = fmt.Errorf("pretrained: %s: %s = %s, want a whole number of %d … %d", name, key, check.Clip(fmt.Sprint(v)), least, most)
 		}
@@ -195,11 +198,22 @@ func readConfig(name string, r io.Reader) (Config, error) {
 	c.Base = number("rope_theta", 10000)
 	c.Epsilon = number("rms_norm_eps", 1e-6)
 	c.Mask = int32(get("mask_token_id", 0, -1))
-	if tied, ok := all[k.tied].(bool); ok {
-		c.Tied = tied
-	}
 	if err != nil {
 		return Config{}, err
+	}
+	if v := all[k.tied]; v != nil {
+		tied, ok := v.(bool)
+		if !ok {
+			return fail("%s = %s, want true or false", k.tied, check.Clip(fmt.Sprint(v)))
+		}
+		c.Tied = tied
+	}
+	if layers, ok := all["layer_types"].([]any); ok {
+		for i, kind := range layers {
+			if kind != "full_attention" {
+				return fail("layer_types[%d] = %s, want full_attention", i, check.Clip(fmt.Sprint(kind)))
+			}
+		}
 	}
 	for _, key := range []string{"rope_scaling", "rope_parameters"} {
 		p, nested := all[key].(map[string]any)

@@ -32,7 +32,7 @@
 //
 // # Caveats
 //
-// Weights stay in memory in the type of the files and are converted a few rows at a time. Products
-// are float32. Predictions have the same bits for any number of workers and any batch, but only on
+// Weights stay in the files, which are mapped into memory, and are converted a few rows at a time.
+// Products are float32. Predictions have the same bits for any number of workers and any batch, but only on
 // processors with the same vector instructions (see the package doc of sampler).
 package pretrained

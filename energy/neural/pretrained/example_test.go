@@ -29,6 +29,7 @@ func ExampleOpen() {
 	if err != nil {
 		panic(err)
 	}
+	defer net.Close()
 	fmt.Println(net.Config().Blocks, "block of width", net.Config().Width)
 	model, err := net.Masked(3, pretrained.Options{})
 	if err != nil {
@@ -58,6 +59,7 @@ func ExampleNetwork_Masked() {
 	if err != nil {
 		panic(err)
 	}
+	defer net.Close()
 	mask := int32(3)
 	model, err := net.Masked(8, pretrained.Options{Mask: &mask, Block: 4, Workers: 1})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/neural/layer"
@@ -36,6 +37,11 @@ type Options struct {
 // their own prediction. The last layer, over the vocabulary, is computed only for masked
 // positions.
 //
+// Activations are kept for the next call. If the state is the same, only the last layer is computed
+// again. With [Options.Block], the same holds for the blocks of positions before the first changed
+// token, so that a prompt and finished blocks cost nothing. This changes no bit of the predictions.
+// Without blocks, every position depends on all others, and one changed token costs a whole pass.
+//
 // It is safe for concurrent use. Concurrent calls run one after another, because all workers
 // serve one call. Calls allocate nothing.
 type Masked struct{ pass *pass }
@@ -52,22 +58,31 @@ type pass struct {
 	work   []scratch // scratch of each worker
 
 	x, h, f []float32 // activations, length × width
-	// queries, keys, values and attention output: length × (heads or groups · head width)
-	q, k, v, o           []float32
+	// queries and attention output: length × heads · head width
+	q, o []float32
+	// keys and values, length × groups · head width: those of each block of the network if parts of
+	// them will be used again, and otherwise those of the current one
+	k, v                 [][]float32
 	gate, up             []float32 // gated units, length × hidden
 	scale                []float32 // scratch for norms, one number per position
 	rows                 []int32
+	fail                 atomic.Pointer[error] // first error of a product
 	product, attend, act func(worker, job int)
+
+	last  []int32 // state of the last pass
+	known int     // number of its leading positions whose activations are valid
+	from  int     // first position of the current pass
 
 	m    matrix    // current product: matrix
 	y    []float32 // current product: results
 	in   []float32 // current product: input rows
-	at   *block    // current block
+	at   int       // current block
 	into []int32   // rows of y that receive the results; nil means the first rows
 }
 
 // scratch is the memory of one worker.
 type scratch struct {
+	raw           []byte    // weights as in the file
 	w, y          []float32 // converted weights and result of a product
 	q, k, v, o, p []float32 // queries, keys, values, output and softmax of one head
 	scale         []float32
@@ -107,12 +122,19 @@ func (n *Network) Masked(length int, opt Options) (*Masked, error) {
 	p := &pass{
 		net: n, length: length, mask: mask, block: opt.Block, rotary: c.rope.rotary(length, c.HeadWidth, c.Base), pool: pool.New(workers),
 		x: mk(c.Width), h: mk(c.Width), f: mk(c.Width), q: mk(c.Heads * c.HeadWidth), o: mk(c.Heads * c.HeadWidth),
-		k: mk(c.Groups * c.HeadWidth), v: mk(c.Groups * c.HeadWidth), gate: mk(c.Hidden), up: mk(c.Hidden), scale: mk(1), rows: make([]int32, 0, length),
+		last: make([]int32, length), gate: mk(c.Hidden), up: mk(c.Hidden), scale: mk(1), rows: make([]int32, 0, length),
+	}
+	kept := 1
+	if opt.Block > 0 && opt.Block < length {
+		kept = c.Blocks
+	}
+	for range kept {
+		p.k, p.v = append(p.k, mk(c.Groups*c.HeadWidth)), append(p.v, mk(c.Groups*c.HeadWidth))
 	}
 	wide := max(c.Width, c.Hidden, c.Heads*c.HeadWidth)
 	for range workers {
 		p.work = append(p.work, scratch{
-			w: make([]float32, max(panel, wide)), y: mk(min(mostRows, max(1, panel/min(c.Width, c.Hidden, c.Heads*c.HeadWidth)))),
+			raw: make([]byte, 4*max(panel, wide)), w: make([]float32, max(panel, wide)), y: mk(min(mostRows, max(1, panel/min(c.Width, c.Hidden, c.Heads*c.HeadWidth)))),
 			q: mk(c.HeadWidth), k: mk(c.HeadWidth), v: mk(c.HeadWidth), o: mk(c.HeadWidth), p: mk(length), scale: mk(1),
 		})
 	}
@@ -178,6 +200,9 @@ func (p *pass) predict(ctx context.Context, v []float32, x []int32) error {
 		return err
 	}
 	p.each(p.net.last, v, p.h[:len(p.rows)*p.net.cfg.Width], p.rows)
+	if err := p.fail.Swap(nil); err != nil {
+		return *err
+	}
 	for _, i := range p.rows {
 		row := v[int(i)*levels : int(i+1)*levels]
 		if sum := simd.Sum(row); !check.Finite(sum) {
@@ -188,33 +213,65 @@ func (p *pass) predict(ctx context.Context, v []float32, x []int32) error {
 	return nil
 }
 
+// unchanged returns the number of leading positions whose activations are those of the last pass:
+// positions of whole blocks of the diffusion before the first changed token. Without blocks, one
+// changed token changes them all.
+func (p *pass) unchanged(x []int32) int {
+	n := 0
+	for n < p.known && x[n] == p.last[n] {
+		n++
+	}
+	if n == p.length {
+		return n
+	}
+	if p.block == 0 {
+		return 0
+	}
+	return n / p.block * p.block
+}
+
 // forward runs the network up to its last layer. It stores in p.h the rows from which the last
 // layer predicts the positions p.rows.
 func (p *pass) forward(ctx context.Context, x []int32) error {
 	c := p.net.cfg
-	for i, l := range x {
-		p.net.embed.rows(p.x[i*c.Width:(i+1)*c.Width], int(l))
+	p.from = p.unchanged(x)
+	p.known = p.from
+	copy(p.last, x)
+	for i := p.from; i < p.length; i++ {
+		if err := p.net.embed.rows(p.x[i*c.Width:(i+1)*c.Width], p.work[0].raw, int(x[i])); err != nil {
+			return err
+		}
 	}
+	rows := func(y []float32) []float32 { return y[p.from*(len(y)/p.length):] }
+	x1, h, f, q, o, gate, up := rows(p.x), rows(p.h), rows(p.f), rows(p.q), rows(p.o), rows(p.gate), rows(p.up)
 	for i := range p.net.blocks {
+		if p.from == p.length {
+			break
+		}
 		if err := poll.Err(ctx); err != nil {
 			return err
 		}
 		b := &p.net.blocks[i]
-		p.normed(p.h, p.x, b.norm1)
-		p.each(b.query, p.q, p.h, nil)
-		p.each(b.key, p.k, p.h, nil)
-		p.each(b.value, p.v, p.h, nil)
-		p.at = b
+		p.at = i
+		k, v := p.keys(i)
+		p.normed(h, x1, b.norm1)
+		p.each(b.query, q, h, nil)
+		p.each(b.key, rows(k), h, nil)
+		p.each(b.value, rows(v), h, nil)
 		p.pool.Each(0, c.Groups, p.attend)
-		p.each(b.out, p.f, p.o, nil)
-		simd.Axpy(1, p.f, p.x)
-		p.normed(p.h, p.x, b.norm2)
-		p.each(b.gate, p.gate, p.h, nil)
-		p.each(b.up, p.up, p.h, nil)
-		p.pool.Each(0, p.length, p.act)
-		p.each(b.down, p.f, p.gate, nil)
-		simd.Axpy(1, p.f, p.x)
+		p.each(b.out, f, o, nil)
+		simd.Axpy(1, f, x1)
+		p.normed(h, x1, b.norm2)
+		p.each(b.gate, gate, h, nil)
+		p.each(b.up, up, h, nil)
+		p.pool.Each(p.from, p.length, p.act)
+		p.each(b.down, f, gate, nil)
+		simd.Axpy(1, f, x1)
 	}
+	if err := p.fail.Swap(nil); err != nil {
+		return *err
+	}
+	p.known = p.length
 	for k, i := range p.rows {
 		if c.Shifted && i > 0 { // the first position has no earlier one and predicts itself
 			i--
@@ -224,6 +281,14 @@ func (p *pass) forward(ctx context.Context, x []int32) error {
 	n := len(p.rows) * c.Width
 	p.normed(p.h[:n], p.f[:n], p.net.norm)
 	return nil
+}
+
+// keys returns the keys and values of a block of the network.
+func (p *pass) keys(block int) (k, v []float32) {
+	if len(p.k) == 1 {
+		block = 0
+	}
+	return p.k[block], p.v[block]
 }
 
 // normed stores the RMSNorm of the rows of x in y.
@@ -253,7 +318,10 @@ func (p *pass) doProduct(worker, job int) {
 	rows := len(p.in) / m.in
 	s := &p.work[worker]
 	w, y := s.w[:n*m.in], s.y[:rows*n]
-	m.rows(w, from)
+	if err := m.rows(w, s.raw, from); err != nil {
+		p.failed(err)
+		return
+	}
 	clear(y)
 	simd.GemmT(y, p.in, w, rows, n, m.in)
 	for i := range rows {
@@ -269,6 +337,9 @@ func (p *pass) doProduct(worker, job int) {
 	}
 }
 
+// failed keeps the first error of a product.
+func (p *pass) failed(err error) { p.fail.CompareAndSwap(nil, &err) }
+
 // doAct stores silu(gate)·up of one position in gate.
 func (p *pass) doAct(_, i int) {
 	n := p.net.cfg.Hidden
@@ -281,29 +352,31 @@ func (p *pass) doAct(_, i int) {
 
 // doAttend computes attention for the query heads that share the keys and values of one group.
 func (p *pass) doAttend(worker, group int) {
-	c, s, b := p.net.cfg, &p.work[worker], p.at
-	n, dim := p.length, c.HeadWidth
-	p.gather(s.k, p.k, group, c.Groups, b.keyNorm, s.scale)
+	c, s, b := p.net.cfg, &p.work[worker], &p.net.blocks[p.at]
+	n, dim, from := p.length, c.HeadWidth, p.from
+	keys, values := p.keys(p.at)
+	p.gather(s.k, keys, group, c.Groups, b.keyNorm, s.scale)
 	p.rotary.Turn(s.k)
-	p.gather(s.v, p.v, group, c.Groups, nil, nil)
+	p.gather(s.v, values, group, c.Groups, nil, nil)
 	for h := group * c.Heads / c.Groups; h < (group+1)*c.Heads/c.Groups; h++ {
 		p.gather(s.q, p.q, h, c.Heads, b.queryNorm, s.scale)
 		p.rotary.Turn(s.q)
 		simd.Scale(float32(1/math.Sqrt(float64(dim))), s.q)
-		clear(s.p)
-		simd.GemmT(s.p, s.q, s.k, n, n, dim)
+		weights := s.p[from*n:]
+		clear(weights)
+		simd.GemmT(weights, s.q[from*dim:], s.k, n-from, n, dim)
 		if p.block > 0 {
-			for i := range n {
+			for i := from; i < n; i++ {
 				row := s.p[i*n : (i+1)*n]
 				for j := (i/p.block + 1) * p.block; j < n; j++ {
 					row[j] = -inf
 				}
 			}
 		}
-		simd.Softmax(s.p, s.p, n)
+		simd.Softmax(weights, weights, n)
 		clear(s.o)
-		simd.Gemm(s.o, s.p, s.v, n, dim, n)
-		for i := range n {
+		simd.Gemm(s.o[from*dim:], weights, s.v, n-from, dim, n)
+		for i := from; i < n; i++ {
 			copy(p.o[(i*c.Heads+h)*dim:], s.o[i*dim:(i+1)*dim])
 		}
 	}

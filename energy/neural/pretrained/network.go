@@ -1,13 +1,16 @@
 package pretrained
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/energy/neural"
@@ -17,6 +20,7 @@ import (
 // Network holds the weights of a pretrained model. Goroutines may share it.
 type Network struct {
 	cfg    Config
+	file   *neural.File // nil if the caller of Load closes it
 	embed  matrix
 	last   matrix
 	norm   []float32
@@ -32,29 +36,55 @@ type block struct {
 	gate, up, down         matrix
 }
 
-// matrix is the layer y = x·Wᵀ + b for rows x of in entries and y of out entries. data holds W,
-// out × in, in the type of the file.
+// matrix is the layer y = x·Wᵀ + b for rows x of in entries and y of out entries. W, out × in,
+// stays in the file, at data.
 type matrix struct {
+	name    string
 	out, in int
 	dtype   neural.DType
-	data    []byte
+	data    *io.SectionReader
 	bias    []float32
 }
 
-// rows stores len(w)/in rows of W, starting at row from, in w.
-func (m matrix) rows(w []float32, from int) {
-	size := len(m.data) / (m.out * m.in)
-	m.dtype.Decode(w, m.data[from*m.in*size:from*m.in*size+len(w)*size])
+// rows stores len(w)/in rows of W, starting at row from, in w. It overwrites raw, which must hold at
+// least four bytes per number.
+func (m matrix) rows(w []float32, raw []byte, from int) error {
+	size := int(m.data.Size()) / (m.out * m.in)
+	raw = raw[:len(w)*size]
+	if n, err := m.data.ReadAt(raw, int64(from*m.in*size)); n < len(raw) {
+		return fmt.Errorf("pretrained: tensor %q: %w", m.name, err)
+	}
+	m.dtype.Decode(w, raw)
+	return nil
+}
+
+// equals reports whether two matrices of the same shape have the same bytes.
+func (m matrix) equals(o matrix) bool {
+	if m.dtype != o.dtype {
+		return false
+	}
+	var a, b [1 << 13]byte
+	for at := int64(0); at < m.data.Size(); at += int64(len(a)) {
+		n, _ := m.data.ReadAt(a[:], at)
+		k, _ := o.data.ReadAt(b[:], at)
+		if !bytes.Equal(a[:n], b[:k]) {
+			return false
+		}
+	}
+	return true
 }
 
 // Open reads the network in the folder dir. The folder holds config.json, and model.safetensors or
 // the files that model.safetensors.index.json lists. Weights keep their type in the files (F32, F16
-// or BF16), so a network takes as much memory as its files. If config.json does not name the mask
-// token, Open looks for it in tokenizer_config.json and tokenizer.json.
+// or BF16). The files are mapped into memory if the system can do so: see [neural.OpenFile]. They
+// must not change while the network is in use. If config.json does not name the mask token, Open
+// looks for it in tokenizer_config.json and tokenizer.json.
 //
 // Open returns an error if a key or tensor is missing, has the wrong shape or type, or does not
 // belong to the network. The error names the file and the key or tensor.
-func Open(dir string) (*Network, error) { return OpenFS(disk{}, filepath.ToSlash(dir)) }
+func Open(dir string) (*Network, error) {
+	return open(disk{}, filepath.ToSlash(dir), neural.OpenFile)
+}
 
 // disk is the file system of the machine, with its paths as names.
 type disk struct{}
@@ -67,6 +97,10 @@ func OpenFS(fsys fs.FS, dir string) (*Network, error) {
 	if check.Nil(fsys) {
 		return nil, fmt.Errorf("pretrained: Open: fsys = nil, want a file system")
 	}
+	return open(fsys, dir, func(name string) (*neural.File, error) { return neural.OpenFS(fsys, name) })
+}
+
+func open(fsys fs.FS, dir string, read func(name string) (*neural.File, error)) (*Network, error) {
 	name := path.Join(dir, "config.json")
 	r, err := fsys.Open(name)
 	if err != nil {
@@ -86,12 +120,26 @@ func OpenFS(fsys fs.FS, dir string) (*Network, error) {
 	if _, err := fs.Stat(fsys, weights); errors.Is(err, fs.ErrNotExist) {
 		weights = path.Join(dir, "model.safetensors")
 	}
-	f, err := neural.OpenFS(fsys, weights)
+	f, err := read(weights)
 	if err != nil {
 		return nil, fmt.Errorf("pretrained: Open: %w", err)
 	}
-	defer f.Close()
-	return Load(f, cfg)
+	n, err := Load(f, cfg)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	n.file = f
+	return n, nil
+}
+
+// Close closes the files that [Open] or [OpenFS] opened. Denoisers of the network must not be used
+// after that. Without a call of Close, the files are closed when nothing refers to the network.
+func (n *Network) Close() error {
+	if n.file == nil {
+		return nil
+	}
+	return n.file.Close()
 }
 
 // Config returns the shape of the network.
@@ -153,8 +201,8 @@ func tokenizerMask(fsys fs.FS, dir string, tokens int) (int32, error) {
 }
 
 // Load reads a network from the open file f, with a configuration cfg from [ReadConfig]. Of the
-// fields of cfg, only Mask, Shifted, Base and Epsilon may have been changed. f may be closed
-// afterwards. [Open] reads both the configuration and the network.
+// fields of cfg, only Mask, Shifted, Base and Epsilon may have been changed. f must stay open while
+// the network is in use, because predictions read the weights from it. [Open] reads both the configuration and the network.
 func Load(f *neural.File, cfg Config) (*Network, error) {
 	if f == nil {
 		return nil, fmt.Errorf("pretrained: Load: f = nil")
@@ -164,13 +212,24 @@ func Load(f *neural.File, cfg Config) (*Network, error) {
 	}
 	l := loader{f: f, known: map[string]bool{}}
 	n := &Network{cfg: cfg}
-	names, width, heads, groups := cfg.family.names, cfg.Width, cfg.Heads*cfg.HeadWidth, cfg.Groups*cfg.HeadWidth
-	n.embed = l.matrix(names.embed, cfg.Vocabulary, width)
+	names, k := cfg.family.names, cfg.family.keys
+	vocabulary, width, hidden := dim{cfg.Vocabulary, k.vocabulary}, dim{cfg.Width, k.width}, dim{cfg.Hidden, k.hidden}
+	head := dim{cfg.HeadWidth, "head_dim"}
+	heads := dim{cfg.Heads * cfg.HeadWidth, k.heads + "·head_dim"}
+	groups := dim{cfg.Groups * cfg.HeadWidth, k.groups + "·head_dim"}
+	n.embed = l.matrix(names.embed, vocabulary, width)
 	n.norm = l.vector(names.norm, width)
-	if l.has(names.last+".weight") || !cfg.Tied {
-		n.last = l.matrix(names.last, cfg.Vocabulary, width)
-	} else {
-		n.last = n.embed
+	n.last = n.embed
+	if last := names.last + ".weight"; !cfg.Tied {
+		if !l.has(last) && l.err == nil {
+			return nil, fmt.Errorf("pretrained: %s: no tensor %q, and %s in config.json is not true", f.Source(last), last, k.tied)
+		}
+		n.last = l.matrix(names.last, vocabulary, width)
+	} else if l.has(last) {
+		// The public code ignores this tensor.
+		if same := l.matrix(names.last, vocabulary, width); l.err == nil && !n.embed.equals(same) {
+			return nil, fmt.Errorf("pretrained: %s: tensor %q differs from %q, want the same numbers because %s is true in config.json", f.Source(last), last, n.embed.name, k.tied)
+		}
 	}
 	for i := range cfg.Blocks {
 		if l.err != nil {
@@ -181,11 +240,11 @@ func Load(f *neural.File, cfg Config) (*Network, error) {
 			norm1: l.vector(at(names.norm1), width), norm2: l.vector(at(names.norm2), width),
 			query: l.matrix(at(names.query), heads, width), key: l.matrix(at(names.key), groups, width),
 			value: l.matrix(at(names.value), groups, width), out: l.matrix(at(names.out), width, heads),
-			gate: l.matrix(at(names.gate), cfg.Hidden, width), up: l.matrix(at(names.up), cfg.Hidden, width),
-			down: l.matrix(at(names.down), width, cfg.Hidden),
+			gate: l.matrix(at(names.gate), hidden, width), up: l.matrix(at(names.up), hidden, width),
+			down: l.matrix(at(names.down), width, hidden),
 		}
 		if cfg.family.norms {
-			b.queryNorm, b.keyNorm = l.vector(at(names.queryNorm), cfg.HeadWidth), l.vector(at(names.keyNorm), cfg.HeadWidth)
+			b.queryNorm, b.keyNorm = l.vector(at(names.queryNorm), head), l.vector(at(names.keyNorm), head)
 		}
 		n.blocks = append(n.blocks, b)
 	}
@@ -194,7 +253,7 @@ func Load(f *neural.File, cfg Config) (*Network, error) {
 	}
 	for _, name := range f.Names() {
 		if !l.known[name] && !strings.HasSuffix(name, "rotary_emb.inv_freq") {
-			return nil, fmt.Errorf("pretrained: tensor %q has no place in a network of type %q", name, cfg.Type)
+			return nil, fmt.Errorf("pretrained: %s: tensor %q has no place in a network of model_type %q with %s = %d", f.Source(name), name, cfg.Type, k.blocks, cfg.Blocks)
 		}
 	}
 	return n, nil
@@ -212,39 +271,55 @@ func (l *loader) has(name string) bool {
 	return ok
 }
 
-// matrix reads name.weight, and name.bias if there is one.
-func (l *loader) matrix(name string, out, in int) matrix {
-	m := matrix{out: out, in: in}
-	m.dtype, m.data = l.take(name+".weight", out, in)
+// dim is an axis of a tensor: its size, and the keys of config.json that give the size.
+type dim struct {
+	n   int
+	key string
+}
+
+// matrix finds name.weight, and reads name.bias if there is one.
+func (l *loader) matrix(name string, out, in dim) matrix {
+	m := matrix{name: name + ".weight", out: out.n, in: in.n}
+	m.dtype, m.data = l.take(m.name, out, in)
 	if l.has(name + ".bias") {
 		m.bias = l.numbers(name+".bias", out)
 	}
 	return m
 }
 
-func (l *loader) vector(name string, n int) []float32 { return l.numbers(name+".weight", n) }
+func (l *loader) vector(name string, n dim) []float32 { return l.numbers(name+".weight", n) }
 
-func (l *loader) numbers(name string, n int) []float32 {
-	dtype, b := l.take(name, n)
+func (l *loader) numbers(name string, n dim) []float32 {
+	l.take(name, n)
 	if l.err != nil {
 		return nil
 	}
-	v := make([]float32, n)
-	dtype.Decode(v, b)
+	v := make([]float32, n.n)
+	l.err = l.f.Read(v, name)
 	return v
 }
 
-// take reads a tensor of the given shape.
-func (l *loader) take(name string, shape ...int) (neural.DType, []byte) {
+// take finds a tensor of the given shape.
+func (l *loader) take(name string, shape ...dim) (neural.DType, *io.SectionReader) {
 	l.known[name] = true
 	if l.err != nil {
 		return "", nil
 	}
-	if got, ok := l.f.Shape(name); ok && fmt.Sprint(got) != fmt.Sprint(shape) {
-		l.err = fmt.Errorf("pretrained: tensor %q has shape %v, want %v, as config.json says", name, got, shape)
+	var sizes []int
+	var keys []string
+	for _, d := range shape {
+		sizes, keys = append(sizes, d.n), append(keys, d.key)
+	}
+	got, ok := l.f.Shape(name)
+	switch {
+	case !ok:
+		l.err = fmt.Errorf("pretrained: %s: no tensor %q, want one of shape %v, which is [%s] in config.json", l.f.Source(name), name, sizes, strings.Join(keys, " "))
+		return "", nil
+	case !slices.Equal(got, sizes):
+		l.err = fmt.Errorf("pretrained: %s: tensor %q has shape %v, want %v, which is [%s] in config.json", l.f.Source(name), name, got, sizes, strings.Join(keys, " "))
 		return "", nil
 	}
-	dtype, b, err := l.f.Encoded(name)
+	dtype, b, err := l.f.Section(name)
 	if err != nil {
 		l.err = fmt.Errorf("pretrained: %w", err)
 	}

@@ -66,8 +66,7 @@ func TestRopeScalingOfANetwork(t *testing.T) {
 	logits := func(key string, p map[string]any) []float32 {
 		config := v.config()
 		config[key] = p
-		net, err := Open(write(t, config, v.tensors(), neural.F32))
-		require.NoError(t, err)
+		net := opened(t, write(t, config, v.tensors(), neural.F32))
 		if p != nil && p["rope_type"] == "yarn" {
 			assert.Equal(t, 128, net.Config().Length)
 		}

@@ -153,7 +153,7 @@ func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64
 // have about each other. Let p be the denoiser's distribution and q that of the samples. With exact
 // predictions, KL(p‖q) ≤ Bound × the mean number of steps. With Bound 0, EntropyBound samples from
 // p, yet a single step reveals all sites whose tokens are certain. The set depends only on the
-// state, never on the draws.
+// state, never on the draws. With a projection, none of these bounds hold, but its constraint does.
 type EntropyBound struct {
 	Mask int32
 	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}

@@ -122,11 +122,14 @@ func TestLaws(t *testing.T) {
 		"entropy 0":   {m, unmask.EntropyBound{Mask: 2}, 4, m.bounded(0), true},
 		"entropy .5":  {m, unmask.EntropyBound{Mask: 2, Bound: 0.5}, 4, m.bounded(0.5), false},
 		"entropy inf": {m, unmask.EntropyBound{Mask: 2, Bound: math.Inf(1)}, 1, m.bounded(math.Inf(1)), false},
-		"threshold":   {m, unmask.Threshold{Mask: 2, Reveal: 0.7}, 4, m.confident(0.7, 0), false},
-		"edits":       {&others, unmask.Threshold{Mask: 2, Reveal: 0.6, Edit: 0.7, Passes: 2}, 0, nil, false},
-		"planned":     {m, unmask.Planned{Mask: 2, Keep: math.Inf(1)}, 2, m.ranked(2, math.Inf(1)), false},
-		"replanned":   {&others, unmask.Planned{Mask: 2, Keep: 0.3}, 3, others.ranked(3, 0.3), false},
-		"blocks 2":    {m, unmask.Blocks{Mask: 2, Size: 2}, 4, func(x []int32, n int) []outcome { return m.random(x, m.hidden(x, n/2*2, n/2*2+2), 1) }, true},
+		// With two tokens, the largest margin is the smallest entropy.
+		"ordered by margin":  {m, diffusion.Ordered{Mask: 2, Score: diffusion.ScoreMargin}, 4, m.bounded(0), true},
+		"ordered by entropy": {m, diffusion.Ordered{Mask: 2, Score: diffusion.ScoreEntropy}, 4, m.bounded(0), true},
+		"threshold":          {m, unmask.Threshold{Mask: 2, Reveal: 0.7}, 4, m.confident(0.7, 0), false},
+		"edits":              {&others, unmask.Threshold{Mask: 2, Reveal: 0.6, Edit: 0.7, Passes: 2}, 0, nil, false},
+		"planned":            {m, unmask.Planned{Mask: 2, Keep: math.Inf(1)}, 2, m.ranked(2, math.Inf(1)), false},
+		"replanned":          {&others, unmask.Planned{Mask: 2, Keep: 0.3}, 3, others.ranked(3, 0.3), false},
+		"blocks 2":           {m, unmask.Blocks{Mask: 2, Size: 2}, 4, func(x []int32, n int) []outcome { return m.random(x, m.hidden(x, n/2*2, n/2*2+2), 1) }, true},
 		"blocks 3, 2 a step": {m, unmask.Blocks{Mask: 2, Size: 3, Steps: 2}, 3, func(x []int32, n int) []outcome {
 			from, to, k := 0, 3, 2
 			if n == 2 {
