@@ -131,7 +131,7 @@ func compile(ctx context.Context, x *Generator, l constraint.Language) (*Generat
 	}
 	switch {
 	case errors.Is(err, constraint.ErrInfeasible):
-		return nil, fmt.Errorf("generate: Config.Bytes = %d, want the length of the shortest text or more: %w", x.config.Bytes, err)
+		return nil, fmt.Errorf("generate: no text of at most Config.Bytes = %d bytes: raise it if there are longer texts: %w", x.config.Bytes, err)
 	case err != nil:
 		return nil, fmt.Errorf("generate: Config.Bytes = %d: %w", x.config.Bytes, err)
 	}

@@ -179,8 +179,8 @@ func (e *PathProjection) DrawUntil(ctx context.Context, x0 []int32, v []float32,
 }
 
 // LogZ returns log Σ_{x ∈ C} ∏_i exp(v[i,x_i]), where C is the language. Its error is below 1e-12
-// per site, in contrast to that of the log Z of draws, which add up large classes of tokens in
-// float32 and may be off by 1e-7 per site.
+// per site. Draws add up large classes of tokens in float32, so the log Z that they return may be
+// off by 1e-7 per site.
 func (e *PathProjection) LogZ(ctx context.Context, v []float32) (float64, error) {
 	v = e.weights(v)
 	w, err := e.take(ctx)
@@ -461,7 +461,7 @@ func (e *PathProjection) Mean(ctx context.Context, f []float64, v []float32) (fl
 //
 //	H = −Σ_{x ∈ C} P(x) log P(x) = log Z − E[Σ_i v[i,x_i] | x ∈ C],
 //
-// where P and log Z are those of [PathProjection.Draw].
+// where P is the distribution of [PathProjection.Draw] and log Z that of [PathProjection.LogZ].
 func (e *PathProjection) Entropy(ctx context.Context, v []float32) (float64, error) {
 	v = e.weights(v)
 	w, err := e.take(ctx)

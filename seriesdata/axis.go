@@ -276,7 +276,7 @@ func clockOf(s, name string) (float64, bool) {
 	return float64(v/100)*hour + float64(v%100)*minute, v/100 <= 24 && v%100 < 60
 }
 
-var fourDigits = regexp.MustCompile(`\d{4}`) // a year: whether Jan-01 has one is not certain
+var fourDigits = regexp.MustCompile(`\d{4}`) // a year; a date without one, such as Jan-01, may also be a label
 
 // labelled reports whether all cells of column i consist of the same word and a number that counts
 // up or down by one, such as day 1, day 2, …. Dates such as 2024-W01, 2024-W02, … do not count.

@@ -151,7 +151,11 @@ func (c *compiler) joined(spec stringSpec) (stringSpec, error) {
 	var limit *constraint.LimitError
 	if errors.As(err, &limit) && c.merging != nil && spec.crowded() && c.merging.crowds < crowds {
 		c.merging.crowds++
-		d, err = constraint.Compile(c.ctx, newJoint(tests), 256, constraint.Limits{States: greatCrowd})
+		limits := c.limits
+		if limits.States == 0 || limits.States > greatCrowd {
+			limits.States = greatCrowd
+		}
+		d, err = constraint.Compile(c.ctx, newJoint(tests), 256, limits)
 	}
 	switch {
 	case errors.Is(err, constraint.ErrInfeasible):

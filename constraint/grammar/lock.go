@@ -7,7 +7,7 @@ import "sync"
 // same cache line. The zero value is unlocked.
 type lock [16]struct {
 	sync.RWMutex
-	_ [128 - 24]byte // padding to two cache lines, which some processors fetch together
+	_ [128]byte // no two mutexes share a pair of cache lines, which some processors fetch together
 }
 
 // shard returns the shard for the i-th reader.

@@ -124,7 +124,8 @@ const (
 
 // Limits of multipleOf: divisor bounds the divisor in units of its last place. multiple bounds
 // the least common multiple of several divisors if a search decides whether a number can be
-// completed, and multiples bounds it otherwise. fewMultiples bounds how many multiples between
+// completed, and multiples bounds it
+// otherwise, so that ten times it fits an int64. fewMultiples bounds how many multiples between
 // two bounds are compared one by one.
 const (
 	divisor      = 10_000
@@ -173,11 +174,6 @@ func newNumber(spec numberSpec) (*numberAutomaton, error) {
 // them, if these are few.
 func (s *numberSpec) enumerate() {
 	var low, high, by *big.Rat
-	for _, x := range s.steps {
-		if v := x.by.rat(); x.want && v.Sign() > 0 {
-			by = leastCommon(by, v)
-		}
-	}
 	for _, b := range s.bounds {
 		if v := b.at.rat(); b.lower && (low == nil || v.Cmp(low) > 0) {
 			low = v
@@ -185,7 +181,18 @@ func (s *numberSpec) enumerate() {
 			high = v
 		}
 	}
-	if by == nil || low == nil || high == nil || len(s.steps) < 2 || s.among != nil {
+	if low == nil || high == nil || len(s.steps) < 2 || s.among != nil {
+		return
+	}
+	for _, x := range s.steps {
+		if v := x.by.rat(); x.want && v.Sign() > 0 {
+			by = leastCommon(by, v)
+		}
+		if by != nil && by.Num().BitLen() > 8*digits { // multiples of it are few, and tested by all steps
+			break
+		}
+	}
+	if by == nil {
 		return
 	}
 	first, last := new(big.Rat).Quo(low, by), new(big.Rat).Quo(high, by)
@@ -253,13 +260,16 @@ func (a *numberAutomaton) completes(q int32) (yes, sure bool) {
 	whole := a.integer || a.numberSpec.whole
 	inWhole := s.at < point && s.at != zeroDigit
 	if inWhole {
-		by := wanted
+		unit := int64(1)
 		if whole {
-			unit := power(a.places)
-			by = by / gcd(by, unit) * unit
+			unit = power(a.places)
 		}
 		for i, x := range a.steps {
-			if !x.want && by%a.units[i] == 0 && !beyond {
+			// u divides the least common multiple of wanted and unit, which may overflow, if it is that
+			// of its common divisors with them.
+			u := a.units[i]
+			g, h := gcd(u, wanted), gcd(u, unit)
+			if !x.want && !beyond && g/gcd(g, h)*h == u {
 				return false, true
 			}
 		}
@@ -281,8 +291,7 @@ func (a *numberAutomaton) completes(q int32) (yes, sure bool) {
 		zero, known := a.inPlaces(s, wanted, 0, 0, false)
 		s.nonzero = true
 		yes, sure = a.inPlaces(s, wanted, more, 1, beyond)
-		yes, sure = yes && sure || zero && known, sure && known || yes && sure || zero && known
-		return yes, sure
+		return zero || yes, zero || yes || known && sure
 	}
 	if !s.nonzero {
 		return false, false
@@ -331,7 +340,9 @@ func (a *numberAutomaton) inPlaces(s numberState, wanted int64, digits int, leas
 	if s.rest < 0 {
 		return false, true
 	}
-	rest, more := s.rest, power(min(digits, 18)) // more values of the digits
+	// more is the number of values of the digits. 10¹⁸ exceeds multiples: if 18 digits do not lead to a
+	// remainder, more do not.
+	rest, more := s.rest, power(min(digits, 18))
 	for range digits {
 		rest = rest * 10 % a.modulus
 	}

@@ -71,3 +71,20 @@ func TestNumbersComplete(t *testing.T) {
 	}
 	require.Greater(t, min(answers[true], answers[false]), 1000)
 }
+
+// The whole numbers of these divisors have a least common multiple of 10²², beyond an int64. None
+// remains, because one divisor is unwanted, too.
+func TestDivisorsWithoutMultiples(t *testing.T) {
+	var spec numberSpec
+	for _, by := range []json.Number{"0.009973", "0.009967", "0.009949", "0.009941"} {
+		d, err := parseDecimal(by)
+		require.NoError(t, err)
+		spec.steps = append(spec.steps, step{d, true})
+	}
+	spec.integer = true
+	spec.steps = append(spec.steps, step{spec.steps[0].by, false})
+	a, err := newNumber(spec)
+	require.NoError(t, err)
+	yes, sure := a.completes(0)
+	require.Equal(t, []bool{false, true}, []bool{yes, sure})
+}

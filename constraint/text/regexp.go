@@ -38,8 +38,9 @@ func (e *PatternError) Unwrap() error { return e.Err }
 // The program of regexp/syntax is determinised over classes of runes, minimised, expanded to bytes
 // and converted to tokens by [Lift]. Use a [Cache] for patterns that are compiled repeatedly.
 //
-// A pattern may have 2¹⁶ bytes, of which a Unicode class such as \pL counts as 256, and 2¹⁶
-// instructions with its repetitions written out. [Words] and [Contains] take longer lists.
+// A pattern has at most 2¹⁶ bytes and, with its repetitions written out, at most 2¹⁶ instructions.
+// A Unicode class such as \pL counts as 256 bytes. If case is ignored, a range that ends beyond
+// ASCII counts as 2048 bytes. [Words] and [Contains] take longer lists.
 //
 // The error is a [*PatternError] if the pattern does not parse, and wraps
 // [constraint.ErrInfeasible] if no token sequence spells a match. It is a [*constraint.LimitError]
@@ -107,7 +108,7 @@ func instructions(re *syntax.Regexp) int {
 // program parses a pattern and compiles it to a program.
 func program(name, pattern string) (*syntax.Prog, error) {
 	if n := effort(pattern); n > maxPattern {
-		return nil, &constraint.LimitError{What: name + ": bytes of the pattern (256 for a Unicode class)", Value: n, Bound: maxPattern}
+		return nil, &constraint.LimitError{What: name + ": bytes of the pattern (256 for a Unicode class, 2048 for a range beyond ASCII if case is ignored)", Value: n, Bound: maxPattern}
 	}
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {

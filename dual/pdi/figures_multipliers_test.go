@@ -1,6 +1,7 @@
 package pdi_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -137,7 +138,7 @@ func TestMultiplierFigures(t *testing.T) {
 	}
 	// The default rule ends near the optimum; the end of the paper's path is not it.
 	violation := func(name string) float64 {
-		return slices.MaxFunc(runs[name], func(a, b []float64) int { return int(math.Copysign(1, a[1]-b[1])) })[1]
+		return slices.MaxFunc(runs[name], func(a, b []float64) int { return cmp.Compare(a[1], b[1]) })[1]
 	}
 	require.LessOrEqual(t, violation("the default rule"), 0.003)
 	require.Greater(t, violation("fixed at the end of ascent"), violation("the default rule"))

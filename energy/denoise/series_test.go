@@ -235,7 +235,7 @@ func TestWindowsAreTheMixtureOfTheData(t *testing.T) {
 	assert.ErrorContains(t, empirical.Denoise(ctx, v, q), "not finite")
 	q.Clean = make([]bool, 2*n)
 	q.Clean[0] = true
-	assert.ErrorContains(t, empirical.Denoise(ctx, v, q), "Bandwidth = 0, want > 0")
+	assert.ErrorContains(t, empirical.Denoise(ctx, v, q), "Bandwidth = 0 with clean entries, want > 0")
 }
 
 func chunks(data []float32, n int) (out [][]float32) {

@@ -49,15 +49,15 @@ func parse(args []string) (options, error) {
 	f.Float64Var(&o.beta, "beta", 1, "inverse temperature")
 	f.StringVar(&o.methods, "method", "dmala,gibbs,gwg,dula", "`kernels` to run: "+strings.Join(kernelNames, ", ")+"; gwg-3 changes three sites a step, hb-10-1 is a Hamming ball of radius 1 in blocks of 10")
 	f.Float64Var(&o.alpha, "alpha", 0, "step size of dmala, dula and dlmc; 0 tunes it during warm-up, except for dula, which has its own default")
-	f.IntVar(&o.chains, "chains", defaultChains, "number of chains or, with -anneal, of searches, then 4 unless given")
-	f.IntVar(&o.steps, "steps", defaultSteps, "steps after warm-up; with -anneal, rounds of each search, then 200 unless given, or unlimited with -seconds or -target; with -anneal and -method, steps of an annealing pass, then 1000 unless given")
+	f.IntVar(&o.chains, "chains", defaultChains, "number of chains or, with -anneal, of searches, of which there are 4 by default")
+	f.IntVar(&o.steps, "steps", defaultSteps, "steps after warm-up; with -anneal, rounds of each search (default 200, or unlimited with -seconds or -target) or, with -method, steps of an annealing pass (default 1000)")
 	f.IntVar(&o.warmup, "warmup", 1000, "warm-up steps; −1 for none")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
 	o.Output.Define(f, "")
 	o.Flags.Define(f)
 	f.BoolVar(&o.anneal, "anneal", false, "minimise the energy or, on a graph, find a large cut. Pairwise models are searched; others, and any model with -method, are annealed with the first kernel")
 	f.BoolVar(&o.bias, "bias", false, "measure how far DULA is from its target on a 3×3 torus, for several step sizes and for energies that are less and less quadratic")
-	f.IntVar(&o.sets, "sets", 0, "look for the largest cliques of known graphs, and for independent sets of so many random `graphs`")
+	f.IntVar(&o.sets, "sets", 0, "look for the largest cliques of known graphs, and for independent sets in this many random `graphs`")
 	f.BoolVar(&o.bound, "bound", false, "with -anneal, prove a bound on the cut or energy before the search")
 	f.Float64Var(&o.seconds, "seconds", 0, "stop -anneal after this many `seconds` of processor time of all cores together")
 	f.Float64Var(&o.target, "target", 0, "stop -anneal once it has found a `cut` this large or, without a graph, an energy this low")
@@ -73,13 +73,13 @@ func parse(args []string) (options, error) {
 	if o.chains < 1 || o.steps < 1 {
 		return o, fmt.Errorf("-chains = %d, -steps = %d, want ≥ 1", o.chains, o.steps)
 	}
-	if o.bias && (o.anneal || o.Checkpoint != "" || given(f, "graph") || given(f, "lattice") || given(f, "method")) {
+	if o.bias && (o.anneal || o.Checkpoint != "" || command.Given(f, "graph") || command.Given(f, "lattice") || command.Given(f, "method")) {
 		return o, fmt.Errorf("-bias goes with neither -anneal, -graph, -lattice, -method nor -checkpoint")
 	}
-	if o.sets < 0 || given(f, "sets") && (o.sets == 0 || o.bias || o.anneal || o.Checkpoint != "" || o.Dir != "" || given(f, "graph") || given(f, "lattice") || given(f, "method")) {
+	if o.sets < 0 || command.Given(f, "sets") && (o.sets == 0 || o.bias || o.anneal || o.Checkpoint != "" || o.Dir != "" || command.Given(f, "graph") || command.Given(f, "lattice") || command.Given(f, "method")) {
 		return o, fmt.Errorf("-sets = %d, want ≥ 1, without -anneal, -bias, -graph, -lattice, -method, -checkpoint and -out", o.sets)
 	}
-	o.named, o.targeted = given(f, "method"), given(f, "target")
+	o.named, o.targeted = command.Given(f, "method"), command.Given(f, "target")
 	if !o.anneal && (o.seconds != 0 || o.targeted) {
 		return o, fmt.Errorf("-seconds and -target go with -anneal")
 	}
@@ -95,10 +95,10 @@ func parse(args []string) (options, error) {
 	if o.anneal && !o.named {
 		o.methods = "metropolis"
 	}
-	if o.anneal && !given(f, "steps") {
+	if o.anneal && !command.Given(f, "steps") {
 		o.steps = 0 // as many as the way of annealing wants
 	}
-	if o.anneal && !given(f, "chains") {
+	if o.anneal && !command.Given(f, "chains") {
 		o.chains = 0
 	}
 	if o.Dir != "" && !o.anneal && !o.bias && o.long() {
@@ -117,12 +117,6 @@ const (
 const keptDraws = 1 << 24
 
 func (o *options) long() bool { return o.steps > keptDraws/o.chains }
-
-func given(f *flag.FlagSet, name string) bool {
-	found := false
-	f.Visit(func(g *flag.Flag) { found = found || g.Name == name })
-	return found
-}
 
 func run(ctx context.Context, o options) (*report, error) {
 	if o.bias {

@@ -49,10 +49,11 @@ type family struct {
 	adjacent       func(i, j int) bool
 }
 
-// families are graphs of the second DIMACS challenge (Johnson and Trick 1996) that a rule
-// defines. The codes A(8,4) = 16 and A(10,4) = 40 are the largest cliques of Hamming graphs,
-// and the pairs of a perfect matching those of Johnson graphs. Those of Keller graphs are of
-// Debroni, Eblen, Langston, Myrvold, Shor and Weerapurage (2011).
+// families returns graphs that a rule defines: the Hamming and Johnson graphs of the second
+// DIMACS challenge (Johnson and Trick 1996), and the full Keller graphs, of which that challenge
+// has the neighbourhood of one node. The largest cliques are the codes A(8,4) = 16 and
+// A(10,4) = 40, perfect matchings, and for Keller graphs those of Debroni, Eblen, Langston,
+// Myrvold, Shor and Weerapurage (2011).
 func families() []family {
 	hamming := func(i, j int) bool { return bits.OnesCount(uint(i^j)) >= 4 }
 	keller := func(i, j int) bool {
@@ -83,8 +84,8 @@ func families() []family {
 }
 
 // independent returns a large set of nodes no two of which are neighbours. Its energy is
-// −Σ x_i + Σ_{ij} x_i x_j, over the neighbours i and j: of the set of a state that has the energy
-// −k, at most as many nodes as there are conflicts are left out, so that k or more remain.
+// −Σ x_i + Σ_{ij} x_i x_j, over the neighbours i and j. If a state has the energy −k, dropping one
+// node of each conflict leaves k or more nodes.
 func independent(ctx context.Context, n int, neighbours func(i, j int) bool, seed uint64, target int) (set []int, rounds int, err error) {
 	q := make([]model.Edge, 0, n)
 	for i := range n {
@@ -128,6 +129,7 @@ func sets(ctx context.Context, o options) (*report, error) {
 	r := &setSizes{Random: randomSet{Graphs: o.sets, Least: math.MaxInt}}
 	all := families()
 	bar := progress.New("searching")
+	defer bar.Done()
 	clock := newStopwatch()
 	for k, f := range all {
 		bar.Set(k, len(all)+o.sets)
@@ -158,7 +160,6 @@ func sets(ctx context.Context, o options) (*report, error) {
 		sum, square = sum+size, square+size*size
 		r.Random.Least, r.Random.Most = min(r.Random.Least, len(set)), max(r.Random.Most, len(set))
 	}
-	bar.Done()
 	n := float64(o.sets)
 	r.Random.Mean, r.Random.Seconds = sum/n, (clock.cpu()-start)/n
 	r.Random.SE = math.Sqrt(max(0, square/n-r.Random.Mean*r.Random.Mean) / max(1, n-1))

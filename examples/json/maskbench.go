@@ -65,7 +65,9 @@ func benchmark(ctx context.Context, o options) (*results, error) {
 		}
 		r.Masks = &maskResults{}
 		if o.xgrammar != "" {
-			if r.XGrammar, err = newPeer(ctx, o.xgrammar, t); err != nil {
+			peer, stop := context.WithCancel(ctx)
+			defer stop() // ends node if an error ends the benchmark first
+			if r.XGrammar, err = newPeer(peer, o.xgrammar, t); err != nil {
 				return nil, err
 			}
 		}

@@ -12,6 +12,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -84,7 +85,13 @@ func parse(args []string) (options, error) {
 		}
 		o.budgets = append(o.budgets, v)
 	}
+	if *about != "budgets" && command.Given(f, "budgets") {
+		return o, errors.New("-budgets goes with -study budgets")
+	}
 	if *about != "" {
+		if command.Given(f, "method") {
+			return o, errors.New("-study chooses its own methods and excludes -method")
+		}
 		k := slices.IndexFunc(studies, func(s study) bool { return s.name == *about })
 		if k < 0 {
 			return o, fmt.Errorf("-study: no question %q; there are %s", *about, questions())

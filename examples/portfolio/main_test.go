@@ -302,7 +302,7 @@ func TestSingular(t *testing.T) {
 			t.Errorf("ahead %+v of %+v", s.Ahead, s)
 		}
 	}
-	if text := r.String(); !strings.Contains(text, "means and standard errors over seeds") || !strings.Contains(text, "on the same market the return of equal weights is ") {
+	if text := r.String(); !strings.Contains(text, "means and standard errors over seeds") || !strings.Contains(text, "return of equal weights less that of ") {
 		t.Error(r)
 	}
 }

@@ -223,7 +223,7 @@ func (r *report) String() string {
 		w.Flush()
 		for _, s := range r.Spread {
 			if s.Ahead != nil {
-				fmt.Fprintf(&b, "on the same market the return of %s is %+.4f ± %.4f from that of %s\n", s.words, s.Ahead.Mean, s.Ahead.SE, r.Spread[0].words)
+				fmt.Fprintf(&b, "return of %s less that of %s on the same markets: %+.4f ± %.4f\n", s.words, r.Spread[0].words, s.Ahead.Mean, s.Ahead.SE)
 			}
 		}
 	}

@@ -231,7 +231,7 @@ func TestCommandsInDocumentsRunTests(t *testing.T) {
 				}
 			}
 			if _, module, found := strings.Cut(m[0], "-C "); found {
-				dir = strings.Fields(module)[0]
+				dir = path.Join(strings.Fields(module)[0], dir)
 			}
 			if dir == "..." || run == "" && bench == "" {
 				continue

@@ -63,7 +63,7 @@ func order(method string, scan Scan, m energy.Model) ([]int32, error) {
 	}
 	g, ok := energy.As[energy.Graphical](m)
 	if !ok {
-		return nil, fmt.Errorf("mcmc: %s: Scan = %v, want another for the model %T, which is no energy.Graphical one", method, scan, m)
+		return nil, fmt.Errorf("mcmc: %s: model = %T with Scan = %v, want an energy.Graphical one: choose another Scan", method, m, scan)
 	}
 	colour, colours := colouring(g.Graph())
 	for c := range colours {

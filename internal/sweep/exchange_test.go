@@ -184,5 +184,5 @@ func TestScans(t *testing.T) {
 		assert.Equal(t, name, scan.String())
 	}
 	_, _, err := Request{Method: "M", Scan: Chromatic, Model: energy.Func{Sites: 2, Levels: 2, E: func([]int32) float64 { return 0 }}, Chains: 1}.Kernel()
-	assert.ErrorContains(t, err, "mcmc: M: Scan = chromatic, want another for the model ")
+	assert.ErrorContains(t, err, "with Scan = chromatic, want an energy.Graphical one")
 }

@@ -591,7 +591,6 @@ func (r *Runner) mustLogs() {
 // +Inf among the tokens that the automaton can use (others are not read). The runner keeps a
 // reference to v until the next Filter. It panics unless len(v) = sites·levels.
 func (r *Runner) Filter(v []float32) (logZ float64, err error) {
-	r.exact = false
 	logZ, err = r.FilterUntil(v, r.watched(), false)
 	return logZ, r.cause(err)
 }
@@ -634,9 +633,12 @@ func (r *Runner) FilterGiven(v []float32, given []int32) (logZ float64, err erro
 // FilterLogs is like [Runner.Filter] but computes with logarithms throughout. Every value keeps
 // its precision, however small its share of the total. [Runner.Ahead] and [Runner.DrawFrom]
 // require it.
-func (r *Runner) FilterLogs(v []float32) (logZ float64, err error) {
+func (r *Runner) FilterLogs(v []float32) (logZ float64, err error) { return r.byLogarithms(v, false) }
+
+func (r *Runner) byLogarithms(v []float32, exact bool) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
 	r.begin(logarithm)
+	r.exact = exact
 	r.v, r.stop, r.stopped, r.paused, r.work = v, r.watched(), false, false, 0
 	logZ, err = r.filter()
 	r.stop = nil
@@ -646,8 +648,7 @@ func (r *Runner) FilterLogs(v []float32) (logZ float64, err error) {
 // FilterExact is like [Runner.Filter] but computes all sums in float64. Of the methods that use a
 // filter's results, only LogZ, LogProb and Marginals may be called afterwards.
 func (r *Runner) FilterExact(v []float32) (logZ float64, err error) {
-	r.exact = true
-	logZ, err = r.FilterUntil(v, r.watched(), false)
+	logZ, err = r.until(v, r.watched(), false, true)
 	return logZ, r.cause(err)
 }
 
@@ -685,9 +686,8 @@ func (r *Runner) Marginals(dst []float64) error {
 		if r.logarithmic == nil {
 			r.logarithmic = NewRunner(g)
 		}
-		r.logarithmic.exact = r.exact
 		r.logarithmic.Watch(r.meter.Context())
-		if _, err := r.logarithmic.FilterLogs(r.v); err != nil {
+		if _, err := r.logarithmic.byLogarithms(r.v, r.exact); err != nil {
 			if ended := r.logarithmic.meter.Err(); ended != nil {
 				return ended
 			}
@@ -706,7 +706,12 @@ var ErrStopped = errors.New("trellis: stopped")
 // [ErrStopped]. With a nil stop, it runs to the end. After ErrStopped, r has no results. A call
 // with again = true continues where the last one was stopped; the log-weights v must be unchanged.
 func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float64, err error) {
+	return r.until(v, stop, again, false)
+}
+
+func (r *Runner) until(v []float32, stop Stopper, again, exact bool) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
+	r.exact = exact
 	if !again || !r.paused {
 		r.begin(scaled)
 	}

@@ -260,7 +260,7 @@ func Unroll(ctx context.Context, who string, a constraint.Automaton, sites, leve
 	var dead *DeadError
 	switch {
 	case errors.As(err, &dead):
-		return nil, fmt.Errorf("%s: %s at site %d of %d: %w: loosen it, or change the number of sites", who, automata.Name(a), dead.Site, sites, constraint.ErrInfeasible)
+		return nil, fmt.Errorf("%s: %s allows no sequence of %d sites (it ends at site %d): %w: loosen the constraint, or change the number of sites", who, automata.Name(a), sites, dead.Site, constraint.ErrInfeasible)
 	case err != nil:
 		return nil, fmt.Errorf("%s: %s: %w", who, automata.Name(a), err)
 	}

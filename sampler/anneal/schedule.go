@@ -53,8 +53,8 @@ const (
 // the steepest rise of the energy is accepted with probability ½. At the last β, a small rise is
 // accepted with probability 0.01/sites, so that hardly any site is excited in the end. A small rise
 // is the 5 % quantile of the non-zero differences at the random states or, if this is less than a
-// quarter of it, the 5 % quantile over the sites of their smallest rises near local minima. It is so
-// under penalties for conflicts. If all differences are zero, both inverse temperatures are 1.
+// quarter of it, the 5 % quantile over the sites of their smallest rises near local minima. Penalties
+// for conflicts cause this: a random state has many conflicts per site, a local minimum few. If all differences are zero, both inverse temperatures are 1.
 //
 // This is the rule of D-Wave's simulated-annealing sampler with two changes. The quantile replaces
 // the smallest difference, and the probability is divided by the number of sites. (A probability of

@@ -219,7 +219,7 @@ func TestNewParticlesRefuses(t *testing.T) {
 	for want, spoil := range map[string]func(*ParticlesConfig) Process[int32]{
 		"Particles = -1":                   func(c *ParticlesConfig) Process[int32] { c.Particles = -1; return Masked{Mask: 2} },
 		"Threshold = 2":                    func(c *ParticlesConfig) Process[int32] { c.Threshold = 2; return Masked{Mask: 2} },
-		"Projector = <nil>":                func(c *ParticlesConfig) Process[int32] { c.Projector = nil; return Masked{Mask: 2} },
+		"Projector = nil, want one whose projection is a diffusion.Drawer":                func(c *ParticlesConfig) Process[int32] { c.Projector = nil; return Masked{Mask: 2} },
 		"Decode = greedy, want DecodeLast": func(c *ParticlesConfig) Process[int32] { c.Decode = DecodeGreedy; return Masked{Mask: 2} },
 		"want a diffusion.Drawer":          func(c *ParticlesConfig) Process[int32] { c.Projector = onlyProjects{set}; return Masked{Mask: 2} },
 		"has a memory":                     func(c *ParticlesConfig) Process[int32] { c.Projector = full{language: set}; return Masked{Mask: 2} },

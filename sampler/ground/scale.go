@@ -16,13 +16,14 @@ const (
 	// coldGap is the inverse temperature cold times an energy difference: the quantile
 	// coldQuantile of the differences of single flips at coldStates random states or, if this is
 	// less than coldRatio times as large, that of the smallest differences of the sites at local
-	// minima. It is so under penalties: in a random set of nodes a node has many conflicts, in an
-	// independent set few. The values were chosen on tori, random graphs and planar graphs, where
+	// minima. This happens with penalties: a random set of nodes has many conflicts per node, an
+	// independent set none. The values were chosen on tori, random graphs and planar graphs, where
 	// the ratio is 1/6 at least.
 	hotField     = 0.3
 	coldGap      = 8.0
 	coldQuantile = 0.05
 	coldStates   = 16
+	coldPasses   = 16 // passes over all sites in a descent; a difference near the minimum serves as well
 	coldRatio    = 0.125
 
 	// maxStretch is the largest ratio of the last to the first inverse temperature of a linear
@@ -60,7 +61,7 @@ func newScale[T number](g *system[T], p *pairs[T]) (c scale, gain bool) {
 				gaps = append(gaps, float64(l))
 			}
 		}
-		for x.descend(g, 0, g.sites()) {
+		for pass := 0; pass < coldPasses && x.descend(g, 0, g.sites()); pass++ {
 		}
 		for i, l := range x.loss {
 			if l > g.nought {

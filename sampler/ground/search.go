@@ -59,8 +59,9 @@ import (
 //     % of the sites, from its exact distribution given the other sites (Hamze and de Freitas
 //     2004).
 //   - If penalties tie groups of sites, every second sweep flips pairs, a site and one of its
-//     neighbours with strong bonds. This is used if at local minima it costs much less than any
-//     single flip, as where exactly one site of a group must have level 1.
+//     neighbours with strong bonds. They are used only if, at local minima, flipping a pair costs
+//     much less than any single flip, for example if exactly one site of each group must have
+//     level 1.
 //   - On a square lattice without fields, open or periodic, with sites numbered row by row, every
 //     fourth round of the best search begins with a window. This is a part of at most 4,096 sites
 //     that omits at least one row and one column. It is set to its optimum given the levels

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/normal"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
@@ -130,11 +131,14 @@ func (k *kernel) judge(lo, hi int, x []float32, r []sampler.Stream) {
 		*pending = sampler.Info{}
 		switch {
 		case l.unadjusted && !valid:
-			cause := sampler.ErrNaN
-			if math.IsInf(k.f[c], 1) {
+			cause, what := sampler.ErrNaN, fmt.Sprintf("energy %v", k.f[c])
+			switch {
+			case math.IsInf(k.f[c], 1):
 				cause = sampler.ErrZero
+			case check.Finite(k.f[c]):
+				what = "the score is not finite"
 			}
-			pending.Err = fmt.Errorf("%w (energy %v), and a chain without an acceptance step cannot refuse it: lower StepSize, or set Unadjusted = false", cause, k.f[c])
+			pending.Err = fmt.Errorf("%w (%s), and a chain without an acceptance step cannot refuse it: lower StepSize, or set Unadjusted = false", cause, what)
 			continue
 		case !valid:
 			accept = 0

@@ -3,7 +3,6 @@ package langevin_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -161,11 +160,25 @@ func TestLangevinFailures(t *testing.T) {
 	for _, x := range l.States() {
 		require.LessOrEqual(t, math.Abs(float64(x)), 1.0)
 	}
-	l, err = langevin.New(context.Background(), cliff, langevin.Config{Init: []float32{0}, StepSize: 0.2, Warmup: -1, Unadjusted: true})
-	require.NoError(t, err)
-	err = l.Run(context.Background(), 500)
-	require.True(t, errors.Is(err, sampler.ErrNaN) || errors.Is(err, sampler.ErrZero), "%v", err)
-	require.ErrorContains(t, err, "lower StepSize")
+	for _, bad := range []struct {
+		energy, score float64
+		is            error
+		text          string
+	}{{math.NaN(), 0, sampler.ErrNaN, "energy NaN"}, {math.Inf(1), 0, sampler.ErrZero, "energy +Inf"}, {0, math.Inf(1), sampler.ErrNaN, "the score is not finite"}} {
+		outside := func(x []float32, v float64) float64 {
+			if math.Abs(float64(x[0])) > 1 {
+				return v
+			}
+			return 0
+		}
+		m := energy.RealFunc{Dim: 1, E: func(x []float32) float64 { return outside(x, bad.energy) }, Grad: func(g, x []float32) { g[0] = float32(outside(x, bad.score)) }}
+		l, err = langevin.New(context.Background(), m, langevin.Config{Init: []float32{0}, StepSize: 0.2, Warmup: -1, Unadjusted: true})
+		require.NoError(t, err)
+		err = l.Run(context.Background(), 500)
+		require.ErrorIs(t, err, bad.is)
+		require.ErrorContains(t, err, bad.text)
+		require.ErrorContains(t, err, "lower StepSize")
+	}
 	require.Error(t, l.Save(&bytes.Buffer{}))
 	require.NoError(t, l.Reset(), "the last states are fine")
 	stop, cancel := context.WithCancel(context.Background())

@@ -102,7 +102,7 @@ func (l langevin) check(method string, m energy.Model, chains int) error {
 		l.balance.check(method),
 		check.If(l.exact && l.window > 0, "mcmc: %s: Exact with Window = %d: windows are of first order", method, l.window),
 		check.If(l.exact && l.minibatch, "mcmc: %s: Exact with Minibatch: estimates are not exact", method),
-		check.If(l.minibatch && !estimates, "mcmc: %s: Minibatch = true, want false for the model %T, which is no energy.Stochastic one", method, m),
+		check.If(l.minibatch && !estimates, "mcmc: %s: model = %T with Minibatch, want an energy.Stochastic one: set Minibatch = false", method, m),
 	)
 }
 

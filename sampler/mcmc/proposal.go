@@ -742,11 +742,11 @@ func (p *rows) useWindow(method string, m energy.Model, l langevin) error {
 		return fmt.Errorf("mcmc: %s: Window = %d with Minibatch: estimates have no windows", method, l.window)
 	}
 	if p.values == nil {
-		return fmt.Errorf("mcmc: %s: Window = %d, want 0 for the model %T, which is no energy.Ordinal one", method, l.window, m)
+		return fmt.Errorf("mcmc: %s: model = %T with Window = %d, want an energy.Ordinal one: set Window = 0", method, m, l.window)
 	}
 	w, ok := energy.As[energy.Windowed](m)
 	if !ok {
-		return fmt.Errorf("mcmc: %s: Window = %d, want 0 for the model %T, which is no energy.Windowed one", method, l.window, m)
+		return fmt.Errorf("mcmc: %s: model = %T with Window = %d, want an energy.Windowed one: set Window = 0", method, m, l.window)
 	}
 	p.window, p.cols = l.window, 2*l.window+1
 	p.windows, p.table = w, nil

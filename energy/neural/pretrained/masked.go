@@ -234,6 +234,7 @@ func (p *pass) unchanged(x []int32) int {
 // layer predicts the positions p.rows.
 func (p *pass) forward(ctx context.Context, x []int32) error {
 	c := p.net.cfg
+	p.fail.Store(nil) // a call that was stopped may have left an error
 	p.from = p.unchanged(x)
 	p.known = p.from
 	copy(p.last, x)
@@ -247,6 +248,9 @@ func (p *pass) forward(ctx context.Context, x []int32) error {
 	for i := range p.net.blocks {
 		if p.from == p.length {
 			break
+		}
+		if err := p.fail.Load(); err != nil {
+			return *err
 		}
 		if err := poll.Err(ctx); err != nil {
 			return err

@@ -49,29 +49,36 @@ type matrix struct {
 // rows stores len(w)/in rows of W, starting at row from, in w. It overwrites raw, which must hold at
 // least four bytes per number.
 func (m matrix) rows(w []float32, raw []byte, from int) error {
-	size := int(m.data.Size()) / (m.out * m.in)
-	raw = raw[:len(w)*size]
-	if n, err := m.data.ReadAt(raw, int64(from*m.in*size)); n < len(raw) {
+	size := m.data.Size() / int64(m.out) / int64(m.in)
+	raw = raw[:int64(len(w))*size]
+	if n, err := m.data.ReadAt(raw, int64(from)*int64(m.in)*size); n < len(raw) {
 		return fmt.Errorf("pretrained: tensor %q: %w", m.name, err)
 	}
 	m.dtype.Decode(w, raw)
 	return nil
 }
 
-// equals reports whether two matrices of the same shape have the same bytes.
-func (m matrix) equals(o matrix) bool {
+// equals reports whether two matrices of the same shape have the same type and bytes.
+func (m matrix) equals(o matrix) (bool, error) {
 	if m.dtype != o.dtype {
-		return false
+		return false, nil
 	}
 	var a, b [1 << 13]byte
 	for at := int64(0); at < m.data.Size(); at += int64(len(a)) {
-		n, _ := m.data.ReadAt(a[:], at)
-		k, _ := o.data.ReadAt(b[:], at)
-		if !bytes.Equal(a[:n], b[:k]) {
-			return false
+		n := int(min(int64(len(a)), m.data.Size()-at))
+		for _, part := range []struct {
+			of  matrix
+			dst []byte
+		}{{m, a[:n]}, {o, b[:n]}} {
+			if k, err := part.of.data.ReadAt(part.dst, at); k < n {
+				return false, fmt.Errorf("pretrained: tensor %q: %w", part.of.name, err)
+			}
+		}
+		if !bytes.Equal(a[:n], b[:n]) {
+			return false, nil
 		}
 	}
-	return true
+	return true, nil
 }
 
 // Open reads the network in the folder dir. The folder holds config.json, and model.safetensors or
@@ -202,7 +209,8 @@ func tokenizerMask(fsys fs.FS, dir string, tokens int) (int32, error) {
 
 // Load reads a network from the open file f, with a configuration cfg from [ReadConfig]. Of the
 // fields of cfg, only Mask, Shifted, Base and Epsilon may have been changed. f must stay open while
-// the network is in use, because predictions read the weights from it. [Open] reads both the configuration and the network.
+// the network is in use, because predictions read the weights from it. [Open] reads both the
+// configuration and the network.
 func Load(f *neural.File, cfg Config) (*Network, error) {
 	if f == nil {
 		return nil, fmt.Errorf("pretrained: Load: f = nil")
@@ -227,8 +235,14 @@ func Load(f *neural.File, cfg Config) (*Network, error) {
 		n.last = l.matrix(names.last, vocabulary, width)
 	} else if l.has(last) {
 		// The public code ignores this tensor.
-		if same := l.matrix(names.last, vocabulary, width); l.err == nil && !n.embed.equals(same) {
-			return nil, fmt.Errorf("pretrained: %s: tensor %q differs from %q, want the same numbers because %s is true in config.json", f.Source(last), last, n.embed.name, k.tied)
+		if other := l.matrix(names.last, vocabulary, width); l.err == nil {
+			same, err := n.embed.equals(other)
+			if err != nil {
+				return nil, err
+			}
+			if !same {
+				return nil, fmt.Errorf("pretrained: %s: tensor %q differs from %q, want the same type and numbers because %s is true in config.json", f.Source(last), last, n.embed.name, k.tied)
+			}
 		}
 	}
 	for i := range cfg.Blocks {

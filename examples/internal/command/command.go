@@ -210,3 +210,10 @@ func Table(r io.Reader) *csv.Reader {
 	c.TrimLeadingSpace = true
 	return c
 }
+
+// Given reports whether the command line sets the flag name of f.
+func Given(f *flag.FlagSet, name string) bool {
+	found := false
+	f.Visit(func(g *flag.Flag) { found = found || g.Name == name })
+	return found
+}

@@ -51,7 +51,7 @@ func newRows(set Set, n int, width float64, full bool) (*rows, error) {
 	fixed := span.New(equations, n)
 	var off float64
 	if r.value, off = fixed.Solve(values); off > excess {
-		return nil, fmt.Errorf("twisted: the equations exclude each other by %.3g of their terms, want ≤ %.0g: %w: loosen one", off, excess, constraint.ErrInfeasible)
+		return nil, fmt.Errorf("twisted: the equations contradict each other (relative error %.3g, want ≤ %.0g): %w: loosen one", off, excess, constraint.ErrInfeasible)
 	}
 	r.fixed, r.logVolume = fixed.Rank(), fixed.LogVolume()
 	every := append(append([]float64(nil), fixed.U...), bounded...)
