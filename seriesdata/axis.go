@@ -316,9 +316,10 @@ func (t *table) count(i int) *axis {
 	c := &t.columns[i]
 	a := &axis{columns: []int{i}, name: c.name}
 	whole, low, high := true, math.Inf(1), math.Inf(-1)
+	labelled := t.labelled(i)
 	for k := range t.rows {
 		s := t.rows[k].at(i).text
-		if t.labelled(i) {
+		if labelled {
 			s = s[len(strings.TrimRight(s, "0123456789")):]
 		}
 		v, err := strconv.ParseFloat(s, 64)

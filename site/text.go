@@ -194,10 +194,10 @@ func buildPackages(ctx context.Context, dir string) error {
 		Reference string
 		Packages  map[string]string
 	}{reference, packages})
-	body = template.HTML(broken.ReplaceAllStringFunc(string(body), func(name string) string { return strings.ReplaceAll(name, "/", "/<wbr>") }))
 	if err != nil {
 		return err
 	}
+	body = template.HTML(broken.ReplaceAllStringFunc(string(body), func(name string) string { return strings.ReplaceAll(name, "/", "/<wbr>") }))
 	return page{File: "packages.html", Title: "Packages", Body: body, Description: "The packages of gibbsite, with links to their documentation."}.write(dir)
 }
 

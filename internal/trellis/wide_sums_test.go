@@ -246,3 +246,58 @@ func TestLargeClassDraws(t *testing.T) {
 		require.Less(t, exact.PValue(first, p), 1e-6)
 	}
 }
+
+// TestExactAndLogarithmicFilters: sums of large classes in float64, marginals that follow from
+// them, and continuations under logarithms. A filter does not remember the mode of the one before.
+func TestExactAndLogarithmicFilters(t *testing.T) {
+	const levels, sites = 1500, 6
+	r := rand.New(rand.NewPCG(5, 6))
+	v := randomWeights(r, sites*levels)
+	for i := range v {
+		v[i] = max(v[i], -8)
+	}
+	g, err := Compile(t.Context(), thirds(levels), Config{Sites: sites, Levels: levels})
+	require.NoError(t, err)
+	run := NewRunner(g)
+	want := slowLogZ(v, levels)
+	single, err := run.Filter(v)
+	require.NoError(t, err)
+	logZ, err := run.FilterExact(v)
+	require.NoError(t, err)
+	require.InDelta(t, want, logZ, 1e-12*sites)
+	logP := make([]float64, sites*levels)
+	require.NoError(t, run.Marginals(logP))
+	for i := range sites {
+		require.InDelta(t, 0, logSumExp(logP[i*levels:(i+1)*levels]), 1e-11)
+	}
+	again, err := run.Filter(v)
+	require.NoError(t, err)
+	require.Equal(t, single, again)
+	require.Panics(t, func() { run.Ahead(0) }, "no logarithms")
+
+	logZ, err = run.FilterLogs(v)
+	require.NoError(t, err)
+	require.InDelta(t, want, logZ, 1e-5)
+	require.InDelta(t, logZ, run.Ahead(g.Start()), 1e-12)
+	x := make([]int32, sites)
+	for range 50 {
+		require.Equal(t, 0, run.DrawFrom(x, g.Start(), r))
+		require.False(t, math.IsInf(run.LogProb(x), -1))
+		state := g.Next(g.Start(), x[0])
+		rest := append([]int32(nil), x...)
+		require.Equal(t, 1, run.DrawFrom(rest, state, r))
+		require.Equal(t, x[0], rest[0])
+	}
+
+	given := make([]int32, sites)
+	for i := range given {
+		given[i] = -1
+	}
+	given[2] = 4
+	_, err = run.FilterGiven(append([]float32(nil), v...), given)
+	require.NoError(t, err)
+	for range 50 {
+		run.Draw(x, r)
+		require.Equal(t, int32(4), x[2])
+	}
+}
