@@ -217,15 +217,15 @@ func TestNewParticlesRefuses(t *testing.T) {
 	m, set, _ := particleSetup(t, 0)
 	good := ParticlesConfig{Config: Config{Projector: set}}
 	for want, spoil := range map[string]func(*ParticlesConfig) Process[int32]{
-		"Particles = -1":                   func(c *ParticlesConfig) Process[int32] { c.Particles = -1; return Masked{Mask: 2} },
-		"Threshold = 2":                    func(c *ParticlesConfig) Process[int32] { c.Threshold = 2; return Masked{Mask: 2} },
-		"Projector = nil, want one whose projection is a diffusion.Drawer":                func(c *ParticlesConfig) Process[int32] { c.Projector = nil; return Masked{Mask: 2} },
-		"Decode = greedy, want DecodeLast": func(c *ParticlesConfig) Process[int32] { c.Decode = DecodeGreedy; return Masked{Mask: 2} },
-		"want a diffusion.Drawer":          func(c *ParticlesConfig) Process[int32] { c.Projector = onlyProjects{set}; return Masked{Mask: 2} },
-		"has a memory":                     func(c *ParticlesConfig) Process[int32] { c.Projector = full{language: set}; return Masked{Mask: 2} },
-		"diffusion.Remask cannot be":       func(c *ParticlesConfig) Process[int32] { return Remask{Mask: 2} },
-		"diffusion.Ordered cannot be":      func(c *ParticlesConfig) Process[int32] { return Ordered{Mask: 2} },
-		"Mask = 9":                         func(c *ParticlesConfig) Process[int32] { return Masked{Mask: 9} },
+		"Particles = -1": func(c *ParticlesConfig) Process[int32] { c.Particles = -1; return Masked{Mask: 2} },
+		"Threshold = 2":  func(c *ParticlesConfig) Process[int32] { c.Threshold = 2; return Masked{Mask: 2} },
+		"Projector = nil, want one whose projection is a diffusion.Drawer": func(c *ParticlesConfig) Process[int32] { c.Projector = nil; return Masked{Mask: 2} },
+		"Decode = greedy, want DecodeLast":                                 func(c *ParticlesConfig) Process[int32] { c.Decode = DecodeGreedy; return Masked{Mask: 2} },
+		"want a diffusion.Drawer":                                          func(c *ParticlesConfig) Process[int32] { c.Projector = onlyProjects{set}; return Masked{Mask: 2} },
+		"has a memory":                                                     func(c *ParticlesConfig) Process[int32] { c.Projector = full{language: set}; return Masked{Mask: 2} },
+		"diffusion.Remask cannot be":                                       func(c *ParticlesConfig) Process[int32] { return Remask{Mask: 2} },
+		"diffusion.Ordered cannot be":                                      func(c *ParticlesConfig) Process[int32] { return Ordered{Mask: 2} },
+		"Mask = 9":                                                         func(c *ParticlesConfig) Process[int32] { return Masked{Mask: 9} },
 	} {
 		cfg := good
 		p := spoil(&cfg)
