@@ -18,6 +18,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/energytest"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/energy/read"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/problem"
 	"github.com/stretchr/testify/require"
 )
@@ -83,6 +84,7 @@ func glass(n int) *problem.Problem {
 
 // Where no exact way is open, answers say so.
 func TestWideProblems(t *testing.T) {
+	exact.SkipUnderRace(t)
 	ctx := context.Background()
 	p := glass(6)
 	narrow := problem.Config{Bytes: 1 << 10, Seed: 1, Chains: 4}
@@ -418,6 +420,7 @@ func TestProvenRows(t *testing.T) {
 
 // Levels that roof duality fixes leave a smaller problem, whose answer is that of the whole.
 func TestReducedProblems(t *testing.T) {
+	exact.SkipUnderRace(t)
 	ctx := context.Background()
 	reduced, whole := 0, 0
 	for seed := range uint64(60) {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
 // ticking is a context that ends after some looks at it.
@@ -71,6 +72,7 @@ func TestTablesHaveABudget(t *testing.T) {
 
 // A condition of very many variables makes a model without a graph, whose differences are right.
 func TestModelsOfWideConditionsHaveNoGraph(t *testing.T) {
+	exact.SkipUnderRace(t)
 	for _, penalty := range []float64{2, math.Inf(1)} {
 		p := New()
 		p.Integer("k", 0, 2)

@@ -196,6 +196,7 @@ func (t *twin) enumerate() map[string]float64 {
 // Every way of answering has the feasible states, their number and their energies of
 // enumeration: elimination, and the search where a bound on memory closes that.
 func TestAnswersAreThoseOfEnumeration(t *testing.T) {
+	exact.SkipUnderRace(t)
 	ctx := context.Background()
 	methods := map[string]int{}
 	empty := 0

@@ -37,6 +37,7 @@ var mutations = flag.Int("mutations", 10_000, "random changes of saved bytes in 
 
 // No random change of a checkpoint or trace loads.
 func TestMutationsAreRefused(t *testing.T) {
+	exact.SkipUnderRace(t)
 	m := exact.NewQuadratic(6, 1)
 	cfg := sampler.Config{Chains: 3, Warmup: 6}
 	f := func(x []int32) float64 { return float64(x[0]) }

@@ -250,6 +250,7 @@ func clip(lo, hi float32) func([]float32) {
 // Two runs that differ in one setting do not read each other's checkpoints, and
 // the refusal names the setting; equal runs do.
 func TestRefusalsNameTheSetting(t *testing.T) {
+	exact.SkipUnderRace(t)
 	p := pairs(t)
 	t.Logf("%d pairs", len(p))
 	require.GreaterOrEqual(t, len(p), 470)

@@ -171,6 +171,7 @@ func (a asked) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Ke
 
 // Engines resume to the same bits, whatever holds their states.
 func TestEnginesResume(t *testing.T) {
+	exact.SkipUnderRace(t)
 	for _, c := range contracts(t) {
 		if c.law == nil {
 			runs.Resume(t, c.m, asked{c.request})

@@ -382,6 +382,7 @@ func denseGraph(sites int, beta float64) energy.Model {
 // what the last step reports, statistics and checkpoints, by few and many workers, in parts
 // of a run, hot and cold, and with blocks that are not alike.
 func TestRowBatchIsSteps(t *testing.T) {
+	exact.SkipUnderRace(t)
 	ctx := context.Background()
 	models := rowModels(t)
 	models["hot"], models["cool"], models["cold"] = denseGraph(200, 0.1), denseGraph(200, 1), denseGraph(200, 3)

@@ -376,6 +376,7 @@ func saved(t *testing.T, c *sampler.Chains) []byte {
 // what the last step reports, statistics and checkpoints, with blocks in turn and side by
 // side, few and many workers, parts of a run, and observers from time to time.
 func TestWordBatchIsSteps(t *testing.T) {
+	exact.SkipUnderRace(t)
 	ctx := context.Background()
 	for name, m := range wordModels(t) {
 		for _, chains := range []int{1, 5, 64, 300, 512, 1100} {

@@ -301,6 +301,7 @@ func TestResumes(t *testing.T) {
 
 // A network whose samples do not follow what it is taught ends with an error that names it.
 func TestGap(t *testing.T) {
+	exact.SkipUnderRace(t)
 	net := pretrained(t)
 	cfg := config(denoiser(net))
 	cfg.Sample = func(_ context.Context, _ energy.Denoiser[int32], _ int, x []int32) error {
@@ -326,6 +327,7 @@ func TestGap(t *testing.T) {
 // A share that stays above its bound by more than the noise of the draws is no success,
 // however near it is.
 func TestSmallGap(t *testing.T) {
+	exact.SkipUnderRace(t)
 	net := pretrained(t)
 	cfg := config(denoiser(net))
 	cfg.Sample = func(_ context.Context, _ energy.Denoiser[int32], first int, x []int32) error {
@@ -437,6 +439,7 @@ func TestModelOfAnotherNetwork(t *testing.T) {
 
 // Has and Tokens of one concept must agree, in the data and in samples.
 func TestHasAndTokensAgree(t *testing.T) {
+	exact.SkipUnderRace(t)
 	net := pretrained(t)
 	cfg := config(denoiser(net))
 	require.ErrorContains(t, exact.Error(finetune.New(t.Context(), net, words(), []finetune.Concept[int32]{{Name: "a", Has: two, Tokens: []int32{1}, Bound: 0.1}}, cfg)),
