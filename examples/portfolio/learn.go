@@ -14,7 +14,7 @@ import (
 type lessons struct {
 	net     *network.Trainer // PDI-Net; nil before its training
 	trained float64          // the budget of the training
-	path    [][]float64      // multipliers of the run that the frozen ones are averages of
+	path    [][]float64      // multipliers of the last run of primal–dual inference, by step
 }
 
 // Settings of the training.

@@ -124,6 +124,9 @@ func (p *problem) solve(ctx context.Context, by variant) (*figures, error) {
 		z, err = p.langevin(ctx)
 	default:
 		z, err = p.diffuse(ctx, by.method, f)
+		if by.method == "pdi" {
+			p.path = f.path
+		}
 	}
 	if err != nil {
 		return nil, err

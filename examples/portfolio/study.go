@@ -57,17 +57,10 @@ func frozen(options) []variant {
 	return all
 }
 
-// freeze returns a change that fixes the multipliers at their average over the last part of a run,
-// or at their last value if part is 0.
+// freeze returns a change that fixes the multipliers at their average over the last part of the run
+// of primal–dual inference before, or at their last value if part is 0.
 func freeze(part float64) func(ctx context.Context, p *problem) error {
-	return func(ctx context.Context, p *problem) error {
-		if p.path == nil {
-			f := &figures{}
-			if _, err := p.diffuse(ctx, "pdi", f); err != nil {
-				return err
-			}
-			p.path = f.path
-		}
+	return func(_ context.Context, p *problem) error {
 		few := p.path[len(p.path)-max(1, int(part*float64(len(p.path)))):]
 		p.frozen = make([]float64, p.law.Len())
 		for _, lambda := range few {
