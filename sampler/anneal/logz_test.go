@@ -139,7 +139,7 @@ func TestSteppingStoneErrors(t *testing.T) {
 		"SteppingStone: Schedule(0) = 1":     {m, mcmc.Gibbs{}, SteppingStoneConfig{Schedule: Linear(1, 0)}},
 		"states of probability zero":         {never, mcmc.Gibbs{}, SteppingStoneConfig{}},
 		"a draw from the base: energy = NaN": {broken, mcmc.Gibbs{}, SteppingStoneConfig{}},
-		"Scan = chromatic, want another for": {m, mcmc.Gibbs{Scan: mcmc.Chromatic}, SteppingStoneConfig{}},
+		"Scan = chromatic, want an energy.Graphical one": {m, mcmc.Gibbs{Scan: mcmc.Chromatic}, SteppingStoneConfig{}},
 	} {
 		_, err := SteppingStone(context.Background(), c.m, c.method, c.cfg)
 		assert.ErrorContains(t, err, want)
