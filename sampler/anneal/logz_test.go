@@ -130,15 +130,15 @@ func TestSteppingStoneErrors(t *testing.T) {
 		method sampler.Method
 		cfg    SteppingStoneConfig
 	}{
-		"method = nil":                       {m, nil, SteppingStoneConfig{}},
-		"SteppingStone: model = nil":         {nil, mcmc.Gibbs{}, SteppingStoneConfig{}},
-		"Chains = -1":                        {m, mcmc.Gibbs{}, SteppingStoneConfig{Chains: -1}},
-		"Stages = -1":                        {m, mcmc.Gibbs{}, SteppingStoneConfig{Stages: -1}},
-		"Draws = 5, want ≥ 6":                {m, mcmc.Gibbs{}, SteppingStoneConfig{Draws: 5}},
-		"Warmup = -2":                        {m, mcmc.Gibbs{}, SteppingStoneConfig{Warmup: -2}},
-		"SteppingStone: Schedule(0) = 1":     {m, mcmc.Gibbs{}, SteppingStoneConfig{Schedule: Linear(1, 0)}},
-		"states of probability zero":         {never, mcmc.Gibbs{}, SteppingStoneConfig{}},
-		"a draw from the base: energy = NaN": {broken, mcmc.Gibbs{}, SteppingStoneConfig{}},
+		"method = nil":                                   {m, nil, SteppingStoneConfig{}},
+		"SteppingStone: model = nil":                     {nil, mcmc.Gibbs{}, SteppingStoneConfig{}},
+		"Chains = -1":                                    {m, mcmc.Gibbs{}, SteppingStoneConfig{Chains: -1}},
+		"Stages = -1":                                    {m, mcmc.Gibbs{}, SteppingStoneConfig{Stages: -1}},
+		"Draws = 5, want ≥ 6":                            {m, mcmc.Gibbs{}, SteppingStoneConfig{Draws: 5}},
+		"Warmup = -2":                                    {m, mcmc.Gibbs{}, SteppingStoneConfig{Warmup: -2}},
+		"SteppingStone: Schedule(0) = 1":                 {m, mcmc.Gibbs{}, SteppingStoneConfig{Schedule: Linear(1, 0)}},
+		"states of probability zero":                     {never, mcmc.Gibbs{}, SteppingStoneConfig{}},
+		"a draw from the base: energy = NaN":             {broken, mcmc.Gibbs{}, SteppingStoneConfig{}},
 		"Scan = chromatic, want an energy.Graphical one": {m, mcmc.Gibbs{Scan: mcmc.Chromatic}, SteppingStoneConfig{}},
 	} {
 		_, err := SteppingStone(context.Background(), c.m, c.method, c.cfg)

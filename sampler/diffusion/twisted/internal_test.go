@@ -139,7 +139,7 @@ func TestRows(t *testing.T) {
 	assert.Equal(t, [3]int{2, 3, 0}, [3]int{r.fixed, r.q, r.sites()})
 	assert.InDelta(t, 0.05, r.value[1], 1e-15)
 	for what, s := range map[string]constraint.Slabs{
-		"equations contradict":             system([]float64{1, 3}, []float64{1, 3}, sum, twice),
+		"equations contradict":          system([]float64{1, 3}, []float64{1, 3}, sum, twice),
 		"make the sum of an inequality": system([]float64{1, 3}, []float64{1, inf}, sum, twice),
 		"no row has bounds":             system([]float64{-inf}, []float64{inf}, sum),
 		"Lower[0] = NaN":                system([]float64{math.NaN()}, []float64{0}, sum),
