@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"hash/crc64"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"sort"
 	"sync/atomic"
 
@@ -15,6 +13,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/internal/automata"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/durable"
 )
 
 // Lexicon is a set of sequences in a file, mapped into memory. As an automaton, it accepts the
@@ -121,28 +120,13 @@ func (l *Lexicon) fail(err error) {
 	l.failed.CompareAndSwap(nil, &err)
 }
 
-// fault is the panic value of a read beyond the end of a mapped file, when
-// [debug.SetPanicOnFault] is enabled.
-type fault interface {
-	runtime.Error
-	Addr() uintptr
-}
-
 // guard calls read, which accesses the mapped file, and reports whether it completed. If the
 // access causes a memory fault, guard stores the error for the method Err.
 func (l *Lexicon) guard(read func()) (whole bool) {
-	old := debug.SetPanicOnFault(true)
-	defer func() {
-		debug.SetPanicOnFault(old)
-		switch v := recover().(type) {
-		case nil:
-		case fault:
-			l.fail(v)
-		default:
-			panic(v)
-		}
-	}()
-	read()
+	if err := durable.Guard(read); err != nil {
+		l.fail(err)
+		return false
+	}
 	return true
 }
 

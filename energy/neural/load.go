@@ -7,10 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +16,7 @@ import (
 	"golang.org/x/exp/mmap"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/durable"
 )
 
 // Open reads a network from a .safetensors file, or from the files that an index (.json) lists. The
@@ -48,12 +47,7 @@ func Open(path string, cfg Config) (*Transformer, error) {
 // The files are mapped into memory if the system can do so. Numbers are then read from the disk when
 // they are first used, and programs that open the same files share the memory. The files must not
 // change until the File is closed.
-func OpenFile(path string) (*File, error) { return OpenFS(disk{}, filepath.ToSlash(path)) }
-
-// disk is the file system of the machine, with its paths as names.
-type disk struct{}
-
-func (disk) Open(path string) (fs.File, error) { return os.Open(path) }
+func OpenFile(path string) (*File, error) { return OpenFS(durable.Disk{}, filepath.ToSlash(path)) }
 
 // OpenFS is [OpenFile] for a file system, such as one of package embed. Files that do not implement
 // io.ReaderAt are read into memory.
@@ -218,7 +212,7 @@ func (f *File) shape(prefix string, cfg Config) (Config, error) {
 }
 
 func openFile(fsys fs.FS, name string) (*File, error) {
-	if _, ok := fsys.(disk); ok {
+	if _, ok := fsys.(durable.Disk); ok {
 		if m, err := mmap.Open(name); err == nil { // otherwise read the file without a mapping
 			f, err := ReadFile(name, mapped{m, name}, int64(m.Len()))
 			if err != nil {
@@ -265,23 +259,10 @@ type mapped struct {
 
 // ReadAt implements io.ReaderAt. It returns an error if the file was truncated after it was opened.
 func (m mapped) ReadAt(p []byte, at int64) (n int, err error) {
-	old := debug.SetPanicOnFault(true)
-	defer func() {
-		debug.SetPanicOnFault(old)
-		if v := recover(); v != nil {
-			if _, ok := v.(fault); !ok {
-				panic(v)
-			}
-			n, err = 0, fmt.Errorf("%s became shorter while it was in use", m.name)
-		}
-	}()
-	return m.ReaderAt.ReadAt(p, at)
-}
-
-// fault is the panic of an access to memory that is not there.
-type fault interface {
-	error
-	Addr() uintptr
+	if durable.Guard(func() { n, err = m.ReaderAt.ReadAt(p, at) }) != nil {
+		return 0, fmt.Errorf("%s became shorter while it was in use", m.name)
+	}
+	return n, err
 }
 
 // openParts opens the files that an index lists and adds their tensors to f.

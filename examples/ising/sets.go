@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
@@ -126,7 +128,7 @@ next:
 // sets looks for large cliques in graphs of families and for large independent sets in -sets
 // random graphs: 700 to 800 nodes, each two of which are neighbours with probability 0.15.
 func sets(ctx context.Context, o options) (*report, error) {
-	r := &setSizes{Random: randomSet{Graphs: o.sets, Least: math.MaxInt}}
+	r := &setSizes{Random: randomSet{Graphs: o.sets}}
 	all := families()
 	bar := progress.New("searching")
 	defer bar.Done()
@@ -140,7 +142,7 @@ func sets(ctx context.Context, o options) (*report, error) {
 		}
 		r.Cliques = append(r.Cliques, clique{f.name, f.nodes, f.largest, len(set), rounds, clock.cpu() - start})
 	}
-	sum, square := 0.0, 0.0
+	var sizes []float64
 	start := clock.cpu()
 	for k := range o.sets {
 		bar.Set(len(all)+k, len(all)+o.sets)
@@ -156,13 +158,15 @@ func sets(ctx context.Context, o options) (*report, error) {
 		if err != nil {
 			return nil, err
 		}
-		size := float64(len(set))
-		sum, square = sum+size, square+size*size
-		r.Random.Least, r.Random.Most = min(r.Random.Least, len(set)), max(r.Random.Most, len(set))
+		sizes = append(sizes, float64(len(set)))
 	}
 	n := float64(o.sets)
-	r.Random.Mean, r.Random.Seconds = sum/n, (clock.cpu()-start)/n
-	r.Random.SE = math.Sqrt(max(0, square/n-r.Random.Mean*r.Random.Mean) / max(1, n-1))
+	r.Random.Seconds = (clock.cpu() - start) / n
+	r.Random.Least, r.Random.Most = int(slices.Min(sizes)), int(slices.Max(sizes))
+	var deviation float64
+	if r.Random.Mean, deviation = stat.MeanStdDev(sizes, nil); o.sets > 1 {
+		r.Random.SE = stat.StdErr(deviation, n)
+	}
 	return &report{Sets: r}, nil
 }
 

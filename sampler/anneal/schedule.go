@@ -54,7 +54,8 @@ const (
 // accepted with probability 0.01/sites, so that hardly any site is excited in the end. A small rise
 // is the 5 % quantile of the non-zero differences at the random states or, if this is less than a
 // quarter of it, the 5 % quantile over the sites of their smallest rises near local minima. Penalties
-// for conflicts cause this: a random state has many conflicts per site, a local minimum few. If all differences are zero, both inverse temperatures are 1.
+// for conflicts cause this: a random state has many conflicts per site, a local minimum few. If all
+// differences are zero, both inverse temperatures are 1.
 //
 // This is the rule of D-Wave's simulated-annealing sampler with two changes. The quantile replaces
 // the smallest difference, and the probability is divided by the number of sites. (A probability of
@@ -70,10 +71,7 @@ func Cooling(m energy.Model, seed uint64) (from, to float64, err error) {
 	x, d := make([]int32, sites), make([]float64, levels)
 	var rises []float64
 	most := 0.0
-	least := make([]float64, sites) // smallest rise of each site near local minima
-	for i := range least {
-		least[i] = math.Inf(1)
-	}
+	least := slices.Repeat([]float64{math.Inf(1)}, sites) // smallest rise of each site near local minima
 	for k := range coolingStates {
 		for i := range x {
 			x[i] = int32(r.IntN(levels))

@@ -14,7 +14,7 @@ const (
 	pairWeight = 0.5
 
 	// pairGain is the ratio of the smallest energy differences of single flips and of pairs, at
-	// local minima, from which on pairs are flipped. Tori and random graphs have at most 2.
+	// local minima, from which on pairs are flipped. Tori and random graphs have at most 3.4.
 	pairGain = 4
 )
 

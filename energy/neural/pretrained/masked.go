@@ -200,8 +200,8 @@ func (p *pass) predict(ctx context.Context, v []float32, x []int32) error {
 		return err
 	}
 	p.each(p.net.last, v, p.h[:len(p.rows)*p.net.cfg.Width], p.rows)
-	if err := p.fail.Swap(nil); err != nil {
-		return *err
+	if err := p.err(); err != nil {
+		return err
 	}
 	for _, i := range p.rows {
 		row := v[int(i)*levels : int(i+1)*levels]
@@ -249,8 +249,8 @@ func (p *pass) forward(ctx context.Context, x []int32) error {
 		if p.from == p.length {
 			break
 		}
-		if err := p.fail.Load(); err != nil {
-			return *err
+		if err := p.err(); err != nil {
+			return err
 		}
 		if err := poll.Err(ctx); err != nil {
 			return err
@@ -272,8 +272,8 @@ func (p *pass) forward(ctx context.Context, x []int32) error {
 		p.each(b.down, f, gate, nil)
 		simd.Axpy(1, f, x1)
 	}
-	if err := p.fail.Swap(nil); err != nil {
-		return *err
+	if err := p.err(); err != nil {
+		return err
 	}
 	p.known = p.length
 	for k, i := range p.rows {
@@ -339,6 +339,14 @@ func (p *pass) doProduct(worker, job int) {
 			simd.Axpy(1, m.bias[from:from+n], row)
 		}
 	}
+}
+
+// err returns the first error of the products since forward began.
+func (p *pass) err() error {
+	if err := p.fail.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // failed keeps the first error of a product.

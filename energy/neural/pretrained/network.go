@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/durable"
 )
 
 // Network holds the weights of a pretrained model. Goroutines may share it.
@@ -89,14 +89,7 @@ func (m matrix) equals(o matrix) (bool, error) {
 //
 // Open returns an error if a key or tensor is missing, has the wrong shape or type, or does not
 // belong to the network. The error names the file and the key or tensor.
-func Open(dir string) (*Network, error) {
-	return open(disk{}, filepath.ToSlash(dir), neural.OpenFile)
-}
-
-// disk is the file system of the machine, with its paths as names.
-type disk struct{}
-
-func (disk) Open(path string) (fs.File, error) { return os.Open(path) }
+func Open(dir string) (*Network, error) { return OpenFS(durable.Disk{}, filepath.ToSlash(dir)) }
 
 // OpenFS is [Open] for a folder of a file system, such as one of package embed. The root folder is
 // ".".
@@ -104,10 +97,6 @@ func OpenFS(fsys fs.FS, dir string) (*Network, error) {
 	if check.Nil(fsys) {
 		return nil, fmt.Errorf("pretrained: Open: fsys = nil, want a file system")
 	}
-	return open(fsys, dir, func(name string) (*neural.File, error) { return neural.OpenFS(fsys, name) })
-}
-
-func open(fsys fs.FS, dir string, read func(name string) (*neural.File, error)) (*Network, error) {
 	name := path.Join(dir, "config.json")
 	r, err := fsys.Open(name)
 	if err != nil {
@@ -127,7 +116,7 @@ func open(fsys fs.FS, dir string, read func(name string) (*neural.File, error)) 
 	if _, err := fs.Stat(fsys, weights); errors.Is(err, fs.ErrNotExist) {
 		weights = path.Join(dir, "model.safetensors")
 	}
-	f, err := read(weights)
+	f, err := neural.OpenFS(fsys, weights)
 	if err != nil {
 		return nil, fmt.Errorf("pretrained: Open: %w", err)
 	}

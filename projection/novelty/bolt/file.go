@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"time"
 
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
+
+	"github.com/gibbsite-go/gibbsite/internal/durable"
 )
 
 // Config holds the settings of [Open]. The zero value is the recommended setting.
@@ -89,27 +89,18 @@ func open(ctx context.Context, path string, c Config) (db *bbolt.DB, err error) 
 	}
 }
 
-// fault is the panic value of a read beyond the end of a mapped file.
-type fault interface {
-	runtime.Error
-	Addr() uintptr
-}
-
 // guard calls do, which accesses the file. It converts a panic in do to an error: a memory
 // fault, or what bbolt says about a damaged page. broken reports that there was one.
 func guard(do func() error) (broken bool, err error) {
-	old := debug.SetPanicOnFault(true)
 	defer func() {
-		debug.SetPanicOnFault(old)
-		switch v := recover().(type) {
-		case nil:
-		case fault:
-			broken, err = true, fmt.Errorf("damaged, or cut short while it was open: %w: restore the file from a copy", v)
-		default:
+		if v := recover(); v != nil {
 			broken, err = true, fmt.Errorf("damaged: %v: restore the file from a copy", v)
 		}
 	}()
-	return false, do()
+	if fault := durable.Guard(func() { err = do() }); fault != nil {
+		return true, fmt.Errorf("damaged, or cut short while it was open: %w: restore the file from a copy", fault)
+	}
+	return false, err
 }
 
 // prepare creates the buckets of a new file, or checks those of an existing one. It returns the
