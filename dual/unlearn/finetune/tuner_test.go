@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
@@ -45,15 +46,15 @@ func words() []int32 {
 	return data
 }
 
-// pretrained returns a small network that has learned words.
-func pretrained(t testing.TB) *neural.Transformer {
-	t.Helper()
+// learned is a small network that has learned words; tests change copies of it.
+var learned = sync.OnceValue(func() *neural.Transformer {
 	net := exact.Must(neural.New(neural.Config{Length: sites, Levels: 4, Width: 16, Heads: 1, Blocks: 1, Hidden: 32, Positions: true}, rand.NewPCG(1, 1)))
 	tr := exact.Must(train.New(net, objective, words(), train.Config{Steps: 300, Rate: 1e-2, Workers: 1, Shards: 1}))
-	require.NoError(t, tr.Run(t.Context(), 300))
-	copy(net.Weights(), tr.Average().Weights())
-	return net
-}
+	if err := tr.Run(context.Background(), 300); err != nil {
+		panic(err)
+	}
+	return tr.Average()
+})
 
 // draw is a diffusion whose draws are numbered.
 func draw(ctx context.Context, m energy.Denoiser[int32], first int, x []int32) error {
@@ -140,7 +141,7 @@ func TestTheBoundHolds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := k.c
-			net := pretrained(t)
+			net := learned().Clone()
 			m := denoiser(net)
 			states, q := law(t, m)
 			before := share(states, q, two)
@@ -177,7 +178,7 @@ func TestTheBoundHolds(t *testing.T) {
 // Two bounds hold together; a concept below its bound keeps λ = 0.
 func TestSeveralConcepts(t *testing.T) {
 	exact.SkipUnderRace(t)
-	net := pretrained(t)
+	net := learned().Clone()
 	m := denoiser(net)
 	cfg := config(m)
 	cfg.Draws, cfg.Final = 256, 2000
@@ -206,7 +207,7 @@ var many = flag.Int("many", 20, "runs of TestCertificates")
 func TestCertificates(t *testing.T) {
 	exact.SkipUnderRace(t)
 	const judged = 400
-	start, data := pretrained(t), words()
+	start, data := learned().Clone(), words()
 	held, above, gaps, worst := 0, 0, 0, 0.0
 	for run := range *many {
 		net := start.Clone()
@@ -246,7 +247,7 @@ func TestCertificates(t *testing.T) {
 func TestResumes(t *testing.T) {
 	exact.SkipUnderRace(t)
 	concepts := []finetune.Concept[int32]{{Tokens: []int32{2}, Bound: 0.1}}
-	start := pretrained(t)
+	start := learned().Clone()
 	var again bytes.Buffer
 	for _, rank := range []int{0, 2} {
 		build := func(observe func(finetune.Round), path string) (*finetune.Tuner[int32], *neural.Transformer) {
@@ -302,7 +303,7 @@ func TestResumes(t *testing.T) {
 // A network whose samples do not follow what it is taught ends with an error that names it.
 func TestGap(t *testing.T) {
 	exact.SkipUnderRace(t)
-	net := pretrained(t)
+	net := learned().Clone()
 	cfg := config(denoiser(net))
 	cfg.Sample = func(_ context.Context, _ energy.Denoiser[int32], _ int, x []int32) error {
 		for i := range x {
@@ -328,7 +329,7 @@ func TestGap(t *testing.T) {
 // however near it is.
 func TestSmallGap(t *testing.T) {
 	exact.SkipUnderRace(t)
-	net := pretrained(t)
+	net := learned().Clone()
 	cfg := config(denoiser(net))
 	cfg.Sample = func(_ context.Context, _ energy.Denoiser[int32], first int, x []int32) error {
 		clear(x)
@@ -352,7 +353,7 @@ func TestSmallGap(t *testing.T) {
 // of both, over several runs and also where λ ends at 0.
 func TestShareIsMeasured(t *testing.T) {
 	exact.SkipRepeated(t)
-	start, data := pretrained(t), words()
+	start, data := learned().Clone(), words()
 	sum, runs := 0.0, 24
 	for run := range runs {
 		net := start.Clone()
@@ -429,7 +430,7 @@ func TestErrors(t *testing.T) {
 // The Model must be the network's own: one that does not change with its weights is an error, and
 // so is the denoiser of an equal network.
 func TestModelOfAnotherNetwork(t *testing.T) {
-	net := pretrained(t)
+	net := learned().Clone()
 	before := slices.Clone(net.Weights())
 	concepts := []finetune.Concept[int32]{{Has: two, Bound: 0.1}}
 	require.ErrorContains(t, exact.Error(finetune.New(t.Context(), net, words(), concepts, config(denoiser(net.Clone())))), "Config.Model does not change with the weights of net")
@@ -440,7 +441,7 @@ func TestModelOfAnotherNetwork(t *testing.T) {
 // Has and Tokens of one concept must agree, in the data and in samples.
 func TestHasAndTokensAgree(t *testing.T) {
 	exact.SkipUnderRace(t)
-	net := pretrained(t)
+	net := learned().Clone()
 	cfg := config(denoiser(net))
 	require.ErrorContains(t, exact.Error(finetune.New(t.Context(), net, words(), []finetune.Concept[int32]{{Name: "a", Has: two, Tokens: []int32{1}, Bound: 0.1}}, cfg)),
 		"Has of a = 1 and Tokens = 0 for row 0 of the data")
@@ -459,7 +460,7 @@ func TestHasAndTokensAgree(t *testing.T) {
 
 // A Sample whose draws do not depend on their numbers alone is an error before the first step.
 func TestRepeatedDraws(t *testing.T) {
-	net := pretrained(t)
+	net := learned().Clone()
 	before := slices.Clone(net.Weights())
 	calls := 0
 	for name, sample := range map[string]func(ctx context.Context, m energy.Denoiser[int32], first int, x []int32) error{
@@ -479,7 +480,7 @@ func TestRepeatedDraws(t *testing.T) {
 
 // A network that already satisfies its bounds keeps its weights; λ stays 0.
 func TestBoundHoldsBefore(t *testing.T) {
-	start := pretrained(t)
+	start := learned().Clone()
 	states, q := law(t, denoiser(start))
 	for name, c := range map[string]finetune.Concept[int32]{"counts": {Has: two, Bound: 0.9}, "tokens": {Tokens: []int32{2}, Bound: 0.8}} {
 		net := start.Clone()
@@ -506,7 +507,7 @@ func TestBoundHoldsBefore(t *testing.T) {
 
 // Bounds that no reweighting of the data meets are named by their concepts.
 func TestImpossibleBounds(t *testing.T) {
-	net := pretrained(t)
+	net := learned().Clone()
 	not := func(x []int32) float64 { return 1 - two(x) }
 	err := exact.Error(finetune.New(t.Context(), net, words(), []finetune.Concept[int32]{
 		{Name: "twos", Has: two, Bound: 0.3}, {Has: not, Bound: 0.3},
@@ -575,7 +576,7 @@ func TestNotFinite(t *testing.T) {
 
 // Tokens that the network does not have are errors, and so are entries that Sample does not set.
 func TestSampleOutOfRange(t *testing.T) {
-	net := pretrained(t)
+	net := learned().Clone()
 	cfg := config(denoiser(net))
 	for token, want := range map[int32]string{-1: "Config.Sample: draw 0 has the token -1 at site 0, want 0 … 3 at every site", 4: "draw 0 has the token 4", 7: "draw 0 has the token -1"} {
 		cfg.Sample = func(_ context.Context, _ energy.Denoiser[int32], _ int, x []int32) error {
