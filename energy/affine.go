@@ -21,8 +21,8 @@ import (
 //
 // with weights w_k, an offset b and a factor c. [Sum], [Scale] and [Clamp] return an Affine, and a
 // dual.Lagrangian is one, too. The terms are added in the order of the parts. A state that has
-// probability zero in one part has probability zero in the Affine. If an Affine is built from
-// another one, it takes over that one's parts, unless this would change how sums are rounded.
+// probability zero in one part has probability zero in the Affine. An Affine of an Affine is
+// flattened into one sum of parts, unless this would change how sums are rounded.
 //
 // The optional interfaces that an Affine supports depend on its parts; [Affine.As] lists them. An
 // Affine is safe for concurrent use, except while the weights of an Affine from [NewAffine] are
@@ -84,7 +84,7 @@ func Sum(models ...Model) (Model, error) {
 	return a.finish(), nil
 }
 
-// Scale returns the model with the energy β·E(x), where E is the energy of m. This is the
+// Scale returns the model with the energy β·E(x), where E is the energy of m. The result is the
 // distribution of m at the inverse temperature β. States of probability zero keep probability zero,
 // even at β = 0. With β = 1, Scale returns m itself. The caller must ensure that β·E does not
 // overflow. [Affine.As] lists the interfaces that the result supports.
@@ -111,9 +111,9 @@ func Scale(m Model, beta float64) (Model, error) {
 // of differences ([Differentiable]), the row of a fixed site is +Inf except at the current level.
 // In a field ([Binary]), the entry of a fixed site is ±Inf.
 //
-// The result is [Supported]. Its method Repair calls the Repair of m, if m has one, and then sets
-// the fixed sites, which may undo that repair. [Affine.As] lists the other interfaces that the
-// result supports. Clamp keeps no reference to fixed.
+// The result is [Supported]. Its method Repair first calls the Repair of m, if m has one, and then
+// sets the fixed sites. The second step may undo the first. [Affine.As] lists the other interfaces
+// that the result supports. Clamp keeps no reference to fixed.
 //
 // Clamp returns an error if m is nil or a site or level is out of range.
 func Clamp(m Model, fixed map[int]int32) (Model, error) {
@@ -416,8 +416,8 @@ func unite(graphs []graph) graph {
 // on its parts. An Affine supports each of [Binary], [Conditional], [Local], [Graphical] and
 // [Windowed] if all of its parts do. In addition, an Affine is
 //
-//   - [Differentiable] if all of its parts are. If there are several parts, a part with fields or
-//     windows instead of tables also counts;
+//   - [Differentiable] if all of its parts are. If there are several parts, a Binary or Windowed
+//     part also counts, because its table can be computed from its fields or windows;
 //   - [Ordinal] if at least one part is;
 //   - [Supported] if at least one part is or sites are fixed. Repair calls the Repair of each such
 //     part in turn and then sets the fixed sites. With several parts it does so twice. If the parts
@@ -442,8 +442,8 @@ func unite(graphs []graph) graph {
 // With or without fixed sites, an Affine is
 //
 //   - [Bipartite] or [IncrementalBipartite] if exactly one part is, with weight 1, and the others
-//     are single-site models with two levels. The weight must be 1 because a scaled free energy is
-//     not that of binary hidden units;
+//     are single-site models with two levels. The weight must be 1, because a multiple of the
+//     energy of an RBM is not the energy of an RBM;
 //   - [Factored] if each part is Factored or is a single-site model. A part with hidden units must
 //     have weight 1. The factors then include a table for each fixed site that forbids its other
 //     levels.
@@ -830,8 +830,8 @@ func (a affineEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 // certain implements [Stochastic] for a model with a table, by returning that table without noise.
 type certain struct{ Differentiable }
 
-// Estimate implements [Stochastic] for a model that has an exact table. It stores that table in g,
-// or the exact field if len(g) = len(x) and there are two levels. It draws nothing from src.
+// Estimate stores the exact table of the model in g, or its exact field if the model has two levels
+// and len(g) = len(x). It draws nothing from src. It implements [Stochastic].
 func (m certain) Estimate(g []float32, x []int32, src []rand.Source) {
 	_, levels := m.Shape()
 	e, t := scratch.Float64s.Get(len(src)), scratch.Float32s.Get(len(x)*levels)

@@ -79,8 +79,9 @@ type Local interface {
 
 	// Move updates d, the table that Locals stored for the state x, when x_site changes to the
 	// level given by the argument to. It must be called before x is changed, and does not modify x.
-	// It adds the differences to the rows of the other sites, up to a constant per row. So d may be
-	// the sum of the tables of several models. The row of the changed site stays as it is.
+	// In the rows of the other sites it adds the changes of the energies, up to a constant per row.
+	// It does not change the row of x_site. Because Move only adds, d may also be the sum of the
+	// tables of several models.
 	Move(d []float64, site int, to int32, x []int32)
 }
 
@@ -145,11 +146,12 @@ type Pairwise = interface {
 type Factored interface {
 	Model
 
-	// Factors returns the factors of exp(−E) as tables over variables. The first variables are the
-	// sites; any others are hidden units h, which are summed out. Variable i has cards[i] levels.
-	// For a site, cards[i] ≤ levels, and the levels from cards[i] to levels−1 have energy +Inf.
+	// Factors returns the factors of exp(−E) as tables of their negative logarithms. The factors
+	// depend on variables. The first variables are the sites; any others are hidden units h, which
+	// are summed out. Variable i has cards[i] levels. For a site, cards[i] ≤ levels, and the levels
+	// from cards[i] to levels−1 have energy +Inf.
 	//
-	// Table k holds a number for each combination of levels of the variables scopes[k], which are
+	// Table k holds one entry for each combination of levels of the variables scopes[k], which are
 	// distinct; the last variable varies fastest. Then
 	//
 	//	exp(−E(x)) = Σ_h exp(−Σ_k tables[k][(x, h) at scopes[k]]).
@@ -188,10 +190,10 @@ type Clamped interface {
 	Unclamped() (m Model, fixed []int32)
 }
 
-// Varying is implemented by models whose energy can change between the steps of a sampling kernel,
-// for instance with the multipliers of a dual.Lagrangian. After a change the kernel must be Reset.
-// A kernel that keeps data of the model between steps, such as its couplings, must take them from
-// the copy that Now returns.
+// Varying is implemented by models whose energy can change between the steps of a sampling kernel.
+// An example is a dual.Lagrangian, whose multipliers can change. After a change the kernel must be
+// Reset. A kernel that keeps data of the model between steps, such as its couplings, must take them
+// from the copy that Now returns.
 type Varying interface {
 	Model
 
@@ -217,13 +219,13 @@ type Ordinal interface {
 type Windowed interface {
 	Ordinal
 
-	// Window stores the energy of each state of x in e. In g, which has len(x)·(2w+1) entries,
-	// it stores the differences for the levels at most w from the current level. For state s
-	// and site i,
+	// Window stores the energy of each state of x in e. In g, which has len(x)·(2w+1) entries, it
+	// stores the differences for the levels at most w from the current level. For state s of x and
+	// site i,
 	//
-	//	g[s,i,k] ≈ E(x with x_i = x_i+k−w) − E(x),  k = 0,…,2w,
+	//	g[s,i,k] ≈ E(s with level s_i+k−w at site i) − E(s),  k = 0,…,2w,
 	//
-	// or +Inf where the level x_i+k−w does not exist.
+	// or +Inf where the level s_i+k−w does not exist.
 	Window(e []float64, g []float32, x []int32, w int)
 }
 
@@ -232,9 +234,9 @@ type Windowed interface {
 type Supported interface {
 	Model
 
-	// Repair changes each state of x in place, and as little as it can, to remove the causes of an
-	// infinite energy that the model can repair. If there are other causes, the energy may still be
-	// +Inf.
+	// Repair changes the states of x in place, and as little as it can, to make their energies
+	// finite. If an energy is infinite for a reason that the model cannot repair, it stays
+	// infinite.
 	Repair(x []int32)
 }
 

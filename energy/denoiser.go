@@ -23,18 +23,18 @@ type Noised[S Site] struct {
 	// that a token is intact; for reals it is ᾱ in x_t = √ᾱ·x_0 + √(1−ᾱ)·noise.
 	Time, Alpha []float64
 
-	// Sample holds a number that identifies each state. It stays the same from noise to sample,
-	// whatever other states are in the batch. Diffusions set it. In a direct call it may be nil,
-	// unless the denoiser keeps data per sample.
+	// Sample holds one number per state, which identifies the sample that the state becomes. It is
+	// the same in every step of a diffusion, even if other states join or leave the batch.
+	// Diffusions set it. In a direct call it may be nil, unless the denoiser keeps data per sample.
 	Sample []int
 
 	// Src holds a random source for each state. Diffusions set it. It may be nil for denoisers
 	// that make no random draws.
 	Src []rand.Source
 
-	// Clean, unless nil, marks the entries of X that are known without noise because they are
-	// clamped. With masking noise, tokens need no such mark, because every unmasked token is known.
-	// With uniform noise, or for reals, the value of an entry does not show whether it is noisy.
+	// Clean, unless nil, marks the entries of X that are clamped and therefore known without noise.
+	// With masking noise, tokens need no such mark, because every unmasked token is known. With
+	// uniform noise, or for reals, the value of an entry does not show whether it is noisy.
 	Clean []bool
 
 	// Guided reports whether the caller's reverse steps apply the guidance that the denoiser
@@ -92,10 +92,10 @@ func (r *Reveals) UnmarshalText(name []byte) error {
 //
 //	v[s,i,l] = log p(x_0,i = l | x_t) + c_{s,i},
 //
-// where c_{s,i} may be any constant. It is the posterior of the site given all of x_t, including
-// the site itself. A [SelfExcluding] denoiser may instead predict from the other sites only;
-// diffusions convert such rows. For reals (S = float32), there is one level, and the prediction is
-// the posterior mean E[x_0 | x_t].
+// where c_{s,i} may be any constant. The row is the posterior of the site given all of x_t,
+// including the site itself. A [SelfExcluding] denoiser may instead predict each site from the
+// other sites only; diffusions convert such rows. For reals (S = float32), there is one level, and
+// the prediction is the posterior mean E[x_0 | x_t].
 //
 // If predictions do not depend on Time, Alpha and Src, implement [Timeless]. Diffusions then reuse
 // the prediction while a state does not change.
@@ -111,8 +111,8 @@ type Denoiser[S Site] interface {
 	Denoise(ctx context.Context, v []float32, q Noised[S]) error
 }
 
-// DenoiserFunc is a denoiser given by a function F of a batch, for instance around a neural
-// network. A struct literal is ready for use. For a network, F should
+// DenoiserFunc is a denoiser given by a function F, which may run a neural network. A struct
+// literal is ready for use. For a network, F should
 //
 //   - convert q.X (token ids, row-major), and Time or Alpha if the network needs them (σ = −log α),
 //     to the network's input;
@@ -194,7 +194,7 @@ func TimeFree(d any) bool {
 
 // States returns the number of states in q, each of which has the given number of sites. It first
 // checks the lengths of all slices of q, and panics if one does not fit; Sample, Src and Clean may
-// be nil. A denoiser should call it first.
+// be nil. A denoiser should call States before it uses q.
 func (q Noised[S]) States(sites int) int {
 	n := check.Rows("energy", "X", len(q.X), sites)
 	check.Len("energy", "Time", len(q.Time), n)
@@ -212,7 +212,8 @@ func (q Noised[S]) States(sites int) int {
 }
 
 // NoisePredictor turns a predictor of the noise into a denoiser. Most networks for reals predict
-// the noise. From the predicted noise ε̂ it computes the prediction of the clean state,
+// the noise. From the predicted noise ε̂, NoisePredictor computes the prediction of the clean
+// state,
 //
 //	x̂_0 = (x_t − √(1−ᾱ)·ε̂)/√ᾱ.
 //

@@ -18,9 +18,9 @@ import (
 // same holds for the other functions.
 //
 // A Func is [Differentiable]. Its table of differences comes from Grad or Field if one is set.
-// Otherwise it is exact and takes sites·(levels−1) + 1 calls of E. A Func is also [Conditional], by
-// calls of E. It is [Binary] if Field is set, and [Stochastic] if Estimate is set. Methods panic if
-// Sites or Levels is < 1 or E is nil.
+// Otherwise it is exact and takes sites·(levels−1) + 1 calls of E. A Func is also [Conditional]: it
+// calls E at every level of the site. It is [Binary] if Field is set, and [Stochastic] if Estimate
+// is set. Methods panic if Sites or Levels is < 1 or E is nil.
 type Func struct {
 	Sites, Levels int                     // number of sites and of levels per site, both ≥ 1
 	E             func(x []int32) float64 // energy of one state, in nats
@@ -40,8 +40,10 @@ type Func struct {
 	// by Rows/Batch. For every state of every call, the Func draws Batch row numbers uniformly from
 	// 0…Rows−1, without replacement, and passes them in ascending order. Estimate must not keep the
 	// slice.
-	Estimate    func(g []float32, x []int32, rows []int32)
-	Rows, Batch int // numbers of rows in all and per estimate; 1 ≤ Batch ≤ Rows if Estimate is set
+	Estimate func(g []float32, x []int32, rows []int32)
+	// Rows is the number of rows of the data, and Batch the number drawn per estimate. If Estimate
+	// is set, 1 ≤ Batch ≤ Rows.
+	Rows, Batch int
 }
 
 // Shape returns Sites and Levels.

@@ -18,10 +18,11 @@ import (
 // = 0.
 //
 // The tilted mixture ([Mixture.Tilt]), the posterior mean given a noisy state ([Mixture.Posterior])
-// and conditioning on coordinates ([Mixture.Given]) are exact. A component costs one operation per
-// coordinate if its covariance is diagonal ([NewDiagonal]). A component with a full covariance
-// ([NewMixture]) is diagonalised once and then costs one operation per coordinate and eigenvector.
-// Full covariances are factorised by gonum, so the last bits may differ between GOARCHs.
+// and conditioning on coordinates ([Mixture.Given]) are exact. To evaluate a component takes one
+// operation per coordinate if its covariance is diagonal ([NewDiagonal]). A full covariance
+// ([NewMixture]) is diagonalised once; an evaluation then takes one operation per coordinate and
+// eigenvector. Full covariances are factorised by gonum, so the last bits may differ between
+// GOARCHs.
 //
 // A full covariance may be singular. Such a mixture has no density: Energy and Score are NaN, and
 // all other methods work.

@@ -13,9 +13,9 @@ import (
 )
 
 // Mixture is the exact denoiser of a [continuous.Mixture]. It predicts the posterior mean E[x_0 |
-// x_t] of the clean state, and conditions exactly on entries that are marked clean. The work for a
-// set of clean entries is done when that set first occurs. With full covariances, a prediction for
-// n sites takes 2n² operations per component. A Mixture is safe for concurrent use.
+// x_t] of the clean state, and conditions exactly on entries that are marked clean. The matrices
+// for a set of clean entries are computed when that set first occurs. With full covariances, a
+// prediction for n sites takes 2n² operations per component. A Mixture is safe for concurrent use.
 type Mixture struct {
 	prior *continuous.Mixture
 

@@ -157,9 +157,9 @@ func (l *RealLikelihood) ratio(clean, path, v []float32) (sum float64) {
 	return sum
 }
 
-// PathKL compares the diffusion of the denoiser d with that of another denoiser. The states x must
-// be samples of d. For each of them, PathKL stores in kl the divergence in nats along one path of
-// noise from x,
+// PathKL compares the diffusion of the denoiser d, which was given to [NewRealLikelihood], with
+// that of another denoiser. The states x must be samples of d. For each of them, PathKL stores in
+// kl the divergence in nats along one path of noise from x,
 //
 //	Σ_t ‖μ_t(x_t, x̂_0) − μ_t(x_t, x̂′_0)‖²/(2β̃_t),
 //

@@ -26,7 +26,7 @@ import (
 //	p_j ∝ exp(−‖x_t − √ᾱ·w_j‖²/2u).
 //
 // So a diffusion of real data needs no network. For small h, its samples are the data, slightly
-// blurred. Windows that can have a weight above e⁻⁴⁰ of the largest are first selected with float32
+// blurred. Windows whose weight may be above e⁻⁴⁰ times the largest are first selected with float32
 // products. They are then summed in float64, so the result is the same on every GOARCH. Windows is
 // immutable and safe for concurrent use.
 type Windows struct {

@@ -29,8 +29,9 @@ type Independent struct {
 }
 
 // NewIndependent returns the model with the given log-weights, a row-major array of sites × levels,
-// which it copies. It returns an error if levels < 1 or logw is empty or not a multiple of levels.
-// It also returns an error if a log-weight is NaN or +Inf, or if a site forbids every level.
+// which it copies. It returns an error if levels < 1 or len(logw) is not a positive multiple of
+// levels. It also returns an error if a log-weight is NaN or +Inf, or if a site forbids every
+// level.
 func NewIndependent(logw []float64, levels int) (*Independent, error) {
 	if levels < 1 {
 		return nil, fmt.Errorf("model: NewIndependent: levels = %d, want ≥ 1", levels)

@@ -196,8 +196,8 @@ func (l *quadraticLearner) SetParams(theta []float64) error {
 // to 2²⁴ are exact.
 const gradientBatch = 1024
 
-// Present returns a view of the model with the current θ. The view has factors, and is valid until
-// the next call of SetParams. Present implements fit.Factored.
+// Present returns a view of the model with the current θ. The view is [energy.Factored] and is
+// valid until the next call of SetParams. Present implements fit.Factored.
 func (l *quadraticLearner) Present() energy.Factored {
 	own := *l.Quadratic
 	own.learned = false
@@ -394,8 +394,8 @@ func (l *isingLearner) Factors() (cards []int32, scopes [][]int32, tables [][]fl
 	return nil, nil, nil, false
 }
 
-// Present returns a view of the model with the current θ. The view has factors, and is valid until
-// the next call of SetParams. Present implements fit.Factored.
+// Present returns a view of the model with the current θ. The view is [energy.Factored] and is
+// valid until the next call of SetParams. Present implements fit.Factored.
 func (l *isingLearner) Present() energy.Factored { return l.Ising }
 
 // ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
@@ -492,8 +492,8 @@ func (l *pottsLearner) Factors() (cards []int32, scopes [][]int32, tables [][]fl
 	return nil, nil, nil, false
 }
 
-// Present returns a view of the model with the current θ. The view has factors, and is valid until
-// the next call of SetParams. Present implements fit.Factored.
+// Present returns a view of the model with the current θ. The view is [energy.Factored] and is
+// valid until the next call of SetParams. Present implements fit.Factored.
 func (l *pottsLearner) Present() energy.Factored { return l.Potts }
 
 // ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
@@ -578,8 +578,8 @@ func (l *independentLearner) Factors() (cards []int32, scopes [][]int32, tables 
 	return nil, nil, nil, false
 }
 
-// Present returns a view of the model with the current θ. The view has factors, and is valid until
-// the next call of SetParams. Present implements fit.Factored.
+// Present returns a view of the model with the current θ. The view is [energy.Factored] and is
+// valid until the next call of SetParams. Present implements fit.Factored.
 func (l *independentLearner) Present() energy.Factored { return l.Independent }
 
 // ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
@@ -656,8 +656,8 @@ func (l *markovLearner) Factors() (cards []int32, scopes [][]int32, tables [][]f
 	return nil, nil, nil, false
 }
 
-// Present returns a view of the model with the current θ. The view has factors, and is valid until
-// the next call of SetParams. Present implements fit.Factored.
+// Present returns a view of the model with the current θ. The view is [energy.Factored] and is
+// valid until the next call of SetParams. Present implements fit.Factored.
 func (l *markovLearner) Present() energy.Factored { return l.Markov }
 
 // ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted

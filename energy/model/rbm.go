@@ -22,9 +22,9 @@ import (
 //
 // RBM is [energy.Differentiable] and [energy.Binary] with the first-order field −b_v − Wᵀσ(a),
 // where σ is the logistic function. It is also [energy.Incremental], [energy.Conditional],
-// [energy.IncrementalBipartite], [energy.Factored] and [energy.Learnable]. Conditional is exact, as
-// the difference of two energies. An RBM is immutable and safe for concurrent use. After the first
-// calls, its methods allocate nothing.
+// [energy.IncrementalBipartite], [energy.Factored] and [energy.Learnable]. Conditional computes the
+// exact difference of two energies. An RBM is immutable and safe for concurrent use. After the
+// first calls, its methods allocate nothing.
 //
 // # Reproducibility
 //

@@ -38,7 +38,7 @@ type ClassifierConfig struct {
 //
 //	p(y | x, t) = softmax(1/L·Σ_i f_i(x, t))_y,
 //
-// as trained by train.Classify. A Classifier is a diffusion.Classifier for
+// train.Classify trains such networks. A Classifier implements diffusion.Classifier; pass it to
 // diffusion.ClassifierGuided.
 //
 // A Classifier is safe for concurrent use. Concurrent calls run one after another, because all

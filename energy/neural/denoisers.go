@@ -46,10 +46,10 @@ func (d *Masked) Denoise(ctx context.Context, v []float32, q energy.Noised[int32
 }
 
 // Uniform is the denoiser of uniform diffusion (UDLM; Schiff et al. 2025). By default the outputs
-// of the network are log-weights of each token given the other tokens ([energy.LeaveOneOut]), as
-// trained by the objective of UDLM. The reverse step of UDLM combines such a prediction with the
-// site's own token. With the option posterior of [NewUniform], the outputs are log-weights given
-// all of the noisy state, as trained by cross-entropy.
+// of the network are log-weights of each token given the other tokens ([energy.LeaveOneOut]). The
+// objective of UDLM trains such networks, and the reverse step of UDLM combines their prediction
+// with the site's own token. With the option posterior of [NewUniform], the outputs are log-weights
+// given all of the noisy state. Cross-entropy trains such networks.
 //
 // A Uniform is safe for concurrent use. Concurrent calls run one after another, because all workers
 // serve one call. Calls allocate nothing after the largest batch has occurred once.

@@ -10,12 +10,12 @@ import (
 )
 
 // Reals is the denoiser of a network of reals whose output is the clean state. Its states have
-// Length × Channels sites. A network with another output needs a wrapper. A network that predicts
-// noise becomes a denoiser by
+// Length × Channels sites. A network with another output needs a wrapper. For a network that
+// predicts noise, use
 //
 //	energy.NoisePredictor{Denoiser: reals}
 //
-// and a network that predicts the velocity of a flow (train.Flow) by denoise.Velocity.
+// For a network that predicts the velocity of a flow (train.Flow), use denoise.Velocity.
 //
 // A Reals is safe for concurrent use. Concurrent calls run one after another, because all workers
 // serve one call. Calls allocate nothing after the largest batch has occurred once.
