@@ -667,7 +667,7 @@ func newAffineLocal(a *Affine, m []Local) affineLocal {
 	return l
 }
 
-// Locals stores in d the weighted sum of the parts' single-site energies; it implements [Local].
+// Locals stores in d the weighted sum of the parts' single-site energies. It implements [Local].
 func (a affineLocal) Locals(d []float64, x []int32) {
 	a.add64(d, 0, func(k int, d []float64) { a.m[k].Locals(d, x) })
 	for _, i := range a.which {
@@ -764,7 +764,7 @@ type affineWindow struct {
 	m []Windowed
 }
 
-// Window stores the weighted sum of the parts' windows in g and the energies in e; it implements
+// Window stores the weighted sum of the parts' windows in g and the energies in e. It implements
 // [Windowed].
 func (a affineWindow) Window(e []float64, g []float32, x []int32, w int) {
 	a.addTables(e, g, func(k int, e []float64, g []float32) { a.m[k].Window(e, g, x, w) })
@@ -853,9 +853,9 @@ type affineSupport struct {
 	m []Supported
 }
 
-// Repair calls Repair of each supported part and then sets the fixed sites; it implements
-// [Supported]. If there are several parts, it does this twice, because a later part may undo the
-// repair of an earlier one.
+// Repair calls Repair of each supported part and then sets the fixed sites. If there are several
+// parts, it does this twice, because a later part may undo the repair of an earlier one. It
+// implements [Supported].
 func (a affineSupport) Repair(x []int32) {
 	check.Rows("energy", "x", len(x), a.sites)
 	rounds := 1

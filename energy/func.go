@@ -147,8 +147,8 @@ func (f Func) check() {
 	}
 }
 
-// As implements [Capable]. It adds [Binary] if Field is set and there are two levels, and
-// [Stochastic] if Estimate is set.
+// As adds [Binary] if Field is set and there are two levels, and [Stochastic] if Estimate is set.
+// It implements [Capable].
 func (f Func) As(target any) bool {
 	switch p := target.(type) {
 	case *Binary:

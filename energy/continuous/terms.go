@@ -58,7 +58,7 @@ func NewQuadratic(a, b []float64, c float64) (*Quadratic, error) {
 // Sites returns the number of coordinates.
 func (m *Quadratic) Sites() int { return len(m.b) }
 
-// Energy stores in e the energy ½xᵀAx + bᵀx + c of every state of x; it implements [energy.Real].
+// Energy stores in e the energy ½xᵀAx + bᵀx + c of every state of x. It implements [energy.Real].
 func (m *Quadratic) Energy(e []float64, x []float32) {
 	n := len(m.b)
 	check.Len("continuous", "x", len(x), len(e)*n)

@@ -92,7 +92,7 @@ func (d *Factored) Shape() (sites, levels int) { return d.sites, d.corruption.le
 // Noisy.
 func (d *Factored) TimeFree() bool { return d.corruption == Absorbing }
 
-// MaskLevel returns the level of the mask, or −1 if there is no mask; it implements
+// MaskLevel returns the level of the mask, or −1 if there is no mask. It implements
 // [energy.Masking].
 func (d *Factored) MaskLevel() int32 { return d.corruption.mask(d.k) }
 

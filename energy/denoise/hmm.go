@@ -69,7 +69,7 @@ func (m *HMM) Shape() (sites, levels int) { return m.sites, m.corruption.levels(
 // Noisy.
 func (m *HMM) TimeFree() bool { return m.corruption == Absorbing }
 
-// MaskLevel returns the level of the mask, or −1 if there is no mask; it implements
+// MaskLevel returns the level of the mask, or −1 if there is no mask. It implements
 // [energy.Masking].
 func (m *HMM) MaskLevel() int32 { return m.corruption.mask(m.k) }
 

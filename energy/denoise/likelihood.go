@@ -120,10 +120,10 @@ func (l *Likelihood) LogProb(ctx context.Context, logp, se []float64, x []int32)
 	return nil
 }
 
-// Repair changes states of probability zero until the likelihood is positive; it implements
-// [energy.Supported]. It goes through the sites in the first of the random orders and replaces
-// every token of probability zero by the most likely one. If the denoiser fails, Repair leaves the
-// rest of the state unchanged.
+// Repair changes states of probability zero until the likelihood is positive. It goes through the
+// sites in the first of the random orders and replaces every token of probability zero by the most
+// likely one. If the denoiser fails, Repair leaves the rest of the state unchanged. It implements
+// [energy.Supported].
 func (l *Likelihood) Repair(x []int32) {
 	e := make([]float64, 1)
 	for s := range check.Rows("denoise", "x", len(x), l.sites) {

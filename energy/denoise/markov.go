@@ -55,7 +55,7 @@ func (d *Markov) Shape() (sites, levels int) { return d.sites, d.corruption.leve
 // Noisy.
 func (d *Markov) TimeFree() bool { return d.corruption == Absorbing }
 
-// MaskLevel returns the level of the mask, or −1 if there is no mask; it implements
+// MaskLevel returns the level of the mask, or −1 if there is no mask. It implements
 // [energy.Masking].
 func (d *Markov) MaskLevel() int32 { return d.corruption.mask(d.k) }
 

@@ -125,9 +125,9 @@ func NewAncestral(m *continuous.Mixture) (*Ancestral, error) {
 // Shape returns the number of sites, and 1 as the number of levels.
 func (a *Ancestral) Shape() (sites, levels int) { return a.prior.Sites(), 1 }
 
-// Denoise stores draws of x_0 in v, made with the random sources q.Src; it implements
-// [energy.Denoiser]. It returns an error if entries are marked clean. To condition on such entries,
-// use the mixture that [continuous.Mixture.Where] returns.
+// Denoise stores draws of x_0 in v, made with the random sources q.Src. It returns an error if
+// entries are marked clean. To condition on such entries, use the mixture that
+// [continuous.Mixture.Where] returns. It implements [energy.Denoiser].
 func (a *Ancestral) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	q.States(a.prior.Sites())
 	check.Len("denoise", "v", len(v), len(q.X))

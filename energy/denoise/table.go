@@ -86,7 +86,7 @@ func (d *Table) Shape() (sites, levels int) { return d.sites, d.corruption.level
 // Noisy.
 func (d *Table) TimeFree() bool { return d.corruption == Absorbing }
 
-// MaskLevel returns the level of the mask, or −1 if there is no mask; it implements
+// MaskLevel returns the level of the mask, or −1 if there is no mask. It implements
 // [energy.Masking].
 func (d *Table) MaskLevel() int32 { return d.corruption.mask(d.k) }
 

@@ -140,7 +140,7 @@ func (m *Independent) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Conditional stores in d the exact differences between the levels of one site; it implements
+// Conditional stores in d the exact differences between the levels of one site. It implements
 // [energy.Conditional].
 func (m *Independent) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))

@@ -155,7 +155,7 @@ func (m *Ising) Gradient(e []float64, g []float32, x []int32) {
 	expandField(g, x)
 }
 
-// Conditional stores in d the exact differences between the levels of one site; it implements
+// Conditional stores in d the exact differences between the levels of one site. It implements
 // [energy.Conditional].
 func (m *Ising) Conditional(d []float64, site int, x []int32) {
 	check.Len("model", "d", len(d), 2)
@@ -180,9 +180,9 @@ func (m *Ising) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move updates the table d of [Ising.Locals] for a change of one site; it implements
-// [energy.Local]. The table holds running sums, so over many moves rounding may add up to a few
-// units in the last place. With integer parameters it stays exact.
+// Move updates the table d of [Ising.Locals] for a change of one site. The table holds running
+// sums, so over many moves rounding may add up to a few units in the last place. With integer
+// parameters it stays exact. It implements [energy.Local].
 func (m *Ising) Move(d []float64, site int, to int32, x []int32) {
 	check.Len("model", "x", len(x), m.sites)
 	check.Len("model", "d", len(d), 2*len(x))
@@ -200,9 +200,9 @@ func (m *Ising) Graph() (start, adj []int32) {
 	return g.start, g.adj
 }
 
-// Torus returns the number of columns and the energy differences of a site; it implements
-// [energy.Toroidal]. ok is true on a [Lattice] of two dimensions with sides of at least 3 and a
-// uniform field.
+// Torus returns the number of columns and the energy differences of a site. ok is true on a
+// [Lattice] of two dimensions with sides of at least 3 and a uniform field. It implements
+// [energy.Toroidal].
 func (m *Ising) Torus() (cols int, d [5]float64, ok bool) {
 	if m.grid == nil || len(m.grid.sides) != 2 || m.grid.degree != 4 || m.fields != nil {
 		return 0, d, false
@@ -213,8 +213,8 @@ func (m *Ising) Torus() (cols int, d [5]float64, ok bool) {
 	return m.grid.sides[1], d, true
 }
 
-// Matching returns the coupling and the fields of the Potts model with the same distribution; it
-// implements [energy.Matching]. ok is true if all weights are equal and the field is uniform.
+// Matching returns the coupling and the fields of the Potts model with the same distribution. ok is
+// true if all weights are equal and the field is uniform. It implements [energy.Matching].
 func (m *Ising) Matching() (coupling float64, field []float64, ok bool) {
 	w, ok := 1.0, true
 	if m.grid == nil {

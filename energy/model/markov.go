@@ -176,7 +176,7 @@ func (m *Markov) cost(x []int32) float64 {
 	return e
 }
 
-// Conditional stores in d the exact differences between the levels of one site; it implements
+// Conditional stores in d the exact differences between the levels of one site. It implements
 // [energy.Conditional].
 func (m *Markov) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
@@ -214,7 +214,7 @@ func (m *Markov) Gradient(e []float64, g []float32, x []int32) {
 // [energy.Graphical].
 func (m *Markov) Graph() (start, adj []int32) { return m.from, m.adj }
 
-// Factors returns the table start, and the table trans once for each later site; it implements
+// Factors returns the table start, and the table trans once for each later site. It implements
 // [energy.Factored].
 func (m *Markov) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	all := make([]int32, m.sites)
@@ -347,9 +347,9 @@ func share(counts []float64, a float64) {
 	}
 }
 
-// Repair changes as few tokens as possible so that each state has positive probability; it
-// implements [energy.Supported]. Ties are broken from left to right in favour of smaller tokens.
-// States of positive probability are not changed. All others take time sites·levels^(order+1).
+// Repair changes as few tokens as possible so that each state has positive probability. Ties are
+// broken from left to right in favour of smaller tokens. States of positive probability are not
+// changed. All others take time sites·levels^(order+1). It implements [energy.Supported].
 func (m *Markov) Repair(x []int32) {
 	defer check.States("model", x, m.levels)
 	check.Rows("model", "x", len(x), m.sites)

@@ -225,7 +225,7 @@ func (m *Quadratic) Gradient(e []float64, g []float32, x []int32) {
 	})
 }
 
-// Conditional stores in d the exact differences between the levels of one site; it implements
+// Conditional stores in d the exact differences between the levels of one site. It implements
 // [energy.Conditional].
 func (m *Quadratic) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
@@ -257,9 +257,9 @@ func (m *Quadratic) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move updates the table d of [Quadratic.Locals] for a change of one site; it implements
-// [energy.Local]. The table holds running sums, so over many moves rounding may add up to a few
-// units in the last place. With integer parameters it stays exact.
+// Move updates the table d of [Quadratic.Locals] for a change of one site. The table holds running
+// sums, so over many moves rounding may add up to a few units in the last place. With integer
+// parameters it stays exact. It implements [energy.Local].
 func (m *Quadratic) Move(d []float64, site int, to int32, x []int32) {
 	check.Index("model", "to", int(to), len(m.values))
 	check.Index("model", "site", site, len(x))
@@ -569,7 +569,7 @@ type ordinalQuadratic struct{ *Quadratic }
 // Values returns the numeric value of each level; it implements [energy.Ordinal].
 func (m ordinalQuadratic) Values() []float32 { return m.numbers }
 
-// Window stores in g the exact differences for the levels at most w away from the current level; it
+// Window stores in g the exact differences for the levels at most w away from the current level. It
 // implements [energy.Windowed].
 func (m ordinalQuadratic) Window(e []float64, g []float32, x []int32, w int) {
 	width := 2*w + 1

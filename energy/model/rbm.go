@@ -178,7 +178,7 @@ func (m *RBM) HiddenField(f []float32, x []int32) {
 }
 
 // VisibleField stores in f the log-odds b_v + Wᵀh of the visible units, given states h of the
-// hidden units; it implements [energy.Bipartite].
+// hidden units. It implements [energy.Bipartite].
 func (m *RBM) VisibleField(f []float32, h []int32) {
 	n := len(m.bias.hidden)
 	if len(h)%n != 0 {

@@ -190,7 +190,7 @@ func (d *Ratio) TimeFree() bool { return d.engine.timeFree() }
 // uniform noise, false with a mask. It implements [energy.SelfExcluding].
 func (d *Ratio) LeaveOneOut() bool { return !d.masked }
 
-// MaskLevel returns the level of the mask, or −1 under uniform noise; it implements
+// MaskLevel returns the level of the mask, or −1 under uniform noise. It implements
 // [energy.Masking].
 func (d *Ratio) MaskLevel() int32 { return d.engine.mask }
 

@@ -257,7 +257,7 @@ type mapped struct {
 	name string
 }
 
-// ReadAt implements io.ReaderAt. It returns an error if the file was truncated after it was opened.
+// ReadAt returns an error if the file was truncated after it was opened. It implements io.ReaderAt.
 func (m mapped) ReadAt(p []byte, at int64) (n int, err error) {
 	if durable.Guard(func() { n, err = m.ReaderAt.ReadAt(p, at) }) != nil {
 		return 0, fmt.Errorf("%s became shorter while it was in use", m.name)

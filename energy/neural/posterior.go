@@ -98,11 +98,11 @@ func (m *Posterior) pad(dst, x []float32) {
 // Shape returns the number of weights as sites, and 2 as the number of levels.
 func (m *Posterior) Shape() (sites, levels int) { return (m.inputs+2)*m.hidden + 1, 2 }
 
-// Energy stores in e the energies of the states x, vectors of weights; it implements
+// Energy stores in e the energies of the states x, vectors of weights. It implements
 // [energy.Model].
 func (m *Posterior) Energy(e []float64, x []int32) { m.evaluate(e, nil, x) }
 
-// Field stores energies in e and first-order energy differences in h; it implements
+// Field stores energies in e and first-order energy differences in h. It implements
 // [energy.Binary].
 func (m *Posterior) Field(e []float64, h []float32, x []int32) {
 	check.Len("neural", "h", len(h), len(x))
@@ -120,7 +120,7 @@ func (m *Posterior) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Conditional stores in d the exact energy differences between the levels of one site; it
+// Conditional stores in d the exact energy differences between the levels of one site. It
 // implements [energy.Conditional].
 func (m *Posterior) Conditional(d []float64, site int, x []int32) {
 	sites, _ := m.Shape()
@@ -137,7 +137,7 @@ func (m *Posterior) Conditional(d []float64, site int, x []int32) {
 	d[0], d[1] = d[0]-own, d[1]-own
 }
 
-// As implements [energy.Capable]: it offers [energy.Stochastic] if the batch is positive.
+// As offers [energy.Stochastic] if the batch is positive; it implements [energy.Capable].
 func (m *Posterior) As(target any) bool {
 	if m.batch == 0 {
 		return false

@@ -110,7 +110,7 @@ func (m *Potential) Shape() (sites, levels int) { return m.sites, m.levels }
 // Energy stores in e the energies of the states x; it implements [energy.Model].
 func (m *Potential) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, x, nil) }
 
-// Gradient stores in g the table of first-order differences, by backpropagation; it implements
+// Gradient stores in g the table of first-order differences, by backpropagation. It implements
 // [energy.Differentiable].
 func (m *Potential) Gradient(e []float64, g []float32, x []int32) {
 	check.Len("neural", "g", len(g), len(x)*m.levels)
@@ -131,7 +131,7 @@ func (m *Potential) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// As implements [energy.Capable]: it offers [energy.Binary] if there are two levels.
+// As offers [energy.Binary] if there are two levels; it implements [energy.Capable].
 func (m *Potential) As(target any) bool {
 	return m.levels == 2 && energy.Give[energy.Binary](target, binaryPotential{m})
 }

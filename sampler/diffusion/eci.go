@@ -59,7 +59,8 @@ type ECI struct {
 // mostRounds is the largest number of rounds of a step.
 const mostRounds = 1 << 20
 
-// Bind implements [Process]. It returns an error if a field of the ECI is out of range.
+// Bind returns the steps of the process, or an error if a field of the ECI is out of range. It
+// implements [Process].
 func (p ECI) Bind(_ context.Context, sites, levels int) (Steps[float32], error) {
 	if p.Schedule == nil {
 		p.Schedule = noise.Straight{}
@@ -87,7 +88,7 @@ type eci struct {
 // Alpha returns the signal level ᾱ at time t.
 func (p *eci) Alpha(t float64) float64 { return p.schedule.Alpha(t) }
 
-// MaxSteps implements [Clocked]. It returns the number of rounds of all steps together.
+// MaxSteps returns the number of rounds of all steps together; it implements [Clocked].
 func (p *eci) MaxSteps(steps int) int {
 	if steps > math.MaxInt/p.mix {
 		return math.MaxInt
@@ -111,8 +112,8 @@ func (p *eci) Next(_ []float32, t float64, step, steps int, _ *sampler.Stream) f
 	return gridTime(step/p.mix, steps)
 }
 
-// Reverse implements [Steps]. It ends a round by replacing x with the weighted sum of v and ε at
-// time s.
+// Reverse ends a round by replacing x with the weighted sum of v and ε at time s. It implements
+// [Steps].
 func (p *eci) Reverse(x []float32, _, v []float32, _, s float64, r *sampler.Stream) error {
 	if p.rounds++; p.resample > 0 && p.rounds%p.resample == 0 {
 		normal.Fill(p.noise, r)

@@ -45,7 +45,8 @@ type Gaussian struct {
 	Recompute bool
 }
 
-// Bind implements [Process]. It returns an error if a field of the Gaussian is out of range.
+// Bind returns the steps of the process, or an error if a field of the Gaussian is out of range. It
+// implements [Process].
 func (p Gaussian) Bind(_ context.Context, sites, levels int) (Steps[float32], error) {
 	if p.Schedule == nil {
 		p.Schedule = noise.LinearBeta{}
@@ -80,8 +81,8 @@ func (p *gaussian) Next(_ []float32, _ float64, step, steps int, _ *sampler.Stre
 	return gridTime(step, steps)
 }
 
-// Reverse implements [Steps]. It makes a DDIM step and returns an error only if a prediction is not
-// finite.
+// Reverse makes a DDIM step and returns an error only if a prediction is not finite. It implements
+// [Steps].
 func (p *gaussian) Reverse(x []float32, raw, v []float32, t, s float64, r *sampler.Stream) error {
 	at, as := p.Alpha(t), p.Alpha(s)
 	variance := float64(float64(float64(p.eta*p.eta)*((1-as)/(1-at))) * (1 - at/as))

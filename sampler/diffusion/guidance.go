@@ -256,8 +256,8 @@ func jump(s *slots.Slot[int32], rates []float32, masked int) error {
 // model's levels.
 type ExactClassifier struct{ Model energy.Model }
 
-// Table implements [Classifier]. It evaluates the model for every level of every site and stores
-// the exact values in dst.
+// Table evaluates the model for every level of every site and stores the exact values in dst. It
+// implements [Classifier].
 func (c ExactClassifier) Table(dst []float32, x []int32, _ float64) error {
 	if err := check.Given("diffusion: ExactClassifier", "Model", c.Model); err != nil {
 		return err
@@ -282,8 +282,8 @@ func (c ExactClassifier) Table(dst []float32, x []int32, _ float64) error {
 // first-order Taylor expansion of log p(y | x) at x.
 type FirstOrderClassifier struct{ Model energy.Model }
 
-// Table implements [Classifier]. It stores the negative Gradient of the model in dst. It returns an
-// error if the model is not [energy.Differentiable].
+// Table stores the negative Gradient of the model in dst. It returns an error if the model is not
+// [energy.Differentiable]. It implements [Classifier].
 func (c FirstOrderClassifier) Table(dst []float32, x []int32, _ float64) error {
 	if err := check.Given("diffusion: FirstOrderClassifier", "Model", c.Model); err != nil {
 		return err
@@ -357,9 +357,9 @@ func (g ClassifierFree) Guidance() (scale float64, unconditional energy.Denoiser
 	return g.Scale, g.Unconditional, nil
 }
 
-// Denoise implements [energy.Denoiser]. It stores the guided prediction in v. With AtPosterior it
-// stores the conditional prediction instead, and returns an error unless q.Guided is set, because
-// then the caller does not apply the guidance.
+// Denoise stores the guided prediction in v. With AtPosterior it stores the conditional prediction
+// instead, and returns an error unless q.Guided is set, because then the caller does not apply the
+// guidance. It implements [energy.Denoiser].
 func (g ClassifierFree) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if g.AtPosterior && !q.Guided {
 		return fmt.Errorf("diffusion: ClassifierFree: %w", errUnseen)
@@ -382,8 +382,8 @@ func (g ClassifierFree) Denoise(ctx context.Context, v []float32, q energy.Noise
 	return nil
 }
 
-// Check implements [noise.Checked]. It returns an error if a field is invalid or if the two
-// denoisers do not match.
+// Check returns an error if a field is invalid or if the two denoisers do not match. It implements
+// [noise.Checked].
 func (g ClassifierFree) Check() error {
 	if check.Nil(g.Conditional) || check.Nil(g.Unconditional) {
 		return fmt.Errorf("diffusion: ClassifierFree: Conditional and Unconditional must be set")
@@ -455,9 +455,9 @@ func (g ClassifierGuided) Guidance() (scale float64, unconditional energy.Denois
 	return g.Scale, nil, g.Classifier
 }
 
-// Denoise implements [energy.Denoiser]. It stores the guided prediction in v. With AtPosterior it
-// stores the prediction of Denoiser instead, and returns an error unless q.Guided is set, because
-// then the caller does not apply the guidance.
+// Denoise stores the guided prediction in v. With AtPosterior it stores the prediction of Denoiser
+// instead, and returns an error unless q.Guided is set, because then the caller does not apply the
+// guidance. It implements [energy.Denoiser].
 func (g ClassifierGuided) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if g.AtPosterior && !q.Guided {
 		return fmt.Errorf("diffusion: ClassifierGuided: %w", errUnseen)
@@ -480,7 +480,7 @@ func (g ClassifierGuided) Denoise(ctx context.Context, v []float32, q energy.Noi
 	return nil
 }
 
-// Check implements [noise.Checked]. It returns an error if a field is invalid.
+// Check returns an error if a field is invalid; it implements [noise.Checked].
 func (g ClassifierGuided) Check() error {
 	if check.Nil(g.Denoiser) || check.Nil(g.Classifier) {
 		return fmt.Errorf("diffusion: ClassifierGuided: Denoiser and Classifier must be set")

@@ -56,8 +56,8 @@ type Masked struct {
 	FirstHitting bool
 }
 
-// Bind implements [Process]. It returns an error if Mask is not a level of the model or the
-// schedule is invalid.
+// Bind returns the steps of the process, or an error if Mask is not a level of the model or the
+// schedule is invalid. It implements [Process].
 func (p Masked) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
 	m, err := slots.NewAbsorbing("diffusion: Masked", p.Mask, p.Schedule, sites, levels)
 	if err != nil {
@@ -72,7 +72,7 @@ func (p Masked) Bind(_ context.Context, sites, levels int) (Steps[int32], error)
 // absorbing holds the methods that the steps of [Masked], [Ordered] and [Remask] share.
 type absorbing struct{ slots.Absorbing }
 
-// Intact implements [IntactSteps]. It sets x0 to x, with −1 at masked sites.
+// Intact sets x0 to x, with −1 at masked sites. It implements [IntactSteps].
 func (p *absorbing) Intact(x0, x []int32) {
 	for i, l := range x {
 		if x0[i] = l; l == p.Mask {
@@ -138,13 +138,13 @@ func (p *masked) reveal(t, s float64) float64 {
 	return fraction(p.Alpha(s)-at, 1-at)
 }
 
-// Reverse implements [Steps]. It reveals random masks, with tokens drawn from v.
+// Reverse reveals random masks, with tokens drawn from v. It implements [Steps].
 func (p *masked) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	return p.step(x, nil, v, t, s, r)
 }
 
-// Renoise implements [Renoiser]. It reveals random masks by setting them to the tokens of x0.
+// Renoise reveals random masks by setting them to the tokens of x0. It implements [Renoiser].
 func (p *masked) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, t, s, r)
 }
@@ -180,10 +180,10 @@ type firstHitting struct{ absorbing }
 // Reveals reports that a step reveals a single mask.
 func (p *firstHitting) Reveals() energy.Reveals { return energy.RevealsOne }
 
-// MaxSteps implements [Clocked]. It returns the number of sites.
+// MaxSteps returns the number of sites; it implements [Clocked].
 func (p *firstHitting) MaxSteps(int) int { return p.Sites }
 
-// Next implements [Steps]. It draws the random time at which the next mask is revealed.
+// Next draws the random time at which the next mask is revealed; it implements [Steps].
 func (p *firstHitting) Next(x []int32, t float64, _, _ int, r *sampler.Stream) float64 {
 	n := p.Left(x)
 	if n <= 1 {
@@ -194,13 +194,13 @@ func (p *firstHitting) Next(x []int32, t float64, _, _ int, r *sampler.Stream) f
 	return min(t, max(c.Time(1-hidden), math.SmallestNonzeroFloat64))
 }
 
-// Reverse implements [Steps]. It reveals one random mask, with a token drawn from v.
+// Reverse reveals one random mask, with a token drawn from v. It implements [Steps].
 func (p *firstHitting) Reverse(x []int32, _, v []float32, _, s float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	return p.step(x, nil, v, s, r)
 }
 
-// Renoise implements [Renoiser]. It reveals one random mask by setting it to the token of x0.
+// Renoise reveals one random mask by setting it to the token of x0. It implements [Renoiser].
 func (p *firstHitting) Renoise(x, x0 []int32, v []float32, _, s float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, s, r)
 }

@@ -64,8 +64,8 @@ type Ordered struct {
 	Greedy bool
 }
 
-// Bind implements [Process]. It returns an error if a field of the Ordered does not match the
-// shape.
+// Bind returns the steps of the process, or an error if a field of the Ordered does not match the
+// shape. It implements [Process].
 func (p Ordered) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
 	m, err := slots.NewAbsorbing("diffusion: Ordered", p.Mask, p.Schedule, sites, levels)
 	if err = cmp.Or(err,
@@ -112,14 +112,14 @@ func (p *ordered) part(b int, x []int32) []int32 {
 	return x[b*p.recipe.Block : min((b+1)*p.recipe.Block, len(x))]
 }
 
-// Reverse implements [Steps]. It draws a token from v for each mask and reveals those with the
-// highest scores.
+// Reverse draws a token from v for each mask and reveals those with the highest scores. It
+// implements [Steps].
 func (p *ordered) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	return p.step(x, nil, v, r)
 }
 
-// Renoise implements [Renoiser]. It sets the masks with the highest scores to the tokens of x0.
+// Renoise sets the masks with the highest scores to the tokens of x0. It implements [Renoiser].
 func (p *ordered) Renoise(x, x0 []int32, v []float32, _, _ float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, r)
 }

@@ -418,7 +418,7 @@ func (p *Particles) copy(dst, src int) {
 	}
 }
 
-// choose draws a particle by weight and returns its slot and the estimate of the sample; it
+// choose draws a particle by weight and returns its slot and the estimate of the sample. It
 // implements crowd.
 func (p *Particles) choose(g int) (slot int, logZ float64) {
 	d, w := p.run, p.logW(g)

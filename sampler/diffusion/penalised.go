@@ -70,11 +70,11 @@ type penalised struct {
 	back    []float64
 }
 
-// MaxSteps implements [Clocked]. It returns the largest number of steps of the guided process.
+// MaxSteps returns the largest number of steps of the guided process. It implements [Clocked].
 func (p *penalised) MaxSteps(steps int) int { return slots.MaxSteps(p.Steps, steps) }
 
-// Reverse implements [Steps]. It makes a step of the guided process and then subtracts the gradient
-// of the penalty.
+// Reverse makes a step of the guided process and then subtracts the gradient of the penalty. It
+// implements [Steps].
 func (p *penalised) Reverse(x []float32, raw, v []float32, t, s float64, r *sampler.Stream) error {
 	p.slope(raw, t)
 	if err := p.Steps.Reverse(x, raw, v, t, s, r); err != nil {

@@ -29,7 +29,8 @@ type Uniform struct {
 	Schedule noise.Schedule
 }
 
-// Bind implements [Process]. It returns an error if the schedule is invalid.
+// Bind returns the steps of the process, or an error if the schedule is invalid. It implements
+// [Process].
 func (p Uniform) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
 	c, err := noise.Resolve("diffusion: Uniform", p.Schedule)
 	if err = cmp.Or(checkShape("Uniform", sites, levels), err); err != nil {
@@ -44,10 +45,10 @@ type uniform struct {
 	levels   int // number V of levels
 }
 
-// Alpha implements [Steps]. It returns the signal level at time t.
+// Alpha returns the signal level at time t; it implements [Steps].
 func (p *uniform) Alpha(t float64) float64 { return p.schedule.Alpha(t) }
 
-// Prior implements [Steps]. It fills x with uniform tokens.
+// Prior fills x with uniform tokens; it implements [Steps].
 func (p *uniform) Prior(x []int32, r *sampler.Stream) {
 	for i := range x {
 		x[i] = int32(r.IntN(p.levels))
@@ -91,8 +92,8 @@ func (p *uniform) settle(v []float32, x []int32) {
 	}
 }
 
-// Condition implements [Renoiser]. It multiplies leave-one-out predictions by q(x_t,i | x_0,i) and
-// leaves full posteriors unchanged.
+// Condition multiplies leave-one-out predictions by q(x_t,i | x_0,i) and leaves full posteriors
+// unchanged. It implements [Renoiser].
 func (p *uniform) Condition(v []float32, x []int32, t float64, leaveOneOut bool) {
 	check.Len("diffusion", "v", len(v), len(x)*p.levels)
 	switch a := p.Alpha(t); {
@@ -126,8 +127,8 @@ func (p *uniform) Reweight(v []float32, xt, xs []int32, t, s float64) {
 	p.raise(v, xt, p.Alpha(t), -1)
 }
 
-// Posterior implements [Factorised]. It computes Σ_v p(v)·q(x_s = l | x_t, v) for every site and
-// token l, where p(v) is the predicted probability of the clean token v. With n(v) = q(x_t | v),
+// Posterior computes Σ_v p(v)·q(x_s = l | x_t, v) for every site and token l, where p(v) is the
+// predicted probability of the clean token v. It implements [Factorised]. With n(v) = q(x_t | v),
 // and V and α_{t|s} as in [Uniform], this equals
 //
 //	(α_{t|s}·1[l=x_t] + (1−α_{t|s})/V)·(α_s·p(l)/n(l) + (1−α_s)/V·Σ_v p(v)/n(v)).

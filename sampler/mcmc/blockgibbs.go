@@ -43,10 +43,10 @@ type BlockGibbs struct {
 // expensive to enumerate.
 const maxMembers = 1 << 16
 
-// Name implements [sampler.Named]. It returns "block-gibbs".
+// Name returns "block-gibbs"; it implements [sampler.Named].
 func (BlockGibbs) Name() string { return "block-gibbs" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (g BlockGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, levels, err := check.Shape("mcmc: BlockGibbs", m, chains, sampler.BlockSize)
 	if err != nil {
@@ -106,13 +106,13 @@ var (
 	_ sampler.Starter = (*blockGibbs)(nil)
 )
 
-// Step implements [sampler.Transition]. It calls ctl.Stop between blocks and, within a large block,
-// between batches of energies.
+// Step calls ctl.Stop between blocks and, within a large block, between batches of energies. It
+// implements [sampler.Transition].
 func (k *blockGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [sweep.Walker]. It makes n updates of chain s, each of which redraws one block.
+// Walk makes n updates of chain s, each of which redraws one block. It implements [sweep.Walker].
 func (k *blockGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	pending := &k.At.Info[s]
 	pending.Accept = 1

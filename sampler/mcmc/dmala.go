@@ -68,10 +68,10 @@ type DMALA struct {
 
 const defaultDMALAStep = 0.2 // initial step size, the middle of the paper's range for the Ising model
 
-// Name implements [sampler.Named]. It returns "dmala".
+// Name returns "dmala"; it implements [sampler.Named].
 func (DMALA) Name() string { return "dmala" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (d DMALA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	alpha, tuner, err := tune.Start("mcmc: DMALA", d.StepSize, defaultDMALAStep, d.Target)
 	l := langevin{alpha: alpha, preconditioner: d.Preconditioner, window: d.Window, within: d.Within, balance: d.Balance, exact: d.Exact, judged: true}

@@ -95,10 +95,10 @@ type DULA struct {
 // on the 4×4 torus and 0.021 on the 5×5 torus.
 const defaultDULAStep = 0.1
 
-// Name implements [sampler.Named]. It returns "dula".
+// Name returns "dula"; it implements [sampler.Named].
 func (DULA) Name() string { return "dula" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (d DULA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	d.StepSize = cmp.Or(d.StepSize, defaultDULAStep)
 	l := langevin{alpha: d.StepSize, preconditioner: d.Preconditioner, window: d.Window, minibatch: d.Minibatch, within: d.Within, balance: d.Balance, exact: d.Exact}

@@ -46,10 +46,10 @@ type DUPS struct {
 // at which the total variation distance on the 3×3 Ising torus is .014 and .007.
 const defaultDUPSStep = 0.1
 
-// Name implements [sampler.Named]. It returns "dups".
+// Name returns "dups"; it implements [sampler.Named].
 func (DUPS) Name() string { return "dups" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (d DUPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	d.StepSize = cmp.Or(d.StepSize, defaultDUPSStep)
 	p, err := langevin{alpha: d.StepSize, exact: d.Exact}.proposal(ctx, "DUPS", m, chains)
@@ -88,10 +88,10 @@ type DMAPS struct {
 	Exact bool
 }
 
-// Name implements [sampler.Named]. It returns "dmaps".
+// Name returns "dmaps"; it implements [sampler.Named].
 func (DMAPS) Name() string { return "dmaps" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (d DMAPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	alpha, tuner, err := tune.Start("mcmc: DMAPS", d.StepSize, defaultDMALAStep, d.Target)
 	p, unfit := langevin{alpha: alpha, exact: d.Exact}.proposal(ctx, "DMAPS", m, chains)

@@ -63,10 +63,10 @@ type Gibbs struct {
 	Scan Scan // order in which a step visits the sites; the zero value, Automatic, is the fastest
 }
 
-// Name implements [sampler.Named]. It returns "gibbs".
+// Name returns "gibbs"; it implements [sampler.Named].
 func (Gibbs) Name() string { return "gibbs" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	_, _, err := check.Shape("mcmc: Gibbs", m, chains, sampler.BlockSize)
 	if err = cmp.Or(err, g.Scan.check("Gibbs")); err != nil {

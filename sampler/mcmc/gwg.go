@@ -34,10 +34,10 @@ type GWG struct {
 	Flips int // number of changes that a step draws; 0 means 1
 }
 
-// Name implements [sampler.Named]. It returns "gwg".
+// Name returns "gwg"; it implements [sampler.Named].
 func (GWG) Name() string { return "gwg" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (g GWG) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	_, _, err := check.Shape("mcmc: GWG", m, chains, sampler.BlockSize)
 	if err = cmp.Or(err,
@@ -192,10 +192,10 @@ type LocallyBalanced struct {
 	Exact bool
 }
 
-// Name implements [sampler.Named]. It returns "locally-balanced".
+// Name returns "locally-balanced"; it implements [sampler.Named].
 func (LocallyBalanced) Name() string { return "locally-balanced" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (l LocallyBalanced) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	_, _, err := check.Shape("mcmc: LocallyBalanced", m, chains, sampler.BlockSize)
 	if err = cmp.Or(err, l.Balance.check("LocallyBalanced")); err != nil {

@@ -36,10 +36,10 @@ type Metropolis struct {
 	Scan Scan
 }
 
-// Name implements [sampler.Named]. It returns "metropolis".
+// Name returns "metropolis"; it implements [sampler.Named].
 func (Metropolis) Name() string { return "metropolis" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (m Metropolis) Kernel(ctx context.Context, model energy.Model, chains int) (sampler.Kernel, error) {
 	sites, _, err := check.Shape("mcmc: Metropolis", model, chains, sampler.BlockSize)
 	if m.Scan == Automatic {

@@ -59,10 +59,10 @@ type PairGibbs struct {
 	Updates int
 }
 
-// Name implements [sampler.Named]. It returns "pair-gibbs".
+// Name returns "pair-gibbs"; it implements [sampler.Named].
 func (PairGibbs) Name() string { return "pair-gibbs" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (p PairGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	updates, within, err := pairSettings(ctx, "PairGibbs", m, chains, p.Within, p.Updates)
 	if err != nil {
@@ -103,8 +103,8 @@ func (k *pairGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [sweep.Walker]. It makes n updates of chain s, each of which redraws one pair of
-// sites.
+// Walk makes n updates of chain s, each of which redraws one pair of sites. It implements
+// [sweep.Walker].
 func (k *pairGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	k.begin(x)
 	pending := &k.At.Info[s]

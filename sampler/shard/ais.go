@@ -28,7 +28,7 @@ type AIS struct {
 	Config anneal.AISConfig
 }
 
-// Kind implements [Run]. It returns "ais", the name of this kind of run.
+// Kind returns "ais", the name of this kind of run. It implements [Run].
 func (a AIS) Kind() string { return "ais" }
 
 // Size returns the number of chains of the run and the number of chains in a block. If

@@ -28,7 +28,7 @@ type Chains struct {
 	Names     []string // names of the functions; nil means f1, f2, …
 }
 
-// Kind implements [Run]. It returns "chains", the name of the elements.
+// Kind returns "chains", the name of the elements. It implements [Run].
 func (c Chains) Kind() string { return "chains" }
 
 // Size returns the number of chains of the run and the number of chains in a block. The latter is a

@@ -48,7 +48,7 @@ type Samples[S energy.Site] struct {
 	Names     []string // names of the functions; nil means f1, f2, …
 }
 
-// Kind implements [Run]. It returns "samples", the name of the elements.
+// Kind returns "samples", the name of the elements. It implements [Run].
 func (s Samples[S]) Kind() string { return "samples" }
 
 // Size returns the number of samples of the run and the number of samples in a block.

@@ -77,7 +77,7 @@ func (o Classes) Corrupt(x []int32, weight []float64, clean []int32, u float64, 
 	return o.Objective.Corrupt(x, weight, clean, u, r)
 }
 
-// Tell returns the label of a row, or −1 with probability Drop; it implements [Telling].
+// Tell returns the label of a row, or −1 with probability Drop. It implements [Telling].
 func (o Classes) Tell(row int, r *rand.Rand) int32 {
 	check.Index("train: Classes: Tell", "row", row, len(o.Labels))
 	check.Must("train: Classes: Tell", "r", r)

@@ -28,7 +28,8 @@ type Scheduled struct {
 	Counts []int
 }
 
-// Bind implements diffusion.Process. It returns an error if a field is out of range.
+// Bind returns the steps of the process, or an error if a field is out of range. It implements
+// diffusion.Process.
 func (p Scheduled) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
 	m, err := bind("Scheduled", p.Mask, p.Schedule, sites, levels)
 	if err != nil {
@@ -49,13 +50,13 @@ type random struct {
 	from, end, n int // the step reveals n of the sites with indices in [from, end)
 }
 
-// Reverse implements diffusion.Steps. It reveals random masks, with tokens drawn from v.
+// Reverse reveals random masks, with tokens drawn from v. It implements diffusion.Steps.
 func (p *random) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
 	return p.show(p.some(x, r), x, v, r)
 }
 
-// Renoise implements diffusion.Renoiser. It reveals random masks by setting them to the tokens of
-// x0.
+// Renoise reveals random masks by setting them to the tokens of x0. It implements
+// diffusion.Renoiser.
 func (p *random) Renoise(x, x0 []int32, _ []float32, _, _ float64, r *sampler.Stream) {
 	put(p.some(x, r), x, x0)
 }
@@ -74,7 +75,7 @@ type scheduled struct {
 	counts []int
 }
 
-// MaxSteps implements diffusion.Clocked. It returns the number of counts, but at most one per site.
+// MaxSteps returns the number of counts, but at most one per site. It implements diffusion.Clocked.
 func (p *scheduled) MaxSteps(int) int {
 	if p.counts == nil {
 		return p.Sites
@@ -82,7 +83,7 @@ func (p *scheduled) MaxSteps(int) int {
 	return min(len(p.counts), p.Sites)
 }
 
-// Next implements diffusion.Steps. It also sets the number of masks that the step reveals.
+// Next also sets the number of masks that the step reveals; it implements diffusion.Steps.
 func (p *scheduled) Next(x []int32, _ float64, step, _ int, _ *sampler.Stream) float64 {
 	left := p.Left(x)
 	p.n = 1
@@ -108,7 +109,8 @@ type Blocks struct {
 	Steps int
 }
 
-// Bind implements diffusion.Process. It returns an error if a field is out of range.
+// Bind returns the steps of the process, or an error if a field is out of range. It implements
+// diffusion.Process.
 func (p Blocks) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
 	m, err := bind("Blocks", p.Mask, p.Schedule, sites, levels)
 	if err = cmp.Or(err,
@@ -127,15 +129,15 @@ type blocks struct {
 	size, share int
 }
 
-// MaxSteps implements diffusion.Clocked. It returns the number of steps of all blocks.
+// MaxSteps returns the number of steps of all blocks; it implements diffusion.Clocked.
 func (p *blocks) MaxSteps(int) int {
 	full := (p.size + p.share - 1) / p.share
 	last := p.Sites % p.size
 	return p.Sites/p.size*full + (last+p.share-1)/p.share
 }
 
-// Next implements diffusion.Steps. It also selects the block and the number of masks that the step
-// reveals.
+// Next also selects the block and the number of masks that the step reveals. It implements
+// diffusion.Steps.
 func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
 	p.from = max(0, slices.Index(x, p.Mask)) / p.size * p.size
 	p.end = min(p.from+p.size, p.Sites)
@@ -161,7 +163,8 @@ type EntropyBound struct {
 	Bound    float64 // bound on the information in nats, ≥ 0
 }
 
-// Bind implements diffusion.Process. It returns an error if a field is out of range.
+// Bind returns the steps of the process, or an error if a field is out of range. It implements
+// diffusion.Process.
 func (p EntropyBound) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
 	m, err := bind("EntropyBound", p.Mask, p.Schedule, sites, levels)
 	if err = cmp.Or(err, check.If(!(p.Bound >= 0), "unmask: EntropyBound: Bound = %v, want ≥ 0", p.Bound)); err != nil {
@@ -177,7 +180,7 @@ type entropyBound struct {
 	h     []float64
 }
 
-// MaxSteps implements diffusion.Clocked. It returns the number of sites.
+// MaxSteps returns the number of sites; it implements diffusion.Clocked.
 func (p *entropyBound) MaxSteps(int) int { return p.Sites }
 
 // Next implements diffusion.Steps. The number of masks to reveal depends on the prediction, which
@@ -209,15 +212,15 @@ func (p *entropyBound) chosen(x []int32, v []float32) []int {
 	return p.order
 }
 
-// Reverse implements diffusion.Steps. It reveals the sites of the set U (see [EntropyBound]), with
-// tokens drawn from v.
+// Reverse reveals the sites of the set U (see [EntropyBound]), with tokens drawn from v. It
+// implements diffusion.Steps.
 func (p *entropyBound) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
 	return p.show(p.chosen(x, v), x, v, r)
 }
 
-// Renoise implements diffusion.Renoiser. It reveals the sites of the set U (see [EntropyBound]) by
-// setting them to the tokens of x0. U is computed from the entropies before the constraint is
-// applied, so it is the same as in Reverse.
+// Renoise reveals the sites of the set U (see [EntropyBound]) by setting them to the tokens of x0.
+// U is computed from the entropies before the constraint is applied, so it is the same as in
+// Reverse. It implements diffusion.Renoiser.
 func (p *entropyBound) Renoise(x, x0 []int32, v []float32, _, _ float64, _ *sampler.Stream) {
 	put(p.chosen(x, v), x, x0)
 }

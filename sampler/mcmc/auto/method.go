@@ -90,10 +90,10 @@ type Method struct {
 	Within constraint.Automaton
 }
 
-// Name implements [sampler.Named]. It returns "auto".
+// Name returns "auto"; it implements [sampler.Named].
 func (Method) Name() string { return "auto" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (a Method) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	const who = "auto: Method"
 	sites, levels, err := check.Shape(who, m, chains, sampler.BlockSize)

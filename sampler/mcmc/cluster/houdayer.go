@@ -44,10 +44,10 @@ type Houdayer struct {
 	Base sampler.Method
 }
 
-// Name implements [sampler.Named]. It returns "houdayer".
+// Name returns "houdayer"; it implements [sampler.Named].
 func (Houdayer) Name() string { return "houdayer" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (h Houdayer) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, levels, err := check.Shape("cluster: Houdayer", m, chains, sampler.BlockSize)
 	if err != nil {
@@ -153,13 +153,13 @@ func (k *houdayer) Start(x []int32, r *sampler.Stream) error {
 	return nil
 }
 
-// Allows implements [sampler.Confined]. It reports whether Base allows the state x.
+// Allows reports whether Base allows the state x; it implements [sampler.Confined].
 func (k *houdayer) Allows(x []int32) bool {
 	c, ok := sampler.As[sampler.Confined](k.base[0])
 	return !ok || c.Allows(x)
 }
 
-// Step implements [sampler.Transition]. It moves both replicas by Base and exchanges a cluster.
+// Step moves both replicas by Base and exchanges a cluster; it implements [sampler.Transition].
 func (k *houdayer) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	ctl = sampler.Control{Workers: ctl.Workers}
 	copy(k.was, x)
@@ -281,7 +281,7 @@ func (k *houdayer) settle(ctl sampler.Control, info []sampler.Info, x []int32) {
 	}
 }
 
-// Adapt implements [sampler.Adaptive]. It tunes the kernels of both replicas separately.
+// Adapt tunes the kernels of both replicas separately; it implements [sampler.Adaptive].
 func (k *houdayer) Adapt(info []sampler.Info, step, of int) {
 	for j, pending := range [2][]sampler.Info{info, k.second} {
 		if a, ok := sampler.As[sampler.Adaptive](k.base[j]); ok {
@@ -290,7 +290,7 @@ func (k *houdayer) Adapt(info []sampler.Info, step, of int) {
 	}
 }
 
-// Warning implements [sampler.Warner]. It returns the first warning of the replicas' kernels.
+// Warning returns the first warning of the replicas' kernels; it implements [sampler.Warner].
 func (k *houdayer) Warning() string {
 	for _, base := range k.base {
 		if w, ok := sampler.As[sampler.Warner](base); ok && w.Warning() != "" {
@@ -300,10 +300,10 @@ func (k *houdayer) Warning() string {
 	return ""
 }
 
-// AppendBinary implements [sampler.Transition]. It saves the second replicas and both kernels.
+// AppendBinary saves the second replicas and both kernels; it implements [sampler.Transition].
 func (k *houdayer) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
-// UnmarshalBinary implements [sampler.Transition]. It restores the output of AppendBinary.
+// UnmarshalBinary restores the output of AppendBinary; it implements [sampler.Transition].
 func (k *houdayer) UnmarshalBinary(b []byte) error {
 	err := wire.ReadFields(b, k.fields)
 	for j, base := range k.base {

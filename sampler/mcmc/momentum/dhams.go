@@ -78,11 +78,11 @@ type DHAMS struct {
 // defaultStep is the step size at which adaptation starts; few sites move with it.
 const defaultStep = 0.5
 
-// Name implements [sampler.Named]. It returns "dhams".
+// Name returns "dhams"; it implements [sampler.Named].
 func (DHAMS) Name() string { return "dhams" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains. The
-// model must have two levels or be energy.Ordinal.
+// Kernel returns a new kernel for the given number of chains. The model must have two levels or be
+// energy.Ordinal. It implements [sampler.Method].
 func (d DHAMS) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	s := settings{who: "DHAMS", persistence: d.Persistence, correction: d.Correction, relaxation: d.Relaxation}
 	if err := checkStep(s.who, d.StepSize); err != nil {

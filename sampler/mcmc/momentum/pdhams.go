@@ -68,11 +68,11 @@ func or(v, zero float64) float64 {
 	return v
 }
 
-// Name implements [sampler.Named]. It returns "pdhams".
+// Name returns "pdhams"; it implements [sampler.Named].
 func (PDHAMS) Name() string { return "pdhams" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains. The
-// model must have two levels or be energy.Ordinal.
+// Kernel returns a new kernel for the given number of chains. The model must have two levels or be
+// energy.Ordinal. It implements [sampler.Method].
 func (p PDHAMS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	s := settings{who: "PDHAMS", persistence: or(p.Persistence, defaultPersistence), correction: p.Correction, relaxation: or(p.Relaxation, defaultRelaxation)}
 	if err := checkStep(s.who, p.StepSize); err != nil {
