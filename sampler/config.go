@@ -36,18 +36,18 @@ type Config struct {
 	// it is 0, [Config.Block] chooses that number, which then depends on Chains. So do the step
 	// sizes that warm-up finds and, for some kernels, the random numbers that a chain uses.
 	//
-	// Set BlockChains to make runs with different numbers of chains agree bit for bit in the full
-	// blocks that they share. With BlockChains 4, for example, a run of 20 chains equals the first
-	// 20 chains of a run of 100.
+	// If two runs have the same BlockChains but different numbers of chains, they agree bit for bit
+	// in all full blocks that both have. With BlockChains 4, for example, a run of 20 chains equals
+	// the first 20 chains of a run of 100.
 	BlockChains int
 
 	// First and Count select a part of the run: chains First … First+Count−1. A Count of 0 means
 	// all chains from First on. The chains of a part get the same bits as in the whole run, so
 	// parts may run anywhere and in any order. [Config.Part] sets First and Count.
 	//
-	// Both must be multiples of the block size (see [Config.Block]), except that the last part may
-	// end with a smaller block. Observers and errors use the chain numbers of the whole run, but
-	// States, Info and Init begin with chain First.
+	// First and Count must be multiples of the block size (see [Config.Block]), except that the
+	// Count of the last part may be smaller. Observers and errors use the chain numbers of the
+	// whole run, but States, Info and Init begin with chain First.
 	First, Count int
 
 	// DrawsFile, if not empty, is the path of a file to which a Run writes every draw: state,
@@ -67,9 +67,10 @@ type Config struct {
 	// model is an energy.Supported, such states are repaired; for other models, set Init.
 	Init []int32
 
-	// Observe, if not nil, is called after every draw of every chain. Chains that move together
-	// (see [Config.Block]) call it one after the other, other chains concurrently. Observe should
-	// therefore accumulate into a slice indexed by chain, or protect shared data with a mutex.
+	// Observe, if not nil, is called after every draw of every chain. It is called for the chains
+	// of a block one after the other (see [Config.Block]), and for chains of different blocks
+	// concurrently. Observe should therefore accumulate into a slice indexed by chain, or protect
+	// shared data with a mutex.
 	Observe Observer
 
 	// Checkpoint makes Run save the chains to the file Path, as SaveFile does, unless Path is

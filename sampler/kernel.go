@@ -19,11 +19,11 @@ const BlockSize = session.BlockSize
 // whose zero value is the recommended setting.
 //
 // Checkpoints record the fields of this struct, and chains with other settings refuse to load the
-// checkpoint. Numbers and strings are compared by value, structs field by field, pointers by what
-// they point to, and languages of package constraint by the states that they contain. Functions are
-// compared by name if they are [Named]; functions without a name count as equal. A struct that only
-// embeds another method counts as that method, unless it has a different Name. Give it a Name of
-// its own if it moves chains differently.
+// checkpoint. Numbers and strings are compared by value, structs field by field, and pointers by
+// what they point to. Languages of package constraint, which are sets of states, are compared by
+// their members. Functions are compared by name if they are [Named]; functions without a name count
+// as equal. A struct that only embeds another method counts as that method, unless it has a
+// different Name. Give it a Name of its own if it moves chains differently.
 //
 // A method whose fields do not describe it fully should declare further settings in a method
 //
@@ -95,9 +95,9 @@ type Transition[S energy.Site] interface {
 	// It allocates nothing.
 	//
 	// A kernel whose steps take long calls ctl.Stop. Once Stop returns true, Step returns the
-	// number of steps completed so far, which is 0 in the middle of the first one. The states are
-	// then valid, and the next call continues bit for bit where this one stopped; AppendBinary
-	// saves the position. Other kernels may ignore ctl.
+	// number of steps completed so far, possibly 0. The states are then valid, and the next call
+	// continues bit for bit where this one stopped; AppendBinary saves the position. Other kernels
+	// may ignore ctl.
 	Step(ctl Control, info []Info, x []S, r []Stream) (done int)
 
 	// AppendBinary appends to b, for a checkpoint, what the kernel needs to continue bit for bit,
@@ -105,9 +105,9 @@ type Transition[S energy.Site] interface {
 	// checkpoint is loaded, instead of being restored; see [Base].
 	AppendBinary(b []byte) ([]byte, error)
 
-	// UnmarshalBinary restores what AppendBinary saved. The saved kernel must be of the same
-	// method, model and number of chains. If it had been Reset, Step may follow without a Reset;
-	// otherwise call Reset first, as for a new kernel.
+	// UnmarshalBinary restores what AppendBinary saved. The saved kernel must have had the same
+	// method, model and number of chains. If the saved kernel had been Reset, Step may be called
+	// next. Otherwise call Reset first, as for a new kernel.
 	UnmarshalBinary(b []byte) error
 }
 
@@ -134,9 +134,9 @@ type Control struct {
 	Workers int
 
 	// Company holds further blocks of the run. The kernel moves them together with its own block,
-	// by the same number of steps and under the same promise Unread. Only [Companion] kernels
-	// receive a Company. Each block gets the same bits as if it moved alone. If the kernel cannot
-	// move the other blocks at present, Step returns 0 and leaves all blocks unchanged.
+	// by the same number of steps. The promise Unread holds for all of them. Only [Companion]
+	// kernels receive a Company. Each block gets the same bits as if it moved alone. If the kernel
+	// cannot move the other blocks at present, Step returns 0 and leaves all blocks unchanged.
 	Company []Block
 }
 
@@ -199,8 +199,8 @@ func (b *Base) fields(f *wire.Fields) {
 // AppendBinary appends the values registered with Keep.
 func (b *Base) AppendBinary(to []byte) ([]byte, error) { return wire.AppendFields(to, b.fields) }
 
-// UnmarshalBinary restores the values registered with Keep. It returns an error if from has the
-// wrong length.
+// UnmarshalBinary restores the values registered with Keep. It returns an error if the argument
+// from has the wrong length.
 func (b *Base) UnmarshalBinary(from []byte) error {
 	size, err := b.AppendBinary(nil)
 	if err != nil {
@@ -213,8 +213,8 @@ func (b *Base) UnmarshalBinary(from []byte) error {
 }
 
 // As returns k itself if it is a T, or else the first T among the kernels that k wraps. T is an
-// interface such as [Lazy], or the type of a kernel. A kernel that wraps another one is a
-// [Wrapper]. It returns the wrapped kernel, or nil if it wraps nothing at present, by its method
+// interface such as [Lazy], or the type of a kernel. A kernel wraps another one if it is a
+// [Wrapper], that is, if it has the method
 //
 //	Unwrap() sampler.Transition[S]
 func As[T any, S energy.Site](k Transition[S]) (t T, ok bool) {

@@ -25,8 +25,8 @@ import (
 // maxEntries is the maximum of chains × sites; it keeps the sizes of all slices within an int.
 const maxEntries = min(math.MaxInt/16, 1<<40)
 
-// Runner runs Markov chains, on states of levels as [Chains] or on states of reals as
-// langevin.Chains. Its methods must not be called concurrently with each other.
+// Runner runs Markov chains. [Chains] is a Runner for states of integer levels, and langevin.Chains
+// is one for states of real numbers. Its methods must not be called concurrently with each other.
 type Runner[S energy.Site] struct {
 	cfg     Config // settings of the run; Init and Observe are nil, because their types depend on S
 	observe func(chain, draw int, x []S, info *Info)
@@ -46,10 +46,10 @@ type Runner[S energy.Site] struct {
 	err     error
 }
 
-// NewRunner returns a runner of the chains that the system describes. The chains start from init,
-// which holds one state per chain or one for all chains. If init is empty, the Start method of the
-// system draws the initial states. The observer observe may be nil. The fields Init and Observe of
-// cfg are ignored.
+// NewRunner returns a runner for the chains of the given system. The chains start from init, which
+// holds one state per chain or one for all chains. If init is empty, the Start method of the system
+// draws the initial states. The observer observe may be nil. The fields Init and Observe of cfg are
+// ignored.
 //
 // NewRunner returns an error if a Config field or an initial state is out of range, or if a method
 // of the system returns one.

@@ -331,9 +331,9 @@ func (r *SteppingStoneRunner) estimate(terms []term) LogZ {
 	return z
 }
 
-// Join combines r, the first finished part of a run, with the other finished parts. It returns the
-// estimate of the whole run, which has the same bits as that of an undivided run. The part r must
-// begin with chain 0, and every other part must begin where the previous one ends.
+// Join combines r, the first part of a run, with the other parts; all parts must be finished. It
+// returns the estimate of the whole run, with the same bits as if the run had not been divided. The
+// part r must begin with chain 0, and every other part must begin where the previous one ends.
 //
 // If a part belongs to another run, Join returns an error that names the setting that differs. It
 // also returns an error if there is a gap or an overlap, or if the last part ends before the run.

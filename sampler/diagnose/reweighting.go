@@ -231,10 +231,10 @@ func (w *Reweighting) Binder(name string, betas ...float64) ([]Average, error) {
 }
 
 // Function returns an estimate of g(mean) for each β. Here mean[k] is the expectation of the k-th
-// function after g. Each of these functions is called with the energy of a draw and the values
-// recorded at that draw, in the order of the functions of [NewReplicas]. To estimate Var(A), for
-// instance, pass the functions A and A², and let g return mean[1] − mean[0]². Function returns an
-// error if a β is outside the ladder or g is not finite there.
+// of the functions that follow g in the call. Each of these is called with the energy of a draw and
+// the values recorded at that draw, in the order of the functions of [NewReplicas]. To estimate
+// Var(A), for instance, pass the functions A and A², and let g return mean[1] − mean[0]². Function
+// returns an error if a β is outside the ladder or g is not finite there.
 func (w *Reweighting) Function(betas []float64, g func(mean []float64) float64, of ...func(energy float64, values []float64) float64) ([]Average, error) {
 	return w.curve("Function", betas, func(_ float64, mean []float64) float64 { return g(mean) }, of...)
 }

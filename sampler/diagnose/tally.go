@@ -297,7 +297,8 @@ type TallyConfig struct {
 	// Run identifies everything else that determines the draws, such as the name of a model and its
 	// arguments. Merge rejects a part with a different Run, Chains or Seed. Values of Run are
 	// compared in the same way as a checkpoint compares settings, see [sampler.Method]. If Run is
-	// [energy.Shaped], languages in it are compared by the states that they contain.
+	// [energy.Shaped], languages in it (sets of states of package constraint) are compared by their
+	// members.
 	Run any
 }
 

@@ -1126,8 +1126,8 @@ func (t *Trace) Summary() Summary {
 	return s
 }
 
-// Row returns the diagnostics of one function, or of "energy", "accept" or "moves". The errors are
-// those of [Trace.Values], but a streaming trace also has a row for each of its functions.
+// Row returns the diagnostics of one function, or of "energy", "accept" or "moves". It returns the
+// errors of [Trace.Values], except that a streaming trace is no error.
 func (t *Trace) Row(name string) (Row, error) {
 	if i := slices.Index(t.names, name); i >= 0 {
 		return t.row(i), nil

@@ -76,7 +76,7 @@ func (p *gaussian) Alpha(t float64) float64 { return p.schedule.Alpha(t) }
 // Prior fills x with standard normal noise.
 func (p *gaussian) Prior(x []float32, r *sampler.Stream) { normal.Fill(x, r) }
 
-// Next implements [Steps]. The times of the steps are evenly spaced.
+// Next returns the time after the next step. The times are evenly spaced. It implements [Steps].
 func (p *gaussian) Next(_ []float32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	return gridTime(step, steps)
 }

@@ -22,9 +22,9 @@ import (
 // the field Guided of energy.Noised.
 type Guide interface {
 	// Guidance returns the weight γ of the guidance as scale, and the source of the guidance. For
-	// [ClassifierFree] the source is a denoiser without the condition (the result unconditional).
-	// For [ClassifierGuided] it is a classifier (the result by). The other result is nil. Both are
-	// nil if the prediction already contains the guidance.
+	// [ClassifierFree] the source is a denoiser without the condition, returned as unconditional.
+	// For [ClassifierGuided] it is a classifier, returned as by. The other of these two results is
+	// nil. Both are nil if the prediction already contains the guidance.
 	Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier)
 }
 
@@ -348,8 +348,8 @@ func (g ClassifierFree) As(target any) bool {
 	return ok && energy.Give(target, m)
 }
 
-// Guidance implements [Guide]. With AtPosterior it returns Scale and Unconditional, otherwise zero
-// values.
+// Guidance returns Scale and Unconditional if AtPosterior is set, and zero values otherwise. It
+// implements [Guide].
 func (g ClassifierFree) Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier) {
 	if !g.AtPosterior {
 		return 0, nil, nil
@@ -446,8 +446,8 @@ func (g ClassifierGuided) As(target any) bool {
 	return ok && energy.Give(target, m)
 }
 
-// Guidance implements [Guide]. With AtPosterior it returns Scale and Classifier, otherwise zero
-// values.
+// Guidance returns Scale and Classifier if AtPosterior is set, and zero values otherwise. It
+// implements [Guide].
 func (g ClassifierGuided) Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier) {
 	if !g.AtPosterior {
 		return 0, nil, nil

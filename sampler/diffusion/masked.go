@@ -121,10 +121,10 @@ func (p *absorbing) posterior(dst, v []float32, x []int32, hide func(i int) floa
 // masked holds the steps of a [Masked] process on a grid. It keeps no state of a sample.
 type masked struct{ absorbing }
 
-// Reveals reports that a step reveals masks independently of each other.
+// Reveals returns [energy.RevealsEach], because a step reveals each mask independently.
 func (p *masked) Reveals() energy.Reveals { return energy.RevealsEach }
 
-// Next implements [Steps]. The times of the steps are evenly spaced.
+// Next returns the time after the next step. The times are evenly spaced. It implements [Steps].
 func (p *masked) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	return gridTime(step, steps)
 }
@@ -163,12 +163,12 @@ func (p *masked) step(x, x0 []int32, v []float32, t, s float64, r *sampler.Strea
 	return nil
 }
 
-// Reweight implements [Joint]. At each site revealed in the step it gives all weight to the
-// revealed token.
+// Reweight gives all weight to the revealed token, at each site that the step revealed. It
+// implements [Joint].
 func (p *masked) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
 
-// Posterior implements [Factorised]. A mask is revealed with the probability stated at [Masked],
-// and unmasked tokens do not change.
+// Posterior stores the distribution of every site after a step. A mask is revealed with the
+// probability stated at [Masked], and unmasked tokens do not change. It implements [Factorised].
 func (p *masked) Posterior(dst, v []float32, x []int32, t, s float64) {
 	p.posterior(dst, v, x, func(int) float64 { return 0 }, p.reveal(t, s))
 }
@@ -177,7 +177,7 @@ func (p *masked) Posterior(dst, v []float32, x []int32, t, s float64) {
 // sample.
 type firstHitting struct{ absorbing }
 
-// Reveals reports that a step reveals a single mask.
+// Reveals returns [energy.RevealsOne], because a step reveals a single mask.
 func (p *firstHitting) Reveals() energy.Reveals { return energy.RevealsOne }
 
 // MaxSteps returns the number of sites; it implements [Clocked].
@@ -225,8 +225,8 @@ func (p *firstHitting) step(x, x0 []int32, v []float32, s float64, r *sampler.St
 	return nil
 }
 
-// Reweight implements [Joint]. At the site revealed in the step it gives all weight to the revealed
-// token.
+// Reweight gives all weight to the revealed token, at the site that the step revealed. It
+// implements [Joint].
 func (p *firstHitting) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
 
 // rates implements jumping: a mask becomes level l at a rate ∝ p(x_0,i = l | x_t).

@@ -52,8 +52,8 @@ type Steps[S energy.Site] interface {
 	// Reverse replaces the state x = x_t by a draw of x_s, given a prediction of x_0. The argument
 	// raw is the prediction of the denoiser. The argument v is the projected prediction, or raw
 	// itself if there is no projection. Tokens are drawn from v independently for each site.
-	// Reverse may change v so that it agrees with x, for instance by removing the weight of a mask.
-	// The error is a *[PredictionError].
+	// Reverse may first change v so that it agrees with x, for instance by removing the weight of a
+	// mask. If no value can be drawn at a site, the error is a *[PredictionError].
 	Reverse(x []S, raw, v []float32, t, s float64, r *sampler.Stream) error
 }
 

@@ -122,8 +122,8 @@ func (p *remask) Prior(x []int32, r *sampler.Stream) {
 	clear(p.doubt)
 }
 
-// Next implements [Steps]. The times of the steps are evenly spaced, except that RemaskLoop pauses
-// at Hold.
+// Next returns the time after the next step. The times are evenly spaced, except that RemaskLoop
+// pauses at Hold. It implements [Steps].
 func (p *remask) Next(_ []int32, t float64, step, steps int, _ *sampler.Stream) float64 {
 	u := gridTime(step, steps)
 	if p.recipe.Rule != RemaskLoop || u == 0 {
@@ -234,8 +234,8 @@ func (p *remask) show(x []int32, v []float32, i int, l int32) {
 	p.doubt[i] = simd.Exp(-simd.Exp(float64(row[l]) - z[0]))
 }
 
-// Posterior uses the probabilities with which the step masks tokens and reveals masks. It
-// implements [Factorised].
+// Posterior stores the distribution of every site after a step that masks tokens and reveals masks.
+// It implements [Factorised].
 func (p *remask) Posterior(dst, v []float32, x []int32, t, s float64) {
 	k := p.rates(x, t, s)
 	p.posterior(dst, v, x, func(i int) float64 { return p.sigma(&k, i) }, k.reveal)

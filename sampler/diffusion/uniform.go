@@ -55,13 +55,13 @@ func (p *uniform) Prior(x []int32, r *sampler.Stream) {
 	}
 }
 
-// Next implements [Steps]. The times of the steps are evenly spaced.
+// Next returns the time after the next step. The times are evenly spaced. It implements [Steps].
 func (p *uniform) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	return gridTime(step, steps)
 }
 
-// Reverse implements [Steps]. At every site it draws a clean token from v and then the next token
-// given the clean one.
+// Reverse draws at every site a clean token from v and then the next token given the clean one. It
+// implements [Steps].
 func (p *uniform) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.levels)
 	b := p.bridge(t, s)
@@ -105,7 +105,7 @@ func (p *uniform) Condition(v []float32, x []int32, t float64, leaveOneOut bool)
 	}
 }
 
-// Renoise implements [Renoiser]. At every site it draws the next token given the clean token in x0.
+// Renoise draws at every site the next token given the clean token in x0. It implements [Renoiser].
 func (p *uniform) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
 	b := p.bridge(t, s)
 	for i, l := range x {
@@ -113,9 +113,9 @@ func (p *uniform) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.S
 	}
 }
 
-// Reweight implements [Joint]. For each level l it adds log q(x_s | x_t, l), which is larger at l =
-// x_s, where the token would be intact. It is smaller at l = x_t, because of the normaliser q(x_t |
-// l).
+// Reweight adds log q(x_s | x_t, l) to v for each site and level l. The term is larger at l = x_s,
+// where the token would be intact, and smaller at l = x_t, because of the normaliser q(x_t | l). It
+// implements [Joint].
 func (p *uniform) Reweight(v []float32, xt, xs []int32, t, s float64) {
 	check.Len("diffusion", "v", len(v), len(xs)*p.levels)
 	as := p.Alpha(s)

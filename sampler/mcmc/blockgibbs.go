@@ -27,10 +27,10 @@ import (
 // rest), in float64. A block of s sites takes levels^s evaluations. Blocks may overlap; sites that
 // are in no block never move.
 //
-// Within restricts the second form to a language: states outside it have weight zero, and the chain
-// leaves π restricted to the language invariant. The chain reaches the whole language only if its
-// states are connected by changes of single blocks. For a fixed count, for instance, overlapping
-// blocks of two or more sites must link all sites.
+// Within restricts the second form to a language, a set of allowed states. States outside it have
+// weight zero, and the chain leaves π restricted to the language invariant. The chain reaches the
+// whole language only if its states are connected by changes of single blocks. For a fixed count,
+// for instance, overlapping blocks of two or more sites must link all sites.
 type BlockGibbs struct {
 	Blocks [][]int // lists of the sites of each block, in the order of visits
 
@@ -106,8 +106,8 @@ var (
 	_ sampler.Starter = (*blockGibbs)(nil)
 )
 
-// Step calls ctl.Stop between blocks and, within a large block, between batches of energies. It
-// implements [sampler.Transition].
+// Step visits all blocks once. It calls ctl.Stop between blocks and, within a large block, between
+// batches of energies. It implements [sampler.Transition].
 func (k *blockGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.Make(ctl, k, info, x, r)
 }

@@ -52,8 +52,8 @@ func (s Scan) check(method string) error {
 //
 //	p(x_i = l | rest) ∝ exp(−E(x with x_i = l)).
 //
-// A step is a sweep, with as many updates as there are sites. On weakly coupled sparse models it is
-// the method to beat.
+// A step is a sweep: it makes as many updates as there are sites. On weakly coupled sparse models
+// Gibbs is hard to beat.
 //
 // Two-level pair models, and Ising and Potts models, have kernels that redraw many sites or chains
 // at a time. These kernels round conditional probabilities to multiples of 2⁻⁵³ or finer, and

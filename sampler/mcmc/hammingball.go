@@ -117,9 +117,9 @@ func (k *hammingBall) Reset(ctl sampler.Control, x []int32) error {
 	return k.Locals.Reset(ctl, x)
 }
 
-// Step calls ctl.Stop between batches of energies. An interrupted update begins again from the same
-// position of the stream and reuses the energies already computed. It implements
-// [sampler.Transition].
+// Step makes HammingBall.Updates updates of each chain. It calls ctl.Stop between batches of
+// energies. An interrupted update begins again from the same position of the stream and reuses the
+// energies already computed. It implements [sampler.Transition].
 func (k *hammingBall) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.Make(ctl, k, info, x, r)
 }

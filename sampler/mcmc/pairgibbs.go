@@ -97,8 +97,8 @@ var (
 	_ sampler.Starter = (*pairGibbs)(nil)
 )
 
-// Step implements [sampler.Transition]. An update that was stopped starts over in the next call
-// and is not stopped again.
+// Step redraws PairGibbs.Updates pairs of sites. An update that was stopped starts over in the next
+// call and is not stopped again. It implements [sampler.Transition].
 func (k *pairGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.Make(ctl, k, info, x, r)
 }

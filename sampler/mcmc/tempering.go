@@ -179,8 +179,9 @@ func (k *tempering) Adapt(_ []sampler.Info, step, of int) {
 	}
 }
 
-// AppendBinary first resets the kernels for which a step or a new ladder has left a Reset pending.
-// That does not change the results of later steps. It implements [sampler.Transition].
+// AppendBinary saves the ladder, the replicas and their kernels; it implements
+// [sampler.Transition]. It first resets the kernels that a step or a new ladder left to be Reset.
+// This does not change the results of later steps.
 func (k *tempering) AppendBinary(b []byte) ([]byte, error) {
 	if k.behind {
 		if err := k.resetBases(sampler.Control{}); err != nil {
@@ -238,8 +239,8 @@ func (k *tempering) restore(betas []float64) error {
 	return k.build(k.ctx, betas)
 }
 
-// UnmarshalBinary may build new kernels, for the ladder in the checkpoint. It implements
-// [sampler.Transition].
+// UnmarshalBinary restores the output of AppendBinary. It builds new kernels for the ladder in the
+// checkpoint. It implements [sampler.Transition].
 func (k *tempering) UnmarshalBinary(b []byte) error {
 	betas := make([]float64, len(k.betas))
 	if err := wire.ReadFields(b, func(f *wire.Fields) { k.fields(f, betas) }); err != nil {
@@ -335,7 +336,8 @@ func (k *tempering) states(j int) []int32 {
 	return k.x[j*n : (j+1)*n]
 }
 
-// Start implements [sampler.Starter]. The kernel of β = 1 chooses the state, if it is a Starter.
+// Start lets the kernel of β = 1 choose the initial state, if it is a Starter. It implements
+// [sampler.Starter].
 func (k *tempering) Start(x []int32, r *sampler.Stream) error {
 	if s, ok := sampler.As[sampler.Starter](k.kernels[0]); ok {
 		return s.Start(x, r)

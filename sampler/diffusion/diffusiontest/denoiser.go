@@ -67,8 +67,7 @@ type RealDenoiserOptions struct {
 	// It should not share code with the denoiser.
 	Mean func(x []float32, alpha float64) []float64
 
-	// Tolerance is the largest allowed error of a mean, relative to 1 + its size; 0 means
-	// 2⁻¹⁶.
+	// Tolerance is the largest allowed error of a mean, relative to 1 + |mean|; 0 means 2⁻¹⁶.
 	Tolerance float64
 
 	// Rounding is the largest allowed relative difference between the prediction for a state

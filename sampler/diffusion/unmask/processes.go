@@ -83,7 +83,8 @@ func (p *scheduled) MaxSteps(int) int {
 	return min(len(p.counts), p.Sites)
 }
 
-// Next also sets the number of masks that the step reveals; it implements diffusion.Steps.
+// Next returns the time after the next step, and sets the number of masks that the step reveals. It
+// implements diffusion.Steps.
 func (p *scheduled) Next(x []int32, _ float64, step, _ int, _ *sampler.Stream) float64 {
 	left := p.Left(x)
 	p.n = 1
@@ -183,9 +184,9 @@ type entropyBound struct {
 // MaxSteps returns the number of sites; it implements diffusion.Clocked.
 func (p *entropyBound) MaxSteps(int) int { return p.Sites }
 
-// Next implements diffusion.Steps. The number of masks to reveal depends on the prediction, which
-// does not exist yet. Next therefore returns the time at which one mask fewer would be left. If a
-// sample has no masks, its last step changes nothing.
+// Next returns the time at which one mask fewer would be left. How many masks the step reveals
+// depends on the prediction, which does not exist yet. If a sample has no masks, its last step
+// changes nothing. It implements diffusion.Steps.
 func (p *entropyBound) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
 	return p.after(p.Left(x) - 1)
 }

@@ -73,8 +73,8 @@ func (k *kernel) StepSize() float64 {
 	return 0
 }
 
-// Warning implements [sampler.Warner]. After the choice it returns the warnings of the trials and
-// of the chosen kernel.
+// Warning returns, after the choice, the warnings of the trials and of the chosen kernel. It
+// implements [sampler.Warner].
 func (k *kernel) Warning() string {
 	if k.phase != decided {
 		return ""

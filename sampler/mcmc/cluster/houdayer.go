@@ -117,8 +117,9 @@ var (
 
 func (k *houdayer) state(x []int32, s int) []int32 { return x[s*k.sites : (s+1)*k.sites] }
 
-// Reset implements [sampler.Transition]. On the first call the second replica y becomes a copy of
-// x. On later calls y is kept, unless it now has probability zero or Base cannot start from it.
+// Reset evaluates the states x of the chains; it implements [sampler.Transition]. On the first call
+// the second replica y becomes a copy of x. On later calls y is kept, unless it now has probability
+// zero or Base cannot start from it.
 func (k *houdayer) Reset(ctl sampler.Control, x []int32) error {
 	ctl = sampler.Control{Workers: ctl.Workers}
 	k.renew = [2]bool{}
@@ -145,7 +146,8 @@ func (k *houdayer) Reset(ctl sampler.Control, x []int32) error {
 	return k.base[1].Reset(ctl, k.y)
 }
 
-// Start implements [sampler.Starter]. If Base is a Starter, it chooses the state.
+// Start lets the kernel of Base choose the initial state, if that is a Starter. It implements
+// [sampler.Starter].
 func (k *houdayer) Start(x []int32, r *sampler.Stream) error {
 	if s, ok := sampler.As[sampler.Starter](k.base[0]); ok {
 		return s.Start(x, r)
