@@ -19,9 +19,9 @@ import (
 //
 //	E(x) = c·(Σ_k w_k E_k(x) + b)  if every fixed site has its fixed level, and +Inf otherwise,
 //
-// with weights w_k, an offset b and a factor c. [Sum], [Scale] and [Clamp] return an Affine, and a
-// dual.Lagrangian is one, too. The terms are added in the order of the parts. A state that has
-// probability zero in one part has probability zero in the Affine. An Affine of an Affine is
+// with weights w_k, an offset b and a factor c. [Sum], [Scale] and [Clamp] return an Affine. A
+// dual.Lagrangian is also an Affine. The terms are added in the order of the parts. A state that
+// has probability zero in one part has probability zero in the Affine. An Affine of an Affine is
 // flattened into one sum of parts, unless this would change how sums are rounded.
 //
 // The optional interfaces that an Affine supports depend on its parts; [Affine.As] lists them. An
@@ -601,9 +601,9 @@ func changing[T Incremental](a *Affine, from func(T) changes) (c affineChanges, 
 // part.
 func (a affineChanges) CacheLen() int { return a.cache }
 
-// FieldFrom stores the energies of the states y in e and their fields in h, given the cache of
-// earlier states. The incremental part uses the cache; all other parts are evaluated from scratch.
-// It implements [Incremental].
+// FieldFrom stores the energies of the states y in e and their fields in h. It evaluates the
+// incremental part from the cache of earlier states, and all other parts from scratch. It
+// implements [Incremental].
 func (a affineChanges) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	if a.at > 0 && a.weight[a.at] == 0 { // addTables skips a part of weight 0
 		a.from(e, h, next, y, cache, x)
@@ -626,8 +626,8 @@ type affineProposals struct {
 	cheap affineChanges
 }
 
-// ProposalFrom does the same as FieldFrom, but with the cheaper, approximate field that the
-// incremental part offers for proposals. It implements mcmc.Proposing.
+// ProposalFrom does the same as FieldFrom, but uses a cheaper, approximate field of the incremental
+// part. Samplers use this field only for proposals. It implements mcmc.Proposing.
 func (a affineProposals) ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	a.cheap.FieldFrom(e, h, next, y, cache, x)
 }
@@ -675,9 +675,9 @@ func (a affineLocal) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move updates d, the table stored by Locals, when x_site changes to the level given by the
-// argument to. It adds the weighted sum of the parts' updates. In the row of a fixed site, an
-// update only adds a constant to the one finite entry. It implements [Local].
+// Move updates the table d that Locals stored, when x_site changes to the level given by the
+// argument to. It adds the weighted sum of the parts' updates. At a fixed site, an update adds only
+// a constant to the one finite entry. It implements [Local].
 func (a affineLocal) Move(d []float64, site int, to int32, x []int32) {
 	if a.factor == 1 {
 		a.move(d, site, to, x)
@@ -764,8 +764,8 @@ type affineWindow struct {
 	m []Windowed
 }
 
-// Window stores the weighted sum of the parts' windows in g and the energies in e. It implements
-// [Windowed].
+// Window stores in g the energy differences for the levels at most w from the current level, as the
+// weighted sum over the parts. It stores the energies in e. It implements [Windowed].
 func (a affineWindow) Window(e []float64, g []float32, x []int32, w int) {
 	a.addTables(e, g, func(k int, e []float64, g []float32) { a.m[k].Window(e, g, x, w) })
 	a.energies(e, x)
@@ -797,9 +797,9 @@ func (a *Affine) asStochastic(p *Stochastic) bool {
 	return known && Give(p, Stochastic(s))
 }
 
-// Estimate stores in g the weighted sum of the parts' estimates of the table of differences. The
-// parts draw from src one after the other, so their estimates are independent. The rows of fixed
-// sites are exact. It implements [Stochastic].
+// Estimate stores in g an estimate of the table of differences, the weighted sum of the parts'
+// estimates. The parts draw from src one after the other, so their estimates are independent. The
+// rows of fixed sites are exact. It implements [Stochastic].
 func (a affineEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 	b := scratch.Float32s.Get(len(g))
 	defer scratch.Float32s.Put(b)
@@ -994,8 +994,8 @@ type affineVarying struct {
 	changing []Varying // parts that are Varying themselves
 }
 
-// Version returns a number that differs after every change of the weights or of a [Varying] part.
-// It implements [Varying].
+// Version returns a number that is different after every change of the weights or of a [Varying]
+// part. It implements [Varying].
 func (a affineVarying) Version() uint64 {
 	v := a.version
 	for _, m := range a.changing {
@@ -1141,8 +1141,9 @@ func (a *Affine) uniform(of func(m Model) (uniform, bool), site func(row []float
 // affineTorus implements [Toroidal] for an Affine.
 type affineTorus struct{ *Affine }
 
-// Torus returns the number of columns of the lattice and the weighted sum of the parts' energy
-// differences. It implements [Toroidal].
+// Torus returns the number of columns of the lattice, and the energy difference of a flip for each
+// number of neighbours at level 1. The difference is the weighted sum over the parts. It implements
+// [Toroidal].
 func (a affineTorus) Torus() (cols int, d [5]float64, ok bool) {
 	u, ok := a.uniform(torus, func(row []float64) []float64 { return slices.Repeat([]float64{row[1] - row[0]}, len(d)) })
 	if !ok || len(u.edges.adj) == 0 {
@@ -1358,8 +1359,8 @@ type affineLayerChanges struct {
 func (a affineLayerChanges) CacheLen() int { return a.m.CacheLen() }
 
 // HiddenFieldFrom stores in e the energies of the states y, and in f the log-odds of their hidden
-// units, given the cache of earlier states. The bipartite part uses the cache; all other parts are
-// evaluated from scratch. It implements [IncrementalBipartite].
+// units. It evaluates the bipartite part from the cache of earlier states, and all other parts from
+// scratch. It implements [IncrementalBipartite].
 func (a affineLayerChanges) HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32) {
 	a.add64(e, a.offset, func(k int, e []float64) {
 		if k == a.hidden.at {
@@ -1400,7 +1401,7 @@ func (a *Affine) factored() (parts []Factored, ok bool) {
 	return parts, true
 }
 
-// Factors returns the factors of all parts, multiplied by their weights. It adds a constant for the
+// Factors returns the tables of all parts, multiplied by their weights. It adds a table with the
 // offset and, for every fixed site, a table that forbids the site's other levels. It implements
 // [Factored].
 func (a affineFactors) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {

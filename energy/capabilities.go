@@ -37,8 +37,8 @@ type Binary interface {
 	Field(e []float64, h []float32, x []int32)
 }
 
-// Stochastic is implemented by models that estimate their table of differences (see
-// [Differentiable]) from a random part of their data.
+// Stochastic is implemented by models that can estimate their table of differences (see
+// [Differentiable]) from a random part of the data on which they depend.
 type Stochastic interface {
 	Model
 
@@ -68,8 +68,8 @@ type Conditional interface {
 type Local interface {
 	Conditional
 
-	// Locals stores the table of single-site energies of the single state x in d. For every
-	// site i and level l,
+	// Locals stores in d the table of single-site energies of one state x. For every site i and
+	// level l,
 	//
 	//	d[i·levels+l] = E(x with x_i = l) + c_i,
 	//
@@ -103,8 +103,8 @@ type Toroidal interface {
 	Model
 
 	// Torus returns the number of columns of the row-major lattice, and the exact energy
-	// differences d[k] = E(x_i=1) − E(x_i=0). The index k = 0, …, 4 is the number of neighbours of
-	// site i that have level 1. ok is false if the model has no such description.
+	// differences d[k] = E(x_i=1) − E(x_i=0) of a site i with k = 0, …, 4 neighbours at level 1. ok
+	// is false if the model cannot be described in this way.
 	Torus() (cols int, d [5]float64, ok bool)
 }
 
@@ -119,7 +119,7 @@ type Matching interface {
 	//	E(x) = −J Σ_{edges ij} [x_i = x_j] − Σ_i h[x_i],
 	//
 	// where the edges are those of Graph and [·] is 1 if true and 0 if false. h must not be
-	// modified. ok is false if the model has no such description.
+	// modified. ok is false if the model cannot be described in this way.
 	Matching() (coupling float64, field []float64, ok bool)
 }
 
@@ -162,8 +162,8 @@ type Factored interface {
 	Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool)
 }
 
-// WidthError reports that exact sums over the graph of a [Factored] model would exceed the memory
-// allowed, because the tree-width of the graph is too large.
+// WidthError reports that exact sums over a [Factored] model would take more memory than allowed,
+// because the tree-width of its graph is too large.
 type WidthError struct {
 	Variables  int
 	LowerBound float64 // lower bound on the width, valid for every elimination order

@@ -42,7 +42,7 @@ type Noised[S Site] struct {
 	// if Guided is false.
 	Guided bool
 
-	// Reveals states how the caller reveals masked tokens, for denoisers that need to know it.
+	// Reveals states how the caller reveals masked tokens. Most denoisers ignore it; see [Reveals].
 	Reveals Reveals
 
 	// Meta is data of the user for the denoiser, such as a prompt. Diffusions pass it on
@@ -162,7 +162,7 @@ type SelfExcluding interface {
 	LeaveOneOut() bool
 }
 
-// Timeless is implemented by denoisers that can report that their predictions depend on the states
+// Timeless is implemented by denoisers that report whether their predictions depend on the states
 // alone, that is, on the fields X and Clean of [Noised].
 type Timeless interface {
 	// TimeFree reports whether predictions depend on X and Clean alone.

@@ -91,8 +91,8 @@ type windowTable struct {
 	m Windowed
 }
 
-// Gradient stores the table of differences in g, computed from windows of half-width levels−1,
-// which include every level. Row i of the table is the part of the window of site i that begins at
+// Gradient stores the table of differences in g, computed from windows of half-width levels−1.
+// These include every level: row i of the table is the part of the window of site i that begins at
 // column levels−1−x_i. It implements [Differentiable].
 func (t windowTable) Gradient(e []float64, g []float32, x []int32) {
 	_, levels := t.m.Shape()

@@ -46,8 +46,8 @@ var _ energy.Scored = (*Mixture)(nil)
 // must be > 0 and need not add up to 1. means holds components × sites numbers, row-major.
 // variances has the same layout or holds one number per component. The arguments are copied.
 //
-// NewDiagonal returns an error unless lengths fit, weights and variances are positive, and every
-// number is finite.
+// NewDiagonal returns an error if lengths do not fit, a weight or variance is not positive, or a
+// number is not finite.
 func NewDiagonal(weights, means, variances []float64) (*Mixture, error) {
 	const name = "NewDiagonal"
 	k := len(weights)
@@ -632,8 +632,8 @@ func (m *Mixture) scatter(x []float32, centre, variance []float64, k int, src ra
 // on both x_t and the equations.
 //
 // Where returns an error if R has no row, lengths do not fit, or a number is not finite. It also
-// returns an error if some combination of rows has a fixed value under a component. Linearly
-// dependent rows always cause this error.
+// returns an error if RC_kRᵀ is singular for a component k, as it always is if rows of R are
+// linearly dependent.
 func (m *Mixture) Where(rows, values []float64) (given *Mixture, logp float64, err error) {
 	n, q := m.sites, len(values)
 	switch {

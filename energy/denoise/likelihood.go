@@ -27,10 +27,10 @@ import (
 // over the choice of orders is q.
 //
 // Likelihood is an energy.Model with E(x) = −log q(x) in nats and partition function 1. Use it to
-// form ratios of networks (unlearn.Ratio, unlearn.LogRatio, unlearn.Experts). Evaluating a state
-// takes sites·K predictions. States that contain the mask have energy +Inf. An energy of NaN means
-// that the denoiser failed or has no prediction. A Likelihood is safe for concurrent use if the
-// denoiser is.
+// form ratios of the likelihoods of networks (unlearn.Ratio, unlearn.LogRatio, unlearn.Experts).
+// Evaluating a state takes sites·K predictions. States that contain the mask have energy +Inf. An
+// energy of NaN means that the denoiser failed or has no prediction. A Likelihood is safe for
+// concurrent use if the denoiser is.
 type Likelihood struct {
 	base          energy.Denoiser[int32]
 	mask          int32

@@ -99,10 +99,10 @@ func (l *RealLikelihood) predict(ctx context.Context, d energy.Denoiser[float32]
 }
 
 // LogProb stores an estimate of log q(x) for each state x in logp, in nats. If se is not nil, it
-// receives the standard error of each estimate due to the random paths, estimated from the spread
-// of their ratios. It is +Inf for a single path. The ratios have a heavy tail, so a standard error
-// above about 0.5 is unreliable. LogProb returns an error of ctx or of the denoiser. It panics if
-// the lengths do not match.
+// receives the standard error of each estimate. The error is due to the random paths and is
+// estimated from the spread of their ratios. It is +Inf for a single path. The ratios have a heavy
+// tail, so a standard error above about 0.5 is unreliable. LogProb returns an error of ctx or of
+// the denoiser. It panics if the lengths do not match.
 func (l *RealLikelihood) LogProb(ctx context.Context, logp, se []float64, x []float32) error {
 	n := check.Rows("denoise", "x", len(x), l.sites)
 	check.Len("denoise", "logp", len(logp), n)

@@ -12,8 +12,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Tempered makes the predictions of a denoiser of tokens sharper. It works with any process,
-// projection and guidance of a diffusion. It changes each row of log-weights v in this order:
+// Tempered makes the predictions of a denoiser of tokens sharper: likely tokens become more likely.
+// It works with any process, projection and guidance of a diffusion. It changes each row of
+// log-weights v in this order:
 //
 //	remove the levels in Without,
 //	divide v by Temperature,

@@ -170,8 +170,8 @@ func (m *Ising) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Locals stores in d, for every site, the energies of levels 0 and 1 relative to that of level 0.
-// It implements [energy.Local].
+// Locals stores in d, for every site, the energies of levels 0 and 1 relative to the energy of
+// level 0. It implements [energy.Local].
 func (m *Ising) Locals(d []float64, x []int32) {
 	check.Len("model", "x", len(x), m.sites)
 	check.Len("model", "d", len(d), 2*len(x))
@@ -180,9 +180,9 @@ func (m *Ising) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move updates the table d of [Ising.Locals] for a change of one site. The table holds running
-// sums, so over many moves rounding may add up to a few units in the last place. With integer
-// parameters it stays exact. It implements [energy.Local].
+// Move updates the table d that [Ising.Locals] stored, before one site changes. The table holds
+// running sums, so over many moves rounding may add up to a few units in the last place. With
+// integer parameters it stays exact. It implements [energy.Local].
 func (m *Ising) Move(d []float64, site int, to int32, x []int32) {
 	check.Len("model", "x", len(x), m.sites)
 	check.Len("model", "d", len(d), 2*len(x))
@@ -200,9 +200,9 @@ func (m *Ising) Graph() (start, adj []int32) {
 	return g.start, g.adj
 }
 
-// Torus returns the number of columns and the energy differences of a site. ok is true on a
-// [Lattice] of two dimensions with sides of at least 3 and a uniform field. It implements
-// [energy.Toroidal].
+// Torus returns the number of columns of the lattice, and the energy difference of a flip for each
+// number of neighbours at level 1. ok is true on a [Lattice] of two dimensions with sides of at
+// least 3 and a uniform field. It implements [energy.Toroidal].
 func (m *Ising) Torus() (cols int, d [5]float64, ok bool) {
 	if m.grid == nil || len(m.grid.sides) != 2 || m.grid.degree != 4 || m.fields != nil {
 		return 0, d, false

@@ -451,8 +451,8 @@ type pottsLearner struct {
 }
 
 // Learn returns a copy of the Potts model whose parameters can change. The parameters are a
-// coupling for each edge ij, in the order of Graph.Edges and initially J·w_ij, followed by the
-// field of each level. It implements [energy.Learnable].
+// coupling for each edge, in the order of Graph.Edges, followed by the field of each level.
+// Initially the coupling of edge ij is J·w_ij. It implements [energy.Learnable].
 func (m *Potts) Learn() (energy.Parametric, error) {
 	own, edge := m.topology.owned()
 	l := &pottsLearner{Potts: &Potts{topology: own, graph: own, levels: m.levels, coupling: 1, field: slices.Clone(m.field)}, edge: edge}

@@ -158,9 +158,9 @@ func (m *Potts) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move updates the table d of [Potts.Locals] for a change of one site. The table holds running
-// sums, so over many moves rounding may add up to a few units in the last place. With integer
-// parameters it stays exact. It implements [energy.Local].
+// Move updates the table d that [Potts.Locals] stored, before one site changes. The table holds
+// running sums, so over many moves rounding may add up to a few units in the last place. With
+// integer parameters it stays exact. It implements [energy.Local].
 func (m *Potts) Move(d []float64, site int, to int32, x []int32) {
 	check.Index("model", "to", int(to), len(m.field))
 	check.Index("model", "site", site, len(x))

@@ -31,10 +31,10 @@ import (
 // A Quadratic is immutable and safe for concurrent use. After the first calls, its methods allocate
 // nothing.
 //
-// With two levels and a dense matrix, the couplings Q_ij + Q_ji are rounded once, to multiples of
-// 2^(e−52). 2^e is the power of two above the largest sum of their magnitudes in a row. Sums of
-// couplings are then exact in any order. So energies and fields depend on the state alone, not on
-// earlier states, and are the same on every machine.
+// With two levels and a dense matrix, the couplings Q_ij + Q_ji are rounded once so that sums of
+// them are exact in any order. So energies and fields depend on the state alone, not on earlier
+// states, and are the same on every machine. The couplings become multiples of 2^(e−52), where 2^e
+// is the power of two above the largest sum of their magnitudes in a row.
 type Quadratic struct {
 	couplings couplings
 	// Couplings for fast updates of a dense matrix with two levels; otherwise nil.
@@ -257,9 +257,9 @@ func (m *Quadratic) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move updates the table d of [Quadratic.Locals] for a change of one site. The table holds running
-// sums, so over many moves rounding may add up to a few units in the last place. With integer
-// parameters it stays exact. It implements [energy.Local].
+// Move updates the table d that [Quadratic.Locals] stored, before one site changes. The table holds
+// running sums, so over many moves rounding may add up to a few units in the last place. With
+// integer parameters it stays exact. It implements [energy.Local].
 func (m *Quadratic) Move(d []float64, site int, to int32, x []int32) {
 	check.Index("model", "to", int(to), len(m.values))
 	check.Index("model", "site", site, len(x))
@@ -630,7 +630,7 @@ func (m denseQuadratic) Field(e []float64, h []float32, x []int32) {
 	m.evaluate(e, h, nil, x, nil, nil)
 }
 
-// CacheLen returns the number of float64s cached per state: a sum of couplings for each site, and
+// CacheLen returns the number of float64s cached per state: one sum of couplings for each site, and
 // padding. It implements [energy.Incremental].
 func (m denseQuadratic) CacheLen() int { return len(m.fast.panels.origin) }
 

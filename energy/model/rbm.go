@@ -28,11 +28,11 @@ import (
 //
 // # Reproducibility
 //
-// NewRBM rounds the weights of a hidden unit, and the biases of the visible units, once. They
-// become multiples of 2^(e−52), where 2^e is the power of two above the sum of their magnitudes
-// (including that of the hidden bias). Magnitudes above 2^(e−29) are already multiples. All sums
-// for a and b_vᵀv are then exact in float64, in any order. So they depend on the state alone, not
-// on earlier states, and are the same on every machine.
+// NewRBM rounds weights and biases once so that all sums for a and b_vᵀv are exact in float64, in
+// any order. The sums therefore depend on the state alone, not on earlier states, and are the same
+// on every machine. The weights and the bias of each hidden unit become multiples of 2^(e−52),
+// where 2^e is the power of two above the sum of their magnitudes. The biases of the visible units
+// are rounded in the same way. Magnitudes above 2^(e−29) do not change.
 //
 // The same holds for energies, which round a to float32 and continue in float64. It also holds for
 // VisibleField, which adds weights to b_v in float32 in a fixed order. Field, Gradient and
@@ -232,7 +232,7 @@ func (m *RBM) Tempered(beta float64) (energy.Model, error) {
 }
 
 // CacheLen returns the number of float64s cached per state: the activations of the hidden units,
-// b_vᵀv and padding. It implements [energy.Incremental].
+// the term b_vᵀv of [RBM], and padding. It implements [energy.Incremental].
 func (m *RBM) CacheLen() int { return len(m.panels.origin) }
 
 // FieldFrom stores the energies and fields of the states y, computed from the cached activations of

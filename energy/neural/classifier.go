@@ -142,9 +142,9 @@ func (c *Classifier) LogProb(dst []float64, x []int32, t float64) error {
 }
 
 // Table stores in dst how log p(y | x, t) changes if one site of the state x changes. The entry for
-// site i and level l is log p(y | x with x_i = l, t) − log p(y | x, t). Unless mask is −1, rows of
-// tokens that are not masked are 0. It implements diffusion.Classifier. Table returns an error if
-// outputs of the network are not finite.
+// site i and level l is log p(y | x with x_i = l, t) − log p(y | x, t). If the classifier has a
+// mask, the rows of unmasked sites are 0. It implements diffusion.Classifier. Table returns an
+// error if outputs of the network are not finite.
 func (c *Classifier) Table(dst []float32, x []int32, t float64) error {
 	sites, levels := c.Shape()
 	check.Len("neural", "x", len(x), sites)

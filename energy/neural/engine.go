@@ -20,8 +20,8 @@ import (
 type Options struct {
 	// Level returns the noise level that the network receives, given the diffusion time and the
 	// signal level. nil means the total noise σ = −log α of MDLM, UDLM and SEDD; for [NewReals] it
-	// means 1000·t. The result must be finite: −log α is not finite at α = 0. Level is called
-	// concurrently.
+	// means 1000·t. The result must be finite; note that −log α is infinite at α = 0. Level is
+	// called concurrently.
 	Level func(t, alpha float64) float64
 
 	// TimeFree makes the noise level 0 at all times, and lets diffusions reuse predictions. Set it

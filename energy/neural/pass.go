@@ -219,9 +219,9 @@ func (p *Pass) classify(class []int32) {
 	}
 }
 
-// Forward runs the network up to its last linear layer. It keeps a reference to the input until the
-// next call. It panics if lengths do not match, there are more states than the pass was made for,
-// or a token is out of range.
+// Forward runs the network up to its last linear layer, which [Pass.Output] then computes. It keeps
+// a reference to the input until the next call. It panics if lengths do not match, there are more
+// states than the pass was made for, or a token is out of range.
 func (p *Pass) Forward(in Input) {
 	p.take(in)
 	c, b := p.net.cfg, &p.net.body
@@ -363,9 +363,9 @@ func (p *Pass) Output(y []float32, rows []int32) {
 // slice is shared with the pass; the caller sets it to zero when a new sum begins.
 func (p *Pass) Gradient() []float32 { return p.grad }
 
-// Backward adds the gradient of the weights to the slice that Gradient returns. dy is the gradient
-// with respect to the rows that the last Output stored. Backward panics unless the pass was made by
-// [Transformer.NewTraining].
+// Backward adds the gradient with respect to the weights to the slice that Gradient returns. dy is
+// the gradient with respect to the rows that the last call of Output stored. Backward panics unless
+// the pass was made by [Transformer.NewTraining].
 func (p *Pass) Backward(dy []float32) {
 	if p.use == predicting {
 		panic("neural: Backward of a pass from NewPass, want NewTraining")

@@ -7,8 +7,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Activation is a function f(x) = x·σ(u(x)) that is applied to each entry, where σ is the logistic
-// function. The value of the Activation selects the function u.
+// Activation selects a function f(x) = x·σ(u(x)), which a layer applies to each entry. σ is the
+// logistic function, and u depends on the Activation.
 type Activation uint8
 
 const (

@@ -140,10 +140,10 @@ type Report struct {
 	Paths  int // number of paths that [Exact] proposed
 	Judged int // number of states passed to Config.Judge or Config.Guide for this sample
 
-	// Predictions is the number of predictions made for this sample alone. If the denoiser is
-	// time-free (its predictions do not depend on time), samples share some predictions, which are
-	// not counted. These are the prediction for the state without tokens and, if they fit in 64 MiB
-	// together, those for states with one token.
+	// Predictions is the number of predictions made for this sample alone. Shared predictions are
+	// not counted. Samples share predictions only if the denoiser is time-free, which means that
+	// its predictions do not depend on time. They share the prediction for the state without
+	// tokens. They also share those for states with one token if all of these fit in 64 MiB.
 	Predictions int
 }
 
