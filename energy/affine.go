@@ -1237,10 +1237,10 @@ func pairsOf(m Model) (p pairs, ok bool) {
 }
 
 // PairsOf returns the pair weights and fields of m in the form of [Pairwise]. If m is Pairwise,
-// they are the result of its method Pairs. PairsOf also computes them for two other kinds of models
-// with two levels: a [Matching] model, and a model that is not [Parametric] and whose energy is a
-// sum of single-site terms. For all other models and for nil, ok is false. The slices must not be
-// modified.
+// they are the result of its method Pairs. PairsOf also computes them for two other kinds of
+// two-level models. One is a [Matching] model. The other is a model whose energy is a sum of
+// single-site terms and which is not [Parametric]. For all other models and for nil, the result ok
+// is false. Do not modify the slices.
 func PairsOf(m Model) (start, adj []int32, weight, field []float64, ok bool) {
 	if check.Nil(m) || !two(m) {
 		return nil, nil, nil, nil, false

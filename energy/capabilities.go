@@ -103,8 +103,8 @@ type Toroidal interface {
 	Model
 
 	// Torus returns the number of columns of the row-major lattice, and the exact energy
-	// differences d[k] = E(x_i=1) − E(x_i=0) of a site i with k = 0, …, 4 neighbours at level 1. ok
-	// is false if the model cannot be described in this way.
+	// differences d[k] = E(x_i=1) − E(x_i=0) of a site i with k = 0, …, 4 neighbours at level 1.
+	// The result ok is false if the model cannot be described in this way.
 	Torus() (cols int, d [5]float64, ok bool)
 }
 
@@ -118,8 +118,8 @@ type Matching interface {
 	//
 	//	E(x) = −J Σ_{edges ij} [x_i = x_j] − Σ_i h[x_i],
 	//
-	// where the edges are those of Graph and [·] is 1 if true and 0 if false. h must not be
-	// modified. ok is false if the model cannot be described in this way.
+	// where the edges are those of Graph and [·] is 1 if true and 0 if false. Do not modify the
+	// slice h. The result ok is false if the model cannot be described in this way.
 	Matching() (coupling float64, field []float64, ok bool)
 }
 
@@ -133,10 +133,10 @@ type Pairwise = interface {
 	//
 	//	E(x) = Σ_i f_i x_i + Σ_{i<j} w_ij x_i x_j,  x_i ∈ {0, 1}.
 	//
-	// The matrix w is symmetric, has the diagonal 0 and is stored sparsely. Row i has the
-	// entries weight[start[i]:start[i+1]] in the columns adj[start[i]:start[i+1]], which
-	// ascend. There are len(f) = len(start) − 1 sites. No slice may be modified. ok is false if
-	// the model has no such description.
+	// The matrix w is symmetric, has the diagonal 0 and is stored sparsely. Row i has the entries
+	// weight[start[i]:start[i+1]] in the columns adj[start[i]:start[i+1]], which ascend. There are
+	// len(f) = len(start) − 1 sites. Do not modify the slices. The result ok is false if the model
+	// cannot be described in this way.
 	Pairs() (start, adj []int32, weight, field []float64, ok bool)
 }
 
@@ -158,7 +158,8 @@ type Factored interface {
 	//
 	// Without hidden units this is E(x) = Σ_k tables[k][x at scopes[k]]. A scope may be empty; its
 	// table is then one number. Entries are finite or +Inf, in nats. Several scopes may share a
-	// table. No slice may be modified. ok is false if the model has no such description.
+	// table. Do not modify the slices. The result ok is false if the model cannot be described in
+	// this way.
 	Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool)
 }
 
@@ -253,7 +254,8 @@ type Incremental interface {
 	// and h what [Binary.Field] would store for y, bit for bit. In next it stores the intermediate
 	// results for y, states × CacheLen() numbers. The argument cache holds the intermediate results
 	// for x, which an earlier call stored in its argument next. If x is nil, the evaluation starts
-	// from scratch and cache is ignored. x and cache are not modified and must not overlap next.
+	// from scratch and cache is ignored. FieldFrom does not modify x and cache, which must not
+	// overlap next.
 	FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 
@@ -311,9 +313,9 @@ type Parametric interface {
 	//
 	//	g_k += Σ_s w_s ∂E(x_s)/∂θ_k.
 	//
-	// w holds one weight per state, which may be 0 or negative; nil means that all weights are
-	// 1. The length of g is len(Params()). Up to rounding, the contribution of a state does not
-	// depend on the rest of the batch.
+	// The slice w holds one weight per state, which may be 0 or negative; nil means that all
+	// weights are 1. The length of g is len(Params()). Up to rounding, the contribution of a state
+	// does not depend on the rest of the batch.
 	ParamGradient(g []float64, x []int32, w []float64)
 
 	// SetParams replaces θ by a copy of theta, which must have the same length. It must not run

@@ -11,8 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/probe"
 )
 
-// Chains runs Markov chains on states of integer levels, with one [Method] on one energy.Model.
-// Create it with [NewChains].
+// Chains runs Markov chains on states of integer levels. All chains use the same [Method] and the
+// same energy.Model. Create it with [NewChains].
 type Chains = Runner[int32]
 
 // NewChains returns chains that sample from the model with the given method, ready to Run.

@@ -135,8 +135,8 @@ const (
 //
 // The result is BlockChains if that is set. Otherwise it depends only on Chains, the number of
 // chains of the whole run. Below 64 chains it is a quarter of Chains, so that 4 chains keep 4 cores
-// busy. From 64 chains on it is the largest size that makes the number of blocks even, because
-// large blocks suit kernels that use matrix products or sweep by colour.
+// busy. From 64 chains on it is the largest size for which the number of blocks is even. Large
+// blocks suit kernels that use matrix products or sweep by colour.
 func (cfg Config) Block() int {
 	if cfg.BlockChains > 0 {
 		return min(cfg.BlockChains, BlockSize)

@@ -124,9 +124,9 @@ type Control struct {
 	// is nil, the call does not stop early.
 	Stop func() bool
 
-	// Unread promises that the caller does not read states and energies after this call. They are
-	// read only after a later call without Unread, or after the Show of a [Lazy] kernel. The kernel
-	// therefore need not update x.
+	// Unread promises that the caller does not read states and energies after this call. The caller
+	// reads them only after a later call without Unread, or after a call of Show if the kernel is
+	// [Lazy]. The kernel therefore need not update x.
 	Unread bool
 
 	// Workers is the number of goroutines that the call may use; 0 means 1. It does not change
@@ -343,10 +343,11 @@ type Info struct {
 	// that could be evaluated
 	Err error
 
-	// Rungs gives access to the replicas of the chain if the kernel keeps copies of it at several
-	// inverse temperatures β_0 = 1, β_1, … (mcmc.Tempering); otherwise it is nil. Replica j, called
-	// rung j, has the distribution p(x) ∝ exp(−β_j·E(x)). The energies that Rungs reports are E,
-	// not β·E. The data are those after the step, and the next step overwrites them.
+	// Rungs gives access to the replicas of the chain, copies of it at several inverse temperatures
+	// β_0 = 1, β_1, …. Kernels without replicas set it to nil; those of mcmc.Tempering have
+	// replicas. Replica j, called rung j, has the distribution p(x) ∝ exp(−β_j·E(x)). The energies
+	// that Rungs reports are E, not β·E. The data are those after the step, and the next step
+	// overwrites them.
 	Rungs interface {
 		Len() int
 		Rung(j int) (beta, energy float64, x []int32)

@@ -543,9 +543,9 @@ func (c *Runner[S]) Save(w io.Writer) error { return c.life.Save(w) }
 // names the first such setting; see [Method] for how settings are compared.
 //
 // Load also returns an error if a saved energy differs from the model's, or if a chain cannot start
-// from its saved state, for instance because the method's constraint forbids that state. Load
-// builds new kernels, and the end of ctx interrupts this. It reads no more of r than the
-// checkpoint. On an error the chains are unchanged.
+// from its saved state. The method's constraint may forbid that state, for instance. Load builds
+// new kernels, and the end of ctx interrupts this. It reads no more of r than the checkpoint. On an
+// error the chains are unchanged.
 func (c *Runner[S]) Load(ctx context.Context, r io.Reader) error { return c.life.Load(ctx, r) }
 
 // SaveFile saves a checkpoint to the file path. At any moment either the new checkpoint or the

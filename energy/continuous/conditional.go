@@ -17,7 +17,7 @@ import (
 //
 //	Σ_k p(k|x_t)·(m_k + √ᾱ·C_k·(ᾱC_k + (1−ᾱ)I)⁻¹·(x_t − √ᾱ·m_k)).
 //
-// Posterior panics if lengths do not fit. v and x may be the same slice.
+// Posterior panics if lengths do not fit. The slices v and x may be the same.
 func (m *Mixture) Posterior(v, x []float32, alpha, t []float64) {
 	(&Conditional{m: m, parts: m.full}).Posterior(v, x, alpha, t)
 }

@@ -38,10 +38,11 @@ type Likelihood struct {
 	order         []int32 // random orders of the sites, orders × sites
 }
 
-// NewLikelihood returns the likelihood of the denoiser d. orders is the number K of random orders,
-// which seed determines. mask is the level of a masked token. NewLikelihood returns an error if
-// orders < 1 or there are too many orders to store. It also returns an error unless d is a denoiser
-// of tokens with this mask whose predictions depend on the states alone (energy.TimeFree).
+// NewLikelihood returns the likelihood of the denoiser d. The argument orders is the number K of
+// random orders; the seed determines them. The argument mask is the level of a masked token.
+// NewLikelihood returns an error if orders < 1 or there are too many orders to store. It also
+// returns an error unless d is a denoiser of tokens with this mask whose predictions depend on the
+// states alone (energy.TimeFree).
 func NewLikelihood(d energy.Denoiser[int32], mask int32, orders int, seed uint64) (*Likelihood, error) {
 	if err := check.Given("denoise: NewLikelihood", "d", d); err != nil {
 		return nil, err

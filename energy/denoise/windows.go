@@ -270,11 +270,12 @@ func (w *Windows) place(dst, x []float32, alpha float64) {
 	w.hold(dst, math.Sqrt(alpha))
 }
 
-// Where returns the denoiser of the kernel density conditioned on the equations R·x = y. rows holds
-// the matrix R, row-major, and values holds y. Each window is moved to the nearest point that
-// satisfies the equations, and gets a weight ∝ exp(−(distance moved)²/2h²). The density has no
-// spread along the rows of R, so predictions and draws satisfy the equations exactly. logp is the
-// log-density of Rx at y, in nats. Windows whose weight is below e⁻⁷⁰⁰ of the largest are omitted.
+// Where returns the denoiser of the kernel density conditioned on the equations R·x = y. The
+// argument rows holds the matrix R, row-major, and the argument values holds y. Each window is
+// moved to the nearest point that satisfies the equations, and gets a weight ∝ exp(−(distance
+// moved)²/2h²). The density has no spread along the rows of R, so predictions and draws satisfy the
+// equations exactly. The result logp is the log-density of Rx at y, in nats. Windows whose weight
+// is below e⁻⁷⁰⁰ of the largest are omitted.
 //
 // Where returns an error if h = 0, R has no row, lengths do not match, a number is not finite, or
 // rows are linearly dependent.
@@ -364,8 +365,8 @@ func (w *Windows) Draw(x []float32, src rand.Source) {
 }
 
 // Moments computes the mean and the covariance C of x_0 given x_t. It stores E[x_0 | x_t] in mean
-// and returns the trace of C. In product it stores C·r for each vector r in rows, a row-major array
-// with sites entries per vector. The cost is sites operations for each vector and each window of
+// and returns the trace of C. For each vector r in rows, a row-major array of vectors of sites
+// entries, it stores C·r in product. This takes sites operations for each vector and each window of
 // relevant weight.
 func (w *Windows) Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error) {
 	n, h2 := w.sites, w.bandwidth*w.bandwidth

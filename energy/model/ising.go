@@ -201,8 +201,8 @@ func (m *Ising) Graph() (start, adj []int32) {
 }
 
 // Torus returns the number of columns of the lattice, and the energy difference of a flip for each
-// number of neighbours at level 1. ok is true on a [Lattice] of two dimensions with sides of at
-// least 3 and a uniform field. It implements [energy.Toroidal].
+// number of neighbours at level 1. The result ok is true if the topology is a two-dimensional
+// [Lattice] with sides of at least 3 and the field is uniform. It implements [energy.Toroidal].
 func (m *Ising) Torus() (cols int, d [5]float64, ok bool) {
 	if m.grid == nil || len(m.grid.sides) != 2 || m.grid.degree != 4 || m.fields != nil {
 		return 0, d, false
@@ -213,8 +213,9 @@ func (m *Ising) Torus() (cols int, d [5]float64, ok bool) {
 	return m.grid.sides[1], d, true
 }
 
-// Matching returns the coupling and the fields of the Potts model with the same distribution. ok is
-// true if all weights are equal and the field is uniform. It implements [energy.Matching].
+// Matching returns the coupling and the fields of the Potts model that has the same distribution.
+// The result ok is true if all weights are equal and the field is uniform. It implements
+// [energy.Matching].
 func (m *Ising) Matching() (coupling float64, field []float64, ok bool) {
 	w, ok := 1.0, true
 	if m.grid == nil {
@@ -241,7 +242,7 @@ func (m *Ising) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
 	return g.start, g.adj, weight, field, true
 }
 
-// Factors returns one table per edge and per site; it implements [energy.Factored].
+// Factors returns one table for each edge and one for each site; it implements [energy.Factored].
 func (m *Ising) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	site := func(i int) []float64 { return []float64{m.fieldAt(i), 0 - m.fieldAt(i)} }
 	if m.fields == nil {

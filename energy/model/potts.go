@@ -33,9 +33,9 @@ type Potts struct {
 	field    []float64
 }
 
-// NewPotts returns the Potts model on the topology t. J is the coupling per undirected edge; if it
-// is positive, neighbours agree. field holds the field of each level; nil means 0. NewPotts keeps
-// no reference to field.
+// NewPotts returns the Potts model on the topology t. J is the coupling of an undirected edge; if
+// it is positive, equal levels are favoured. The argument field holds the field of each level; nil
+// means 0. NewPotts keeps no reference to field.
 //
 // NewPotts returns the error of t.Graph, if there is one. It also returns an error if levels < 1,
 // field has another length, a parameter is not finite, or energies would overflow.
@@ -183,14 +183,14 @@ func (m *Potts) Move(d []float64, site int, to int32, x []int32) {
 // Graph returns the neighbours of each site; it implements [energy.Graphical].
 func (m *Potts) Graph() (start, adj []int32) { return m.graph.start, m.graph.adj }
 
-// Matching returns the coupling and the field of each level; it implements [energy.Matching]. ok is
-// true if all weights are equal.
+// Matching returns the coupling and the field of each level; it implements [energy.Matching]. The
+// result ok is true if all weights are equal.
 func (m *Potts) Matching() (coupling float64, field []float64, ok bool) {
 	w, ok := m.graph.uniform()
 	return m.coupling * w, m.field, ok
 }
 
-// Factors returns one table per edge and per site; it implements [energy.Factored].
+// Factors returns one table for each edge and one for each site; it implements [energy.Factored].
 func (m *Potts) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	site := make([]float64, m.levels)
 	for l, h := range m.field {

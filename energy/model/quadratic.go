@@ -497,8 +497,8 @@ func (m pairwiseQuadratic) Pairs() (start, adj []int32, weight, field []float64,
 	return start, adj, weight, field, true
 }
 
-// Factors returns one table per nonzero coupling and per site; it implements [energy.Factored]. ok
-// is false if the parameters can change.
+// Factors returns one table for each nonzero coupling and one for each site. The result ok is false
+// if the parameters can change. It implements [energy.Factored].
 func (m *Quadratic) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	if m.learned {
 		return nil, nil, nil, false

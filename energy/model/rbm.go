@@ -49,7 +49,7 @@ type RBM struct {
 }
 
 // NewRBM returns the machine with weights w, hidden biases bh and visible biases bv, which it
-// copies. w is a row-major matrix with one row per hidden unit and one column per visible unit.
+// copies. The row-major matrix w has one row per hidden unit and one column per visible unit.
 // NewRBM returns an error if there are no hidden or no visible units, if len(w) does not fit, if a
 // number is not finite, or if an activation could overflow float32.
 func NewRBM(w, bh, bv []float32) (*RBM, error) {
@@ -188,9 +188,9 @@ func (m *RBM) VisibleField(f []float32, h []int32) {
 	m.project(f, h)
 }
 
-// Factors returns one table per bias and per nonzero weight; it implements [energy.Factored]. Each
-// hidden unit is a variable. The tables are exact in float64, whereas energies round activations to
-// float32.
+// Factors returns one table for each bias and one for each nonzero weight; it implements
+// [energy.Factored]. Each hidden unit is a variable. The tables are exact in float64, whereas
+// energies round activations to float32.
 func (m *RBM) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	visible, hidden := len(m.bias.visible), len(m.bias.hidden)
 	add := func(table []float64, v ...int32) {
@@ -369,10 +369,10 @@ const coarsest = 1. / 8
 //
 //	h_i = (−b_v,i − ½Σ_j W_ji) − u_i·Σ_j (W_ji/u_i)·2⁻¹³·(2¹³·(σ(a_j) − ½)),
 //
-// where each of the two brackets in the sum is rounded to the nearest integer. u_i is the smallest
-// power of two for which the magnitudes of W_ji/u_i are below 2¹⁵ and add up to less than 2¹⁹. The
-// sum is exact, so h is the same on every machine. Apart from rounding to float32, it differs from
-// the field of FieldFrom by at most
+// where each of the two brackets in the sum is rounded to the nearest integer. The unit u_i is the
+// smallest power of two for which the magnitudes of W_ji/u_i are below 2¹⁵ and add up to less than
+// 2¹⁹. The sum is exact, so h is the same on every machine. Apart from rounding to float32, it
+// differs from the field of FieldFrom by at most
 //
 //	u_i·hidden/4 + 2⁻¹⁴·(Σ_j |W_ji| + u_i·hidden/2),
 //

@@ -19,9 +19,9 @@ type ClassifierConfig struct {
 	// 2025).
 	FirstOrder bool
 
-	// Level returns the noise level that the network receives at the time t. nil means −log α of
-	// the log-linear schedule, α = 1 − (1−10⁻³)·t, as in train.Noisy. A network whose [Config.Cond]
-	// is 0 ignores the noise level.
+	// Level returns the noise level that the network receives at the time t. If Level is nil, the
+	// noise level is −log α with α = 1 − (1−10⁻³)·t, as in train.Noisy. A network whose
+	// [Config.Cond] is 0 ignores the noise level.
 	Level func(t float64) float64
 
 	// TimeFree makes the noise level 0 at all times, for networks trained with train.Masked.
@@ -129,9 +129,9 @@ func (c *Classifier) Shape() (sites, levels int) {
 	return c.judge.net.cfg.Length, c.judge.net.cfg.Levels
 }
 
-// LogProb stores in dst the log-probability of the class for each of the states x at time t. x is
-// an array of states × sites. LogProb returns an error that names the state if a log-probability is
-// not finite. It panics if the lengths do not match or a token is out of range.
+// LogProb stores in dst the log-probability of the class for each of the states x (states × sites)
+// at time t. LogProb returns an error that names the state if a log-probability is not finite. It
+// panics if the lengths do not match or a token is out of range.
 func (c *Classifier) LogProb(dst []float64, x []int32, t float64) error {
 	j := c.judge
 	check.Len("neural", "x", len(x), len(dst)*j.net.cfg.Length)

@@ -67,8 +67,8 @@ func OpenFS(fsys fs.FS, name string) (*File, error) {
 	return f, nil
 }
 
-// Write writes the network to w as a .safetensors file. dtype is the type of its tensors; ""
-// means F32.
+// Write writes the network to w as a .safetensors file. The argument dtype is the type of the
+// tensors; "" means F32.
 func (t *Transformer) Write(w io.Writer, dtype DType) error {
 	return WriteFile(w, dtype, t.tensors, map[string]string{
 		"length": strconv.Itoa(t.cfg.Length), "heads": strconv.Itoa(t.cfg.Heads), "block": strconv.Itoa(t.cfg.Block),

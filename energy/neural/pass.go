@@ -22,7 +22,7 @@ type Input struct {
 	Rows []float32
 
 	// Class is the class of each state, or −1 for none; only networks with [Config.Classes] use it.
-	// nil means the class given to [Transformer.Given] for all states, or none.
+	// If Class is nil, all states have the class given to [Transformer.Given], or none.
 	Class []int32
 }
 
@@ -363,9 +363,9 @@ func (p *Pass) Output(y []float32, rows []int32) {
 // slice is shared with the pass; the caller sets it to zero when a new sum begins.
 func (p *Pass) Gradient() []float32 { return p.grad }
 
-// Backward adds the gradient with respect to the weights to the slice that Gradient returns. dy is
-// the gradient with respect to the rows that the last call of Output stored. Backward panics unless
-// the pass was made by [Transformer.NewTraining].
+// Backward adds the gradient with respect to the weights to the slice that Gradient returns. The
+// argument dy is the gradient with respect to the rows that the last call of Output stored.
+// Backward panics unless the pass was made by [Transformer.NewTraining].
 func (p *Pass) Backward(dy []float32) {
 	if p.use == predicting {
 		panic("neural: Backward of a pass from NewPass, want NewTraining")
@@ -420,8 +420,8 @@ func (p *Pass) rowsBack(dx []float32) {
 
 // InputGradient stores in dst the gradient of the last Backward with respect to the input. For
 // [Input.Reals] it has states × Length × Channels entries. For tokens it has states × Length ×
-// Levels entries and is the gradient with respect to [Input.Rows] or, if Rows is nil, to the
-// one-hot encoding of the tokens. InputGradient panics unless the pass was made by
+// Levels entries. It is then the gradient with respect to [Input.Rows] or, if Rows is nil, with
+// respect to the one-hot encoding of the tokens. InputGradient panics unless the pass was made by
 // [Transformer.NewTraining].
 func (p *Pass) InputGradient(dst []float32) {
 	c := p.net.cfg

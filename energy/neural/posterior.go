@@ -15,11 +15,11 @@ import (
 //
 //	E(θ) = (w/N) Σ_i (f_i − y_i)²,  f_i = σ(c + Σ_j v_j tanh(b_j + Σ_k W_kj x_ik)),
 //
-// where f_i is the output of the network, with weights and biases W, b, v and c, and w is a factor
-// that you choose. There is no prior. The energy is that of Zhang, Liu and Liu (2022, section 6.4),
-// whose code has w = 100; w = N gives the sum of squares. Each site is a weight; level 0 means −1
-// and level 1 means 1. The d = (inputs + 2)·hidden + 1 sites are W row by row (a row per input), b,
-// v and c.
+// where f_i is the output of the network and w is a factor that you choose. W, b, v and c are the
+// weights and biases. There is no prior. The energy is that of Zhang, Liu and Liu (2022, section
+// 6.4), whose code has w = 100; w = N gives the sum of squares. Each site is a weight; level 0
+// means −1 and level 1 means 1. The d = (inputs + 2)·hidden + 1 sites are W row by row (a row per
+// input), b, v and c.
 //
 // Posterior implements [energy.Binary] and [energy.Differentiable] to first order by
 // backpropagation (twice the derivative at θ), and [energy.Conditional] by evaluating both
@@ -38,8 +38,8 @@ type Posterior struct {
 }
 
 // NewPosterior returns the posterior given the inputs x, a row-major array of len(y) × inputs, and
-// the targets y in 0 … 1. weight is the factor w of the energy. batch is the number of rows drawn
-// for an estimate of the field; 0 means no estimates. x and y are copied.
+// the targets y in 0 … 1. Both are copied. The argument weight is the factor w of the energy. The
+// argument batch is the number of rows drawn for an estimate of the field; 0 means no estimates.
 //
 // NewPosterior returns an error if y is empty or not in 0 … 1, or len(x) is not a positive multiple
 // of len(y). It also returns an error if hidden < 1, weight is not > 0, or batch is not in 0 …

@@ -18,9 +18,9 @@ import (
 //
 //	E(x) = bᵀv + wᵀf(h_K),  h_0 = W v + c,  h_k = h_{k−1} + D_k f(U_k h_{k−1} + u_k) + d_k.
 //
-// Here v encodes the state: 2x_i − 1 for two levels, one-hot entries for more. f is the SiLU
-// activation, and K is the number of residual blocks. Without blocks the network is a perceptron
-// with one hidden layer. The other letters are weights and biases.
+// Here v encodes the state: 2x_i − 1 for two levels, one-hot entries for more. The function f is
+// the SiLU activation, and K is the number of residual blocks. Without blocks the network is a
+// perceptron with one hidden layer. The other letters are weights and biases.
 //
 // Potential implements [energy.Differentiable] and [energy.Learnable], and [energy.As] finds
 // [energy.Binary] if it has two levels. Differences are of first order, by backpropagation. It is

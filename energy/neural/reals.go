@@ -24,9 +24,10 @@ type Reals struct {
 	pull   *pullbacks
 }
 
-// NewReals returns the denoiser of a network. If Level is nil in opt, the network's noise level is
-// 1000·t for the time t, which is the step number of a diffusion with a thousand steps. NewReals
-// returns an error if net is nil, is a network of tokens or does not have one output per channel.
+// NewReals returns the denoiser of a network. If Level is nil in opt, the network receives the
+// noise level 1000·t at the time t. This is the step number in a diffusion of a thousand steps.
+// NewReals returns an error if net is nil, is a network of tokens or does not have one output per
+// channel.
 func NewReals(net *Transformer, opt Options) (*Reals, error) {
 	switch {
 	case net == nil:

@@ -1,5 +1,6 @@
-// Package anneal samples a model at a range of temperatures, to find its state of least energy
-// ([Runner], simulated annealing) or its normaliser log Z ([AIS] and [SteppingStone]).
+// Package anneal samples a model at a range of temperatures. A [Runner] finds a state of least
+// energy by simulated annealing. [AIS] and [SteppingStone] estimate log Z, where Z is the
+// normaliser.
 //
 // All three sample exp(−β·E) with any sampler.Method, while the inverse temperature β follows a
 // [Schedule]:

@@ -255,9 +255,9 @@ func MCSEMean(draws [][]float64) (float64, error) {
 }
 
 // AutocorrelationTime returns the integrated autocorrelation time τ of draws[chain][draw], measured
-// in draws. It is the number of draws divided by [ESSMean]: the variance of the mean of these draws
-// is τ times the variance of the mean of as many independent draws. For one chain in equilibrium
-// with autocorrelations ρ_t,
+// in draws. It is the number of draws divided by [ESSMean]. The mean of these draws has τ times the
+// variance of a mean of as many independent draws. For one chain in equilibrium with
+// autocorrelations ρ_t,
 //
 //	τ = 1 + 2 Σ_{t≥1} ρ_t.
 //

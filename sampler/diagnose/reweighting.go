@@ -16,8 +16,8 @@ type Average struct {
 }
 
 // Reweighting estimates expectations at every inverse temperature β within the range of a ladder of
-// inverse temperatures β_k. It combines the draws n of all rungs k of the ladder by MBAR (Shirts
-// and Chodera 2008), which has the smallest variance of all ways to do this:
+// inverse temperatures β_k. It combines the draws of all β_k by MBAR, which has the smallest
+// variance of all ways to do this (Shirts and Chodera 2008):
 //
 //	⟨A⟩_β = Σ_n w_n A_n / Σ_n w_n,   w_n = exp(−βE_n) / Σ_k N_k exp(f_k − β_k E_n).
 //

@@ -94,8 +94,8 @@ func newTrace(functions int) *Trace {
 //     number of batches is so small that a confidence interval would be too narrow, MCSE has the
 //     error [ErrTooFew],
 //   - MCSEChains, by the variance of the chain means alone, and RHatNested,
-//   - RHat as the plain split statistic without ranks (Gelman et al. 2013); it compares the first
-//     and the second half of the complete batches, and so omits at most 2 batches in 34.
+//   - RHat as the plain split statistic without ranks (Gelman et al. 2013). It compares the first
+//     half of the complete batches with the second and so omits at most 2 batches in 34.
 //
 // It has no quantiles and no bulk or tail effective sample size; their error is [ErrStreaming].
 func NewStreamingTrace(f ...func(x []int32) float64) *Trace {

@@ -32,8 +32,8 @@ import (
 // # Caveats
 //
 // ECI does not sample from the distribution of the model, even without a constraint, because ε is
-// not the noise contained in the state. For instance, a variable that is standard normal in the
-// model does not get the variance 1 but
+// not the noise contained in the state. For instance, let a variable be standard normal in the
+// model. Its variance in the samples should be 1, but is
 //
 //	steps                    10   50   200  1000
 //	ε drawn anew each round  .40  .47  .49  .50

@@ -31,9 +31,9 @@ type Guide interface {
 // Classifier computes the log-probability of a condition y after every change of a single site. Use
 // [ExactClassifier], [FirstOrderClassifier] or a type of your own.
 type Classifier interface {
-	// Table stores log p(y | x with x_i = l, t) + c_i in dst for every site i and level l of the
-	// single state x at time t. The constant c_i of a site is arbitrary. An entry −Inf excludes its
-	// level. Table must be safe for concurrent use.
+	// Table stores log p(y | x with x_i = l, t) + c_i in dst for every site i and level l, where x
+	// is a single state at time t. The constant c_i of a site is arbitrary. An entry −Inf excludes
+	// its level. Table must be safe for concurrent use.
 	Table(dst []float32, x []int32, t float64) error
 }
 

@@ -45,8 +45,8 @@ type Masked struct {
 	//
 	//	1 − α(s) = u^{1/n}·(1 − α(t)),  u uniform in [0,1],
 	//
-	// and then a random mask is revealed. If s is before the start of the schedule, the denoiser
-	// receives the smallest positive number instead.
+	// and then a random mask is revealed. If no s > 0 satisfies this, s is the smallest positive
+	// number.
 	//
 	// Guidance at the posterior (AtPosterior) does not change the times. As in the limit of many
 	// steps, it multiplies the rate at which the mask at site i becomes token l (Nisonoff et al.

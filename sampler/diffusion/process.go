@@ -119,8 +119,8 @@ var (
 type Joint interface {
 	Renoiser
 
-	// Reweight adds log q(x_s | x_t, x_0,i = l) to the result v of Condition, for every site i and
-	// level l and up to a constant per site.
+	// Reweight adds log q(x_s | x_t, x_0,i = l), up to a constant per site, to v for every site i
+	// and level l. The slice v is the result of Condition.
 	Reweight(v []float32, xt, xs []int32, t, s float64)
 }
 
@@ -128,9 +128,9 @@ type Joint interface {
 // Guidance at the posterior (see [Guide]) needs a Factorised, except for [Masked] with
 // FirstHitting.
 type Factorised interface {
-	// Posterior stores in dst, for every site i and level l, the normalised log p(x_s,i = l | x_t),
-	// given the full posterior v of x_0 (see [Renoiser]). The slices dst and v have the same
-	// length.
+	// Posterior stores in dst the normalised log p(x_s,i = l | x_t) for every site i and level l.
+	// The slice v holds the full posterior of x_0 (see [Renoiser]). The slices dst and v have the
+	// same length.
 	Posterior(dst, v []float32, x []int32, t, s float64)
 }
 

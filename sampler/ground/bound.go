@@ -38,13 +38,14 @@ type Certificate struct {
 // checked. It takes the best of these bounds:
 //
 //   - For a planar graph and for a lattice with periodic boundaries (torus), the bound by a perfect
-//     matching of the frustrated faces, those with an odd number of bonds that favour opposite
-//     spins (Bieche, Maynard, Rammal and Uhry 1980; Thomas and Middleton 2007). The unsatisfied
-//     bonds form paths between these faces in the dual graph, and the matching gives their least
-//     weight. If there are fields, the graph has one more vertex, joined to all sites that have a
-//     field. On a planar graph the bound is the lowest energy, and State is a state of that energy.
-//     On a torus the bound is the lowest energy over four boundary conditions, and State is set if
-//     the matching belongs to the periodic one. Sites of a torus must be numbered row by row.
+//     matching of the frustrated faces (Bieche, Maynard, Rammal and Uhry 1980; Thomas and Middleton
+//     2007). A face is frustrated if it has an odd number of bonds that favour opposite spins. The
+//     unsatisfied bonds form paths between these faces in the dual graph, and the matching gives
+//     their least weight. If there are fields, the graph has one more vertex, joined to all sites
+//     that have a field. On a planar graph the bound is the lowest energy, and State is a state of
+//     that energy. On a torus the bound is the lowest energy over four boundary conditions, and
+//     State is set if the matching belongs to the periodic one. Sites of a torus must be numbered
+//     row by row.
 //   - For other graphs of at most 2¹⁷ bonds, a nearly optimal packing of frustrated closed walks,
 //     by a primal-dual method (Barahona and Mahjoub 1986). Such a walk has an odd number of bonds
 //     that favour opposite spins, so at least one bond of the walk is unsatisfied. On the union of
@@ -53,9 +54,9 @@ type Certificate struct {
 //     1984), by a maximum flow. It also fixes sites. Without fields it is the sum of the lowest
 //     energies of the single bonds.
 //
-// All bounds are computed in integers. Weights and fields that are not multiples of a common unit
-// are rounded to multiples of such a unit, and the largest possible effect of the rounding is
-// subtracted from the bound.
+// All bounds are computed in integers. If weights and fields are not multiples of a common unit,
+// they are rounded to multiples of one. The largest possible effect of the rounding is subtracted
+// from the bound.
 //
 // Before Bound returns, separate code checks the dual solution of the matching, the packing, or the
 // flow. If this check fails, Bound returns an error that indicates a bug in this package. Bound

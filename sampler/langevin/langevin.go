@@ -27,8 +27,9 @@ import (
 // size is tuned in a warm-up of 1000 steps.
 type Config struct {
 	// StepSize is the step size h. A positive value stays fixed. If it is 0, h starts at
-	// sites^(−1/3)/2, and warm-up tunes it, for each block of chains (see [Config.Block]), until
-	// the mean acceptance probability is Target. Unadjusted chains need a positive value.
+	// sites^(−1/3)/2, and warm-up tunes it until the mean acceptance probability is Target. Each
+	// block of chains (see [Config.Block]) tunes its own h. Unadjusted chains need a positive
+	// value.
 	StepSize float64
 	// mean acceptance probability to which warm-up tunes h; 0 means 0.574 (Roberts and Rosenthal
 	// 1998)

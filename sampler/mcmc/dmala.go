@@ -56,9 +56,9 @@ type DMALA struct {
 	Exact   bool
 
 	// Within, if not nil, confines the chain to a language, a set of allowed states defined by
-	// package constraint. The chain then samples π restricted to the language, exactly: proposals
-	// are drawn from q restricted to it, and the acceptance probability includes the normalisers of
-	// q in both directions.
+	// package constraint. The chain then samples π restricted to the language, exactly. Proposals
+	// are drawn from q restricted to the language, and the acceptance probability includes the
+	// normalisers of the restricted q at both states.
 	//
 	// Initial states that the caller does not give are drawn uniformly from the language. A step
 	// takes one extra dynamic program per chain, over sites and automaton states. Each kernel

@@ -52,8 +52,8 @@ import (
 // A draw that moves several sites at once can reach a state of probability zero, from which no step
 // is defined. The run then stops with [sampler.ErrZero].
 type DULA struct {
-	// StepSize is α; 0 means 0.1. It is measured in squared distances δ²: flipping a two-level site
-	// has δ² = 1, changing a category has δ² = 2, and for numeric (ordinal) levels δ is the
+	// StepSize is α; 0 means 0.1. It is measured in squared distances δ². Flipping a two-level site
+	// has δ² = 1, and changing a category has δ² = 2. For numeric (ordinal) levels δ is the
 	// difference of their values.
 	//
 	// The paper's experiments and its code, which stores states as {0, 1}, use the same units. In

@@ -27,8 +27,8 @@ import (
 // If Flips is R > 1, a step draws a list of R changes with replacement. It weights the reversed
 // list at the new state (GWG-X of Zhang, Liu and Liu 2022). With two levels, a site that is
 // repeated in the list flips once. With more levels such a list is rejected, because applying only
-// its last change would not leave π invariant. Lists suit only flat energies: if one change lowers
-// the energy much more than the others, every draw of the list is that change, and the chain does
+// its last change would not leave π invariant. Lists suit only flat energies. If one change lowers
+// the energy much more than the others, all entries of a list are that change, and the chain does
 // not move. [DMALA] changes many sites without that flaw.
 type GWG struct {
 	Flips int // number of changes that a step draws; 0 means 1

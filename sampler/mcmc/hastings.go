@@ -70,8 +70,7 @@ func (k *hastings) Warning() string {
 	return k.tune.Warning(k.alpha)
 }
 
-// Start draws the initial state with the start method of the proposal. It implements
-// [sampler.Starter].
+// Start lets the proposal draw the initial state. It implements [sampler.Starter].
 func (k *hastings) Start(x []int32, r *sampler.Stream) error { return k.proposal.start(x, r) }
 
 // Allows reports whether x is in the set of allowed states to which the proposal is restricted. It

@@ -48,8 +48,9 @@ import (
 // Within does not have this problem, because it can propose any state of C at every step.
 //
 // An update takes levels² energies. They are read from the cache of an energy.Local model if they
-// are finite, and otherwise evaluated. For a language that is not a count or a mask, an update also
-// follows levels² paths through its automaton, each until it rejoins the path of the current state.
+// are finite, and otherwise evaluated. For a language other than a count or a mask, an update also
+// follows levels² paths through the language's automaton. It follows each path until that rejoins
+// the path of the current state.
 type PairGibbs struct {
 	// Within is the language C (package constraint) of the allowed states; nil means that all
 	// states are allowed.

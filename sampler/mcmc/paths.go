@@ -28,9 +28,9 @@ import (
 // changes the same sites in reverse order back to their original levels, with the weights at the
 // end. A step costs one evaluation of the model, however long the path.
 //
-// The length n is drawn uniformly from 1 … 2·Length−1, at most the number of sites, independently
-// of the state. (If every path had the same even length, the parity of a two-level state could
-// never change.)
+// The length n is drawn uniformly from 1 … 2·Length−1, independently of the state. It is at most
+// the number of sites. (If every path had the same even length, the parity of a two-level state
+// could never change.)
 type Paths struct {
 	// Length is the mean number of sites that a path changes. If it is 0, the length starts at 2
 	// and is tuned during warm-up.

@@ -46,9 +46,9 @@ import (
 // results. For other models it costs 100 ns per site plus 1 ns to 10 ns per entry of the
 // intermediate sums. A site has at most levels^Width entries, and far fewer on average.
 type Subgraph struct {
-	// Width is the maximum number of sites on which an intermediate sum depends; 1 means forests. 0
-	// means 1 if a site has at most 3 neighbours on average, and otherwise the largest width with
-	// at most 256 joint levels.
+	// Width is the maximum number of sites on which an intermediate sum depends; 1 means forests.
+	// If Width is 0 and a site has at most 3 neighbours on average, the width is 1. If Width is 0
+	// and sites have more neighbours, it is the largest width with at most 256 joint levels.
 	Width int
 
 	// Within is a language (package constraint) of the allowed states; nil means that all states

@@ -197,8 +197,8 @@ func tokenizerMask(fsys fs.FS, dir string, tokens int) (int32, error) {
 }
 
 // Load reads a network from the open file f, with a configuration cfg from [ReadConfig]. Of the
-// fields of cfg, only Mask, Shifted, Base and Epsilon may have been changed. f must stay open while
-// the network is in use, because predictions read the weights from it. [Open] reads both the
+// fields of cfg, you may change only Mask, Shifted, Base and Epsilon. The file f must stay open
+// while the network is in use, because predictions read the weights from it. [Open] reads both the
 // configuration and the network.
 func Load(f *neural.File, cfg Config) (*Network, error) {
 	if f == nil {

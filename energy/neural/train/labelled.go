@@ -31,8 +31,8 @@ type Telling interface {
 type Pooled interface {
 	Labelled
 
-	// Loss returns the loss of a row of the data, given the mean outputs. It stores the
-	// gradient with respect to the means in d. d and mean may be the same slice.
+	// Loss returns the loss of a row of the data, given the mean outputs. It stores the gradient
+	// with respect to the means in d. The slices d and mean may be the same.
 	Loss(d, mean []float32, row int) float64
 }
 

@@ -19,8 +19,8 @@ type Objective interface {
 
 	// Corrupt stores in x a corrupted copy of the state clean, and in weight the weight of the loss
 	// at each position. The weight is 0 where the prediction is not needed. Corrupt returns the
-	// noise level for the network. u in [0, 1) is the strength of the corruption; a batch has
-	// evenly spread values of u.
+	// noise level for the network. The argument u in [0, 1) is the strength of the corruption; a
+	// batch has evenly spread values of u.
 	Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) (level float64)
 }
 
@@ -32,8 +32,8 @@ type RealObjective interface {
 	Check(c neural.Config) error
 
 	// Corrupt stores in x a corrupted copy of the state clean, and in target the desired output of
-	// the network. It returns the noise level for the network. u in [0, 1) is the strength of the
-	// corruption; a batch has evenly spread values of u.
+	// the network. It returns the noise level for the network. The argument u in [0, 1) is the
+	// strength of the corruption; a batch has evenly spread values of u.
 	Corrupt(x, target, clean []float32, u float64, r *rand.Rand) (level float64)
 }
 

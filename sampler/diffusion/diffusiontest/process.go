@@ -112,8 +112,8 @@ const (
 //   - condition, renoise, reweight, posterior: These methods of [diffusion.Renoiser],
 //     [diffusion.Joint] and [diffusion.Factorised] agree with enumeration.
 //   - workers, parts, resume, wrapper: The samples are the same, bit for bit, for any number of
-//     workers and any batch size. They are also the same in two calls instead of one, for a part
-//     that begins in the middle, after Save and Load, and for a wrapped process.
+//     workers and any batch size. They are also the same if two calls make them instead of one, in
+//     a part that begins in the middle, after Save and Load, and for a wrapped process.
 //   - context: A run whose context ends returns the error of the context.
 func TestProcess(ctx context.Context, p diffusion.Process[int32], o ProcessOptions) error {
 	part, err := laws.Given("diffusiontest", "p", p)

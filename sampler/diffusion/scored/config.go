@@ -110,8 +110,8 @@ func (c *Config) fill(sites, levels, completions int) error {
 }
 
 // Partial is a set that may be unable to judge sequences, such as a constraint.Score. Its method
-// Decides reports whether the set can judge them. A set that cannot is rejected as a judge or a
-// guide.
+// Decides reports whether the set can judge them. If it returns false, the set is rejected as a
+// judge or a guide.
 type Partial interface{ Decides() bool }
 
 var _ Partial = constraint.Score{}

@@ -43,10 +43,10 @@ import (
 // # Criterion
 //
 // The winner has the largest 1/(τ·cost), where cost is the cost of a step (see the package doc) and
-// τ is the number of steps per effective draw. τ is computed for the energy, for the number of
-// sites at each level, and for eight fixed random projections of the state, over which it is
-// averaged. The largest of these values counts. For each of these functions, let V_t be the mean
-// square of its change over t steps, σ² its variance, and ρ_t = 1 − V_t/(2σ²). Then
+// τ is the number of steps per effective draw. The candidate's τ is the largest of several values:
+// the τ of the energy, the τ of the number of sites at each level, and the average τ of eight fixed
+// random projections of the state. For a function of the state, let V_t be the mean square of its
+// change over t steps, σ² its variance, and ρ_t = 1 − V_t/(2σ²). Then
 //
 //	τ = 1 + 2 Σ_t ρ_t.
 //

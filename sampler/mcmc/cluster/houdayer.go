@@ -36,7 +36,7 @@ import (
 // Info.Rungs shows both replicas, at β = 1. A step costs two steps of Base. An exchange also costs
 // an energy and a Reset of Base for each replica.
 //
-// Base must reach every state from which it can start. mcmc.Swap does not, and is rejected: it
+// Base must reach every state from which it can start. mcmc.Swap does not and is rejected. It
 // conserves the number of sites at each level, but an exchange can change this number in x and y.
 type Houdayer struct {
 	// Base is the method that moves the replicas; nil means mcmc.Gibbs{}. Warm-up tunes it
