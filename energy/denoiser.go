@@ -45,7 +45,7 @@ type Noised[S Site] struct {
 	// Reveals states how the caller reveals masked tokens. Most denoisers ignore it; see [Reveals].
 	Reveals Reveals
 
-	// Meta is data of the user for the denoiser, such as a prompt. Diffusions pass it on
+	// Meta is data that the user passes to the denoiser, such as a prompt. Diffusions pass it on
 	// unchanged.
 	Meta any
 }

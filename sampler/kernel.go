@@ -273,10 +273,10 @@ type Tuned interface {
 // Costed is a kernel that estimates the cost of a step. Package mcmc/auto chooses between kernels
 // by this estimate.
 type Costed interface {
-	// Cost estimates how long the step that reported info took, for all chains of the block
-	// together, in nanoseconds on one core. It does not read a clock, but multiplies the numbers of
-	// site visits, model evaluations and random draws by fixed unit costs. It returns NaN if there
-	// is no estimate.
+	// Cost estimates the time that a step took for all chains of the block together, in nanoseconds
+	// on one core. The argument info holds the reports of that step. Cost does not read a clock,
+	// but multiplies the numbers of site visits, model evaluations and random draws by fixed unit
+	// costs. It returns NaN if there is no estimate.
 	Cost(info []Info) float64
 }
 

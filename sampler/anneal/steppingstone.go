@@ -32,8 +32,8 @@ import (
 //
 // Unlike [AIS], stepping-stone sampling needs chains that mix at every temperature, and it gives
 // less warning if they do not mix. If the chains mix, stepping stones are more precise than AIS at
-// the same cost. StdErr accounts for the autocorrelation of the draws, by [diagnose.MCSEMean]. The
-// last digits of StdErr may differ between processors; those of Value do not.
+// the same cost. The StdErr of the result is computed with [diagnose.MCSEMean], which accounts for
+// autocorrelation. Its last digits may differ between processors; those of Value do not.
 //
 // SteppingStone returns an error if a setting is out of range, and the same errors as
 // [sampler.Runner.Run]. It returns [sampler.ErrZero] if all draws from the base in a block of

@@ -1031,9 +1031,8 @@ type Marginals struct {
 	P             []float64 // relative frequency of each level at each site, sites × levels
 
 	// SE is the standard error of each entry of P, or nil for a single chain. It is the standard
-	// deviation between the means of the chains, divided by √chains. This is valid for any
-	// autocorrelation. For a level that no draw or every draw had, SE is 0, although P need not be
-	// exact.
+	// deviation of the chains' means, divided by √chains. This is valid for any autocorrelation.
+	// For a level that no draw or every draw had, SE is 0, although P need not be exact.
 	SE []float64
 }
 

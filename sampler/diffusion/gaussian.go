@@ -34,10 +34,10 @@ type Gaussian struct {
 	// Eta is η, the share of fresh noise, in [0, 1].
 	Eta float64
 
-	// Wide adds noise of variance β = 1 − ᾱ_t/ᾱ_s, that of the forward step, instead of σ². It
-	// requires η = 1. Ho et al. 2020 offer both choices. The larger one, β, is exact if clean
-	// samples have unit variance; σ² is exact if the clean sample is known. The last step adds no
-	// noise.
+	// Wide replaces the variance σ² of the added noise by β = 1 − ᾱ_t/ᾱ_s, the variance of the
+	// forward step. It requires η = 1. Ho et al. 2020 offer both choices. The larger one, β, is
+	// exact if clean samples have unit variance; σ² is exact if the clean sample is known. The last
+	// step adds no noise.
 	Wide bool
 
 	// Recompute computes the noise ε̂ from the projected prediction instead of the denoiser's own

@@ -252,7 +252,7 @@ func jump(s *slots.Slot[int32], rates []float32, masked int) error {
 }
 
 // ExactClassifier is the classifier log p(y | x) = −E(x), where E is the energy of Model. It
-// evaluates E for every level of every site. If the process has a mask, it must be one of the
+// evaluates E for every level of every site. If the process has a mask, the mask must be one of the
 // model's levels.
 type ExactClassifier struct{ Model energy.Model }
 

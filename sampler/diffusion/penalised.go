@@ -31,7 +31,7 @@ type Penalised struct {
 	Weight float64
 
 	// Covariance, if not nil, stores in dst the product P·v, where P is the covariance of x_0 given
-	// x_t if the signal level ᾱ is alpha. The derivative of the prediction is √ᾱ/(1−ᾱ)·P. If
+	// x_t at the signal level ᾱ = alpha. The derivative of the prediction is √ᾱ/(1−ᾱ)·P. If
 	// Covariance is nil, the identity takes the place of this derivative. Covariance may be called
 	// at the same time for different samples.
 	Covariance func(dst, v []float64, alpha float64)

@@ -19,7 +19,7 @@ import (
 //
 //	q(i,l|x) ∝ exp(−½ (E(x with x_i=l) − E(x)))
 //
-// with the energy differences from the model's table, often a first-order approximation (see
+// where the energy differences come from the model's table, often a first-order approximation (see
 // [DMALA]). It accepts the change with the Metropolis–Hastings probability, for which it weights
 // the reverse change at the new state. Energies and tables of the current states are cached. A step
 // costs one evaluation of the model and changes at most Flips sites.

@@ -27,7 +27,7 @@ import (
 //
 // Exchanges reach every state with these numbers if π is positive there and C contains all such
 // states, because transpositions generate all permutations. This holds for a constraint.Count, for
-// a constraint.Sum with the same weights at every site, and without a Within. Independent sets of a
+// a constraint.Sum with the same weights at every site, and if Within is nil. Independent sets of a
 // fixed size on a path are connected too; see PairGibbs, which makes the same moves on two levels
 // at a fixed count. Other languages may be disconnected.
 //

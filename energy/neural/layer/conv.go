@@ -2,8 +2,8 @@ package layer
 
 import "github.com/gibbsite-go/gibbsite/internal/check"
 
-// Conv is a convolution over a grid of Rows × Cols positions of In channels. Outside the grid the
-// input is 0:
+// Conv is a convolution over a grid of Rows × Cols positions with In channels each. Outside the
+// grid the input is 0:
 //
 //	y[i, j] = b + Σ_{a,c} W_{a,c} · x[i + d·(a − A/2), j + d·(c − C/2)].
 //

@@ -92,8 +92,8 @@ type scratch struct {
 // of a core together with the rows that they multiply.
 const panel = 1 << 16
 
-// Masked returns the denoiser of states of length tokens. It returns an error if length is not in
-// 1 … [Config.Length], or if the mask token is named by neither the files nor opt.
+// Masked returns a denoiser for states of the given length in tokens. It returns an error if length
+// is not in 1 … [Config.Length], or if the mask token is named by neither the files nor opt.
 func (n *Network) Masked(length int, opt Options) (*Masked, error) {
 	c := n.cfg
 	mask := c.Mask

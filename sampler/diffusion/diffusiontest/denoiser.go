@@ -76,7 +76,7 @@ type RealDenoiserOptions struct {
 }
 
 // TestRealDenoiser checks a denoiser of reals at 24 random states. The requirements are those of
-// [TestDenoiser], with predicted means in place of rows.
+// [TestDenoiser], applied to predicted means instead of rows.
 func TestRealDenoiser(ctx context.Context, d energy.Denoiser[float32], o RealDenoiserOptions) error {
 	part, err := laws.Given("diffusiontest", "d", d)
 	if err != nil {

@@ -33,9 +33,9 @@ type BacktrackConfig struct {
 // Backtrack draws samples within a language by value-guided backtracking (Rohatgi et al. 2025; for
 // masked diffusion MDM-VGB). Each sample is the end of a random walk over partly masked states. A
 // move of the walk reveals a random site or masks the last revealed site again. For a state u, let
-// Z(u) be the probability of the language under the prediction for u. Let V(u) be the probability
-// of the language under the previous prediction, made before the last token of u was revealed,
-// given that token. The walk masks the last site again with probability
+// Z(u) be the probability of the language under the prediction for u. Let V(u) be the same
+// probability under the prediction made before the last token of u was revealed, given that token.
+// The walk masks the last site again with probability
 //
 //	V(u) / (V(u) + Z(u)),
 //

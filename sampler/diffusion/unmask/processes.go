@@ -137,8 +137,8 @@ func (p *blocks) MaxSteps(int) int {
 	return p.Sites/p.size*full + (last+p.share-1)/p.share
 }
 
-// Next also selects the block and the number of masks that the step reveals. It implements
-// diffusion.Steps.
+// Next returns the time after the next step. It also selects the block and the number of masks that
+// the step reveals. It implements diffusion.Steps.
 func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
 	p.from = max(0, slices.Index(x, p.Mask)) / p.size * p.size
 	p.end = min(p.from+p.size, p.Sites)
@@ -156,7 +156,8 @@ func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64
 // have about each other. Let p be the denoiser's distribution and q that of the samples. With exact
 // predictions, KL(p‖q) ≤ Bound × the mean number of steps. With Bound 0, EntropyBound samples from
 // p, yet a single step reveals all sites whose tokens are certain. The set depends only on the
-// state, never on the draws. With a projection, none of these bounds hold, but its constraint does.
+// state, never on the draws. With a projection these bounds do not hold, but the constraint of the
+// projection does.
 type EntropyBound struct {
 	Mask int32
 	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}

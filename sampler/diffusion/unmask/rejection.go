@@ -84,7 +84,7 @@ type Rejection struct {
 // ExcessError is the error of a [Rejection] whose weights are so unequal that more of the weight
 // lies above the cap than RejectionConfig.Excess allows.
 type ExcessError struct {
-	Excess float64 // measured share of the weight above the cap, over Paths paths
+	Excess float64 // share of the weight above the cap, measured over Paths paths
 	Want   float64 // largest share that may lie above the cap, from RejectionConfig.Excess
 	Paths  int
 	Made   bool // whether samples were made nevertheless; Excess then bounds their error

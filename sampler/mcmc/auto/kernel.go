@@ -43,8 +43,8 @@ func (k *kernel) build(ctx context.Context, c *candidate) error {
 	return nil
 }
 
-// Unwrap returns the chosen kernel, or nil before the choice, because the trials must observe every
-// step. It implements [sampler.Wrapper].
+// Unwrap returns the chosen kernel. Before the choice it returns nil, because the trials must
+// observe every step. It implements [sampler.Wrapper].
 func (k *kernel) Unwrap() sampler.Kernel {
 	if k.phase != decided || k.behind || k.renew {
 		return nil
