@@ -108,8 +108,8 @@ type Toroidal interface {
 	Torus() (cols int, d [5]float64, ok bool)
 }
 
-// Matching is implemented by models whose energy depends on which neighbours have equal levels,
-// with one coupling for all edges (the Potts model).
+// Matching is implemented by models whose energy depends on which neighbours have equal levels. All
+// edges have the same coupling, as in the Potts model.
 type Matching interface {
 	Graphical
 

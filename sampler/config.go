@@ -45,9 +45,9 @@ type Config struct {
 	// all chains from First on. The chains of a part get the same bits as in the whole run, so
 	// parts may run anywhere and in any order. [Config.Part] sets First and Count.
 	//
-	// First and Count must be multiples of the block size (see [Config.Block]), except that the
-	// Count of the last part may be smaller. Observers and errors use the chain numbers of the
-	// whole run, but States, Info and Init begin with chain First.
+	// First must be a multiple of the block size (see [Config.Block]). So must Count, except in the
+	// last part. Observers and errors use the chain numbers of the whole run, but States, Info and
+	// Init begin with chain First.
 	First, Count int
 
 	// DrawsFile, if not empty, is the path of a file to which a Run writes every draw: state,

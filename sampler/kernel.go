@@ -313,8 +313,8 @@ type Exchanger interface {
 	// Exchanges reports whether this kernel can exchange states with another kernel (the argument
 	// named with). The caller ensures that this kernel's target is proportional to the other
 	// kernel's target raised to the power beta. If the result is true, this kernel can also
-	// exchange with every kernel with which the other one can. The methods below are called only
-	// for kernels that can exchange states.
+	// exchange with every kernel that the other one can exchange with. The methods below are called
+	// only for kernels that can exchange states.
 	Exchanges(with Exchanger, beta float64) bool
 
 	// Hold reads the states from x, unless the kernel already holds them, and keeps them in the

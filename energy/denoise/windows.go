@@ -365,9 +365,9 @@ func (w *Windows) Draw(x []float32, src rand.Source) {
 }
 
 // Moments computes the mean and the covariance C of x_0 given x_t. It stores E[x_0 | x_t] in mean
-// and returns the trace of C. For each vector r in rows, a row-major array of vectors of sites
-// entries, it stores C·r in product. This takes sites operations for each vector and each window of
-// relevant weight.
+// and returns the trace of C. The slice rows holds any number of vectors with sites entries each.
+// For each vector r, Moments stores C·r in product. This takes sites operations for each vector and
+// each window of relevant weight.
 func (w *Windows) Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error) {
 	n, h2 := w.sites, w.bandwidth*w.bandwidth
 	check.Len("denoise", "mean", len(mean), n)

@@ -36,7 +36,7 @@ type ClassifierConfig struct {
 // one output per class at each position. The log-weight of a class is the mean of its outputs f_i
 // over the L positions i,
 //
-//	p(y | x, t) = softmax(1/L·Σ_i f_i(x, t))_y,
+//	p(y | x, t) = softmax(1/L·Σ_i f_i(x, t))_y.
 //
 // train.Classify trains such networks. A Classifier implements diffusion.Classifier; pass it to
 // diffusion.ClassifierGuided.

@@ -21,9 +21,9 @@ import (
 // means −1 and level 1 means 1. The d = (inputs + 2)·hidden + 1 sites are W row by row (a row per
 // input), b, v and c.
 //
-// Posterior implements [energy.Binary] and [energy.Differentiable] to first order by
-// backpropagation (twice the derivative at θ), and [energy.Conditional] by evaluating both
-// energies. If its batch is positive (see [NewPosterior]), [energy.As] also finds
+// Posterior implements [energy.Binary] and [energy.Differentiable] to first order: a difference is
+// twice the derivative at θ, computed by backpropagation. It implements [energy.Conditional] by
+// evaluating both energies. If its batch is positive (see [NewPosterior]), [energy.As] also finds
 // [energy.Stochastic].
 //
 // It is immutable and safe for concurrent use. After the first calls, its methods allocate nothing.
@@ -149,8 +149,9 @@ func (m *Posterior) As(target any) bool {
 	}.As(target)
 }
 
-// Predict stores in p the output f of the network with weights theta for each row of x. A row has
-// as many inputs as the data. The mean over draws of θ is the posterior prediction.
+// Predict stores in p the output f of the network with weights theta for each row of x. Each row
+// has the same number of inputs as the data of the posterior. The mean over draws of θ is the
+// posterior prediction.
 func (m *Posterior) Predict(p []float32, theta []int32, x []float32) {
 	sites, _ := m.Shape()
 	check.Len("neural", "theta", len(theta), sites)

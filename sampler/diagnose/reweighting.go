@@ -217,8 +217,8 @@ func (w *Reweighting) HeatCapacity(betas ...float64) ([]Average, error) {
 }
 
 // Binder returns, for each β, Binder's cumulant 1 − ⟨A⁴⟩/(3⟨A²⟩²) of a function A, such as the
-// magnetisation. The cumulant is 2/3 if A has two opposite values, and 0 if A is normal with mean
-// 0.
+// magnetisation. The cumulant is 2/3 if A takes only two opposite values, and 0 if A is normal with
+// mean 0.
 func (w *Reweighting) Binder(name string, betas ...float64) ([]Average, error) {
 	f, err := w.function("Binder", name)
 	if err != nil {

@@ -22,7 +22,7 @@ type Summary struct {
 
 	Accept  Estimate // mean acceptance probability in the last step before each draw
 	Moves   Estimate // mean number of sites changed in the last step before each draw
-	Invalid int      // number of proposals with energy NaN or −Inf in the last steps before draws
+	Invalid int      // number of proposals with energy NaN or −Inf, in the last step before each draw
 }
 
 // ranked reports whether the estimates that need the ranks of draws are defined.

@@ -104,7 +104,7 @@ type Config struct {
 
 	// ProjectState, for reals, projects the state x_s after a step instead of the prediction. The
 	// state moves the fraction (1−s)^ProjectPower of the way to its projection. With power 0, or at
-	// s = 0, it becomes its projection.
+	// s = 0, the state becomes its projection.
 	//
 	// With a [Gaussian] process, the zero value of these fields is constrained posterior sampling.
 	// Other settings give methods for comparison, in which Π denotes the projection:
@@ -165,7 +165,7 @@ type Snapshot struct {
 	// prediction of the clean sample that the step used, after any projection
 	V         []float32
 	Projected bool
-	// violation that remains after the projection, of V or, with ProjectState, of the state
+	// remaining violation of V after the projection or, with ProjectState, of the state
 	Violation float64
 	LogZ      float64 // log Z returned by the [Drawer]; 0 if there is none
 }

@@ -37,8 +37,8 @@ type Penalised struct {
 	Covariance func(dst, v []float64, alpha float64)
 }
 
-// Bind returns the steps of the guided Process, with the gradient of the penalty subtracted after
-// each. It returns an error if a field is out of range or the guided Process cannot be bound. It
+// Bind returns steps that make a step of the guided Process and then subtract the gradient of the
+// penalty. It returns an error if a field is out of range or the guided Process cannot be bound. It
 // implements [Process].
 func (p Penalised) Bind(ctx context.Context, sites, levels int) (Steps[float32], error) {
 	if p.Process == nil {

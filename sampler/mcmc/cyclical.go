@@ -39,7 +39,7 @@ type Cyclical struct {
 	StepSize float64
 
 	// MinStep is α_min. If StepSize is positive, 0 means that step sizes have no lower bound. If
-	// StepSize is 0, MinStep must be 0 and is tuned.
+	// StepSize is 0, warm-up tunes α_min, and MinStep must be 0.
 	MinStep float64
 
 	// Balance is β_0, from ½ to 1; 0 means 1. With β = 1 and a very long step, the proposal on a

@@ -25,8 +25,8 @@ import (
 //
 // where g is Balance. A site that has changed is not drawn again. The state at the end of the path
 // is accepted with the Metropolis–Hastings probability. The reverse proposal is the path that
-// changes the same sites in reverse order back to their original levels, with the weights at the
-// end. A step costs one evaluation of the model, however long the path.
+// changes the same sites back to their original levels, in reverse order. It is drawn with the
+// weights at the final state. A step costs one evaluation of the model, however long the path.
 //
 // The length n is drawn uniformly from 1 … 2·Length−1, independently of the state. It is at most
 // the number of sites. (If every path had the same even length, the parity of a two-level state

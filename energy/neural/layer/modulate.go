@@ -112,9 +112,9 @@ func CrossEntropy(d, w []float32, target []int32, weight []float64, cols int) (l
 	return loss
 }
 
-// SquaredError returns Σ_r weight_r·‖y_r − target_r‖², where y_r and target_r are row r of y and
-// target, of cols entries. It stores the gradient with respect to y in d. The slices d and y may be
-// the same.
+// SquaredError returns Σ_r weight_r·‖y_r − target_r‖², where y_r and target_r are the rows of y and
+// target, of cols entries each. It stores the gradient with respect to y in d. The slices d and y
+// may be the same.
 func SquaredError(d, y, target []float32, weight []float64, cols int) (loss float64) {
 	rowsOf("y", len(y), len(weight), cols)
 	check.Len("layer", "d", len(d), len(y))

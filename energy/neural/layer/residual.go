@@ -2,8 +2,8 @@ package layer
 
 import "github.com/gibbsite-go/gibbsite/internal/check"
 
-// Residual is a residual block of two convolutions A and B, with norms and activations a before the
-// convolutions (He et al. 2016),
+// Residual is a residual block of two convolutions A and B (He et al. 2016). A norm and an
+// activation a precede each convolution,
 //
 //	y = x + B(a(norm(A(a(norm(x)))))),
 //

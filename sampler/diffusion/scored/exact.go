@@ -81,9 +81,9 @@ type Exact struct {
 	above    ratio // ratio of (W−c)₊ to W over the paths of samples, in units of c
 }
 
-// NewExact returns an exact sampler from the model by the given process. The steps of the process
-// must be diffusion.Joint, such as those of Masked, because the choice of sites must not depend on
-// tokens. The first call of Sample makes the tuning run.
+// NewExact returns a sampler that draws from the model by the given process, conditioned on
+// feasibility. The steps of the process must be diffusion.Joint, such as those of Masked, because
+// the choice of sites must not depend on tokens. The first call of Sample makes the tuning run.
 //
 // NewExact returns the same errors as [New]. It also returns an error if the steps of the process
 // are not Joint or a field is out of range.

@@ -12,7 +12,7 @@ import (
 // Runner draws samples of masked diffusion that a judge accepts. It looks ahead before it reveals a
 // token, and can mask tokens again.
 //
-// The process decides when each site is revealed. For a site to be revealed, every level with
+// The process decides when each site is revealed. At a site that is revealed, every level with
 // weight in the prediction is a candidate token. If more than 16 levels have weight, the candidates
 // are 8 draws from the prediction for the site. For each candidate v, the other masks are filled in
 // M times by draws from their predictions. The judge scores all of these completions in one call;
@@ -32,7 +32,7 @@ import (
 //
 // A Runner makes about 1.5 times as many predictions as a run without a judge, and needs no
 // derivatives. Samples are feasible, but their distribution is not exactly that of the denoiser
-// given that they are; for that, see [Exact].
+// given feasibility; for that, see [Exact].
 //
 // Some processes decide from drawn tokens which sites to reveal or mask: diffusion.Ordered, and
 // diffusion.Remask with the rule RemaskConfidence. The tokens found by looking ahead then replace

@@ -66,8 +66,8 @@ func (p *random) some(x []int32, r *sampler.Stream) []int {
 	return p.shuffle(p.chosen, x, p.from, p.end, p.n, r)
 }
 
-// Reweight implements diffusion.Joint. At each site revealed in the step it gives all weight to the
-// revealed token.
+// Reweight gives all weight to the revealed token, at each site that the step revealed. It implements
+// diffusion.Joint.
 func (p *random) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
 
 type scheduled struct {
@@ -106,7 +106,8 @@ type Blocks struct {
 	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}
 	Schedule noise.Schedule
 	Size     int // number of sites per block; 0 means all sites
-	// number of steps per block, which reveal equal shares of it; 0 means one mask per step
+	// number of steps per block, each revealing an equal share of the block; 0 means one mask per
+	// step
 	Steps int
 }
 
@@ -227,6 +228,6 @@ func (p *entropyBound) Renoise(x, x0 []int32, v []float32, _, _ float64, _ *samp
 	put(p.chosen(x, v), x, x0)
 }
 
-// Reweight implements diffusion.Joint. At each site revealed in the step it gives all weight to the
-// revealed token.
+// Reweight gives all weight to the revealed token, at each site that the step revealed. It implements
+// diffusion.Joint.
 func (p *entropyBound) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }

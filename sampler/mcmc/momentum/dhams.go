@@ -43,8 +43,8 @@ import (
 // The refresh, the correction and the acceptance probability are derived here from the construction
 // in the paper; details of the published algorithm may differ.
 //
-// On Ising models DHAMS mixes about as fast as mcmc.DMALA at any settings. [PDHAMS] is faster if
-// the energy is nearly quadratic.
+// On Ising models DHAMS mixes about as fast as mcmc.DMALA, whatever its settings. [PDHAMS] is
+// faster if the energy is nearly quadratic.
 type DHAMS struct {
 	// StepSize is δ. If it is 0, δ starts at 0.5 and is tuned during warm-up. A positive value
 	// stays fixed. If Persistence and Relaxation are 0, δ² has the same effect as the α of
