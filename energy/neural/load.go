@@ -44,9 +44,9 @@ func Open(path string, cfg Config) (*Transformer, error) {
 // published with an index: a JSON object whose weight_map gives the file of every tensor, in the
 // folder of the index. The caller must close the File.
 //
-// The files are mapped into memory if the system can do so. Numbers are then read from the disk when
-// they are first used, and programs that open the same files share the memory. The files must not
-// change until the File is closed.
+// The files are mapped into memory if the system can do so. Numbers are then read from the disk
+// when they are first used, and programs that open the same files share the memory. The files must
+// not change until the File is closed.
 func OpenFile(path string) (*File, error) { return OpenFS(durable.Disk{}, filepath.ToSlash(path)) }
 
 // OpenFS is [OpenFile] for a file system, such as one of package embed. Files that do not implement

@@ -29,8 +29,8 @@ import (
 //
 //	log w ← log w + E_{k−1}(x_{k−1}) − E_k(x_{k−1}),  x_k ← Moves steps of the method on E_k.
 //
-// The last stage does not move the chain. The energy E_k is (1 − β_k)·E_base + β_k·E, with E_base =
-// 0 for uniform states. If the model is [Tempered], it supplies the term β_k·E itself.
+// The last stage does not move the chain. The energy E_k is (1 − β_k)·E_base + β_k·E, where E_base
+// = 0 for uniform states. If the model is [Tempered], it supplies the term β_k·E itself.
 //
 // If the method leaves its target invariant (mcmc.DULA does not), the weights are unbiased, E[w] =
 // Z, however badly the chains mix. The logarithms of the weights are biased downwards. Methods do

@@ -20,7 +20,7 @@ const (
 )
 
 // Decoding selects how projected predictions are turned into tokens if the [Projection] is not a
-// [Drawer]. A prediction has one row for each site, with a log-weight for each token.
+// [Drawer]. A prediction has one row for each site. The row holds a log-weight for each token.
 type Decoding uint8
 
 const (
@@ -68,10 +68,10 @@ type Config struct {
 	Workers int
 	Seed    uint64 // seed of the random streams; sample i draws from stream (Seed, i)
 
-	// First and Count select a part of a run. The part makes the samples First, First+1, … of the
-	// whole run, with the same bits. It makes at most Count samples; a Count of 0 sets no limit.
-	// Parts may have any size and run anywhere, in any order. A [Committer] cannot be used with
-	// parts, because it remembers earlier samples.
+	// First and Count select a part of a run. The part makes the samples First, First+1, …, which
+	// have the same bits as in the whole run. It makes at most Count samples; a Count of 0 sets no
+	// limit. Parts may have any size and run anywhere, in any order. A [Committer] cannot be used
+	// with parts, because it remembers earlier samples.
 	First, Count int
 
 	Meta any // conditioning, such as a label or a prompt, that is passed to the denoiser

@@ -301,8 +301,8 @@ func (c FirstOrderClassifier) Table(dst []float32, x []int32, _ float64) error {
 }
 
 // ClassifierFree is a denoiser guided towards a condition y. It compares the predictions of two
-// denoisers, with and without y (Ho and Salimans 2022; for tokens Schiff et al. 2025). By default
-// it guides the prediction, with weight γ,
+// denoisers, one with and one without y (Ho and Salimans 2022; for tokens Schiff et al. 2025). By
+// default it guides the prediction with weight γ,
 //
 //	p(x_0,i | x_t) ∝ p(x_0,i | x_t, y)^γ · p(x_0,i | x_t)^{1−γ},
 //
@@ -404,7 +404,7 @@ func (g ClassifierFree) CheckInside() error {
 }
 
 // ClassifierGuided is a denoiser guided towards a condition y by a classifier (Dhariwal and Nichol
-// 2021; for tokens Schiff et al. 2025). By default it guides the prediction, with weight γ,
+// 2021; for tokens Schiff et al. 2025). By default it guides the prediction with weight γ,
 //
 //	p(x_0,i = l | x_t) ∝ p(x_0,i = l | x_t)·p(y | x_t with x_i = l)^γ,
 //

@@ -72,7 +72,7 @@ func (p Masked) Bind(_ context.Context, sites, levels int) (Steps[int32], error)
 // absorbing holds the methods that the steps of [Masked], [Ordered] and [Remask] share.
 type absorbing struct{ slots.Absorbing }
 
-// Intact sets x0 to x, with −1 at masked sites. It implements [IntactSteps].
+// Intact copies x to x0 and replaces each mask by −1. It implements [IntactSteps].
 func (p *absorbing) Intact(x0, x []int32) {
 	for i, l := range x {
 		if x0[i] = l; l == p.Mask {
@@ -138,13 +138,13 @@ func (p *masked) reveal(t, s float64) float64 {
 	return fraction(p.Alpha(s)-at, 1-at)
 }
 
-// Reverse reveals random masks, with tokens drawn from v. It implements [Steps].
+// Reverse replaces random masks by tokens drawn from v. It implements [Steps].
 func (p *masked) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	return p.step(x, nil, v, t, s, r)
 }
 
-// Renoise reveals random masks by setting them to the tokens of x0. It implements [Renoiser].
+// Renoise replaces random masks by the tokens of x0. It implements [Renoiser].
 func (p *masked) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, t, s, r)
 }
@@ -194,13 +194,13 @@ func (p *firstHitting) Next(x []int32, t float64, _, _ int, r *sampler.Stream) f
 	return min(t, max(c.Time(1-hidden), math.SmallestNonzeroFloat64))
 }
 
-// Reverse reveals one random mask, with a token drawn from v. It implements [Steps].
+// Reverse replaces one random mask by a token drawn from v. It implements [Steps].
 func (p *firstHitting) Reverse(x []int32, _, v []float32, _, s float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	return p.step(x, nil, v, s, r)
 }
 
-// Renoise reveals one random mask by setting it to the token of x0. It implements [Renoiser].
+// Renoise replaces one random mask by the token of x0. It implements [Renoiser].
 func (p *firstHitting) Renoise(x, x0 []int32, v []float32, _, s float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, s, r)
 }

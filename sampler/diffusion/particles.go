@@ -272,9 +272,10 @@ func (p *Particles) LogProb() (logP, stderr float64) { return p.mean.Mean() }
 // standard error can be trusted. Without samples, both results are NaN.
 func (p *Particles) Effective() (particles, samples float64) { return p.lowest, p.mean.Effective() }
 
-// Sample fills x, which holds any number of samples × sites, with samples. An error of one particle
-// makes its sample fail, and the sample is left blank except for clamped entries. Sample returns
-// the same errors as [Runner.Sample]. It also returns an error after [Particles.Join].
+// Sample fills x with samples, sites entries each. The length of x determines how many. An error of
+// one particle makes its sample fail, and the sample is left blank except for clamped entries.
+// Sample returns the same errors as [Runner.Sample]. It also returns an error after
+// [Particles.Join].
 func (p *Particles) Sample(ctx context.Context, x []int32) error {
 	if len(p.weight) != p.run.made {
 		return fmt.Errorf("diffusion: Particles: Sample after Join, want it before")

@@ -188,15 +188,15 @@ func (p *remask) sigma(k *rates, site int) float64 {
 	return k.sigma
 }
 
-// Reverse masks random tokens and reveals random masks, with tokens drawn from v. It implements
+// Reverse masks random tokens, and replaces random masks by tokens drawn from v. It implements
 // [Steps].
 func (p *remask) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	return p.step(x, nil, v, t, s, r)
 }
 
-// Renoise masks random tokens, and reveals random masks by setting them to the tokens of x0. It
-// implements [Renoiser].
+// Renoise masks random tokens, and replaces random masks by the tokens of x0. It implements
+// [Renoiser].
 func (p *remask) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, t, s, r)
 }

@@ -34,8 +34,8 @@ type Certificate struct {
 	least int64 // four times the bound minus the energy of state 0, in units
 }
 
-// Bound returns a lower bound on the energy of a model of pairs, with a proof that has been
-// checked. It takes the best of these bounds:
+// Bound computes a lower bound on the energy of a model of pairs, and checks its proof. It takes
+// the best of these bounds:
 //
 //   - For a planar graph and for a lattice with periodic boundaries (torus), the bound by a perfect
 //     matching of the frustrated faces (Bieche, Maynard, Rammal and Uhry 1980; Thomas and Middleton
@@ -732,8 +732,8 @@ func (p *packing) whole() (scale int64, y []int64) {
 }
 
 // checkWalks returns the sum of the shares y of the walks, in parts 1/scale of a unit. It returns
-// an error unless every walk is closed and has an odd number of bonds > 0. It also returns an
-// error if the shares on a bond add up to more than its weight, or if the context of the meter ends.
+// an error unless every walk is closed and has an odd number of bonds > 0. It also returns an error
+// if the shares on a bond add up to more than its weight, or if the context of the meter ends.
 func (g *frame) checkWalks(meter *poll.Meter, walks [][]int32, y []int64, scale int64) (sum int64, err error) {
 	load := make([]int64, len(g.w))
 	odd := map[int32]bool{}

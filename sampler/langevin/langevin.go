@@ -5,8 +5,8 @@
 //	l, err := langevin.New(ctx, target, langevin.Config{Chains: 32, Seed: 1})
 //	err = l.Run(ctx, 1000)
 //
-// [Chains] work like the chains of package sampler, with the same draws, checkpoints and
-// reproducibility, but their states are real-valued. diagnose.RealTrace records them.
+// [Chains] work like the chains of package sampler, including checkpoints and reproducibility, but
+// their states are real-valued. diagnose.RealTrace records them.
 package langevin
 
 import (

@@ -39,8 +39,8 @@ import (
 //     complete graph of 100 sites.
 //   - Clusters of package cluster under a clamp, which makes fields differ, or under a Lagrangian,
 //     whose parameters change.
-//   - A Lagrangian of a set for which only values are available, or whose couplings differ from site
-//     to site at every multiplier. It uses the kernels of its model.
+//   - A Lagrangian of a set for which only values are available, or whose couplings differ from
+//     site to site at every multiplier. It uses the kernels of its model.
 
 // follow returns the kernel of a method for a model. If the parameters of the model can change,
 // quick builds the kernel from the current parameters, and again after each change. If quick

@@ -17,7 +17,7 @@ import (
 type Sampler[S energy.Site] interface {
 	Shape() (sites, levels int)
 
-	// Sample fills x, samples × sites, with the next samples. If it returns an error, even of a
+	// Sample fills x with the next samples, sites entries each. If it returns an error, even of a
 	// single sample (diffusion.SampleErrors), the part fails, because a tally cannot omit a sample.
 	Sample(ctx context.Context, x []S) error
 

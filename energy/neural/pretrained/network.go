@@ -46,8 +46,8 @@ type matrix struct {
 	bias    []float32
 }
 
-// rows stores len(w)/in rows of W, starting at row from, in w. It overwrites raw, which must hold at
-// least four bytes per number.
+// rows stores len(w)/in rows of W, starting at row from, in w. It overwrites raw, which must hold
+// at least four bytes per number.
 func (m matrix) rows(w []float32, raw []byte, from int) error {
 	size := m.data.Size() / int64(m.out) / int64(m.in)
 	raw = raw[:int64(len(w))*size]

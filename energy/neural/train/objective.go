@@ -10,8 +10,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Objective is a loss on states of tokens. Unless it is [Pooled], the loss is the cross-entropy,
-// in nats, of the clean tokens given the corrupted state, with a weight for each position. A
+// Objective is a loss on states of tokens. Unless it is [Pooled], the loss is the weighted sum over
+// the positions of the cross-entropy, in nats, of the clean token given the corrupted state. A
 // checkpoint stores the text that fmt prints for an Objective.
 type Objective interface {
 	// Check returns an error unless the objective matches the network.

@@ -97,7 +97,7 @@ const (
 	levels = 3
 )
 
-// TestProcess checks a process on tokens, with three levels, against the requirements of
+// TestProcess checks a process on tokens of three levels against the requirements of
 // [diffusion.Process] and of the optional interfaces of its steps:
 //
 //   - bind: Shapes without sites or levels are rejected.

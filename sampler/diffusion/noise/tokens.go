@@ -7,7 +7,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// LogLinear is the schedule α(t) = 1 − (1−ε)t of masked diffusion (Sahoo et al. 2024), with which
+// LogLinear is the schedule α(t) = 1 − (1−ε)t of masked diffusion (Sahoo et al. 2024). Under it,
 // tokens are unmasked at a constant rate. The zero value has ε = 1e-3.
 type LogLinear struct {
 	// Epsilon is ε, the signal level at time 1. 0 means 1e-3, and a negative value means 0.

@@ -125,8 +125,8 @@ func (x *Exact) Excess() (share, bound float64) {
 	return share, max(x.cfg.Excess, share+float64(3*stderr))
 }
 
-// Sample fills dst, which holds any number of samples × sites, with samples. If no path was
-// accepted for a sample, it stores the best of its paths instead.
+// Sample fills dst with samples, sites entries each. The length of dst determines how many. If no
+// path was accepted for a sample, it stores the best of its paths instead.
 //
 // The error is a [diffusion.SampleErrors] if some samples are not feasible. Its entry for such a
 // sample is a *[NotConverged], or an error of the language, the denoiser or the judge. The error of

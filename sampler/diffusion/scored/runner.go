@@ -71,8 +71,9 @@ func New(ctx context.Context, model energy.Denoiser[int32], process diffusion.Pr
 // Len returns the number of the next sample, which is Config.First in a new runner.
 func (r *Runner) Len() int { return r.made }
 
-// Sample fills x, which holds any number of samples × sites, with samples. If no feasible sample
-// was found, it stores the best state found instead, with −1 where no token was chosen.
+// Sample fills x with samples, sites entries each. The length of x determines how many. If no
+// feasible sample was found, it stores the best state found instead. Sites without a chosen token
+// are −1.
 //
 // The error is a [diffusion.SampleErrors] if some samples are not feasible. Its entry for such a
 // sample is a *[NotConverged], or an error of the language, the denoiser or the judge. If ctx ends,

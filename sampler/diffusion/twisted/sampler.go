@@ -135,10 +135,10 @@ func New(ctx context.Context, model energy.Denoiser[float32], set Set, cfg Confi
 	return s, nil
 }
 
-// Sample fills x, which holds any number of samples × sites, with samples. A call begins with a new
-// cloud, a set of particles that are weighted together, and takes Config.PerCloud samples from each
-// cloud. If the model fails or ctx ends, the error names the cloud and the step. If no particle of
-// a cloud ends in the [Set], the error wraps constraint.ErrInfeasible.
+// Sample fills x with samples, sites entries each. The length of x determines how many. A call
+// begins with a new cloud, a set of particles that are weighted together, and takes Config.PerCloud
+// samples from each cloud. If the model fails or ctx ends, the error names the cloud and the step.
+// If no particle of a cloud ends in the [Set], the error wraps constraint.ErrInfeasible.
 func (s *Sampler) Sample(ctx context.Context, x []float32) error {
 	if ctx == nil {
 		return fmt.Errorf("twisted: Sample: ctx = nil")

@@ -50,12 +50,12 @@ type random struct {
 	from, end, n int // the step reveals n of the sites with indices in [from, end)
 }
 
-// Reverse reveals random masks, with tokens drawn from v. It implements diffusion.Steps.
+// Reverse replaces random masks by tokens drawn from v. It implements diffusion.Steps.
 func (p *random) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
 	return p.show(p.some(x, r), x, v, r)
 }
 
-// Renoise reveals random masks by setting them to the tokens of x0. It implements
+// Renoise replaces random masks by the tokens of x0. It implements
 // diffusion.Renoiser.
 func (p *random) Renoise(x, x0 []int32, _ []float32, _, _ float64, r *sampler.Stream) {
 	put(p.some(x, r), x, x0)
@@ -66,8 +66,8 @@ func (p *random) some(x []int32, r *sampler.Stream) []int {
 	return p.shuffle(p.chosen, x, p.from, p.end, p.n, r)
 }
 
-// Reweight gives all weight to the revealed token, at each site that the step revealed. It implements
-// diffusion.Joint.
+// Reweight gives all weight to the revealed token, at each site that the step revealed. It
+// implements diffusion.Joint.
 func (p *random) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
 
 type scheduled struct {
@@ -215,19 +215,19 @@ func (p *entropyBound) chosen(x []int32, v []float32) []int {
 	return p.order
 }
 
-// Reverse reveals the sites of the set U (see [EntropyBound]), with tokens drawn from v. It
+// Reverse replaces the masks in the set U (see [EntropyBound]) by tokens drawn from v. It
 // implements diffusion.Steps.
 func (p *entropyBound) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
 	return p.show(p.chosen(x, v), x, v, r)
 }
 
-// Renoise reveals the sites of the set U (see [EntropyBound]) by setting them to the tokens of x0.
-// U is computed from the entropies before the constraint is applied, so it is the same as in
-// Reverse. It implements diffusion.Renoiser.
+// Renoise replaces the masks in the set U (see [EntropyBound]) by the tokens of x0. U is computed
+// from the entropies before the constraint is applied, so it is the same as in Reverse. It
+// implements diffusion.Renoiser.
 func (p *entropyBound) Renoise(x, x0 []int32, v []float32, _, _ float64, _ *sampler.Stream) {
 	put(p.chosen(x, v), x, x0)
 }
 
-// Reweight gives all weight to the revealed token, at each site that the step revealed. It implements
-// diffusion.Joint.
+// Reweight gives all weight to the revealed token, at each site that the step revealed. It
+// implements diffusion.Joint.
 func (p *entropyBound) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }

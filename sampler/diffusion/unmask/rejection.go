@@ -164,8 +164,8 @@ func (r *Rejection) Excess() float64 {
 // run. Both results are NaN before the first sample.
 func (r *Rejection) LogProb() (logP, stderr float64) { return r.mean.Mean() }
 
-// Sample fills x, which holds any number of samples × sites, with samples. After an error Len
-// returns the number of samples made, and the next call continues after these samples.
+// Sample fills x with samples, sites entries each. The length of x determines how many. After an
+// error Len returns the number of samples made, and the next call continues after these samples.
 //
 // The error wraps constraint.ErrInfeasible if no path of the tuning run has weight, or if Trials
 // paths gave no sample. It is an [*ExcessError] if the tuning run finds no cap. It is also an
