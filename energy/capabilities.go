@@ -167,7 +167,7 @@ type Factored interface {
 // because the tree-width of its graph is too large.
 type WidthError struct {
 	Variables  int
-	LowerBound float64 // lower bound on the width, valid for every elimination order
+	LowerBound float64 // lower bound on Width, valid for every elimination order
 	// log₂ of the number of entries of the largest table in the best elimination order found.
 	Width float64
 	// Memory for the intermediate tables of the best elimination order found, in bytes; +Inf

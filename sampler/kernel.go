@@ -336,7 +336,7 @@ type Exchanger interface {
 type Info struct {
 	Energy float64 // energy in nats after the step; NaN if unknown
 	Accept float64 // acceptance probability of the proposal; 1 for kernels that never reject
-	// number of changes of a level; a site that changes repeatedly within a step counts each time
+	// number of level changes; a site that changes repeatedly within a step counts each time
 	Moved   int
 	Invalid int // number of proposals rejected because their energy was NaN or −Inf
 	// error if the chain cannot continue, otherwise nil; after an error, the state is the last one

@@ -73,7 +73,7 @@ func NewMetered(d energy.Denoiser[int32], mask int32, entries int) (*Metered, er
 	return &Metered{d: d, mask: mask, entries: entries, sites: sites, levels: levels, at: map[string]int{}}, nil
 }
 
-// Cost returns the counts up to now.
+// Cost returns the numbers of calls and states counted so far.
 func (m *Metered) Cost() Cost {
 	m.mu.Lock()
 	defer m.mu.Unlock()

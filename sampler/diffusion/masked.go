@@ -163,12 +163,13 @@ func (p *masked) step(x, x0 []int32, v []float32, t, s float64, r *sampler.Strea
 	return nil
 }
 
-// Reweight gives all weight to the revealed token, at each site that the step revealed. It
+// Reweight gives all weight in v to the revealed token, at each site that the step revealed. It
 // implements [Joint].
 func (p *masked) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
 
-// Posterior stores the distribution of every site after a step. A mask is revealed with the
-// probability stated at [Masked], and unmasked tokens do not change. It implements [Factorised].
+// Posterior stores in dst the log-distribution of every site after a step. A mask is revealed with
+// the probability stated at [Masked], and unmasked tokens do not change. It implements
+// [Factorised].
 func (p *masked) Posterior(dst, v []float32, x []int32, t, s float64) {
 	p.posterior(dst, v, x, func(int) float64 { return 0 }, p.reveal(t, s))
 }
@@ -225,7 +226,7 @@ func (p *firstHitting) step(x, x0 []int32, v []float32, s float64, r *sampler.St
 	return nil
 }
 
-// Reweight gives all weight to the revealed token, at the site that the step revealed. It
+// Reweight gives all weight in v to the revealed token, at the site that the step revealed. It
 // implements [Joint].
 func (p *firstHitting) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
 

@@ -234,8 +234,8 @@ func (p *remask) show(x []int32, v []float32, i int, l int32) {
 	p.doubt[i] = simd.Exp(-simd.Exp(float64(row[l]) - z[0]))
 }
 
-// Posterior stores the distribution of every site after a step that masks tokens and reveals masks.
-// It implements [Factorised].
+// Posterior stores in dst the log-distribution of every site after a step that masks tokens and
+// reveals masks. It implements [Factorised].
 func (p *remask) Posterior(dst, v []float32, x []int32, t, s float64) {
 	k := p.rates(x, t, s)
 	p.posterior(dst, v, x, func(i int) float64 { return p.sigma(&k, i) }, k.reveal)

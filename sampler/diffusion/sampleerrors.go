@@ -73,7 +73,7 @@ func (e SampleErrors) Unwrap() []error {
 // checkpoint cannot be saved. errors.Is and errors.As examine only the error of the call.
 type Unfinished struct {
 	Err error // error that ended the call
-	// one entry, nil or an error, per sample that was finished before, in order
+	// for each sample finished before, in order: its error, or nil
 	Finished SampleErrors
 }
 

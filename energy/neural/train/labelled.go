@@ -43,7 +43,7 @@ type Pooled interface {
 type Classes struct {
 	Objective // objective of the tokens: Masked or Noisy
 
-	// Labels are the classes of the rows of the data, or −1 for none.
+	// Labels holds the class of each row of the data, or −1 for no class.
 	Labels []int32
 
 	// Drop is the probability that the network does not receive the class of a row; 0 means
@@ -97,7 +97,7 @@ func (o Classes) Tell(row int, r *rand.Rand) int32 {
 type Classify struct {
 	Objective // corrupts the states; its loss is not used
 
-	// Labels are the classes of the rows of the data.
+	// Labels holds the class of each row of the data.
 	Labels []int32
 }
 

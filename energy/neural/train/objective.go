@@ -96,7 +96,7 @@ func (o Noisy) Check(c neural.Config) error {
 	return nil
 }
 
-// Corrupt replaces random tokens by uniform ones; it implements [Objective].
+// Corrupt replaces random tokens by tokens drawn uniformly; it implements [Objective].
 func (o Noisy) Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
 	checkCorrupt("Noisy", x, weight, clean, r)
 	if o.Levels < 1 {

@@ -77,8 +77,8 @@ type ProcessOptions struct {
 	// arguments at and as are the signal levels at these times. The step is a function of the level
 	// of the site and the distribution p of its clean token. It returns the probabilities of the
 	// next level. If Step is nil, the step depends on the prior. If the prior is all masks, the
-	// step is [MaskedStep] without remasking. Otherwise it is the step for tokens that are replaced
-	// by uniform ones.
+	// step is [MaskedStep] without remasking. Otherwise it is the step for noise that replaces
+	// tokens by uniformly drawn ones.
 	Step func(t, s, at, as float64) func(level int32, p []float64) []float64
 
 	// Counts lists the numbers of steps to try; nil means 1, 3 and 8.

@@ -66,7 +66,7 @@ func (p *random) some(x []int32, r *sampler.Stream) []int {
 	return p.shuffle(p.chosen, x, p.from, p.end, p.n, r)
 }
 
-// Reweight gives all weight to the revealed token, at each site that the step revealed. It
+// Reweight gives all weight in v to the revealed token, at each site that the step revealed. It
 // implements diffusion.Joint.
 func (p *random) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
 
@@ -228,6 +228,6 @@ func (p *entropyBound) Renoise(x, x0 []int32, v []float32, _, _ float64, _ *samp
 	put(p.chosen(x, v), x, x0)
 }
 
-// Reweight gives all weight to the revealed token, at each site that the step revealed. It
+// Reweight gives all weight in v to the revealed token, at each site that the step revealed. It
 // implements diffusion.Joint.
 func (p *entropyBound) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }

@@ -22,7 +22,7 @@ type Threshold struct {
 	Mask int32
 	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}
 	Schedule noise.Schedule
-	Reveal   float64 // smallest probability of a token that is revealed; 0 means 0.9
+	Reveal   float64 // smallest probability at which a token is revealed; 0 means 0.9
 	// smallest probability for an edit; above ½, so that at most one token can have it; 0 means no
 	// edits
 	Edit   float64
